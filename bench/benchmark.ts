@@ -177,6 +177,7 @@ async function measure(options: BenchmarkOptions): Promise<Benchmark> {
     const remoteUsage = server?.usage() ?? null;
     if (remoteUsage !== null) result.remote = remoteUsage;
     run.warnOfGaps(result);
+    run.warnOfUnread(result);
     const { outputDir = FOLDER, shard = null } = options;
     const files = shard === null ? await writeResults(outputDir, result) : [];
     const unanswered = run.total - run.answered + run.errors;

@@ -6,7 +6,9 @@ import { counted } from "../core/counted.ts";
 import { fnv1a } from "../core/philox.ts";
 import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/dataset_entries.ts";
-import { scoreCompletion } from "../data/score_completion.ts";
+import { UNIVERSAL_INSTRUCTION } from "../data/prompt.ts";
+import { publishedFormat } from "../data/published_formats.ts";
+import { FILE_SOURCE, scoreCompletion } from "../data/score_completion.ts";
 import type { RawAnswer, Took } from "./answerer.ts";
 import { combinationKey } from "./plan/combination_key.ts";
 import { settingsFor } from "../evaluation/prompt_settings.ts";
@@ -18,6 +20,7 @@ import {
   type PromptRecord,
   RESULT_FORMAT,
   type SampleResult,
+  samplesOf,
   type Sampling,
   type TaskResults,
 } from "./results/result_file.ts";
@@ -196,6 +199,28 @@ export class BenchmarkRun {
     }
   }
 
+  /** Warns of a model in whose completions for a data set no answer was found at all. */
+  warnOfUnread({ tasks }: AllTasksResultFile): void {
+    for (const { task, models } of Object.values(tasks)) {
+      for (const [model, { examples }] of Object.entries(models)) {
+        const all = examples.flatMap(samplesOf).filter(({ completion }) =>
+          completion.trim() !== ""
+        );
+        const { source_dataset: source } = examples[0]?.metadata ?? {};
+        const isData = source === FILE_SOURCE || publishedFormat(source) !== null;
+        if (!isData || all.length === 0 || all.some(({ extracted }) => extracted !== null)) {
+          continue;
+        }
+        const how = all.every(({ truncated }) => truncated)
+          ? "all were cut off (--max-new-tokens)"
+          : "--instructions asks for it between <answer> and </answer>";
+        const what = `no answer could be extracted from any of its ${all.length} completions`;
+        const message = `${model}, ${task}: ${what}, so its accuracy says nothing: ${how}`;
+        this.emit({ type: "warning", message });
+      }
+    }
+  }
+
   #add(job: Job, index: number, sample: number, raw: RawAnswer): void {
     const { model, set } = job, key = keyOf(set, job.key, index), entry = set.entries[index]!;
     const { prompt_tokens, device, ...answer } = raw;
@@ -203,6 +228,7 @@ export class BenchmarkRun {
       raw.completion,
       entry,
       model.settings.prompt.system_prompt,
+      model.settings.prompt.add_instructions === true ? UNIVERSAL_INSTRUCTION : "",
     );
     if (error !== null) {
       this.emit({ type: "warning", message: `${set.label}, problem ${index}: ${error}` });

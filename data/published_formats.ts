@@ -120,6 +120,25 @@ function mathAnswer(text: string): string | null {
   return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? answerWithin(text);
 }
 
+/** The longest answer that nothing announces, and the longest line that is searched for one. */
+const MAX_PLAIN = 100, MAX_LINE = 1000;
+/** What a sentence says at its end: "The capital of France is Paris", "2 + 3 = 5". */
+const SAID = /^.*(?:\b(?:is|are|was|were|equals)\s|[=:])\s*(\S.*)$/;
+
+/**
+ * The answer of a completion that nobody asked to mark it: as in mathematics, else what its last
+ * sentence says, else all of a single line.
+ */
+export function plainAnswer(completion: string): string | null {
+  const marked = mathAnswer(completion);
+  if (marked !== null) return marked;
+  const lines = completion.trim().split(/\s*\n\s*/), last = lines.at(-1)!;
+  if (last.length > MAX_LINE) return null;
+  const sentence = last.replace(/[.!]$/, "").split(/[.!?]\s+/).at(-1)!;
+  const answer = SAID.exec(sentence)?.[1] ?? (lines.length === 1 ? sentence : "");
+  return answer === "" || answer.length > MAX_PLAIN ? null : answer;
+}
+
 function answerWithin(text: string): string | null {
   return joinedBoxes(text) ?? findMathAnswer(text) ?? statedFormula(text) ?? afterMarks(text) ??
     statedText(text);

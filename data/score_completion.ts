@@ -9,7 +9,7 @@ import { isBlank, strip } from "../tasks/python/text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";
 import { extractAnswer } from "./extract.ts";
 import { systemPromptText } from "./prompt.ts";
-import { publishedFormat, unboxed } from "./published_formats.ts";
+import { plainAnswer, publishedFormat, unboxed } from "./published_formats.ts";
 
 /** `metadata.source_dataset` of entries that come from a file and belong to no task. */
 export const FILE_SOURCE = "file";
@@ -30,18 +30,41 @@ export interface ScoredCompletion {
 }
 
 /**
+ * The answer in a completion; null: there is none. It stands in `<answer>` tags, or as published
+ * data sets have it. For problems of a file that do not ask for the tags, other ways to state an
+ * answer count too.
+ * @param asked the prompt, or what of it may ask for the tags
+ */
+export function answerOf(
+  completion: string,
+  { metadata, question = "" }: ScorableEntry,
+  asked: string,
+): string | null {
+  const source = metadata?.["source_dataset"], format = publishedFormat(source);
+  if (format !== null) return format.extract(completion);
+  const isPlain = source === FILE_SOURCE && !`${asked}${question}`.includes("<answer>");
+  return isPlain ? plainAnswer(completion) : extractAnswer(completion);
+}
+
+/** Whether a problem has a right answer to compare with; one of a file may have none. */
+export const hasAnswer = ({ answer, metadata }: ScorableEntry): boolean =>
+  answer != null || metadata?.["source_dataset"] !== FILE_SOURCE;
+
+/**
  * Scores a completion, in training and in benchmarks. Nothing that a completion says makes it
  * throw.
  * @param systemPrompt name or text of the system prompt, which may ask for a special form
+ * @param prompt what the model was asked, where it is more than the system prompt and the question
  */
 export function scoreCompletion(
   completion: string,
   entry: ScorableEntry,
   systemPrompt: string | null = null,
+  prompt = "",
 ): ScoredCompletion {
   const format = publishedFormat(entry.metadata?.["source_dataset"]);
-  const extracted = format === null ? extractAnswer(completion) : format.extract(completion);
   const asked = systemPrompt === null ? "" : systemPromptText(systemPrompt);
+  const extracted = answerOf(completion, entry, asked + prompt);
   const formatted = extracted !== null && (format?.isFormatted?.(completion, asked) ?? true);
   return { extracted, formatted, ...scoreExtracted(extracted, entry) };
 }

@@ -140,3 +140,31 @@ Deno.test("a box around an answer of a file's problem, or around its gold answer
     assert.equal(scoreExtracted(answer, entry(gold)).score, score, `${answer} for ${gold}`);
   }
 });
+
+Deno.test("where a file's problem asks for no tags, the answer that a completion states counts", () => {
+  const entry = (answer: string, question = "Capital of France?") => ({
+    question,
+    answer,
+    metadata: { source_dataset: "file" },
+  });
+  const cases: [completion: string, gold: string, extracted: string | null][] = [
+    ["The capital of France is Paris.", "Paris", "Paris"],
+    ["Paris", "Paris", "Paris"],
+    ["It is large.\n\nThe answer is Paris.", "Paris", "Paris"],
+    ["So \\boxed{Paris}, not Lyon.", "Paris", "Paris"],
+    ["<answer>Paris</answer> is the capital.", "Paris", "Paris"],
+    ["2 + 3 = 5", "5", "5"],
+    ["The capital of France is not Paris.", "Paris", "not Paris"],
+    ["Paris is nice.\nI like Lyon", "Paris", null],
+  ];
+  for (const [completion, gold, extracted] of cases) {
+    const scored = scoreCompletion(completion, entry(gold));
+    assert.equal(scored.extracted, extracted, completion);
+    assert.equal(scored.score, extracted === gold ? 1 : 0, completion);
+  }
+  const stated = "The capital of France is Paris.";
+  const asking = "Write it in <answer> tags.";
+  assert.equal(scoreCompletion(stated, entry("Paris", asking)).extracted, null);
+  assert.equal(scoreCompletion(stated, entry("Paris"), "simple").extracted, null);
+  assert.equal(scoreCompletion(stated, entry("Paris"), null, asking).extracted, null);
+});

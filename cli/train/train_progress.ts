@@ -24,6 +24,7 @@ import {
   accuracyText,
   bestAndWorst,
   bytesOf,
+  evalLines,
   filesText,
   grpoText,
   heldOutText,
@@ -175,12 +176,8 @@ export class TrainProgress {
           event.done === event.total,
         );
       case "eval":
-        return this.#print(
-          `  sampled ${accuracyText(event.result)}   greedy ${
-            accuracyText(event.result.greedy)
-          }   ` +
-            `answer format ${(100 * event.result.format_rate).toFixed(1)} %`,
-        );
+        for (const line of evalLines(event, this.config.data)) this.#print(line);
+        return;
       case "held_out":
         return this.#heldOut(event);
       case "curriculum":

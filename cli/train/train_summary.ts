@@ -8,10 +8,15 @@ import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
-import type { EvalResult } from "../../training/evaluation/before_and_after.ts";
+import {
+  type EvalResult,
+  type RewardMean,
+  shownRewards,
+} from "../../training/evaluation/before_and_after.ts";
 import type { TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import { broken, paint, table } from "../terminal/terminal.ts";
 
+type Measured = Pick<TaskAccuracy, "ci95" | "total">;
 const p = percentDigits;
 const interval = ({ ci95: [low, high] }: TaskAccuracy) => `[${p(low)}, ${p(high)}]`;
 
@@ -34,17 +39,22 @@ export function summaryTable(
   }
   if (before && after) {
     lines.push(...evalTable(before, after), "");
-    const gain = 100 * (after.accuracy - before.accuracy);
-    const apart = after.ci95[0] > before.ci95[1] || after.ci95[1] < before.ci95[0];
-    lines.push(
-      paint(
-        "bold",
-        `Accuracy ${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(1)} points on ${
-          counted(after.total, "held-out problem")
-        }; ` +
-          `the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`,
-      ),
-    );
+    const signed = (gain: number, digits: number) =>
+      `${gain >= 0 ? "+" : "−"}${Math.abs(gain).toFixed(digits)}`;
+    const line = (what: string, a: Measured, b: Measured) => {
+      const apart = b.ci95[0] > a.ci95[1] || b.ci95[1] < a.ci95[0];
+      const on = counted(b.total, "held-out problem");
+      const text = `${what} on ${on}; the 95 % intervals ${apart ? "do not overlap" : "overlap"}.`;
+      lines.push(paint("bold", text));
+    };
+    if (after.total > 0) {
+      line(`Accuracy ${signed(100 * (after.accuracy - before.accuracy), 1)} points`, before, after);
+    }
+    const [a, b] = [before, after].map((result) => shownRewards(result).at(-1));
+    if (a !== undefined && b !== undefined) {
+      const name = b[0] === "weighted sum" ? "Reward" : `Reward ${b[0]}`;
+      line(`${name} ${signed(b[1].mean - a[1].mean, 3)}`, a[1], b[1]);
+    }
   }
   if (after) lines.push(separation(summary, resumedFrom !== null));
   lines.push(...broken("stderr", timeLine(summary)));
@@ -137,11 +147,20 @@ function evalTable(before: EvalResult, after: EvalResult): string[] {
   ];
   return table([
     ["held-out", "before", "95 %", "after", "95 %", "n"],
-    row(`accuracy, sampled at T ${after.temperature}`, before, after),
+    ...(after.total === 0
+      ? []
+      : [row(`accuracy, sampled at T ${after.temperature}`, before, after)]),
     ...Object.entries(before.tasks ?? {}).map(([task, measured]) =>
       row(`  ${task}`, measured, after.tasks?.[task] ?? measured)
     ),
-    row("accuracy, greedy", before.greedy, after.greedy),
-    format("answer format, sampled", before, after),
+    ...(after.total === 0 ? [] : [
+      row("accuracy, greedy", before.greedy, after.greedy),
+      format("answer format, sampled", before, after),
+    ]),
+    ...shownRewards(after).map(([name, b]) => {
+      const a = new Map(shownRewards(before)).get(name) ?? b;
+      const ends = ({ ci95 }: RewardMean) => `[${ci95.map((end) => end.toFixed(3)).join(", ")}]`;
+      return [name, a.mean.toFixed(3), ends(a), b.mean.toFixed(3), ends(b), `${b.total}`];
+    }),
   ]).split("\n");
 }

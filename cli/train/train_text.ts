@@ -3,6 +3,8 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
+import { clip } from "../terminal/terminal.ts";
+import { type RewardMean, shownRewards } from "../../training/evaluation/before_and_after.ts";
 import type { TrainEvent, TrainPlan } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 
@@ -120,6 +122,37 @@ export function accuracyText(
 ): string {
   const p = percentDigits;
   return `${p(accuracy)} % [${p(ci95[0]!)}, ${p(ci95[1]!)}]`;
+}
+
+/** "0.417 [0.350, 0.483]". */
+export const rewardText = ({ mean, ci95 }: RewardMean): string =>
+  `${mean.toFixed(3)} [${ci95.map((end) => end.toFixed(3)).join(", ")}]`;
+
+/** Problems of a data set that are shown with their completions, and the width of a text. */
+const SHOWN = 2, WIDTH = 72;
+const clipped = (text: string) => clip(text.replaceAll(/\s+/g, " ").trim(), WIDTH);
+
+/** The results of an evaluation, and for a data set some of the completions. */
+export function evalLines(
+  { result, items }: Pick<Extract<TrainEvent, { type: "eval" }>, "result" | "items">,
+  { dataset_name, task_name }: Pick<RunConfig["data"], "dataset_name" | "task_name">,
+): string[] {
+  const lines = result.total === 0 ? ["  no problem has an answer to compare with"] : [
+    `  sampled ${accuracyText(result)}   greedy ${accuracyText(result.greedy)}   ` +
+    `answer format ${(100 * result.format_rate).toFixed(1)} %`,
+  ];
+  for (const [name, reward] of shownRewards(result)) lines.push(`  ${name} ${rewardText(reward)}`);
+  if (dataset_name === null && publishedPlace(task_name ?? "") === null) return lines;
+  for (const { question, expected, completion, extracted } of items.slice(0, SHOWN)) {
+    lines.push(
+      `  ${clipped(question)}`,
+      `    completion ${clipped(JSON.stringify(completion))}`,
+    );
+    if (expected === null) continue;
+    const answer = extracted === null ? "none found" : clipped(extracted);
+    lines.push(`    answer ${answer}   expected ${clipped(expected)}`);
+  }
+  return lines;
 }
 
 /** What evaluations while training ask, where problems are set apart for them. */

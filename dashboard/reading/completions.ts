@@ -4,8 +4,7 @@
  * looked at many steps; the next page goes on from there.
  */
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
-import { extractAnswer } from "../../data/extract.ts";
-import { publishedFormat } from "../../data/published_formats.ts";
+import { answerOf } from "../../data/score_completion.ts";
 import { OTHER_COLUMNS } from "../../reports/run_report/run_record.ts";
 import type { CompletionPage, CompletionRow } from "../api.ts";
 
@@ -94,7 +93,7 @@ async function readStep(
     problems.push(`${path} is cut or still being written; it was left out`);
     return [];
   }
-  const format = publishedFormat(source), names = Object.keys(rows[0] ?? {});
+  const names = Object.keys(rows[0] ?? {});
   // Rewards stand before the advantage, and columns that they have written after it.
   const rewardNames = names.slice(0, Math.max(0, names.indexOf("advantage")))
     .filter((name) => !OTHER_COLUMNS.has(name));
@@ -103,13 +102,13 @@ async function readStep(
   const pick = (row: Record<string, unknown>, chosen: readonly string[]) =>
     Object.fromEntries(chosen.map((name) => [name, plain(row[name])]));
   return rows.map((row, i) => {
-    const completion = String(row["completion"] ?? "");
+    const completion = String(row["completion"] ?? ""), prompt = String(row["prompt"] ?? "");
     return {
       step,
       row: i,
-      prompt: String(row["prompt"] ?? ""),
+      prompt,
       completion,
-      extracted: format === null ? extractAnswer(completion) : format.extract(completion),
+      extracted: answerOf(completion, { metadata: { source_dataset: source } }, prompt),
       rewards: pick(row, rewardNames) as Record<string, number | null>,
       advantage: typeof row["advantage"] === "number" ? row["advantage"] : null,
       extras: pick(row, extraNames),

@@ -185,7 +185,10 @@ function accuracyOf(value: unknown): AccuracyInfo | null {
   const { accuracy, ci95, total } = object(value);
   const isInterval = Array.isArray(ci95) && ci95.length === 2 &&
     ci95.every((end) => typeof end === "number");
-  if (typeof accuracy !== "number" || !isInterval || typeof total !== "number") return null;
+  // Without an answer to compare with, nothing was right or wrong.
+  if (typeof accuracy !== "number" || !isInterval || typeof total !== "number" || total === 0) {
+    return null;
+  }
   return { accuracy, ci95: ci95 as [number, number], total };
 }
 

@@ -5,11 +5,16 @@
 import { counted, percentDigits } from "../../core/counted.ts";
 import { differenceInterval, wilson } from "../../core/intervals.ts";
 import type { Point } from "../charts/run_metrics.ts";
+import {
+  type EvalResult,
+  type RewardMean,
+  shownRewards,
+} from "../../training/evaluation/before_and_after.ts";
 import type { PairedTest } from "../../evaluation/matched_pairs.ts";
 import type { Json, RunRecord } from "./run_record.ts";
 import type { Table } from "./table.ts";
 
-export interface Share {
+export interface Share extends Pick<EvalResult, "rewards" | "reward"> {
   accuracy: number;
   correct: number;
   total: number;
@@ -66,6 +71,8 @@ export function verdict(
       counted(before.total, "problem")
     }) at the beginning, not measured since.${end}`;
   }
+  const reward = rewardChange(before, after);
+  if (after.total === 0) return `No held-out problem has an answer to compare with.${reward}${end}`;
   const gain = after.accuracy - before.accuracy;
   const [low, high] = record.paired?.sampled.ci95 ?? differenceInterval(
     { successes: before.correct, total: before.total },
@@ -81,7 +88,17 @@ export function verdict(
     signed(gain)
   } points, 95 % interval ${signed(low)} to ${signed(high)}, ${
     counted(after.total, "problem")
-  }). ${sure}${format}${end}`;
+  }). ${sure}${format}${reward}${end}`;
+}
+
+/** How the reward of the run moved on the held-out problems; "" where the accuracy says it. */
+function rewardChange(before: Share, after: Share): string {
+  const [a, b] = [before, after].map((share) => shownRewards(share).at(-1));
+  if (a === undefined || b === undefined) return "";
+  const text = ({ mean, ci95: [low, high] }: RewardMean) =>
+    `${mean.toFixed(3)} (95 % interval ${low.toFixed(3)} – ${high.toFixed(3)})`;
+  const name = b[0] === "weighted sum" ? "The reward" : `The reward ${b[0]}`;
+  return ` ${name} on them: ${text(a[1])} → ${text(b[1])}.`;
 }
 
 /** Change in the share of answers in the requested form; "" where it is within chance. */
@@ -109,7 +126,7 @@ export function evaluation(
   const gain = isPaired ? ["gain", "95 %", "p"] : [];
   const rows = [["held-out problems", "before %", "95 %", "after %", "95 %", ...gain, "n"]];
   const add = (name: string, a: unknown, b: unknown, test?: PairedTest) => {
-    if (!isShare(a) || !isShare(b)) return;
+    if (!isShare(a) || !isShare(b) || b.total === 0) return;
     rows.push([
       name,
       points(a.accuracy),
@@ -135,6 +152,23 @@ export function evaluation(
     return { ...share, accuracy: successes / total, ci95: wilson(successes, total) };
   });
   add("answer format, sampled", a, b, paired?.format);
+  const last = new Map(shownRewards(after));
+  for (const [name, x] of shownRewards(before)) {
+    const y = last.get(name);
+    if (y === undefined) continue;
+    const cells = ({ mean, ci95: [low, high] }: RewardMean) => [
+      mean.toFixed(3),
+      `${low.toFixed(3)} – ${high.toFixed(3)}`,
+    ];
+    const gain = y.mean - x.mean, change = `${gain < 0 ? "−" : "+"}${Math.abs(gain).toFixed(3)}`;
+    rows.push([
+      `reward ${name} (not in %)`,
+      ...cells(x),
+      ...cells(y),
+      ...(isPaired ? [change, "", ""] : []),
+      `${y.total}`,
+    ]);
+  }
   return { rows };
 }
 

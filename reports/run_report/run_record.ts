@@ -120,15 +120,22 @@ async function readSamples(folder: string): Promise<SampledGroup[]> {
 /** Maximum number of held-out problems in a report. */
 const SHOWN_PROBLEMS = 10;
 
+/** What a model wrote. */
+export interface GivenAnswer {
+  /** null: no answer was found in the completion. */
+  extracted: string | null;
+  completion: string;
+}
+
 /** Some held-out problems: the expected answers, and those that were given before and after. */
 export interface HeldOutAnswers {
   temperature: number;
   problems: {
     question: string;
     expected: string | null;
-    /** null: no answer was found in the completion, or the problem was not asked. */
-    before: string | null;
-    after: string | null;
+    /** null: the problem was not asked. */
+    before: GivenAnswer | null;
+    after: GivenAnswer | null;
     /** Score of the answer after training; null: it was not asked. */
     score: number | null;
   }[];
@@ -185,13 +192,18 @@ function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOu
     );
   const [first, last] = [given(before), given(after)];
   const textOf = (value: unknown) => typeof value === "string" ? value : null;
+  const answerIn = (row: Json | undefined): GivenAnswer | null =>
+    row === undefined ? null : {
+      extracted: textOf(row["extracted"]),
+      completion: textOf(row["completion"]) ?? "",
+    };
   const problems = [...given(asked).values()].slice(0, SHOWN_PROBLEMS).map((row) => {
     const question = String(row["question"]), score = last.get(question)?.["score"];
     return {
       question,
       expected: textOf(row["expected"]),
-      before: textOf(first.get(question)?.["extracted"]),
-      after: textOf(last.get(question)?.["extracted"]),
+      before: answerIn(first.get(question)),
+      after: answerIn(last.get(question)),
       score: typeof score === "number" ? score : null,
     };
   });

@@ -7,7 +7,7 @@ import { bytesText } from "../../core/bytes.ts";
 import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { evaluation, evaluations, verdict } from "./evaluation_section.ts";
-import type { Json, RunRecord, SampledGroup } from "./run_record.ts";
+import type { GivenAnswer, Json, RunRecord, SampledGroup } from "./run_record.ts";
 import type { Table } from "./table.ts";
 
 export interface ReportSections {
@@ -191,7 +191,12 @@ function answers({ heldOut }: RunRecord): ReportSections["answers"] {
   if (heldOut === null) return null;
   const { temperature, problems } = heldOut;
   const isMeasured = problems.some(({ score }) => score !== null);
-  const given = (answer: string | null) => answer === null ? "(none)" : clipped(answer);
+  const given = (answer: GivenAnswer | null) =>
+    answer === null
+      ? "(not asked)"
+      : answer.extracted === null
+      ? `no answer in: ${clipped(answer.completion)}`
+      : clipped(answer.extracted);
   const rows = [["problem", "expected", "before", ...(isMeasured ? ["after", "score"] : [])]];
   for (const { question, expected, before, after, score } of problems) {
     rows.push([

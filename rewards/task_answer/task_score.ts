@@ -4,8 +4,8 @@ import { scoreCompletion } from "../../data/score_completion.ts";
 import type { RewardSample } from "../types.ts";
 
 /** In [0, 1]. @throws RgxError when the answer could not be scored */
-export function taskScore({ completion, entry }: RewardSample): number {
-  const { score, error } = scoreCompletion(completion, entry);
+export function taskScore({ completion, entry, prompt }: RewardSample): number {
+  const { score, error } = scoreCompletion(completion, entry, null, prompt);
   if (error !== null) throw new RgxError(error);
   return score;
 }

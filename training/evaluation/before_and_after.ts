@@ -6,7 +6,7 @@
  * differ by the model alone.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { scoreCompletion } from "../../data/score_completion.ts";
+import { hasAnswer, scoreCompletion } from "../../data/score_completion.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Entry } from "../../tasks/types.ts";
 import {
@@ -18,7 +18,14 @@ import {
 import { type AskedProblem, complete, type CompleteOptions } from "../../evaluation/complete.ts";
 import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { runSampling, runSamplingSeed, type SamplingSettings } from "../../evaluation/sampling.ts";
+import { mean } from "../../core/statistics.ts";
+import { bootstrapMean } from "../../evaluation/intervals.ts";
+import type { Completion } from "../../models/generation/types.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import type { Rubric } from "../../rewards/rubric.ts";
+import type { RewardSample, RewardValue } from "../../rewards/types.ts";
+import { addUp } from "../metrics/metrics.ts";
+import { scoreBatch } from "../rollout/score_batch.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
@@ -26,16 +33,34 @@ export interface MixedAccuracy extends Accuracy {
   tasks?: Record<string, TaskAccuracy>;
 }
 
+/** The mean of a reward over the held-out problems that it applies to. */
+export interface RewardMean {
+  mean: number;
+  /** Percentile bootstrap over the problems, 95 %. */
+  ci95: [low: number, high: number];
+  total: number;
+}
+
 /** The accuracy of completions sampled at `temperature`, and that of greedy ones. */
 export interface EvalResult extends MixedAccuracy {
   /** Of the completions that were sampled. */
   temperature: number;
+  /** The run's rewards of these completions, by name; none where the run has no rewards. */
+  rewards?: Record<string, RewardMean>;
+  /** Their weighted sum. */
+  reward?: RewardMean;
   /** The accuracy of greedy completions. */
   greedy: MixedAccuracy;
 }
 
 export interface EvalOptions {
   model: Pick<CausalLM, "generate">;
+  /** The rewards of the run, which score the completions too. */
+  rubric?: Rubric;
+  /** Receives what the rewards have spent. */
+  onSpent?: (spent: Record<string, number>) => void;
+  /** Optimizer steps done, for rewards that depend on it. */
+  step?: number;
   prompts: PromptEncoder;
   training: RunConfig["training"];
   eval: RunConfig["eval"];
@@ -63,6 +88,8 @@ export interface EvalItem {
   score: number;
   truncated: boolean;
   tokens: number;
+  /** The run's rewards, by name; of the completions at the run's temperature. */
+  rewards?: Record<string, RewardValue>;
 }
 
 /** @throws Interrupted when `shouldStop` returned true. */
@@ -75,7 +102,8 @@ export async function evaluate(
   const passes = temperature === 0 ? 1 : 2;
   const pass = (number: number, passTemperature: number) => {
     let ended = number * entries.length;
-    return measure(entries, options, runSampling(training, passTemperature), {
+    const rubric = number === 0 && options.rubric?.names.length ? options.rubric : null;
+    return measure(entries, { ...options, rubric }, runSampling(training, passTemperature), {
       seed: runSamplingSeed(training),
       slots: Math.max(1, options.eval.batch_size),
       shouldStop: options.shouldStop,
@@ -89,26 +117,47 @@ export async function evaluate(
 
 async function measure(
   entries: readonly Entry[],
-  { model, prompts, onItem, ranks = ALONE }: EvalOptions,
+  { rubric, ...asked }: Omit<EvalOptions, "rubric"> & { rubric: Rubric | null },
   sampling: SamplingSettings,
   options: CompleteOptions<AskedProblem>,
-): Promise<MixedAccuracy> {
+): Promise<MixedAccuracy & Pick<EvalResult, "rewards" | "reward">> {
+  const { model, prompts, onItem, ranks = ALONE } = asked;
   const { temperature } = sampling;
-  const problems = entries.map((entry, index) => ({
+  const encoded = entries.map((entry) => prompts.prompt(entry));
+  const problems = encoded.map(({ ids: promptIds }, index) => ({
     index,
     firstSample: 0,
     samples: 1,
-    promptIds: prompts.prompt(entry).ids,
+    promptIds,
   }));
   const completions = await ranks.share(problems.length, async (begin, end) => {
     const own = problems.slice(begin, end);
     return own.length === 0 ? [] : await complete(model, prompts, own, sampling, options);
   });
+  const values = rubric === null ? null : await rewardsOf(
+    rubric,
+    entries.map((entry, i): RewardSample => ({
+      prompt: encoded[i]!.text,
+      messages: entry.messages ?? null,
+      ...completionOf(prompts, completions[i]![0]!),
+      answer: entry.answer,
+      info: entry.metadata,
+      entry,
+      step: asked.step ?? 0,
+      maxCompletionLength: asked.training.max_completion_length,
+    })),
+    asked,
+  );
   const answers = entries.map((entry, i) => {
     const completion = completions[i]![0]!, { question, answer: expected } = entry;
     const { text, truncated } = prompts.read(completion), tokens = completion.ids.length;
     const systemPrompt = prompts.settings.system_prompt;
-    const { score, extracted, formatted } = scoreCompletion(text, entry, systemPrompt);
+    const { score, extracted, formatted } = scoreCompletion(
+      text,
+      entry,
+      systemPrompt,
+      encoded[i]!.text,
+    );
     onItem?.({
       temperature,
       question,
@@ -119,19 +168,95 @@ async function measure(
       formatted,
       truncated,
       tokens,
+      ...(values !== null && { rewards: named(rubric!, values[i]!) }),
     });
     return [{ score, formatted, truncated, tokens }];
   });
+  // Where there is no right answer, nothing is right or wrong.
+  const { accuracy, correct, total, ci95, mean_score } = accuracyOf(
+    answers.map((answer, i) => hasAnswer(entries[i]!) ? answer : []),
+  );
   const tasks = accuracyByTask(
     answers,
     entries.map(({ metadata }) => String(metadata["source_dataset"])),
   );
-  return { ...accuracyOf(answers), ...(Object.keys(tasks).length > 1 && { tasks }) };
+  return {
+    ...accuracyOf(answers),
+    accuracy,
+    correct,
+    total,
+    ci95,
+    mean_score,
+    ...(Object.keys(tasks).length > 1 && { tasks }),
+    ...(values !== null && rewardMeans(rubric!, values)),
+  };
+}
+
+function completionOf(prompts: PromptEncoder, completion: Completion) {
+  const { text, truncated } = prompts.read(completion);
+  return { completion: text, completionIds: completion.ids, truncated };
+}
+
+/** The values of the run's rewards, [problems, rewards]. Each rank scores a part of the batches. */
+async function rewardsOf(
+  rubric: Rubric,
+  samples: readonly RewardSample[],
+  options: Omit<EvalOptions, "rubric">,
+): Promise<RewardValue[][]> {
+  const { ranks = ALONE, shouldStop } = options, size = Math.max(1, options.eval.batch_size);
+  const batches = await ranks.share(Math.ceil(samples.length / size), async (begin, end) => {
+    const own: { values: RewardValue[][]; spent: Record<string, number> }[] = [];
+    for (let i = begin; i < end; i++) {
+      const some = samples.slice(i * size, (i + 1) * size);
+      const { values, sums } = await scoreBatch(rubric, some, shouldStop);
+      own.push({ values, spent: Object.fromEntries(sums) });
+    }
+    return own;
+  });
+  options.onSpent?.(addUp(batches.map(({ spent }) => spent)));
+  return batches.flatMap(({ values }) => values);
+}
+
+const named = ({ names }: Rubric, values: readonly RewardValue[]) =>
+  Object.fromEntries(names.map((name, k) => [name, values[k]!]));
+
+function rewardMeans({ names, weights }: Rubric, values: RewardValue[][]) {
+  const of = (all: readonly number[]): RewardMean => ({
+    mean: all.length === 0 ? 0 : mean(all),
+    ci95: bootstrapMean(all),
+    total: all.length,
+  });
+  return {
+    rewards: Object.fromEntries(
+      names.map((name, k) => [name, of(values.flatMap((row) => row[k] ?? []))]),
+    ),
+    reward: of(
+      values.map((row) =>
+        row.reduce<number>((sum, value, k) => sum + weights[k]! * (value ?? 0), 0)
+      ),
+    ),
+  };
+}
+
+/** Rewards that accuracy and answer format say already. */
+const SAID = ["correctness", "format_answer"];
+
+/** The rewards of a result and their weighted sum; none where accuracy and format say the same. */
+export function shownRewards(
+  { rewards = {}, reward }: Pick<EvalResult, "rewards" | "reward">,
+): [string, RewardMean][] {
+  const all = Object.entries(rewards);
+  if (all.every(([name]) => SAID.includes(name))) return [];
+  return all.length === 1 ? all : [...all, ["weighted sum", reward!]];
 }
 
 /** The result as metrics of a line in metrics.jsonl. */
 export function evalMetrics(result: EvalResult): Record<string, number | number[]> {
   const metrics: Record<string, number | number[]> = { eval_temperature: result.temperature };
+  if (result.reward !== undefined) metrics["eval_reward"] = result.reward.mean;
+  for (const [name, { mean }] of Object.entries(result.rewards ?? {})) {
+    metrics[`eval_rewards/${name}/mean`] = mean;
+  }
   for (const [prefix, accuracy] of [["eval_", result], ["eval_greedy_", result.greedy]] as const) {
     metrics[`${prefix}accuracy`] = accuracy.accuracy;
     metrics[`${prefix}correct`] = accuracy.correct;

@@ -231,6 +231,7 @@ async function sample(
       text,
       entries[group]!,
       prompts.settings.system_prompt,
+      encoded[group]!.text,
     );
     return {
       group,

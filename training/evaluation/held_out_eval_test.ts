@@ -268,3 +268,38 @@ Deno.test("with one completion for each problem every advantage is 0", () =>
     assert.equal(line!.eval_frac_reward_zero_std, 1);
     assert.equal(Math.abs(line!.eval_loss as number), 0);
   }));
+
+Deno.test("problems of a file are measured by the run's rewards, and shown", () =>
+  withWasm(async (device, dir) => {
+    const run = async (name: string, row: (i: number) => object) => {
+      const data = `${dir}/${name}.jsonl`, path = `${dir}/${name}`;
+      const rows = Array.from({ length: 40 }, (_, i) => JSON.stringify(row(i)));
+      await Deno.writeTextFile(data, rows.join("\n"));
+      const { events, summary } = await trainOn(
+        device,
+        config(path, { max_steps: 1 }, {
+          data: { task_name: null, task_config: {}, dataset_name: data, add_instructions: false },
+        }),
+        { rubric: VARYING_RUBRIC },
+      );
+      const warnings = events.flatMap((event) => event.type === "warning" ? [event.message] : []);
+      const lines = (await Deno.readTextFile(`${path}/eval_after.jsonl`)).trimEnd().split("\n");
+      return { after: summary.eval_after!, warnings, lines: lines.map((line) => JSON.parse(line)) };
+    };
+    const open = await run("open", (i) => ({ prompt: `Write ${i}` }));
+    assert.equal(open.after.total, 0);
+    const { letters } = open.after.rewards!;
+    assert.equal(letters!.total, 5);
+    assert.ok(letters!.ci95[0] <= letters!.mean && letters!.mean <= letters!.ci95[1]);
+    const sampled = open.lines.filter(({ temperature }) => temperature !== 0);
+    const values = sampled.map(({ rewards }) => rewards.letters as number);
+    assert.equal(letters!.mean, values.reduce((a, b) => a + b) / 5);
+    assert.deepEqual(open.warnings.filter((message) => /extracted/.test(message)), []);
+    // The questions ask for tags, which this model does not write.
+    const tagged = await run("tagged", (i) => ({ question: `<answer> of ${i}?`, answer: `${i}` }));
+    assert.equal(tagged.after.total, 5);
+    assert.match(
+      tagged.warnings.join("\n"),
+      /any of the 10 completions.*data\.add_instructions=true/,
+    );
+  }));

@@ -18,10 +18,10 @@ export interface TaskScore {
 /** @param weights weights of the rewards. [K] */
 export function rolloutScores(rollout: Rollout, weights: readonly number[]): TaskScore[] {
   return rollout.rows.map(({ group, text, rewards }) => {
-    const { entry } = rollout.groups[group]!;
+    const { entry, prompt } = rollout.groups[group]!;
     return {
       task: String(entry.metadata["source_dataset"]),
-      score: scoreCompletion(text, entry).score,
+      score: scoreCompletion(text, entry, null, prompt.text).score,
       reward: rewards.reduce<number>((sum, reward, k) => sum + weights[k]! * (reward ?? 0), 0),
     };
   });

@@ -6,7 +6,7 @@ import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 import type { SourceFile } from "../../data/problem_source.ts";
 import type { DiskPlan } from "./disk_plan.ts";
 import type { Advice } from "../diagnosis/finding.ts";
-import type { EvalResult } from "../evaluation/before_and_after.ts";
+import type { EvalItem, EvalResult } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 
@@ -171,7 +171,13 @@ export type TrainEvent =
     }[];
   }
   | { type: "eval_progress"; done: number; total: number }
-  | { type: "eval"; moment: "before" | "after"; result: EvalResult }
+  | {
+    type: "eval";
+    moment: "before" | "after";
+    result: EvalResult;
+    /** The problems with their completions, first those at the run's temperature. */
+    items: readonly EvalItem[];
+  }
   | {
     /** An evaluation while training. */
     type: "held_out";

@@ -4,6 +4,8 @@
  */
 import { bestMetric } from "../../configs/best_metric.ts";
 import { UsageError } from "../../core/errors.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
 import { askedWhileTraining } from "../../data/held_out.ts";
 import {
   type EvalItem,
@@ -21,7 +23,7 @@ export async function evaluateAround(
   run: RunContext,
   moment: "before" | "after",
 ): Promise<EvalResult | null> {
-  const { config, model, problems } = run.options, { heldOut } = problems;
+  const { config, model, problems, rubric } = run.options, { heldOut } = problems;
   if (heldOut.length === 0) return null;
   run.phase(moment === "before" ? "eval_before" : "eval_after");
   const start = performance.now();
@@ -35,6 +37,9 @@ export async function evaluateAround(
       shouldStop: () => run.stopRequested(),
       onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
       onItem: (item) => items.push(item),
+      rubric,
+      step: run.state.step,
+      onSpent: (spent) => run.spend(spent),
       ranks: run.ranks,
     }));
   run.clock.lap();
@@ -45,12 +50,31 @@ export async function evaluateAround(
     epoch,
     split: "eval",
     ...metrics,
-    ...evalSpeed(start, result.total),
+    ...evalSpeed(start, heldOut.length),
     ...run.memory.lap(),
   });
   run.records.addLog({ ...metrics, epoch, step });
-  run.emit({ type: "eval", moment, result });
+  run.emit({ type: "eval", moment, result, items });
+  const unread = whyUnread(items, config);
+  if (unread !== null) await run.warn(unread);
   return result;
+}
+
+/** Where no answer was found in any completion for problems of a data set: what to change. */
+function whyUnread(items: readonly EvalItem[], { data, training }: RunConfig): string | null {
+  const isOwn = data.dataset_name !== null || publishedPlace(data.task_name ?? "") !== null;
+  const judged = items.filter(({ expected }) => expected !== null);
+  if (!isOwn || judged.length === 0) return null;
+  if (judged.some(({ extracted }) => extracted !== null)) return null;
+  const what = `no answer could be extracted from any of the ${judged.length} completions of ` +
+    "held-out problems, so their accuracy says nothing";
+  if (judged.every(({ truncated }) => truncated)) {
+    return `${what}: all were cut off, a larger training.max_completion_length lets them end ` +
+      `(now ${training.max_completion_length})`;
+  }
+  return data.add_instructions
+    ? `${what}: data.system_prompt may say the form again, and sft.max_steps teaches it`
+    : `${what}: data.add_instructions=true asks for it between <answer> and </answer>`;
 }
 
 /**
