@@ -85,6 +85,12 @@ export async function loadConfig(
   const overrides = isSupervised ? supervisedOverrides(written) : written;
   const file = await findConfig(config, cwd);
   const problems = new Problems();
+  if (file.kind === "embedded" && typeof config === "string" && config.includes("/")) {
+    const name = `rgx:${file.path}`;
+    if (!config.startsWith("rgx:")) {
+      problems.notes.push(`${config} is not on disk, ${name} is used`);
+    }
+  }
 
   let tree = await mergedTree(file, { overrides, env: options.env ?? {}, cwd }, problems);
   reportForeignKeys(tree, problems);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { RandomStream } from "../core/philox.ts";
 import { batchSizes } from "./batch_sizes.ts";
 import { EMBEDDED, experimentNames } from "./documents/embedded.ts";
+import { withConfigArgument } from "./foreign/config_arguments.ts";
 import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
@@ -200,7 +202,42 @@ Deno.test("the algorithmic recipe has two steps for each generation of 32 proble
   const sizes = batchSizes(config.training);
   assert.deepEqual([sizes.generationBatchSize, sizes.promptsPerGeneration], [256, 32]);
   assert.equal(sizes.completionsPerOptimizerStep, 128);
-  assert.deepEqual([config.lora, config.data.tasks?.length], [null, 11]);
+  assert.deepEqual([config.lora, config.data.tasks?.length], [null, 10]);
+});
+
+Deno.test("the algorithmic recipe has the problems and rewards of reasoning-gym's", async () => {
+  const folder = new URL("../tests/golden/foreign_configs/", import.meta.url);
+  const { config } = await loadConfig("algorithmic_qwen_3b");
+  const { config: theirs } = await loadConfig(
+    fileURLToPath(new URL("reasoning_gym_algorithmic.yaml", folder)),
+  );
+  assert.deepEqual(config.data, theirs.data);
+  assert.deepEqual(config.rewards, theirs.rewards);
+  const names = ["max_steps", "num_generations", "generation_batch_size", "max_prompt_length"]
+    .concat("max_completion_length", "per_device_train_batch_size", "gradient_accumulation_steps")
+    .concat("learning_rate", "beta", "entropy_coef", "weight_decay", "epsilon", "max_grad_norm");
+  const values = (training: object) => Object.entries(training).filter(([k]) => names.includes(k));
+  assert.deepEqual(values(config.training), values(theirs.training));
+});
+
+Deno.test("the path of an embedded recipe in a checkout names it anywhere", async () => {
+  await withFiles({}, async (cwd) => {
+    const { config, notes } = await loadConfig("configs/experiments/leg_counting_qwen7b.yaml", {
+      cwd,
+    });
+    assert.equal(config.logging.run_name, "leg_counting_qwen7b");
+    assert.match(notes[0]!, /is not on disk, rgx:experiments\/leg_counting_qwen7b\.yaml is used$/);
+    const named = withConfigArgument(
+      ["--config-path", "configs", "--config-name", "algorithmic_qwen_3b"],
+    );
+    assert.equal((await loadConfig(named[0]!, { cwd })).config.data.tasks?.length, 10);
+    await assert.rejects(loadConfig("mine/gsm8k.yaml", { cwd }), /did you mean the embedded gsm8k/);
+  });
+});
+
+Deno.test("the GSM8K recipe has an adapter on any architecture", async () => {
+  const { config } = await loadConfig("gsm8k", { overrides: ["model_name=distilgpt2"] });
+  assert.equal(config.lora?.target_modules, null);
 });
 
 Deno.test("the quickstart is a tiny model on problems of a known tokenizer", async () => {

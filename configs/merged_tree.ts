@@ -132,6 +132,10 @@ async function locateConfig(name: string, cwd: string): Promise<ConfigFile> {
   if (experimentNames().includes(name)) {
     return { kind: "embedded", path: `experiments/${name}.yaml` };
   }
+  // A path of a checkout of rgx or reasoning-gym, typed elsewhere.
+  if (/(^|\/)configs\//.test(name) && experimentNames().includes(stem(name))) {
+    return { kind: "embedded", path: `experiments/${stem(name)}.yaml` };
+  }
   if ((await Deno.stat(path).catch(() => null))?.isDirectory) {
     throw new UsageError(`${name}: is a folder, expected a YAML file`, {
       advice: "The configuration of a run is config.yaml in its folder.",

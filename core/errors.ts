@@ -14,6 +14,20 @@ export const EXIT = {
   sigterm: 143,
 } as const;
 
+/** Longest line of a message, and the most lines: a file or a model may be in it. */
+const MAX_LINE = 2000, MAX_LINES = 500;
+
+function bounded(text: string): string {
+  const lines = text.split("\n", MAX_LINES + 1).map((line) =>
+    line.length <= MAX_LINE
+      ? line
+      : `${line.slice(0, MAX_LINE - 300)} … ${line.slice(-200)} (${line.length} characters)`
+  );
+  return lines.length <= MAX_LINES
+    ? lines.join("\n")
+    : [...lines.slice(0, MAX_LINES), "…"].join("\n");
+}
+
 /** A failure that is shown to the user without a stack trace. */
 export class RgxError extends Error {
   /** Name of the class, as of every error. */
@@ -27,8 +41,8 @@ export class RgxError extends Error {
     message: string,
     options: { advice?: string; exitCode?: number; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.advice = options.advice;
+    super(bounded(message), options.cause === undefined ? undefined : { cause: options.cause });
+    this.advice = options.advice === undefined ? undefined : bounded(options.advice);
     this.exitCode = options.exitCode ?? EXIT.failure;
   }
 }

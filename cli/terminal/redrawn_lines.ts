@@ -1,5 +1,5 @@
 /** Lines on a terminal that are redrawn in place until they are removed. */
-import { clip, columns, log, logRaw } from "./terminal.ts";
+import { clip, columns, log, logRaw, withoutControl } from "./terminal.ts";
 
 export class RedrawnLines {
   #lines: readonly string[] = [];
@@ -12,7 +12,7 @@ export class RedrawnLines {
   /** Draws lines in place of the present ones. Each is cut to the width of the terminal. */
   draw(...lines: string[]): void {
     // A line that wraps, or that ends in the last column, could not be removed.
-    const cut = lines.map((line) => clip(line, columns() - 1));
+    const cut = lines.map((line) => clip(withoutControl(line, true), columns() - 1));
     logRaw(this.#erased() + cut.join("\n"));
     this.#lines = cut;
   }

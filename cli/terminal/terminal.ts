@@ -26,14 +26,41 @@ function writeBytes(stream: { writeSync(data: Uint8Array): number }, bytes: Uint
   }
 }
 
+/** Control characters, but for tab and line break; and the colours of `paint`. */
+// deno-lint-ignore no-control-regex
+const CONTROL = /\x1b\[(?:0|1|2|3[1236])m|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/**
+ * A text in which control characters of files, models and rewards are shown as `\x1b`, so that they
+ * do not steer the terminal.
+ */
+export function withoutControl(text: string, colored = false): string {
+  return text.replace(
+    CONTROL,
+    (found) =>
+      colored && found.length > 1
+        ? found
+        : [...found].map((character) =>
+          character < " " || character > "~"
+            ? `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`
+            : character
+        ).join(""),
+  );
+}
+
+/** A text for stdout. In a file or a pipe a result stays as it is. */
+function forStdout(text: string): string {
+  return Deno.stdout.isTerminal() ? withoutControl(text, true) : text;
+}
+
 /** Prints a result on stdout: one line or several. */
 export function print(text: string): void {
-  writeAll(Deno.stdout, text + "\n");
+  writeAll(Deno.stdout, forStdout(text) + "\n");
 }
 
 /** Writes a part of a result to stdout: a text that appears while it is made. */
 export function write(text: string): void {
-  writeAll(Deno.stdout, text);
+  writeAll(Deno.stdout, forStdout(text));
 }
 
 /** Writes a result to stdout as bytes, in whole lines. */
@@ -52,7 +79,7 @@ export class LineWriter {
 
   /** Call it at the end. */
   flush(): void {
-    if (this.#text !== "") writeAll(Deno.stdout, this.#text);
+    if (this.#text !== "") writeAll(Deno.stdout, forStdout(this.#text));
     this.#text = "";
   }
 }
@@ -60,7 +87,7 @@ export class LineWriter {
 /** Prints a line on stderr, for the person who watches. If stderr is closed, nobody does. */
 export function log(text: string): void {
   try {
-    writeAll(Deno.stderr, text + "\n");
+    writeAll(Deno.stderr, withoutControl(text, useColor()) + "\n");
   } catch (error) {
     if (!(error instanceof OutputClosed)) throw error;
   }

@@ -12,6 +12,16 @@ export interface Source {
   readonly directory: string | null;
   /** Whether it comes after all files: what the user typed, or what a program overrides. */
   readonly isLast?: true;
+  /** Of a file: a nearer one has a higher number than what it inherits from. */
+  rank?: number;
+}
+
+/** Above 0 where `a` overrides `b`, below 0 where `b` does, 0 for two keys of one source. */
+export function nearness({ at: { source: a } }: ConfigNode, { at: { source: b } }: ConfigNode) {
+  if (a === b) return 0;
+  const order = (source: Source) =>
+    source === DEFAULTS ? -1 : source.isLast ? 2e9 : source.rank ?? 1e9;
+  return order(a) - order(b);
 }
 
 /** Line and column are counted from 1. Line 0 means that the source has no lines. */

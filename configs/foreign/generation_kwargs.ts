@@ -3,7 +3,14 @@
  * translated into the keys of sampling that it overrides, so that only the code that reads
  * configurations knows it.
  */
-import { describeNode, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
+import {
+  describeNode,
+  type MapNode,
+  nearness,
+  nodeAt,
+  type Problems,
+  withEntry,
+} from "../documents/node.ts";
 import { nearest } from "../../core/suggest.ts";
 
 const PATH = "training.generation_kwargs";
@@ -52,7 +59,9 @@ export function translateGenerationKwargs(tree: MapNode, problems: Problems): Ma
       continue;
     }
     from.set(key, name);
-    if (translated.entries.has(key)) {
+    const there = translated.entries.get(key)?.node;
+    if (there !== undefined && nearness(there, node) > 0) continue;
+    if (there !== undefined) {
       problems.note(keyAt, `${PATH}.${name}`, `overrides training.${key}`);
     }
     translated = withEntry(translated, key, { ...node, foreign: `${PATH}.${name}` }, keyAt);

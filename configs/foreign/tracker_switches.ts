@@ -8,6 +8,7 @@ import {
   type ConfigNode,
   emptyMap,
   type MapNode,
+  nearness,
   nodeAt,
   type Problems,
   toJson,
@@ -58,7 +59,9 @@ function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefined {
     const found = node(path);
     return found?.kind === "scalar" ? found.value : undefined;
   };
-  const written = node("logging.report_to"), logger = node("trainer.logger");
+  const logger = node("trainer.logger"), named = node("logging.report_to");
+  const isOverridden = named && logger && nearness(logger, named) > 0;
+  const written = isOverridden ? undefined : named;
   const names = new Set<ConfigNode>(), at = tree.at;
   const scalar = (name: string, from: ConfigNode): ConfigNode => ({
     kind: "scalar",

@@ -17,6 +17,7 @@ import {
 } from "./foreign_table.ts";
 import { key } from "../types/key_spec.ts";
 import { bool, nullable } from "../types/value_types.ts";
+import { nearness } from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 import { MODEL_LOADING, OWN_KERNELS, STORAGE } from "./trl.ts";
 
@@ -169,12 +170,17 @@ export function translateFp16(translation: Translation): void {
     there = translation.given("training.compute_dtype");
   if (fp16 === undefined || !translation.isTrue("training.fp16")) return;
   const isSwitch = /bf16$/.test(there?.foreign ?? "");
-  if (isSwitch && translation.text("training.compute_dtype") === "bfloat16") {
+  if (
+    isSwitch && nearness(fp16, there!) === 0 &&
+    translation.text("training.compute_dtype") === "bfloat16"
+  ) {
     translation.refuse(fp16, "training.fp16", "bf16 is true, too: give one of them");
     return;
   }
   // bf16: false only says that it is not bfloat16.
-  if (isSwitch) translation.drop("training", "compute_dtype");
+  if (isSwitch && translation.text("training.compute_dtype") !== "bfloat16") {
+    translation.drop("training", "compute_dtype");
+  }
   translation.set("training", "compute_dtype", "float16", fp16);
 }
 

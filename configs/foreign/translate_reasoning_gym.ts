@@ -4,7 +4,14 @@
  * a curriculum are the problems, and prompts are the questions alone.
  */
 import { SECONDARY_REWARDS } from "../../rewards/registry.ts";
-import { type ConfigNode, type Json, nodeAt, toJson, withEntry } from "../documents/node.ts";
+import {
+  type ConfigNode,
+  type Json,
+  nearness,
+  nodeAt,
+  toJson,
+  withEntry,
+} from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
 /** Sets `rewards`, unless it is written. */
@@ -12,14 +19,15 @@ export function translateReasoningGym(translation: Translation): void {
   const accuracy = translation.node("reward.use_accuracy");
   const secondary = translation.node("reward.secondary_rewards");
   if (accuracy === undefined && secondary === undefined) return;
-  if (translation.tree.entries.has("rewards")) return;
+  const written = translation.node("rewards"), nearest = secondary ?? accuracy!;
+  if (written !== undefined && nearness(nearest, written) <= 0) return;
   const items: ConfigNode[] = [];
   if (accuracy !== undefined && translation.isTrue("reward.use_accuracy")) {
     items.push({ kind: "scalar", value: "correctness", at: accuracy.at });
   }
   if (secondary?.kind === "list") items.push(...secondary.items.map(secondaryReward));
-  const at = (secondary ?? accuracy)!.at;
-  translation.tree = withEntry(translation.tree, "rewards", { kind: "list", items, at });
+  const list: ConfigNode = { kind: "list", items, at: nearest.at };
+  translation.tree = withEntry(translation.tree, "rewards", list);
 }
 
 /**

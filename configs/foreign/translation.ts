@@ -5,10 +5,12 @@
 import {
   type ConfigNode,
   emptyMap,
+  formatPosition,
   fromJson,
   isNull,
   type Json,
   type MapNode,
+  nearness,
   nodeAt,
   type Problems,
   toJson,
@@ -45,16 +47,26 @@ export class Translation {
   }
 
   /**
-   * Sets a key of rgx to what `from` asks for. Where the key itself is written, that wins, and a
-   * note says so; only what is typed on the command line wins over what stands in a file.
+   * Sets a key of rgx to what `from` asks for. Where the key itself is written, the nearer of the
+   * two wins; in one file they contradict each other.
    */
   set(section: string, name: string, value: Json, from: ConfigNode): void {
     const path = `${section}.${name}`, there = this.given(path);
-    const isTyped = from.at.source.isLast && !there?.at.source.isLast;
-    if (there === undefined || isTyped) return this.#put(section, name, value, from);
+    const order = there === undefined ? 1 : nearness(from, there);
+    if (there === undefined || order > 0) return this.#put(section, name, value, from);
     if (JSON.stringify(toJson(there)) === JSON.stringify(value)) return;
-    const key = from.foreign ?? path;
-    this.problems.note(from.at, key, `${path} is written too, and wins`);
+    const key = from.foreign ?? path, other = there.foreign ?? path;
+    if (order < 0 || from.at.source.isLast) {
+      return this.problems.note(from.at, key, `${other} is written too, and wins`);
+    }
+    const where = formatPosition(there.at);
+    this.problems.add(from.at, key, `${other} at ${where} says something else: give one of them`);
+  }
+
+  /** Sets a key of rgx that is not written, or only in what `from` overrides. */
+  prefer(section: string, name: string, value: Json, from: ConfigNode): void {
+    const there = this.given(`${section}.${name}`);
+    if (there === undefined || nearness(from, there) > 0) this.#put(section, name, value, from);
   }
 
   /** Sets a key of rgx that is not written, as the other project has it where `from` is written. */

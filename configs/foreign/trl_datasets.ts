@@ -2,7 +2,14 @@
  * TRL's list of data sets, `datasets: [{path, name, data_files, split, columns}]` beside
  * `test_split_size`. Tasks have the same key, and `path` tells the two lists apart.
  */
-import { type ConfigNode, isNull, type MapNode, nodeAt, toJson } from "../documents/node.ts";
+import {
+  type ConfigNode,
+  isNull,
+  type MapNode,
+  nearness,
+  nodeAt,
+  toJson,
+} from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
 const LIST = "data.tasks";
@@ -30,9 +37,10 @@ export function translateDatasets(translation: Translation): void {
     translation.problems.add(node.at, `datasets${field}`, text);
   };
   const named = translation.given("data.dataset_name");
-  if (named?.at.source.isLast && !list.at.source.isLast) {
+  const order = named === undefined ? 1 : nearness(list, named);
+  if (order < 0) {
     translation.problems.note(list.at, "datasets", "data.dataset_name is written too, and wins");
-  } else if (named !== undefined && !list.at.source.isLast) {
+  } else if (order === 0 && !list.at.source.isLast) {
     refuse(
       list,
       "dataset_name is written too: give one of the two (datasets: null takes the list away)",

@@ -27,10 +27,10 @@ Deno.test("a key that other projects have too makes no file one of Unsloth", asy
   assert.match(notes[0]!, /^f\.yaml:4:1: device_map: accepted, has no effect in rgx; it says how/);
 });
 
-Deno.test("a seed that is written wins over random_state, with a note", async () => {
-  const { config, notes } = await load(`${MINIMAL}seed: 1\nrandom_state: 3407\n`);
-  assert.equal(config.training.seed, 1);
-  assert.match(notes.join("\n"), /random_state: training\.seed is written too, and wins/);
+Deno.test("a seed and another random_state in one file contradict each other", async () => {
+  assert.deepEqual(await errorsOf(`${MINIMAL}seed: 1\nrandom_state: 3407\n`), [
+    "f.yaml:5:15: random_state: training.seed at f.yaml:4:7 says something else: give one of them",
+  ]);
 });
 
 Deno.test("full_finetuning trains all weights", async () => {

@@ -76,11 +76,19 @@ export async function loadInherited(
   problems: Problems,
   { isRun = true }: { isRun?: boolean } = {},
 ): Promise<MapNode> {
-  return await new Inheritance(environment, problems, isRun).load(file, []);
+  const { tree, sources } = await new Inheritance(environment, problems, isRun).load(file, []);
+  sources.forEach((source, i) => source.rank = i);
+  return tree;
+}
+
+/** A file with all that it inherits: the tree, and its sources, the nearest last. */
+interface Loaded {
+  tree: MapNode;
+  sources: readonly Source[];
 }
 
 class Inheritance {
-  readonly #done = new Map<string, MapNode>();
+  readonly #done = new Map<string, Loaded>();
 
   constructor(
     readonly environment: Environment,
@@ -88,7 +96,7 @@ class Inheritance {
     readonly isRun: boolean,
   ) {}
 
-  async load(file: ConfigFile, chain: readonly ConfigFile[]): Promise<MapNode> {
+  async load(file: ConfigFile, chain: readonly ConfigFile[]): Promise<Loaded> {
     const done = this.#done.get(identity(file));
     if (done !== undefined) return done;
     const source: Source = {
@@ -98,7 +106,7 @@ class Inheritance {
     const document = await this.#read(file, source);
     if (document === null) {
       this.problems.incomplete = true;
-      return emptyMap(nowhere(source));
+      return { tree: emptyMap(nowhere(source)), sources: [] };
     }
     const entries = new Map(document.entries);
     const categories = this.isRun ? entries.get("categories") : undefined;
@@ -106,7 +114,7 @@ class Inheritance {
       this.problems.incomplete = true;
       const text = `a file with categories is an evaluation: rgx eval --config ${source.name}`;
       this.problems.add(categories.keyAt, "categories", text);
-      return emptyMap(document.at);
+      return { tree: emptyMap(document.at), sources: [] };
     }
     if (
       file.kind !== "embedded" && isOfVerl(entries) && !entries.has("defaults") &&
@@ -128,13 +136,16 @@ class Inheritance {
       : own;
     const environment = { ...this.environment, ...variables(entries.get("env")?.node) };
     const path = [...chain, file];
-    let merged = emptyMap(canonical.at);
-    const onTop = (under: MapNode, over: MapNode) =>
-      leaveBehind(under, mergeMaps(under, over), this.problems);
+    let merged: Loaded = { tree: emptyMap(canonical.at), sources: [] };
+    const onTop = (under: Loaded, over: Loaded): Loaded => ({
+      tree: leaveBehind(under.tree, mergeMaps(under.tree, over.tree), this.problems),
+      sources: [...under.sources.filter((one) => !over.sources.includes(one)), ...over.sources],
+    });
+    const itself: Loaded = { tree: canonical, sources: [source] };
     let selfMerged = false;
     for (const reference of references) {
       if (reference.kind === "self") {
-        merged = onTop(merged, canonical);
+        merged = onTop(merged, itself);
         selfMerged = true;
       } else {
         const base = await this.#base(reference, file, path, environment);
@@ -143,7 +154,7 @@ class Inheritance {
         else merged = onTop(merged, base);
       }
     }
-    if (!selfMerged) merged = onTop(merged, canonical);
+    if (!selfMerged) merged = onTop(merged, itself);
     this.#done.set(identity(file), merged);
     return merged;
   }
@@ -170,7 +181,7 @@ class Inheritance {
     from: ConfigFile,
     chain: readonly ConfigFile[],
     environment: Environment,
-  ): Promise<MapNode | null> {
+  ): Promise<Loaded | null> {
     const { key, at } = reference;
     const scalar: ScalarNode = { kind: "scalar", value: reference.text, at };
     const text = interpolateText(scalar, key, environment, this.problems)?.value;
@@ -223,6 +234,11 @@ class Inheritance {
     for (const extension of extensions) {
       const path = resolve(dirname(from.path), text + extension);
       if (!await isFile(path)) continue;
+      // Messages quote what they read, and a configuration may be another person's.
+      if (!/\.(ya?ml|json|toml)$/i.test(path)) {
+        this.problems.add(at, key, `${text}: expected a file of YAML or JSON (.yaml, .yml, .json)`);
+        return null;
+      }
       const shown = isAbsolute(text)
         ? path
         : normalize(join(dirname(from.shown), text + extension));

@@ -180,3 +180,13 @@ Deno.test("CONFIG is a path, an embedded experiment, or refused with near names"
     await refused("far/away.yaml", /neither a file nor an embedded experiment$/);
   });
 });
+
+Deno.test("a base that is no YAML by its name is not read, so no message quotes it", async () => {
+  for (const name of ["shadow", ".env", "notes.txt"]) {
+    const files = { [name]: "root:$y$secret:19000:0:99999:7:::\n" };
+    const lines = await errorsOf(`_base_: ./${name}\n${MINIMAL}`, {}, files);
+    assert.deepEqual(lines, [
+      `f.yaml:1:9: _base_: ./${name}: expected a file of YAML or JSON (.yaml, .yml, .json)`,
+    ]);
+  }
+});

@@ -26,10 +26,15 @@ export function trackers(): ValueType<TrackerName[]> {
   };
 }
 
-/** The items of a list; any other value is its own single item, and null has none. */
+/**
+ * The items of a list; null has none. A text is one name, or several with commas, as TRL's command
+ * line has them.
+ */
 export function itemsOf(node: ConfigNode): readonly ConfigNode[] {
   if (node.kind === "list") return node.items;
-  return isNull(node) ? [] : [node];
+  if (isNull(node)) return [];
+  if (node.kind !== "scalar" || typeof node.value !== "string") return [node];
+  return node.value.split(",").map((name) => ({ kind: "scalar", value: name.trim(), at: node.at }));
 }
 
 function namesOf(item: ConfigNode, complain: Complain): readonly TrackerName[] {

@@ -223,5 +223,5 @@ function translateTrackers(translation: Translation): void {
   if (names.length === 0) return;
   const others = translation.given("logging.wandb_project") === undefined ? [] : ["wandb"];
   const from = translation.given(`axolotl.use_${names[0]}`)!;
-  translation.fill("logging", "report_to", [...others, ...names], from);
+  translation.prefer("logging", "report_to", [...others, ...names], from);
 }

@@ -168,9 +168,9 @@ function translateFiles(translation: Translation): void {
   const names = ["wandb", "tensorboard"]
     .filter((name) => translation.given(at(`use_${name}`)) !== undefined);
   if (names.length === 0) return;
-  translation.fill("logging", "report_to", names, translation.given(at(`use_${names[0]}`))!);
+  translation.prefer("logging", "report_to", names, translation.given(at(`use_${names[0]}`))!);
   const project = translation.given(at("wandb_project"));
-  if (project !== undefined) translation.fill("logging", "project", toJson(project), project);
+  if (project !== undefined) translation.prefer("logging", "project", toJson(project), project);
 }
 
 /** Adds the punishment of long completions to the rewards, once their list is complete. */

@@ -1,5 +1,5 @@
 /** Translates verl's files, the number of rows of them, and what becomes of long prompts. */
-import { type ConfigNode, describeNode } from "../../documents/node.ts";
+import { type ConfigNode, describeNode, nearness } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
 export function translateData(translation: Translation): void {
@@ -26,7 +26,7 @@ export function translateData(translation: Translation): void {
     translation.drop("data", "seed");
   }
   if (seed !== null && translation.given("data.train_files") !== undefined) {
-    translation.fill("training", "data_seed", seed.value, seed.node);
+    translation.prefer("training", "data_seed", seed.value, seed.node);
   }
 }
 
@@ -38,7 +38,7 @@ function translateFiles(translation: Translation): void {
   const held = val === undefined ? null : oneFile(val, "data.val_files", translation);
   const named = ["tasks", "task_name", "dataset_name"].map((name) => `data.${name}`)
     .find((path) => translation.given(path) !== undefined);
-  if (named !== undefined) {
+  if (named !== undefined && nearness(train, translation.given(named)!) <= 0) {
     return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
   }
   if (file === null) return;
@@ -52,7 +52,7 @@ function translateFiles(translation: Translation): void {
     return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
   }
   translation.set("data", "eval_dataset_name", held, val);
-  if (isLimited) translation.fill("eval", "num_examples", wanted.value, wanted.node);
+  if (isLimited) translation.prefer("eval", "num_examples", wanted.value, wanted.node);
   else translation.fill("eval", "num_examples", ALL, val);
 }
 

@@ -1,4 +1,5 @@
 /** Translates the keys of verl that correspond to several keys of rgx, or depend on others. */
+import { nearness } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 import { translateAdapter } from "./translate_adapter.ts";
 import { checkMetric, translateBatchSizes } from "./translate_batches.ts";
@@ -42,9 +43,9 @@ function translateLengths(translation: Translation): void {
   for (const [path, section, name] of REPEATED) {
     const repeated = translation.number(path);
     if (repeated === null) continue;
-    translation.fill(section, name, repeated.value, repeated.node);
-    const value = translation.number(`${section}.${name}`)?.value ?? repeated.value;
-    if (value === repeated.value) continue;
+    translation.prefer(section, name, repeated.value, repeated.node);
+    const { value, node } = translation.number(`${section}.${name}`) ?? repeated;
+    if (value === repeated.value || nearness(repeated.node, node) < 0) continue;
     translation.refuse(repeated.node, path, `must be ${section}.${name}, which is ${value}`);
   }
   const longest = translation.number(`${ROLLOUT}.max_model_len`);
