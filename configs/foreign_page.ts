@@ -2,12 +2,12 @@
  * The table of the keys of other projects, a page of Markdown that is made from the lists in
  * `configs/foreign/`: `docs/foreign_keys.md`.
  */
-import { anyValue, type ForeignTable, type RefusedKey } from "./foreign/foreign_table.ts";
 import { AXOLOTL_AS_WRITTEN } from "./foreign/axolotl/axolotl.ts";
-import { OPEN_R1 } from "./foreign/open_r1/open_r1.ts";
+import { OPEN_R1 } from "./foreign/open_r1.ts";
 import { OPENRLHF } from "./foreign/openrlhf/openrlhf.ts";
 import { PEFT } from "./foreign/peft.ts";
 import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
+import type { ForeignTable, RefusedKey } from "./foreign/table.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
 import { TRANSFORMERS } from "./foreign/transformers.ts";
 import { TRL } from "./foreign/trl.ts";
@@ -37,7 +37,8 @@ OpenRLHF, and of reasoning-gym's training configurations is in one of these list
 - **acts only with**: it does nothing while another key is off, in its own project too. It is taken
   in silence.
 
-A key that is in no list is a typo, and is refused with the nearest name. \`rgx config check FILE\`
+\`*\` is all that stands in a section and in no other list. A key that is in no list, or one letter
+away from one that is, is a typo, and is refused with the nearest name. \`rgx config check FILE\`
 says all of it; \`rgx config show FILE\` shows every key of rgx with its value, the line that it
 comes from, and the key that stood there. \`rgx train FILE a.b=c +a.b=c ~a.b\` takes the keys of all
 projects too, as Hydra does.
@@ -54,7 +55,7 @@ const PROJECTS: readonly [title: string, keys: ForeignTable][] = [
   ["OpenRLHF", OPENRLHF],
   ["reasoning-gym and its scripts", {
     ...REASONING_GYM,
-    translated: { ...TRACKER_SWITCHES, ...REASONING_GYM.translated },
+    translated: { ...TRACKER_SWITCHES.translated, ...REASONING_GYM.translated },
   }],
 ];
 
@@ -70,7 +71,7 @@ function project(title: string, keys: ForeignTable): string[] {
     ["refused", ["key", "taken values", "instead, or why not"], refused(keys, false)],
     ["noted", ["key", "taken in silence", "instead, or why not"], refused(keys, true)],
     ["no effect", ["section", "keys", "why"], grouped(keys.withoutEffect)],
-    ["acts only with", ["section", "keys", "with"], grouped(keys.dormant ?? {})],
+    ["acts only with", ["section", "keys", "with"], grouped(keys.dormant)],
   ];
   return [
     `## ${title}`,
@@ -82,7 +83,7 @@ function project(title: string, keys: ForeignTable): string[] {
 function obeyed(keys: ForeignTable): string[][] {
   const translated = Object.entries(keys.translated).map(([name, { doc, aliases }]) => [
     [name, ...aliases].map(code).join(", "),
-    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth|OpenRLHF)(, Megatron)?: /, ""),
+    doc.replace(/^(verl|reasoning-gym|open-r1|Axolotl|Unsloth|OpenRLHF): /, ""),
   ]);
   return [
     ...Object.entries(keys.obeyed).map(([name, canonical]) => [code(name), code(canonical)]),
@@ -99,7 +100,7 @@ function refused(keys: ForeignTable, isAnyTaken: boolean): string[][] {
   ];
   const byText = new Map<string, { names: string[]; cells: string[] }>();
   for (const [name, key] of Object.entries(keys.refused)) {
-    if ((key.noted === anyValue) !== isAnyTaken) continue;
+    if ((key.noted === "any") !== isAnyTaken) continue;
     const cells = text(key), id = `${cells.join("|")}|${name.split(".").at(-1)}`;
     const row = byText.get(id) ?? { names: [], cells };
     byText.set(id, row);

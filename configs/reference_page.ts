@@ -67,7 +67,7 @@ const PARTS: [title: string, text: string, section: AnySection][] = [
   [
     "Rewards and what stands at the top",
     "A reward is a name, or a map of its name, its weight (1) and its own parameters.",
-    top(SHAPING.keys, TRACKER_SWITCHES),
+    top(SHAPING.keys, TRACKER_SWITCHES.translated),
   ],
   [
     "Supervised warm start: `sft`",

@@ -2,17 +2,9 @@
  * The page docs/coming_from.md for those who know another trainer: a text with tables
  * that are made from the lists in `configs/foreign/`.
  */
-import { anyValue } from "../foreign/foreign_table.ts";
 import { leaves } from "../dotted_keys.ts";
 import { FOREIGN_COMMANDS } from "../foreign/foreign_commands.ts";
-import {
-  DORMANT,
-  FOREIGN_SPELLINGS,
-  listedAt,
-  REFUSED_KEYS,
-  TRANSLATED_KEYS,
-  WITHOUT_EFFECT,
-} from "../foreign/foreign_keys.ts";
+import { FOREIGN_SPELLINGS, listingOf, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { loadConfig } from "../load.ts";
 import { code, table } from "../markdown.ts";
 import { meaningOf } from "../reading/key_names.ts";
@@ -134,18 +126,16 @@ function placeOf(key: string): string | undefined {
   }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);
-  const refused = listedAt(REFUSED_KEYS, key);
+  const { refused, withoutEffect: why, dormant } = listingOf(key) ?? {};
   if (refused !== undefined) {
-    if (refused.noted === anyValue) return `no effect: ${refused.advice}`;
+    if (refused.noted === "any") return `no effect: ${refused.advice}`;
     const taken = refused.neutral.map((value) =>
       code(typeof value === "string" && value !== "" ? value : JSON.stringify(value))
     ).join(", ");
     return `refused${taken === "" ? "" : ` unless ${taken}`}: ${refused.advice}`;
   }
-  const why = listedAt(WITHOUT_EFFECT, key);
   if (why !== undefined) return `no effect${why === "" ? "" : `: ${why}`}`;
-  const other = listedAt(DORMANT, key);
-  if (other !== undefined) return `acts only with ${other}`;
+  if (dormant !== undefined) return `acts only with ${dormant}`;
   if (meaningOf(key).kind !== "key") throw new Error(`docs/coming_from.md: unknown key ${key}`);
   return undefined;
 }

@@ -12,9 +12,8 @@ import {
   toJson,
 } from "../documents/node.ts";
 import { isOfAxolotlAlone } from "./axolotl/axolotl.ts";
-import { listedAt, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign_keys.ts";
-import { isOfOpenRlhfAlone } from "./openrlhf/openrlhf.ts";
-import type { RefusedKey } from "./foreign_table.ts";
+import { listingOf, WITHOUT_EFFECT } from "./foreign_keys.ts";
+import type { RefusedKey } from "./table.ts";
 import { isOfVerlAlone } from "./verl/verl.ts";
 
 /** A key of another project that is kept in the tree. */
@@ -30,9 +29,10 @@ export function reportForeignKeys(tree: MapNode, problems: Problems): void {
     a.source === b.source ? a.line - b.line || a.column - b.column : 0
   );
   for (const { path, entry, written } of kept) {
-    const refused = listedAt(REFUSED_KEYS, path), why = listedAt(WITHOUT_EFFECT, path);
-    if (why !== undefined) reportWithoutEffect(why, { path, entry, written }, problems);
-    else if (refused !== undefined && !asksForNothing(path, entry.node)) {
+    const { refused, withoutEffect } = listingOf(path) ?? {};
+    if (withoutEffect !== undefined) {
+      reportWithoutEffect(withoutEffect, { path, entry, written }, problems);
+    } else if (refused !== undefined && !asksForNothing(path, entry.node)) {
       reportRefused(refused, entry, written, problems);
     }
   }
@@ -57,7 +57,7 @@ function projectOf({ path, written }: Kept): string | null {
   if (isOfVerlAlone(written)) return "verl";
   // The same name may be a key of Unsloth in another file.
   if (isOfAxolotlAlone(path)) return "Axolotl";
-  return isOfOpenRlhfAlone(written) ? "OpenRLHF" : null;
+  return written.startsWith("openrlhf.") ? "OpenRLHF" : null;
 }
 
 /** Notes a key that steers another engine. Those of one project share a note for each reason. */
@@ -86,7 +86,7 @@ function reportRefused(
   const value = toJson(node);
   if (isNeutral(key, value)) return;
   const advice = key.advice === "" ? "" : `; ${key.advice}`;
-  if (key.noted?.(value)) {
+  if (key.noted === "any" || key.noted.includes(value)) {
     return problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
   }
   const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");

@@ -14,25 +14,19 @@ import {
   toJson,
   withEntry,
 } from "../documents/node.ts";
-import { key, type KeySpec } from "../types/key_spec.ts";
 import { itemsOf, NO_TRACKER } from "../types/tracker_list.ts";
-import { bool, nullable } from "../types/value_types.ts";
+import { table } from "./table.ts";
 
 /** The switches themselves, checked like other keys. */
-export const TRACKER_SWITCHES: Readonly<Record<string, KeySpec>> = {
-  "logging.use_wandb": key(nullable(bool()), null, "report_to with or without wandb", [
-    "use_wandb",
-    "training.use_wandb",
-  ]),
-  "logging.use_trackio": key(nullable(bool()), null, "report_to with or without trackio", [
-    "use_trackio",
-    "training.use_trackio",
-  ]),
-  "logging.no_trackio": key(bool(), false, "true: report_to without trackio", [
-    "no_trackio",
-    "training.no_trackio",
-  ]),
-};
+export const TRACKER_SWITCHES = table(
+  "",
+  `
+[logging]
+use_wandb /use_wandb /training.use_wandb: bool? -- report_to with or without wandb
+use_trackio /use_trackio /training.use_trackio: bool? -- report_to with or without trackio
+no_trackio /no_trackio /training.no_trackio: bool -- true: report_to without trackio
+`,
+);
 
 /**
  * This entry of the tree records that the project was written as `wandb_project`, which asks for

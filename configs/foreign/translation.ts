@@ -4,6 +4,7 @@
  */
 import {
   type ConfigNode,
+  describeNode,
   emptyMap,
   formatPosition,
   fromJson,
@@ -16,9 +17,20 @@ import {
   toJson,
   withEntry,
 } from "../documents/node.ts";
+import type { AnySection } from "../types/key_spec.ts";
+import type { Rule } from "./table.ts";
 
 export class Translation {
-  constructor(public tree: MapNode, readonly problems: Problems) {}
+  /**
+   * @param keys the keys that are translated
+   * @param rules what their values set, where a value alone decides
+   */
+  constructor(
+    public tree: MapNode,
+    readonly problems: Problems,
+    readonly keys: AnySection["keys"],
+    readonly rules: ReadonlyMap<string, readonly Rule[]>,
+  ) {}
 
   node(path: string): ConfigNode | undefined {
     return nodeAt(this.tree, path.split("."));
@@ -50,10 +62,10 @@ export class Translation {
    * Sets a key of rgx to what `from` asks for. Where the key itself is written, the nearer of the
    * two wins; in one file they contradict each other.
    */
-  set(section: string, name: string, value: Json, from: ConfigNode): void {
-    const path = `${section}.${name}`, there = this.given(path);
+  set(path: string, value: Json, from: ConfigNode): void {
+    const there = this.given(path);
     const order = there === undefined ? 1 : nearness(from, there);
-    if (there === undefined || order > 0) return this.#put(section, name, value, from);
+    if (there === undefined || order > 0) return this.#put(path, value, from);
     if (JSON.stringify(toJson(there)) === JSON.stringify(value)) return;
     const key = from.foreign ?? path, other = there.foreign ?? path;
     if (order < 0 || from.at.source.isLast) {
@@ -64,18 +76,19 @@ export class Translation {
   }
 
   /** Sets a key of rgx that is not written, or only in what `from` overrides. */
-  prefer(section: string, name: string, value: Json, from: ConfigNode): void {
-    const there = this.given(`${section}.${name}`);
-    if (there === undefined || nearness(from, there) > 0) this.#put(section, name, value, from);
+  prefer(path: string, value: Json, from: ConfigNode): void {
+    const there = this.given(path);
+    if (there === undefined || nearness(from, there) > 0) this.#put(path, value, from);
   }
 
   /** Sets a key of rgx that is not written, as the other project has it where `from` is written. */
-  fill(section: string, name: string, value: Json, from: ConfigNode): void {
-    if (this.given(`${section}.${name}`) === undefined) this.#put(section, name, value, from);
+  fill(path: string, value: Json, from: ConfigNode): void {
+    if (this.given(path) === undefined) this.#put(path, value, from);
   }
 
   /** Takes a key away, as if it were not written. */
-  drop(section: string, name: string): void {
+  drop(path: string): void {
+    const [section, name] = path.split(".") as [string, string];
     const map = this.node(section);
     if (map?.kind !== "map") return;
     const entries = new Map(map.entries);
@@ -93,7 +106,55 @@ export class Translation {
     this.problems.note(at.at, at.foreign ?? path, text);
   }
 
-  #put(section: string, name: string, value: Json, from: ConfigNode): void {
+  /** Sets a key of rgx to the value of another key, where that is given. */
+  copy(from: string, path: string): void {
+    const node = this.given(from);
+    if (node === undefined || this.#valueOf(from, node) === undefined) return;
+    this.set(path, toJson(node), node);
+  }
+
+  /** The value of a key that is translated; undefined: it is not of its type, which is reported. */
+  #valueOf(key: string, node: ConfigNode): unknown {
+    return this.keys[key]!.type.read(node, () => {});
+  }
+
+  /** Sets two keys to the two numbers of a list. */
+  setPair(list: ConfigNode, first: string, second: string): void {
+    const values = toJson(list);
+    if (
+      !Array.isArray(values) || values.length !== 2 ||
+      values.some((value) => typeof value !== "number")
+    ) {
+      const text = `expected a list of two numbers, found ${describeNode(list)}`;
+      return this.refuse(list, first, text);
+    }
+    this.set(first, values[0]!, list);
+    this.set(second, values[1]!, list);
+  }
+
+  /** Adds a reward to the list, where there is one. Without a list, that it is missing is said. */
+  addReward(reward: { [name: string]: Json }, from: ConfigNode): void {
+    const rewards = this.given("rewards");
+    if (rewards === undefined) return;
+    const items = rewards.kind === "list" ? rewards.items : [rewards];
+    const list = [...items, fromJson(reward, from.at)];
+    this.tree = withEntry(this.tree, "rewards", { kind: "list", items: list, at: rewards.at });
+  }
+
+  /** Sets what the rules of the tables say, for keys whose values have their types. */
+  applyRules(): void {
+    for (const [key, rules] of this.rules) {
+      const node = this.given(key);
+      const value = node && this.#valueOf(key, node);
+      if (node === undefined || value === undefined) continue;
+      for (const { when, path, value: fixed } of rules) {
+        if (when(value as Json)) this.set(path, fixed ?? value as Json, node);
+      }
+    }
+  }
+
+  #put(path: string, value: Json, from: ConfigNode): void {
+    const [section, name] = path.split(".") as [string, string];
     const map = this.node(section);
     if (map !== undefined && map.kind !== "map" && !isNull(map)) return;
     const made = fromJson(value, from.at), { foreign } = from;

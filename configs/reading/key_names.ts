@@ -3,11 +3,11 @@
  * one, a key of another trainer, a key in the wrong section, or nothing known. An unknown key gets
  * the nearest name as a suggestion.
  */
-import { nearest } from "../../core/suggest.ts";
+import { editDistance, nearest } from "../../core/suggest.ts";
 import {
   DORMANT,
   FOREIGN_SPELLINGS,
-  listedAt,
+  listingOf,
   REFUSED_KEYS,
   TRANSLATED_KEYS,
   WITHOUT_EFFECT,
@@ -59,8 +59,13 @@ const PREFIXES: ReadonlySet<string> = new Set(
 const ALL_NAMES: ReadonlySet<string> = new Set([
   ...KEYS.keys(),
   ...SPELLINGS.keys(),
-  ...NOT_OBEYED,
+  ...[...NOT_OBEYED].filter((name) => !name.endsWith("*")),
 ]);
+
+/** The last parts of all known names. */
+const LAST_PARTS: ReadonlySet<string> = new Set(
+  [...ALL_NAMES].map((name) => name.split(".").at(-1)!),
+);
 
 const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
 
@@ -83,9 +88,16 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
     return { kind: "misplaced", path: elsewhere };
   }
   // A key inside a map that is not obeyed, and the class that verl makes of a section.
-  const isInside = [REFUSED_KEYS, WITHOUT_EFFECT, DORMANT]
-    .some((list) => listedAt<unknown>(list, written) !== undefined);
-  if (isInside || (last === "_target_" && parts.length > 1)) return { kind: "notObeyed" };
+  const inside = listingOf(written);
+  if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
+  // Not all keys of such a section are listed, but what is one letter from a listed one is a typo.
+  const near = inside?.isOfSection && !LAST_PARTS.has(last)
+    ? [...LAST_PARTS].find((name) => editDistance(last, name) === 1)
+    : undefined;
+  if (near !== undefined) return { kind: "unknown", suggestion: near };
+  if (inside !== undefined || (last === "_target_" && parts.length > 1)) {
+    return { kind: "notObeyed" };
+  }
   return { kind: "unknown", suggestion: suggest(parts) };
 }
 
@@ -97,7 +109,8 @@ export function isForeign(written: string): boolean {
 
 /** Whether rgx never reads the value of a key, so that it may be anything. */
 export function isUnread(path: string): boolean {
-  return listedAt(WITHOUT_EFFECT, path) !== undefined || listedAt(DORMANT, path) !== undefined;
+  const listing = listingOf(path);
+  return listing !== undefined && listing.refused === undefined;
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Translates the keys of Axolotl that correspond to several keys of rgx, or depend on others. */
-import { type ConfigNode, isNull, type Json, nodeAt, toJson } from "../../documents/node.ts";
+import { type ConfigNode, isNull, type Json, toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
-import { fileOf } from "../trl_datasets.ts";
 
 export function translateAxolotl(translation: Translation): void {
   // Keys such as `rl` may stand in any file; this one is only there in files of Axolotl.
@@ -10,14 +9,9 @@ export function translateAxolotl(translation: Translation): void {
     translateAlgorithm(translation, model);
     fillDefaults(translation, model);
   }
-  const rl = translation.given("axolotl.rl");
-  if (rl !== undefined && translation.text("axolotl.rl") === "gdpo") {
-    translation.set("training", "multi_objective_aggregation", "normalize_then_sum", rl);
-  }
   translateAdapter(translation, model);
   translateTemplate(translation);
-  translateDatasets(translation);
-  translateSplit(translation);
+  translatePlugins(translation);
   translateIntervals(translation);
   translateServer(translation);
   translateTrackers(translation);
@@ -31,8 +25,8 @@ function translateAlgorithm(translation: Translation, model: ConfigNode): void {
   }
   const push = translation.given("training.hub_model_id");
   if (push !== undefined) {
-    translation.fill("training", "push_to_hub", true, push);
-    translation.fill("training", "hub_private_repo", true, push);
+    translation.fill("training.push_to_hub", true, push);
+    translation.fill("training.hub_private_repo", true, push);
   }
 }
 
@@ -53,11 +47,11 @@ function fillDefaults(translation: Translation, model: ConfigNode): void {
     const isWritten = [name, alone].some((key) => translation.given(`training.${key}`)) ||
       (alone === "save_steps" && translation.given("axolotl.saves_per_epoch") !== undefined);
     if (isWritten) continue;
-    translation.fill("training", name, value, model);
+    translation.fill(`training.${name}`, value, model);
     filled.push(`${name}: ${value}`);
   }
   const steps = translation.given("training.save_steps");
-  if (steps !== undefined) translation.fill("training", "save_strategy", "steps", steps);
+  if (steps !== undefined) translation.fill("training.save_strategy", "steps", steps);
   if (filled.length === 0) return;
   translation.note(model, "base_model", `Axolotl's defaults are set: ${filled.join(", ")}`);
 }
@@ -71,19 +65,14 @@ function noteNoAdapter(translation: Translation, model: ConfigNode): void {
     const text = "accepted, has no effect in rgx: without adapter: lora, all weights are trained";
     translation.note(first, "lora", text);
   }
-  translation.set("lora", "enabled", false, model);
+  translation.set("lora.enabled", false, model);
 }
 
 const MODULES = "axolotl.lora_target_linear";
 
 function translateAdapter(translation: Translation, model: ConfigNode | undefined): void {
   const adapter = translation.given("axolotl.adapter");
-  if (adapter !== undefined) {
-    translation.set("lora", "enabled", true, adapter);
-    if (translation.text("axolotl.adapter") === "qlora") {
-      translation.set("model", "load_in_4bit", true, adapter);
-    }
-  } else if (model !== undefined) noteNoAdapter(translation, model);
+  if (adapter === undefined && model !== undefined) noteNoAdapter(translation, model);
   const linear = translation.given(MODULES);
   if (linear === undefined || !translation.isTrue(MODULES)) return;
   const named = translation.given("lora.target_modules");
@@ -93,8 +82,8 @@ function translateAdapter(translation: Translation, model: ConfigNode | undefine
     const text = `adds ${others.join(", ")} to lora_target_linear: give one of the two`;
     return translation.refuse(named!, "lora_target_modules", text);
   }
-  translation.drop("lora", "target_modules");
-  translation.set("lora", "target_modules", "all-linear", linear);
+  translation.drop("lora.target_modules");
+  translation.set("lora.target_modules", "all-linear", linear);
 }
 
 function translateTemplate(translation: Translation): void {
@@ -123,64 +112,12 @@ function translateTemplate(translation: Translation): void {
   }
 }
 
-/** Fields of a data set that do not say which rows there are. */
-const HARMLESS = ["ds_type", "trust_remote_code", "preprocess_shards"];
-const NO_PYTHON =
-  "Python is not run: write the rows that it makes into a file (prompt, answer, …), " +
-  "and name that in path";
-
-function translateDatasets(translation: Translation): void {
-  const datasets = translation.given("axolotl.datasets");
-  if (datasets === undefined) return;
-  const refuse = (node: ConfigNode, text: string, name = "datasets") => {
-    // The data set is named, so that none is missing.
-    translation.problems.incomplete = true;
-    translation.problems.add(node.at, name, text);
-  };
-  const only = datasets.kind === "list" && datasets.items.length === 1 ? datasets.items[0]! : null;
-  if (only?.kind !== "map") {
-    const text = "expected one data set, as in [{path: problems.jsonl}]; rgx trains on one: join " +
-      "the files into one";
-    return refuse(datasets, text);
-  }
-  const files = nodeAt(only, ["data_files"]), path = nodeAt(only, ["path"]);
-  const format = path === undefined || isNull(path) ? null : String(toJson(path));
-  for (const [name, { node }] of only.entries) {
-    const value = toJson(node), key = `datasets.0.${name}`;
-    if (value === null || HARMLESS.includes(name)) continue;
-    if (name === "path" && files === undefined) {
-      translation.set("data", "dataset_name", value, node);
-    } else if (name === "data_files") {
-      const file = fileOf(format, node, (at, text) => refuse(at, text, key));
-      if (file !== null) translation.set("data", "dataset_name", file, node);
-    } else if (name === "name") translation.set("data", "dataset_config", value, node);
-    else if (name === "split") translation.set("data", "dataset_train_split", value, node);
-    else if (name === "type") refuse(node, NO_PYTHON, key);
-    else if (name === "revision") refuse(node, "name the folder of the data", key);
-    else if (name !== "path") {
-      refuse(
-        node,
-        "not supported yet by this version; columns are known by their names " +
-          "(docs/tasks.md)",
-        key,
-      );
-    }
-  }
-  if (path === undefined && files === undefined) refuse(only, "path is missing");
-}
-
-/** Below 1 it is a share of the problems, else a number of them. */
-function translateSplit(translation: Translation): void {
-  const size = translation.number("axolotl.val_set_size");
-  if (size === null || size.value === 0) return;
-  if (size.value < 1) translation.set("data", "train_ratio", 1 - size.value, size.node);
-  else translation.set("data", "test_examples", size.value, size.node);
-}
-
 /** `…_per_epoch` as a share of all steps, as in Axolotl. */
 function translateIntervals(translation: Translation): void {
   const epochs = translation.number("training.num_train_epochs")?.value ?? 1;
-  const hasSplit = (translation.number("axolotl.val_set_size")?.value ?? 0) > 0;
+  const size = translation.number("axolotl.val_set_size"), hasSplit = (size?.value ?? 0) > 0;
+  // Below 1 it is a share of the problems, else a number of them.
+  if (hasSplit && size!.value < 1) translation.set("data.train_ratio", 1 - size!.value, size!.node);
   for (const what of ["save", "eval"]) {
     const path = `axolotl.${what}s_per_epoch`, times = translation.number(path);
     if (times === null || times.value < 1) continue;
@@ -190,8 +127,8 @@ function translateIntervals(translation: Translation): void {
       continue;
     }
     const share = 1 / (times.value * epochs);
-    translation.set("training", `${what}_strategy`, share < 1 ? "steps" : "epoch", times.node);
-    if (share < 1) translation.set("training", `${what}_steps`, share, times.node);
+    translation.set(`training.${what}_strategy`, share < 1 ? "steps" : "epoch", times.node);
+    if (share < 1) translation.set(`training.${what}_steps`, share, times.node);
   }
   const least = translation.number("axolotl.cosine_min_lr_ratio");
   if (least === null) return;
@@ -199,9 +136,9 @@ function translateIntervals(translation: Translation): void {
     const text = "accepted, has no effect in rgx: it only matters with lr_scheduler: cosine";
     return translation.note(least.node, "cosine_min_lr_ratio", text);
   }
-  translation.drop("training", "lr_scheduler_type");
-  translation.set("training", "lr_scheduler_type", "cosine_with_min_lr", least.node);
-  translation.set("training", "lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
+  translation.drop("training.lr_scheduler_type");
+  translation.set("training.lr_scheduler_type", "cosine_with_min_lr", least.node);
+  translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
 }
 
 /** `trl.use_vllm` with a server's address samples there. `vllm` has the address too. */
@@ -210,11 +147,11 @@ function translateServer(translation: Translation): void {
   if (use?.foreign !== "trl.use_vllm" || !translation.isTrue("training.use_vllm")) return;
   for (const name of ["host", "port"]) {
     const node = translation.given(`vllm.${name}`);
-    if (node !== undefined) translation.fill("training", `vllm_server_${name}`, toJson(node), node);
+    if (node !== undefined) translation.fill(`training.vllm_server_${name}`, toJson(node), node);
   }
   const address = ["host", "port"].map((name) => translation.given(`training.vllm_server_${name}`))
     .find((node) => node !== undefined);
-  if (address !== undefined) translation.fill("training", "vllm_mode", "server", address);
+  if (address !== undefined) translation.fill("training.vllm_mode", "server", address);
 }
 
 function translateTrackers(translation: Translation): void {
@@ -223,5 +160,16 @@ function translateTrackers(translation: Translation): void {
   if (names.length === 0) return;
   const others = translation.given("logging.wandb_project") === undefined ? [] : ["wandb"];
   const from = translation.given(`axolotl.use_${names[0]}`)!;
-  translation.prefer("logging", "report_to", [...others, ...names], from);
+  translation.prefer("logging.report_to", [...others, ...names], from);
+}
+
+/** Plugins of which it is known that they change no result. */
+function translatePlugins(translation: Translation): void {
+  const path = "axolotl.plugins", plugins = translation.given(path);
+  const names = plugins === undefined ? [] : [toJson(plugins)].flat();
+  if (plugins === undefined || names.length === 0) return;
+  const text = "rgx runs no Python; liger, cut_cross_entropy and kernels are accepted";
+  if (names.every((name) => /\.(liger|cut_cross_entropy|kernels)\./.test(String(name)))) {
+    translation.note(plugins, "plugins", `accepted, has no effect in rgx; ${text}`);
+  } else translation.refuse(plugins, "plugins", `not supported yet by this version; ${text}`);
 }

@@ -2,192 +2,120 @@
  * Flags of OpenRLHF's train_ppo_ray (releases 0.8 and 0.9; the newer names in groups, of main of
  * 2026-08-13, mean the same), as keys of a section `openrlhf`. `command_line.ts` puts them there.
  */
-import { key, type KeySpec } from "../../types/key_spec.ts";
-import {
-  anything,
-  bool,
-  choice,
-  float,
-  int,
-  listOf,
-  name,
-  nullable,
-  text,
-  type ValueType,
-} from "../../types/value_types.ts";
-import { each, type ForeignTable, refused } from "../foreign_table.ts";
-import { inside, join, type VerlKeys } from "../verl/verl_keys.ts";
+import { table } from "../table.ts";
 
-const PLACE = "it says how OpenRLHF spreads, stores and schedules its work";
 const REWARD = "rewards=[correctness], or a file of TypeScript, rewards=[{path: ./mine.ts}]";
-const CRITIC = "advantage_estimator gae, which is refused";
 
-const pair = listOf(float(), "a list of two numbers");
-
-function translated<T>(type: ValueType<T>, doc: string): KeySpec {
-  return key<T | null>(nullable(type), null, `OpenRLHF: ${doc}`) as KeySpec;
-}
-
-const TRANSLATED: Record<string, KeySpec> = {
-  prompt_data: translated(name(), "data.dataset_name; one set of prompts"),
-  label_key: translated(
-    name(),
-    "only answer, final_answer or solution, which is the right answer's column",
-  ),
-  apply_chat_template: translated(bool(), "data.prompt_format: chat; without it plain"),
-  max_samples: translated(int({ min: 1 }), "data.max_examples"),
-  max_len: translated(int({ min: 2 }), "what it leaves is training.max_prompt_length"),
-  rollout_batch_size: translated(
-    int({ min: 1 }),
-    "prompts of a generation: training.generation_batch_size / num_generations",
-  ),
-  train_batch_size: translated(
-    int({ min: 1 }),
-    "completions of an optimizer step: per_device_train_batch_size · gradient_accumulation_steps",
-  ),
-  micro_train_batch_size: translated(
-    int({ min: 1 }),
-    "completions of a micro-step: training.per_device_train_batch_size",
-  ),
-  advantage_estimator: translated(
-    choice(["group_norm", "dr_grpo"], {
-      notYet: ["gae", "reinforce", "rloo", "reinforce_baseline"],
-    }),
-    "group_norm is scale_rewards: group, dr_grpo is scale_rewards: none",
-  ),
-  init_kl_coef: translated(float({ min: 0 }), "training.beta, with use_kl_loss"),
-  use_kl_loss: translated(bool(), "training.beta is init_kl_coef, with kl_estimator k3"),
-  kl_estimator: translated(choice(["k1", "k2", "k3"]), "k3 with use_kl_loss"),
-  policy_loss_type: translated(
-    choice(["ppo", "gspo"]),
-    "loss_type: dapo, or importance_sampling_level: sequence with loss_type: grpo",
-  ),
-  eps_clip_low_high: translated(pair, "training.epsilon and epsilon_high"),
-  adam_betas: translated(pair, "training.adam_beta1 and adam_beta2"),
-  min_lr_ratio: translated(float({ min: 0, max: 1 }), "lr_scheduler_kwargs: {min_lr_rate}"),
-  lora_rank: translated(int({ min: 0 }), "lora.r; 0: all weights are trained"),
-  lora_alpha: translated(float(), "lora.lora_alpha, with lora_rank"),
-  lora_dropout: translated(float(), "lora.lora_dropout, with lora_rank"),
-  target_modules: key(
-    anything("names of modules"),
-    null,
-    "OpenRLHF: lora.target_modules, with lora_rank",
-  ),
-  param_dtype: translated(choice(["bf16", "fp16"]), "training.compute_dtype"),
-  bf16: translated(bool(), "training.compute_dtype: bfloat16"),
-  save_steps: translated(int({ min: -1 }), "training.save_steps; -1: none but at the end"),
-  overlong_buffer_len: translated(
-    float({ min: 1 }),
-    "the reward soft_overlong, with soft_punish_cache",
-  ),
-  overlong_penalty_factor: translated(float(), "the weight of soft_overlong"),
-  use_wandb: translated(text(), "report_to: wandb"),
-  use_tensorboard: translated(text(), "report_to: tensorboard"),
-  wandb_project: translated(name(), "logging.project, with use_wandb"),
-};
-
-const SECTION: VerlKeys = {
-  obeyed: {
-    pretrain: "model.model_name_or_path",
-    input_key: "data.dataset_prompt_column",
-    prompt_split: "data.dataset_train_split",
-    n_samples_per_prompt: "training.num_generations",
-    max_epochs: "training.num_iterations",
-    num_episodes: "training.num_train_epochs",
-    prompt_max_len: "training.max_prompt_length",
-    generate_max_len: "training.max_completion_length",
-    actor_learning_rate: "training.learning_rate",
-    lr_scheduler: "training.lr_scheduler_type",
-    lr_warmup_ratio: "training.warmup_steps",
-    max_norm: "training.max_grad_norm",
-    l2: "training.weight_decay",
-    adam_eps: "training.adam_epsilon",
-    eps_clip: "training.epsilon",
-    dual_clip: "training.delta",
-    entropy_loss_coef: "training.entropy_coef",
-    temperature: "training.temperature",
-    top_p: "training.top_p",
-    seed: "training.seed",
-    gradient_checkpointing: "training.gradient_checkpointing",
-    load_in_4bit: "model.load_in_4bit",
-    save_path: "training.output_dir",
-    max_ckpt_num: "training.save_total_limit",
-    logging_steps: "training.logging_steps",
-    wandb_run_name: "logging.run_name",
-    dynamic_filtering: "training.dynamic_sampling",
-  },
-  translated: TRANSLATED,
-  withoutEffect: {
-    ...each(
-      `
-        ref_num_nodes ref_num_gpus_per_node reward_num_nodes reward_num_gpus_per_node
-        colocate_actor_ref actor_num_nodes actor_num_gpus_per_node critic_num_nodes
-        critic_num_gpus_per_node colocate_critic_reward colocate_all_models vllm_num_engines
-        vllm_tensor_parallel_size vllm_sync_backend vllm_sync_with_ray enable_prefix_caching
-        enforce_eager vllm_enable_sleep vllm_gpu_memory_utilization async_queue_size local_rank
-        use_ds_universal_ckpt zero_stage deepcompile zpg adam_offload actor_init_on_gpu
-        flash_attn attn_implementation use_liger_kernel grad_accum_dtype overlap_comm
-        gradient_checkpointing_use_reentrant disable_fast_tokenizer dataloader_num_workers
-        deepspeed_enable_sleep ds_tensor_parallel_size packing_samples use_dynamic_batch
-        rollout_max_tokens_per_gpu train_max_tokens_per_gpu vllm_generate_batch_size
-        micro_rollout_batch_size ring_attn_size ring_head_stride ref_reward_offload
-        full_determinism perf save_hf_ckpt disable_ds_ckpt max_ckpt_mem ckpt_path
-        freeze_visual_encoder experts_implementation
-      `,
-      PLACE,
-    ),
-    ...each("wandb_org wandb_group", "rgx writes wandb's files for wandb sync"),
-    ...each(
-      "enable_vllm_is_correction use_icepop vllm_is_truncated_threshold vllm_is_correction_type",
-      "the policy that is trained samples by itself",
-    ),
-  },
-  refused: {
-    ...each("remote_rm_url agent_func_path", refused(`Python is not run: ${REWARD}`)),
-    reward_pretrain: refused(REWARD),
-    prompt_data_probs: refused("one set of prompts is trained on: join the files into one"),
-    input_template: refused("apply_chat_template, and data.system_prompt"),
-    eval_dataset: refused("data.test_examples holds prompts out, eval_strategy=steps asks them"),
-    eval_steps: refused("eval_strategy=steps and training.eval_steps", -1),
-    kl_target: refused("the coefficient is the same all along"),
-    normalize_reward: refused("scale_rewards=batch divides by the spread of a step", false),
-    reward_clip_range: refused("a reward's own function bounds its values", [-10, 10]),
-    dynamic_filtering_reward_range: refused("groups of equal rewards are left out", [0, 1]),
-    stop_properly_penalty_coef: refused("mask_truncated_completions=true leaves them out"),
-    async_train: refused("generation.max_staleness lets servers sample ahead", false),
-    partial_rollout: refused("generation.max_staleness lets servers sample ahead", false),
-    load_checkpoint: refused("rgx train CONFIG --resume goes on with a run", false),
-    enable_ema: refused("the result is the trained model", false),
-    freezing_actor_steps: refused("there is no critic to wait for", -1),
-    aux_loss_coef: refused("mixtures of experts can not be trained", 0),
-    ptx_coef: refused("rgx sft trains on examples, before", 0),
-    optim: refused("AdamW is the optimizer", "adam"),
-    best_metric_key: refused("load_best_model_at_end=true and metric_for_best_model", ""),
-    use_ms: refused("models are of the Hub, or of a folder", false),
-  },
-  dormant: {
-    ...each(
-      `
-        critic critic_learning_rate critic_pretrain save_value_network value_clip value_head_prefix gamma
-        lambd
-      `,
-      CRITIC,
-    ),
-    no_advantage_std_norm: "other advantage estimators, which are refused",
-    "actor.muon": "optim muon, which is refused",
-    kl_horizon: "kl_target, which is refused",
-    ema_beta: "enable_ema, which is refused",
-    ...each("image_key max_images_per_prompt", "images, which rgx does not read"),
-    ...each(
-      "eval_split eval_temperature eval_n_samples_per_prompt",
-      "eval_dataset, which is refused",
-    ),
-  },
-};
-
-export const OPENRLHF: ForeignTable = join(inside("openrlhf", SECTION));
-
-/** Whether a key that has no effect is one of OpenRLHF's. */
-export function isOfOpenRlhfAlone(path: string): boolean {
-  return path.startsWith("openrlhf.");
-}
+export const OPENRLHF = table(
+  "OpenRLHF",
+  `
+[openrlhf]
+pretrain = model.model_name_or_path
+input_key = data.dataset_prompt_column
+prompt_split = data.dataset_train_split
+n_samples_per_prompt = training.num_generations
+max_epochs = training.num_iterations
+num_episodes = training.num_train_epochs
+prompt_max_len = training.max_prompt_length
+generate_max_len = training.max_completion_length
+actor_learning_rate = training.learning_rate
+lr_scheduler = training.lr_scheduler_type
+lr_warmup_ratio = training.warmup_steps
+max_norm = training.max_grad_norm
+l2 = training.weight_decay
+adam_eps = training.adam_epsilon
+eps_clip = training.epsilon
+dual_clip = training.delta
+entropy_loss_coef = training.entropy_coef
+temperature = training.temperature
+top_p = training.top_p
+seed = training.seed
+gradient_checkpointing = training.gradient_checkpointing
+load_in_4bit = model.load_in_4bit
+save_path = training.output_dir
+max_ckpt_num = training.save_total_limit
+logging_steps = training.logging_steps
+wandb_run_name = logging.run_name
+dynamic_filtering = training.dynamic_sampling
+prompt_data: name? -- data.dataset_name; one set of prompts
+label_key: name? -- only answer, final_answer or solution, which is the right answer's column
+apply_chat_template: bool? -> true: data.prompt_format=chat; false: data.prompt_format=plain --
+  data.prompt_format: chat; without it plain
+max_samples: int>=1? -> <100000000: data.max_examples -- data.max_examples
+max_len: int>=2? -- what it leaves is training.max_prompt_length
+rollout_batch_size: int>=1? -- prompts of a generation: training.generation_batch_size /
+  num_generations
+train_batch_size: int>=1? -- completions of an optimizer step: per_device_train_batch_size ·
+  gradient_accumulation_steps
+micro_train_batch_size: int>=1? -- completions of a micro-step: training.per_device_train_batch_size
+advantage_estimator: one group_norm|dr_grpo not gae|reinforce|rloo|reinforce_baseline? -> group_norm:
+  training.scale_rewards=group; dr_grpo: training.scale_rewards=none -- group_norm is scale_rewards:
+  group, dr_grpo is scale_rewards: none
+init_kl_coef: number>=0? -- training.beta, with use_kl_loss
+use_kl_loss: bool? -- training.beta is init_kl_coef, with kl_estimator k3
+kl_estimator: one k1|k2|k3? -- k3 with use_kl_loss
+policy_loss_type: one ppo|gspo? -> ppo: training.loss_type=dapo; gspo: training.loss_type=grpo; gspo:
+  training.importance_sampling_level=sequence -- loss_type: dapo, or importance_sampling_level:
+  sequence with loss_type: grpo
+eps_clip_low_high: pair? -- training.epsilon and epsilon_high
+adam_betas: pair? -- training.adam_beta1 and adam_beta2
+min_lr_ratio: number>=0<=1? -- lr_scheduler_kwargs: {min_lr_rate}
+lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: all weights are trained
+lora_alpha: number? -- lora.lora_alpha, with lora_rank
+lora_dropout: number? -- lora.lora_dropout, with lora_rank
+target_modules: any names of modules -- lora.target_modules, with lora_rank
+param_dtype: one bf16|fp16? -> bf16: training.compute_dtype=bfloat16; fp16:
+  training.compute_dtype=float16 -- training.compute_dtype
+bf16: bool? -- training.compute_dtype: bfloat16
+save_steps: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- training.save_steps;
+  -1: none but at the end
+overlong_buffer_len: number>=1? -- the reward soft_overlong, with soft_punish_cache
+overlong_penalty_factor: number? -- the weight of soft_overlong
+use_wandb: text? -- report_to: wandb
+use_tensorboard: text? -- report_to: tensorboard
+wandb_project: name? -- logging.project, with use_wandb
+- ref_num_nodes ref_num_gpus_per_node reward_num_nodes reward_num_gpus_per_node colocate_actor_ref
+  actor_num_nodes actor_num_gpus_per_node critic_num_nodes critic_num_gpus_per_node
+  colocate_critic_reward colocate_all_models vllm_num_engines vllm_tensor_parallel_size
+  vllm_sync_backend vllm_sync_with_ray enable_prefix_caching enforce_eager vllm_enable_sleep
+  vllm_gpu_memory_utilization async_queue_size local_rank use_ds_universal_ckpt zero_stage deepcompile
+  zpg adam_offload actor_init_on_gpu flash_attn attn_implementation use_liger_kernel grad_accum_dtype
+  overlap_comm gradient_checkpointing_use_reentrant disable_fast_tokenizer dataloader_num_workers
+  deepspeed_enable_sleep ds_tensor_parallel_size packing_samples use_dynamic_batch
+  rollout_max_tokens_per_gpu train_max_tokens_per_gpu vllm_generate_batch_size
+  micro_rollout_batch_size ring_attn_size ring_head_stride ref_reward_offload full_determinism perf
+  save_hf_ckpt disable_ds_ckpt max_ckpt_mem ckpt_path freeze_visual_encoder experts_implementation:
+  it says how OpenRLHF spreads, stores and schedules its work
+- wandb_org wandb_group: rgx writes wandb's files for wandb sync
+- enable_vllm_is_correction use_icepop vllm_is_truncated_threshold vllm_is_correction_type: the policy
+  that is trained samples by itself
+! remote_rm_url agent_func_path: Python is not run: ${REWARD}
+! reward_pretrain: ${REWARD}
+! prompt_data_probs: one set of prompts is trained on: join the files into one
+! input_template: apply_chat_template, and data.system_prompt
+! eval_dataset: data.test_examples holds prompts out, eval_strategy=steps asks them
+! eval_steps [-1]: eval_strategy=steps and training.eval_steps
+! kl_target: the coefficient is the same all along
+! normalize_reward [false]: scale_rewards=batch divides by the spread of a step
+! reward_clip_range [[-10, 10]]: a reward's own function bounds its values
+! dynamic_filtering_reward_range [[0, 1]]: groups of equal rewards are left out
+! stop_properly_penalty_coef: mask_truncated_completions=true leaves them out
+! async_train partial_rollout [false]: generation.max_staleness lets servers sample ahead
+! load_checkpoint [false]: rgx train CONFIG --resume goes on with a run
+! enable_ema [false]: the result is the trained model
+! freezing_actor_steps [-1]: there is no critic to wait for
+! aux_loss_coef [0]: mixtures of experts can not be trained
+! ptx_coef [0]: rgx sft trains on examples, before
+! optim ["adam"]: AdamW is the optimizer
+! best_metric_key [""]: load_best_model_at_end=true and metric_for_best_model
+! use_ms [false]: models are of the Hub, or of a folder
+~ critic critic_learning_rate critic_pretrain save_value_network value_clip value_head_prefix gamma
+  lambd: advantage_estimator gae, which is refused
+~ no_advantage_std_norm: other advantage estimators, which are refused
+~ actor.muon: optim muon, which is refused
+~ kl_horizon: kl_target, which is refused
+~ ema_beta: enable_ema, which is refused
+~ image_key max_images_per_prompt: images, which rgx does not read
+~ eval_split eval_temperature eval_n_samples_per_prompt: eval_dataset, which is refused
+`,
+);

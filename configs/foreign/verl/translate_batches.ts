@@ -20,20 +20,14 @@ export function translateBatchSizes(translation: Translation): void {
     const step = mini.value * group;
     const most = micro?.value ?? byTokens(translation) ?? DEFAULT_MICRO;
     const size = divisorUpTo(step, most);
-    translation.set("training", "per_device_train_batch_size", size, micro?.node ?? mini.node);
+    translation.set("training.per_device_train_batch_size", size, micro?.node ?? mini.node);
     const written = translation.number("training.per_device_train_batch_size")?.value ?? size;
     const steps = step % written === 0 ? step / written : 1;
-    translation.set("training", "gradient_accumulation_steps", steps, mini.node);
+    translation.set("training.gradient_accumulation_steps", steps, mini.node);
   }
   if (train !== null && mini !== null) checkUpdates(translation, train, mini);
   if (train !== null && translation.number("training.steps_per_generation") === null) {
-    translation.set("training", "generation_batch_size", train.value * group, train.node);
-  }
-  const limit = translation.number("algorithm.filter_groups.max_num_gen_batches");
-  if (limit !== null) {
-    // verl generates without end at 0.
-    const batches = limit.value === 0 ? 1_000_000 : limit.value;
-    translation.set("training", "dynamic_sampling_max_batches", batches, limit.node);
+    translation.set("training.generation_batch_size", train.value * group, train.node);
   }
 }
 
@@ -72,20 +66,4 @@ function byTokens(translation: Translation): number | null {
   if (prompt === undefined || completion === undefined) return null;
   const tokens = translation.number(`${ACTOR}.ppo_max_token_len_per_gpu`)?.value ?? 16384;
   return Math.floor(tokens / (prompt + completion));
-}
-
-/** Groups are compared by their rewards together: another metric is the same where there is one. */
-export function checkMetric(translation: Translation): void {
-  const path = "algorithm.filter_groups.metric", metric = translation.given(path);
-  const rewards = translation.node("rewards");
-  if (metric === undefined || !translation.isTrue("training.dynamic_sampling")) return;
-  if (["seq_reward", "seq_final_reward", "score"].includes(translation.text(path) ?? "")) return;
-  if (rewards?.kind !== "list" || rewards.items.length < 2) return;
-  const names = rewards.items.map((item) => {
-    const name = item.kind === "map" ? item.entries.get("name")?.node : item;
-    return name?.kind === "scalar" ? name.value : "another";
-  });
-  const text = `groups are compared by the sum of their rewards (${names.join(" + ")}): write ` +
-    "seq_final_reward, or have one reward";
-  translation.refuse(metric, path, text);
 }

@@ -4,29 +4,19 @@ import type { Translation } from "../translation.ts";
 
 export function translateData(translation: Translation): void {
   translateFiles(translation);
-  const rows = translation.number("data.train_max_samples");
-  if (rows !== null && rows.value > 0) {
-    translation.set("data", "max_examples", rows.value, rows.node);
-  }
-  const cut = translation.given("data.truncation");
-  if (cut !== undefined && translation.text("data.truncation") === "left") {
-    translation.set("training", "truncate_prompts", "left", cut);
-  }
   const filter = translation.given("data.filter_overlong_prompts");
   if (filter !== undefined && translation.isTrue("data.filter_overlong_prompts")) {
     const text = "prompts that are too long are not left out: they end the run before its first " +
       "step, with their number";
     translation.note(filter, "data.filter_overlong_prompts", text);
   }
-  const batch = translation.number("data.val_batch_size");
-  if (batch !== null) translation.set("eval", "batch_size", batch.value, batch.node);
   // verl's data.seed is that of the order of prompts; rgx's is that of a task's problems.
   const seed = translation.number("data.seed");
   if (translation.node("actor_rollout_ref") !== undefined && seed === null) {
-    translation.drop("data", "seed");
+    translation.drop("data.seed");
   }
   if (seed !== null && translation.given("data.train_files") !== undefined) {
-    translation.prefer("training", "data_seed", seed.value, seed.node);
+    translation.prefer("training.data_seed", seed.value, seed.node);
   }
 }
 
@@ -42,7 +32,7 @@ function translateFiles(translation: Translation): void {
     return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
   }
   if (file === null) return;
-  translation.set("data", "dataset_name", file, train);
+  translation.set("data.dataset_name", file, train);
   if (val === undefined || held === null) return;
   const wanted = translation.number("data.val_max_samples");
   const isLimited = wanted !== null && wanted.value > 0;
@@ -51,9 +41,9 @@ function translateFiles(translation: Translation): void {
   if (!isLimited && !isAsked && !isEvaluated(translation)) {
     return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
   }
-  translation.set("data", "eval_dataset_name", held, val);
-  if (isLimited) translation.prefer("eval", "num_examples", wanted.value, wanted.node);
-  else translation.fill("eval", "num_examples", ALL, val);
+  translation.set("data.eval_dataset_name", held, val);
+  if (isLimited) translation.prefer("eval.num_examples", wanted.value, wanted.node);
+  else translation.fill("eval.num_examples", ALL, val);
 }
 
 /** Files with more rows than this have no meaning: all are held out. */

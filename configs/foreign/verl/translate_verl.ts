@@ -1,14 +1,33 @@
 /** Translates the keys of verl that correspond to several keys of rgx, or depend on others. */
-import { nearness } from "../../documents/node.ts";
+import {
+  type ConfigNode,
+  describeNode,
+  type Json,
+  nearness,
+  toJson,
+} from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
-import { translateAdapter } from "./translate_adapter.ts";
-import { checkMetric, translateBatchSizes } from "./translate_batches.ts";
+import { translateBatchSizes } from "./translate_batches.ts";
 import { translateData } from "./translate_data.ts";
-import { translateEvaluation } from "./translate_evaluation.ts";
-import { translateLoss } from "./translate_loss.ts";
-import { translateOptimizer } from "./translate_optimizer.ts";
-import { translateOverlong } from "./translate_overlong.ts";
-import { noteUnits, translateTrainer } from "./translate_trainer.ts";
+
+const ACTOR = "actor_rollout_ref.actor", ROLLOUT = "actor_rollout_ref.rollout";
+const MODEL = "actor_rollout_ref.model", OPTIM = `${ACTOR}.optim`;
+
+/** Sets the keys of rgx that these keys of verl stand for. */
+export function translateVerl(translation: Translation): void {
+  translateAdapter(translation);
+  translateLengths(translation);
+  translateMode(translation);
+  translateClipping(translation);
+  translateKl(translation);
+  translateOptimizer(translation);
+  translateBatchSizes(translation);
+  translateTrainer(translation);
+  translateData(translation);
+  translateFrequency(translation);
+  translateSampling(translation);
+  noteUnits(translation);
+}
 
 /** Sets and checks what depends on the list of rewards, once it is complete. */
 export function translateVerlRewards(translation: Translation): void {
@@ -16,37 +35,64 @@ export function translateVerlRewards(translation: Translation): void {
   checkMetric(translation);
 }
 
-/** Sets the keys of rgx that these keys of verl stand for. */
-export function translateVerl(translation: Translation): void {
-  translateAdapter(translation);
-  translateLengths(translation);
-  translateLoss(translation);
-  translateOptimizer(translation);
-  translateBatchSizes(translation);
-  translateTrainer(translation);
-  translateData(translation);
-  translateEvaluation(translation);
-  noteUnits(translation);
+/** Megatron's joined modules → the modules of the files. */
+const MEGATRON_MODULES: Readonly<Record<string, readonly string[]>> = {
+  linear_qkv: ["q_proj", "k_proj", "v_proj"],
+  linear_proj: ["o_proj"],
+  linear_fc1: ["gate_proj", "up_proj"],
+  linear_fc2: ["down_proj"],
+};
+
+/** Sets section `lora`, where the rank is above 0. verl's own defaults fill what is not written. */
+function translateAdapter(translation: Translation): void {
+  const rank = translation.number(`${MODEL}.lora_rank`);
+  if (rank !== null && rank.value > 0) {
+    translation.set("lora.r", rank.value, rank.node);
+    copyOr(translation, `${MODEL}.lora_alpha`, "lora.lora_alpha", 16, rank.node);
+    copyOr(translation, `${MODEL}.target_modules`, "lora.target_modules", "all-linear", rank.node);
+    translation.copy(`${MODEL}.exclude_modules`, "lora.exclude_modules");
+  }
+  const joined = translation.number(`${MODEL}.lora.rank`);
+  if (joined === null || joined.value === 0) return;
+  translation.set("lora.r", joined.value, joined.node);
+  copyOr(translation, `${MODEL}.lora.alpha`, "lora.lora_alpha", 32, joined.node);
+  copyOr(translation, `${MODEL}.lora.dropout`, "lora.lora_dropout", 0, joined.node);
+  const modules = translation.given(`${MODEL}.lora.target_modules`);
+  const names = modules === undefined ? Object.keys(MEGATRON_MODULES) : toJson(modules);
+  // Names that are not Megatron's stay as they are.
+  const split = Array.isArray(names)
+    ? names.flatMap((name): Json[] => [...MEGATRON_MODULES[String(name)] ?? [name]])
+    : names;
+  translation.set("lora.target_modules", split, modules ?? joined.node);
 }
 
-const ROLLOUT = "actor_rollout_ref.rollout";
+function copyOr(
+  translation: Translation,
+  from: string,
+  path: string,
+  otherwise: Json,
+  rank: ConfigNode,
+): void {
+  translation.copy(from, path);
+  translation.fill(path, otherwise, rank);
+}
 
 /** Keys that repeat another one: they set it where it is not written, and must not differ. */
-const REPEATED: readonly [path: string, section: string, name: string][] = [
-  [`${ROLLOUT}.response_length`, "training", "max_completion_length"],
-  [`${ROLLOUT}.prompt_length`, "training", "max_prompt_length"],
-  ["actor_rollout_ref.actor.rollout_n", "training", "num_generations"],
-  ["actor_rollout_ref.ref.rollout_n", "training", "num_generations"],
+const REPEATED: readonly [path: string, key: string][] = [
+  [`${ROLLOUT}.response_length`, "training.max_completion_length"],
+  [`${ROLLOUT}.prompt_length`, "training.max_prompt_length"],
+  [`${ACTOR}.rollout_n`, "training.num_generations"],
+  ["actor_rollout_ref.ref.rollout_n", "training.num_generations"],
 ];
 
 function translateLengths(translation: Translation): void {
-  for (const [path, section, name] of REPEATED) {
+  for (const [path, key] of REPEATED) {
     const repeated = translation.number(path);
     if (repeated === null) continue;
-    translation.prefer(section, name, repeated.value, repeated.node);
-    const { value, node } = translation.number(`${section}.${name}`) ?? repeated;
+    translation.prefer(key, repeated.value, repeated.node);
+    const { value, node } = translation.number(key) ?? repeated;
     if (value === repeated.value || nearness(repeated.node, node) < 0) continue;
-    translation.refuse(repeated.node, path, `must be ${section}.${name}, which is ${value}`);
+    translation.refuse(repeated.node, path, `must be ${key}, which is ${value}`);
   }
   const longest = translation.number(`${ROLLOUT}.max_model_len`);
   const prompt = translation.number("training.max_prompt_length");
@@ -57,4 +103,254 @@ function translateLengths(translation: Translation): void {
   const text = `is less than prompt and completion together, which may have ${together} tokens: ` +
     "make one of them shorter";
   translation.refuse(longest.node, `${ROLLOUT}.max_model_len`, text);
+}
+
+/** How verl takes the mean of the loss → rgx's loss type, which does the same. */
+const LOSS_TYPES: Readonly<Record<string, string>> = {
+  "token-mean": "dapo",
+  "seq-mean-token-mean": "grpo",
+  "seq-mean-token-sum-norm": "dr_grpo",
+};
+
+function modeOf(translation: Translation): string {
+  return translation.text(`${ACTOR}.policy_loss.loss_mode`) ?? "vanilla";
+}
+
+function translateMode(translation: Translation): void {
+  const node = translation.given(`${ACTOR}.policy_loss.loss_mode`), mode = modeOf(translation);
+  const mean = translation.given(`${ACTOR}.loss_agg_mode`);
+  const written = translation.text(`${ACTOR}.loss_agg_mode`);
+  if (node !== undefined && mode !== "vanilla") {
+    if (mode === "gspo") {
+      translation.set("training.importance_sampling_level", "sequence", node);
+      translation.set("training.loss_type", "grpo", node);
+    } else {
+      translation.set("training.loss_type", "sapo", node);
+      translation.copy(`${ACTOR}.tau_pos`, "training.sapo_temperature_pos");
+      translation.copy(`${ACTOR}.tau_neg`, "training.sapo_temperature_neg");
+    }
+    if (mean !== undefined && written !== "seq-mean-token-mean") {
+      const text = `loss_mode ${mode} takes seq-mean-token-mean, in verl too`;
+      translation.note(mean, `${ACTOR}.loss_agg_mode`, text);
+    }
+    return;
+  }
+  const type = LOSS_TYPES[written ?? ""];
+  if (mean !== undefined && type !== undefined) translation.set("training.loss_type", type, mean);
+  const factor = translation.number(`${ACTOR}.loss_scale_factor`);
+  const longest = translation.number("training.max_completion_length")?.value ?? 512;
+  if (factor === null || factor.value === longest || type !== "dr_grpo") return;
+  const text = `dr_grpo divides by the longest completion: write ${longest} or null`;
+  translation.refuse(factor.node, `${ACTOR}.loss_scale_factor`, text);
+}
+
+function translateClipping(translation: Translation): void {
+  const both = translation.number(`${ACTOR}.clip_ratio`);
+  const low = translation.number(`${ACTOR}.clip_ratio_low`) ?? both;
+  const high = translation.number(`${ACTOR}.clip_ratio_high`) ?? (low === both ? null : both);
+  if (low !== null) translation.set("training.epsilon", low.value, low.node);
+  if (high !== null) translation.set("training.epsilon_high", high.value, high.node);
+  if (modeOf(translation) === "vanilla") {
+    translation.copy(`${ACTOR}.clip_ratio_c`, "training.delta");
+  }
+}
+
+/** verl's KL term has no importance ratio; TRL's has one unless it is switched off. */
+function translateKl(translation: Translation): void {
+  const coefficient = translation.number(`${ACTOR}.kl_loss_coef`);
+  const use = translation.given(`${ACTOR}.use_kl_loss`);
+  if (use !== undefined && translation.isTrue(`${ACTOR}.use_kl_loss`)) {
+    translation.set("training.beta", coefficient?.value ?? 0.001, coefficient?.node ?? use);
+    const type = translation.given(`${ACTOR}.kl_loss_type`);
+    translation.set("training.use_bias_correction_kl", false, type ?? use);
+  } else if (use !== undefined) translation.set("training.beta", 0, use);
+  else if (coefficient !== null && coefficient.value > 0) {
+    const text = "has no effect while use_kl_loss is not true, in verl too";
+    translation.note(coefficient.node, `${ACTOR}.kl_loss_coef`, text);
+  }
+}
+
+function translateOptimizer(translation: Translation): void {
+  const betas = translation.given(`${OPTIM}.betas`);
+  if (betas !== undefined) translation.setPair(betas, "training.adam_beta1", "training.adam_beta2");
+  translateSchedule(translation);
+  const steps = translation.number(`${OPTIM}.lr_warmup_steps`);
+  const share = translation.number(`${OPTIM}.lr_warmup_steps_ratio`);
+  const warmup = steps !== null && steps.value > 0 ? steps : share;
+  if (warmup !== null) translation.set("training.warmup_steps", warmup.value, warmup.node);
+}
+
+/** The older name wins over the newer one where both are written, as in verl. */
+function translateSchedule(translation: Translation): void {
+  const path = ["warmup_style", "lr_scheduler_type", "lr_decay_style"]
+    .map((name) => `${OPTIM}.${name}`).find((path) => translation.given(path) !== undefined);
+  const type = path === undefined ? null : translation.text(path);
+  const least = translation.number(`${OPTIM}.min_lr_ratio`);
+  if (path === undefined || type === null) return;
+  const hasLeast = type === "cosine" && least !== null && least.value > 0;
+  const ours = hasLeast
+    ? "cosine_with_min_lr"
+    : type === "constant"
+    ? "constant_with_warmup"
+    : type;
+  translation.set("training.lr_scheduler_type", ours, translation.given(path)!);
+  if (!hasLeast) return;
+  translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
+}
+
+const CONTENTS = `${ACTOR}.checkpoint.save_contents`;
+const PARTS: readonly Json[] = ["model", "optimizer", "extra", "hf_model"];
+
+function translateTrainer(translation: Translation): void {
+  for (const [name, key] of [["n_gpus_per_node", "gpus"], ["nnodes", "nodes"]] as const) {
+    const given = translation.number(`training.${name}`);
+    if (given === null || given.node.foreign !== `trainer.${name}`) continue;
+    translation.fill(`slurm.${key}`, given.value, given.node);
+  }
+  translateResume(translation);
+  const node = translation.given(CONTENTS);
+  if (node === undefined) return;
+  const parts = toJson(node);
+  if (!Array.isArray(parts) || parts.some((part) => !PARTS.includes(part))) {
+    const text = `expected a list of ${PARTS.join(", ")}, found ${describeNode(node)}`;
+    return translation.refuse(node, CONTENTS, text);
+  }
+  // Without the optimizer, a checkpoint is the model alone.
+  if (!parts.includes("optimizer")) translation.set("training.save_only_model", true, node);
+}
+
+function translateResume(translation: Translation): void {
+  const mode = translation.given("trainer.resume_mode");
+  const path = translation.given("trainer.resume_from_path");
+  const written = translation.text("trainer.resume_from_path");
+  const asked = translation.text("trainer.resume_mode");
+  if (mode !== undefined && (asked === "auto" || asked === "disable")) {
+    translation.set("training.resume_from_checkpoint", asked === "auto", mode);
+    if (written !== null) {
+      const text = "has no effect without resume_mode resume_path, in verl too";
+      translation.note(path!, "trainer.resume_from_path", text);
+    }
+  } else if (mode !== undefined && asked === "resume_path") {
+    if (written !== null) translation.set("training.resume_from_checkpoint", written, path!);
+    else translation.refuse(mode, "trainer.resume_mode", "resume_path needs resume_from_path");
+  }
+}
+
+/** verl's validation: how often, where problems are held out. */
+function translateFrequency(translation: Translation): void {
+  const start = translation.node("trainer.val_before_train");
+  const test = translation.number("trainer.test_freq"), isTested = test !== null && test.value > 0;
+  const keys = ["eval.num_examples", "data.test_examples", "data.validation_examples"];
+  const heldOutProblems = Math.max(...keys.map((key) => translation.number(key)?.value ?? 0));
+  if (heldOutProblems === 0) {
+    if (!isTested) return;
+    const text = "has no effect without held-out problems: eval.num_examples";
+    return translation.note(test.node, "trainer.test_freq", text);
+  }
+  if (isTested) {
+    translation.set("training.eval_steps", test.value, test.node);
+    translation.set("training.eval_strategy", "steps", test.node);
+  }
+  if (start !== undefined && translation.isTrue("trainer.val_before_train")) {
+    translation.set("training.eval_on_start", true, start);
+  }
+}
+
+/** verl's validation: how it samples. top_p and top_k must be those of training. */
+function translateSampling(translation: Translation): void {
+  const at = (name: string) => `${ROLLOUT}.val_kwargs.${name}`;
+  const sampled = translation.given(at("do_sample"));
+  const temperature = translation.number(at("temperature"));
+  const isGreedy = sampled !== undefined && !translation.isTrue(at("do_sample"));
+  if (isGreedy) translation.set("eval.temperature", 0, sampled);
+  else if (temperature !== null) {
+    translation.set("eval.temperature", temperature.value, temperature.node);
+  }
+  if (isGreedy || temperature?.value === 0) return;
+  // `off` is verl's value for none.
+  for (const [name, none, off] of [["top_p", 1, 1], ["top_k", 0, -1]] as const) {
+    const found = translation.number(at(name));
+    const meant = (value: number) => value === off ? none : value;
+    const value = meant(translation.number(`training.${name}`)?.value ?? none);
+    if (found === null || meant(found.value) === value) continue;
+    const text = `must be that of training, which is ${value}, or val_kwargs.temperature 0`;
+    translation.refuse(found.node, at(name), text);
+  }
+}
+
+/** Keys that verl counts in generations → rgx's key, which counts optimizer steps. */
+const COUNTED: readonly [path: string, name: string][] = [
+  ["trainer.total_training_steps", "max_steps"],
+  ["trainer.save_freq", "save_steps"],
+  ["trainer.test_freq", "eval_steps"],
+  [`${OPTIM}.lr_warmup_steps`, "warmup_steps"],
+];
+
+/**
+ * Says what to write where a generation has several optimizer steps: a step of verl is a
+ * generation with all of its updates. The numbers are taken over as they are.
+ */
+function noteUnits(translation: Translation): void {
+  const train = translation.number("data.train_batch_size")?.value ?? 0;
+  const mini = translation.number(`${ACTOR}.ppo_mini_batch_size`)?.value ?? train;
+  const updates = Math.ceil(train / mini) *
+    (translation.number("training.num_iterations")?.value ?? 1);
+  if (!(updates > 1)) return;
+  const counted = COUNTED.flatMap(([path, name]) => {
+    const given = translation.number(path);
+    // Where rgx's own key is written too, it wins, and counts as rgx does.
+    const isTaken = given !== null && given.value > 0 &&
+      translation.number(`training.${name}`)?.node.at === given.node.at;
+    return isTaken ? [{ path, node: given.node, written: `${name}=${given.value * updates}` }] : [];
+  });
+  if (counted.length === 0) return;
+  const text =
+    `verl counts generations and rgx optimizer steps, of which a generation has ${updates}` +
+    ` here: for as much as in verl, write ${counted.map(({ written }) => written).join(" ")}`;
+  const paths = counted.map(({ path }) => path).join(", ");
+  translation.note(counted[0]!.node, paths, text);
+}
+
+/** The places that recipes have DAPO's punishment at, and the longest completion beside it. */
+const OVERLONG: readonly [buffer: string, longest: string][] = [
+  ["reward.reward_kwargs.overlong_buffer_cfg", "reward.reward_kwargs.max_resp_len"],
+  ["reward_model.reward_kwargs.overlong_buffer_cfg", "reward_model.reward_kwargs.max_resp_len"],
+  ["reward_model.overlong_buffer", ""],
+];
+
+/** Adds DAPO's punishment of long completions to the rewards, where it is switched on. */
+function translateOverlong(translation: Translation): void {
+  for (const [buffer, beside] of OVERLONG) {
+    const enable = translation.node(`${buffer}.enable`);
+    if (enable === undefined || !translation.isTrue(`${buffer}.enable`)) continue;
+    const length = translation.number(`${buffer}.len`);
+    if (length === null) {
+      translation.refuse(enable, `${buffer}.enable`, `needs ${buffer}.len, a number of tokens`);
+      continue;
+    }
+    const longest = translation.number(beside) ??
+      translation.number("training.max_completion_length");
+    translation.addReward({
+      name: "soft_overlong",
+      weight: translation.number(`${buffer}.penalty_factor`)?.value ?? 1,
+      ...longest === null ? {} : { max_completion_len: longest.value },
+      soft_punish_cache: length.value,
+    }, enable);
+  }
+}
+
+/** Groups are compared by their rewards together: another metric is the same where there is one. */
+function checkMetric(translation: Translation): void {
+  const path = "algorithm.filter_groups.metric", metric = translation.given(path);
+  const rewards = translation.node("rewards");
+  if (metric === undefined || !translation.isTrue("training.dynamic_sampling")) return;
+  if (["seq_reward", "seq_final_reward", "score"].includes(translation.text(path) ?? "")) return;
+  if (rewards?.kind !== "list" || rewards.items.length < 2) return;
+  const names = rewards.items.map((item) => {
+    const name = item.kind === "map" ? item.entries.get("name")?.node : item;
+    return name?.kind === "scalar" ? name.value : "another";
+  });
+  const text = `groups are compared by the sum of their rewards (${names.join(" + ")}): write ` +
+    "seq_final_reward, or have one reward";
+  translation.refuse(metric, path, text);
 }

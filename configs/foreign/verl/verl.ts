@@ -1,18 +1,380 @@
 /**
  * Keys of verl (main of 2026-08-22 and its releases since 0.2): all of its complete trainer
- * configuration, `ppo_trainer.yaml` with every section of every engine. Each key is in one list of
- * one table. `tests/golden/verl_keys.json` has all names; a test compares them.
+ * configuration, `ppo_trainer.yaml` with every section of every engine. Each key is in one list.
+ * `tests/golden/verl_keys.json` has all names; a test compares them.
  */
 import type { MapEntry } from "../../documents/node.ts";
-import type { ForeignTable } from "../foreign_table.ts";
-import { ACTOR, REFERENCE } from "./actor_keys.ts";
-import { ALGORITHM } from "./algorithm_keys.ts";
-import { DATA } from "./data_keys.ts";
-import { MODEL } from "./model_keys.ts";
-import { REWARDS } from "./reward_keys.ts";
-import { ROLLOUT } from "./rollout_keys.ts";
-import { PROCESSES, TRAINER } from "./trainer_keys.ts";
-import { join } from "./verl_keys.ts";
+import { table, type ValueRule } from "../table.ts";
+
+const A = "actor_rollout_ref.actor", R = "actor_rollout_ref.ref", O = "actor_rollout_ref.rollout";
+const PLACE = "it says how verl spreads, stores and schedules its work";
+const PRECISION = "fsdp_config.dtype of the actor says in which type products are";
+const PROFILER = "there is no profiler; rgx train CONFIG --verbose times each step";
+const SAME_POLICY = "completions are sampled with the weights that are trained, so that the " +
+  "correction would be about 1: sampling/sampling_logp_difference";
+const KEPT = "completions are kept in the run's folder";
+const FUNCTIONS = "rewards are functions: rewards: [{name, weight}], or [{path}] for a file of JS";
+const CONFIG_JSON = "the model is the one of its config.json";
+const COLUMNS = "the columns are prompt, messages, or question and answer";
+const IMAGES = "images, which are refused";
+const ONE_TURN = "a completion is one turn of text";
+const MIXTURES = "mixtures of experts can not be trained";
+const SCHEDULE =
+  "lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate";
+
+/** verl names all linear modules with a dash or an underscore. */
+const modules: ValueRule = (node) =>
+  node.kind === "scalar" && node.value === "all_linear" ? { ...node, value: "all-linear" } : node;
+
+const KEYS = `
+[actor_rollout_ref.model]
+path = model.model_name_or_path
+override_config.rope_scaling override_config.rope_parameters = model.rope_scaling
+tokenizer_path = model.tokenizer_name_or_path
+custom_chat_template = model.chat_template
+enable_gradient_checkpointing = training.gradient_checkpointing
+lora_rank: int>=0? -- lora.r; 0: no adapter
+lora_alpha: number>0? -- lora.lora_alpha, with lora_rank (16 unless written)
+target_modules (modules): any all-linear, a list, or an expression -- lora.target_modules, with
+  lora_rank (all-linear unless written)
+exclude_modules: any a list or an expression -- lora.exclude_modules, with lora_rank
+- use_shm enable_activation_offload use_remove_padding use_liger use_fused_kernels
+  fused_kernel_options.* tiled_mlp.* gradient_checkpointing_kwargs.*
+  override_config.attn_implementation: ${PLACE}
+- trust_remote_code: no code of a model is run
+~ mtp.*: mtp.enable, which is refused
+! mtp.enable [false]: a token is predicted from the head alone
+! hf_config_path: ${CONFIG_JSON}
+! external_lib: no code of a model is run
+! override_config override_config.model_config [{}]: ${CONFIG_JSON}
+! override_config.attention_dropout override_config.embd_pdrop override_config.resid_pdrop [0]: only
+  adapters have dropout: lora_dropout
+! override_config.moe_config.freeze_moe_router [false]: ${MIXTURES}
+! lora_adapter_path lora.adapter_path: name the adapter's folder in model_name_or_path
+lora.rank: int>=0? -- lora.r; 0: no adapter
+lora.alpha: number>=0? -- lora.lora_alpha
+lora.dropout: number>=0? -- lora.lora_dropout
+lora.target_modules: any a list of linear_qkv, linear_proj, linear_fc1, linear_fc2 --
+  lora.target_modules, the same modules by their names in the file
+- lora.merge lora.a2a_experimental lora.dtype: ${PLACE}
+~ lora.freeze_vision_model lora.freeze_vision_projection lora.freeze_language_model: ${IMAGES}
+! lora.type ["lora"]: the plain form of LoRA is the one adapter
+! lora.exclude_modules [[]]: lora.exclude_modules
+! lora.dropout_position ["pre"]: dropout acts on what A reads
+! lora.lora_A_init_method ["xavier", "kaiming"]: lora.init_lora_weights
+! lora.lora_B_init_method ["zero"]: lora.init_lora_weights
+[${A}.optim]
+lr = training.learning_rate
+weight_decay = training.weight_decay
+clip_grad = training.max_grad_norm
+eps = training.adam_epsilon
+optimizer: one AdamW|AdamW8bit|PagedAdamW8bit not SGD|Adam|muon|Muon|PagedAdamW
+  same adamw=AdamW|adam=AdamW? -> AdamW8bit|PagedAdamW8bit: training.optim=adamw_8bit -- optim;
+  AdamW8bit is adamw_8bit
+betas: any a list of two numbers -- [adam_beta1, adam_beta2]
+lr_scheduler_type: one constant|cosine? -- ${SCHEDULE}
+warmup_style: one constant|cosine? -- ${SCHEDULE}
+lr_decay_style: one constant|cosine|linear? -- lr_scheduler_type, after a warm-up
+lr_warmup_steps: int>=-1? -- warmup_steps; −1 or 0: lr_warmup_steps_ratio decides
+lr_warmup_steps_ratio: number>=0<1? -- warmup_steps, where lr_warmup_steps is not above 0
+min_lr_ratio: number>=0? -- lr_scheduler_kwargs.min_lr_rate, with cosine
+- override_optimizer_config.optimizer_offload_fraction override_optimizer_config.offload_fraction
+  override_optimizer_config.overlap_cpu_optimizer_d2h_h2d
+  override_optimizer_config.optimizer_cpu_offload
+  override_optimizer_config.use_precision_aware_optimizer use_precision_aware_optimizer
+  main_grads_dtype exp_avg_dtype exp_avg_sq_dtype use_layer_wise_distributed_optimizer: ${PLACE}
+~ total_training_steps: verl itself, which overwrites it with the number of steps
+~ muon_momentum muon_nesterov muon_split_qkv muon_scale_mode muon_coefficient_type
+  muon_num_ns_steps muon_tp_mode muon_fp32_matmul_prec muon_extra_scale_factor
+  muon_scalar_optimizer muon_match_adamw_update_rms: optim.optimizer muon, which is refused
+~ lr_wsd_decay_style: lr_decay_style WSD, which is refused
+! name ["AdamW"]: AdamW is the optimizer: optim
+! optimizer_impl ["torch.optim", "bitsandbytes.optim"]: AdamW is the optimizer: optim
+! override_optimizer_config [{}]: weight_decay, betas and eps have keys
+! num_cycles [0.5]: lr_scheduler_kwargs: {num_cycles}
+! zero_indexed_step [true]: the first step has index 0
+! lr_warmup_init lr_start [0]: a warm-up begins at 0
+! lr_decay_steps: a schedule ends with the last step
+! lr_decay_ratio [1]: a schedule ends with the last step
+! lr_wsd_decay_steps: lr_scheduler_type: warmup_stable_decay has parameters of its own
+! min_lr lr_min [0]: lr_scheduler_kwargs: {min_lr}
+! min_lr_factor [0]: lr_scheduler_kwargs: {min_lr_rate}
+! decay_type ["linear"]: lr_scheduler_type
+! weight_decay_incr_style ["constant"]: training.weight_decay is constant
+! use_checkpoint_opt_param_scheduler [false]: resume from a checkpoint of rgx
+[${A}]
+ppo_epochs = training.num_iterations
+use_rollout_log_probs = training.use_rollout_log_probs
+entropy_coeff = training.entropy_coef
+grad_clip = training.max_grad_norm
+fsdp_config.dtype = training.compute_dtype
+clip_ratio: number>=0? -- epsilon, where clip_ratio_low is not written
+clip_ratio_low: number>=0? -- epsilon
+clip_ratio_high: number>=0? -- epsilon_high
+clip_ratio_c: number>1? -- delta (bounds the loss of a bad completion, as dual clipping does); with
+  loss_mode vanilla
+loss_agg_mode: one token-mean|seq-mean-token-mean|seq-mean-token-sum-norm not seq-mean-token-sum?
+  -- loss_type dapo, grpo or dr_grpo
+loss_scale_factor: number>=0? -- what dr_grpo divides by; it must be the longest completion, as null
+  is
+use_kl_loss: bool? -- kl_loss_coef is beta
+kl_loss_coef: number>=0? -- beta, where use_kl_loss is true (0.001 unless written)
+kl_loss_type: one low_var_kl|k3 not kl|k1|abs|mse|k2|full|k3+|low_var_kl+|k1+|kl+? -- the KL term as
+  it is with use_bias_correction_kl: false
+policy_loss.loss_mode: one vanilla|gspo|sapo
+  not cispo|gpg|clip_cov|kl_cov|geo_mean|dro|dppo_tv|dppo_kl? -- gspo is importance_sampling_level
+  sequence with loss_type grpo, sapo is loss_type sapo; known: vanilla, gspo, sapo; of cispo write
+  loss_type: cispo with epsilon_high 1 + clip_ratio_high, as it has no lower bound
+tau_pos policy_loss.tau_pos: number>=0? -- sapo_temperature_pos
+tau_neg policy_loss.tau_neg: number>=0? -- sapo_temperature_neg
+- calculate_entropy calculate_sum_pi_squared: the entropy of each step is logged
+~ policy_loss.clip_cov_ratio policy_loss.clip_cov_lb policy_loss.clip_cov_ub: loss_mode clip_cov,
+  which is refused
+~ policy_loss.kl_cov_ratio policy_loss.ppo_kl_coef: loss_mode kl_cov, which is refused
+~ policy_loss.dro_beta: loss_mode dro, which is refused
+~ data_loader_seed: actor.shuffle, which is refused
+! shuffle [false]: mini-batches are cut in the order of the prompts
+ppo_mini_batch_size: int>=1? -- prompts of an optimizer step; × num_generations is the completions
+  of a step
+ppo_micro_batch_size_per_gpu ppo_micro_batch_size: int>=1? -- per_device_train_batch_size; the next
+  lower number that divides a step's completions
+use_dynamic_bsz: bool? -- true, without a micro batch size: per_device_train_batch_size is what fits
+  in ppo_max_token_len_per_gpu; it changes no result
+ppo_max_token_len_per_gpu: int>=1? -- tokens at once, with use_dynamic_bsz
+- strategy ulysses_sequence_parallel_size use_torch_compile use_prefix_grouper use_fused_kernels
+  use_remove_padding entropy_from_logits_with_chunking entropy_from_logits_chunk_size
+  entropy_checkpointing sum_pi_squared_checkpointing pad_to_length load_weight model_engine:
+  ${PLACE}
+~ freeze_vision_tower: ${IMAGES}
+checkpoint.save_contents checkpoint.contents: any a list of model, optimizer, extra, hf_model --
+  save_only_model, where it has no optimizer
+- checkpoint.async_save checkpoint.strict checkpoint.mbridge_config: ${PLACE}
+~ checkpoint.load_contents: a checkpoint of verl; rgx loads all that one of its own holds
+[${A}, ${R}]
+rollout_n: int>=1? -- must be rollout.n
+- fsdp_config.* fsdp_config.turbo_config megatron.* torchtitan.* veomni.*: ${PLACE}
+- fsdp_config.model_dtype fsdp_config.mixed_precision fsdp_config.mixed_precision.* megatron.dtype
+  fsdp_config.turbo_config.distributed.fsdp_plan.param_dtype
+  fsdp_config.turbo_config.distributed.fsdp_plan.reduce_dtype
+  fsdp_config.turbo_config.distributed.fsdp_plan.output_dtype torchtitan.dtype
+  torchtitan.mixed_precision veomni.mixed_precision: ${PRECISION}
+! megatron.override_transformer_config megatron.override_mcore_model_config [{}]: ${CONFIG_JSON}
+! megatron.dist_checkpointing_path veomni.load_checkpoint_path: weights are read from
+  actor_rollout_ref.model.path
+~ router_replay.*: router_replay.mode
+~ megatron.router_replay.*: router_replay.mode
+~ veomni.router_replay.*: router_replay.mode
+! router_replay.mode megatron.router_replay.mode veomni.router_replay.mode ["disabled"]: ${MIXTURES}
+~ fsdp_config.qat.* megatron.qat.*: qat.enable
+! fsdp_config.qat.enable megatron.qat.enable [false]: model.load_in_4bit quantises frozen weights
+[${A}.megatron.override_transformer_config, ${R}.megatron.override_transformer_config]
+- recompute_granularity recompute_modules recompute_method recompute_num_layers attention_backend
+  apply_rope_fusion gradient_accumulation_fusion masked_softmax_fusion bias_activation_fusion
+  bias_dropout_fusion deallocate_pipeline_outputs persist_layer_norm use_flash_attn
+  sequence_parallel context_parallel_size use_distributed_optimizer
+  num_layers_in_first_pipeline_stage num_layers_in_last_pipeline_stage
+  account_for_embedding_in_pipeline_split account_for_loss_in_pipeline_split moe_router_dtype
+  moe_grouped_gemm moe_permute_fusion moe_enable_deepep moe_token_dispatcher_type
+  moe_shared_expert_overlap: ${PLACE}
+[${A}]
+~ qat.*: qat.enable
+! qat.enable [false]: model.load_in_4bit quantises frozen weights
+[${R}]
+- fsdp_config.dtype: ${PRECISION}
+- strategy use_torch_compile log_prob_micro_batch_size log_prob_micro_batch_size_per_gpu
+  log_prob_use_dynamic_bsz log_prob_max_token_len_per_gpu ulysses_sequence_parallel_size
+  entropy_from_logits_with_chunking entropy_from_logits_chunk_size entropy_checkpointing
+  pad_to_length load_weight param_offload: ${PLACE}
+~ optim.*: an optimizer; the reference is frozen
+! model [{}]: the reference is the model before training
+[${A}, ${R}, ${O}, actor_rollout_ref]
+- profiler.enable profile.use_profile: ${PROFILER}
+~ profiler.* profiler.ranks: profiler.enable, which has no effect
+~ profile.*: profile.use_profile, which has no effect
+[${O}]
+n = training.num_generations
+temperature = training.temperature
+top_p = training.top_p
+top_k = training.top_k
+min_p = training.min_p
+repetition_penalty = training.repetition_penalty
+stop = training.stop
+seed = training.generation_seed
+prompt_length: int>=1? -- max_prompt_length, as data.max_prompt_length
+response_length: int>=1? -- max_completion_length, as data.max_response_length
+max_model_len: int>=1? -- must not be less than prompt and response together
+val_kwargs.temperature: number>=0? -- eval.temperature, of the evaluation before and after training
+val_kwargs.do_sample: bool? -- false is eval.temperature 0
+val_kwargs.n: int>=1? -> training.num_generations_eval -- num_generations_eval
+val_kwargs.top_p: number? -- must be top_p, where it samples
+val_kwargs.top_k: int? -- must be top_k, where it samples
+~ val_kwargs.use_fire_sampling: use_fire_sampling, which is refused
+! do_sample [true]: completions of one prompt must differ to be compared; set temperature
+! ignore_eos [false]: a completion ends with the end token
+! use_fire_sampling [false]: the first token is sampled like the others
+! over_sample_rate [0]: training.dynamic_sampling draws new prompts
+- name gpu_memory_utilization enforce_eager cudagraph_capture_sizes free_cache_engine
+  tensor_model_parallel_size data_parallel_size expert_parallel_size pipeline_model_parallel_size
+  max_num_batched_tokens max_num_seqs enable_chunked_prefill enable_prefix_caching
+  scheduling_policy load_format layered_summon disable_log_stats multi_stage_wake_up
+  skip_tokenizer_init full_determinism disaggregation.* limit_images mode nnodes n_gpus_per_node
+  log_prob_micro_batch_size log_prob_micro_batch_size_per_gpu log_prob_use_dynamic_bsz
+  log_prob_max_token_len_per_gpu enable_sleep_mode engine_kwargs.* layer_name_map.*
+  agent.num_workers checkpoint_engine.* update_weights_bucket_megabytes
+  moe_load_balance_metrics_interval moe_tensor_parallel_size prometheus.*: ${PLACE}
+- dtype: ${PRECISION}
+- logprobs_mode calculate_log_probs: rgx logs how far they are apart:
+  sampling/sampling_logp_difference
+- trace.*: ${KEPT}
+~ skip_dump_dir: skip_rollout, which is refused
+~ skip.*: skip.enable, which is refused
+~ quantization_config_file: quantization, which is refused
+~ agent.custom_async_server.name: agent.custom_async_server.path, which is refused
+~ mtp: model.mtp.enable, which is refused
+~ qat: actor.qat.enable, which is refused
+! skip_rollout skip.enable [false]: completions are generated by rgx itself
+! quantization: model.load_in_4bit or load_in_8bit quantises frozen weights
+! enable_rollout_routing_replay [false]: ${MIXTURES}
+! agent.default_agent_loop ["single_turn_agent"]: ${ONE_TURN}
+! agent.agent_loop_config_path: ${ONE_TURN}
+! agent.custom_async_server.path agent.agent_loop_manager_class: completions are generated by rgx
+  itself
+~ multi_turn.*: multi_turn.enable, which is refused
+! multi_turn.enable [false]: ${ONE_TURN}
+! multi_turn.tool_config_path multi_turn.function_tool_path multi_turn.interaction_config_path
+  multi_turn.completion_callback: ${ONE_TURN}
+[actor_rollout_ref]
+- nccl_timeout: ${PLACE}
+! hybrid_engine [true]: one process trains and generates
+[data]
+tokenizer = model.tokenizer_name_or_path
+max_prompt_length = training.max_prompt_length
+max_response_length = training.max_completion_length
+shuffle = training.shuffle_dataset
+apply_chat_template_kwargs = training.chat_template_kwargs
+train_files: any a file, or a list with one file -- data.dataset_name, where no task is named
+val_files: any a file, or a list with one file -- data.eval_dataset_name, where an evaluation is
+  asked for
+train_max_samples: int>=-1? -> >0: data.max_examples -- data.max_examples; −1: all
+val_max_samples: int>=-1? -- eval.num_examples; −1: all of val_files
+train_batch_size: int>=1? -- prompts of a generation; × num_generations is generation_batch_size
+val_batch_size: int>=1? -> eval.batch_size -- eval.batch_size
+truncation: one error|left not right|middle? -> left: training.truncate_prompts -- truncate_prompts;
+  error: prompts that are too long end the run before its first step
+filter_overlong_prompts: bool? -- true gets a note: a prompt that is too long ends the run before
+  its first step
+- use_shm dataloader_num_workers filter_overlong_prompts_workers return_raw_input_ids
+  return_raw_chat return_full_prompt return_multi_modal_inputs: ${PLACE}
+- trust_remote_code: no code of a model is run
+- gen_batch_size: dynamic_sampling draws as many prompts as a generation still needs
+- reward_fn_key: rewards are those of the configuration
+- validation_shuffle: the order of held-out problems does not matter
+~ image_key video_key audio_key image_patch_size mm_processor_kwargs: ${IMAGES}
+~ custom_cls.name: custom_cls.path, which is refused
+~ sampler.class_name: sampler.class_path, which is refused
+~ datagen.name: datagen.path, which is refused
+~ continuous_token.model_family: continuous_token.enable, which is refused
+! prompt_key ["prompt", "messages", "question"]: ${COLUMNS}
+! custom_cls.path datagen.path: no code of a data set is run
+! sampler.class_path: training.shuffle_dataset
+! continuous_token.enable [false]: ${ONE_TURN}
+! tool_config_path function_tool_path: ${ONE_TURN}
+[algorithm]
+norm_adv_by_std_in_grpo = training.scale_rewards
+filter_groups.enable = training.dynamic_sampling
+filter_groups.max_num_gen_batches: int>=0? -> 0: training.dynamic_sampling_max_batches=1000000; >0:
+  training.dynamic_sampling_max_batches -- dynamic_sampling_max_batches; 0: no limit
+filter_groups.metric: text? -- what must differ in a group; rgx looks at its rewards together, which
+  is every metric where there is one reward
+- rollout_correction.*: ${SAME_POLICY}
+~ gamma lam: a critic; GRPO has none
+~ kl_penalty kl_ctrl.*: use_kl_in_reward, which is refused
+~ pf_ppo.*: use_pf_ppo, which is refused
+~ gdpo_reward_keys: adv_estimator gdpo, which is refused
+~ filter_groups.max_inflight_gen_batches: asynchronous training, which is refused
+! adv_estimator ["grpo", "grpo_vectorized"]: advantages are those of GRPO; of gdpo write
+  multi_objective_aggregation: normalize_then_sum
+! use_kl_in_reward [false]: the KL term is part of the loss: beta
+! use_pf_ppo [false]: every group is trained on; training.dynamic_sampling
+! rollout_correction.loss_type ["ppo_clip"]: the loss is clipped: loss_type
+! rollout_correction.use_policy_gradient [false]: the loss is clipped: loss_type
+[trainer]
+default_local_dir = training.output_dir
+total_epochs = training.num_train_epochs
+experiment_name = logging.run_name
+project_name = logging.project
+max_actor_ckpt_to_keep max_ckpt_to_keep = training.save_total_limit
+nnodes = training.nnodes
+n_gpus_per_node = training.n_gpus_per_node
+total_training_steps: int>=-1? -> >0: training.max_steps -- max_steps; null: total_epochs decides
+save_freq: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- save_steps; −1 or
+  0: never
+test_freq: int>=-1? -- eval_steps, with eval_strategy steps; −1 or 0: never
+val_before_train: bool -- eval_on_start
+logger: any a name or a list of names -- report_to, where that is not written
+resume_mode: one auto|disable|resume_path? -- resume_from_checkpoint true, false, or what
+  resume_from_path names
+resume_from_path: any a path, null or false -- resume_from_checkpoint, with resume_mode resume_path
+- balance_batch ray_wait_register_center_timeout use_legacy_worker_impl use_v1 worker_env.*: ${PLACE}
+- log_val_generations val_generations_to_log_to_wandb rollout_data_dir validation_data_dir: ${KEPT}
+- device: rgx train CONFIG --device
+- esi_redundant_time: SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint
+- profile_steps controller_nsight_options.* worker_nsight_options.* npu_profile.*: ${PROFILER}
+~ max_critic_ckpt_to_keep: a critic; GRPO has none
+~ v1.*: asynchronous training, which is refused
+! v1.trainer_mode ["sync"]: rgx generates and trains in turns
+! v1.sampler.custom_sampler.path: training.shuffle_dataset
+! critic_warmup [0]: every step trains the model
+! val_only [false]: rgx bench CONFIG measures without training
+! default_hdfs_dir: a run writes to one folder: training.output_dir
+! del_local_ckpt_after_load [false]: training.save_total_limit says what is kept
+! remove_previous_ckpt_in_save [false]: training.save_total_limit: 1
+[]
+- ray_init.* ray_kwargs.* transfer_queue.* verbose: ${PLACE}
+- hydra: it steers Hydra itself
+- global_profiler.tool global_profiler.steps: ${PROFILER}
+~ global_profiler.*: global_profiler.tool, which has no effect
+~ skip.*: skip.*.enable, which is refused
+! skip.rollout.enable skip.rollout_tq.enable skip.async_rollout.enable [false]: each completion is
+  generated anew
+~ critic.*: a critic; GRPO has none
+! critic.enable [false]: GRPO has no critic
+~ distillation.* distillation.distillation_loss.topk: distillation.enabled, which is refused
+! distillation.enabled [false]: rewards are functions, there is no teacher
+[, reward]
+! custom_reward_function.path: ${FUNCTIONS}
+~ custom_reward_function.name custom_reward_function.reward_kwargs: custom_reward_function.path,
+  which is refused
+[, reward, reward_model]
+! sandbox_fusion.url: rgx serves no sandbox to rewards; rewards: [{path}]
+~ sandbox_fusion.max_concurrent sandbox_fusion.memory_limit_mb: sandbox_fusion.url, which is refused
+[reward.reward_kwargs.overlong_buffer_cfg, reward_model.reward_kwargs.overlong_buffer_cfg,
+  reward_model.overlong_buffer]
+enable: bool? -- adds the reward soft_overlong
+len: int>=1? -- soft_overlong's soft_punish_cache
+penalty_factor: number? -- soft_overlong's weight (1)
+- log: each reward is logged
+[reward, reward_model]
+reward_kwargs.max_resp_len: int>=1? -- soft_overlong's max_completion_len (max_response_length)
+[reward]
+- num_workers: ${PLACE}
+~ reward_model.*: a reward model, which is refused
+~ reward_manager.module.name: reward_manager.module.path, which is refused
+! reward_model.enable [false]: ${FUNCTIONS}
+! reward_manager.source ["register"]: ${FUNCTIONS}
+! reward_manager.name ["naive", "dapo"]: ${FUNCTIONS}
+! reward_manager.module.path: ${FUNCTIONS}
+[reward_model]
+- num_workers launch_reward_fn_async: ${PLACE}
+~ reward_loop_class_name: reward_loop_module_path, which is refused
+~ *: a reward model, which is refused
+! enable [false]: ${FUNCTIONS}
+! reward_manager reward_manager.name ["naive", "dapo"]: ${FUNCTIONS}
+! reward_loop_source ["register"]: ${FUNCTIONS}
+! reward_loop_module_path: ${FUNCTIONS}
+`;
+
+export const VERL = table("verl", KEYS, { modules });
 
 /** Sections that only verl has. */
 const SECTIONS = new Set(
@@ -30,15 +392,3 @@ export function isOfVerlAlone(path: string): boolean {
 export function isOfVerl(entries: ReadonlyMap<string, MapEntry>): boolean {
   return entries.has("actor_rollout_ref");
 }
-
-export const VERL: ForeignTable = join(
-  MODEL,
-  ACTOR,
-  REFERENCE,
-  ROLLOUT,
-  DATA,
-  ALGORITHM,
-  TRAINER,
-  REWARDS,
-  PROCESSES,
-);

@@ -1,6 +1,6 @@
 /** Recipes of open-r1: what their names of rewards mean, and what is refused. */
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../../testing.ts";
+import { errorsOf, load } from "../testing.ts";
 
 const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
 const RECIPE = "model_name_or_path: m\ndataset_name: d.jsonl\ndataset_prompt_column: problem\n";

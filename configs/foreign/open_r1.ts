@@ -1,20 +1,60 @@
 /**
- * Translates what open-r1's recipes mean: the names of their `reward_funcs`, the keys that are
- * parameters of these rewards, and a mixture of one data set.
+ * Keys that recipes of open-r1 have beside TRL's (GRPOScriptArguments, GRPOConfig, SFTConfig), and
+ * what they mean: the names of their `reward_funcs`, the keys that are parameters of these rewards,
+ * and a mixture of one data set.
  */
-import { CODE_REWARDS, OPEN_R1_REWARDS } from "../../../rewards/registry.ts";
-import {
-  type ConfigNode,
-  fromJson,
-  isNull,
-  type MapEntry,
-  nodeAt,
-  toJson,
-  withEntry,
-} from "../../documents/node.ts";
-import type { Translation } from "../translation.ts";
-import { ONE_SET, setTestSplit } from "../trl_datasets.ts";
-import { parameterPath, REWARD_PARAMETERS } from "./open_r1.ts";
+import { CODE_REWARDS, OPEN_R1_REWARDS } from "../../rewards/registry.ts";
+import { type ConfigNode, fromJson, type MapEntry, toJson, withEntry } from "../documents/node.ts";
+import { table } from "./table.ts";
+import type { Translation } from "./translation.ts";
+
+/** Key of a recipe → the reward, by its name there, and the parameter that it sets. */
+const REWARD_PARAMETERS: Readonly<Record<string, readonly [reward: string, name: string]>> = {
+  cosine_min_value_wrong: ["cosine", "min_value_wrong"],
+  cosine_max_value_wrong: ["cosine", "max_value_wrong"],
+  cosine_min_value_correct: ["cosine", "min_value_correct"],
+  cosine_max_value_correct: ["cosine", "max_value_correct"],
+  cosine_max_len: ["cosine", "max_len"],
+  repetition_n_grams: ["repetition_penalty", "ngram_size"],
+  repetition_max_penalty: ["repetition_penalty", "max_penalty"],
+  code_language: ["code_format", "language"],
+  max_completion_len: ["soft_overlong_punishment", "max_completion_len"],
+  soft_punish_cache: ["soft_overlong_punishment", "soft_punish_cache"],
+};
+
+/** Where the key of a parameter stands in the tree. */
+const parameterPath = (name: string) => `training.${name}`;
+
+/** The lines of the parameters' keys. The reward checks their ranges. */
+const PARAMETERS = Object.entries(REWARD_PARAMETERS).map(([name, [reward, parameter]]) => {
+  const type = /value|penalty/.test(parameter)
+    ? "number"
+    : parameter === "language"
+    ? "text"
+    : "int";
+  return `training.${name} /${name}: ${type}? -- ${parameter} of the reward ${reward}`;
+}).join("\n");
+
+export const OPEN_R1 = table(
+  "open-r1",
+  `
+[]
+hub_model_revision training.hub_model_revision = training.hub_revision
+${PARAMETERS}
+data.dataset_mixture /dataset_mixture: map? -- a mixture of one data set, its \`id\` as dataset_name,
+  its \`config\` as dataset_config, its \`split\` as dataset_train_split, \`test_split_size\` as what
+  train_ratio leaves
+[, training]
+- wandb_entity: rgx writes wandb's files for wandb sync, which may upload them with --entity NAME
+- wandb_run_group: runs have no groups; curves compares any of them
+~ code_eval_test_batch_size code_eval_scoring_mode parallel_code_exec_per_proc e2b_router_url
+  morph_router_url code_provider ioi_provider: the rewards that run code, which are refused
+? benchmarks [[]]: rgx bench asks a model after its training
+? callbacks [[]]: push_to_hub: true with hub_strategy: every_save uploads at each save
+? overwrite_hub_revision push_to_hub_revision [false]: push_to_hub: true uploads to the branch
+  hub_revision
+`,
+);
 
 /** Names of `reward_funcs` that other projects have with another meaning. */
 const SHARED = ["accuracy", "format", "cosine", "repetition_penalty", "length"];
@@ -26,11 +66,6 @@ const DEFAULT_PARAMETERS: Readonly<Record<string, Readonly<Record<string, number
 };
 
 export function translateOpenR1(translation: Translation): void {
-  translateRewards(translation);
-  translateMixture(translation);
-}
-
-function translateRewards(translation: Translation): void {
   const written = translation.given("rewards");
   const first = firstParameter(translation);
   if (written === undefined) {
@@ -109,44 +144,4 @@ function rewardOf(translation: Translation, name: string, item: ConfigNode): Con
     if (reward === name && given !== undefined) entries.set(parameter, entry(given));
   }
   return { kind: "map", entries, at: item.at };
-}
-
-const MIXTURE = "data.dataset_mixture";
-
-function translateMixture(translation: Translation): void {
-  const mixture = translation.given(MIXTURE);
-  if (mixture?.kind !== "map") return;
-  const refuse = (node: ConfigNode, text: string) => {
-    // The data set is named, so that none is missing.
-    translation.problems.incomplete = true;
-    translation.refuse(node, mixture.foreign ?? MIXTURE, text);
-  };
-  for (const [name, { node }] of mixture.entries) {
-    if (!["datasets", "seed", "test_split_size"].includes(name)) {
-      refuse(node, `unknown key ${name} (known: datasets, seed, test_split_size)`);
-    }
-  }
-  const datasets = nodeAt(mixture, ["datasets"]);
-  const only = datasets?.kind === "list" && datasets.items.length === 1 ? datasets.items[0]! : null;
-  if (only?.kind !== "map") {
-    return refuse(datasets ?? mixture, `expected one data set; ${ONE_SET}`);
-  }
-  const id = nodeAt(only, ["id"]);
-  if (id === undefined || isNull(id)) {
-    return refuse(only, "id, the name of the data set, is missing");
-  }
-  for (const [name, { node }] of only.entries) {
-    if (isNull(node)) continue;
-    const value = toJson(node);
-    if (name === "id") translation.set("data", "dataset_name", value, node);
-    else if (name === "config") translation.set("data", "dataset_config", value, node);
-    else if (name === "split") translation.set("data", "dataset_train_split", value, node);
-    else if (name === "weight" && value !== 1) {
-      refuse(node, "weight: all rows are read; max_examples takes only the first ones");
-    } else if (!["weight", "columns"].includes(name)) {
-      refuse(node, `unknown key ${name} (known: id, config, split, columns, weight)`);
-    }
-  }
-  const test = nodeAt(mixture, ["test_split_size"]);
-  if (test !== undefined && !isNull(test)) setTestSplit(translation, test);
 }

@@ -1,0 +1,212 @@
+/**
+ * What rgx knows about the keys of one other project, as one table of text. `[a.b]` begins the keys
+ * of a section, `[a.b, c]` those that stand in each of several (`[, a]`: also at the top). Then a
+ * line has one or several keys:
+ *
+ *     lr = training.learning_rate                 obeyed: another name of a key of rgx
+ *     warmup_ratio (ratio) = training.warmup_steps    … whose value a function translates
+ *     save_freq: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- doc
+ *     - strategy fsdp_size: why                   without effect: it steers another engine
+ *     ~ gamma lam: what                           acts only with what is refused, or not there
+ *     ! adv_estimator ["grpo"]: advice            refused, but for these values and null
+ *     ? fsdp ["", false]: advice                  noted at any other value, or at those
+ *     ? overwrite_output_dir [false] [true]: advice   of a second list
+ *
+ * A key with a type is checked like one of rgx, then its rules, or the functions of its project,
+ * set keys of rgx. Names after `/` stand at the top, and are other spellings. `section.*` is all
+ * that stands in a section and is not listed by itself. A deeper line goes on with the one above.
+ */
+import type { ConfigNode, Json } from "../documents/node.ts";
+import { key, type KeySpec } from "../types/key_spec.ts";
+import {
+  anything,
+  bool,
+  choice,
+  float,
+  freeMap,
+  int,
+  listOf,
+  name,
+  nullable,
+  type Range,
+  text,
+  type ValueType,
+} from "../types/value_types.ts";
+
+/** In every list a key is a full spelling: `num_epochs` or `training.num_epochs`. */
+export interface ForeignTable {
+  /** Spellings of keys that rgx obeys → rgx's canonical key. */
+  readonly obeyed: Record<string, string>;
+  /** Spellings whose values are written in other words than rgx's. */
+  readonly values: Record<string, ValueRule>;
+  /** Keys that set several keys of rgx, or depend on others. They are checked like rgx's keys. */
+  readonly translated: Record<string, KeySpec>;
+  /** What translated keys set, where a value alone decides. */
+  readonly rules: Record<string, readonly Rule[]>;
+  /** Keys that change no result here → why. Each is accepted with a note. */
+  readonly withoutEffect: Record<string, string>;
+  /** Keys that act only together with another one. They are taken in silence. */
+  readonly dormant: Record<string, string>;
+  /** Keys that would change results: accepted at a neutral value, otherwise refused by name. */
+  readonly refused: Record<string, RefusedKey>;
+}
+
+/** Turns a written value into the value of rgx's key, or says what is wrong with it. */
+export type ValueRule = (node: ConfigNode) => ConfigNode | string;
+
+/** What one value of a key sets. */
+export interface Rule {
+  /** Whether a value is meant. */
+  when(value: Json): boolean;
+  /** Dotted key of rgx. */
+  path: string;
+  /** Undefined: the value itself. */
+  value: Json | undefined;
+}
+
+export interface RefusedKey {
+  /** Values that change nothing. They are accepted silently. null is always one of them. */
+  readonly neutral: readonly Json[];
+  /** Further values that are accepted, with a note. */
+  readonly noted: readonly Json[] | "any";
+  /** The end of the refusal: how to say it in rgx, or why rgx does not do it. */
+  readonly advice: string;
+}
+
+/**
+ * Reads a table.
+ * @param project whose keys they are, for the page
+ * @param values the functions that lines name
+ */
+export function table(
+  project: string,
+  lines: string,
+  values: Readonly<Record<string, ValueRule>> = {},
+): ForeignTable {
+  const made: ForeignTable = {
+    obeyed: {},
+    values: {},
+    translated: {},
+    rules: {},
+    withoutEffect: {},
+    dormant: {},
+    refused: {},
+  };
+  let sections = [""];
+  for (const line of lines.trim().replace(/\n\s+/g, " ").split("\n")) {
+    const [, inside] = /^\[(.*)\]$/.exec(line) ?? [];
+    if (inside !== undefined) sections = inside.split(",").map((section) => section.trim());
+    else if (line !== "") addLine(made, project, line, sections, values);
+  }
+  return made;
+}
+
+function addLine(
+  made: ForeignTable,
+  project: string,
+  line: string,
+  sections: readonly string[],
+  values: Readonly<Record<string, ValueRule>>,
+): void {
+  const parts = /^([-~!?] )?([^:=[(]+?)(?: \((\w+)\))?(?: (\[.*?\]))?(?: (\[.*?\]))?( = |: )(.*)$/
+    .exec(line);
+  if (parts === null) throw new Error(`table of ${project}: cannot read ${line}`);
+  const [, kind = "", list, rule, neutral = "[]", others, sign, rest] = parts;
+  const names = list!.split(" "), isObeyed = sign === " = ";
+  const type = kind === "" && !isObeyed ? typedLine(project, rest!) : null;
+  for (const section of sections) {
+    const paths = names.map((name) =>
+      name.startsWith("/") ? name.slice(1) : section === "" ? name : `${section}.${name}`
+    );
+    if (rule !== undefined) { for (const path of paths) made.values[path] = values[rule]!; }
+    if (type !== null) {
+      const [path, ...aliases] = paths as [string, ...string[]];
+      made.translated[path] = { ...type.spec, aliases };
+      if (type.rules.length > 0) made.rules[path] = type.rules;
+      continue;
+    }
+    for (const path of paths) {
+      if (isObeyed) made.obeyed[path] = rest!;
+      else if (kind === "- ") made.withoutEffect[path] = rest!;
+      else if (kind === "~ ") made.dormant[path] = rest!;
+      else {
+        const noted = others !== undefined ? JSON.parse(others) : kind === "? " ? "any" : [];
+        made.refused[path] = { neutral: JSON.parse(neutral), noted, advice: rest! };
+      }
+    }
+  }
+}
+
+function typedLine(project: string, line: string): { spec: KeySpec; rules: Rule[] } {
+  const [before, doc] = line.split(" -- ") as [string, string];
+  const [type, rules] = before.split(" -> ") as [string, string | undefined];
+  return {
+    spec: key<unknown>(
+      typeOf(type),
+      type === "bool" ? false : null,
+      project === "" ? doc : `${project}: ${doc}`,
+    ),
+    rules: (rules ?? "").split("; ").filter((rule) => rule !== "").map(ruleOf),
+  };
+}
+
+function typeOf(words: string): ValueType<unknown> {
+  if (words.endsWith("?")) return nullable<unknown>(typeOf(words.slice(0, -1)));
+  const [kind, rest] = [/^\w+/.exec(words)![0], words.replace(/^\w+ ?/, "")];
+  if (kind === "int") return int(rangeOf(rest));
+  if (kind === "number") return float(rangeOf(rest));
+  if (kind === "any") return anything(rest);
+  if (kind === "one") {
+    const [known, ...more] = rest.split(/ (?=not |same )/) as [string, ...string[]];
+    const list = (word: string) =>
+      more.find((part) => part.startsWith(word))?.slice(word.length).split("|") ?? [];
+    return choice(known.split("|"), {
+      notYet: list("not "),
+      same: list("same ").map((pair) => pair.split("=") as [string, string]),
+    });
+  }
+  const pair = listOf(float(), "a list of two numbers");
+  const types: Record<string, ValueType<unknown>> = { bool: bool(), name: name(), text: text() };
+  return { ...types, map: freeMap(), pair }[kind]!;
+}
+
+/** `>=1<=65535` */
+function rangeOf(text: string): Range {
+  const names = { ">=": "min", ">": "above", "<=": "max", "<": "below" } as const;
+  return Object.fromEntries(
+    [...text.matchAll(/([<>]=?)(-?[\d.]+)/g)].map((
+      [, sign, value],
+    ) => [names[sign as keyof typeof names], Number(value)]),
+  );
+}
+
+/** `path`, `>0: path`, `true: path=false`, `a|b: path=c` */
+function ruleOf(text: string): Rule {
+  const [, condition, path, value] = /^(?:(\S+): )?([\w.]+)(?:=(.*))?$/.exec(text)!;
+  const [, sign, bound] = /^([<>]=?)(.*)$/.exec(condition ?? "") ?? [];
+  const compare: Record<string, (value: number) => boolean> = {
+    ">": (value) => value > Number(bound),
+    "<": (value) => value < Number(bound),
+    "<=": (value) => value <= Number(bound),
+    ">=": (value) => value >= Number(bound),
+  };
+  return {
+    path: path!,
+    value: value === undefined
+      ? undefined
+      : /^[a-z]\w*$/.test(value) && !/^(true|false)$/.test(value)
+      ? value
+      : JSON.parse(value),
+    when: (written) =>
+      condition === undefined ||
+      (sign !== undefined
+        ? typeof written === "number" && compare[sign]!(written)
+        : condition.split("|").includes(String(written))),
+  };
+}
+
+/** Checks that a number is a ratio: rgx would read 1 and more as whole steps. */
+export const ratio: ValueRule = (node) => {
+  if (node.kind !== "scalar" || typeof node.value !== "number" || node.value < 1) return node;
+  return `expected a ratio < 1, found ${node.value}`;
+};

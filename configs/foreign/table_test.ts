@@ -1,0 +1,55 @@
+/** Tables of other projects' keys. */
+import assert from "node:assert/strict";
+import { listingOf } from "./foreign_keys.ts";
+import { ratio, table } from "./table.ts";
+
+const MADE = table(
+  "X",
+  `
+[, training]
+lr = training.learning_rate
+share (ratio) = training.warmup_steps
+freq /every: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- how
+  often
+- a b: why not
+~ c: d, which is refused
+! e ["x", false]: advice: with a colon
+? f [] [true]: advice
+`,
+  { ratio },
+);
+
+Deno.test("a line of a table is a key in each of its sections, with what becomes of it", () => {
+  assert.deepEqual(MADE.obeyed, {
+    lr: "training.learning_rate",
+    share: "training.warmup_steps",
+    "training.lr": "training.learning_rate",
+    "training.share": "training.warmup_steps",
+  });
+  assert.equal(MADE.values["training.share"], ratio);
+  const spec = MADE.translated["training.freq"]!;
+  assert.deepEqual([spec.doc, spec.aliases], ["X: how often", ["every"]]);
+  assert.equal(spec.type.expected, "an integer ≥ -1 or null");
+  const set = (value: number) =>
+    MADE.rules["freq"]!.filter(({ when }) => when(value)).map(({ path, value }) => [path, value]);
+  assert.deepEqual(set(5), [["training.save_steps", undefined]]);
+  assert.deepEqual(set(-1), [["training.save_strategy", "no"]]);
+  assert.deepEqual(MADE.withoutEffect["training.b"], "why not");
+  assert.deepEqual(MADE.dormant["c"], "d, which is refused");
+  assert.deepEqual(MADE.refused["e"], {
+    neutral: ["x", false],
+    noted: [],
+    advice: "advice: with a colon",
+  });
+  assert.deepEqual(MADE.refused["f"], { neutral: [], noted: [true], advice: "advice" });
+  assert.throws(() => table("X", "no line"), /table of X: cannot read no line/);
+});
+
+Deno.test("the most particular line counts for a key, and a section for the others in it", () => {
+  const megatron = "actor_rollout_ref.actor.megatron";
+  assert.match(listingOf(`${megatron}.new_name`)!.withoutEffect!, /spreads/);
+  assert.match(listingOf(`${megatron}.dtype`)!.withoutEffect!, /fsdp_config/);
+  assert.deepEqual(listingOf(`${megatron}.dist_checkpointing_path`)!.refused?.neutral, []);
+  assert.equal(listingOf("critic.enable")!.refused?.advice, "GRPO has no critic");
+  assert.equal(listingOf("training.learning_rate"), undefined);
+});
