@@ -52,9 +52,22 @@ function folded(line: string): string {
   return at <= 0 ? line : `${line.slice(0, at)} \\\n${folded(`      ${line.slice(at + 1)}`)}`;
 }
 
+/** What a command's model may be. */
+export const MODEL_KINDS = "a Hugging Face folder, a GGUF file, a checkpoint or an adapter";
+
+/**
+ * The model of a command that takes it as an argument or as --model.
+ * @throws UsageError for none, and for both
+ */
+export function oneModel(command: string, argument?: string, flag?: string): string {
+  const model = argument ?? flag;
+  if (model !== undefined && (argument === undefined || flag === undefined)) return model;
+  throw new UsageError(`name one model: rgx ${command} MODEL`);
+}
+
 /** What the weights of a model are held in: --dtype, --load-in-8bit and --load-in-4bit. */
 export function addWeightFlags(command: Command): Command {
-  return command
+  return command.optionsGroup("Weights and device:")
     .addOption(
       new Option("--dtype <type>", "what the weights are held in; auto: as they are stored")
         .choices(["auto", "float32", "float16", "bfloat16"]),

@@ -31,6 +31,17 @@ import { configCommands, trainCommands } from "./train/commands.ts";
 /** Commands whose --resume may name a checkpoint. */
 const TRAINS = ["train", "sft"];
 
+/** The commands in the order of `--help`, by what a user is at. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  "Start:": ["init", "tasks", "rewards", "config", "doctor", "completions", "help"],
+  "Train:": ["train", "sft", "sweep"],
+  "Measure:": "bench eval plot curves report dashboard score rescore generate chat logprobs".split(
+    " ",
+  ),
+  "Share:": ["pull", "upload", "export", "convert", "serve"],
+  "Cluster:": ["slurm"],
+};
+
 /** Runs the command line and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -107,6 +118,10 @@ function createProgram(setExit: (code: number) => void): Command {
     .configureHelp({
       // The arguments and flags are listed in the help of each command.
       subcommandTerm: (command) => command.name(),
+      visibleCommands(command) {
+        const visible = Help.prototype.visibleCommands.call(this, command);
+        return command.parent === null ? inGroups(visible) : visible;
+      },
       optionDescription(option) {
         return Array.isArray(option.defaultValue) && option.defaultValue.length === 0
           ? option.description
@@ -151,6 +166,10 @@ function createProgram(setExit: (code: number) => void): Command {
 
 /** An error of Commander's; an unknown name with the one that was probably meant. */
 function withSuggestion(text: string, command: Command): string {
+  const missing = /missing required argument 'config'/.test(text);
+  if (missing) {
+    return `${text.trimEnd()}, for example quickstart: rgx ${command.name()} quickstart\n`;
+  }
   const [, what, name] = /unknown (option|command) '([^']+)'/.exec(text) ?? [];
   if (name === undefined) return text;
   const names = what === "option"
@@ -162,6 +181,17 @@ function withSuggestion(text: string, command: Command): string {
     ? `; a key of the configuration stands as ${key}, or after --`
     : near;
   return text.trimEnd() + hint + "\n";
+}
+
+/** The commands in the order of their groups; one of no group comes last. */
+function inGroups(commands: readonly Command[]): Command[] {
+  const grouped = Object.entries(GROUPS).flatMap(([heading, names]) =>
+    names.flatMap((name) => {
+      const command = commands.find((command) => command.name() === name);
+      return command === undefined ? [] : [command.helpGroup(heading)];
+    })
+  );
+  return [...grouped, ...commands.filter((command) => !grouped.includes(command))];
 }
 
 function* allCommands(command: Command): Generator<Command> {

@@ -34,6 +34,8 @@ Deno.test("the most similar name is found, and nothing is suggested for a dissim
   assert.deepEqual(["kl_coef", "kl_beta"].map((name) => nearest(name, names)), ["beta", "beta"]);
   assert.equal(nearest("gradient", names), null);
   assert.equal(nearest("seed", []), null);
+  assert.equal(nearest("trane", ["train", "score"]), "train");
+  assert.equal(nearest("evaluate", ["train", "eval"]), "eval");
 });
 
 Deno.test("the end of a message names the candidate or is empty", () => {

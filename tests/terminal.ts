@@ -9,20 +9,29 @@ export const HAS_TERMINAL = Deno.build.os === "linux" &&
     .outputSync().success;
 
 /**
- * The lines that `rgx` writes to a terminal without colours. Stdout and stderr are one there.
+ * `rgx` on a terminal without colours. Stdout and stderr are one there.
  * @param columns its width
  */
+export function rgxOnTerminal(
+  args: readonly string[],
+  columns: number,
+  options: Deno.CommandOptions,
+): Deno.Command {
+  const command = `stty cols ${columns}; exec ${rgxProgram(args).map(quoted).join(" ")}`;
+  return new Deno.Command("script", {
+    args: ["-qec", command, "/dev/null"],
+    stderr: "null",
+    ...options,
+    env: { NO_COLOR: "1", COLUMNS: "", CI: "", TERM: "xterm", SLURM_JOB_ID: "", ...options.env },
+  });
+}
+
+/** The lines that it writes. */
 export async function linesOnTerminal(
   args: readonly string[],
   columns: number,
   env: Record<string, string> = {},
 ): Promise<string[]> {
-  const command = `stty cols ${columns}; exec ${rgxProgram(args).map(quoted).join(" ")}`;
-  const { stdout } = await new Deno.Command("script", {
-    args: ["-qec", command, "/dev/null"],
-    env: { NO_COLOR: "1", COLUMNS: "", CI: "", TERM: "xterm", SLURM_JOB_ID: "", ...env },
-    stdin: "null",
-    stderr: "null",
-  }).output();
+  const { stdout } = await rgxOnTerminal(args, columns, { env, stdin: "null" }).output();
   return lines(new TextDecoder().decode(stdout).replaceAll("\r\n", "\n"));
 }

@@ -7,13 +7,16 @@ import {
   collect,
   examples,
   integer,
+  MODEL_KINDS,
+  oneModel,
   real,
 } from "../flag_types.ts";
 
 export function chatCommand(program: Command, setExit: (code: number) => void): void {
   const command = program.command("chat")
     .description("a conversation with a model")
-    .argument("<model>", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
+    .argument("[model]", MODEL_KINDS)
+    .option("--model <model>", "the same as a flag")
     .option(
       "--adapter <name=folder>",
       "a PEFT adapter to go on with, by /adapter NAME; the first one begins (repeatable)",
@@ -25,6 +28,7 @@ export function chatCommand(program: Command, setExit: (code: number) => void): 
       "--chat-template-kwargs <json>",
       'values for the chat template, for example {"enable_thinking": false}',
     )
+    .optionsGroup("Sampling:")
     .option("--max-new-tokens <n>", "tokens of an answer at most", integer(1, 2 ** 20 - 1), 1024)
     .option("--max-model-len <n>", "tokens of the conversation at most", integer(2), 8192)
     .option("--temperature <t>", "0 is greedy", real(0, 100), 0.7)
@@ -46,6 +50,8 @@ export function chatCommand(program: Command, setExit: (code: number) => void): 
         "/history, /exit. Ctrl-C ends an answer.",
     )
     .action(async (model, options) =>
-      setExit(await (await import("./chat.ts")).chat(model, options))
+      setExit(
+        await (await import("./chat.ts")).chat(oneModel("chat", model, options.model), options),
+      )
     );
 }

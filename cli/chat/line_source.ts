@@ -30,8 +30,11 @@ export function stdinLines(): LineSource {
   return Deno.stdin.isTerminal() ? new TerminalLines() : new PipedLines(Deno.stdin.readable);
 }
 
+/** Milliseconds within which lines of a pasted text follow one another. */
+const PASTE_MS = 25;
+
 /**
- * Lines of a terminal. It is in raw mode only while a line is typed, so Ctrl-C is a signal while an
+ * Lines of a terminal. A pasted text of several lines is one message. The terminal is in raw mode only while a line is typed, so Ctrl-C is a signal while an
  * answer is computed.
  */
 class TerminalLines implements LineSource {
@@ -43,10 +46,14 @@ class TerminalLines implements LineSource {
     const { stdin: input, stdout: output } = process;
     const editor = createInterface({ input, output, prompt, history: this.#history });
     return new Promise((resolve) => {
-      let typed: Typed = "end";
+      let typed: Typed = "end", timer = 0;
+      const lines: string[] = [];
       editor.on("line", (line) => {
-        typed = { line };
-        editor.close();
+        lines.push(line);
+        typed = { line: lines.join("\n").trimEnd() };
+        clearTimeout(timer);
+        // The last line of a pasted text may stand in the editor: then Enter sends all of it.
+        timer = setTimeout(() => editor.line === "" && editor.close(), PASTE_MS);
       });
       editor.on("SIGINT", () => {
         // As in a shell, Ctrl-C takes away what was typed.
@@ -55,7 +62,10 @@ class TerminalLines implements LineSource {
         editor.close();
       });
       editor.on("history", (history) => this.#history = history);
-      editor.on("close", () => resolve(typed));
+      editor.on("close", () => {
+        clearTimeout(timer);
+        resolve(typed);
+      });
       editor.prompt();
     });
   }

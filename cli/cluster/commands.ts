@@ -73,7 +73,7 @@ export function slurmCommands(program: Command): void {
 
 /** The flags that both share. */
 function jobFlags(command: Command, gpus: string): Command {
-  return command
+  return command.optionsGroup("The job:")
     .option("--work-dir <folder>", "where the job runs (default: the current folder)")
     .option("--partition <name>", "partition (default: the site's)")
     .option("--time <limit>", "HH:MM:SS or D-HH:MM:SS (default 04:00:00)")
@@ -82,14 +82,13 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--cpus <n>", "cores of a process (default: by the plan)", integer(1, 4096))
     .option("--memory <size>", "of each node, with its unit (default: by the plan)")
     .option("--nodes <n>", "nodes (default 1)", integer(1, 4096))
-    .option("--output <file>", "the script (default slurm_<job name>.sh)")
-    .option("--job-name <name>", "default: the name of the configuration")
+    .optionsGroup("Its end, and going on:")
     .option("--requeue", "back into the queue when time is nearly up (the default)")
     .option("--no-requeue", "end when time is up")
     .option("--warn <seconds>", "how long before its end the job saves (default 600)")
     .option("--max-restarts <n>", "restarts in a row without anything new (default 5)", integer(0))
     .option("--dependency <when>", "start after another job: afterok:1234")
-    .option("--no-check", "do not look whether model and data are here, and plan nothing")
+    .optionsGroup("The site:")
     .option("--sbatch <option>", "a further #SBATCH line, --qos=high (repeatable)", collect, [])
     .option("--module <name>", "an environment module to load (repeatable)", collect, [])
     .option("--setup <line>", "a shell line before the program starts (repeatable)", collect, [])
@@ -97,6 +96,10 @@ function jobFlags(command: Command, gpus: string): Command {
     .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--apptainer <image>", "run in this image (docs/nodes.md)")
     .option("--print-definition", "print the definition of such an image and stop")
+    .optionsGroup("The script:")
+    .option("--output <file>", "the script (default slurm_<job name>.sh)")
+    .option("--job-name <name>", "default: the name of the configuration")
+    .option("--no-check", "do not look whether model and data are here, and plan nothing")
     .option("--template <file>", "a template of your own")
     .option("--print-template", "print the built-in template and stop")
     .option("--submit", "submit it with sbatch")

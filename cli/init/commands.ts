@@ -6,7 +6,7 @@ export function initCommand(program: Command): void {
   program.command("init")
     .description("make a project that runs at once: configuration, reward, job script")
     .argument("[folder]", "where; it is made if it is not there", ".")
-    .option("--task <name>", "problems of a reasoning task (default spell_backward)")
+    .option("--task <name>", "problems of a task, or of a task file such as ./digit_sum.ts")
     .option("--data <path>", "problems of your own: a JSONL or parquet file, or a folder of them")
     .option("--reward <name>", "name of the reward's file", "short_answer")
     .option("--json", "one JSON document")
@@ -15,6 +15,7 @@ export function initCommand(program: Command): void {
       examples(
         "rgx init my_project",
         "rgx init sums --task chain_sum",
+        "rgx init digits --task ./digit_sum.ts",
         "rgx init mine --data problems.jsonl --reward politeness",
       ),
     )

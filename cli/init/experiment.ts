@@ -1,34 +1,56 @@
 /** The configuration of a new project. */
+import type { ParamValue } from "../../core/named_params.ts";
 import type { ProblemSizes } from "./problem_sizes.ts";
 
-/** Room for the tags around an answer, and for problems that are longer than those seen. */
-const TAGS = 8, MARGIN = 1.25;
+/** Room for the end of a completion, and for problems that are longer than those seen. */
+const END = 6, MARGIN = 1.25;
 /** The length of a completion where answers are not known. */
-const DEFAULT_COMPLETION = 32;
-/** Max number of prompts of a step. */
-const MAX_PROMPTS = 32;
+const DEFAULT_COMPLETION = 64;
+/** Max number of prompts of a step, and completions of each. */
+const MAX_PROMPTS = 32, COMPLETIONS = 8;
+/** Steps of a small run, which is shorter where even the smallest steps take long. */
+const SUPERVISED_STEPS = 220, STEPS = 150, HELD_OUT = 200;
+/** What a run may compute: tokens in passes, about 20 μs each on two cores. */
+const WORK = 5e6;
+/** The attention to this many tokens takes as much time as all else. */
+const ATTENTION_TOKENS = 1000;
 /** Printable ASCII and the line break. */
 const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
-/**
- * @param source the task, or the path of the data
- * @param params parameters of the task
- */
+/** What a project trains on. */
+export interface ProjectProblems {
+  /** The task or its file, or the path of the data. */
+  task?: string;
+  data?: string;
+  params: Readonly<Record<string, ParamValue>>;
+  sizes: ProblemSizes;
+}
+
+/** @param reward the name of the reward's file */
 export function experiment(
-  source: { task?: string; data?: string },
-  params: Readonly<Record<string, unknown>>,
+  { task, data, params, sizes }: ProjectProblems,
   reward: string,
-  { count, question, answer, others, hasHeldOut }: ProblemSizes,
 ): string {
-  const completion = Math.ceil((answer ?? DEFAULT_COMPLETION) * MARGIN) + TAGS;
-  const positions = 2 ** Math.ceil(Math.log2(question * MARGIN + completion));
-  // Of a file about a fifth is held out, and a step takes different problems.
-  const prompts = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(MAX_PROMPTS, count / 3))));
-  const data = source.task === undefined
-    ? `  dataset_name: ${JSON.stringify(source.data)}`
-    : `  task_name: ${source.task} # rgx tasks show ${source.task}\n` +
+  const { count, prompt, answer, words, others, hasHeldOut, isChat, isFound } = sizes;
+  const completion = Math.ceil((answer?.longest ?? DEFAULT_COMPLETION) * MARGIN) + END;
+  const positions = 2 ** Math.ceil(Math.log2(prompt.longest * MARGIN + completion));
+  const { prompts, share } = fittingWork(sizes);
+  const rounded = (steps: number) => Math.max(10, Math.round(steps * share / 10) * 10);
+  const steps = rounded(STEPS), heldOut = rounded(HELD_OUT);
+  const problems = task === undefined
+    ? `  dataset_name: ${JSON.stringify(data)}`
+    : `  task_name: ${
+      /^\w+$/.test(task) ? task : JSON.stringify(task)
+    } # rgx tasks show ${task}\n` +
       `  task_config: ${JSON.stringify(params)}\n  num_examples: 8192`;
-  const supervised = answer === null ? NO_SUPERVISED : supervisedSteps(2 * prompts);
+  const first = isFound
+    ? "{ name: correctness, weight: 1.0 }"
+    : "{ path: rewards/same_words.ts, weight: 1.0 }";
+  const own = `path: rewards/${reward}.ts, weight: 0.2` +
+    (words > 8 ? `, params: { words: ${words} }` : "");
+  const supervised = answer === null
+    ? NO_SUPERVISED
+    : supervisedSteps(rounded(SUPERVISED_STEPS), Math.min(count, 2 * prompts));
   return `# rgx train experiment.yaml
 model:
   # A tiny model, made from a seed. A pretrained one in its place:
@@ -47,27 +69,27 @@ model:
       type: characters
       alphabet: ${JSON.stringify(ASCII + others)}
       special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"]
-
+${isChat ? "  chat_template: chat_template.jinja # a pretrained model has its own\n" : ""}
 data:
-${data}
+${problems}
   add_instructions: false # a tiny model cannot follow them
 
 rewards:
-  - { name: correctness, weight: 1.0 }
-  - { path: rewards/${reward}.ts, weight: 0.2 }
+  - ${first}
+  - { ${own} }
 
 ${supervised}
 eval:
-  num_examples: ${hasHeldOut ? "200" : "0 # too few problems to hold some out"}
+  num_examples: ${hasHeldOut ? heldOut : "0 # too few problems to hold some out"}
 
 training:
   output_dir: runs/first
   learning_rate: 6.0e-4
-  per_device_train_batch_size: ${8 * prompts} # ${prompts} prompts × 8 completions
-  num_generations: 8
+  per_device_train_batch_size: ${COMPLETIONS * prompts} # ${prompts} × ${COMPLETIONS} completions
+  num_generations: ${COMPLETIONS}
   max_completion_length: ${completion}
   beta: 0.2
-  max_steps: 150
+  max_steps: ${steps}
   logging_steps: 10
   save_steps: 50
   save_total_limit: 2
@@ -75,14 +97,29 @@ training:
 `;
 }
 
-const supervisedSteps = (batch: number) =>
+/**
+ * The prompts of a step with which a run takes a few minutes, and the share of the steps that fits
+ * where even the fewest prompts are too many.
+ */
+function fittingWork({ count, prompt, answer }: ProblemSizes): { prompts: number; share: number } {
+  const completion = answer?.mean ?? DEFAULT_COMPLETION;
+  const supervised = answer === null ? 0 : SUPERVISED_STEPS * 2 * (prompt.mean + completion);
+  // Completions are sampled, trained, and looked at by the reference; prompts are not sampled.
+  const grpo = STEPS * (1.5 * prompt.mean + 2.5 * COMPLETIONS * completion);
+  const perPrompt = (supervised + grpo) * (1 + (prompt.mean + completion) / ATTENTION_TOKENS);
+  // A step takes different problems, twice as many with supervision.
+  const most = Math.max(1, Math.min(MAX_PROMPTS, count / 2, WORK / perPrompt));
+  return { prompts: 2 ** Math.floor(Math.log2(most)), share: Math.min(1, WORK / perPrompt) };
+}
+
+const supervisedSteps = (steps: number, batch: number) =>
   `# Supervised steps on worked answers come first: GRPO learns where completions are sometimes right.
 sft:
-  max_steps: 220
+  max_steps: ${steps}
   per_device_train_batch_size: ${batch}
   learning_rate: 2.0e-3
   lr_scheduler_type: constant_with_warmup
-  warmup_steps: 20
+  warmup_steps: ${Math.min(20, steps / 5)}
 `;
 
 const NO_SUPERVISED =

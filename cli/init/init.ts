@@ -10,11 +10,16 @@ import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { exists, isFolder } from "../../core/paths.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { experiment } from "./experiment.ts";
+import { isCodePath } from "../../core/sandbox/code_file.ts";
+import { taskNameOf } from "../../tasks/custom/task_file.ts";
+import { experiment, type ProjectProblems } from "./experiment.ts";
 import { measureData, measureTask } from "./problem_sizes.ts";
+import chatTemplate from "./project/chat_template.jinja" with { type: "text" };
 import readme from "./project/readme.md" with { type: "text" };
 import reward from "./project/short_answer.ts" with { type: "text" };
 import cases from "./project/short_answer_cases.jsonl" with { type: "text" };
+import sameWords from "./project/same_words.ts" with { type: "text" };
+import sameWordsCases from "./project/same_words_cases.jsonl" with { type: "text" };
 
 interface InitOptions {
   task?: string;
@@ -24,7 +29,7 @@ interface InitOptions {
 }
 
 /** The problems of a project that names none: short words, which a tiny model learns to turn. */
-const TASK = "spell_backward", TASK_PARAMS = { min_word_len: 3, max_word_len: 7 };
+const TASK = "spell_backward";
 
 /** The account in the job script, which the user replaces. */
 const ACCOUNT = "my_account";
@@ -39,21 +44,19 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   }
   const folder = resolve(given);
   // Everything is read before anything is written.
-  const params = task === undefined ? TASK_PARAMS : {};
-  const sizes = data === undefined ? measureTask(task ?? TASK, params) : await measureData(data);
-  const source = data === undefined
-    ? { task: task ?? TASK }
-    : { data: relative(folder, resolve(data)) };
-  const problems = data === undefined
-    ? `the problems of \`${source.task}\``
-    : `the problems of \`${source.data}\``;
+  const problems = await problemsOf(task ?? TASK, data, folder);
   const written = (text: string) => text.replaceAll("short_answer", name);
   const files: Record<string, string> = {
-    "experiment.yaml": experiment(source, params, name, sizes),
+    "experiment.yaml": experiment(problems, name),
+    ...(problems.sizes.isChat && { "chat_template.jinja": chatTemplate }),
     [`rewards/${name}.ts`]: written(reward),
     [`rewards/${name}_cases.jsonl`]: cases,
+    ...(!problems.sizes.isFound && {
+      "rewards/same_words.ts": sameWords,
+      "rewards/same_words_cases.jsonl": sameWordsCases,
+    }),
     "README.md": written(readme).replace("{{name}}", basename(folder))
-      .replace("{{problems}}", problems),
+      .replace("{{problems}}", `the problems of \`${problems.task ?? problems.data}\``),
   };
   if (await exists(folder) && !await isFolder(folder)) {
     throw new UsageError(`${given}: it is a file, expected a folder`, {
@@ -93,6 +96,20 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   log(
     `train it with: ${given === "." ? "" : `cd ${shellWord(given)} && `}rgx train experiment.yaml`,
   );
+}
+
+/** What the project trains on; files are named from its folder. */
+async function problemsOf(
+  task: string,
+  data: string | undefined,
+  folder: string,
+): Promise<ProjectProblems> {
+  if (data !== undefined) {
+    const sizes = await measureData(data);
+    return { data: relative(folder, resolve(data)), params: {}, sizes };
+  }
+  const measured = measureTask(await taskNameOf(task));
+  return { task: isCodePath(task) ? relative(folder, resolve(task)) : task, ...measured };
 }
 
 async function makeFolder(path: string): Promise<void> {

@@ -9,6 +9,8 @@ import {
   collect,
   examples,
   integer,
+  MODEL_KINDS,
+  oneModel,
   real,
 } from "../flag_types.ts";
 
@@ -23,10 +25,8 @@ export function modelCommands(program: Command): void {
 /** The flags that `generate` and `logprobs` share: the model, its storage type, and the device. */
 function modelOptions(command: Command): Command {
   command
-    .requiredOption(
-      "--model <folder>",
-      "a Hugging Face folder, a GGUF file, a checkpoint or an adapter",
-    )
+    .argument("[model]", MODEL_KINDS)
+    .option("--model <model>", "the same as a flag")
     .option("--adapter <folder>", "a PEFT adapter to put on the model (repeatable)", collect, []);
   return addDeviceFlags(addWeightFlags(command));
 }
@@ -34,6 +34,7 @@ function modelOptions(command: Command): Command {
 function generateCommand(program: Command): void {
   modelOptions(program.command("generate").description("text from a model"))
     .argument("[-]", "the prompt comes from stdin, as without --prompt and --file")
+    .optionsGroup("Prompt:")
     .option("--prompt <text>", "the prompt")
     .option("--file <path>", "a file with the prompt; - or nothing: stdin")
     .option("--ids-file <path>", "a JSON array of token ids instead of a text")
@@ -43,6 +44,7 @@ function generateCommand(program: Command): void {
       "--chat-template-kwargs <json>",
       'values for the chat template, for example {"enable_thinking": false} (with --chat)',
     )
+    .optionsGroup("Sampling:")
     .option("--ignore-eos", "go on past the end token")
     .option("--max-new-tokens <n>", "tokens generated at most", integer(1, 2 ** 20 - 1), 256)
     .option("--min-new-tokens <n>", "no end before so many tokens", integer(0), 0)
@@ -56,6 +58,7 @@ function generateCommand(program: Command): void {
     .option("--repetition-penalty <x>", "of tokens seen before; 1 = off", real(0.01, 100), 1)
     .option("--seed <n>", "seed of the draws", integer(0), 42)
     .option("--n <n>", "completions", integer(1, 4096), 1)
+    .optionsGroup("A server, and the output:")
     .option("--base-url <url>", "an OpenAI-compatible server; --model is then a model's name there")
     .option("--api-key-env <name>", "variable with its key (default: OPENAI_API_KEY)")
     .addOption(activations())
@@ -64,16 +67,22 @@ function generateCommand(program: Command): void {
     .addHelpText(
       "after",
       examples(
-        'rgx generate --model experiments/quickstart --prompt "Reverse the letters: deno"',
+        'rgx generate experiments/quickstart --prompt "Reverse the letters: deno"',
         "rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json",
         "rgx generate --base-url http://127.0.0.1:8000 --model mine --chat --prompt Hello",
       ),
     )
-    .action(async (stdin, options) => (await import("./generate.ts")).generateText(stdin, options));
+    .action(async (first, second, options) => {
+      const isStdin = first === "-" || options.model !== undefined;
+      const [given, stdin] = isStdin ? [second, first] : [first, second];
+      const model = oneModel("generate", given, options.model);
+      await (await import("./generate.ts")).generateText(stdin, { ...options, model });
+    });
 }
 
 function logprobsCommand(program: Command): void {
   modelOptions(program.command("logprobs").description("log-probabilities of given tokens"))
+    .optionsGroup("Tokens:")
     .option("--ids-file <path>", "a JSON array of token ids")
     .option("--prompt <text>", "or a prompt …")
     .option("--completion <text>", "… and what follows it")
@@ -86,7 +95,10 @@ function logprobsCommand(program: Command): void {
         'rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"',
       ),
     )
-    .action(async (options) => (await import("./logprobs.ts")).showLogprobs(options));
+    .action(async (given, options) => {
+      const model = oneModel("logprobs", given, options.model);
+      await (await import("./logprobs.ts")).showLogprobs({ ...options, model });
+    });
 }
 
 function exportCommands(program: Command): void {

@@ -8,12 +8,13 @@ import {
   collect,
   examples,
   integer,
+  MODEL_KINDS,
 } from "../flag_types.ts";
 
 export function serveCommand(program: Command): void {
   const command = program.command("serve")
     .description("a model behind an OpenAI-compatible API")
-    .argument("[model]", "a Hugging Face folder, a GGUF file, a checkpoint or an adapter")
+    .argument("[model]", MODEL_KINDS)
     .option("--model <folder>", "the same as a flag")
     .option(
       "--served-model-name <name>",
@@ -22,10 +23,12 @@ export function serveCommand(program: Command): void {
       [],
     )
     .option("--adapter <name=folder>", "an adapter and its name (repeatable)", collect, [])
+    .optionsGroup("Clients:")
     .option("--host <address>", "where to listen; 0.0.0.0: everywhere", "127.0.0.1")
     .option("--port <n>", "0: a free one", integer(0, 65535), 8000)
     .option("--api-key-file <path>", "a file with the key that clients must send")
     .option("--cors <origin>", "the origin that browsers may call from (default: none)")
+    .optionsGroup("Limits:")
     .option("--max-model-len <n>", "tokens of a prompt and its answer", integer(2))
     .option("--max-num-seqs <n>", "completions that are decoded together", integer(1, 4096))
     .option("--memory-mb <n>", "megabytes of the KV cache and all buffers", integer(16))
@@ -34,6 +37,7 @@ export function serveCommand(program: Command): void {
     .option("--max-body-mb <n>", "megabytes of one request", integer(1, 1024), 64)
     .option("--request-timeout <s>", "seconds until a request is ended", integer(1, 86400), 600)
     .option("--grace <s>", "seconds for running requests after a stop signal", integer(0), 30)
+    .optionsGroup("Answers and adapters:")
     .addOption(
       new Option("--logprobs-mode <mode>", "which distribution log-probabilities are of")
         .choices(LOGPROBS_MODES).default("raw_logprobs"),

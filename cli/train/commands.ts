@@ -43,7 +43,7 @@ function runCommand(
   phases: "all" | "sft",
   setExit: (code: number) => void,
 ): Command {
-  return addCardFlags(command)
+  command.optionsGroup("The run:")
     .argument(
       "<config>",
       "a YAML file, or the name of an embedded config such as quickstart; may be left out where " +
@@ -56,20 +56,23 @@ function runCommand(
     )
     .option("--dry-run", "everything up to the first step: config, sample, memory, device")
     .option("--print-config", "print the merged config as YAML and stop")
+    .option("--output-dir <folder>", "where the run is written")
+    .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
+    .option("--force", "start anew in a folder that holds another run")
+    .optionsGroup("This machine:")
     .option("--device <name>", "auto, webgpu, vulkan, wasm or reference")
     .option("--threads <n>", "threads of the wasm device", integer(1, 1024))
     .option("--no-native", "only WASM kernels on the wasm device (as RGX_NATIVE=0)")
     .option("--tune", "measure kernels at the beginning on a software adapter, too")
     .option("--no-tune", "do not measure kernels at the beginning on a graphics card")
     .option("--ranks <n>", "train on this many processes (MPI)", integer(1, 65536))
-    .option("--output-dir <folder>", "where the run is written")
-    .option("--max-time <hh:mm:ss>", "save and stop (exit 75) in time")
-    .option("--force", "start anew in a folder that holds another run")
+    .optionsGroup("What is printed:")
     .option("--json", "print a summary object as the last line of stdout")
     .option("--log-format <format>", "text or json", "text")
     .option("--log-metrics <names>", "metrics of the progress lines, such as reward,kl; or all")
     .option("--quiet", "warnings and errors only")
-    .option("--verbose", "more detail, and stacks of errors")
+    .option("--verbose", "more detail, and stacks of errors");
+  return addCardFlags(command.optionsGroup("A plan for another card (with --dry-run):"))
     .addHelpText("after", keyFlagsHelp())
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {

@@ -1,5 +1,6 @@
 /** The configuration of a run from a file, a folder or a name, with what flags change in it. */
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
+import { configFirst } from "../../configs/reading/overrides.ts";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -22,8 +23,9 @@ export async function loadRun(
   commandOptions: readonly string[],
   phases: "all" | "sft",
 ): Promise<LoadedConfig> {
-  const run = options.resume === undefined ? null : await runOfConfig(given);
-  const [name, overrides] = await withDefaults(run?.config ?? given, more);
+  const [config, flags] = await configFirst([given, ...more]);
+  const run = options.resume === undefined ? null : await runOfConfig(config);
+  const [name, overrides] = await withDefaults(run?.config ?? config, flags);
   const env = Deno.env.toObject();
   const read = (outputDir: string | undefined) => {
     const all = outputDir === undefined

@@ -7,6 +7,9 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { exists } from "../../core/paths.ts";
+import { experimentNames } from "../documents/embedded.ts";
+import { isOverride } from "../foreign/config_arguments.ts";
 import { REFUSED_KEYS } from "../foreign/foreign_keys.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
@@ -201,6 +204,32 @@ function isFlag(key: string): boolean {
   // --fsdp is false, or text.
   return (neutral.some((value) => typeof value === "boolean") && !neutral.includes("")) ||
     /^(no|use)_/.test(key.split(".").at(-1)!);
+}
+
+/**
+ * CONFIG and the arguments after it, where it stands behind some of them: `--max-steps 3
+ * quickstart`. Without such a configuration the words stay in their order.
+ */
+export async function configFirst(
+  words: readonly string[],
+): Promise<[config: string, overrides: string[]]> {
+  const names = experimentNames(), [first, ...others] = words;
+  for (const [i, word] of words.entries()) {
+    if (!await isOverride(words[0]!)) break;
+    if (i > 0 && takesValue(words[i - 1]!) || await isOverride(word)) continue;
+    const isFile = /\.(ya?ml|json)$/.test(word) && await exists(word);
+    if (isFile || names.includes(word) || word.startsWith("rgx:")) {
+      return [word, words.toSpliced(i, 1)];
+    }
+  }
+  return [first!, others];
+}
+
+/** Whether the word after this one is its value. */
+function takesValue(word: string): boolean {
+  if (!word.startsWith("--") || word.includes("=")) return false;
+  const key = word.slice(2).replaceAll("-", "_");
+  return key !== "skip_evaluation" && !isFlag(key.replace(/^no_/, ""));
 }
 
 function flagNames(): string[] {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { inTempFolder, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
 import { assertClean, lines, rgx, spawnRgx } from "../support.ts";
+import { HAS_TERMINAL, rgxOnTerminal } from "../terminal.ts";
 
 const TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
 const ON_CPU = ["--device", "wasm", "--threads", "1", "--temperature", "0"];
@@ -84,3 +85,49 @@ Deno.test("SIGINT ends the answer and not the chat", () =>
     assert.match(cut!, / …$/);
     assert.ok(next!.length > 0 && more.length === 0, text);
   }, 65536));
+
+Deno.test("a pasted text of several lines is one message, which Enter sends", {
+  ignore: !HAS_TERMINAL,
+}, () =>
+  withModel(async (cwd) => {
+    const args = ["chat", "base", ...ON_CPU, "--max-new-tokens", "3"];
+    const child = rgxOnTerminal(args, 80, { cwd, stdin: "piped", stdout: "piped" }).spawn();
+    const keys = child.stdin.getWriter(), bytes = new TextEncoder();
+    const typed = ["one\ntwo\nthree", "\r", "four\nfive\n", "/history\r", "/exit\r"];
+    let text = "";
+    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      // The next keys come with the next prompt, or when the pasted text is in the editor.
+      const isReady = /three$/.test(text) || /> [^\n]*$/.test(text.slice(-40));
+      if (isReady && typed.length > 0) {
+        await keys.write(bytes.encode(typed.shift()!));
+        text += "\n";
+      }
+    }
+    assert.equal((await child.status).code, 0, text);
+    const history = text.slice(text.lastIndexOf("/history"));
+    const users = history.replaceAll("\r", "").match(/\[user\] [^[]*(?=\n\[assistant\])/g);
+    assert.deepEqual(users, ["[user] one\ntwo\nthree", "[user] four\nfive"], text);
+  }));
+
+Deno.test("chat, generate and logprobs take their model as an argument and as a flag", () =>
+  withModel(async (cwd) => {
+    const asArgument = await rgx(["chat", "base", ...ON_CPU], "hi\n", {}, cwd);
+    const asFlag = await rgx(["chat", "--model", "base", ...ON_CPU], "hi\n", {}, cwd);
+    assert.equal(asFlag.code, 0, asFlag.err);
+    assert.equal(asArgument.out, asFlag.out);
+    const quiet = [...ON_CPU, "--quiet", "--max-new-tokens", "4"];
+    const texts = [
+      await rgx(["generate", "--model", "base", "--prompt", "hi", ...quiet], "", {}, cwd),
+      await rgx(["generate", "base", "--prompt", "hi", ...quiet], "", {}, cwd),
+      await rgx(["generate", "base", "-", ...quiet], "hi", {}, cwd),
+    ];
+    assert.deepEqual(
+      texts.map(({ code, out }) => [code, out]),
+      texts.map(() => [0, texts[0]!.out]),
+    );
+    for (const command of ["chat", "generate", "logprobs"]) {
+      const none = await rgx([command], "", {}, cwd);
+      assert.deepEqual([none.code, none.err], [2, `error: name one model: rgx ${command} MODEL\n`]);
+    }
+  }));

@@ -98,3 +98,50 @@ Deno.test("config check takes overrides after its files", async () => {
     assert.match(err, says);
   }
 });
+
+Deno.test("a misspelt command is corrected, and train without a config names the quickstart", async () => {
+  for (
+    const [words, says] of [
+      [["trane"], /unknown command 'trane', did you mean train\?/],
+      [["evaluate"], /unknown command 'evaluate', did you mean eval\?/],
+      [
+        ["train"],
+        /missing required argument 'config', for example quickstart: rgx train quickstart/,
+      ],
+    ] as const
+  ) {
+    const { code, err } = await rgx(words);
+    assert.equal(code, 2);
+    assert.match(err, says);
+  }
+});
+
+Deno.test("flags may stand before the configuration", async () => {
+  for (
+    const words of [
+      ["--max-steps", "3", "quickstart"],
+      ["--skip-evaluation", "quickstart", "--max-steps", "3"],
+      ["training.max_steps=3", "configs/experiments/quickstart.yaml"],
+    ]
+  ) {
+    const { code, out, err } = await rgx(["train", ...words, "--print-config"]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^training:[^]*^ {2}max_steps: 3$/m);
+    assert.match(out, /spell_backward/);
+  }
+});
+
+Deno.test("the help lists commands by what a user is at, and every command is in a group", async () => {
+  const { out } = await rgx(["--help"]);
+  const headings = out.match(/^\w+:$/gm);
+  assert.deepEqual(headings, [
+    "Options:",
+    "Start:",
+    "Train:",
+    "Measure:",
+    "Share:",
+    "Cluster:",
+    "Examples:",
+  ]);
+  assert.match(out, /^Train:\n {2}train /m);
+});

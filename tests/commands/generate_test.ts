@@ -212,7 +212,7 @@ Deno.test({
   fn: async () => {
     const cases: [string[], RegExp][] = [
       [["generate", "--model", "no/such", "--prompt", "x"], /no\/such/],
-      [["generate", "--prompt", "x"], /--model/],
+      [["generate", "--prompt", "x"], /name one model: rgx generate MODEL/],
       [["generate", "--model", TINY, "--prompt", "x", "--top-p", "2"], /number above 0, up to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--top-p", "0"], /number above 0, up to 1/],
       [["generate", "--model", TINY, "--prompt", "x", "--min-p", "2"], /number from 0 to 1/],

@@ -1,7 +1,25 @@
 /** `rgx init`, and `rgx rewards test` on what it makes. */
 import assert from "node:assert/strict";
+import { experiment } from "../../cli/init/experiment.ts";
+import { measureTask } from "../../cli/init/problem_sizes.ts";
 import { exists } from "../../core/paths.ts";
+import { taskNames } from "../../tasks/registry.ts";
 import { rgx, withFolder } from "../support.ts";
+
+const DOUBLED = `import { defaultScore, defineTask } from "@rgx/rgx";
+export default defineTask({
+  name: "doubled",
+  category: "arithmetic",
+  description: "Twice a digit.",
+  scoring: "1 when it is right.",
+  params: {},
+  generate(random) {
+    const digit = random.int(0, 9);
+    return { question: "Twice " + digit + "?", answer: String(2 * digit), metadata: {}, difficulty: {} };
+  },
+  score: defaultScore,
+});
+`;
 
 Deno.test("init makes a project whose reward passes its cases and whose training runs", async () => {
   await withFolder(async (folder) => {
@@ -68,6 +86,63 @@ Deno.test("init fits the model to the problems of a task, or to one's own", asyn
     const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/my own`);
     assert.equal(tested.code, 0, tested.err);
   });
+});
+
+Deno.test("init makes a project of conversations, which trains", () =>
+  withFolder(async (folder) => {
+    const chat = (user: string, assistant: string) => [
+      { role: "user", content: user },
+      { role: "assistant", content: assistant },
+    ];
+    const rows = [chat("What is the capital of France?", "Paris")];
+    for (
+      const [file, given] of [["one", rows], ["several", [
+        ...rows,
+        [{ role: "system", content: "Be brief." }, ...chat("And of Italy?", "Rome, of course.")],
+        [...chat("Hi", "Hello"), ...chat("What is 1 + 1?", "It is 2.")],
+      ]]] as const
+    ) {
+      const text = given.map((messages) => JSON.stringify({ messages }) + "\n").join("");
+      await Deno.writeTextFile(`${folder}/${file}.jsonl`, text);
+      const made = await rgx(["init", file, "--data", `${file}.jsonl`], "", {}, folder);
+      assert.equal(made.code, 0, made.err);
+      const args = ["train", "experiment.yaml", "max_steps=1", "sft.max_steps=2", "--quiet"];
+      const { code, err } = await rgx(args, "", {}, `${folder}/${file}`);
+      assert.equal(code, 0, err);
+    }
+    const tested = await rgx(["rewards", "test", "rewards/same_words.ts"], "", {}, `${folder}/one`);
+    assert.deepEqual([tested.code, tested.out], [0, "3 passed, 0 failed\n"], tested.err);
+  }));
+
+Deno.test("init makes a project of a task file, and says why where a task is too large", () =>
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/doubled.ts`, DOUBLED);
+    const made = await rgx(["init", "mine", "--task", "./doubled.ts"], "", {}, folder);
+    assert.equal(made.code, 0, made.err);
+    const plan = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, `${folder}/mine`);
+    assert.equal(plan.code, 0, plan.err);
+    assert.match(plan.err, /Twice \d\?/);
+    const large = await rgx(["init", "arc", "--task", "arc_agi"], "", {}, folder);
+    assert.equal(large.code, 2);
+    assert.match(large.err, /task arc_agi: a problem and its answer have up to \d+ characters/);
+  }));
+
+Deno.test("the project of every task fits the memory and takes minutes", () => {
+  const most = { rows: 0, work: 0 };
+  for (const name of taskNames().filter((name) => name !== "arc_agi")) {
+    const { params, sizes } = measureTask(name);
+    const text = experiment({ task: name, params, sizes }, "short_answer");
+    const number = (key: string) => Number(new RegExp(`^  ${key}: (\\d+)`, "m").exec(text)![1]);
+    const completions = number("per_device_train_batch_size");
+    const rows = completions / 8 * sizes.prompt.longest +
+      completions * number("max_completion_length");
+    most.rows = Math.max(most.rows, rows);
+    most.work = Math.max(most.work, number("max_steps") * rows);
+    assert.ok(sizes.prompt.longest + number("max_completion_length") <= 8192, name);
+  }
+  // About 20 KB a row.
+  assert.ok(most.rows < 60_000, `${most.rows} rows of a step`);
+  assert.ok(most.work < 4e6, `${most.work} rows of a run`);
 });
 
 Deno.test("init overwrites nothing and refuses what it cannot use, before it writes", async () => {
