@@ -1,4 +1,7 @@
-/** The time that a run is estimated to take, and what other programs used while it was measured. */
+/**
+ * The time that a run is estimated to take before it begins, with what other programs used while
+ * that was measured; and the time that a run still takes, from its own steps.
+ */
 import { duration } from "../../core/duration.ts";
 import {
   cpuTimes,
@@ -24,4 +27,35 @@ export async function measuredRunTime(estimate: () => Promise<number>): Promise<
 export function runTimeText({ seconds, others }: RunTime): string {
   const busy = otherWorkText(others);
   return `about ${duration(seconds)} ${busy === null ? "on this machine" : `while ${busy}`}`;
+}
+
+/** The time that a run still takes, by what it took so far. */
+export class TimeLeft {
+  #phase = "";
+  #begin = 0;
+  /** When each step of the phase ended, in milliseconds. */
+  #ends: number[] = [];
+  /** Milliseconds of the evaluation before the training, which is made again after it. */
+  #evaluation = 0;
+
+  /** @param now in milliseconds */
+  phase(name: string, now: number): void {
+    if (this.#phase === "eval_before") this.#evaluation = now - this.#begin;
+    this.#phase = name;
+    this.#begin = now;
+    this.#ends = [now];
+  }
+
+  /**
+   * Seconds after a step. Only the later half of the steps counts: the first ones compile kernels
+   * and start the processes of rewards, and completions change their lengths while a model learns.
+   * @param stepsLeft of the phase
+   */
+  step(stepsLeft: number, now: number): number {
+    this.#ends.push(now);
+    const from = this.#ends.length >> 1;
+    const perStep = (now - this.#ends[from - 1]!) / (this.#ends.length - from);
+    const after = this.#phase === "grpo" ? this.#evaluation : 0;
+    return (perStep * stepsLeft + after) / 1000;
+  }
 }

@@ -34,7 +34,7 @@ import {
   promptsText,
 } from "./train_text.ts";
 import { memoryText } from "../plans/memory_table.ts";
-import { type RunTime, runTimeText } from "../plans/run_time.ts";
+import { type RunTime, runTimeText, TimeLeft } from "../plans/run_time.ts";
 import { summaryTable } from "./train_summary.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -92,10 +92,10 @@ export class TrainProgress {
   readonly #others = new OtherWorkMeter();
   #lastDraw = 0;
   #lastPlain = performance.now();
-  /** The current phase, its start time, and the step that it started from. */
-  #phase = { name: "", begin: performance.now(), step: 0 };
+  #phase = "";
+  readonly #timeLeft = new TimeLeft();
   #metricLines: MetricLines | null = null;
-  /** How long the phase still takes, as text. */
+  /** How long the phase still takes, with the evaluation after it, as text. */
   #left = "";
   /** Since the last line; the metrics of supervised steps, which have no log of their own. */
   #recent!: { averager: MetricAverager; tokens: number; since: number };
@@ -154,9 +154,8 @@ export class TrainProgress {
       case "kernels":
         return this.#print(paint("dim", kernelsLine(event)));
       case "phase": {
-        const plan = this.#plan!;
-        const done = event.phase === "warm_start" ? plan.warmStartDone : plan.stepsDone;
-        this.#phase = { name: event.phase, begin: performance.now(), step: done };
+        this.#phase = event.phase;
+        this.#timeLeft.phase(event.phase, performance.now());
         this.#resetRecent();
         this.#metricLines = this.#linesOf(event.phase);
         const title = this.#phaseTitle(event.phase);
@@ -166,7 +165,7 @@ export class TrainProgress {
       case "step":
         return this.#step(event);
       case "log":
-        if (this.#phase.name === "warm_start") return; // its steps are printed as they come
+        if (this.#phase === "warm_start") return; // its steps are printed as they come
         return this.#logLines(event.step, event.totalSteps, event.metrics);
       case "sample":
         return this.#sample(event);
@@ -306,8 +305,7 @@ export class TrainProgress {
     recent.tokens += event.phase === "grpo" && everyStep ? tokens.generated : tokens.trained;
     recent.averager.add(metrics);
     const now = performance.now();
-    const perStep = (now - this.#phase.begin) / Math.max(1, step - this.#phase.step);
-    this.#left = duration(perStep * (totalSteps - step) / 1000);
+    this.#left = duration(this.#timeLeft.step(totalSteps - step, now));
     const rate = recent.tokens / Math.max(1e-3, (now - recent.since) / 1000);
     const parts = [`  step ${step}/${totalSteps}`], means = recent.averager.means();
     const [name, digits] = event.phase === "grpo" ? ["reward", 3] as const : ["loss", 4] as const;
