@@ -49,10 +49,10 @@ function synonym(name: string, candidates: readonly string[]): string | null {
 
 /**
  * The candidate that means the same as `name`, or else the most similar one. The distance may be at
- * most a third of the longer name, rounded up where the first two characters are the same; a
- * distance of 1 is always allowed, if at least one character is the same. Of equally similar
- * candidates the first is returned. The first candidate that begins with `name`, or that `name`
- * begins with, comes before those with two and more edits. null: there is none.
+ * most a third of the longer name; a distance of 1 is always allowed, if at least one character is
+ * the same, and of 2 where the first two characters are. Of equally similar candidates the first is
+ * returned. The first candidate that begins with `name`, or that `name` begins with, comes before
+ * those with two and more edits. null: there is none.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | null {
   const all = [...candidates], same = synonym(name, all);
@@ -68,8 +68,8 @@ export function nearest(name: string, candidates: Iterable<string>): string | nu
     if (isBeginning && Math.min(wanted.length, folded.length) >= MIN_PREFIX_LENGTH) {
       begun ??= candidate;
     }
-    const isAlike = wanted.slice(0, 2) === folded.slice(0, 2);
-    const allowed = Math.max(1, isAlike ? Math.round(longer / 3) : Math.floor(longer / 3));
+    const isAlike = longer >= MIN_PREFIX_LENGTH && wanted.slice(0, 2) === folded.slice(0, 2);
+    const allowed = Math.max(isAlike ? 2 : 1, Math.floor(longer / 3));
     if (Math.abs(wanted.length - folded.length) > Math.min(allowed, bestDistance)) continue;
     const distance = editDistance(wanted, folded);
     const shares = distance < longer;

@@ -46,7 +46,7 @@ class TerminalLines implements LineSource {
     const { stdin: input, stdout: output } = process;
     const editor = createInterface({ input, output, prompt, history: this.#history });
     return new Promise((resolve) => {
-      let typed: Typed = "end", timer = 0;
+      let typed: Typed = "end", timer: ReturnType<typeof setTimeout> | undefined;
       const lines: string[] = [];
       editor.on("line", (line) => {
         lines.push(line);

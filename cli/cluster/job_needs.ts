@@ -7,7 +7,7 @@ import type { ProcessNeeds } from "../../cluster/header.ts";
 import { needsCard } from "../../cluster/job_script.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { findCard } from "../../core/machine/known_cards.ts";
+import { largestCard } from "../../core/machine/known_cards.ts";
 import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
 import { checkRankCount, idleRanks } from "../../training/run/rank_count.ts";
@@ -66,7 +66,7 @@ export async function planJob(
     const onCpu = runs.every(({ training }) => training.use_cpu);
     const card = needsCard(options.device) && !onCpu ? cardOf(options.gpuType) : null;
     const needs = await each(distinct(runs, planOf), async (config) => {
-      return [await needsOfRun(config, card, ranks, notes)];
+      return [await needsOfRun(config, card, ranks)];
     });
     return {
       cpus: Math.max(...needs.map(({ cpus }) => cpus)),
@@ -107,7 +107,6 @@ async function needsOfRun(
   config: RunConfig,
   card: PlanCard | null,
   ranks: number,
-  notes: string[],
 ): Promise<ProcessNeeds> {
   const device = card === null ? CPU : cardDevice(card);
   let memory: MemoryPlan | undefined, about: Pick<PlannedRun, "sizes"> | undefined;
@@ -121,9 +120,12 @@ async function needsOfRun(
       },
     });
   } catch (error) {
-    // The site's card may be larger than the one that its name is known for.
     if (!(error instanceof UsageError) || memory === undefined) throw error;
-    notes.push(error.message);
+    const where = card?.name == null ? "" : `${card.name}: `;
+    throw new UsageError(where + error.message, {
+      advice: `${error.advice ?? ""}${UNCHECKED}`.trim(),
+      cause: error,
+    });
   }
   const { hiddenSize, intermediateSize } = about!.sizes.config;
   const { peak, parts, largestBuffer } = memory!;
@@ -138,6 +140,9 @@ async function needsOfRun(
   };
 }
 
+/** What is said of a job that does not fit the card that is known by a site's name. */
+const UNCHECKED = "\nWhere the site has other cards, --no-check writes the script all the same.";
+
 /** More than any run needs. */
 const ANY_MEMORY = 2 ** 50;
 
@@ -147,7 +152,7 @@ const CPU: PlanDevice = { name: "wasm", float: "f32", allocatedBytes: 0 };
 /** The card of a type; a large one where the type is any or not known. */
 function cardOf(type = ""): PlanCard {
   try {
-    if (type !== "") return planCard({ gpu: findCard(type).id });
+    if (type !== "") return planCard({ gpu: largestCard(type).id });
   } catch (error) {
     if (!(error instanceof RgxError)) throw error; // a site's own name
   }

@@ -155,6 +155,15 @@ export function findCard(name: string, flag = "--gpu"): KnownCard {
   throw new UsageError(`${flag} ${name}: unknown card${hint}`, { advice });
 }
 
+/** The same, and of the cards that a name without a memory means ("a100") the largest. */
+export function largestCard(name: string): KnownCard {
+  const card = findCard(name), { model, gigabytes } = partsOf(name);
+  if (gigabytes !== null) return card;
+  return CARD_PARTS.filter(({ parts }) => parts.model === model)
+    .map((other) => other.card)
+    .reduce((largest, other) => other.memory > largest.memory ? other : largest, card);
+}
+
 /** The form in a vendor's name, "sxm" of "NVIDIA H100 SXM 80 GB"; null: any is meant. */
 function formIn(name: string): string | null {
   return /(sxm|pcie|nvl)/.exec(name.toLowerCase())?.[1] ?? null;

@@ -113,6 +113,7 @@ Deno.test("rgx doctor --plan --nodes --gpus plans several ranks, and how often t
   const few = await rgx([...args, "--nodes", "2", "--gpus", "4"]);
   assert.equal(few.code, 2);
   assert.match(few.err, /8 ranks share 4 prompts: 4 would have nothing to generate/);
+  assert.match(few.err, /Start 4 ranks, or raise the batch: .*gradient_accumulation_steps=8 gives/);
   for (const wrong of [["--nodes", "2"], ["--network", "100"]]) {
     const { code, err } = await rgx(["doctor", "--plan", "quickstart", ...wrong]);
     assert.equal(code, 2, err);

@@ -36,6 +36,20 @@ Deno.test("a script is written to the current folder, and overwritten with --for
   });
 });
 
+Deno.test("a model that cannot fit the card of the job is refused, but for --no-check", () =>
+  withFolder(async (folder) => {
+    const large = argv`model.init.hidden_size=6144 model.init.num_hidden_layers=40`;
+    const args = ["slurm", "quickstart", "acct", ...large, "--gpu-type"];
+    const small = await rgx([...args, "v100"], "", {}, folder);
+    assert.equal(small.code, 2, small.err);
+    // The largest card with this name.
+    assert.match(small.err, /NVIDIA V100 SXM2 32 GB: the run needs [\d.]+ GB, 31\.0 GB available/);
+    assert.match(small.err, /--no-check writes the script all the same/);
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+    const unchecked = await rgx([...args, "v100", "--no-check"], "", {}, folder);
+    assert.equal(unchecked.code, 0, unchecked.err);
+  }));
+
 Deno.test("the template can be printed, changed and used", async () => {
   await withFolder(async (folder) => {
     const printed = await rgx(["slurm", "--print-template"]);

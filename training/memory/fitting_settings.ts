@@ -2,14 +2,23 @@
 import { batchSizes, type SizeKeys } from "../../configs/batch_sizes.ts";
 import type { StepSize } from "./step_memory.ts";
 
-/**
- * Settings that would fit, each of them alone. Those that change the least come first. May be
- * empty.
- */
-export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolean): string[] {
+/** Shorter completions, of less than half the length, hold no answer any more. */
+const USEFUL_TOKENS = 64;
+
+/** Settings that would fit, each of them alone. */
+export interface FittingSettings {
+  /** Smaller batches; the same step in parts comes first. */
+  batches: string[];
+  /** What changes the run more. */
+  others: string[];
+}
+
+export function fittingSettings(
+  size: StepSize,
+  fits: (size: StepSize) => boolean,
+): FittingSettings {
   const { batch, accumulation, group, completion, items, itemAccumulation } = size;
-  const options: string[] = [];
-  const addParts = (
+  const parts = (
     section: string,
     whole: number,
     count: number,
@@ -18,44 +27,42 @@ export function fittingSettings(size: StepSize, fits: (size: StepSize) => boolea
     for (let parts = 2; parts <= whole; parts++) {
       const [each, all] = [whole / parts, count * parts];
       if (whole % parts !== 0 || !fits(smaller(each, all))) continue;
-      options.push(
+      return [
         `${section}.per_device_train_batch_size=${each} ` +
-          `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
-      );
-      return;
+        `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
+      ];
     }
+    return [];
   };
-  addParts(
-    "training",
+  const training = parts("training", batch, accumulation, (batch, accumulation) => ({
+    ...size,
     batch,
     accumulation,
-    (batch, accumulation) => ({ ...size, batch, accumulation }),
-  );
-  addParts(
-    "sft",
+  }));
+  const sft = parts("sft", items, itemAccumulation, (items, itemAccumulation) => ({
+    ...size,
     items,
     itemAccumulation,
-    (items, itemAccumulation) => ({ ...size, items, itemAccumulation }),
-  );
-  const isDivided = (section: string) => options.some((text) => text.startsWith(`${section}.per`));
-  const prompts = largest(
-    Math.floor(batch / group),
-    (n) => fits({ ...size, batch: n * group }),
-  );
-  if (!isDivided("training") && prompts > 0) {
-    options.push(`training.per_device_train_batch_size=${prompts * group}`);
+  }));
+  const batches = [...training, ...sft];
+  const prompts = largest(Math.floor(batch / group), (n) => fits({ ...size, batch: n * group }));
+  if (training.length === 0 && prompts > 0) {
+    batches.push(`training.per_device_train_batch_size=${prompts * group}`);
   }
-  const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
-  if (tokens > 0) options.push(`training.max_completion_length=${tokens}`);
   const problems = largest(items, (n) => fits({ ...size, items: n }));
-  if (!isDivided("sft") && problems > 0) {
-    options.push(`sft.per_device_train_batch_size=${problems}`);
+  if (sft.length === 0 && problems > 0) {
+    batches.push(`sft.per_device_train_batch_size=${problems}`);
   }
+  const others: string[] = [];
   const bytes = { ...size.optimizer, moments: "8bit" } as const;
   if (size.optimizer.moments === "float" && fits({ ...size, optimizer: bytes })) {
-    options.push("training.optim=adamw_8bit");
+    others.push("training.optim=adamw_8bit");
   }
-  return options;
+  const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
+  if (tokens > 0 && tokens >= Math.min(USEFUL_TOKENS, completion / 2)) {
+    others.push(`training.max_completion_length=${tokens}`);
+  }
+  return { batches, others };
 }
 
 /** The largest batch of a training pass that fits, and the key that sets it. */

@@ -30,6 +30,9 @@ import {
 } from "./step_memory.ts";
 import { planOptimizerBytes } from "../step/moments.ts";
 
+/** The least rank of an adapter that is proposed. */
+const MIN_RANK = 4;
+
 /** Number of training problems whose prompts are encoded to find the longest one. */
 export const MAX_PROMPTS_MEASURED = 256;
 
@@ -246,14 +249,19 @@ export async function planMemory(
   onPlan(plan);
   const misfit = bufferMisfit(plan.largestBuffer, device);
   if (plan.peak > room || misfit !== null) {
-    const settingsFor = (model: ModelSizes) =>
-      fittingSettings(baseSize, (other) => fits(model, other));
-    const settings = settingsFor(sizes), four = inFourBits();
-    if (four !== null && fits(four, baseSize)) {
-      // Before what changes the run more, but after the same steps in parts.
-      const at = settings.findIndex((setting) => !setting.includes("(the same step"));
-      settings.splice(at < 0 ? settings.length : at, 0, "model.load_in_4bit=true");
-    }
+    const settingsFor = (model: ModelSizes) => {
+      const { batches, others } = fittingSettings(baseSize, (other) => fits(model, other));
+      return [...batches, ...weightSettings(model), ...others];
+    };
+    const weightSettings = (model: ModelSizes) => {
+      if (model !== sizes) return [];
+      const four = inFourBits(), rank = fittingRank(sizes, (other) => fits(other, baseSize));
+      return [
+        ...(four !== null && fits(four, baseSize) ? ["model.load_in_4bit=true"] : []),
+        ...(rank === null ? [] : [`lora.r=${rank}`]),
+      ];
+    };
+    const settings = settingsFor(sizes);
     const other = settings.length > 0
       ? null
       : smaller((model) => fits(model, baseSize) || settingsFor(model).length > 0);
@@ -278,6 +286,16 @@ export async function planMemory(
     }
   }
   return plan;
+}
+
+/** The largest half, quarter, … of the adapter's rank that fits; null where none does. */
+function fittingRank(sizes: ModelSizes, fits: (sizes: ModelSizes) => boolean): number | null {
+  const now = Math.max(0, ...sizes.lora.map(({ r }) => r));
+  for (let r = now >> 1; r >= MIN_RANK; r >>= 1) {
+    const lora = sizes.lora.map((placed) => ({ ...placed, r: Math.min(r, placed.r) }));
+    if (fits({ ...sizes, lora })) return r;
+  }
+  return null;
 }
 
 interface Room {

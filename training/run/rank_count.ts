@@ -25,12 +25,18 @@ export function checkRankCount(
     );
   }
   if (prompts >= ranks) return;
+  const { gradient_accumulation_steps: steps } = training;
+  const isFree = training.generation_batch_size === null && training.steps_per_generation === null;
+  const raised = Math.ceil(steps * ranks / prompts);
   throw new UsageError(
     `${ranks} ranks share ${prompts} prompts: ${ranks - prompts} would have nothing to generate`,
     {
-      advice: `Start ${prompts} ranks, or raise the batch (a generation batch has ` +
-        "per_device_train_batch_size × steps_per_generation completions, in groups of " +
-        "num_generations).",
+      advice: `Start ${prompts} rank${prompts === 1 ? "" : "s"}, or raise the batch` +
+        (isFree
+          ? `: training.gradient_accumulation_steps=${raised} gives every rank a prompt`
+          : "") +
+        ` (a generation batch has per_device_train_batch_size × steps_per_generation ` +
+        "completions, in groups of num_generations).",
     },
   );
 }

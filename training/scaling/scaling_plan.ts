@@ -6,6 +6,7 @@
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { counted } from "../../core/counted.ts";
 import { nodesOf, shareOf } from "../../ranks/sum_tree.ts";
 import { CHUNK, WINDOW } from "../../ranks/vector_sum.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
@@ -58,6 +59,8 @@ export function meanSlowest(ranks: number): number {
   const largest = LARGEST[below]! + (n - below) * (LARGEST[above]! - LARGEST[below]!);
   return Math.exp(STRAGGLER_SIGMA * largest);
 }
+/** Bytes of gradients that an adapter rarely has. */
+const SMALL_GRADIENTS = 1e9;
 
 /** Bytes that a rank sends in a step; it receives as many. */
 export interface WireBytes {
@@ -136,20 +139,42 @@ export function scalingPlan(
   const nodes = exact ? maxNodes(micro, ranks) : 1;
   const { trained } = memory.parts;
   const wire = wireBytes({ bytes, trained, nodes, exact }, time, training, layout);
-  const step = stepSeconds({
-    time,
-    layout,
-    wire,
-    prompts,
-    microBatches,
-    micro,
-    bytes,
-    nodes,
-    byMpi: !exact && training.reduce_dtype === "float32",
-    halves: training.reduce_dtype === "bfloat16",
-    card,
-  });
-  const { single } = step, { together } = step.seconds;
+  const stepWith = ({ wire, halves }: { wire: WireBytes; halves: boolean }) =>
+    stepSeconds({
+      time,
+      layout,
+      wire,
+      prompts,
+      microBatches,
+      micro,
+      bytes,
+      nodes,
+      byMpi: !exact && !halves,
+      halves,
+      card,
+    });
+  const halves = training.reduce_dtype === "bfloat16";
+  const step = stepWith({ wire, halves });
+  const { single } = step, { together } = step.seconds, speedup = single / together;
+  /** Where the ranks are slower than one card: that they are, and what helps. */
+  const slowerNotes = () => {
+    if (ranks === 1 || speedup >= 1) return [];
+    const inHalves = { ...training, reduce_dtype: "bfloat16" as const };
+    const halved = stepWith({
+      halves: true,
+      wire: wireBytes({ bytes, trained, nodes, exact }, time, inHalves, layout),
+    });
+    const faster = single / halved.seconds.together;
+    const sums = halves || faster <= speedup
+      ? ""
+      : `training.reduce_dtype=bfloat16 sums gradients in 16 bits (${faster.toFixed(2)} ×), `;
+    const many = counted(ranks, "card");
+    return [
+      `${many} are slower than one (${speedup.toFixed(2)} ×): ${sums}` +
+      (bytes > SMALL_GRADIENTS ? "a lora section has small gradients, and " : "") +
+      "more prompts a step give each card more to do; else take one card",
+    ];
+  };
   return {
     ranks,
     reduction,
@@ -158,13 +183,13 @@ export function scalingPlan(
     wire,
     step: step.seconds,
     single,
-    speedup: single / together,
-    efficiency: single / together / ranks,
+    speedup,
+    efficiency: speedup / ranks,
     prompts,
     microBatches,
     allPrompts: promptsPerGeneration,
     allMicroBatches: micro,
-    notes: idleRanks(config, ranks),
+    notes: [...idleRanks(config, ranks), ...slowerNotes()],
     save: savePlan(config, time, together, memory, layout),
   };
 }

@@ -53,6 +53,18 @@ Deno.test("ranks without work are named, with what to set", async () => {
   assert.match(notes[1]!, /4 micro-batches .*training\.gradient_accumulation_steps/);
 });
 
+Deno.test("cards that are slower than one are named, with what helps", async () => {
+  const full = ["~lora", "training.optim=adamw_8bit", "training.zero=1"];
+  const wide = [...full, "model.torch_dtype=bfloat16", "training.gradient_accumulation_steps=8"];
+  const floats = await plan(1, 8, wide);
+  assert.ok(floats.speedup < 0.5, `${floats.speedup}`);
+  const [, faster] = /8 cards are slower than one \(0\.\d+ ×\): .*bfloat16 .* \((.*) ×\), a lora/
+    .exec(floats.notes[0]!)!;
+  const halves = await plan(1, 8, [...wide, "training.reduce_dtype=bfloat16"]);
+  assert.equal(halves.speedup.toFixed(2), faster);
+  assert.deepEqual((await plan(1, 1, wide)).notes, []);
+});
+
 Deno.test("the more nodes, the oftener a run has to save", async () => {
   const long = ["training.max_steps=20000"];
   const few = (await plan(1, 8, long)).save, many = (await plan(128, 8, long)).save;
