@@ -34,8 +34,8 @@ export function stdinLines(): LineSource {
 const PASTE_MS = 25;
 
 /**
- * Lines of a terminal. A pasted text of several lines is one message. The terminal is in raw mode only while a line is typed, so Ctrl-C is a signal while an
- * answer is computed.
+ * Lines of a terminal. A pasted text of several lines is one message. The terminal is in raw mode
+ * only while a line is typed, so Ctrl-C is a signal while an answer is computed.
  */
 class TerminalLines implements LineSource {
   readonly isTerminal = true;
