@@ -3,12 +3,12 @@ import { type Context, Hono } from "hono";
 import { compareConfigs } from "../configs/config_difference.ts";
 import { UsageError } from "../core/errors.ts";
 import { secondsLeft } from "../core/machine/slurm_queue.ts";
-import { readIfThere } from "../core/text_file.ts";
 import type { ConfigComparison, CurvesOfRun, Overview } from "./api.ts";
 import type { ExampleFilter } from "./reading/benchmarks.ts";
 import { type CompletionFilter, readCompletions } from "./reading/completions.ts";
 import type { FoundRun } from "./reading/find_runs.ts";
 import type { MetricsFile } from "./reading/metrics_file.ts";
+import { readPlain } from "./reading/plain_file.ts";
 import { readRunDetails, readRunInfo } from "./reading/run_state.ts";
 import type { Runs } from "./runs.ts";
 
@@ -152,8 +152,12 @@ function compared(first: ReadConfig, second: ReadConfig | null): ConfigCompariso
 /** A run's configuration, and what is wrong with the file. */
 async function configOf({ id, name, folder }: FoundRun) {
   const path = `${folder}/config.yaml`;
-  const content = await readIfThere(path).catch(() => null);
-  const problems = content === null ? [`${path} is not there or cannot be read`] : [];
+  const problems: string[] = [];
+  const content = await readPlain(path).catch((error) => {
+    problems.push((error as Error).message);
+    return null;
+  });
+  if (content === null && problems.length === 0) problems.push(`${path} is not there`);
   return { id, name, text: content ?? "{}", problems };
 }
 

@@ -75,9 +75,11 @@ export async function preparePage(): Promise<void> {
 async function make(name: string): Promise<PageFile | null> {
   if (name === "style.css") return { type: "text/css", body: `${uplotStyle}\n${style}` };
   if (name === "uplot.js") return { type: "text/javascript", body: uplotScript };
-  const source = SCRIPTS[name];
-  if (source === undefined) return null;
+  if (!Object.hasOwn(SCRIPTS, name)) return null;
   const { transform } = await import("sucrase");
-  const { code } = transform(source, { transforms: ["typescript"], disableESTransforms: true });
+  const { code } = transform(SCRIPTS[name]!, {
+    transforms: ["typescript"],
+    disableESTransforms: true,
+  });
   return { type: "text/javascript", body: code.replace(`from "uplot"`, `from "./uplot.js"`) };
 }

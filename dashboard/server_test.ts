@@ -7,7 +7,14 @@ import type {
   Overview,
   RunDetails,
 } from "./api.ts";
-import { metricsLine, TOKEN, withDashboard, writeResults, writeRun } from "./testing.ts";
+import {
+  metricsLine,
+  TOKEN,
+  withDashboard,
+  writeCompletions,
+  writeResults,
+  writeRun,
+} from "./testing.ts";
 import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
 import { UsageError } from "../core/errors.ts";
@@ -88,6 +95,92 @@ Deno.test("questions about what is not there are answered with a sentence", () =
       assert.equal(response.status, 400);
       assert.match((await response.json()).problem, /there (is|are) no such/);
     }
+  }));
+
+Deno.test({
+  name: "links and pipes in a run are not read, and what they lead to is not shown",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    withDashboard(async (folder) => {
+      await Deno.writeTextFile(`${folder}/secret`, "a: secret\n");
+      const put = async (name: string, file: string, text: string | null = null) => {
+        await writeRun(`${folder}/${name}`, 3, { [file]: text });
+        return `${folder}/${name}/${file}`;
+      };
+      await Deno.symlink(`${folder}/secret`, await put("linked", "config.yaml"));
+      await Deno.symlink(`${folder}/secret`, await put("linked metrics", "metrics.jsonl"));
+      for (const file of ["run.json", "metrics.jsonl", "run.log"]) {
+        await new Deno.Command("mkfifo", { args: [await put(`pipe ${file}`, file)] }).output();
+      }
+      await put("large", "config.yaml", `a: ${" ".repeat(2 ** 24)}1`);
+      await writeCompletions(`${folder}/elsewhere`, 1);
+      await Deno.symlink(`${folder}/elsewhere/completions`, await put("moved", "completions"));
+    }, async ({ url }) => {
+      const get = async (path: string) => JSON.stringify(await ask(url, path));
+      const { runs } = await ask<Overview>(url, "overview");
+      assert.equal(runs.length, 7);
+      for (const { id, name, problems } of runs) {
+        for (const path of ["run", "config", "completions", "curves&metrics=loss"]) {
+          const [route, more = ""] = path.split("&");
+          const text = await get(`${route}?run=${id}&${more}`);
+          assert.doesNotMatch(text, /secret|internal error|bold/, `${name}: ${path}`);
+        }
+        if (name === "linked" || name === "pipe run.json") {
+          assert.match(problems.join(), /is a link, or no plain file/);
+        }
+        if (name === "large") assert.match(problems.join(), /bytes are more than/);
+      }
+      const missing = await fetch(new URL("/app/constructor", url));
+      assert.equal(missing.status, 404);
+      await missing.body?.cancel();
+    }),
+});
+
+Deno.test("a task without answers is left out of the average", () =>
+  withDashboard(async (folder) => {
+    await writeResults(folder);
+    const name = "results_spell_backward_20260102_030405.json";
+    const task = JSON.parse(await Deno.readTextFile(`${folder}/${name}`));
+    await Deno.remove(`${folder}/${name}`);
+    const { kind: _, task: __, models, comparisons: ___, parameters, ...rest } = task;
+    const empty = {
+      ...models.first,
+      accuracy: 0,
+      correct: 0,
+      total: 0,
+      ci95: [0, 1],
+      examples: [],
+    };
+    const part = (name: string, models: object) => ({
+      task: name,
+      task_name: name,
+      category: null,
+      parameters,
+      models,
+      comparisons: [],
+    });
+    const all = {
+      ...rest,
+      kind: "all_tasks",
+      tasks: {
+        one: part("one", models),
+        two: part("two", { first: empty, second: models.second }),
+        three: part("three", { first: { ...empty }, second: models.second }),
+      },
+      average: {},
+      parts: [],
+      failures: [],
+    };
+    await Deno.writeTextFile(
+      `${folder}/results_all_tasks_20260102_030405.json`,
+      JSON.stringify(all),
+    );
+  }, async ({ url }) => {
+    const { benchmarks } = await ask<Overview>(url, "overview");
+    const path = `benchmark?id=${benchmarks[0]!.id}`;
+    const { averages, problem } = await ask<BenchmarkDetails>(url, path);
+    assert.equal(problem, null);
+    assert.deepEqual(averages.map(({ accuracy }) => accuracy), [0.25, 0.75]);
   }));
 
 Deno.test("result files that are cut or of a newer format are told", () =>

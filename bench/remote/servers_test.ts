@@ -90,6 +90,47 @@ Deno.test("an aborted answer, or an error in its place, is not an answer", async
   );
 });
 
+Deno.test("an answer without content is asked for again, and counts as unanswered", async () => {
+  const empty: (() => Response)[] = [
+    () => whole({ message: { role: "assistant", content: null }, finish_reason: "stop" }),
+    () => whole({ message: { role: "assistant" }, finish_reason: "content_filter" }),
+    () => stream([{ choices: [{ index: 0, delta: { role: "assistant" } }] }, delta(null, "stop")]),
+  ];
+  await withServer(
+    (_, count) => empty[count - 1]?.() ?? answer({ body: {} }),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { attempts: 4, concurrency: 1 }, { numExamples: 1 });
+        const { examples } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+        assert.equal(examples[0]!.completion, "<answer>7</answer>");
+        assert.equal(requests.length, 4);
+      }),
+  );
+  await withServer(empty[0]!, (url) =>
+    withFolder(async (folder) => {
+      const done = await ask(url, folder, { attempts: 2 }, { numExamples: 2 });
+      const { total, errors } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+      assert.deepEqual([done.exitCode, total, errors], [1, 0, 2]);
+      const [{ problems, error }] = done.result.failures as [Failure];
+      assert.deepEqual(problems, [0, 1]);
+      assert.match(error, /the answer has no content \(finish_reason: stop\)/);
+    }));
+  // These are answers: cut off in the middle of a thought, refused by the model, ended at once.
+  const own = [
+    { message: { content: null, reasoning_content: "hm" }, finish_reason: "length" },
+    { message: { content: null, refusal: "I will not." }, finish_reason: "stop" },
+    { message: { content: "" }, finish_reason: "stop" },
+  ];
+  await withServer(
+    (_, count) => whole(own[count - 1]!),
+    (url, requests) =>
+      withFolder(async (folder) => {
+        const done = await ask(url, folder, { concurrency: 1 }, { numExamples: 3 });
+        assert.deepEqual([done.exitCode, requests.length], [0, 3]);
+      }),
+  );
+});
+
 Deno.test("no money, no quota or a day's limit end the benchmark with one request", async () => {
   const cases: [Handler, RegExp][] = [
     [() => failure(402, "Insufficient Balance"), /402: Insufficient Balance/],

@@ -58,6 +58,7 @@ function fromJson(json: Json | null, text: string): ChatReply {
   if (isEmpty) {
     throw new BadReply(`the answer has no choices: ${excerpt(text)}`);
   }
+  const usage = usageOf(json!["usage"]);
   const ordered = (choices as Json[]).map((choice, i) => ({ choice, at: placeOf(choice, i) }))
     .sort((a, b) => a.at - b.at);
   return {
@@ -67,20 +68,23 @@ function fromJson(json: Json | null, text: string): ChatReply {
         throw new BadReply(`a choice has neither message nor text: ${excerpt(text)}`);
       }
       requireWhole(choice);
-      return {
-        text: textOf(message?.["content"] ?? choice["text"]),
+      const content = message?.["content"] ?? choice["text"];
+      const read: ChatChoice = {
+        text: textOf(content),
         reasoning: reasoningOf(message),
         finishReason: stringOrNull(choice["finish_reason"]),
       };
+      if (content == null && message?.["refusal"] == null) requireContent(read, usage);
+      return read;
     }),
-    ...usageOf(json!["usage"]),
+    ...usage,
   };
 }
 
 async function readStream(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): Promise<ChatReply> {
-  const choices = new Map<number, ChatChoice>();
+  const choices = new Map<number, ChatChoice>(), withContent = new Set<ChatChoice>();
   let usage = { promptTokens: 0, completionTokens: 0 }, done = false;
   for await (const data of events(pieces)) {
     if (data === "[DONE]") {
@@ -100,7 +104,9 @@ async function readStream(
       const choice = choices.get(at) ?? { text: "", reasoning: null, finishReason: null };
       choices.set(at, choice);
       requireWhole(piece);
-      choice.text += textOf(delta?.["content"] ?? piece["text"]);
+      const content = delta?.["content"] ?? piece["text"];
+      if (content != null || delta?.["refusal"] != null) withContent.add(choice);
+      choice.text += textOf(content);
       const thought = reasoningOf(delta);
       if (thought !== null) choice.reasoning = (choice.reasoning ?? "") + thought;
       choice.finishReason = stringOrNull(piece["finish_reason"]) ?? choice.finishReason;
@@ -109,7 +115,20 @@ async function readStream(
   const all = [...choices].sort(([a], [b]) => a - b).map(([, choice]) => choice);
   const isWhole = all.length > 0 && (done || all.every((c) => c.finishReason !== null));
   if (!isWhole) throw new BadReply("the stream ended before the answer did");
+  for (const choice of all) if (!withContent.has(choice)) requireContent(choice, usage);
   return { choices: all, ...usage };
+}
+
+/**
+ * An answer without content is none, and must not count as a wrong one. Two are: one that was cut
+ * off while the model thought, and one whose only token is the end of the text.
+ */
+function requireContent(
+  { reasoning, finishReason }: ChatChoice,
+  { completionTokens }: { completionTokens: number },
+): void {
+  if (reasoning !== null || finishReason === "length" || completionTokens === 1) return;
+  throw new BadReply(`the answer has no content (finish_reason: ${finishReason})`);
 }
 
 /** @throws when the server could not finish the choice */

@@ -62,7 +62,7 @@ export function stream(
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 
-export const delta = (content: string, finish_reason: string | null = null) => ({
+export const delta = (content: string | null, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta: { content }, finish_reason }],
 });
 

@@ -11,6 +11,7 @@ import { CORRECT } from "../../data/score_completion.ts";
 import { folderOf } from "../../core/paths.ts";
 import type { BenchmarkDetails, BenchmarkInfo, ExamplePage, ExampleRow } from "../api.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
+import { plainFile } from "./plain_file.ts";
 
 export interface ExampleFilter {
   task: string;
@@ -33,13 +34,14 @@ interface Kept {
 
 /** Number of parsed files that are kept; files may have many megabytes. */
 const MAX_KEPT = 8;
+const MAX_FILE_BYTES = 2 ** 29;
 
 /** Reads result files, and keeps the newest ones until they change. */
 export class Benchmarks {
   readonly #kept = new Map<string, Kept>();
 
   async #read({ path }: FoundBenchmark): Promise<Kept> {
-    const info = await Deno.stat(path).catch(() => null);
+    const info = await Deno.lstat(path).catch(() => null);
     const version = `${info?.size} ${info?.mtime?.getTime()}`;
     const before = this.#kept.get(path);
     this.#kept.delete(path);
@@ -47,6 +49,7 @@ export class Benchmarks {
     if (before?.version === version) kept = before;
     else {
       try {
+        await plainFile(path, MAX_FILE_BYTES);
         kept = { version, file: await readResultFile(path), problem: null };
       } catch (error) {
         kept = { version, file: null, problem: (error as Error).message };
@@ -101,9 +104,11 @@ export class Benchmarks {
       })),
       averages: tasks.length < 2 ? [] : models.flatMap((model) => {
         const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
-        return all.includes(undefined)
+        // As the command counts: a task on which the model answered nothing says nothing about it.
+        const answered = all.filter((result) => result !== undefined && result.total > 0);
+        return all.includes(undefined) || answered.length === 0
           ? []
-          : [{ model, ...averageAccuracy(all.map((result) => result!)) }];
+          : [{ model, ...averageAccuracy(answered.map((result) => result!)) }];
       }),
       comparisons: tasks.flatMap((task) =>
         task.comparisons.map(({ first, second, difference, ci95, p_value: p }) => ({

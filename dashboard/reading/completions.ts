@@ -6,6 +6,7 @@
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { answerOf } from "../../data/score_completion.ts";
 import { OTHER_COLUMNS } from "../../reports/run_report/run_record.ts";
+import { plainFile } from "./plain_file.ts";
 import type { CompletionPage, CompletionRow } from "../api.ts";
 
 export interface CompletionFilter {
@@ -28,6 +29,7 @@ export interface CompletionFilter {
 
 /** Number of steps that one page looks at. */
 const MAX_STEPS = 200;
+const MAX_FILE_BYTES = 2 ** 28;
 
 /** @param source name of the task or data set, which says how answers are extracted */
 export async function readCompletions(
@@ -69,6 +71,7 @@ export async function readCompletions(
 async function stepsIn(folder: string): Promise<number[]> {
   const steps: number[] = [];
   try {
+    if (!(await Deno.lstat(folder)).isDirectory) return []; // a link to somewhere else
     for await (const { name } of Deno.readDir(folder)) {
       const match = /^completions_(\d+)\.parquet$/.exec(name);
       if (match !== null) steps.push(Number(match[1]));
@@ -87,6 +90,12 @@ async function readStep(
 ): Promise<CompletionRow[]> {
   const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
   let rows: Record<string, unknown>[];
+  try {
+    if (await plainFile(path, MAX_FILE_BYTES) === null) return [];
+  } catch (error) {
+    problems.push((error as Error).message);
+    return [];
+  }
   try {
     rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
   } catch {

@@ -6,6 +6,7 @@
  */
 import { readPart } from "../../core/text_file.ts";
 import { eachMeasurement } from "../../reports/charts/run_metrics.ts";
+import { plainFile } from "./plain_file.ts";
 import { Series } from "./series.ts";
 
 /** Files up to this size are read at once. */
@@ -14,6 +15,8 @@ const SMALL_BYTES = 1 << 20;
 const LOOKS = 200, LOOK_BYTES = 8192;
 /** Bytes that are parsed before other work gets its turn. */
 const PIECE_BYTES = 1 << 19;
+/** A longer line is no line of metrics: nothing behind it is read. */
+const MAX_LINE_BYTES = 1 << 24;
 /** Bytes before the end of the last reading, by which a file that was cut back is recognized. */
 const MARK_BYTES = 256;
 /** The end of the file that the list of runs reads. */
@@ -103,7 +106,7 @@ export class MetricsFile {
       const end = bytes.lastIndexOf(0x0a) + 1;
       if (end === 0) {
         // A line that is still being written, or one that is longer than a piece.
-        if (bytes.length < length) break;
+        if (bytes.length < length || length > MAX_LINE_BYTES) break;
         length *= 2;
         continue;
       }
@@ -175,8 +178,8 @@ function rowOf(line: string): Row | null {
 
 async function openIfThere(path: string): Promise<Deno.FsFile | null> {
   try {
-    return await Deno.open(path);
+    return await plainFile(path, Infinity) === null ? null : await Deno.open(path);
   } catch {
-    return null; // not yet there, or removed
+    return null; // not yet there, removed, or no plain file
   }
 }

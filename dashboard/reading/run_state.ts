@@ -6,15 +6,16 @@
 import { parse } from "yaml";
 import { LOCK_FILE } from "../../core/lock.ts";
 import { processIsAlive, processSpace } from "../../core/machine/process_alive.ts";
-import { readIfThere } from "../../core/text_file.ts";
 import { objectOf, remarksOf } from "../../reports/run_report/run_record.ts";
 import { readSessions, RUN_FORMAT } from "../../training/run/sessions.ts";
 import type { AccuracyInfo, RunDetails, RunInfo, RunStatus } from "../api.ts";
 import type { FoundRun } from "./find_runs.ts";
+import { readPlain } from "./plain_file.ts";
 import { newestRows, type Row } from "./metrics_file.ts";
 
 /** A lock whose holder has been silent for longer is abandoned; heartbeats come more often. */
 const SILENT_MS = 300_000;
+const MAX_LOG_BYTES = 2 ** 26;
 const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -71,7 +72,7 @@ export async function readRunDetails(
 ): Promise<RunDetails> {
   const info = await readRunInfo(found), { folder } = found;
   const run = await readObject(`${folder}/run.json`, JSON.parse, []);
-  const log = await readIfThere(`${folder}/run.log`).catch(() => null) ?? "";
+  const log = await readPlain(`${folder}/run.log`, MAX_LOG_BYTES).catch(() => null) ?? "";
   const phases = Object.entries(object(run["seconds_by_phase"]));
   return {
     ...info,
@@ -103,9 +104,9 @@ async function readObject(
 ): Promise<Json> {
   let content: string | null;
   try {
-    content = await readIfThere(path);
+    content = await readPlain(path);
   } catch (error) {
-    problems.push(`${path} cannot be read: ${(error as Error).message}`);
+    problems.push((error as Error).message);
     return {};
   }
   if (content === null) return {};
@@ -128,7 +129,7 @@ async function statusOf(folder: string, run: Json, now: number): Promise<RunStat
 
 /** Whether the process in a lock is one of this machine that has ended. */
 async function holderIsDead(lock: string): Promise<boolean> {
-  const content = await readIfThere(lock).catch(() => null);
+  const content = await readPlain(lock).catch(() => null);
   const { pid, space } = objectOf(() => JSON.parse(content ?? "{}")), here = processSpace();
   return here !== null && space === here && typeof pid === "number" && !processIsAlive(pid);
 }

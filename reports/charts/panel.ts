@@ -45,7 +45,8 @@ export function scaleEnd(values: Iterable<Value>, isFull: boolean): number {
 
 /** What the values are, for the subtitle; says where the scale ends, and that all are 0. */
 export function scaleText(values: readonly Value[], end: number): string {
-  const isZero = values.length > 0 && values.every((value) => !value || value.accuracy === 0);
+  const measured = values.filter((value) => value !== null);
+  const isZero = measured.length > 0 && measured.every(({ accuracy }) => accuracy === 0);
   return "Correct answers in %, with 95 % intervals" +
     (end === 100 ? "" : `; the scale ends at ${end} %`) +
     (isZero ? "; nothing was right" : "");

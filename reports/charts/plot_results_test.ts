@@ -208,4 +208,9 @@ Deno.test("the scale ends where the data end, and the subtitle says so", () => {
   assert.doesNotMatch(full.join(" "), /scale ends/);
   const none = textsOf(summaryFigure(chartData({ a: { x: 0, y: 0 }, b: { x: 0, y: 0 } })));
   assert.match(none.join(" "), /nothing was right/);
+  const unasked = chartData({ a: { x: 0, y: 0 } });
+  for (const ofTask of unasked.results.values()) {
+    for (const [model, result] of ofTask) ofTask.set(model, { ...result, total: 0 });
+  }
+  assert.doesNotMatch(textsOf(comparisonFigure(unasked, "a")).join(" "), /nothing was right/);
 });
