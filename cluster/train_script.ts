@@ -15,7 +15,7 @@ import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.t
 import { deviceOfConfig } from "../configs/run_device.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import type { ConfigOverrides } from "../configs/typed/config_object.ts";
+import type { ConfigOverrides } from "../configs/config_object.ts";
 import { bindLines, foldersOutside } from "./container_binds.ts";
 import { type SectionedJob, withJobSection } from "./job_section.ts";
 import {

@@ -33,34 +33,33 @@
  */
 export { type ConfigOptions, loadConfig } from "../configs/load_config.ts";
 export type { LoadedConfig } from "../configs/load.ts";
-export type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
 export type {
+  ConfigObject,
+  ConfigOverrides,
+  Curricula,
   CurriculumKeys,
   CurriculumScheduleKeys,
   DataKeys,
   EvalKeys,
+  FileReward,
   GenerationKeys,
   HfUploadKeys,
   InitKeys,
   LoggingKeys,
   LoraKeys,
   ModelKeys,
-  SftKeys,
-  SlurmKeys,
-  TokenizerKeys,
-} from "../configs/typed/sections.ts";
-export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
-export type { TrackerName, TRACKERS } from "../core/tracker_names.ts";
-export type { Training, TrainingKeys } from "../configs/typed/training_keys.ts";
-export type {
-  Curricula,
-  FileReward,
   NamedReward,
   RewardItem,
+  SftKeys,
+  SlurmKeys,
   TaskItem,
   TaskItems,
+  TokenizerKeys,
   Trackers,
-} from "../configs/typed/items.ts";
+  TrainingKeys,
+} from "../configs/config_object.ts";
+export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
+export type { TrackerName, TRACKERS } from "../core/tracker_names.ts";
 export type { RunConfig } from "../configs/schema/run_config.ts";
 export type { AlgorithmSection, ImportanceMode } from "../configs/schema/sections/algorithm.ts";
 export type {

@@ -18,7 +18,7 @@
  * @module
  */
 export { openProblems, readEntries } from "../data/open_problems.ts";
-export type { ProblemSource } from "../data/problem_source.ts";
+export type { ProblemSource, SourceFile } from "../data/problem_source.ts";
 export type { SourceOptions } from "../data/open_source.ts";
 export type { FileSourceOptions } from "../data/file_source.ts";
 export type { SplitSizes } from "../data/split_sizes.ts";

@@ -87,7 +87,12 @@ export type {
 } from "../training/run/events.ts";
 export type { Advice, Finding } from "../training/diagnosis/finding.ts";
 export type { TaskAccuracy } from "../evaluation/accuracy.ts";
-export type { EvalResult, MixedAccuracy } from "../training/evaluation/before_and_after.ts";
+export type {
+  EvalItem,
+  EvalResult,
+  MixedAccuracy,
+  RewardMean,
+} from "../training/evaluation/before_and_after.ts";
 export type { ClockPhase, PHASES, SecondsByPhase } from "../training/metrics/phase_clock.ts";
 export type { Metrics } from "../training/metrics/metrics.ts";
 export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";

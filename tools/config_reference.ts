@@ -1,12 +1,11 @@
 /**
- * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, the
- * types of a configuration object in configs/typed/, and the comments in configs/schema/sections/.
+ * `deno task docs:config`: writes docs/configuration.md, foreign_keys.md and coming_from.md, and
+ * the comments in configs/schema/sections/.
  */
 import { comingFromPage } from "../configs/coming_from/coming_from_page.ts";
 import { foreignKeysPage } from "../configs/foreign_page.ts";
 import { configurationReference } from "../configs/reference_page.ts";
-import { commentedSections } from "../configs/typed/section_comments.ts";
-import { typeFiles } from "../configs/typed/write_types.ts";
+import { commentedSections } from "../configs/schema/section_comments.ts";
 
 for (
   const [name, page] of [
@@ -18,11 +17,6 @@ for (
   const path = new URL(`../docs/${name}`, import.meta.url);
   await Deno.writeTextFile(path, page);
   console.log(`docs/${name} written`);
-}
-
-for (const [name, text] of typeFiles()) {
-  await Deno.writeTextFile(new URL(`../configs/typed/${name}`, import.meta.url), text);
-  console.log(`configs/typed/${name} written`);
 }
 
 const sections = new URL("../configs/schema/sections/", import.meta.url);

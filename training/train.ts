@@ -7,7 +7,7 @@
 import { loadConfig } from "../configs/load.ts";
 import { OVERRIDES } from "../configs/documents/node.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
-import type { ConfigObject, ConfigOverrides } from "../configs/typed/config_object.ts";
+import type { ConfigObject, ConfigOverrides } from "../configs/config_object.ts";
 import { UsageError } from "../core/errors.ts";
 import { requirePermissions, withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";

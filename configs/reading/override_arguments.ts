@@ -2,8 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { isRewardSection, rewardAsWritten } from "../schema/reward_section.ts";
 import { SECTIONS } from "../schema/schema.ts";
-import type { ConfigOverrides } from "../typed/config_object.ts";
-import type { DataKeys } from "../typed/sections.ts";
+import type { ConfigOverrides, DataKeys } from "../config_object.ts";
 
 /**
  * `{training: {max_steps: 5}}` → `["training.max_steps=5"]`. Sections and maps are merged with what

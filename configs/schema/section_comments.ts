@@ -2,16 +2,15 @@
  * The comments on the keys in configs/schema/sections/ are the meanings of the keys in the schema.
  * `deno task docs:config` writes them, so that each meaning is written once.
  */
-import { ALGORITHM_KEYS } from "../schema/algorithm_keys.ts";
-import { CURRICULUM, DATA, EVAL, LOGGING, SFT } from "../schema/data_keys.ts";
-import { GENERATION } from "../schema/generation_keys.ts";
-import { HF_UPLOAD, HUB_KEYS } from "../schema/hub_keys.ts";
-import { LOOP_KEYS } from "../schema/loop_keys.ts";
-import { INIT, LORA, MODEL } from "../schema/model_keys.ts";
-import { SAMPLING_KEYS } from "../schema/sampling_keys.ts";
-import { SLURM } from "../schema/slurm_keys.ts";
+import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
+import { CURRICULUM, DATA, EVAL, LOGGING, SFT } from "./data_keys.ts";
+import { GENERATION } from "./generation_keys.ts";
+import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
+import { LOOP_KEYS } from "./loop_keys.ts";
+import { INIT, LORA, MODEL } from "./model_keys.ts";
+import { SAMPLING_KEYS } from "./sampling_keys.ts";
+import { SLURM } from "./slurm_keys.ts";
 import type { KeySpec } from "../types/key_spec.ts";
-import { comment, sentence } from "./write_types.ts";
 
 type Keys = Readonly<Record<string, KeySpec>>;
 
@@ -56,4 +55,26 @@ function withComments(body: string, keys: Keys): string {
     const spec = keys[name];
     return spec === undefined ? old : `${comment(sentence(spec.doc), "  ")}  ${name}: `;
   });
+}
+
+/** A meaning as a sentence. */
+function sentence(text: string): string {
+  // Names of keys and values stay as they are written.
+  const begun = /^[a-z]+(-[a-z]+)*(?! =)([ ,;]|$)/.test(text)
+    ? text[0]!.toUpperCase() + text.slice(1)
+    : text;
+  return /[.)]$/.test(begun) && begun.endsWith(".") ? begun : `${begun}.`;
+}
+
+/** A documentation comment of at most 100 columns. */
+function comment(text: string, indent: string): string {
+  const safe = text.replaceAll("*/", "* /").replaceAll("\n", " ");
+  if (indent.length + safe.length + 8 <= 100) return `${indent}/** ${safe} */\n`;
+  const lines = [""];
+  for (const word of safe.split(" ")) {
+    const line = lines.at(-1)!, longer = line === "" ? word : `${line} ${word}`;
+    if (indent.length + longer.length + 3 <= 100) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }

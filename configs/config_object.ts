@@ -1,0 +1,187 @@
+/**
+ * A configuration as an object of a program, with the keys of a YAML file. The types of most keys
+ * are those of a configuration that was read; a few can be written in more ways.
+ */
+import type { TrackerName } from "../core/tracker_names.ts";
+import type { RunConfig } from "./schema/run_config.ts";
+import type { CurriculumSection } from "./schema/sections/data.ts";
+import type { ModelInit } from "./schema/sections/model.ts";
+import type { RewardSection } from "./schema/sections/reward.ts";
+
+/** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
+export interface NamedReward {
+  /** A name of `rewardNames()`. */
+  name: string;
+  /** Factor in the sum; default: that of the reward, mostly 1. */
+  weight?: number;
+  /** Seconds for one value. */
+  timeout?: number;
+  /** The reward's parameters, by their names. */
+  [parameter: string]: unknown;
+}
+
+/** A reward from a file, which runs without permissions; other fields are its parameters. */
+export interface FileReward {
+  /** The file, relative to the configuration. */
+  path: string;
+  /** Its name in metrics; default: the file's. */
+  name?: string;
+  /** Factor in the sum; default 1. */
+  weight?: number;
+  /** Seconds for one value. */
+  timeout?: number;
+  /** The checksum that the file must have. */
+  sha256?: string;
+  /** Hosts that it may connect to. */
+  net?: string | string[];
+  /** Completions that it judges at the same time. */
+  concurrency?: number;
+  /** Further attempts after a failure. */
+  retries?: number;
+  /** The reward's parameters, by their names. */
+  [parameter: string]: unknown;
+}
+
+/** A reward in the list `rewards`; also one of a configuration that was read. */
+export type RewardItem = string | NamedReward | FileReward | RewardSection;
+
+/** A task in a mixture of tasks. */
+export interface TaskItem {
+  /** A name of `taskNames()`, or the file of a task. */
+  task_name: string;
+  /** Its share, relative to the other tasks; default 1. */
+  weight?: number;
+  /** Its parameters. */
+  config?: Record<string, unknown>;
+}
+
+/** A mixture of tasks: a list of them, or a map of names. */
+export type TaskItems = (string | TaskItem)[] | Record<string, Omit<TaskItem, "task_name">>;
+
+/** Starting levels of tasks. */
+export type Curricula = Record<
+  string,
+  { attribute_levels?: Record<string, number>; weight?: number }
+>;
+
+/** Trackers by name. */
+export type Trackers = TrackerName | "none" | "all" | (TrackerName | "none" | "all")[];
+
+/** The tokenizer of a model that is made from a seed: `model.init.tokenizer`. */
+export type TokenizerKeys = Partial<ModelInit["tokenizer"]>;
+
+/** A model that is made from a seed: `model.init`. */
+export interface InitKeys extends Partial<Omit<ModelInit, "tokenizer">> {
+  /** Its tokenizer. */
+  tokenizer?: TokenizerKeys;
+}
+
+/** The model: `model`. */
+export interface ModelKeys extends Partial<Omit<RunConfig["model"], "init">> {
+  /** Limit of prompt and completion together, where max_prompt_length is unset. */
+  max_seq_length?: number | null;
+  /** A model that is made from a seed, instead of one by name. */
+  init?: InitKeys | null;
+}
+
+/** The adapter: `lora`. */
+export interface LoraKeys
+  extends Partial<Omit<NonNullable<RunConfig["lora"]>, "init_lora_weights">> {
+  /** Whether there is one: false trains all weights although there is a lora section. */
+  enabled?: boolean;
+  /** How A and B begin: true is A uniform, B zero. */
+  init_lora_weights?: boolean | "true" | "false" | "gaussian";
+}
+
+/** The problems: `data`. */
+export interface DataKeys extends Partial<Omit<RunConfig["data"], "tasks">> {
+  /** Several tasks drawn by weight, in place of one. */
+  tasks?: TaskItems | null;
+}
+
+/** When levels rise by themselves: `curriculum.schedule`. */
+export type CurriculumScheduleKeys = Partial<CurriculumSection["schedule"]>;
+
+/** Levels of difficulty that follow the results: `curriculum`. */
+export interface CurriculumKeys
+  extends Partial<Omit<CurriculumSection, "enabled" | "curricula" | "schedule">> {
+  /** Whether levels of difficulty move with the results. */
+  enabled?: boolean;
+  /** Starting levels, `*` of all attributes; empty: all tasks of the run that have levels. */
+  curricula?: Curricula;
+  /** Levels that rise by themselves. */
+  schedule?: CurriculumScheduleKeys;
+}
+
+/** Supervised training before GRPO: `sft`. */
+export type SftKeys = Partial<NonNullable<RunConfig["sft"]>>;
+
+/** The evaluation before and after training: `eval`. */
+export type EvalKeys = Partial<RunConfig["eval"]>;
+
+/** Who samples the completions of training: `generation`. */
+export interface GenerationKeys extends Partial<Omit<RunConfig["generation"], "base_url">> {
+  /** Address of the server, or of several that share the prompts. */
+  base_url?: string | string[] | null;
+}
+
+/** Names and trackers: `logging`. */
+export interface LoggingKeys extends Partial<Omit<RunConfig["logging"], "report_to">> {
+  /** Trackers that get the metrics too. */
+  report_to?: Trackers;
+}
+
+/** The upload after the run: `hf_upload`. */
+export type HfUploadKeys = Partial<NonNullable<RunConfig["hf_upload"]>>;
+
+/** The job of `rgx slurm`: `slurm`. */
+export type SlurmKeys = Partial<NonNullable<RunConfig["slurm"]>>;
+
+/** The training loop, sampling and GRPO: `training`. */
+export interface TrainingKeys extends Partial<Omit<RunConfig["training"], "stop">> {
+  /** Texts after which a completion ends; the text is kept. */
+  stop?: string | string[];
+  /** Weights of the rewards, in order. */
+  reward_weights?: number[] | null;
+  /** Overrides the keys of sampling by name; also stop, seed, min_new_tokens. */
+  generation_kwargs?: Record<string, unknown>;
+}
+
+/** Values that replace those of a configuration, by section and key. Undefined: it is kept. */
+export interface ConfigOverrides {
+  /** The model. */
+  model?: ModelKeys;
+  /** The adapter; null: all of the model is trained. */
+  lora?: LoraKeys | null;
+  /** The problems. */
+  data?: DataKeys;
+  /** Levels of difficulty that follow the results. */
+  curriculum?: CurriculumKeys | null;
+  /** Rewards: names, or `{name, weight, …parameters}`, or `{path, …}` for a file. */
+  rewards?: readonly RewardItem[];
+  /** Supervised training before GRPO; null: none. */
+  sft?: SftKeys | null;
+  /** The evaluation before and after training. */
+  eval?: EvalKeys;
+  /** Who samples the completions of training. */
+  generation?: GenerationKeys;
+  /** The training loop, sampling and GRPO. */
+  training?: TrainingKeys;
+  /** Names and trackers. */
+  logging?: LoggingKeys;
+  /** The upload after the run; null: none. */
+  hf_upload?: HfUploadKeys | null;
+  /** The job of `rgx slurm`; null: its flags alone. */
+  slurm?: SlurmKeys | null;
+  /** Environment variables that configurations can name. */
+  env?: Record<string, string>;
+}
+
+/** A configuration as an object with the keys of a YAML file. */
+export interface ConfigObject extends ConfigOverrides {
+  /**
+   * What it inherits from: a file or several, relative to the working directory, or embedded ones
+   * (`rgx:experiments/quickstart`).
+   */
+  _base_?: string | string[];
+}
