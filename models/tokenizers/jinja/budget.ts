@@ -12,6 +12,12 @@ const STEPS_PER_LOOK = 64;
 /** Nodes inside each other, those of macros that call macros included: the stack is limited. */
 const MAX_DEPTH = 500;
 
+/**
+ * The size of a value: the UTF-16 units of its texts, and 8 for each value in it (weight.ts). A call
+ * compares it with what it will make before it does, because no clock is looked at inside of it.
+ */
+export const MAX_SIZE = 1 << 22;
+
 /** A template took more work than is allowed. */
 export class Endless extends Error {}
 

@@ -1,6 +1,6 @@
 /** The values of expressions. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import { type Budget, Endless } from "./budget.ts";
+import { type Budget, Endless, MAX_SIZE } from "./budget.ts";
 import { runFilter } from "./filters/filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
@@ -22,7 +22,7 @@ import {
   Undefined,
   type Value,
 } from "./values.ts";
-import { MAX_SIZE, stepsOf, weightOf } from "./weight.ts";
+import { stepsOf, weightOf } from "./weight.ts";
 
 export class Evaluator {
   constructor(readonly budget: Budget) {}

@@ -20,6 +20,9 @@ import {
 /** As in Jinja's sandbox. */
 const MAX_RANGE = 100_000;
 
+/** Characters of a template's own error. */
+const MAX_MESSAGE = 1000;
+
 /** @param count told how many numbers a `range` gives */
 export function globals(count: (steps: number) => void): Map<string, Value> {
   const functions: Readonly<Record<string, (given: Call) => Value>> = {
@@ -36,7 +39,9 @@ export function globals(count: (steps: number) => void): Map<string, Value> {
         ),
       ),
     raise_exception: (given) => {
-      throw new Error(str(bind("raise_exception", given, ["message"], 1)[0]!));
+      throw new Error(
+        str(bind("raise_exception", given, ["message"], 1)[0]!).slice(0, MAX_MESSAGE),
+      );
     },
     strftime_now: (given) =>
       formatTime(new Date(), text(bind("strftime_now", given, ["format"], 1)[0]!, "format")),

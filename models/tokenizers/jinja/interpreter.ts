@@ -120,7 +120,7 @@ class Interpreter {
   }
 
   #write(text: string, out: string[]): void {
-    this.budget.count(text.length >> 8);
+    this.budget.count(text.length >> 4);
     out.push(text);
   }
 

@@ -24,7 +24,7 @@ import {
   type Value,
   View,
 } from "./values.ts";
-import { MAX_SIZE } from "./weight.ts";
+import { MAX_SIZE } from "./budget.ts";
 
 /** Bits of an int that an operator may make. */
 const MAX_BITS = 1 << 16;
@@ -120,7 +120,13 @@ export function slice(value: Value, bounds: readonly Value[]): Value {
     const at = (index: number) => value.start + index * value.step;
     return new Range(at(first), at(end), value.step * step);
   }
-  const items = itemsOf(unmarked(value)), taken: Value[] = [];
+  const plain = unmarked(value);
+  // Most texts have one unit a character, and need no list of their characters.
+  if (typeof plain === "string" && step === 1 && n === plain.length) {
+    const part = plain.slice(first, Math.max(first, end));
+    return value instanceof Markup ? new Markup(part) : part;
+  }
+  const items = itemsOf(plain), taken: Value[] = [];
   for (let i = first; step > 0 ? i < end : i > end; i += step) taken.push(items[i]!);
   if (typeof value === "string") return taken.join("");
   if (value instanceof Markup) return new Markup(taken.join(""));

@@ -18,12 +18,18 @@ const WHOLE: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
+/** Characters of a format. Each directive may become 24. */
+const MAX_FORMAT = 1000;
+
 /**
  * Python's `strftime` in its C locale, of a local time without a zone, as `datetime.now()` is. A
  * minus removes the zeros in front: `%-d`.
  * @throws Error for a directive that is not known here
  */
 export function formatTime(time: Date, format: string): string {
+  if (format.length > MAX_FORMAT) {
+    throw new Error(`strftime_now: a format of ${format.length} characters, at most ${MAX_FORMAT}`);
+  }
   const values = valuesOf(time);
   const written = format.replaceAll(/%([FTXDxRrcnt%])/g, (one, name) => WHOLE[name] ?? one);
   return written.replaceAll(/%(-?)([A-Za-z%])/g, (directive, minus, name) => {

@@ -2,9 +2,6 @@
 import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
 import { Markup, Range, type Value, View } from "./values.ts";
 
-/** The largest `weightOf` that a value of a template may have. */
-export const MAX_SIZE = 1 << 24;
-
 /** What each value counts as, besides its characters. */
 const OWN = 8;
 /** So many characters, or items, are gone through in the time of a step. */

@@ -23,7 +23,8 @@ import {
   Undefined,
   type Value,
 } from "../values.ts";
-import { MAX_SIZE } from "../weight.ts";
+import { MAX_SIZE } from "../budget.ts";
+import { joinedBy } from "../text/functions.ts";
 
 type Filter = (value: Value, given: Call) => Value;
 
@@ -76,7 +77,7 @@ function selecting(keep: boolean, ofAttribute: boolean): Filter {
 
 function join(value: Value, given: Call): Value {
   const [between = "", attribute] = bind("join", given, ["d", "attribute"]);
-  return itemsOf(value).map(keyAt(attribute)).map(str).join(str(between));
+  return joinedBy(str(between), itemsOf(value).map(keyAt(attribute)).map(str));
 }
 
 function first(value: Value, given: Call): Value {

@@ -2,7 +2,16 @@
 import { codePoints, PYTHON_SPACE, strip } from "../../../../tasks/python/text.ts";
 import { bind } from "../call.ts";
 import { binary } from "../operators.ts";
-import { capitalize, filled, justify, replace, splitLines, stripOf } from "../text/functions.ts";
+import {
+  capitalize,
+  filled,
+  joinedBy,
+  justify,
+  replace,
+  requireSize,
+  splitLines,
+  stripOf,
+} from "../text/functions.ts";
 import { wrapped } from "../text/wrap.ts";
 import { pretty } from "./pretty.ts";
 import {
@@ -56,7 +65,9 @@ function indent(value: Value, given: Call): Value {
   const blanks = typeof width === "string" ? width : filled(" ", integer(width, "width"));
   const [head = "", ...rest] = splitLines(ofText(value, "indent") + "\n", false);
   const keepsBlank = isTrue(blank);
-  const lines = rest.map((line) => line === "" && !keepsBlank ? "" : blanks + line);
+  const isBare = (line: string) => line === "" && !keepsBlank;
+  requireSize(str(value).length + blanks.length * rest.filter((line) => !isBare(line)).length);
+  const lines = rest.map((line) => isBare(line) ? "" : blanks + line);
   return like(value, (isTrue(first) ? blanks : "") + [head, ...lines].join("\n"));
 }
 
@@ -83,8 +94,11 @@ function wordWrap(value: Value, given: Call): Value {
     breaksLongWords: isTrue(long),
     breaksAtHyphens: isTrue(hyphens),
   };
-  return splitLines(ofText(value, "wordwrap"), false)
-    .map((one) => wrapped(one, style).join(line)).join(line);
+  return joinedBy(
+    line,
+    splitLines(ofText(value, "wordwrap"), false)
+      .flatMap((one) => one === "" ? [""] : wrapped(one, style)),
+  );
 }
 
 /** The values are named, or they have an order. */

@@ -2,7 +2,7 @@
 import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
 import { reprFloat } from "../../../../tasks/python/repr.ts";
 import { bind } from "../call.ts";
-import { filled } from "../text/functions.ts";
+import { filled, joinedBy } from "../text/functions.ts";
 import {
   type Call,
   compare,
@@ -61,7 +61,7 @@ function written(given: Value, style: Style, line: string): string {
   const block = (open: string, parts: readonly string[], close: string) => {
     if (parts.length === 0) return open + close;
     if (style.indent === null) return open + parts.join(style.between) + close;
-    return open + inner + parts.join(style.between + inner) + line + close;
+    return open + inner + joinedBy(style.between + inner, parts) + line + close;
   };
   if (Array.isArray(value) || value instanceof PyTuple) {
     const items: readonly Value[] = Array.isArray(value) ? value : value.items;

@@ -1,5 +1,21 @@
 /** Methods of Python's texts, which count code points. */
 import { codePoints, isBlank, strip, words } from "../../../../tasks/python/text.ts";
+import { Endless, MAX_SIZE } from "../budget.ts";
+
+/**
+ * Texts with a separator between them.
+ * @throws Endless when they are too long together
+ */
+export function joinedBy(separator: string, parts: readonly string[]): string {
+  const between = separator.length * Math.max(0, parts.length - 1);
+  requireSize(parts.reduce((sum, { length }) => sum + length, between));
+  return parts.join(separator);
+}
+
+/** @throws Endless for a text of so many characters, if that is too long */
+export function requireSize(length: number): void {
+  if (length > MAX_SIZE) throw new Endless("a value of it is too large");
+}
 
 /** `str.strip`, `lstrip` and `rstrip`. @param characters null removes white space */
 export function stripOf(
@@ -18,7 +34,7 @@ export function stripOf(
 }
 
 /** Characters that a search may compare at the worst: of each place, all those of the part. */
-const MAX_COMPARED = 2 ** 34;
+const MAX_COMPARED = 2 ** 33;
 
 /**
  * The part that is looked for in a text.
@@ -77,6 +93,8 @@ export function splitLines(text: string, keepEnds: boolean): string[] {
 /** `str.replace(old, new, count)`. @param count below 0: all */
 export function replace(text: string, old: string, by: string, count: number): string {
   searched(text, old);
+  const places = old === "" ? text.length + 1 : text.split(old).length - 1;
+  requireSize(text.length + by.length * (count < 0 ? places : Math.min(count, places)));
   if (count < 0) return old === "" ? betweenAll(text, by) : text.replaceAll(old, () => by);
   if (old === "") return betweenAll(text, by, count);
   const parts = text.split(old), first = parts.slice(0, count + 1).join(by);
@@ -94,7 +112,7 @@ export function pointIndex(text: string, at: number): number {
 }
 
 /** Characters that a filter or a method may add to a line. */
-export const MAX_FILL = 1 << 24;
+export const MAX_FILL = MAX_SIZE;
 
 /**
  * A text so many times; none for a number below 1.

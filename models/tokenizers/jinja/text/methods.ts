@@ -7,6 +7,7 @@ import {
   CLASSES,
   count,
   expandTabs,
+  joinedBy,
   justify,
   replace,
   searched,
@@ -154,7 +155,7 @@ const PLAIN: Readonly<Record<string, TextMethod>> = {
   ),
   join: (self, given) => {
     const [items] = bindUnnamed("join", given, ["iterable"], 1);
-    return Array.from(iterate(items!), (one) => text(one, "an item of join")).join(self);
+    return joinedBy(self, Array.from(iterate(items!), (one) => text(one, "an item of join")));
   },
   split: splits("split", split),
   rsplit: splits("rsplit", splitFromEnd),
