@@ -2,17 +2,21 @@
  * Loads a model for inference: from a folder (a full model, or a PEFT adapter and its base) onto a
  * device.
  */
+import { RgxError } from "../core/errors.ts";
 import { withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
+import { WEIGHT_LIMIT } from "../kernels/weights/finite.ts";
 import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { findModel } from "../hub/find_model.ts";
+import type { AdapterTensors } from "./network/weights/model_weights.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";
-import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { loraNames } from "./network/adapters/lora.ts";
+import { loraOptions, type PeftAdapter, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
 import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
@@ -130,13 +134,38 @@ async function load(
       ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
     });
   try {
-    for (const name of fit === null ? [] : adapterNames(fit)) {
-      model.writeParameter(name, await adapter!.weights.float32(name));
-    }
+    if (fit !== null) await writeAdapter(model, adapter!.weights, fit);
   } catch (error) {
     model.dispose();
     throw error;
   }
   model.generationLimit = await currentGenerationLimit(device);
   return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
+}
+
+/**
+ * Writes an adapter's tensors to a model.
+ * @throws RgxError for values that are not finite, or whose products may overflow
+ */
+async function writeAdapter(
+  model: CausalLM,
+  weights: PeftAdapter["weights"],
+  fit: AdapterTensors,
+): Promise<void> {
+  const largest = new Map<string, number>();
+  for (const name of adapterNames(fit)) {
+    const values = await weights.float32(name);
+    model.writeParameter(name, values);
+    largest.set(name, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
+  }
+  for (const { path, r, scale } of fit.lora) {
+    const { a, b } = loraNames(path), product = r * scale * largest.get(a)! * largest.get(b)!;
+    if (product < WEIGHT_LIMIT) continue;
+    throw new RgxError(
+      `${weights.label}: "${a}" has values up to ${
+        largest.get(a)!.toPrecision(3)
+      } and "${b}" up to ${largest.get(b)!.toPrecision(3)}: their product overflows float32`,
+      { advice: "The file is damaged, or the training that made it diverged." },
+    );
+  }
 }

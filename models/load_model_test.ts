@@ -13,6 +13,8 @@ import {
   writeAdapter,
   writeBase,
 } from "./adapter_testing.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
 import { loadModel } from "./load_model.ts";
 import { logprobs } from "./inspect/logprobs.ts";
 import { withReference } from "./testing.ts";
@@ -150,6 +152,39 @@ Deno.test("an adapter for another base is refused, and nothing stays loaded", ()
       const config = JSON.parse(await Deno.readTextFile(path));
       await Deno.writeTextFile(path, JSON.stringify({ ...config, target_modules: ["q_proj"] }));
       await refused(/target_modules: "q_proj" is no linear module of this model/, UsageError);
+    })
+  ));
+
+Deno.test("values beyond float32 are refused with the tensor's name, of the base and of LoRA", () =>
+  inTempFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(SIZES, folder);
+      const adapter = await writeAdapter(SIZES, folder, device);
+      const change = async (path: string, which: RegExp, value: number) => {
+        const file = await readSafetensors(path);
+        const tensors = await Promise.all([...file.tensors.values()].map(async (tensor) => ({
+          name: tensor.name,
+          shape: [...tensor.shape],
+          dtype: "F64" as const,
+          data: (await file.float64(tensor.name)).map((x, i) =>
+            i === 5 && which.test(tensor.name) ? value : x
+          ),
+        })));
+        await Deno.writeFile(path, encodeSafetensors(tensors));
+      };
+      const q = "base_model.model.model.layers.1.self_attn.q_proj.lora_";
+      await change(`${adapter}/adapter_model.safetensors`, /layers\.1\.self_attn\.q_proj/, 1e12);
+      await assert.rejects(loadModel(adapter, device), (error: RgxError) => {
+        assert.ok(error.message.includes(`"${q}A.weight" has values up to 1.00e+12 and`));
+        assert.match(error.message, /their product overflows float32$/);
+        return true;
+      });
+      await change(`${folder}/base/model.safetensors`, /layers\.0\.mlp\.up_proj/, 1e300);
+      await assert.rejects(
+        loadModel(`${folder}/base`, device),
+        /tensor "model\.layers\.0\.mlp\.up_proj\.weight": element .* is 1e\+300, which overflows/,
+      );
+      assert.equal(device.allocatedBytes, 0);
     })
   ));
 

@@ -1,6 +1,6 @@
 /**
- * Refuses weights that are not finite when they are loaded: one such value spoils every output of a
- * model, without any error. One pass over the bits decides (about half a nanosecond per word). Only
+ * Refuses weights that are not finite, or so large that sums of products overflow, when they are
+ * loaded: one such value spoils every output of a model, without any error. One pass over the bits decides (about half a nanosecond per word). Only
  * if it finds such a value, a second pass looks for its place. Of blocks only the scales are
  * checked, because nothing else in them can be infinite.
  */
@@ -10,20 +10,24 @@ import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { rowBuffer, storedRows, unpackStored } from "./layout.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "./types.ts";
 
+/** Magnitude from which on a weight is refused. Those of trained models are far below 10^6. */
+export const WEIGHT_LIMIT = 2 ** 60;
+
 /**
- * The bits of the exponents in a word. Adding `infinite` to them carries into the bit of the sign
- * (which the mask has cleared) exactly where a value is not finite, and `large` where its magnitude
- * is 2^15 or more.
+ * The bits of the exponents in a word. Adding `excessive` to them carries into the bit of the sign
+ * (which the mask has cleared) exactly where a value is not finite or beyond WEIGHT_LIMIT, and
+ * `large` where its magnitude is 2^15 or more.
  */
 const EXPONENTS = {
-  f32: { mask: 0x7f800000, infinite: 0x00800000, large: 0x39000000, carry: 0x80000000 },
-  f16: { mask: 0x7c007c00, infinite: 0x04000400, large: 0x08000800, carry: 0x80008000 },
-  bf16: { mask: 0x7f807f80, infinite: 0x00800080, large: 0x39003900, carry: 0x80008000 },
+  f32: { mask: 0x7f800000, excessive: 0x22800000, large: 0x39000000, carry: 0x80000000 },
+  f16: { mask: 0x7c007c00, excessive: 0x04000400, large: 0x08000800, carry: 0x80008000 },
+  bf16: { mask: 0x7f807f80, excessive: 0x22802280, large: 0x39003900, carry: 0x80008000 },
 };
 type FloatType = keyof typeof EXPONENTS;
 
 /**
- * Checks the values of a tensor. @throws RgxError that names the first element that is not finite
+ * Checks the values of a tensor.
+ * @throws RgxError that names the first element that is not finite, or too large
  */
 export function refuseInfinite(
   values: Float32Array | Float64Array,
@@ -32,9 +36,9 @@ export function refuseInfinite(
 ): void {
   if (values instanceof Float32Array) {
     const { buffer, byteOffset, length } = values;
-    if (!holds("infinite", "f32", new Int32Array(buffer, byteOffset, length))) return;
+    if (!holds("excessive", "f32", new Int32Array(buffer, byteOffset, length))) return;
   }
-  const at = values.findIndex((value) => !Number.isFinite(value));
+  const at = values.findIndex((value) => !(Math.abs(value) < WEIGHT_LIMIT));
   if (at >= 0) refuse(`element ${place(shape, firstRow, at)}`, values[at]!);
 }
 
@@ -50,7 +54,7 @@ export function refuseInfiniteStored(
 ): void {
   if (isBlockType(type)) return refuseInfiniteScales(type, k, bytes, firstRow);
   const { buffer, byteOffset, length } = bytes;
-  if (!holds("infinite", type, new Int32Array(buffer, byteOffset, length >> 2))) return;
+  if (!holds("excessive", type, new Int32Array(buffer, byteOffset, length >> 2))) return;
   const halves = new Uint16Array(buffer, byteOffset, length >> 1);
   refuseInfinite(type === "f16" ? widenF16(halves) : widenBF16(halves), [0, k], firstRow);
 }
@@ -74,7 +78,7 @@ function refuseInfiniteScales(
   }
 }
 
-function holds(what: "infinite" | "large", type: FloatType, words: Int32Array): boolean {
+function holds(what: "excessive" | "large", type: FloatType, words: Int32Array): boolean {
   const { mask, [what]: added, carry } = EXPONENTS[type], even = words.length & ~1;
   let a = 0, b = 0;
   for (let i = 0; i < even; i += 2) {
@@ -197,7 +201,10 @@ function place(shape: readonly number[], firstRow: number, at: number): string {
 }
 
 function refuse(what: string, value: number): never {
-  throw new RgxError(`${what} is ${value}, expected a finite number`, {
+  const expected = Number.isFinite(value)
+    ? "which overflows in products: expected a magnitude below 10^18"
+    : "expected a finite number";
+  throw new RgxError(`${what} is ${value}, ${expected}`, {
     advice: "the file is damaged, or the training that made it diverged: get the weights again, " +
       "or use an earlier checkpoint",
   });

@@ -85,11 +85,13 @@ Deno.test("weights that are read in parts are the same weights", async () => {
   device.close();
 });
 
-Deno.test("a value that is not finite is refused with its index in the tensor", async () => {
+Deno.test("a value that is not finite or far too large is refused with its index", async () => {
   const device = await createWasmDevice({ threads: 1 });
   const ways: ["f32" | "bf16" | "q8_0", StorageOptions, number[], RegExp][] = [
     ["f32", {}, [0, 0, 0x80, 0xff], /element \[20000, 3\] is -Infinity, expected a finite number$/],
     ["bf16", {}, [0xc0, 0x7f], /element \[20000, 3\] is NaN, expected/],
+    ["f32", {}, [0, 0, 0, 0x5e], /element \[20000, 3\] is 2305843009213694000, which overflows in/],
+    ["bf16", {}, [0x7f, 0x7f], /element \[20000, 3\] is 3\.3895\d*e\+38, which overflows in/],
     ["bf16", { quantize: "nf4" }, [0x80, 0x7f], /element \[20000, 3\] is Infinity, expected/],
     ["q8_0", {}, [0, 0x7e], /the scale of elements from \[20000, 96\] on is NaN, expected/],
   ];
