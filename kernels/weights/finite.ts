@@ -1,8 +1,9 @@
 /**
  * Refuses weights that are not finite, or so large that sums of products overflow, when they are
- * loaded: one such value spoils every output of a model, without any error. One pass over the bits decides (about half a nanosecond per word). Only
- * if it finds such a value, a second pass looks for its place. Of blocks only the scales are
- * checked, because nothing else in them can be infinite.
+ * loaded: one such value spoils every output of a model, without any error. One pass over the bits
+ * decides (about half a nanosecond per word). Only if it finds such a value, a second pass looks
+ * for its place. Of blocks only the scales are checked, because nothing else in them can be
+ * infinite.
  */
 import { inPlace, RgxError } from "../../core/errors.ts";
 import { f16Of, f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";

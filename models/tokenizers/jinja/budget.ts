@@ -13,8 +13,9 @@ const STEPS_PER_LOOK = 64;
 const MAX_DEPTH = 500;
 
 /**
- * The size of a value: the UTF-16 units of its texts, and 8 for each value in it (weight.ts). A call
- * compares it with what it will make before it does, because no clock is looked at inside of it.
+ * The largest size of a value: the UTF-16 units of its texts, and 8 for each value in it
+ * (weight.ts). A call compares what it will make with it beforehand, because no clock is looked at
+ * inside of a call.
  */
 export const MAX_SIZE = 1 << 22;
 
