@@ -25,7 +25,7 @@ import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { addUp } from "../metrics/metrics.ts";
-import { scoreBatch } from "../rollout/score_batch.ts";
+import { scoreBatch } from "../rollout/score.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
