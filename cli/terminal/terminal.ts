@@ -48,9 +48,9 @@ export function withoutControl(text: string, colored = false): string {
   );
 }
 
-/** A text for stdout. In a file or a pipe a result stays as it is. */
+/** A text for stdout, on which nothing is painted. In a file or a pipe a result stays as it is. */
 function forStdout(text: string): string {
-  return Deno.stdout.isTerminal() ? withoutControl(text, true) : text;
+  return Deno.stdout.isTerminal() ? withoutControl(text) : text;
 }
 
 /** Prints a result on stdout: one line or several. */
