@@ -100,10 +100,20 @@ Deno.test("an adapter can come in the request", () =>
     const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
     const { choices: [choice] } = await ask("/v1/completions", { ...BODY, model: "sent" });
     assert.deepEqual(choice.token_ids, group![0]!.ids);
-    const broken = { ...files, "adapter_model.safetensors": "AAAA" };
-    const refused = await post("/v1/load_lora_adapter", { lora_name: "x", lora_files: broken });
-    assert.equal(refused.status, 400);
-    await refused.body?.cancel();
+    const config = JSON.parse(Deno.readTextFileSync(`${folder}/one/adapter_config.json`));
+    // V8 alone would try this pattern for years.
+    const hangs = JSON.stringify({ ...config, target_modules: "([a-z_.0-9]+)+X" });
+    for (
+      const change of [
+        { "adapter_model.safetensors": "AAAA" },
+        { "adapter_config.json": Buffer.from(hangs).toString("base64") },
+      ]
+    ) {
+      const lora_files = { ...files, ...change };
+      const refused = await post("/v1/load_lora_adapter", { lora_name: "x", lora_files });
+      assert.equal(refused.status, 400);
+      await refused.body?.cancel();
+    }
   }));
 
 Deno.test("adapters are loaded only from the named folders, and only if it is switched on", async () => {

@@ -110,6 +110,16 @@ Deno.test("modules are excluded by name, end of path, or regular expression", ()
   );
 });
 
+Deno.test("a pattern that a search would try for years has its answer at once", () => {
+  for (const targetModules of ["([a-z_.0-9]+)+X", "(?!.*vision)(([a-z_.0-9]+)+)+X", "(.*)*!"]) {
+    assert.equal(loraFor({ ...base, targetModules }, path, 3), null);
+  }
+  assert.throws(
+    () => loraFor({ ...base, targetModules: "(([a-z_.0-9]+)+)\\1X" }, path, 3),
+    /^UsageError: target_modules: .* is no valid regular expression: .* a back reference$/,
+  );
+});
+
 Deno.test("the head gets an adapter where it is named, by path or regular expression", () => {
   const places = (options: Partial<LoraOptions>) =>
     placeLora(tinyConfig(true), { ...base, ...options }).filter(({ layer }) => layer === null);

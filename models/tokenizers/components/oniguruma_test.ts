@@ -30,6 +30,16 @@ Deno.test("possessive quantifiers and atomic groups give nothing back", () => {
   assert.deepEqual(matches("a{1,2}+", "aaaaa"), ["aaaaa"]);
 });
 
+Deno.test("expressions that Oniguruma tries for years cut a long text at once", () => {
+  const text = "ab ".repeat(3000);
+  for (
+    const expression of ["(\\w+\\s?)+!", "(.*)*#", "(?>\\w+ )+(\\w+ )*(\\w+ )*#", "(?=(\\w+ )+#)"]
+  ) {
+    assert.deepEqual(matches(expression, text), [], expression);
+  }
+  assert.deepEqual(matches("( ?\\p{L}+)+", text.slice(0, 8)), ["ab ab ab"]);
+});
+
 Deno.test("empty matches: never after another match, nor inside of a character", () => {
   const text = "a😀b", found: [number, number][] = [];
   eachMatch(text, translateExpression("a|$|(?=😀)"), (from, to) => found.push([from, to]));
