@@ -100,6 +100,8 @@ Deno.test("a template that would fill the memory, or compute for hours, is refus
     ["{{ ('a' * 4000000).rfind('a' * 2000000 ~ 'b') }}", /is looked for in one of 4000000/],
     ["{{ 'b' * 8000 in 'a' * 4000000 }}", /is looked for in one of 4000000/],
     ["{{ strftime_now('%c' * 2000000)|length }}", /a format of 4000000 characters, at most 1000/],
+    ["{{ '%c' * 2000000 % 1 }}", /a value of it is too large/],
+    ["{{ ('{}' * 2000000).format(1) }}", /a value of it is too large/],
     ["{{ raise_exception('x' * 4000000) }}", /: x{1000}( |$)/m],
     ["{{ ('a' * 4000000)|join('b' * 4000000) }}", /a value of it is too large/],
     ["{{ ('a' * 4000000)|replace('a', 'b' * 4000000) }}", /a value of it is too large/],

@@ -1,6 +1,7 @@
 /** Python's `"{} {name}".format(…)`, with attributes, items, conversions and specifications. */
 import { type Call, repr, str, type Value } from "../values.ts";
 import { formatted } from "./format_spec.ts";
+import { requireFormatSize } from "./functions.ts";
 
 /** Specifications may hold fields, but those none of their own: `{:{width}}`. */
 const MAX_DEPTH = 2;
@@ -13,6 +14,7 @@ export interface Access {
 
 /** @throws Error for a field without a value, or a text that is no format */
 export function braceFormat(template: string, given: Call, access: Access): string {
+  requireFormatSize(template);
   const state: Numbering = { next: 0 };
   return written(template, given, access, state, MAX_DEPTH);
 }

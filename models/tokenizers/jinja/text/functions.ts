@@ -17,6 +17,11 @@ export function requireSize(length: number): void {
   if (length > MAX_SIZE) throw new Endless("a value of it is too large");
 }
 
+/** Reading a format takes four times as long as reading another text. */
+export function requireFormatSize(format: string): void {
+  requireSize(4 * format.length);
+}
+
 /** `str.strip`, `lstrip` and `rstrip`. @param characters null removes white space */
 export function stripOf(
   text: string,

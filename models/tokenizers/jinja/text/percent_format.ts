@@ -11,7 +11,7 @@ import {
   unmarked,
   type Value,
 } from "../values.ts";
-import { MAX_FILL } from "./functions.ts";
+import { MAX_FILL, requireFormatSize } from "./functions.ts";
 import { floatText, integerText } from "./numbers.ts";
 
 const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[hlL]?(.)?/gsu;
@@ -21,6 +21,7 @@ const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[h
  * @throws Error for too many or too few values, and for directives that Python does not have
  */
 export function percentFormat(template: string, values: Value): string {
+  requireFormatSize(template);
   const given: Value[] = values instanceof PyTuple ? [...values.items] : [values];
   let used = 0;
   const next = (whole: string) => {
