@@ -22,6 +22,7 @@ import { scoreRows } from "./rollout/score.ts";
 import type { RunContext } from "./run/run_context.ts";
 import { StepRecords } from "./run/step_records.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
+import type { GradientSum } from "./step/gradient_sum.ts";
 import { withLossScale } from "./step/loss_scale.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import type { AdamW } from "./step/optimizer.ts";
@@ -41,7 +42,6 @@ interface Batch {
 /** The GRPO steps of a run. */
 export class Grpo {
   readonly #entropy: EntropyControl;
-  readonly #gradients;
   readonly #records;
 
   /** @param buffer the batch that a restored run was training on */
@@ -51,11 +51,11 @@ export class Grpo {
     private readonly groups: GroupSource,
     private readonly sampler: Sampler,
     private readonly reference: ReferencePolicy | null,
+    private readonly gradients: GradientSum,
     private readonly optimizer: AdamW,
     private buffer: RolloutBuffer | null,
   ) {
     this.#entropy = new EntropyControl(rollouts.training, run.state.entropy);
-    this.#gradients = run.createGradientSum(rollouts.training.gradient_accumulation_steps);
     this.#records = new StepRecords(run);
   }
 
@@ -91,7 +91,7 @@ export class Grpo {
     let buffer = this.inFlight(), { nextPrompt } = state, other = false;
     for (const { generation, slice } of sizes.schedule.microBatches(state.step)) {
       if (buffer?.generation !== generation) {
-        const first = nextPrompt, rollout = await this.run.stoppable(() => this.#rollOut(first));
+        const first = nextPrompt, rollout = await this.run.stop.during(() => this.#rollOut(first));
         buffer = await this.#buffer(generation, rollout);
         nextPrompt += rollout.groups.length;
         rollouts.push(rollout);
@@ -142,7 +142,7 @@ export class Grpo {
       dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       // Later steps on the same batch have another policy than the one that has sampled it.
       kept: rollout === null ? null : this.sampler.kept,
-      sum: this.#gradients,
+      sum: this.gradients,
     });
     // Reading the norm waits for the backward pass, so its time counts for this phase.
     return { result, gradNorm: await this.optimizer.gradNorm() };

@@ -31,7 +31,7 @@ import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
 import { RunContext } from "./run/run_context.ts";
-import { compareRanks, compareWeights, rankNotes } from "./run/compare_ranks.ts";
+import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/followed_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
@@ -41,6 +41,7 @@ import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
 import { chooseRunKernels } from "./tuning/run_kernels.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import type { AdamW } from "./step/optimizer.ts";
+import { createGradientSum, createOptimizer } from "./step/run_optimizer.ts";
 import {
   adapterOffReference,
   frozenReference,
@@ -92,7 +93,7 @@ export class GrpoTrainer {
     this.#checkPrompts();
     await compareRanks(this.#run);
     const folder = await this.#openFolder();
-    this.#run.records = new RunRecords(folder, this.#options, this.#run.sizes);
+    this.#run.report.records = new RunRecords(folder, this.#options, this.#run.sizes);
     try {
       await this.#begin(this.#resume());
       this.#hasBegun = true;
@@ -106,8 +107,10 @@ export class GrpoTrainer {
         await this.#save(true).catch(() => {}); // the disk may be what has failed
       }
       // The user has to see what ended the run, even if its record cannot be written either.
-      await this.#run.records.fail(error, this.#run.state, this.#summary("failed")).catch(() => {});
-      throw await this.#run.records.explain(error);
+      await this.#run.report.records.fail(error, this.#run.state, this.#summary("failed")).catch(
+        () => {},
+      );
+      throw await this.#run.report.records.explain(error);
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
@@ -132,7 +135,7 @@ export class GrpoTrainer {
     const run = this.#run, { state } = run, { training, sft } = this.#options.config;
     const save = () => this.#save();
     if (state.phase === "warm_start") {
-      this.#optimizer ??= run.createOptimizer(sft!, "supervised");
+      this.#optimizer ??= createOptimizer(this.#options, run.ranks, sft!, "supervised");
       await warmStart(run, this.#optimizer, save);
       this.#optimizer.dispose();
       this.#optimizer = null;
@@ -145,31 +148,36 @@ export class GrpoTrainer {
       state.phase = "grpo";
       state.lossSum = 0;
     }
-    run.phase("grpo");
+    run.report.phase("grpo");
     for (;;) {
       await evaluateIfDue(run, this.#reference);
       if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
       if (state.step >= run.sizes.totalSteps) break;
-      await run.stopIfRequested();
-      await compareWeights(run);
+      await run.stop.check();
+      await compareStep(run);
       await this.#grpo!.step();
       await yieldToEvents();
     }
-    await compareWeights(run, true);
+    await compareStep(run, true);
     if (training.load_best_model_at_end) await loadBest(run);
     this.#evalAfter = await evaluateAround(run, "after");
-    run.phase("finish");
+    run.report.phase("finish");
   }
 
   /** The phases of `rgx sft`: the warm start alone, with an evaluation before and after it. */
   async #supervisedPhases(): Promise<void> {
     const run = this.#run, { state } = run, save = () => this.#save();
     if (state.warmStartStep === 0) state.evalBefore = await evaluateAround(run, "before");
-    this.#optimizer ??= run.createOptimizer(this.#options.config.sft!, "supervised");
+    this.#optimizer ??= createOptimizer(
+      this.#options,
+      run.ranks,
+      this.#options.config.sft!,
+      "supervised",
+    );
     await warmStart(run, this.#optimizer, save);
     await save();
     this.#evalAfter = await evaluateAround(run, "after");
-    run.phase("finish");
+    run.report.phase("finish");
   }
 
   /** Creates the optimizer, the reference model and the steps of GRPO. */
@@ -179,7 +187,7 @@ export class GrpoTrainer {
   ): Promise<void> {
     const { config, device, model, problems, rubric, referenceStorage } = this.#options;
     const { training } = config;
-    this.#optimizer = this.#run.createOptimizer(training, "grpo");
+    this.#optimizer = createOptimizer(this.#options, this.#run.ranks, training, "grpo");
     if (training.beta !== 0) {
       this.#reference = this.#referenceIsBase()
         ? adapterOffReference(model)
@@ -200,7 +208,7 @@ export class GrpoTrainer {
     });
     // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
     if (sampler.kept !== null) model.releasePasses();
-    const shouldStop = () => this.#run.stopRequested();
+    const shouldStop = () => this.#run.stop.requested();
     const rollouts = { training, prompts, rubric, perBatch, clock, ranks, shouldStop };
     this.#grpo = new Grpo(
       this.#run,
@@ -208,6 +216,7 @@ export class GrpoTrainer {
       groups,
       sampler,
       this.#reference,
+      createGradientSum(this.#options, ranks, training.gradient_accumulation_steps),
       this.#optimizer,
       buffer,
     );
@@ -225,7 +234,7 @@ export class GrpoTrainer {
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
     const run = this.#run;
-    const { restored, warnings } = await run.records.checkpoints.restore(resume);
+    const { restored, warnings } = await run.report.records.checkpoints.restore(resume);
     warnings.push(...run.start(restored?.state ?? null));
     if (!run.supervisedOnly) this.#sampler = samplerOf(run, restored?.stale ?? new Map());
     if (restored !== null) {
@@ -233,14 +242,14 @@ export class GrpoTrainer {
       run.ranks.progress.keeps();
     }
     const kernels = await chooseRunKernels(run, restored !== null);
-    warnings.push(...await run.ranks.first(() => run.records.begin(restored, run.state)));
-    run.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
-    if (kernels.event !== null) run.emit(kernels.event);
+    warnings.push(...await run.ranks.first(() => run.report.records.begin(restored, run.state)));
+    run.report.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
+    if (kernels.event !== null) run.report.emit(kernels.event);
     warnings.push(...kernels.notes);
     warnings.push(...await run.ranks.first(() => this.#diskWarnings()));
-    for (const message of [...warnings, ...this.#notes()]) await run.warn(message);
+    for (const message of [...warnings, ...this.#notes()]) await run.report.warn(message);
     // A wrong address is found before a long warm start.
-    await this.#sampler?.open(() => run.stopRequested());
+    await this.#sampler?.open(() => run.stop.requested());
   }
 
   /** What a user should know about the problems and prompts of this run. */
@@ -259,7 +268,12 @@ export class GrpoTrainer {
     const { state, optimizer, path } = restored;
     if (state.phase === "eval_before") return;
     if (state.phase === "warm_start") {
-      this.#optimizer = this.#run.createOptimizer(this.#options.config.sft!, "supervised");
+      this.#optimizer = createOptimizer(
+        this.#options,
+        this.#run.ranks,
+        this.#options.config.sft!,
+        "supervised",
+      );
     } else {
       await this.#beginGrpo(restored.reference, await this.#restoreRollout(restored, warnings));
     }
@@ -293,45 +307,48 @@ export class GrpoTrainer {
   async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
     const run = this.#run, { state } = run, { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!run.records.checkpoints.needsSave(state, complete)) return;
+    if (!run.report.records.checkpoints.needsSave(state, complete)) return;
     control?.saving?.(true);
-    const path = await run.clock.time("checkpoint", async () =>
-      await run.records.checkpoints.save(
-        {
-          ...state,
-          taskWeights: changedWeights(problems.source, config.data),
-          averager: run.averager.state(),
-          seconds: run.seconds(),
-          secondsByPhase: run.clock.totals(),
-        },
-        !complete ? null : {
-          optimizer: this.#optimizer?.save() ?? null,
-          follow: async () => await this.#optimizer?.follow(),
-          reference: this.#reference?.save() ?? null,
-          rollout: this.#grpo?.inFlight() ?? null,
-          stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
-        },
-      )).finally(() => control?.saving?.(false));
+    const path = await run.clock.time(
+      "checkpoint",
+      async () =>
+        await run.report.records.checkpoints.save(
+          {
+            ...state,
+            taskWeights: changedWeights(problems.source, config.data),
+            averager: run.report.unlogged,
+            seconds: run.seconds(),
+            secondsByPhase: run.clock.totals(),
+          },
+          !complete ? null : {
+            optimizer: this.#optimizer?.save() ?? null,
+            follow: async () => await this.#optimizer?.follow(),
+            reference: this.#reference?.save() ?? null,
+            rollout: this.#grpo?.inFlight() ?? null,
+            stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
+          },
+        ),
+    ).finally(() => control?.saving?.(false));
     run.ranks.progress.keeps();
-    run.emit({ type: "checkpoint", path, step: state.step });
+    run.report.emit({ type: "checkpoint", path, step: state.step });
   }
 
   async #completed(): Promise<TrainSummary> {
     const run = this.#run, { modelWriter, tokenizer } = this.#options;
     const summary = this.#summary("completed");
-    await run.records.appendMetrics(finalMetrics(run, summary.seconds));
-    const { trainedConfig } = run.records.checkpoints;
+    await run.report.records.appendMetrics(finalMetrics(run, summary.seconds));
+    const { trainedConfig } = run.report.records.checkpoints;
     const files = finalModelFiles(modelWriter, tokenizer, trainedConfig);
-    await run.records.finish(files, run.state, summary);
-    run.emit({ type: "done", summary });
+    await run.report.records.finish(files, run.state, summary);
+    run.report.emit({ type: "done", summary });
     return summary;
   }
 
   async #stopped(): Promise<TrainSummary> {
     await this.#save(true);
     const summary = this.#summary("stopped");
-    await this.#run.records.stop(this.#run.state, summary);
-    this.#run.emit({ type: "done", summary });
+    await this.#run.report.records.stop(this.#run.state, summary);
+    this.#run.report.emit({ type: "done", summary });
     return summary;
   }
 
@@ -350,8 +367,8 @@ export class GrpoTrainer {
     const options = this.#folderOptions();
     const refused = await RunFolder.check(options);
     const run = this.#run;
-    run.records = new RunRecords(RunFolder.unlocked(options.path), this.#options, run.sizes);
-    const { restored, warnings } = await run.records.checkpoints.restore(options.resume);
+    run.report.records = new RunRecords(RunFolder.unlocked(options.path), this.#options, run.sizes);
+    const { restored, warnings } = await run.report.records.checkpoints.restore(options.resume);
     warnings.push(...run.start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
     warnings.push(...await this.#diskWarnings());

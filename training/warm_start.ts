@@ -8,9 +8,10 @@ import { IntervalStrategy } from "./run/interval_strategy.ts";
 import { yieldToEvents } from "./step/yield_to_events.ts";
 import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
-import { compareWeights } from "./run/compare_ranks.ts";
+import { compareStep } from "./run/compare_ranks.ts";
 import type { RunContext } from "./run/run_context.ts";
 import { rateAt } from "./step/lr_schedule.ts";
+import { createGradientSum } from "./step/run_optimizer.ts";
 import { withLossScale } from "./step/loss_scale.ts";
 import { supervisedStep } from "./step/supervised_step.ts";
 
@@ -39,12 +40,12 @@ export async function warmStart(
     { state, clock } = run,
     total = run.sizes.warmStartSteps;
   const sampler = run.createSampler("warm start", batch);
-  const sum = run.createGradientSum(sft.gradient_accumulation_steps);
+  const sum = createGradientSum(run.options, run.ranks, sft.gradient_accumulation_steps);
   const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
-  run.phase("warm_start");
+  run.report.phase("warm_start");
   while (state.warmStartStep < total) {
-    await run.stopIfRequested();
-    await compareWeights(run);
+    await run.stop.check();
+    await compareStep(run);
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => clock.problem(() => problems.trainEntry(index)));
@@ -74,7 +75,7 @@ export async function warmStart(
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
     const clockMetrics = run.clockMetrics(start);
-    await run.records.appendMetrics({
+    await run.report.records.appendMetrics({
       step,
       epoch,
       split: "sft",
@@ -82,7 +83,7 @@ export async function warmStart(
       ...clockMetrics,
     });
     run.isWholeStep = true;
-    run.emit({
+    run.report.emit({
       type: "step",
       phase: "warm_start",
       step,
@@ -91,15 +92,10 @@ export async function warmStart(
       tokens: { generated: 0, trained: result.tokens },
     });
     if (run.supervisedOnly) {
-      run.averager.add({ ...metrics, step_time: clockMetrics["step_time"] ?? null, epoch });
-      if (intervals.logsAt(step)) {
-        const means = run.averager.means();
-        run.averager.reset();
-        run.records.addLog({ ...means, step });
-        run.emit({ type: "log", step, totalSteps: total, metrics: means });
-      }
+      const { step_time = null } = clockMetrics;
+      run.report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));
     }
-    await run.diagnoseSupervised(step, result.loss);
+    await run.report.diagnoseSupervised(step, result.loss);
     const saves = config.training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     await yieldToEvents();

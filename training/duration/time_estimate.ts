@@ -74,7 +74,7 @@ export async function estimateRun(run: RunContext): Promise<number> {
     rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),
-    sampling: rolloutOptions(config.training, prompts, () => run.stopRequested()),
+    sampling: rolloutOptions(config.training, prompts, () => run.stop.requested()),
     generates: !run.supervisedOnly || problems.heldOut.length > 0,
   });
   return estimateSeconds(input, speed);

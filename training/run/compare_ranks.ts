@@ -8,6 +8,7 @@ import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { programHash, VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
+import { runReduction } from "../step/run_optimizer.ts";
 import type { RunContext } from "./run_context.ts";
 
 /** Training problems and values of each tensor that are compared. */
@@ -47,24 +48,28 @@ export async function compareRanks(run: RunContext): Promise<void> {
 }
 
 /**
- * Compares the trained weights after the first step and then every so often: they may differ where
- * the gradients, which are summed over the ranks, do not.
+ * Compares what the ranks have computed: after each step the norm of the gradient, and after the
+ * first one and then every so often the trained weights. They may differ where the gradients do
+ * not, as these are summed over the ranks.
  * @throws UsageError
  */
-export async function compareWeights(run: RunContext, isLast = false): Promise<void> {
+export async function compareStep(run: RunContext, isLast = false): Promise<void> {
   const { ranks, state, options: { model } } = run;
+  if (ranks.size === 1) return;
   const step = state.phase === "warm_start" ? state.warmStartStep : state.step;
-  const isDue = isLast || step === 1 || (step > 0 && step % COMPARE_EVERY === 0);
-  if (ranks.size === 1 || !isDue) return;
-  const digest = createHash("sha256");
-  for (const { name } of model.trainable) {
-    const values = await model.readParameter(name);
-    digest.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  const texts = { "gradient of the last step": String(run.lastNorm) };
+  if (isLast || step === 1 || (step > 0 && step % COMPARE_EVERY === 0)) {
+    const digest = createHash("sha256");
+    for (const { name } of model.trainable) {
+      const values = await model.readParameter(name);
+      digest.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    }
+    Object.assign(texts, { [`weights after step ${step}`]: digest.digest("hex").slice(0, DIGITS) });
   }
   await ranks.compare(
-    { [`weights after step ${step}`]: digest.digest("hex").slice(0, DIGITS) },
+    texts,
     "They have computed different things, as different processors or damaged memory would. " +
-      "Checkpoints since the last comparison may hold either of them.",
+      "--resume goes on from a checkpoint; one since the last comparison of weights may hold either.",
   );
 }
 
@@ -112,7 +117,8 @@ export function rankNotes(run: RunContext): string[] {
 /** Keys that change nothing, because there is one rank. */
 function notesAlone(run: RunContext): string[] {
   const { training } = run.options.config;
-  const isFast = run.reduction(training.gradient_accumulation_steps) === "fast";
+  const isFast =
+    runReduction(training, run.options.model, training.gradient_accumulation_steps) === "fast";
   const asked = askedPlaces(training);
   return [
     ...(asked === null || asked.nodes * asked.perNode === 1

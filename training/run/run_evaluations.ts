@@ -25,7 +25,7 @@ export async function evaluateAround(
 ): Promise<EvalResult | null> {
   const { config, model, problems, rubric } = run.options, { heldOut } = problems;
   if (heldOut.length === 0) return null;
-  run.phase(moment === "before" ? "eval_before" : "eval_after");
+  run.report.phase(moment === "before" ? "eval_before" : "eval_after");
   const start = performance.now();
   const items: EvalItem[] = [];
   const result = await timed(run, () =>
@@ -34,8 +34,8 @@ export async function evaluateAround(
       prompts: run.prompts,
       training: config.training,
       eval: config.eval,
-      shouldStop: () => run.stopRequested(),
-      onProgress: (done, total) => run.emit({ type: "eval_progress", done, total }),
+      shouldStop: () => run.stop.requested(),
+      onProgress: (done, total) => run.report.emit({ type: "eval_progress", done, total }),
       onItem: (item) => items.push(item),
       rubric,
       step: run.state.step,
@@ -43,9 +43,9 @@ export async function evaluateAround(
       ranks: run.ranks,
     }));
   run.clock.lap();
-  await run.records.writeEvaluation(moment, items);
+  await run.report.records.writeEvaluation(moment, items);
   const { step, epoch } = run.progress(), metrics = evalMetrics(result);
-  await run.records.appendMetrics({
+  await run.report.records.appendMetrics({
     step,
     epoch,
     split: "eval",
@@ -53,10 +53,10 @@ export async function evaluateAround(
     ...evalSpeed(start, heldOut.length),
     ...run.memory.lap(),
   });
-  run.records.addLog({ ...metrics, epoch, step });
-  run.emit({ type: "eval", moment, result, items });
+  run.report.records.addLog({ ...metrics, epoch, step });
+  run.report.emit({ type: "eval", moment, result, items });
   const unread = whyUnread(items, config);
-  if (unread !== null) await run.warn(unread);
+  if (unread !== null) await run.report.warn(unread);
   return result;
 }
 
@@ -100,8 +100,8 @@ export async function evaluateIfDue(
         training: config.training,
         reference,
         step: state.step,
-        shouldStop: () => run.stopRequested(),
-        onProgress: (done, all) => run.emit({ type: "eval_progress", done, total: all }),
+        shouldStop: () => run.stop.requested(),
+        onProgress: (done, all) => run.report.emit({ type: "eval_progress", done, total: all }),
         ranks: run.ranks,
       }),
   );
@@ -109,7 +109,7 @@ export async function evaluateIfDue(
   run.spend(spent);
   const epoch = run.epoch(), { step } = state;
   const line = { ...metrics, eval_ci95: ci95, eval_total: total };
-  await run.records.appendMetrics({
+  await run.report.records.appendMetrics({
     step,
     epoch,
     split: "eval",
@@ -117,10 +117,10 @@ export async function evaluateIfDue(
     ...evalSpeed(start, completions, batches),
     ...run.memory.lap(),
   });
-  run.records.addLog({ ...line, epoch, step });
+  run.report.records.addLog({ ...line, epoch, step });
   state.evaluatedStep = step;
   const improved = rememberIfBest(run, metrics);
-  run.emit({ type: "held_out", step, metrics, ci95, total, improved });
+  run.report.emit({ type: "held_out", step, metrics, ci95, total, improved });
 }
 
 /** `load_best_model_at_end`: loads the weights of the step with the best evaluation. */
@@ -128,10 +128,10 @@ export async function loadBest(run: RunContext): Promise<void> {
   const { best } = run.state;
   if (best === null || best.step === 0) {
     const why = best === null ? "nothing was evaluated" : "no step was better than the start";
-    return await run.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
+    return await run.report.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
   }
-  const path = await run.records.checkpoints.loadBest(best);
-  run.emit({ type: "best_loaded", path, ...best });
+  const path = await run.report.records.checkpoints.loadBest(best);
+  run.report.emit({ type: "best_loaded", path, ...best });
 }
 
 /** Whether an evaluation is the best so far; if it is, the state remembers it. */
@@ -153,7 +153,7 @@ function rememberIfBest({ state, options }: RunContext, metrics: Metrics): boole
 }
 
 function timed<T>(run: RunContext, work: () => Promise<T>): Promise<T> {
-  return run.clock.time("eval", () => run.stoppable(work));
+  return run.clock.time("eval", () => run.stop.during(work));
 }
 
 function evalSpeed(start: number, samples: number, batches?: number): Record<string, number> {

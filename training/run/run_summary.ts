@@ -11,7 +11,7 @@ export function summarize(
   const { state } = run, { config, problems, memory } = run.options;
   return {
     output_dir: config.training.output_dir,
-    checkpoint: run.records.checkpoints.resultOf(status),
+    checkpoint: run.report.records.checkpoints.resultOf(status),
     status,
     steps: run.progress().step,
     seconds: run.seconds(),

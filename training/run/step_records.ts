@@ -60,8 +60,8 @@ export class StepRecords {
     if (rollout === null) return;
     // All ranks come to the same result; each of them has to know that the others do.
     await run.ranks.each(async () => {
-      await this.#failingRewards.check(rollout, (message) => run.warn(message));
-      for (const message of rollout.warnings) await run.warn(message);
+      await this.#failingRewards.check(rollout, (message) => run.report.warn(message));
+      for (const message of rollout.warnings) await run.report.warn(message);
     });
   }
 
@@ -75,7 +75,7 @@ export class StepRecords {
     const clockMetrics = run.clockMetrics(start);
     const { step_time = NaN } = clockMetrics;
     if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-    await run.records.appendMetrics({
+    await run.report.records.appendMetrics({
       step,
       epoch,
       split: "train",
@@ -83,10 +83,9 @@ export class StepRecords {
       ...clockMetrics,
     });
     if (training.log_completions && rollout !== null) {
-      await run.records.writeCompletions(step, rollout, rubric.names);
+      await run.report.records.writeCompletions(step, rollout, rubric.names);
     }
-    run.averager.add({ ...metrics, step_time, epoch });
-    run.emit({
+    run.report.emit({
       type: "step",
       phase: "grpo",
       step,
@@ -95,13 +94,10 @@ export class StepRecords {
       tokens: { generated, trained: result.tokens },
     });
     if (rollout !== null) emitCompletions(run, step, rollout);
-    await run.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
-    if (!run.intervals.logsAt(step)) return;
-    const means = run.averager.means();
-    run.averager.reset();
-    run.records.addLog({ ...means, step });
-    run.emit({ type: "log", step, totalSteps, metrics: means });
-    if (rollout !== null) emitSample(run, step, rollout);
+    await run.report.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
+    const isLogged = run.intervals.logsAt(step);
+    run.report.log(step, totalSteps, { ...metrics, step_time, epoch }, isLogged);
+    if (isLogged && rollout !== null) emitSample(run, step, rollout);
   }
 
   /** Scores of the completions, if the curriculum or the metrics of several tasks need them. */
@@ -119,10 +115,10 @@ export class StepRecords {
     const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
     state.curriculum = curriculum.state;
     for (const change of changes) {
-      await run.records.appendEvent("curriculum", step, { ...change });
-      run.emit({ type: "curriculum", step, change });
+      await run.report.records.appendEvent("curriculum", step, { ...change });
+      run.report.emit({ type: "curriculum", step, change });
     }
-    for (const note of notes) await run.warn(note);
+    for (const note of notes) await run.report.warn(note);
   }
 
   /** Why the training prompts of a task, at its current level, do not fit; null if they do. */
@@ -154,7 +150,7 @@ function taggedShare({ rows, groups }: Rollout): Metrics {
 /** Emits all completions of a step. */
 function emitCompletions(run: RunContext, step: number, rollout: Rollout): void {
   const byGroup = Map.groupBy(rollout.rows, (row) => row.group);
-  run.emit({
+  run.report.emit({
     type: "completions",
     step,
     rewardNames: run.options.rubric.names,
@@ -172,7 +168,7 @@ function emitSample(run: RunContext, step: number, rollout: Rollout): void {
   // A group with different rewards shows more than one without a signal.
   const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
   const { entry, prompt } = rollout.groups[shown]!;
-  run.emit({
+  run.report.emit({
     type: "sample",
     step,
     question: entry.question,

@@ -17,6 +17,6 @@ export function samplerOf(run: RunContext, stale: ReadonlyMap<number, Uint8Array
     eosIds: run.prompts.eosIds,
     device: device.name,
     // A note that cannot be written to the log is still shown.
-    onNote: (message) => void run.warn(message).catch(() => {}),
+    onNote: (message) => void run.report.warn(message).catch(() => {}),
   });
 }

@@ -36,7 +36,7 @@ export async function rehearseRun(
   const lanes = run.supervisedOnly
     ? Math.min(config.eval.batch_size, problems.heldOut.length)
     : sizes.rowsPerGeneration;
-  const sampling = rolloutOptions(config.training, prompts, () => run.stopRequested());
+  const sampling = rolloutOptions(config.training, prompts, () => run.stop.requested());
   /** One micro-batch, with the gradient and without. */
   const passes = async (length: number) => {
     const perPrompt = run.supervisedOnly ? 1 : config.training.num_generations;

@@ -1,0 +1,70 @@
+/** The optimizer of a phase of a run and the sum of its gradients, from the configuration. */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { DROPOUT_PASS } from "../../core/philox.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { Ranks } from "../../ranks/ranks.ts";
+import { GradientSum, type Reduction, reductionOf } from "./gradient_sum.ts";
+import { optimizerKind } from "./moments.ts";
+import { AdamW } from "./optimizer.ts";
+import { Shards } from "./shards.ts";
+
+/** What is trained, where and how. */
+interface Trained {
+  config: RunConfig;
+  device: Device;
+  model: LanguageModel;
+}
+
+/** @param phase a key of DROPOUT_PASS */
+export function createOptimizer(
+  { config: { training }, device, model }: Trained,
+  ranks: Ranks,
+  settings: { weight_decay: number; max_grad_norm: number },
+  phase: keyof typeof DROPOUT_PASS,
+): AdamW {
+  return new AdamW(device, model, {
+    kind: optimizerKind(training),
+    seed: training.seed,
+    pass: DROPOUT_PASS[phase],
+    beta1: training.adam_beta1,
+    beta2: training.adam_beta2,
+    epsilon: training.adam_epsilon,
+    weightDecay: settings.weight_decay,
+    maxGradNorm: settings.max_grad_norm,
+  }, shardsOf(training, model, ranks));
+}
+
+/** Adds up the gradients of the micro-batches of a step. */
+export function createGradientSum(
+  { config: { training }, device, model }: Trained,
+  ranks: Ranks,
+  microBatches: number,
+): GradientSum {
+  return new GradientSum(model, device, {
+    reduction: runReduction(training, model, microBatches),
+    ranks,
+    shards: shardsOf(training, model, ranks),
+    halves: training.reduce_dtype === "bfloat16",
+  });
+}
+
+/** How the gradients of so many micro-batches are added. */
+export function runReduction(
+  training: RunConfig["training"],
+  model: LanguageModel,
+  microBatches: number,
+): Reduction {
+  const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
+  return reductionOf(training.reduction, microBatches, bytes);
+}
+
+/** Which rank keeps which states of the optimizer; null: each one has all (`training.zero`). */
+function shardsOf(
+  training: RunConfig["training"],
+  model: LanguageModel,
+  ranks: Ranks,
+): Shards | null {
+  if (training.zero === 0 || ranks.size === 1) return null;
+  return new Shards(ranks, model, optimizerKind(training));
+}
