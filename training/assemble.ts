@@ -11,8 +11,13 @@ import { createRubric } from "../rewards/rubric.ts";
 import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
-import { adapterWriter, fullWriter } from "./model/model_writers.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
+import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
+import { type StreamedTensor, tensorInParts } from "../models/formats/tensor_stream.ts";
+import { peftAdapterFiles, type PeftConfig } from "../models/network/adapters/peft_adapter.ts";
+import type { Parameter } from "../models/network/types.ts";
+import type { ModelWriter } from "./checkpoint/checkpoint_files.ts";
+import type { ModelSource } from "./model/model_source.ts";
 
 /** The parts of a run, and its memory plan. */
 export type TrainingParts =
@@ -87,4 +92,36 @@ export async function assemble(
     continuesAdapter: continued !== null,
     referenceStorage: needs.referenceStorage,
   };
+}
+
+/** Writes the adapter alone. */
+function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
+  return {
+    weightsFile: "adapter_model.safetensors",
+    files: () => peftAdapterFiles(config, model.trainable.map(streamed(model))),
+  };
+}
+
+/** Writes the whole model. */
+function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
+  return {
+    weightsFile: "model.safetensors",
+    files: () =>
+      modelFolderFiles({
+        config: from.config,
+        tokenizer: from.tokenizer,
+        generationEosIds: from.eosIds,
+        bosId: from.bosId,
+        padId: from.padId,
+      }, model.parameters.map(streamed(model))),
+  };
+}
+
+/** A parameter as F32, whose values are read from the device when they are written. */
+function streamed(model: CausalLM): (parameter: Parameter) => StreamedTensor {
+  return ({ name, shape }) =>
+    tensorInParts(
+      { name, shape, dtype: "F32" },
+      (from, count) => model.readParameter(name, from, count),
+    );
 }

@@ -48,7 +48,7 @@ import {
   type ReferencePolicy,
 } from "./step/reference_policy.ts";
 import type { Sampler } from "./rollout/sampler.ts";
-import { samplerOf } from "./servers/sampler_of.ts";
+import { samplerOf } from "./servers/remote_sampler.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { yieldToEvents } from "./step/yield_to_events.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";

@@ -74,7 +74,7 @@ export async function warmStart(
       num_tokens: state.warmStartTokens,
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
-    const clockMetrics = run.clockMetrics(start);
+    const clockMetrics = run.clock.stepMetrics(start);
     await run.report.records.appendMetrics({
       step,
       epoch,

@@ -15,6 +15,9 @@ import type { AveragerState } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 import type { ChosenKernels } from "./chosen_kernels.ts";
 import { checkStateFields, parseJson } from "./state_validation.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
+import type { Entry } from "../../tasks/types.ts";
 
 /** The phase that a run is in; a checkpoint has the phase in which a resumed run continues. */
 export type StatePhase = "warm_start" | "eval_before" | "grpo";
@@ -241,4 +244,51 @@ export function decodeState(text: string, label: string): DecodedState {
       spent: totals.spent ?? {},
     },
   };
+}
+
+/**
+ * All problems that a run is not trained on. Each session leaves them out when it draws training
+ * problems. If a resumed run holds out other ones, an earlier session may have trained on them, and
+ * the evaluation before training was on other problems: then the run does not claim that there is
+ * no overlap, and does not compare the two evaluations.
+ */
+export function heldApart(
+  { heldOut, validation }: Pick<SplitProblems, "heldOut" | "validation">,
+): readonly Entry[] {
+  return [...heldOut, ...validation];
+}
+
+export function heldOutRecord(heldOut: readonly Entry[], changed = false): HeldOutRecord {
+  return { sha256: sha256Hex(JSON.stringify(heldOut.map(({ question }) => question))), changed };
+}
+
+/**
+ * Updates a restored state for this session's held-out problems and evaluation settings. An
+ * evaluation before training that cannot be compared with the one after is removed.
+ * @returns warnings about it
+ */
+export function reviseHeldOut(
+  state: RunState,
+  heldOut: readonly Entry[],
+  { training, eval: { temperature } }: RunConfig,
+): string[] {
+  const now = heldOutRecord(heldOut), then = state.heldOut ?? now;
+  const isOther = then.sha256 !== now.sha256;
+  state.heldOut = { ...now, changed: then.changed || isOther };
+  const notes: string[] = [];
+  if (heldOut.length === 0) return notes;
+  if (isOther) {
+    notes.push(
+      "the held-out problems are others than before: some of them may have been trained on already",
+    );
+  }
+  const { evalBefore } = state, sampledAt = temperature ?? training.temperature;
+  if (evalBefore !== null && (isOther || evalBefore.temperature !== sampledAt)) {
+    const how = isOther
+      ? `of ${evalBefore.total} other problems`
+      : `at temperature ${evalBefore.temperature}, and is ${sampledAt} now`;
+    notes.push(`the evaluation before training was ${how}: it is not compared with the one after`);
+    state.evalBefore = null;
+  }
+  return notes;
 }

@@ -6,12 +6,10 @@
  * what would need the texts of the completions.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { mean } from "../../core/statistics.ts";
+import { mean, sampleStd } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Advice, Finding } from "./finding.ts";
-import { ConsistentAdvice } from "./consistent.ts";
-import { isNumber, RecentSteps } from "./recent_steps.ts";
 
 /** Minimum number of steps for a finding that holds in every one of them. */
 const MIN_CERTAIN_STEPS = 3;
@@ -400,4 +398,114 @@ function short(value: number): string {
 
 function lastSteps(count: number): string {
   return count === 1 ? "the last step" : `the last ${count} steps`;
+}
+
+/** Steps in which two values of a key contradict each other. */
+const CONTRADICTING_STEPS = 10;
+
+/**
+ * Keeps advice consistent: within some steps no key is advised with two values. What an earlier
+ * advice said counts, since somebody may be acting on it.
+ */
+export class ConsistentAdvice {
+  /** By key: the value that was advised, and the step. */
+  readonly #advised = new Map<string, { value: string; step: number }>();
+
+  /** The advice without what contradicts earlier advice; none where nothing to try remains. */
+  filter(step: number, advice: readonly Advice[]): Advice[] {
+    return advice.flatMap((one) => {
+      const tries = one.tries.filter((text) => !this.#contradicts(step, text));
+      if (tries.length === 0 && one.tries.length > 0) return [];
+      for (const [key, value] of tries.flatMap(settingsOf)) {
+        this.#advised.set(key, { value, step });
+      }
+      return [{ ...one, tries }];
+    });
+  }
+
+  #contradicts(step: number, text: string): boolean {
+    return settingsOf(text).some(([key, value]) => {
+      const before = this.#advised.get(key);
+      return before !== undefined && before.value !== value &&
+        step - before.step < CONTRADICTING_STEPS;
+    });
+  }
+}
+
+/** The keys of a text such as "sft.max_steps=20 sft.learning_rate=1e-4", and their values. */
+function settingsOf(text: string): [key: string, value: string][] {
+  return [...text.matchAll(/([a-z_]+(?:\.[a-z_0-9]+)+)(?:=| )(.*?)(?= [a-z_]+\.[a-z_]|$)/g)]
+    .map(([, key, value]) => [key!, value!.trim()]);
+}
+
+/** Min and max length of the window, in steps; within these bounds it is a fifth of the run. */
+const MIN_STEPS = 5, MAX_STEPS = 30;
+
+/** The latest steps, in a window of up to `maxLength` steps; twice as many are kept. */
+class RecentSteps {
+  /** Length of a full window. A run that is shorter than `MIN_STEPS` is one window. */
+  readonly maxLength: number;
+  readonly #steps: Metrics[] = [];
+
+  constructor(totalSteps: number) {
+    const share = Math.max(MIN_STEPS, Math.round(totalSteps / 5));
+    this.maxLength = Math.min(MAX_STEPS, share, totalSteps);
+  }
+
+  add(metrics: Readonly<Metrics>): void {
+    this.#steps.push({ ...metrics });
+    if (this.#steps.length > 2 * this.maxLength) this.#steps.shift();
+  }
+
+  /** Current length of the window. */
+  get length(): number {
+    return Math.min(this.maxLength, this.#steps.length);
+  }
+
+  /** The metrics of the window's steps. */
+  get window(): readonly Metrics[] {
+    return this.#steps.slice(-this.length);
+  }
+
+  /** The metrics of the latest step. */
+  get latest(): Metrics {
+    return this.#steps.at(-1)!;
+  }
+
+  /** Values of a metric in the window; steps without it are left out. */
+  values(name: string): number[] {
+    return this.window.map((metrics) => metrics[name]).filter(isNumber);
+  }
+
+  /** Values of a metric in all steps that are kept. */
+  allValues(name: string): number[] {
+    return this.#steps.map((metrics) => metrics[name]).filter(isNumber);
+  }
+
+  mean(name: string): number {
+    return mean(this.values(name));
+  }
+
+  /** Whether a metric has this value in every step of the window. */
+  isAlways(name: string, expected: number): boolean {
+    const values = this.values(name);
+    return values.length === this.length && values.every((value) => value === expected);
+  }
+
+  /**
+   * Whether the mean of a metric's later half is above that of the earlier half by more than
+   * chance.
+   */
+  rises(name: string): boolean {
+    const values = this.allValues(name);
+    const half = values.length >> 1, early = values.slice(0, half), late = values.slice(half);
+    if (half === 0) return false;
+    const error = (part: readonly number[]) => sampleStd(part) ** 2 / part.length;
+    const noise = Math.sqrt(error(early) + error(late));
+    return mean(late) - mean(early) > 2 * noise;
+  }
+}
+
+export function isNumber(value: number | null | undefined): value is number {
+  return Number.isFinite(value);
 }

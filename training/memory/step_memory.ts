@@ -1,5 +1,5 @@
 /** The memory of a run's steps: the sizes that it depends on, and the bytes of each part. */
-import { batchSizes } from "../../configs/batch_sizes.ts";
+import { batchSizes, microStepsPerGeneration } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import {
   planEqualRequests,
@@ -26,12 +26,19 @@ import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
 import { packedBytes } from "../../models/generation/packed_weights.ts";
-import { cardScratchBytes } from "./card_scratch.ts";
-import { panelBytes } from "./panel_bytes.ts";
 import { type OptimizerKind, optimizerKind, planOptimizerBytes } from "../step/moments.ts";
-import { keptBytes, type KeptFor, keptFor } from "./kept_activations.ts";
 import { copyBytes } from "../step/gradient_sum.ts";
 import { SYNC_CHUNK } from "../step/reference_policy.ts";
+import { roundedHeadBytes } from "../../kernels/ops/head/wasm.ts";
+import { operandBytes, packedRowBytes } from "../../kernels/ops/matmul/wasm/rounded.ts";
+import { linearDims, modulesOf } from "../../models/architectures/mod.ts";
+import { backwardWidths } from "../../models/network/layer_buffers.ts";
+import { planStoreBytes } from "../../models/network/activation_store.ts";
+import { gradientScratch } from "../../kernels/ops/attention/scratch.ts";
+import { decodeScratch } from "../../kernels/ops/attention_decode/scratch.ts";
+import { chunkSizes } from "../../kernels/ops/head/choose.ts";
+import { sumScratch } from "../../kernels/ops/matmul/webgpu/choose.ts";
+import { matrixScratch } from "../../kernels/ops/matmul/webgpu/matrix_product.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
 export interface Lengths {
@@ -351,4 +358,103 @@ function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
 function typesOf({ config, storage }: ModelSizes): string[] {
   const matrices = modelTensors(config).filter(({ shape }) => shape.length > 1);
   return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
+}
+
+/**
+ * Bytes of the packed operand of the largest product of a training pass, and of the head's chunk;
+ * 0 in float32, and on a card (`cardScratchBytes`). The panels of weights are in the scratch of the
+ * threads, some 100 KB each.
+ */
+function panelBytes(
+  { config, computeDtype, card, lora }: ModelSizes,
+  { rows, pairs }: { rows: number; pairs: number },
+): number {
+  if (computeDtype === "float32" || card !== null) return 0;
+  const widest = Math.max(...Object.values(backwardWidths(config)));
+  // An adapter's operand is packed beside that of the layer.
+  const rank = Math.max(0, ...lora.map(({ r }) => r));
+  const layers = modulesOf(config).flatMap((module) => {
+    const [from, to] = linearDims(config, module);
+    return [operandBytes(rows, to, from, rank), operandBytes(rows, from, to, 0)];
+  });
+  return Math.max(
+    ...layers,
+    packedRowBytes(widest, rows),
+    roundedHeadBytes(pairs, config.vocabSize, config.hiddenSize),
+  );
+}
+
+/** Which steps train on them: none, the first one on each generation, or each step. */
+type KeptFor = "none" | "first step" | "each step";
+
+function keptFor(training: RunConfig["training"]): KeptFor {
+  if (!training.use_rollout_activations) return "none";
+  const perGeneration = microStepsPerGeneration(training);
+  return perGeneration === training.gradient_accumulation_steps ? "each step" : "first step";
+}
+
+interface KeptSize {
+  kept: KeptFor;
+  /** Completions of a generation, and of each prompt. */
+  generated: number;
+  group: number;
+  /** Maximum tokens of a prompt and of a completion. */
+  prompt: number;
+  completion: number;
+}
+
+/** Bytes of what is kept of a generation. */
+function keptBytes(
+  { config, floatBytes }: ModelSizes,
+  { kept, generated, group, prompt, completion }: KeptSize,
+): number {
+  if (kept === "none") return 0;
+  const rows = Math.ceil(generated / group) * prompt + generated * completion;
+  return planStoreBytes(config, rows, floatBytes);
+}
+
+/** A card's limits are not known before it is opened: these leave the most scratch. */
+const ANY_LIMITS = {
+  bindingElements: Infinity,
+  groupsPerDimension: Infinity,
+  workgroupBytes: Infinity,
+  invocations: Infinity,
+};
+
+interface Work {
+  /** Rows, and branch tokens, of the largest pass. */
+  rows: number;
+  pairs: number;
+  wave: GenerationSizes;
+}
+
+/**
+ * Maximum number of bytes that one operation of a graphics card takes beside its tensors; 0 on a
+ * CPU.
+ */
+function cardScratchBytes(sizes: ModelSizes, { rows, pairs, wave }: Work): number {
+  const { config, card, lora, computeDtype } = sizes;
+  if (card === null) return 0;
+  const traits = { ...card, limits: ANY_LIMITS };
+  const { numHeads: heads, numKvHeads: kvHeads, headDim, vocabSize: vocab, hiddenSize: d } = config;
+  const modules = modulesOf(config).map((module) => linearDims(config, module));
+  const onUnits = (m: number, n: number, k: number) =>
+    card.matrixUnits && computeDtype !== "float32" ? matrixScratch({ m, n, k }) : 0;
+  const chunk = chunkSizes({ rows: pairs, vocab, d }, traits);
+  const needs = [
+    gradientScratch({ rows, heads, kvHeads, headDim }, traits),
+    // The logits, while a product of theirs has scratch of its own.
+    chunk.rows * (chunk.width + 4) + onUnits(chunk.rows, chunk.width, d),
+    decodeScratch({ ...wave, heads, headDim }),
+    ...modules.flatMap(([from, to]) => [
+      onUnits(rows, to, from),
+      onUnits(rows, from, to),
+      onUnits(to, from, rows),
+    ]),
+    ...(card.software ? [] : lora.flatMap(({ module, r }) => {
+      const [from, to] = linearDims(config, module);
+      return [sumScratch({ m: to, n: r, k: rows }), sumScratch({ m: r, n: from, k: rows })];
+    })),
+  ];
+  return 4 * Math.max(...needs);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDevice } from "../../kernels/mod.ts";
-import { MemoryTracker } from "./memory_tracker.ts";
+import { MemoryTracker } from "./phase_clock.ts";
 
 Deno.test("memory is recorded by phase: tensors, the device, the process", async () => {
   const device = await createDevice("wasm", { threads: 1 });

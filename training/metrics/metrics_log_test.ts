@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { MetricsLog } from "./metrics_log.ts";
+import { MetricsLog } from "../run/run_folder.ts";
 
 async function withFile(test: (path: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir();

@@ -1,6 +1,10 @@
 /**
- * Wall-clock seconds of each phase of a run, and of the current step.
+ * Wall-clock seconds and peak memory of each phase of a run, and of the current step. Memory is
+ * tensors on the device, what the device has reserved for tensors, and the memory of the process.
+ * The device counts a peak since its last reset. It is reset here for every phase, and the peak of
+ * the whole run is kept.
  */
+import type { Device } from "../../kernels/device.ts";
 
 export const PHASES = [
   "problems",
@@ -16,11 +20,6 @@ export type ClockPhase = typeof PHASES[number];
 /** Seconds of each phase of a run: sampling, scoring, training and others. */
 export type SecondsByPhase = Record<ClockPhase, number>;
 
-/** Wraps the work of each phase, for example to profile it. */
-export interface PhaseWatcher {
-  during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T>;
-}
-
 export class PhaseClock {
   readonly #totals: SecondsByPhase;
   #lap: Partial<SecondsByPhase> = {};
@@ -28,7 +27,7 @@ export class PhaseClock {
   /** @param totals the totals of earlier sessions */
   constructor(
     totals: Partial<SecondsByPhase> = {},
-    private readonly watcher: PhaseWatcher | null = null,
+    private readonly memory: MemoryTracker | null = null,
   ) {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
@@ -41,7 +40,7 @@ export class PhaseClock {
     const start = performance.now();
     this.#running++;
     try {
-      return await (this.watcher?.during(phase, work) ?? work());
+      return await (this.memory?.during(phase, work) ?? work());
     } finally {
       this.#running--;
       this.#add(phase, start);
@@ -74,7 +73,77 @@ export class PhaseClock {
     return lap;
   }
 
+  /**
+   * Times and memory of the step that began at `start`. Comparisons of runs leave out these names.
+   */
+  stepMetrics(start: number): Record<string, number> {
+    const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
+    for (const [phase, seconds] of Object.entries(this.lap())) metrics[`time/${phase}`] = seconds;
+    return { ...metrics, ...this.memory?.lap() };
+  }
+
   totals(): SecondsByPhase {
     return { ...this.#totals };
+  }
+}
+
+/** Minimum milliseconds between two measurements of the process, which take 0.2 ms each. */
+const MEASURE_MS = 25;
+
+export class MemoryTracker {
+  #peak = 0;
+  #lap: Record<string, number> = {};
+  #measuredAt = 0;
+  readonly #measuredPhases = new Set<ClockPhase>();
+
+  constructor(private readonly device: Device) {
+    device.resetPeak();
+  }
+
+  /** Runs `work` and records the peak of tensors in it, and the memory at its end. */
+  async during<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
+    this.#keepPeak();
+    try {
+      return await work();
+    } finally {
+      this.#record(`${phase}_bytes`, this.device.peakBytes);
+      const { reservedBytes, name } = this.device;
+      if (reservedBytes !== undefined) this.#record(`${phase}_${name}_bytes`, reservedBytes);
+      if (!this.#measuredPhases.has(phase) || performance.now() - this.#measuredAt > MEASURE_MS) {
+        this.#measuredPhases.add(phase);
+        this.#record(`${phase}_host_bytes`, this.#hostBytes());
+      }
+      this.#keepPeak();
+    }
+  }
+
+  /** Peak bytes of tensors since this tracker was created. */
+  get peakBytes(): number {
+    return Math.max(this.#peak, this.device.peakBytes);
+  }
+
+  /** Bytes of each phase since the last call, the peak of the run, and the current memory. */
+  lap(): Record<string, number> {
+    const metrics: Record<string, number> = { "memory/peak_bytes": this.peakBytes, ...this.#lap };
+    this.#lap = {};
+    const { reservedBytes, name } = this.device;
+    if (reservedBytes !== undefined) metrics[`memory/${name}_bytes`] = reservedBytes;
+    metrics["memory/host_bytes"] = this.#hostBytes();
+    return metrics;
+  }
+
+  #record(name: string, bytes: number): void {
+    const key = `memory/${name}`;
+    this.#lap[key] = Math.max(this.#lap[key] ?? 0, bytes);
+  }
+
+  #hostBytes(): number {
+    this.#measuredAt = performance.now();
+    return Deno.memoryUsage().rss;
+  }
+
+  #keepPeak(): void {
+    this.#peak = this.peakBytes;
+    this.device.resetPeak();
   }
 }

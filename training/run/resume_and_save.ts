@@ -32,7 +32,6 @@ import {
   type RolloutPosition,
   type RunState,
 } from "../checkpoint/run_state.ts";
-import { encodeTrainerState } from "../checkpoint/trainer_state.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import { waitForFolder } from "./followed_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
@@ -382,4 +381,56 @@ function rolloutPosition(
     Array.from({ length: slices }, (_, i) => buffer.slice(i).length).reduce((a, b) => a + b, 0);
   const doneRows = Math.floor(done / buffer.slices) * buffer.rows.length + rowsBefore(slice);
   return { generation: buffer.generation, done, slice, doneRows };
+}
+
+/** transformers' `trainer_state.json`: the log history and the run's settings, for other tools. */
+export interface TrainerStateInput {
+  step: number;
+  maxSteps: number;
+  epoch: number;
+  numTokens: number;
+  loggingSteps: number;
+  /** Number of steps between two evaluations; null where they are not made by steps. */
+  evalSteps: number | null;
+  saveSteps: number;
+  /** The configured number of epochs; null where `max_steps` decides. */
+  epochs: number | null;
+  batchSize: number;
+  best: BestEvaluation | null;
+  /** Path of the checkpoint of `best`, or null if that step was not saved. */
+  bestCheckpoint: string | null;
+  /** One object for each log, with `epoch` and `step`. */
+  logHistory: readonly Record<string, unknown>[];
+}
+
+/** The text of the file, as transformers formats it: indent 2, keys sorted. */
+export function encodeTrainerState(input: TrainerStateInput): string {
+  return JSON.stringify(
+    {
+      best_global_step: input.best?.step ?? null,
+      best_metric: input.best?.metric ?? null,
+      best_model_checkpoint: input.bestCheckpoint,
+      epoch: input.epoch,
+      eval_steps: input.evalSteps,
+      global_step: input.step,
+      is_hyper_param_search: false,
+      is_local_process_zero: true,
+      is_world_process_zero: true,
+      log_history: input.logHistory.map((entry) =>
+        Object.fromEntries(Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1))
+      ),
+      logging_steps: input.loggingSteps,
+      max_steps: input.maxSteps,
+      num_input_tokens_seen: input.numTokens,
+      num_train_epochs: input.epochs ?? Math.max(1, Math.ceil(input.epoch)),
+      save_steps: input.saveSteps,
+      stateful_callbacks: {},
+      total_flos: 0,
+      train_batch_size: input.batchSize,
+      trial_name: null,
+      trial_params: null,
+    },
+    null,
+    2,
+  ) + "\n";
 }

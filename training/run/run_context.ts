@@ -7,8 +7,8 @@ import { UsageError } from "../../core/errors.ts";
 import { TrainingCurriculum } from "../curriculum/curriculum.ts";
 import { restoreTaskWeights } from "../curriculum/task_weights.ts";
 import { IntervalStrategy } from "./interval_strategy.ts";
-import { heldApart, heldOutRecord, reviseHeldOut } from "../checkpoint/held_out_record.ts";
-import { MemoryTracker } from "../metrics/memory_tracker.ts";
+import { heldApart, heldOutRecord, reviseHeldOut } from "../checkpoint/run_state.ts";
+import { MemoryTracker } from "../metrics/phase_clock.ts";
 import { addUp, type Metrics } from "../metrics/metrics.ts";
 import { firstScale, grown } from "../step/loss_scale.ts";
 import type { AdamW } from "../step/optimizer.ts";
@@ -170,17 +170,6 @@ export class RunContext {
           ? ""
           : "; compute_dtype float16 holds magnitudes up to 65504: if this goes on, take bfloat16"),
     );
-  }
-
-  /**
-   * Times and memory of the step that began at `start`. Comparisons of runs leave out these names.
-   */
-  clockMetrics(start: number): Record<string, number> {
-    const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
-    for (const [phase, seconds] of Object.entries(this.clock.lap())) {
-      metrics[`time/${phase}`] = seconds;
-    }
-    return { ...metrics, ...this.memory.lap() };
   }
 
   /**

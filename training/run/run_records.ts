@@ -1,7 +1,7 @@
 /**
  * The records of a run: lines of metrics.jsonl and run.log, completions, evaluations, `run.json`,
- * and the final model. The checkpoints are in `resume_and_save.ts`. `run_folder.ts` and
- * `metrics/metrics_log.ts` write the files safely.
+ * and the final model. The checkpoints are in `resume_and_save.ts`; `run_folder.ts` writes files
+ * safely.
  */
 import type { FileContent } from "../../core/atomic_file.ts";
 import { messageOf } from "../../core/errors.ts";

@@ -72,7 +72,7 @@ export class StepRecords {
   ): Promise<void> {
     const { run } = this, { config, rubric } = run.options, { training } = config;
     const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
-    const clockMetrics = run.clockMetrics(start);
+    const clockMetrics = run.clock.stepMetrics(start);
     const { step_time = NaN } = clockMetrics;
     if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
     await run.report.records.appendMetrics({

@@ -17,12 +17,13 @@ import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
 import type { GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
-import type { ComingBatch, Sampled, Sampler } from "../rollout/sampler.ts";
+import { type ComingBatch, OwnSampler, type Sampled, type Sampler } from "../rollout/sampler.ts";
 import { policyLogp } from "../step/gradient_accumulation.ts";
 import { RolloutServer } from "./rollout_server.ts";
 import { bytesOf, ServedAdapter } from "./served_adapter.ts";
 import { type Answered, NoServer, ServerPool } from "./server_pool.ts";
 import type { WireOptions } from "./wire.ts";
+import type { RunContext } from "../run/run_context.ts";
 
 export interface RemoteSamplerOptions {
   config: RunConfig;
@@ -269,4 +270,25 @@ export class RemoteSampler implements Sampler {
       clearInterval(timer);
     }
   }
+}
+
+/**
+ * The sampler that a run's configuration asks for.
+ * @param stale older policies that a checkpoint holds, by the number of their steps
+ */
+export function samplerOf(run: RunContext, stale: ReadonlyMap<number, Uint8Array>): Sampler {
+  const { config, model, modelWriter, device } = run.options;
+  if (config.generation.backend === "in_process") {
+    return new OwnSampler(model, config.training, () => run.prompts);
+  }
+  return new RemoteSampler({
+    config,
+    model,
+    modelWriter,
+    stale,
+    eosIds: run.prompts.eosIds,
+    device: device.name,
+    // A note that cannot be written to the log is still shown.
+    onNote: (message) => void run.report.warn(message).catch(() => {}),
+  });
 }

@@ -19,7 +19,7 @@ import type { SafetensorsFile } from "../../models/formats/safetensors/safetenso
 import { safetensorsContent } from "../../models/formats/tensor_stream.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Parameter, TrainableArena } from "../../models/network/types.ts";
-import type { Slice } from "../../ranks/vector_sum.ts";
+import { type Slice, WINDOW } from "../../ranks/vector_sum.ts";
 import {
   CHUNK,
   createMoments,
@@ -28,9 +28,10 @@ import {
   momentTensors,
   type OptimizerKind,
 } from "./moments.ts";
-import { type Segment, shareSegments } from "./shared_values.ts";
 import type { Shards } from "./shards.ts";
 import { gatheredState, restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
+import type { Ranks } from "../../ranks/ranks.ts";
+import { consecutive, partOf as blockOf } from "../../ranks/transport.ts";
 
 export interface AdamwSettings {
   beta1: number;
@@ -401,4 +402,73 @@ function partOf({ m, v, mMax, vMax }: Moments, begin: number, n: number): Moment
     mMax: mMax.view(...blocks),
     vMax: vMax.view(...blocks),
   };
+}
+
+/** Elements of a tensor. */
+export interface Segment {
+  tensor: Tensor;
+  from: number;
+  count: number;
+}
+
+/**
+ * Values that each rank has updated a part of: each sends its segments to all others, which write
+ * them to the same places.
+ * @param segments of each rank, in an order that all ranks know
+ */
+export async function shareSegments(
+  device: Device,
+  ranks: Ranks,
+  segments: readonly (readonly Segment[])[],
+): Promise<void> {
+  const each = device.float === "f64" ? 8 : 4, step = Math.ceil(WINDOW / ranks.size);
+  const count = (list: readonly Segment[]) => list.reduce((sum, { count }) => sum + count, 0);
+  const most = Math.max(...segments.map(count));
+  for (let at = 0; at < most; at += step) {
+    const now = segments.map((list) => window(list, at, step));
+    const parts = consecutive(now.map((list) => each * count(list)));
+    // The places of a rank's segments in its part, one after the other.
+    const arrays = (rank: number) => {
+      const { buffer, byteOffset } = blockOf(parts, rank);
+      let next = byteOffset;
+      return now[rank]!.map(({ tensor, from, count }) => {
+        const data = arrayFor(device, tensor, buffer as ArrayBuffer, next, count);
+        next += each * count;
+        return { tensor, from, count, data };
+      });
+    };
+    for (const { tensor, from, count, data } of arrays(ranks.rank)) {
+      data.set(await device.read(tensor, from, count));
+    }
+    await ranks.gather(parts);
+    for (let rank = 0; rank < ranks.size; rank++) {
+      if (rank === ranks.rank) continue;
+      for (const { tensor, from, data } of arrays(rank)) device.write(tensor, data, from);
+    }
+  }
+}
+
+/** Elements [begin, begin + length) of segments that follow one another. */
+function window(segments: readonly Segment[], begin: number, length: number): Segment[] {
+  const found: Segment[] = [];
+  let at = 0;
+  for (const { tensor, from, count } of segments) {
+    const first = Math.max(0, begin - at), last = Math.min(count, begin + length - at);
+    if (first < last) found.push({ tensor, from: from + first, count: last - first });
+    at += count;
+  }
+  return found;
+}
+
+function arrayFor(
+  { float }: Device,
+  { dtype }: Tensor,
+  buffer: ArrayBuffer,
+  offset: number,
+  length: number,
+): HostArray {
+  if (dtype === "u32") return new Uint32Array(buffer, offset, length);
+  return float === "f64"
+    ? new Float64Array(buffer, offset, length)
+    : new Float32Array(buffer, offset, length);
 }
