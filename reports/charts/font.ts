@@ -62,8 +62,6 @@ function view(bytes: Uint8Array): DataView {
 interface Metrics {
   /** Advance widths of the font's glyphs by code point. */
   widths: Map<number, number>;
-  /** Glyphs by code point. */
-  glyphs: Map<number, number>;
   /** Height above and below the baseline. */
   ascent: number;
   descent: number;
@@ -106,7 +104,7 @@ export function textWidth(text: string, size: number): number {
 }
 
 /** The tables of a TrueType file by name: their offsets. */
-export function fontTables(ttf: Uint8Array): Map<string, number> {
+function fontTables(ttf: Uint8Array): Map<string, number> {
   const data = view(ttf), tables = new Map<string, number>();
   for (let i = 0; i < data.getUint16(4); i++) {
     const entry = 12 + 16 * i;
@@ -121,14 +119,12 @@ function readMetrics(ttf: Uint8Array): Metrics {
   const unitsPerEm = data.getUint16(tables.get("head")! + 18);
   const hhea = tables.get("hhea")!, hmtx = tables.get("hmtx")!;
   const advances = data.getUint16(hhea + 34);
-  const widths = new Map<number, number>(), glyphs = new Map<number, number>();
+  const widths = new Map<number, number>();
   for (const [code, glyph] of charMap(data, tables.get("cmap")!)) {
-    glyphs.set(code, glyph);
     widths.set(code, data.getUint16(hmtx + 4 * Math.min(glyph, advances - 1)) / unitsPerEm);
   }
   return {
     widths,
-    glyphs,
     ascent: data.getInt16(hhea + 4) / unitsPerEm,
     descent: -data.getInt16(hhea + 6) / unitsPerEm,
   };

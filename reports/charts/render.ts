@@ -1,17 +1,19 @@
 /**
  * Renders Plotly figures without a browser. Plotly draws the SVG in a jsdom document that measures
- * texts with the embedded font, and resvg renders the pixels with the same font. This file is
- * loaded only when a chart is drawn, since the packages are large. The document is kept for the
- * next figure.
+ * texts with the embedded font; resvg renders the pixels and pdfkit a page with the same font. This
+ * file is loaded only when a chart is drawn, since the packages are large. The document is kept for
+ * the next figure.
  */
+import { Buffer } from "node:buffer";
 import { initWasm, Resvg } from "@resvg/resvg-wasm";
 import resvgWasm from "@resvg/resvg-wasm/index_bg.wasm" with { type: "bytes" };
 import { JSDOM } from "jsdom";
+import PDFDocument from "pdfkit";
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
+import svgToPdf from "svg-to-pdfkit";
 import { type Figure, PNG_SCALE } from "./figure.ts";
 import { FONT_FAMILY, fontTtf, withBoxes } from "./font.ts";
-import { svgToPdf } from "./pdf/svg_to_pdf.ts";
-import { type Element, installTextLayout } from "./text_layout.ts";
+import { installTextLayout } from "./text_layout.ts";
 
 /** The part of Plotly that is used. */
 interface Plotly {
@@ -20,8 +22,6 @@ interface Plotly {
 
 interface Loaded {
   plotly: Plotly;
-  /** The root element of an SVG text. */
-  parse(svg: string): Element;
   /** Restarts the names of the picture's parts, so that a figure always gives the same bytes. */
   restartNames(): void;
 }
@@ -51,7 +51,6 @@ function load(): Loaded {
   window.Math.random = () => (state = (state * 48271) % 0x7fffffff) / 0x7fffffff;
   return loaded = {
     plotly: window.Plotly,
-    parse: (svg) => new window.DOMParser().parseFromString(svg, "image/svg+xml").documentElement,
     restartNames: () => state = 1,
   };
 }
@@ -69,9 +68,49 @@ export async function renderSvg({ data, layout }: Figure): Promise<string> {
   );
 }
 
+/** Points of PDF in a pixel. */
+const POINTS = 0.75;
+
 /** The figure as a PDF page of its size, with texts as texts in the embedded font. */
 export async function renderPdf(figure: Figure, title: string): Promise<Uint8Array<ArrayBuffer>> {
-  return svgToPdf(load().parse(withBoxes(await renderSvg(figure))), title);
+  const { width, height } = figure.layout, font = Buffer.from(fontTtf());
+  const page = new PDFDocument({
+    size: [width * POINTS, height * POINTS],
+    margin: 0,
+    font,
+    // A figure always gives the same bytes.
+    info: { Title: title, CreationDate: new Date(0) },
+  });
+  page.registerFont(FONT_FAMILY, font);
+  svgToPdf(page, withoutSeams(withBoxes(await renderSvg(figure))), 0, 0, {
+    fontCallback: () => FONT_FAMILY,
+    warningCallback: (warning: string) => {
+      throw new Error(`a chart has what the PDF writer does not know: ${warning}`);
+    },
+  });
+  page.end();
+  return new Uint8Array(Buffer.concat(await Array.fromAsync(page)));
+}
+
+/**
+ * Programs that show PDF files draw a thin line between the tiles of a pattern. The background of
+ * the tiles is therefore drawn before, as one area.
+ */
+function withoutSeams(svg: string): string {
+  const backgrounds = new Map<string, string>();
+  return svg
+    .replaceAll(
+      /(<pattern id="([^"]+)"[^>]*>)<rect [^>]*fill="([^"]+)"[^>]*\/>/g,
+      (_, ...found) => {
+        const [begin, id, color] = found as [string, string, string];
+        backgrounds.set(id, color);
+        return begin;
+      },
+    )
+    .replaceAll(/<path [^>]*fill: url\(#([^)]+)\)[^>]*>/g, (path, id: string) => {
+      const color = backgrounds.get(id);
+      return color === undefined ? path : path.replace(`url(#${id})`, color) + path;
+    });
 }
 
 let ready: Promise<unknown> | undefined;

@@ -14,7 +14,7 @@ interface Box {
 }
 
 /** a c e / b d f: x' = a·x + c·y + e, y' = b·x + d·y + f. */
-export type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
+type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
 
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
@@ -88,14 +88,14 @@ function textBox(element: Element): Box | null {
 }
 
 /** The share of a line's width that is left of its place. */
-export function anchorShare(element: Element): number {
+function anchorShare(element: Element): number {
   const style = element.getAttribute("style") ?? "";
   const anchor = /text-anchor:\s*(\w+)/.exec(style)?.[1] ?? element.getAttribute("text-anchor");
   return anchor === "end" ? 1 : anchor === "middle" ? 0.5 : 0;
 }
 
 /** The lines of a text; `dy` is in em. */
-export function linesOf(element: Element): { text: string; x: number; y: number; dy: number }[] {
+function linesOf(element: Element): { text: string; x: number; y: number; dy: number }[] {
   const at = (part: Element, text: string) => ({
     text,
     x: numberOf(part, "x", numberOf(element, "x")),
@@ -108,13 +108,13 @@ export function linesOf(element: Element): { text: string; x: number; y: number;
   return text === "" ? [] : [at(element, text)];
 }
 
-export function numberOf(element: Element, attribute: string, otherwise = 0): number {
+function numberOf(element: Element, attribute: string, otherwise = 0): number {
   const value = Number.parseFloat(element.getAttribute(attribute) ?? "");
   return Number.isFinite(value) ? value : otherwise;
 }
 
 /** Font size in pixels, of the element or of an element around it. */
-export function fontSize(element: Element): number {
+function fontSize(element: Element): number {
   for (let at: Element | null = element; at !== null; at = at.parentElement) {
     const found = /font-size:\s*([\d.]+)px/.exec(at.getAttribute("style") ?? "");
     if (found !== null) return Number(found[1]);
@@ -153,7 +153,7 @@ function toScreen(element: Element): Matrix {
   return matrix;
 }
 
-export function transformOf(element: Element): Matrix {
+function transformOf(element: Element): Matrix {
   const text = element.getAttribute("transform");
   if (text === null) return IDENTITY;
   let matrix = IDENTITY;
