@@ -134,10 +134,10 @@ export class App {
       "/v1/unload_lora_adapter",
       (fields) => new Response(unloadAdapter(fields, host, adapters)),
     );
-    post("/v1/completions", (fields, call) => {
-      const model = modelOf(fields), request = completionRequest(fields, model, limits);
-      const { signal } = call;
-      return this.#answer(model, request.stream.isOn, call, {
+    post("/v1/completions", async (fields, call) => {
+      const { signal } = call, model = modelOf(fields);
+      const request = await completionRequest(fields, model, limits, signal);
+      return await this.#answer(model, request.stream.isOn, call, {
         whole: (model) => complete(desk, model, request, signal),
         stream: (model, send) => streamCompletion(desk, model, request, signal, send),
       });

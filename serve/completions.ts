@@ -19,6 +19,8 @@ import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts
 
 /** OpenAI's default. */
 const DEFAULT_MAX_TOKENS = 16;
+/** Texts are split into tokens for so long before other requests get their turn. */
+const TURN_MS = 10;
 
 export interface CompletionRequest {
   /** Its sampling makes `best_of` completions of each prompt. */
@@ -29,12 +31,13 @@ export interface CompletionRequest {
   stream: StreamFields;
 }
 
-/** Checks a body. @throws ApiError */
-export function completionRequest(
+/** Checks a body. @throws ApiError; the signal's reason when it is aborted */
+export async function completionRequest(
   fields: Fields,
   { loaded: { tokenizer, model } }: ServedModel,
   limits: Limits,
-): CompletionRequest {
+  signal: AbortSignal,
+): Promise<CompletionRequest> {
   fields.refuse("suffix", "text is not inserted");
   const { vocabSize } = model;
   const sampling = samplingFields(fields, ["max_tokens"], { tokenizer, vocabSize, ...limits });
@@ -46,20 +49,25 @@ export function completionRequest(
   const stream = streamFields(fields), bestOf = bestOfField(fields, sampling.n, limits, stream);
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
   const truncate = truncation(fields, limits);
-  const prompts = promptsOf(fields, vocabSize).map((prompt) =>
-    truncate(
-      typeof prompt === "string"
-        ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens })
-        : prompt,
-    )
-  );
-  if (prompts.length * bestOf > limits.maxChoices) {
+  const given = promptsOf(fields, vocabSize);
+  if (given.length * bestOf > limits.maxChoices) {
     const name = bestOf === sampling.n ? "n" : "best_of";
     throw badRequest(
-      `${prompts.length} prompts × ${name} = ${bestOf}: at most ${limits.maxChoices} completions ` +
+      `${given.length} prompts × ${name} = ${bestOf}: at most ${limits.maxChoices} completions ` +
         "in one request",
       "prompt",
     );
+  }
+  const prompts: number[][] = [];
+  let begin = performance.now();
+  for (const prompt of given) {
+    const isText = typeof prompt === "string";
+    const ids = isText ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens }) : prompt;
+    prompts.push(truncate(ids));
+    if (performance.now() - begin < TURN_MS) continue;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    signal.throwIfAborted();
+    begin = performance.now();
   }
   const count = (name: string) =>
     fields.has(name) ? fields.integer(name, [0, limits.maxLogprobs], 0) : null;

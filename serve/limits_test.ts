@@ -149,6 +149,26 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     assert.deepEqual(defects, []);
   }));
 
+Deno.test("many texts in one request do not keep the others waiting", () =>
+  withServer(async ({ post, url, host }) => {
+    const { tokenizer } = host.base.loaded, { encode } = tokenizer;
+    let encoded = 0;
+    tokenizer.encode = (...given) => {
+      for (const end = performance.now() + 12; performance.now() < end;);
+      encoded++;
+      return encode.apply(tokenizer, given);
+    };
+    const asked = post("/v1/completions", { prompt: Array(64).fill("a"), max_tokens: 1 });
+    await until(() => encoded > 0);
+    const seen = new Set<number>();
+    while (encoded < 64) {
+      await (await fetch(`${url}/health`)).text();
+      seen.add(encoded);
+    }
+    assert.ok(seen.size > 5, `${seen.size} answers came meanwhile`);
+    assert.equal((await (await asked).json()).choices.length, 64);
+  }));
+
 Deno.test("a client that leaves frees its work at once", () =>
   withServer(async (server) => {
     const { post, url } = server;

@@ -71,7 +71,8 @@ export function serveHttp(
 
   /** Passes bytes on until one side ends. `bytes` come first. */
   const pass = async (link: Link, from: Deno.TcpConn, to: Deno.TcpConn, bytes: Uint8Array) => {
-    const piece = new Uint8Array(PIECE);
+    // Bodies of requests may have megabytes.
+    const piece = new Uint8Array(to === link.client ? PIECE : 4 * PIECE);
     for (let count: number | null = 0; count !== null; count = await from.read(piece)) {
       if (count > 0) bytes = piece.subarray(0, count);
       link.idle = later(idleSeconds);
