@@ -14,8 +14,8 @@ import { TRANSLATED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import type { ModelInit } from "./schema/sections/model.ts";
-import { type KeySpec, REQUIRED, type Section } from "./types/key_spec.ts";
+import type { ModelInit } from "./schema/run_config.ts";
+import { type Keys, type KeySpec, REQUIRED, type Section, type Values } from "./types/key_spec.ts";
 import { TRAINING } from "./schema/schema.ts";
 import {
   CURRICULUM,
@@ -124,7 +124,7 @@ function readCurriculum(tree: MapNode, problems: Problems): RunConfig["curriculu
   if (!given(tree, "curriculum")) return null;
   const { enabled, ...rest } = readSection(CURRICULUM, tree, problems);
   const schedule = readSection(CURRICULUM_SCHEDULE, tree, problems);
-  return enabled ? { enabled, ...rest, schedule } : null;
+  return enabled ? { enabled: true, ...rest, schedule } : null;
 }
 
 function readUpload(tree: MapNode, problems: Problems): RunConfig["hf_upload"] {
@@ -145,13 +145,17 @@ function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {
 }
 
 /** Reads all keys of a section. A key with a wrong value is reported and stays undefined. */
-function readSection<T>(section: Section<T>, tree: MapNode, problems: Problems): T {
+function readSection<K extends Keys>(
+  section: Section<K>,
+  tree: MapNode,
+  problems: Problems,
+): Values<K> {
   const values: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(section.keys as Record<string, KeySpec>)) {
+  for (const [name, spec] of Object.entries(section.keys)) {
     const path = section.path === "" ? name : `${section.path}.${name}`;
     values[name] = readKey(spec, path, at(tree, path), values, tree, problems);
   }
-  return values as T;
+  return values as Values<K>;
 }
 
 function readKey(

@@ -4,9 +4,9 @@
  */
 import type { TrackerName } from "../core/tracker_names.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import type { CurriculumSection } from "./schema/sections/data.ts";
-import type { ModelInit } from "./schema/sections/model.ts";
-import type { RewardSection } from "./schema/sections/reward.ts";
+import type { CurriculumSection } from "./schema/run_config.ts";
+import type { ModelInit } from "./schema/run_config.ts";
+import type { RewardSection } from "./schema/reward_section.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
 export interface NamedReward {
@@ -136,6 +136,9 @@ export type HfUploadKeys = Partial<NonNullable<RunConfig["hf_upload"]>>;
 
 /** The job of `rgx slurm`: `slurm`. */
 export type SlurmKeys = Partial<NonNullable<RunConfig["slurm"]>>;
+
+/** The section `training` of a configuration that was read. */
+export type Training = RunConfig["training"];
 
 /** The training loop, sampling and GRPO: `training`. */
 export interface TrainingKeys extends Partial<Omit<RunConfig["training"], "stop">> {

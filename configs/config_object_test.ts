@@ -6,24 +6,6 @@ import assert from "node:assert/strict";
 import { loadConfig } from "./load_config.ts";
 import { overrideArguments } from "./reading/override_arguments.ts";
 import type { ConfigObject, ConfigOverrides } from "./config_object.ts";
-import { commentedSections } from "./schema/section_comments.ts";
-
-Deno.test("the comments of the sections are the meanings of their keys (deno task docs:config)", () => {
-  const read = (name: string) =>
-    Deno.readTextFileSync(new URL(`./schema/sections/${name}`, import.meta.url));
-  const files = commentedSections(read);
-  assert.ok(files.get("sampling.ts")!.includes("  /** Seed of sampling; null = seed. */\n"));
-  for (const [name, text] of files) {
-    assert.ok(read(name) === text, `${name} is not current: run deno task docs:config`);
-  }
-  // Another comment is replaced, and a missing one is written.
-  const other = (name: string) =>
-    read(name).replace("/** Rank of A and B. */", "/** Old. */").replace(
-      / {2}\/\*\* Seed of .*\n/,
-      "",
-    );
-  assert.deepEqual(commentedSections(other), files);
-});
 
 Deno.test("a misspelt key, a wrong type and a wrong value do not compile, and are refused", async () => {
   const base = "rgx:experiments/quickstart";

@@ -8,7 +8,7 @@ import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import { findConfig, mergedTree } from "./merged_tree.ts";
 import type { Environment } from "./reading/interpolation.ts";
 import { parseOverrides } from "./reading/overrides.ts";
-import type { SlurmSection } from "./schema/sections/slurm.ts";
+import type { SlurmSection } from "./schema/run_config.ts";
 
 /** Where and with what the configuration is read. */
 export interface SectionOptions {

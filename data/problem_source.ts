@@ -5,6 +5,7 @@ import type { Entry } from "../tasks/types.ts";
 
 /** A file of problems that was read. */
 export interface SourceFile {
+  /** Its path, as it was named. */
   readonly path: string;
   /** Number of rows, of whatever split. */
   readonly rows: number;

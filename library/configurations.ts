@@ -56,30 +56,24 @@ export type {
   TaskItems,
   TokenizerKeys,
   Trackers,
+  Training,
   TrainingKeys,
 } from "../configs/config_object.ts";
 export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
 export type { TrackerName, TRACKERS } from "../core/tracker_names.ts";
 export type { RunConfig } from "../configs/schema/run_config.ts";
-export type { AlgorithmSection, ImportanceMode } from "../configs/schema/sections/algorithm.ts";
-export type {
-  CurriculumSection,
-  DataSection,
-  TaskSection,
-} from "../configs/schema/sections/data.ts";
-export type { HfUploadSection, HubSection } from "../configs/schema/sections/hub.ts";
+export type { AlgorithmSection, ImportanceMode } from "../configs/schema/run_config.ts";
+export type { CurriculumSection, DataSection } from "../configs/schema/run_config.ts";
+export type { TaskSection } from "../configs/schema/task_types.ts";
+export type { HfUploadSection, HubSection } from "../configs/schema/run_config.ts";
 export type {
   EvalSection,
   LoggingSection,
   LoopSection,
   SftSection,
-} from "../configs/schema/sections/loop.ts";
-export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/sections/model.ts";
-export type { RewardSection } from "../configs/schema/sections/reward.ts";
-export type { GenerationSection, SamplingSection } from "../configs/schema/sections/sampling.ts";
-export type { SlurmSection } from "../configs/schema/sections/slurm.ts";
-export type {
-  RampType,
-  SchedulerKwargs,
-  SchedulerType,
-} from "../configs/schema/sections/schedule.ts";
+} from "../configs/schema/run_config.ts";
+export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/run_config.ts";
+export type { RewardSection } from "../configs/schema/reward_section.ts";
+export type { GenerationSection, SamplingSection } from "../configs/schema/run_config.ts";
+export type { SlurmSection } from "../configs/schema/run_config.ts";
+export type { RampType, SchedulerKwargs, SchedulerType } from "../configs/schema/schedule_types.ts";

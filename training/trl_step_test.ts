@@ -18,7 +18,7 @@ import { groupAdvantages } from "./loss/advantages.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import type { LossSettings } from "./loss/loss.ts";
-import type { AlgorithmSection } from "../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection } from "../configs/schema/run_config.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
 import { rolloutMetrics } from "./metrics/rollout_metrics.ts";

@@ -4,7 +4,7 @@
  * written.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { ModelInit } from "../../configs/schema/sections/model.ts";
+import type { ModelInit } from "../../configs/schema/run_config.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
 import { findModel } from "../../hub/find_model.ts";

@@ -1,7 +1,7 @@
 /** The rewards that flags name: `--reward`, and `--config` for those of a run. */
 import { parse } from "yaml";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
-import type { RewardSection } from "../../configs/schema/sections/reward.ts";
+import type { RewardSection } from "../../configs/schema/reward_section.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 

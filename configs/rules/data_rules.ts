@@ -11,7 +11,8 @@ import type { Task } from "../../tasks/types.ts";
 import { type ConfigNode, nodeAt } from "../documents/node.ts";
 import { reportField } from "../schema/reward_list.ts";
 import { RuleContext } from "./rule_context.ts";
-import type { CurriculumSection, TaskSection } from "../schema/sections/data.ts";
+import type { CurriculumSection } from "../schema/run_config.ts";
+import type { TaskSection } from "../schema/task_types.ts";
 import { TASKS } from "../schema/task_types.ts";
 
 export class DataRules extends RuleContext {

@@ -12,7 +12,7 @@ import { SplitRules } from "./split_rules.ts";
 import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
 import type { RunConfig } from "../schema/run_config.ts";
-import type { ModelInit } from "../schema/sections/model.ts";
+import type { ModelInit } from "../schema/run_config.ts";
 
 export function checkRules(
   config: RunConfig,

@@ -8,7 +8,7 @@ import { microStepsPerGeneration } from "../batch_sizes.ts";
 import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
-import type { SchedulerKwargs, SchedulerType } from "../schema/sections/schedule.ts";
+import type { SchedulerKwargs, SchedulerType } from "../schema/schedule_types.ts";
 
 const inTraining = (name: string) => `training.${name}`;
 

@@ -1,7 +1,6 @@
 /** Keys of GRPO and its variants (TRL 1.16's GRPOConfig): section `training`. */
-import { key, type Section } from "../types/key_spec.ts";
+import { key } from "../types/key_spec.ts";
 import { LOSS_TYPE_PARAMETERS, LOSS_TYPES } from "./loss_types.ts";
-import type { AlgorithmSection } from "./sections/algorithm.ts";
 import { bool, choice, float, int, nullable } from "../types/value_types.ts";
 
 const { sapo, vespo } = LOSS_TYPE_PARAMETERS;
@@ -9,7 +8,7 @@ const unit = () => float({ min: 0, max: 1 });
 const atLeast0 = () => float({ min: 0 });
 const positive = () => float({ above: 0 });
 
-export const ALGORITHM_KEYS: Section<AlgorithmSection>["keys"] = {
+export const ALGORITHM_KEYS = {
   generation_batch_size: key(
     nullable(int({ min: 1 })),
     null,

@@ -2,9 +2,7 @@
  * Keys of the problems, the supervised warm start, the evaluation before and after training, and
  * the names of a run.
  */
-import { key, REQUIRED, type Section } from "../types/key_spec.ts";
-import type { RunConfig } from "./run_config.ts";
-import type { CurriculumSection } from "./sections/data.ts";
+import { key, REQUIRED } from "../types/key_spec.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
@@ -23,7 +21,7 @@ import {
   text,
 } from "../types/value_types.ts";
 
-export const DATA: Section<RunConfig["data"]> = {
+export const DATA = {
   path: "data",
   flat: true,
   keys: {
@@ -141,9 +139,7 @@ export const DATA: Section<RunConfig["data"]> = {
   },
 };
 
-export const CURRICULUM: Section<
-  Omit<CurriculumSection, "enabled" | "schedule"> & { enabled: boolean }
-> = {
+export const CURRICULUM = {
   path: "curriculum",
   flat: false,
   keys: {
@@ -172,7 +168,7 @@ export const CURRICULUM: Section<
   },
 };
 
-export const CURRICULUM_SCHEDULE: Section<CurriculumSection["schedule"]> = {
+export const CURRICULUM_SCHEDULE = {
   path: "curriculum.schedule",
   flat: false,
   keys: {
@@ -181,7 +177,7 @@ export const CURRICULUM_SCHEDULE: Section<CurriculumSection["schedule"]> = {
   },
 };
 
-export const SFT: Section<NonNullable<RunConfig["sft"]>> = {
+export const SFT = {
   path: "sft",
   flat: false,
   keys: {
@@ -209,7 +205,7 @@ export const SFT: Section<NonNullable<RunConfig["sft"]>> = {
   },
 };
 
-export const EVAL: Section<RunConfig["eval"]> = {
+export const EVAL = {
   path: "eval",
   flat: false,
   keys: {
@@ -224,7 +220,7 @@ export const EVAL: Section<RunConfig["eval"]> = {
   },
 };
 
-export const LOGGING: Section<RunConfig["logging"]> = {
+export const LOGGING = {
   path: "logging",
   flat: true,
   keys: {
@@ -245,13 +241,7 @@ export const LOGGING: Section<RunConfig["logging"]> = {
 };
 
 /** Keys that shape other keys, and do not reach the trainer themselves. */
-export const SHAPING: Section<{
-  rewards: unknown;
-  "model.max_seq_length": number | null;
-  "training.reward_weights": number[] | null;
-  "training.generation_kwargs": Record<string, unknown>;
-  env: Record<string, unknown>;
-}> = {
+export const SHAPING = {
   path: "",
   flat: false,
   keys: {

@@ -1,6 +1,5 @@
 /** Keys of where the completions of a run are sampled: section `generation`. */
-import { key, type Section } from "../types/key_spec.ts";
-import type { GenerationSection } from "./sections/sampling.ts";
+import { key } from "../types/key_spec.ts";
 import {
   choice,
   float,
@@ -22,6 +21,7 @@ const ADDRESS: ValueType<string> = refine(
 /** A list of addresses. A single text is a list with this text. */
 const ADDRESSES: ValueType<string[]> = {
   expected: WORDS,
+  ts: "string[]",
   read(node, complain) {
     if (node.kind === "list") return listOf(ADDRESS, WORDS).read(node, complain);
     const one = ADDRESS.read(node, complain);
@@ -29,7 +29,7 @@ const ADDRESSES: ValueType<string[]> = {
   },
 };
 
-export const GENERATION: Section<GenerationSection> = {
+export const GENERATION = {
   path: "generation",
   flat: false,
   keys: {

@@ -1,9 +1,8 @@
 /** Keys of uploads to the Hugging Face Hub: those of transformers, and the section `hf_upload`. */
-import { key, type Section } from "../types/key_spec.ts";
+import { key } from "../types/key_spec.ts";
 import { bool, choice, name, nullable } from "../types/value_types.ts";
-import type { HfUploadSection, HubSection } from "./sections/hub.ts";
 
-export const HUB_KEYS: Section<HubSection>["keys"] = {
+export const HUB_KEYS = {
   push_to_hub: key(
     bool(),
     false,
@@ -35,7 +34,7 @@ export const HUB_KEYS: Section<HubSection>["keys"] = {
   hub_revision: key(nullable(name()), null, "branch of the repository; null = main"),
 };
 
-export const HF_UPLOAD: Section<HfUploadSection> = {
+export const HF_UPLOAD = {
   path: "hf_upload",
   flat: false,
   keys: {

@@ -3,8 +3,7 @@
  * section `training`.
  */
 import { DEFAULT_TIME_LIMIT } from "../../rewards/time_limit.ts";
-import { key, REQUIRED, type Section } from "../types/key_spec.ts";
-import type { LoopSection } from "./sections/loop.ts";
+import { key, REQUIRED } from "../types/key_spec.ts";
 import { INTERVAL, SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import {
   bool,
@@ -56,7 +55,7 @@ const OPTIMIZERS = choice(["adamw_torch_fused", "adamw_8bit"], {
   notYet: ["adafactor", "sgd"],
 });
 
-export const LOOP_KEYS: Section<LoopSection>["keys"] = {
+export const LOOP_KEYS = {
   output_dir: key(
     name(),
     REQUIRED,

@@ -36,6 +36,7 @@ function linearModule(): ValueType<string> {
   const bare = choice(LORA_MODULES);
   return {
     expected: bare.expected,
+    ts: "string",
     read(node, complain) {
       const value = node.kind === "scalar" ? node.value : null;
       const last = typeof value === "string" ? value.split(".").at(-1) : undefined;
@@ -53,6 +54,7 @@ function pathPattern(words: readonly string[]): ValueType<string> {
   const expected = [...words, "a regular expression for the whole path"].join(" or ");
   return {
     expected,
+    ts: "string",
     read(node, complain) {
       const value = node.kind === "scalar" ? node.value : null;
       if (typeof value !== "string" || /^\w+$/.test(value) || value === "") {
@@ -104,6 +106,7 @@ export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
   const expected = `a map of module names to ${value.expected}`;
   const type: ValueType<Record<string, number>> = {
     expected,
+    ts: "Record<string, number>",
     read(node, complain) {
       if (isNull(node)) return {};
       if (node.kind !== "map") {

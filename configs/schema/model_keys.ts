@@ -2,10 +2,8 @@
  * Keys of the model and of its adapter: sections `model`, `model.init` and `lora` (PEFT 0.21's
  * LoraConfig).
  */
-import { key, REQUIRED, type Section } from "../types/key_spec.ts";
+import { key, REQUIRED } from "../types/key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
-import type { RunConfig } from "./run_config.ts";
-import type { LoraSection, ModelInit } from "./sections/model.ts";
 import {
   bool,
   choice,
@@ -18,7 +16,7 @@ import {
   text,
 } from "../types/value_types.ts";
 
-export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
+export const MODEL = {
   path: "model",
   flat: true,
   keys: {
@@ -89,7 +87,7 @@ export const MODEL: Section<Omit<RunConfig["model"], "init">> = {
   },
 };
 
-export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
+export const INIT = {
   path: "model.init",
   flat: false,
   keys: {
@@ -114,7 +112,7 @@ export const INIT: Section<Omit<ModelInit, "tokenizer">> = {
 /** The default alphabet: printable ASCII and the line break. */
 const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
-export const TOKENIZER: Section<ModelInit["tokenizer"]> = {
+export const TOKENIZER = {
   path: "model.init.tokenizer",
   flat: false,
   keys: {
@@ -128,7 +126,7 @@ export const TOKENIZER: Section<ModelInit["tokenizer"]> = {
   },
 };
 
-export const LORA: Section<LoraSection & { enabled: boolean }> = {
+export const LORA = {
   path: "lora",
   flat: true,
   keys: {

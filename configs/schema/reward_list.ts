@@ -15,7 +15,7 @@ import {
   type Problems,
   toJson,
 } from "../documents/node.ts";
-import type { RewardSection } from "./sections/reward.ts";
+import type { RewardSection } from "./reward_section.ts";
 import { bool, float, int, listOf, text, type ValueType } from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
@@ -118,6 +118,7 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
 const COMMON_FIELDS = ["name", "as", "weight", "timeout"];
 const METRIC_NAME: ValueType<string> = {
   expected: "a name of letters, digits and _",
+  ts: "string",
   read(node, complain) {
     const name = text().read(node, complain);
     if (name === undefined || /^[A-Za-z0-9_]+$/.test(name)) return name;
@@ -128,6 +129,7 @@ const METRIC_NAME: ValueType<string> = {
 const SECONDS = float({ above: 0 });
 const HOSTS: ValueType<string[]> = {
   expected: "a list of hosts",
+  ts: "string[]",
   read(node, complain) {
     const hosts = listOf(text(), this.expected).read(
       node.kind === "scalar" ? { kind: "list", items: [node], at: node.at } : node,

@@ -1,16 +1,81 @@
 /**
- * The typed result of reading a configuration, which the trainer gets. Keys are those of TRL and
- * transformers (GRPOConfig 1.16, TrainingArguments 5.23, PEFT's LoraConfig 0.21). A key is listed
- * here if it has an effect. Defaults are in the schema (`schema.ts`), not here.
+ * The typed result of reading a configuration, which the trainer gets: the types of its keys are
+ * those of the schema. Keys are those of TRL and transformers (GRPOConfig 1.16, TrainingArguments
+ * 5.23, PEFT's LoraConfig 0.21). A package has them written out, with the meaning of each key
+ * (`tools/package/config_types.ts`).
  */
-import type { AlgorithmSection } from "./sections/algorithm.ts";
-import type { CurriculumSection, DataSection } from "./sections/data.ts";
-import type { HfUploadSection, HubSection } from "./sections/hub.ts";
-import type { EvalSection, LoggingSection, LoopSection, SftSection } from "./sections/loop.ts";
-import type { LoraSection, ModelSection } from "./sections/model.ts";
-import type { RewardSection } from "./sections/reward.ts";
-import type { GenerationSection, SamplingSection } from "./sections/sampling.ts";
-import type { SlurmSection } from "./sections/slurm.ts";
+import type { Values } from "../types/key_spec.ts";
+import type { ALGORITHM_KEYS } from "./algorithm_keys.ts";
+import type { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT } from "./data_keys.ts";
+import type { GENERATION } from "./generation_keys.ts";
+import type { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
+import type { LOOP_KEYS } from "./loop_keys.ts";
+import type { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
+import type { RewardSection } from "./reward_section.ts";
+import type { SAMPLING_KEYS } from "./sampling_keys.ts";
+import type { SLURM } from "./slurm_keys.ts";
+
+/** The values of a section without its switch: a section that is off is null as a whole. */
+type On<K> = Omit<Values<K>, "enabled">;
+
+/** A model that is made from a seed instead of loaded (rgx's own section `model.init`). */
+export type ModelInit = Values<typeof INIT["keys"]> & {
+  /** Characters of the character-level tokenizer and its special tokens. */
+  tokenizer: Values<typeof TOKENIZER["keys"]>;
+};
+
+/** The model that is trained, and how it is held in memory. */
+export type ModelSection = Values<typeof MODEL["keys"]> & {
+  /** A model that is made from a seed in place of a loaded one. */
+  init: ModelInit | null;
+};
+
+/** The adapter that is trained: PEFT's LoraConfig. */
+export type LoraSection = On<typeof LORA["keys"]>;
+
+/** The problems of a run, and how they become prompts. */
+export type DataSection = Values<typeof DATA["keys"]>;
+
+/** reasoning-gym's curriculum: after each step the levels of a task go up or down by its scores. */
+export type CurriculumSection = On<typeof CURRICULUM["keys"]> & {
+  /** Whether levels of difficulty move with the results. */
+  enabled: true;
+  /** When levels go up without regard to scores. */
+  schedule: Values<typeof CURRICULUM_SCHEDULE["keys"]>;
+};
+
+/** The supervised warm start before GRPO. */
+export type SftSection = Values<typeof SFT["keys"]>;
+
+/** Evaluation before and after training. */
+export type EvalSection = Values<typeof EVAL["keys"]>;
+
+/** Where the completions of training are sampled. */
+export type GenerationSection = Values<typeof GENERATION["keys"]>;
+
+/** What trackers get. */
+export type LoggingSection = Values<typeof LOGGING["keys"]>;
+
+/** The upload after a run, as reasoning-gym's recipes have it. */
+export type HfUploadSection = Values<typeof HF_UPLOAD["keys"]>;
+
+/** A job on a SLURM cluster: the defaults of the flags of `rgx slurm`. Training reads nothing. */
+export type SlurmSection = Values<typeof SLURM["keys"]>;
+
+/** The training loop: optimizer, schedule, logging, evaluation, checkpoints. */
+export type LoopSection = Values<typeof LOOP_KEYS>;
+
+/** How completions are sampled. `generation_kwargs` has been translated into these keys. */
+export type SamplingSection = Values<typeof SAMPLING_KEYS>;
+
+/** How the policy is trained on completions: GRPO and its variants. */
+export type AlgorithmSection = Values<typeof ALGORITHM_KEYS>;
+
+/** Uploads of transformers' trainer. */
+export type HubSection = Values<typeof HUB_KEYS>;
+
+/** How the ratio between the policy and the sampler is taken and bounded. */
+export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
 
 /**
  * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md

@@ -1,8 +1,7 @@
 /**
  * Keys of how completions are sampled (generation parameters of GRPOConfig): section `training`.
  */
-import { key, type Section } from "../types/key_spec.ts";
-import type { SamplingSection } from "./sections/sampling.ts";
+import { key } from "../types/key_spec.ts";
 import {
   choice,
   float,
@@ -21,6 +20,7 @@ const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found
 /** A list of texts. A single text is a list with this text. */
 const STOP: ValueType<string[]> = {
   expected: "a list of text",
+  ts: "string[]",
   read(node, complain) {
     if (node.kind === "list") return listOf(STOP_TEXT, "a list of text").read(node, complain);
     const one = STOP_TEXT.read(node, complain);
@@ -32,13 +32,14 @@ const FROM_0 = int({ min: 0 });
 /** 0 switches it off; in other programs −1 (vLLM, verl) or null (older TRL) does. */
 const TOP_K: ValueType<number> = {
   expected: FROM_0.expected,
+  ts: "number",
   read(node, complain) {
     const isOff = node.kind === "scalar" && (node.value === -1 || node.value === null);
     return isOff ? 0 : FROM_0.read(node, complain);
   },
 };
 
-export const SAMPLING_KEYS: Section<SamplingSection>["keys"] = {
+export const SAMPLING_KEYS = {
   num_generations: key(int({ min: 2 }), 8, "G, the completions of one prompt"),
   num_generations_eval: key(
     nullable(int({ min: 1 })),

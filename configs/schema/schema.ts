@@ -3,19 +3,15 @@
  * defaults are those of TRL 1.16's GRPOConfig, transformers 5.23's TrainingArguments and PEFT
  * 0.21's LoraConfig.
  *
- * To add a key:
- * 1. add its name, type and comment to its section in `sections/`. The compiler then asks for the
- *    entry;
- * 2. add the entry to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
- *    `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`;
- * 3. if several keys must agree, add a rule in `configs/rules/`;
- * 4. obey it, and run `deno task docs:config`.
+ * To add a key, add it to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
+ * `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`. Its type in TypeScript
+ * follows from it (`run_config.ts`). If several keys must agree, add a rule in `configs/rules/`.
+ * Then obey it, and run `deno task docs:config`.
  *
  * Spellings of other trainers, and their keys that rgx does not obey, are in `configs/foreign/`.
  */
-import type { AnySection, Section } from "../types/key_spec.ts";
+import type { AnySection } from "../types/key_spec.ts";
 import { TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
-import type { RunConfig } from "./run_config.ts";
 import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
 import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
 import { LOOP_KEYS } from "./loop_keys.ts";
@@ -25,7 +21,7 @@ import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
 import { SLURM } from "./slurm_keys.ts";
 
-export const TRAINING: Section<RunConfig["training"]> = {
+export const TRAINING = {
   path: "training",
   flat: true,
   keys: { ...LOOP_KEYS, ...SAMPLING_KEYS, ...ALGORITHM_KEYS, ...HUB_KEYS },

@@ -1,7 +1,7 @@
 /** Keys of a job on a SLURM cluster: section `slurm`, the defaults of the flags of `rgx slurm`. */
 import { RgxError } from "../../core/errors.ts";
 import { describeNode } from "../documents/node.ts";
-import { key, type Section } from "../types/key_spec.ts";
+import { key } from "../types/key_spec.ts";
 import {
   checkSlurmName,
   DEFAULT_TIME,
@@ -9,7 +9,6 @@ import {
   parseTimeLimit,
 } from "../types/slurm_values.ts";
 import { bool, int, name, nullable, type ValueType } from "../types/value_types.ts";
-import type { SlurmSection } from "./sections/slurm.ts";
 
 /**
  * Text that SLURM reads, checked as the flag is. A number is taken as it is written: `memory: 0`,
@@ -19,6 +18,7 @@ import type { SlurmSection } from "./sections/slurm.ts";
 function slurmText(expected: string, check: (text: string) => void): ValueType<string> {
   return {
     expected,
+    ts: "string",
     read(node, complain) {
       const value = node.kind === "scalar" ? node.value : null;
       if (typeof value !== "string" && typeof value !== "number") {
@@ -40,7 +40,7 @@ function slurmText(expected: string, check: (text: string) => void): ValueType<s
   };
 }
 
-export const SLURM: Section<SlurmSection> = {
+export const SLURM = {
   path: "slurm",
   flat: false,
   keys: {

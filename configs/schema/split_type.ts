@@ -7,6 +7,7 @@ export function splitText(): ValueType<string> {
   const plain = name(), expected = "a split or slices";
   return {
     expected,
+    ts: "string",
     read(node, complain) {
       const text = plain.read(node, complain);
       if (text === undefined) return undefined;

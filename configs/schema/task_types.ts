@@ -3,7 +3,6 @@
  * curriculum.
  */
 import { type ConfigNode, describeNode, isNull, type MapNode } from "../documents/node.ts";
-import type { CurriculumSection, TaskSection } from "./sections/data.ts";
 import {
   type Complain,
   fields,
@@ -15,6 +14,22 @@ import {
   refine,
   type ValueType,
 } from "../types/value_types.ts";
+
+/** One task of a mixture of tasks. */
+export interface TaskSection {
+  /** Name of a registered task, or the file of one of the user. */
+  task_name: string;
+  /** Its share of the entries, relative to the other tasks. */
+  weight: number;
+  /** The task's parameters. */
+  config: Record<string, unknown>;
+}
+
+/** Where a task of a curriculum begins, and its share. */
+interface StartingLevels {
+  attribute_levels: Record<string, number>;
+  weight: number;
+}
 
 /** The fields of one task of a mixture. The name has several spellings, also reasoning-gym's. */
 const PART = fields<{
@@ -38,6 +53,7 @@ const PART = fields<{
 /** A list of `{task_name, weight, config}`, or a map of task names to `{weight, config}`. */
 export const TASKS: ValueType<TaskSection[]> = {
   expected: "a list of {task_name, weight, config}, or a map of tasks to {weight, config}",
+  ts: "TaskSection[]",
   read(node, complain) {
     const parts = readParts(node, this.expected, complain);
     if (parts === undefined || parts.includes(undefined)) return undefined;
@@ -104,6 +120,7 @@ export const TASK_FILES: ValueType<{ path: string; sha256?: string }[]> = listOf
 
 const LEVELS = {
   expected: "a map of attributes to levels",
+  ts: "Record<string, number>",
   read(node: ConfigNode, complain: Complain): Record<string, number> | undefined {
     return readMap(node, this.expected, int({ min: 0 }), complain);
   },
@@ -115,10 +132,11 @@ const CURRICULUM = fields<{ attribute_levels?: Record<string, number>; weight?: 
 }, "{attribute_levels, weight}");
 
 /** A map of tasks to `{attribute_levels, weight}`. */
-export const CURRICULA: ValueType<CurriculumSection["curricula"]> = {
+export const CURRICULA: ValueType<Record<string, StartingLevels>> = {
   expected: "a map of tasks to {attribute_levels}",
+  ts: "Record<string, { attribute_levels: Record<string, number>; weight: number }>",
   read(node, complain) {
-    const one: ValueType<CurriculumSection["curricula"][string]> = {
+    const one: ValueType<StartingLevels> = {
       ...CURRICULUM,
       read(inner, report) {
         const read = CURRICULUM.read(inner, report);

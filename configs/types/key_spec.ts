@@ -22,19 +22,22 @@ export interface KeySpec<T = unknown> {
 }
 
 /** The keys of one section. */
-export interface Section<T> {
+export interface Section<K extends Keys = Keys> {
   readonly path: string;
   /** Whether a key may also be written at the top of a file, by its last part alone. */
   readonly flat: boolean;
-  readonly keys: { readonly [K in keyof T]-?: KeySpec<T[K]> };
+  readonly keys: K;
 }
 
+export type Keys = Readonly<Record<string, KeySpec>>;
+
 /** A section where the types of the values do not matter. */
-export interface AnySection {
-  readonly path: string;
-  readonly flat: boolean;
-  readonly keys: Readonly<Record<string, KeySpec>>;
-}
+export type AnySection = Section;
+
+/** The values of keys, as they are after reading. */
+export type Values<K> = {
+  -readonly [N in keyof K]: K[N] extends { readonly type: ValueType<infer T> } ? T : never;
+};
 
 export function key<T>(
   type: ValueType<T>,
@@ -46,12 +49,12 @@ export function key<T>(
 }
 
 /** All keys of a section at their defaults. A required key is missing, although the type has it. */
-export function defaultsOf<T>(section: Section<T>): T {
+export function defaultsOf<K extends Keys>(section: Section<K>): Values<K> {
   const values: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(section.keys as Record<string, KeySpec>)) {
+  for (const [name, spec] of Object.entries(section.keys)) {
     const fallback = spec.default;
     if (fallback === REQUIRED) continue;
     values[name] = typeof fallback === "function" ? fallback(values) : fallback;
   }
-  return values as T;
+  return values as Values<K>;
 }

@@ -11,6 +11,7 @@ export const NO_TRACKER: readonly string[] = ["none", "jsonl", "console", "file"
 export function trackers(): ValueType<TrackerName[]> {
   return {
     expected: `one or a list of none, ${TRACKERS.join(", ")}, jsonl, all`,
+    ts: "TrackerName[]",
     read(node, complain) {
       const found = new Set<TrackerName>();
       let good = true;

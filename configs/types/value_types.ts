@@ -18,6 +18,8 @@ export type Complain = (at: Position, text: string, sub?: string) => void;
 export interface ValueType<T> {
   /** The words after "expected". */
   readonly expected: string;
+  /** The type of a value that was read, in TypeScript, for the types of a package. */
+  readonly ts: string;
   readonly nullable?: boolean;
   /** All values as text, where there are few. */
   readonly values?: readonly string[];
@@ -58,6 +60,7 @@ function numberType(name: string, range: Range, accepts: (value: number) => bool
   const expected = name + rangeText(range);
   return {
     expected,
+    ts: "number",
     read(node: ConfigNode, complain: Complain): number | undefined {
       const value = node.kind === "scalar" ? node.value : undefined;
       if (typeof value === "number" && accepts(value) && inRange(value, range)) return value;
@@ -82,6 +85,7 @@ export function bool(): ValueType<boolean> {
   const expected = "true or false";
   return {
     expected,
+    ts: "boolean",
     values: ["true", "false"],
     read(node, complain) {
       if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
@@ -94,6 +98,7 @@ export function bool(): ValueType<boolean> {
 export function boolOr<T>(other: ValueType<T>): ValueType<boolean | T> {
   return {
     expected: `${other.expected}, true or false`,
+    ts: `boolean | ${other.ts}`,
     read(node, complain) {
       if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
       return other.read(node, (at, words, sub) => {
@@ -108,6 +113,7 @@ export function text(): ValueType<string> {
   const expected = "text";
   return {
     expected,
+    ts: "string",
     read(node, complain) {
       if (node.kind === "scalar") {
         if (typeof node.value === "string") return node.value;
@@ -127,6 +133,7 @@ export function name(): ValueType<string> {
   const type = text();
   return {
     expected: "a name",
+    ts: "string",
     read(node, complain) {
       const value = type.read(node, complain);
       if (value === undefined || value.trim() !== "") return value;
@@ -149,6 +156,7 @@ export function choice<const T extends string>(
     : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
   return {
     expected,
+    ts: values.map((value) => JSON.stringify(value)).join(" | "),
     values,
     read(node, complain) {
       if (node.kind !== "scalar") return mismatch(expected, node, complain);
@@ -173,6 +181,7 @@ export function choice<const T extends string>(
 export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
   return {
     expected: `${type.expected} or null`,
+    ts: `${type.ts} | null`,
     nullable: true,
     ...(type.values === undefined ? {} : { values: [...type.values, "null"] }),
     read(node, complain) {
@@ -189,6 +198,7 @@ export function nullAs<T>(value: T, type: ValueType<T>): ValueType<T> {
   const orNull = nullable(type);
   return {
     ...orNull,
+    ts: type.ts,
     read: (node, complain) => isNull(node) ? value : orNull.read(node, complain) ?? undefined,
   };
 }
@@ -196,6 +206,7 @@ export function nullAs<T>(value: T, type: ValueType<T>): ValueType<T> {
 export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
   return {
     expected: words,
+    ts: `${/^\w+$/.test(type.ts) ? type.ts : `(${type.ts})`}[]`,
     read(node, complain) {
       if (node.kind !== "list") return mismatch(words, node, complain);
       const values = node.items.map((item, i) =>
@@ -208,13 +219,14 @@ export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
 
 /** Any node, which is returned as it is and read elsewhere. */
 export function anything(expected: string): ValueType<unknown> {
-  return { expected, read: (node) => node };
+  return { expected, ts: "unknown", read: (node) => node };
 }
 
 /** A map of names to anything. null is an empty map. */
 export function freeMap(): ValueType<Record<string, unknown>> {
   return {
     expected: "a map",
+    ts: "Record<string, unknown>",
     read(node, complain) {
       if (node.kind === "map") return toJson(node) as Record<string, unknown>;
       if (isNull(node)) return {};
@@ -233,6 +245,7 @@ export function either<A, B>(
   const expected = `${list.expected}, or ${scalar.expected}`;
   return {
     expected,
+    ts: `${list.ts} | ${scalar.ts}`,
     read(node, complain): A | B | undefined {
       if (node.kind === "list") return list.read(node, complain);
       if (node.kind === "map") return mismatch(expected, node, complain);
@@ -263,8 +276,10 @@ export function fields<T extends object>(
   words: string,
 ): ValueType<T> {
   const known = types as Readonly<Record<string, ValueType<unknown>>>;
+  const parts = Object.entries(known).map(([name, type]) => `${name}?: ${type.ts}`);
   return {
     expected: words,
+    ts: `{ ${parts.join("; ")} }`,
     read(node, complain) {
       if (isNull(node)) return {} as T;
       if (node.kind !== "map") return mismatch(words, node, complain);

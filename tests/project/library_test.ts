@@ -21,6 +21,7 @@ import {
   UNIVERSAL_INSTRUCTION,
 } from "../../mod.ts";
 import settings from "../../deno.json" with { type: "json" };
+import { buildPackage } from "../../tools/package/build.ts";
 import { root } from "../support.ts";
 
 Deno.test("the entries of a data set have answers that score 1", () => {
@@ -145,11 +146,15 @@ Deno.test("every export has a comment, and every function is in an example that 
 });
 
 Deno.test("every public member has a comment; what its type names is exported, or @internal", async () => {
+  // The package has the types of the configuration written out, with the meaning of each key.
+  const cwd = await Deno.makeTempDir();
+  await buildPackage(`${cwd}/package`);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--lint", "mod.ts"],
-    cwd: root,
+    args: ["doc", "--lint", "package/mod.ts"],
+    cwd,
     env: { NO_COLOR: "1" },
   }).output();
+  await Deno.remove(cwd, { recursive: true });
   const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
   assert.match(said, /Checked 1 file|documentation lint error/, "it has looked");
   const found = [...said.matchAll(/^error\[(.*)\].*\n *--> (.*)/gm)].map((

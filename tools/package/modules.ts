@@ -4,6 +4,7 @@
  */
 import config from "../../deno.json" with { type: "json" };
 import { importsIn, ROOT } from "../architecture/imports.ts";
+import { writtenOut } from "./config_types.ts";
 import { assetModule, bytesModule, textModule } from "./data.ts";
 
 /** Data files that the tasks read when they need them. */
@@ -44,7 +45,8 @@ export class ModuleReader {
 
   async #source(path: string): Promise<string> {
     if (path === "tasks/asset_bytes.ts") return await assets();
-    const text = await Deno.readTextFile(new URL(path, ROOT));
+    const read = await Deno.readTextFile(new URL(path, ROOT));
+    const text = path === "configs/schema/run_config.ts" ? writtenOut(read) : read;
     const found = new Map<string, string>();
     for (const [, specifier, type] of text.matchAll(DATA_IMPORT)) {
       found.set(specifier!, await this.#addData(specifier!, type!, path));

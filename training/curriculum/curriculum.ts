@@ -5,7 +5,7 @@
  * parameters or if its prompts do not fit. Each refused level is reported once.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { CurriculumSection } from "../../configs/schema/sections/data.ts";
+import type { CurriculumSection } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { ProblemSource } from "../../data/problem_source.ts";
 import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";

@@ -3,7 +3,7 @@
  * both.
  */
 import assert from "node:assert/strict";
-import type { CurriculumSection } from "../../configs/schema/sections/data.ts";
+import type { CurriculumSection } from "../../configs/schema/run_config.ts";
 import type { Device } from "../../kernels/device.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import {

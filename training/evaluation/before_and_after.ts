@@ -35,9 +35,11 @@ export interface MixedAccuracy extends Accuracy {
 
 /** The mean of a reward over the held-out problems that it applies to. */
 export interface RewardMean {
+  /** Over the completions. */
   mean: number;
   /** Percentile bootstrap over the problems, 95 %. */
   ci95: [low: number, high: number];
+  /** Number of completions. */
   total: number;
 }
 
@@ -78,15 +80,21 @@ export interface EvalOptions {
 export interface EvalItem {
   /** 0 = greedy. */
   temperature: number;
+  /** The problem. */
   question: string;
+  /** What the model wrote. */
   completion: string;
   /** null: the problem has many right answers. */
   expected: string | null;
   /** null: no answer could be extracted. */
   extracted: string | null;
+  /** Whether the answer has the form that was asked for. */
   formatted: boolean;
+  /** From 0 to 1. */
   score: number;
+  /** Whether it was cut off at the longest completion. */
   truncated: boolean;
+  /** Its length. */
   tokens: number;
   /** The run's rewards, by name; of the completions at the run's temperature. */
   rewards?: Record<string, RewardValue>;

@@ -7,7 +7,7 @@
  * One deliberate difference: a group whose rewards are equal up to rounding gets advantages of
  * exactly 0, so that rounding noise is never divided by a tiny deviation.
  */
-import type { AlgorithmSection } from "../../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { mean, sampleStd } from "../../core/statistics.ts";
 
 /** N completions (rows) with K rewards each. */

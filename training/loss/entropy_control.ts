@@ -4,7 +4,7 @@
  * down. A step applies it only if the entropy of the step before was at or below the target.
  * Without `use_adaptive_entropy` the coefficient is constant.
  */
-import type { AlgorithmSection } from "../../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 
 export type EntropySettings = Pick<
   AlgorithmSection,

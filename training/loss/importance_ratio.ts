@@ -4,7 +4,7 @@
  * `vllm_importance_sampling_*`; Yao et al. 2025). It is computed once for each generation batch,
  * without gradient.
  */
-import type { AlgorithmSection, ImportanceMode } from "../../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection, ImportanceMode } from "../../configs/schema/run_config.ts";
 
 export interface ImportanceSettings {
   /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { TRAINING } from "../../configs/schema/schema.ts";
-import type { ImportanceMode } from "../../configs/schema/sections/algorithm.ts";
+import type { ImportanceMode } from "../../configs/schema/run_config.ts";
 import type { LossType } from "../../configs/schema/loss_types.ts";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { readGoldenJson } from "../../tests/golden.ts";

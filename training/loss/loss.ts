@@ -9,7 +9,7 @@
  * `bnpo` normalises by the micro-batch, by definition. Left out: the auxiliary loss of
  * mixture-of-experts models.
  */
-import type { AlgorithmSection } from "../../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { quantile } from "../../core/statistics.ts";
 import { type Clipping, lossRules, type StepTotals, tokenWeight } from "./loss_types.ts";
 import type { PolicySettings } from "./policy_terms.ts";

@@ -2,7 +2,7 @@
  * The policy-gradient term of one token for each kind of objective, with its derivative.
  * Which loss type uses which term is in `loss_types.ts`.
  */
-import type { AlgorithmSection } from "../../configs/schema/sections/algorithm.ts";
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 
 /** The keys of the configuration that decide the policy-gradient term. */
 export type PolicySettings = Pick<

@@ -1,7 +1,7 @@
 /**
  * TRL's metrics of a generation batch: lengths, rewards, and the share of groups without a signal.
  */
-import type { ImportanceMode } from "../../configs/schema/sections/algorithm.ts";
+import type { ImportanceMode } from "../../configs/schema/run_config.ts";
 import { maxOf, mean, minOf, sampleStd } from "../../core/statistics.ts";
 import type { Advantages } from "../loss/advantages.ts";
 import { finiteOrNull, type Metrics } from "./metrics.ts";

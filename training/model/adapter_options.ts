@@ -3,7 +3,7 @@
  * adapter.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { LoraSection } from "../../configs/schema/sections/model.ts";
+import type { LoraSection } from "../../configs/schema/run_config.ts";
 import { architectureOf, modulesOf } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";

@@ -8,7 +8,7 @@ import type {
   RampType,
   SchedulerKwargs,
   SchedulerType,
-} from "../../configs/schema/sections/schedule.ts";
+} from "../../configs/schema/schedule_types.ts";
 
 export interface Schedule {
   type: SchedulerType;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/sections/schedule.ts";
+import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/schedule_types.ts";
 import { rateFactor, type Schedule, warmupSteps } from "./lr_schedule.ts";
 
 const make = (type: SchedulerType, changes: Partial<Schedule> = {}): Schedule => ({
