@@ -4,8 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { UsageError } from "../core/errors.ts";
-import { exists } from "../core/paths.ts";
-import { newestCheckpoint } from "./newest_checkpoint.ts";
+import { exists, isAbsent } from "../core/paths.ts";
 import { fileSize, findSnapshot, placeWithout } from "./cache.ts";
 import { whyUnsafe } from "./file_names.ts";
 import { type Named, parseNamed, pullCommand } from "./repository.ts";
@@ -128,4 +127,44 @@ export function fetchAdvice(name: string): string | null {
 
 function commandFor({ repository, revision, path }: Named): string {
   return pullCommand(repository, revision) + (path === null ? "" : ` ${path}`);
+}
+
+// The newest checkpoint of a run that has no final model: one that goes on, or was stopped. Before
+// the first step of GRPO it is one of the warm start.
+
+/** Files of which a model's folder has one. */
+const MODEL_FILES = ["config.json", "adapter_config.json"];
+/** Folders in a run that hold its checkpoints; the first that has any counts. */
+const PLACES = ["", "/warm-start"];
+
+/** Null for a folder that is a model itself, or holds no checkpoint, and for a file. */
+async function newestCheckpoint(folder: string): Promise<string | null> {
+  if (await isModel(folder)) return null;
+  const run = folder.replace(/(.)\/+$/, "$1");
+  for (const place of PLACES) {
+    for (const step of await stepsIn(run + place)) {
+      const path = `${run}${place}/checkpoint-${step}`;
+      if (await isModel(path)) return path;
+    }
+  }
+  return null;
+}
+
+async function isModel(folder: string): Promise<boolean> {
+  for (const name of MODEL_FILES) if (await exists(`${folder}/${name}`)) return true;
+  return false;
+}
+
+/** The steps of the checkpoints in a folder, newest first. */
+async function stepsIn(folder: string): Promise<number[]> {
+  const steps: number[] = [];
+  try {
+    for await (const { name } of Deno.readDir(folder)) {
+      const match = /^checkpoint-(\d+)$/.exec(name);
+      if (match !== null) steps.push(Number(match[1]));
+    }
+  } catch (error) {
+    if (!isAbsent(error)) throw error;
+  }
+  return steps.sort((a, b) => b - a);
 }

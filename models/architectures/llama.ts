@@ -1,9 +1,7 @@
-/**
- * Llama (Touvron et al. 2023) and SmolLM2. The other architectures of its family differ in a few
- * entries.
- */
+/** The family of Llama, whose architectures differ in a few entries. */
 import { type Architecture, LLAMA_MODULES } from "./architecture.ts";
 
+/** Llama (Touvron et al. 2023) and SmolLM2. */
 export const LLAMA: Architecture = {
   name: "llama",
   className: "LlamaForCausalLM",
@@ -30,4 +28,35 @@ export const LLAMA: Architecture = {
     module: (module) =>
       /^(gate|up|down)_proj$/.test(module) ? `mlp.${module}` : `self_attn.${module}`,
   },
+};
+
+/**
+ * Mistral 7B (Jiang et al. 2023): Llama with attention to the last `sliding_window` positions only.
+ */
+export const MISTRAL: Architecture = {
+  ...LLAMA,
+  name: "mistral",
+  className: "MistralForCausalLM",
+  biasKeys: {},
+  window: "always",
+};
+
+/** Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on queries, keys and values. */
+export const QWEN2: Architecture = {
+  ...LLAMA,
+  name: "qwen2",
+  className: "Qwen2ForCausalLM",
+  biases: ["q_proj", "k_proj", "v_proj"],
+  biasKeys: {},
+  window: "flagged",
+};
+
+/** Qwen3 (Yang et al. 2025): Llama with an RMSNorm on every query and key head. */
+export const QWEN3: Architecture = {
+  ...LLAMA,
+  name: "qwen3",
+  className: "Qwen3ForCausalLM",
+  biasKeys: { attention_bias: LLAMA.biasKeys["attention_bias"]! },
+  headNorms: true,
+  window: "flagged",
 };

@@ -4,10 +4,7 @@
 import type { ModelConfig } from "./model_config.ts";
 import type { Architecture, ArchitectureName, HeadModule, Module } from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
-import { LLAMA } from "./llama.ts";
-import { MISTRAL } from "./mistral.ts";
-import { QWEN2 } from "./qwen2.ts";
-import { QWEN3 } from "./qwen3.ts";
+import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
 
 export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   llama: LLAMA,

@@ -17,6 +17,7 @@ import {
   bufferName,
   embed,
   type Network,
+  type SaveLayer,
   trunkForward,
   type TrunkOptions,
   type TrunkPass,
@@ -29,8 +30,12 @@ import { normForward } from "../network/norm.ts";
 import type { PackedBatch } from "../network/packing.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 import { DecodeSampler, type SampledTokens, tokenSet } from "./sampling/decode_sampler.ts";
-import { packPrefill, type PrefillPrompt } from "./cache/prefill_batch.ts";
-import { MIN_SHARED_TOKENS, packPrefillGroups } from "./cache/prefill_groups.ts";
+import { packPrefill, type PrefillBatch, type PrefillPrompt } from "./cache/prefill_batch.ts";
+import {
+  MIN_SHARED_TOKENS,
+  packPrefillGroups,
+  type PrefillGroups,
+} from "./cache/prefill_groups.ts";
 import { KvCache } from "./cache/kv_cache.ts";
 import { RecordedSteps } from "./recorded_step.ts";
 import {
@@ -38,7 +43,6 @@ import {
   type SamplingBatch,
   samplingBatches,
 } from "./sampling/sampling_params.ts";
-import { KeptRows } from "./kept_rows.ts";
 import type { RowRange } from "./cache/row_allocator.ts";
 import { type DecodeRow, type StepColumns, StepTable } from "./step_table.ts";
 
@@ -422,5 +426,64 @@ export class Decoder {
         provided: {},
       })
     );
+  }
+}
+
+// Which rows of an activation store a generation writes. A prefix that prompts share has one copy.
+
+class KeptRows {
+  /** Store row of each row of the prompt cache. */
+  readonly #ofCache: Uint32Array;
+  /** Store row of the first row of the last prefill. */
+  #first = 0;
+
+  constructor(
+    readonly store: ActivationStore,
+    private readonly workspace: Workspace,
+    promptRows: number,
+  ) {
+    this.#ofCache = new Uint32Array(promptRows);
+  }
+
+  /** Takes store rows for a prefill of `rows` rows. */
+  saver(rows: number): SaveLayer {
+    const first = this.#first = this.store.reserve(rows);
+    const index = Uint32Array.from({ length: rows }, (_, row) => first + row);
+    return this.store.saver(this.workspace.upload("kept.rows", index), rows);
+  }
+
+  /** Notes where the prompts of the last prefill are, some of which share a prefix. */
+  addBatch({ cacheRow, copies }: PrefillBatch, prompts: readonly PrefillPrompt[]): void {
+    const { store } = this, of = this.#ofCache;
+    cacheRow.forEach((cached, row) => of[cached] = this.#first + row);
+    copies.to.forEach((to, i) => of[to] = of[copies.from[i]!]!);
+    for (const { promptId, cached: { begin, end } } of prompts) {
+      store.addPrompt(promptId, this.#ofCache.slice(begin, end));
+    }
+  }
+
+  /** The same for prompts that were packed as branches of the prefix that they share. */
+  addGroups({ rowOfToken }: PrefillGroups, prompts: readonly PrefillPrompt[]): void {
+    let token = 0;
+    for (const { promptId, ids } of prompts) {
+      const rows = ids.map(() => {
+        const row = rowOfToken?.[token] ?? token;
+        token++;
+        return this.#first + row;
+      });
+      this.store.addPrompt(promptId, Uint32Array.from(rows));
+    }
+  }
+
+  /** Keeps the last layer's output of the rows `row` of the last prefill. */
+  saveOutput(output: Tensor, row: Uint32Array): void {
+    const index = this.workspace.upload("kept.rows", row.map((row) => this.#first + row));
+    this.store.saveOutput(output, index, row.length);
+  }
+
+  /** Rows for a branch. The last one takes tokens that are fed after its end. */
+  addBranch(promptId: number, branch: number, limit: number): RowRange {
+    const begin = this.store.addBranch(promptId, branch, limit);
+    return { begin, end: begin + limit };
   }
 }

@@ -15,8 +15,7 @@ import type { Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
 import { promptAlignment, releasePrompt } from "./cache/cached_prompt.ts";
 import { PromptCache } from "./cache/prompt_cache.ts";
-import { Decoder, rowsFor } from "./decoder.ts";
-import type { GenerationShape } from "./generation_shape.ts";
+import { Decoder, type DecoderShape, rowsFor } from "./decoder.ts";
 import { DecodeRounds } from "./decode_rounds.ts";
 import {
   type Branch,
@@ -436,4 +435,22 @@ export class Generation {
   #running(): Branch[] {
     return [...this.#active, ...this.#prefilled].filter(({ done }) => !done);
   }
+}
+
+// The sizes of a generation, and how it divides its time.
+
+interface GenerationShape extends DecoderShape {
+  /** Whether requests may change logits before sampling, or differ in how they sample. */
+  adjusted: boolean;
+  /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
+  prefillRows: number;
+  /** Milliseconds after which the event loop gets a turn: signals arrive while a CPU computes. */
+  turnMs: number;
+  /** Waits for one turn of the event loop. */
+  turn: () => Promise<void>;
+  /**
+   * Number of prompts that stay in the cache after they have ended, while there is room. With more
+   * than one they also stay while there is no work; weights must not change then.
+   */
+  keptPrompts: number;
 }

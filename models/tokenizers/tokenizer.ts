@@ -14,17 +14,15 @@ import {
   compileChatTemplate,
   selectChatTemplate,
 } from "./chat_template.ts";
-import { Damaged, NotSupported } from "./components/component.ts";
+import { Damaged, type Json, NotSupported } from "./components/component.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
 import { cleanUpSpaces } from "./components/decoders.ts";
 import { type TokenBytes, tokenBytes } from "./components/token_bytes.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
-import { SpecialTokens } from "./special_tokens.ts";
 import { MissingToken } from "./subwords/subword_model.ts";
 import { formatTime } from "./jinja/time.ts";
-import { checkTokenizerJson } from "./tokenizer_checks.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 
@@ -339,4 +337,126 @@ function parseJson(
 ): Record<string, unknown> | null {
   const text = files.get(name);
   return text === undefined ? null : parseJsonObject(text, `${where}/${name}`);
+}
+
+// What must hold of a `tokenizer.json` before its components are made: tokens are texts, and ids
+// are small integers.
+
+/** More than any vocabulary has. Ids are the indices of arrays. */
+const MAX_ID = 2 ** 24;
+
+/** @throws RgxError that names the first thing that is wrong */
+function checkTokenizerJson(json: Json, where: string): void {
+  const bad = (message: string) =>
+    new RgxError(`${where}/tokenizer.json: ${message}`, { advice: DAMAGED_ADVICE });
+  const { model, added_tokens: added = [] } = json;
+  if (!isObject(model)) throw bad(`no "model" in it, expected a Hugging Face tokenizer`);
+  const { vocab } = model;
+  if (Array.isArray(vocab)) {
+    vocab.forEach((piece, i) => {
+      if (Array.isArray(piece) && typeof piece[0] === "string" && typeof piece[1] === "number") {
+        return;
+      }
+      throw bad(`piece ${i} of its vocabulary is ${show(piece)}, expected [text, score]`);
+    });
+  } else if (isObject(vocab)) {
+    for (const [token, id] of Object.entries(vocab)) {
+      if (!isId(id)) throw bad(`token ${show(token)} has the id ${show(id)}`);
+    }
+  }
+  if (added === null) return;
+  if (!Array.isArray(added)) throw bad(`added_tokens is ${show(added)}, expected a list`);
+  added.forEach((token, i) => {
+    if (isObject(token) && typeof token["content"] === "string" && isId(token["id"])) return;
+    throw bad(`added token ${i} is ${show(token)}, expected one with an id and a content`);
+  });
+}
+
+function isObject(value: unknown): value is Json {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value < MAX_ID;
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 60) ?? "missing";
+}
+
+// Special tokens that stand in a user's text and have to stay text. A chat template mixes its
+// special tokens with the contents of the messages. Here the tokens in the contents are marked
+// before that, so that the tokenizer can tell the two kinds apart.
+
+/** Put after the first character of a token. Unicode reserves this code point for internal use. */
+const MARK = "\ufdd0";
+
+interface TextPiece {
+  text: string;
+  /** Whether it is a special token, and not ordinary text. */
+  special: boolean;
+}
+
+class SpecialTokens {
+  /** Any of the tokens. Longer ones are tried first. */
+  readonly #any: RegExp | null;
+  readonly #anyOrMarked: RegExp | null;
+
+  constructor(contents: Iterable<string>) {
+    const sorted = [...new Set(contents)].filter((token) => token !== "")
+      .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+    const either = (tokens: readonly string[]) => tokens.map(escape).join("|");
+    const none = sorted.length === 0;
+    this.#any = none ? null : new RegExp(either(sorted), "gu");
+    this.#anyOrMarked = none
+      ? null
+      : new RegExp(`(${either(sorted.map(marked))})|(${either(sorted)})`, "gu");
+  }
+
+  /** The text, with a mark in each of its special tokens. */
+  mark(text: string): string {
+    return this.#any === null ? text : text.replaceAll(this.#any, marked);
+  }
+
+  /** Whether the text holds a marked token, so that `pieces` is needed to read it. */
+  hasMarks(text: string): boolean {
+    if (this.#anyOrMarked === null || !text.includes(MARK)) return false;
+    return [...text.matchAll(this.#anyOrMarked)].some((match) => match[1] !== undefined);
+  }
+
+  /** The text, cut at its special tokens. Marked ones become text without their marks. */
+  pieces(text: string): TextPiece[] {
+    const pieces: TextPiece[] = [];
+    let plain = "", at = 0;
+    const flush = () => {
+      if (plain !== "") pieces.push({ text: plain, special: false });
+      plain = "";
+    };
+    for (const match of this.#anyOrMarked === null ? [] : text.matchAll(this.#anyOrMarked)) {
+      plain += text.slice(at, match.index);
+      at = match.index + match[0].length;
+      if (match[1] !== undefined) plain += match[1].replace(MARK, "");
+      else {
+        flush();
+        pieces.push({ text: match[0], special: true });
+      }
+    }
+    plain += text.slice(at);
+    flush();
+    return pieces;
+  }
+
+  /** The text, cut after the first character of each special token: no part holds a long one. */
+  apart(text: string): string[] {
+    return this.mark(text).split(MARK);
+  }
+}
+
+function marked(token: string): string {
+  const first = String.fromCodePoint(token.codePointAt(0)!);
+  return first + MARK + token.slice(first.length);
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

@@ -5,29 +5,45 @@
 import { Budget } from "./budget.ts";
 import { Evaluator } from "./evaluator.ts";
 import { globals } from "./globals.ts";
-import { LoopContext } from "./loop.ts";
-import { checkNames } from "./name_checks.ts";
 import { Scope } from "./scope.ts";
 import { unsetAtBegin, type UnsetNames } from "./syntax/frames.ts";
-import { TemplateFault } from "./syntax/fault.ts";
-import type { Block, CallBlock, For, Macro, SetBlock, Statement, Target } from "./syntax/nodes.ts";
+import { shownTag, TemplateFault } from "./syntax/fault.ts";
+import type {
+  Block,
+  CallBlock,
+  Filter,
+  For,
+  Macro,
+  SetBlock,
+  Statement,
+  Target,
+  Test,
+} from "./syntax/nodes.ts";
 import { parseTemplate } from "./syntax/statements.ts";
 import {
   type Call,
   Callable,
   described,
   dict,
+  equal,
   fromJson,
+  Instance,
   itemsOf,
   iterate,
   Markup,
   Namespace,
+  orUndefined,
   str,
   tuple,
   Undefined,
   type Value,
 } from "./values.ts";
 import { stepsOf } from "./weight.ts";
+import { didYouMean } from "../../../core/suggest.ts";
+import { FILTER_NAMES, isFilterName } from "./filter_names.ts";
+import { bodiesOf, expressionsOf, innerExpressionsOf } from "./syntax/names.ts";
+import { isTestName } from "./tests.ts";
+import { bind } from "./call.ts";
 
 /** A template that can be rendered often. */
 export interface Program {
@@ -287,4 +303,155 @@ function shownText(value: Value): string {
   if (typeof value === "string") return value;
   if (value instanceof Markup) return value.text;
   throw new Error(`a block gives ${described(value)}, expected a text`);
+}
+
+// Filters and tests that there are not. Jinja refuses a template with one, unless it stands in an
+// `if`, where the template may have asked for it before.
+
+/** @throws TemplateFault at the first name that is not known */
+function checkNames(block: Block, source: string, isSoft = false): void {
+  for (const statement of block) {
+    const isIf = statement.type === "If", isOwn = statement.type === "FilterBlock";
+    const outer = isIf || (isSoft && !isOwn) ? [] : expressionsOf(statement);
+    for (const value of [...outer, ...innerExpressionsOf(statement)]) {
+      checkExpression(value, source, statement.at);
+    }
+    for (const body of bodiesOf(statement)) checkNames(body, source, isIf);
+  }
+}
+
+function checkExpression(node: unknown, source: string, at: number): void {
+  if (Array.isArray(node)) {
+    for (const part of node) checkExpression(part, source, at);
+    return;
+  }
+  if (typeof node !== "object" || node === null) return;
+  const { type } = node as { type?: string };
+  if (type === "Constant" || type === "Conditional") return;
+  if (type === "Filter") checkFilter(node as Filter, source, at);
+  if (type === "Test") checkTest(node as Test, source, at);
+  for (const part of Object.values(node)) checkExpression(part, source, at);
+}
+
+function checkFilter({ name, at }: Filter, source: string, tag: number): void {
+  if (isFilterName(name)) return;
+  const hint = didYouMean(name, FILTER_NAMES);
+  throw new TemplateFault(at, `${shownTag(source, tag, at)}: there is no filter ${name}${hint}`);
+}
+
+function checkTest({ name, at }: Test, source: string, tag: number): void {
+  if (isTestName(name)) return;
+  throw new TemplateFault(at, `${shownTag(source, tag, at)}: there is no test ${name}`);
+}
+
+// The variable `loop` of a template, which looks one value ahead where it is asked to.
+
+class LoopContext extends Instance {
+  override readonly kind = "LoopContext";
+  #index0 = -1;
+  #values: Iterator<Value>;
+  #length: number | null = null;
+  #next: Value | undefined;
+  #current: Value | undefined;
+  #before: Value | undefined;
+  #changed: Value | null = null;
+
+  /** @param again renders the loop for other values: null where it is not `recursive` */
+  constructor(
+    readonly source: Iterable<Value>,
+    readonly depth0: number,
+    readonly again: ((values: Value) => string) | null,
+  ) {
+    super();
+    this.#values = source[Symbol.iterator]();
+  }
+
+  *[Symbol.iterator](): Generator<Value> {
+    for (let one; (one = this.#take()) !== undefined;) {
+      this.#index0++;
+      this.#before = this.#current;
+      this.#current = one;
+      yield one;
+    }
+  }
+
+  override readonly call = (given: Call): Value => {
+    const [values] = bind("loop", given, ["iterable"], 1);
+    if (this.again === null) throw new Error("loop(…) needs a loop with the word recursive");
+    return this.again(values!);
+  };
+
+  override field(name: string): Value | undefined {
+    const index = this.#index0;
+    switch (name) {
+      case "index":
+        return BigInt(index + 1);
+      case "index0":
+        return BigInt(index);
+      case "revindex":
+        return BigInt(this.#count() - index);
+      case "revindex0":
+        return BigInt(this.#count() - index - 1);
+      case "length":
+        return BigInt(this.#count());
+      case "first":
+        return index === 0;
+      case "last":
+        return this.#peek() === undefined;
+      case "depth":
+        return BigInt(this.depth0 + 1);
+      case "depth0":
+        return BigInt(this.depth0);
+      case "previtem":
+        return index === 0 ? new Undefined("the previous item") : this.#before!;
+      case "nextitem":
+        return orUndefined(this.#peek(), "the next item");
+      case "cycle":
+        return new Callable("loop.cycle", (given) => this.#cycle(given));
+      case "changed":
+        return new Callable("loop.changed", (given) => this.#hasChanged(given));
+    }
+    return undefined;
+  }
+
+  override shown(): string {
+    return `<LoopContext ${this.#index0 + 1}/${this.#count()}>`;
+  }
+
+  #take(): Value | undefined {
+    const ahead = this.#next;
+    this.#next = undefined;
+    if (ahead !== undefined) return ahead;
+    const { value, done } = this.#values.next();
+    return done === true ? undefined : value;
+  }
+
+  #peek(): Value | undefined {
+    this.#next ??= this.#take();
+    return this.#next;
+  }
+
+  #count(): number {
+    if (this.#length === null) {
+      const rest: Value[] = [];
+      for (let one; (one = this.#take()) !== undefined;) rest.push(one);
+      this.#length = this.#index0 + 1 + rest.length;
+      this.#values = rest[Symbol.iterator]();
+    }
+    return this.#length;
+  }
+
+  #cycle({ positional, named }: Call): Value {
+    bind("loop.cycle", { positional: [], named }, []);
+    if (positional.length === 0) throw new Error("loop.cycle needs arguments");
+    return positional[this.#index0 % positional.length]!;
+  }
+
+  #hasChanged({ positional, named }: Call): boolean {
+    bind("loop.changed", { positional: [], named }, []);
+    const values = tuple(positional);
+    const isSame = this.#changed !== null && equal(this.#changed, values);
+    this.#changed = values;
+    return !isSame;
+  }
 }

@@ -1,11 +1,161 @@
 /** Makes the model that a `tokenizer.json` describes. */
 import type { Json } from "../components/component.ts";
 import { Bpe } from "./bpe.ts";
-import type { SubwordModel } from "./subword_model.ts";
-import { Unigram } from "./unigram.ts";
-import { type Vocabulary, vocabularyOf } from "./vocabulary.ts";
-import { WordLevel } from "./word_level.ts";
-import { WordPiece } from "./word_piece.ts";
+import { MissingToken, type SubwordModel } from "./subword_model.ts";
+import { unknownId, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
+import { ByteTokens } from "./byte_tokens.ts";
+
+// WordLevel models: each word is a token, or the unknown one.
+
+class WordLevel implements SubwordModel {
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly #unknownId: number | undefined;
+
+  /** @param json the model of a `tokenizer.json` */
+  constructor(json: Json, { ids }: Vocabulary) {
+    this.#ids = ids;
+    this.#unknownId = unknownId(json, ids);
+  }
+
+  encode(word: string, ids: number[]): void {
+    const id = this.#ids.get(word) ?? this.#unknownId;
+    if (id === undefined) throw new MissingToken();
+    ids.push(id);
+  }
+}
+
+// WordPiece models (BERT): a word is cut greedily, the longest known piece first.
+
+class WordPiece implements SubwordModel {
+  readonly #ids: ReadonlyMap<string, number>;
+  /** Put before every piece but the first of a word. */
+  readonly #prefix: string;
+  readonly #maxCharacters: number;
+  readonly #unknownId: number | undefined;
+  /** Code units of the longest token. */
+  readonly #longest: number;
+
+  /** @param json the model of a `tokenizer.json` */
+  constructor(json: Json, { ids }: Vocabulary) {
+    const prefix = json["continuing_subword_prefix"], max = json["max_input_chars_per_word"];
+    this.#ids = ids;
+    this.#prefix = typeof prefix === "string" ? prefix : "##";
+    this.#maxCharacters = typeof max === "number" ? max : 100;
+    this.#unknownId = unknownId(json, ids);
+    this.#longest = [...ids.keys()].reduce((most, token) => Math.max(most, token.length), 0);
+  }
+
+  encode(word: string, ids: number[]): void {
+    const start = ids.length;
+    if (Array.from(word).length <= this.#maxCharacters && this.#pushPieces(word, ids)) return;
+    if (this.#unknownId === undefined) throw new MissingToken();
+    ids.length = start;
+    ids.push(this.#unknownId);
+  }
+
+  /** @returns false when some part of the word has no piece */
+  #pushPieces(word: string, ids: number[]): boolean {
+    let from = 0;
+    while (from < word.length) {
+      let to = Math.min(word.length, from + this.#longest), id = this.#idOf(word, from, to);
+      while (id === undefined && to > from + 1) id = this.#idOf(word, from, --to);
+      if (id === undefined) return false;
+      ids.push(id);
+      from = to;
+    }
+    return true;
+  }
+
+  #idOf(word: string, from: number, to: number): number | undefined {
+    const piece = word.slice(from, to);
+    return this.#ids.get(from > 0 ? this.#prefix + piece : piece);
+  }
+}
+
+// Unigram models (SentencePiece): of all ways to cut a word the one of the highest score.
+
+/** How much lower than that of any piece the score of an unknown character is. */
+const UNKNOWN_PENALTY = 10;
+
+class Unigram implements SubwordModel {
+  readonly #ids: ReadonlyMap<string, number>;
+  readonly #scores: Float64Array;
+  /** By first code unit: the length of the longest piece. */
+  readonly #longest = new Map<number, number>();
+  readonly #unknownId: number | null;
+  readonly #unknownScore: number;
+  /** Null without byte fallback. */
+  readonly #bytes: ByteTokens | null;
+
+  /** @param json the model of a `tokenizer.json`, whose vocabulary has been checked */
+  constructor(json: Json, { ids, tokens }: Vocabulary) {
+    const pieces = json["vocab"];
+    if (!Array.isArray(pieces)) throw new Error("its model is a Unigram without scores");
+    this.#ids = ids;
+    this.#scores = Float64Array.from(pieces as [string, number][], ([, score]) => score);
+    this.#unknownScore = this.#scores.reduce((a, b) => Math.min(a, b), Infinity) - UNKNOWN_PENALTY;
+    const unknown = json["unk_id"];
+    const isId = Number.isInteger(unknown) && tokens[unknown as number] !== undefined;
+    this.#unknownId = isId ? unknown as number : null;
+    this.#bytes = json["byte_fallback"] === true ? new ByteTokens(ids) : null;
+    for (const piece of ids.keys()) {
+      const first = piece.charCodeAt(0);
+      if (piece.length > (this.#longest.get(first) ?? 0)) this.#longest.set(first, piece.length);
+    }
+  }
+
+  encode(word: string, ids: number[]): void {
+    const { starts, best } = this.#cut(word);
+    const cuts: number[] = [];
+    for (let end = word.length; end > 0; end = starts[end]!) cuts.push(end);
+    let from = 0;
+    while (cuts.length > 0) {
+      let to = cuts.pop()!;
+      if (best[to] !== this.#unknownId) ids.push(best[to]!);
+      else {
+        // Unknown pieces side by side are one.
+        while (cuts.length > 0 && best[cuts.at(-1)!] === this.#unknownId) to = cuts.pop()!;
+        this.#pushUnknown(word.slice(from, to), ids);
+      }
+      from = to;
+    }
+  }
+
+  /** By end of a piece: where the best piece that ends there begins, and its id. */
+  #cut(word: string): { starts: Int32Array; best: Int32Array } {
+    const n = word.length;
+    const starts = new Int32Array(n + 1).fill(-1), best = new Int32Array(n + 1);
+    const scores = new Float64Array(n + 1);
+    const offer = (from: number, to: number, score: number, id: number) => {
+      const whole = score + scores[from]!;
+      if (starts[to]! >= 0 && whole <= scores[to]!) return;
+      starts[to] = from;
+      scores[to] = whole;
+      best[to] = id;
+    };
+    for (let at = 0, size = 1; at < n; at += size) {
+      size = word.codePointAt(at)! > 0xffff ? 2 : 1;
+      const end = Math.min(n, at + (this.#longest.get(word.charCodeAt(at)) ?? 0));
+      let isKnown = false;
+      for (let to = at + size; to <= end; to++) {
+        const id = this.#ids.get(word.slice(at, to));
+        if (id === undefined) continue;
+        offer(at, to, this.#scores[id]!, id);
+        isKnown ||= to === at + size;
+      }
+      if (isKnown) continue;
+      if (this.#unknownId === null) throw new MissingToken();
+      offer(at, at + size, this.#unknownScore, this.#unknownId);
+    }
+    return { starts, best };
+  }
+
+  #pushUnknown(text: string, ids: number[]): void {
+    const whole = this.#ids.get(text);
+    if (whole !== undefined) ids.push(whole);
+    else if (this.#bytes?.push(text, ids) !== true) ids.push(this.#unknownId!);
+  }
+}
 
 const MODELS: Readonly<Record<string, new (json: Json, vocabulary: Vocabulary) => SubwordModel>> = {
   BPE: Bpe,

@@ -13,20 +13,22 @@ import {
   stripOf,
 } from "../text/functions.ts";
 import { wrapped } from "../text/wrap.ts";
-import { pretty } from "./pretty.ts";
 import {
   type Call,
+  compare,
   dict,
   integer,
   isTrue,
   lengthOf,
   Markup,
+  repr,
   str,
   text,
   tuple,
   typeName,
   type Value,
 } from "../values.ts";
+import { type Literal, PyDict, PyTuple } from "../../../../tasks/python/literals.ts";
 
 type TextFilter = (value: Value, given: Call) => Value;
 
@@ -143,3 +145,23 @@ export const TEXT_FILTERS = {
     return BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length);
   },
 } satisfies Record<string, TextFilter>;
+
+// Python's `pprint.pformat`, for values that fit on one line.
+
+const WIDTH = 80;
+
+/** @throws Error for a value whose text Python would break into lines */
+function pretty(value: Value): string {
+  const line = repr(ordered(value));
+  if (codePoints(line) <= WIDTH) return line;
+  throw new Error(`pprint of more than ${WIDTH} characters is not supported, use tojson(indent=1)`);
+}
+
+/** The value with its dicts in the order of their keys. */
+function ordered(value: Value): Value {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (value instanceof PyTuple) return tuple(value.items.map(ordered));
+  if (!(value instanceof PyDict)) return value;
+  const entries = value.entries.map(([key, one]) => [key, ordered(one) as Literal] as const);
+  return dict(entries.toSorted(([a], [b]) => compare(a, b)));
+}
