@@ -84,7 +84,9 @@ export function ggufConfig(
     return config;
   }
   if (config["sliding_window"] !== undefined) {
-    Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
+    // A Mistral is called llama in such a file; a Llama has no window.
+    if (architecture === "llama") config["model_type"] = "mistral";
+    else Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
   }
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
     // Qwen2 always has these biases.
