@@ -5,6 +5,7 @@
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { PUBLISHED_SETS } from "../hub/set_addresses.ts";
+import { listText } from "../hub/set_splits.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type DataRow, readTextRows } from "./read_rows.ts";
 import { entriesOf } from "./row_entries.ts";
@@ -66,7 +67,7 @@ export function datasetEntries(
         `${place}: no column "${missing}", expected those of ${name}: ${
           format.columns.join(", ")
         } ` +
-          `(found ${Object.keys(row).join(", ") || "none"})`,
+          `(found ${listText(Object.keys(row)) || "none"})`,
       );
     }
     const { question, answer, metadata } = format.entry(row, place);

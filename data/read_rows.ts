@@ -4,7 +4,16 @@
  * unknown way, is one error that names it.
  */
 import zlib from "node:zlib";
-import { asyncBufferFromFile, type Compressors, parquetReadObjects } from "hyparquet";
+import {
+  type AsyncBuffer,
+  asyncBufferFromFile,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+  snappyUncompress,
+} from "hyparquet";
+import { bytesText } from "../core/bytes.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isTable } from "../hub/default_files.ts";
@@ -99,12 +108,28 @@ export function readJsonLineRows(path: string): DataRow[] {
 const startsWith = (bytes: Uint8Array, beginning: readonly number[]) =>
   beginning.every((byte, i) => bytes[i] === byte);
 
+/** No data is packed more tightly than this; small files may be. */
+const MAX_RATIO = 100, ALWAYS_UNPACKED = 2 ** 28;
+const mostUnpacked = (packed: number) => Math.max(ALWAYS_UNPACKED, MAX_RATIO * packed);
+
+const tooLarge = (path: string, packed: number) =>
+  new UsageError(
+    `${path}: unpacks to more than ${bytesText(mostUnpacked(packed))}, from ${bytesText(packed)}`,
+    { advice: "No data set is packed so tightly: is it the right file?" },
+  );
+
 /** The content of a file that gzip or zstd has packed; other files as they are. */
 function unpacked(bytes: Uint8Array, path: string): Uint8Array {
   try {
-    if (startsWith(bytes, [0x1f, 0x8b])) return zlib.gunzipSync(bytes);
-    if (startsWith(bytes, [0x28, 0xb5, 0x2f, 0xfd])) return zlib.zstdDecompressSync(bytes);
+    const maxOutputLength = mostUnpacked(bytes.length);
+    if (startsWith(bytes, [0x1f, 0x8b])) return zlib.gunzipSync(bytes, { maxOutputLength });
+    if (startsWith(bytes, [0x28, 0xb5, 0x2f, 0xfd])) {
+      return zlib.zstdDecompressSync(bytes, { maxOutputLength });
+    }
   } catch (cause) {
+    if ((cause as { code?: string }).code === "ERR_BUFFER_TOO_LARGE") {
+      throw tooLarge(path, bytes.length);
+    }
     throw new UsageError(`${path}: cannot be unpacked: ${(cause as Error).message}`, {
       advice: "Is it whole?",
       cause,
@@ -194,11 +219,20 @@ function rowOf(row: unknown, place: string): DataRow {
   return { columns: row as Record<string, unknown>, place };
 }
 
-const COMPRESSORS: Compressors = {
-  GZIP: (input) => new Uint8Array(zlib.gunzipSync(input)),
-  BROTLI: (input) => new Uint8Array(zlib.brotliDecompressSync(input)),
-  ZSTD: (input) => new Uint8Array(zlib.zstdDecompressSync(input)),
+type Unpack = (input: Uint8Array, length: number) => Uint8Array;
+
+const COMPRESSORS: Readonly<Record<string, Unpack>> = {
+  SNAPPY: (input, length) => {
+    const page = new Uint8Array(length);
+    snappyUncompress(input, page);
+    return page;
+  },
+  GZIP: (input, length) => zlib.gunzipSync(input, { maxOutputLength: length }),
+  BROTLI: (input, length) => zlib.brotliDecompressSync(input, { maxOutputLength: length }),
+  ZSTD: (input, length) => zlib.zstdDecompressSync(input, { maxOutputLength: length }),
 };
+/** A table with more is refused: it would take minutes, or more memory than there is. */
+const MAX_COLUMNS = 10_000, MAX_ROWS = 10_000_000;
 
 async function readParquetRows(path: string): Promise<DataRow[]> {
   try {
@@ -207,19 +241,80 @@ async function readParquetRows(path: string): Promise<DataRow[]> {
     throw unreadable(path, cause);
   }
   try {
-    const file = await asyncBufferFromFile(path);
-    const rows = await parquetReadObjects({ file, compressors: COMPRESSORS });
+    const file = await asyncBufferFromFile(path), metadata = await parquetMetadataAsync(file);
+    checkTable(metadata, path);
+    let left = mostUnpacked(file.byteLength);
+    const bounded = (unpack: Unpack): Unpack => (input, length) => {
+      left -= length;
+      if (left < 0) throw tooLarge(path, file.byteLength);
+      return new Uint8Array(unpack(input, length));
+    };
+    const compressors = Object.fromEntries(
+      Object.entries(COMPRESSORS).map(([name, unpack]) => [name, bounded(unpack)]),
+    );
+    const rows = await allRows(file, { metadata, compressors });
     return rows.map((row, i) => ({
       columns: plain(row) as Record<string, unknown>,
       place: `${path}: row ${i + 1}`,
     }));
   } catch (cause) {
+    if (cause instanceof UsageError) throw cause;
     throw new RgxError(
       `${path}: not a parquet file that can be read: ${(cause as Error).message}`,
-      {
-        advice: "Is it whole? Packings that are known: none, snappy, gzip, brotli, zstd.",
-        cause,
-      },
+      { advice: "Is it whole?", cause },
+    );
+  }
+}
+
+/**
+ * The library begins to read columns before it has looked at all of them. When it then gives up, a
+ * column that fails later would be an error without a handler, which ends the program. So nothing
+ * is read before all reading is planned.
+ */
+async function allRows(
+  file: AsyncBuffer,
+  options: Pick<Parameters<typeof parquetReadObjects>[0], "metadata" | "compressors">,
+): Promise<Record<string, unknown>[]> {
+  const planned = Promise.withResolvers<void>();
+  const slice = (start: number, end?: number) => {
+    const bytes = planned.promise.then(() => file.slice(start, end));
+    bytes.catch(() => {}); // one that nobody waits for
+    return bytes;
+  };
+  const rows = parquetReadObjects({ ...options, file: { byteLength: file.byteLength, slice } });
+  const failed = rows.then(() => false, () => true);
+  const later = new Promise<false>((resolve) => setTimeout(resolve, 0, false));
+  if (!await Promise.race([failed, later])) planned.resolve();
+  return await rows;
+}
+
+/** @throws UsageError for a table that is too large, or packed in an unknown way */
+function checkTable(metadata: FileMetaData, path: string): void {
+  const { schema, num_rows, row_groups } = metadata, columns = schema.length - 1;
+  if (columns > MAX_COLUMNS) {
+    throw new UsageError(`${path}: has ${columns} columns, ${MAX_COLUMNS} is the most`, {
+      advice: "Keep the columns of the prompt, the answer, and those that rewards read.",
+    });
+  }
+  const rows = row_groups.reduce((sum, group) => sum + Number(group.num_rows), Number(num_rows));
+  if (!(rows >= 0 && rows <= 2 * MAX_ROWS)) {
+    throw new UsageError(`${path}: has ${num_rows} rows, ${MAX_ROWS} is the most`);
+  }
+  const names = parquetSchema(metadata).children.map(({ element }) => element.name);
+  const paths = row_groups.map(({ columns }) =>
+    columns.map(({ meta_data }) => String(meta_data?.path_in_schema))
+  );
+  for (const some of [names, ...paths]) {
+    if (new Set(some).size < some.length) {
+      throw new UsageError(`${path}: two of its columns have one name`);
+    }
+  }
+  for (const { meta_data } of row_groups.flatMap(({ columns }) => columns)) {
+    const codec = meta_data?.codec ?? "UNCOMPRESSED";
+    if (codec === "UNCOMPRESSED" || Object.hasOwn(COMPRESSORS, codec)) continue;
+    throw new UsageError(
+      `${path}: is packed with ${codec}, expected none, snappy, gzip, brotli or zstd`,
+      { advice: 'In Python: pandas.read_parquet(PATH).to_parquet("data.parquet").' },
     );
   }
 }
@@ -243,6 +338,13 @@ function unreadable(path: string, cause: unknown): UsageError {
 
 /** A value as JSON for a message, cut when it is long. */
 export function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? String(value);
+  } catch (error) {
+    // Lists within lists are deeper than the stack.
+    if (!(error instanceof RangeError)) throw error;
+    text = String(Array.isArray(value) ? "[[…" : "{…");
+  }
   return text.length > 60 ? text.slice(0, 60) + "…" : text;
 }

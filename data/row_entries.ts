@@ -22,6 +22,7 @@
 import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
+import { listText } from "../hub/set_splits.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -69,7 +70,7 @@ export function withPrompts(rows: readonly DataRow[], column: string | null): re
       const names = Object.keys(row.columns);
       const found = prompt === null
         ? "it is null here"
-        : `its columns: ${names.join(", ") || "none"}${didYouMean(column, names)}`;
+        : `its columns: ${listText(names) || "none"}${didYouMean(column, names)}`;
       throw new UsageError(
         `${row.place}: has no prompt in the column ${column}, which data.dataset_prompt_column ` +
           `names (${found})`,
@@ -131,7 +132,7 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
     if (empty !== undefined) throw new UsageError(`${place}: ${empty} is null, expected a prompt`);
     throw new UsageError(
       `${place}: has no column ${QUESTION_COLUMNS.join(", ")} or messages (its columns: ` +
-        `${Object.keys(row).join(", ") || "none"})`,
+        `${listText(Object.keys(row)) || "none"})`,
     );
   }
   const prompt = promptOf(rest[questionColumn], `${place}: ${questionColumn}`);

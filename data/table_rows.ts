@@ -5,6 +5,7 @@
  * of its fields is written as JavaScript writes that number, so that no answer changes its digits.
  */
 import { UsageError } from "../core/errors.ts";
+import { listText } from "../hub/set_splits.ts";
 
 /** A row, and the line that it begins in, counted from 1. */
 export interface TableRow {
@@ -28,7 +29,8 @@ export function parseTable(text: string, path: string, delimiter: "," | "\t"): T
   if (header === undefined) return [];
   // pandas writes the numbers of rows into a column without a name, and calls it so.
   const names = header.fields.map((name, i) => name === "" ? `Unnamed: ${i}` : name);
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  const known = new Set<string>();
+  const twice = names.find((name) => known.size === known.add(name).size);
   if (twice !== undefined) {
     throw new UsageError(`${path}:${header.line}: two columns have the name ${twice}`);
   }
@@ -36,7 +38,7 @@ export function parseTable(text: string, path: string, delimiter: "," | "\t"): T
     if (fields.length === names.length) continue;
     throw new UsageError(
       `${path}:${line}: ${fields.length} field${fields.length === 1 ? "" : "s"}, expected ` +
-        `${names.length}: ${names.join(", ")}`,
+        `${names.length}: ${listText(names)}`,
       { advice: 'A field with a comma or a line break in it stands in quotes: "a, b".' },
     );
   }

@@ -1,0 +1,193 @@
+/**
+ * Damaged and hostile data files: whatever a file holds, reading it gives problems or one error
+ * that names it, in bounded time and memory, and no promise is left without a handler.
+ */
+import assert from "node:assert/strict";
+import { parquetWriteFile } from "hyparquet-writer";
+import zlib from "node:zlib";
+import { RgxError } from "../core/errors.ts";
+import { RandomStream } from "../core/philox.ts";
+import { assertFast } from "../core/time_limit_testing.ts";
+import { openProblems, readEntries } from "./open_problems.ts";
+import { parseTable } from "./table_rows.ts";
+
+/** How many mutated files are read; RGX_FUZZ_TABLES=10000 reads more, RGX_FUZZ_SEED others. */
+const COUNT = Number(Deno.env.get("RGX_FUZZ_TABLES") ?? 300);
+const SEED = Number(Deno.env.get("RGX_FUZZ_SEED") ?? 1);
+/** Longest time for one of these files, in milliseconds. */
+const LIMIT = 10_000;
+
+type Codec = "UNCOMPRESSED" | "SNAPPY" | "GZIP" | "ZSTD" | "BROTLI" | "LZ4_RAW";
+const packed = (bytes: Uint8Array) => new Uint8Array(bytes);
+const COMPRESSORS = {
+  GZIP: (input: Uint8Array) => packed(zlib.gzipSync(input, { level: 9 })),
+  ZSTD: (input: Uint8Array) => packed(zlib.zstdCompressSync(input)),
+  BROTLI: (input: Uint8Array) => packed(zlib.brotliCompressSync(input)),
+  LZ4_RAW: packed,
+};
+type Columns = Parameters<typeof parquetWriteFile>[0]["columnData"];
+
+const questions = Array.from({ length: 20 }, (_, i) => `${i} + 1 =`);
+const TEXTS: Columns = [
+  { name: "question", data: questions, type: "STRING" },
+  { name: "answer", data: questions.map((_, i) => String(i + 1)), type: "STRING" },
+];
+const COLUMNS: Columns = [
+  ...TEXTS,
+  { name: "steps", data: questions.map((_, i) => BigInt(i)), type: "INT64" },
+  { name: "tags", data: questions.map(() => ({ kind: "sum", parts: [1, 2] })), type: "JSON" },
+  { name: "score", data: questions.map((_, i) => i / 3), type: "DOUBLE" },
+  { name: "easy", data: questions.map((_, i) => i % 2 === 0), type: "BOOLEAN" },
+];
+
+function writeParquet(filename: string, codec: Codec, columnData: Columns = COLUMNS): void {
+  parquetWriteFile({ filename, codec, compressors: COMPRESSORS, columnData, rowGroupSize: 8 });
+}
+
+/** Small whole files of all kinds, by the ends of their names. */
+function wholeFiles(folder: string): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  for (const codec of ["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI"] as const) {
+    const path = `${folder}/${codec}.parquet`;
+    writeParquet(path, codec);
+    files.set(`${codec}.parquet`, Deno.readFileSync(path));
+  }
+  const row = (question: string, i: number) => ({
+    question,
+    answer: `${i + 1}`,
+    tags: [{ a: [i, null] }],
+    metadata: { level: "é\u{1F600}" },
+  });
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const lines = questions.map((question, i) => JSON.stringify(row(question, i))).join("\n");
+  const table = (delimiter: string) =>
+    questions.map((question, i) => [`"${question}, ""so"""`, i + 1].join(delimiter)).join("\r\n");
+  files.set("lines.jsonl", bytes(lines));
+  files.set("list.json", bytes(JSON.stringify(questions.map(row))));
+  files.set("table.csv", bytes(`question,answer\n${table(",")}\n`));
+  files.set("table.tsv", bytes(`question\tanswer\n${table("\t")}\n`));
+  files.set("lines.jsonl.gz", zlib.gzipSync(lines));
+  files.set("lines.jsonl.zst", zlib.zstdCompressSync(lines));
+  return files;
+}
+
+/** Bytes that mean something somewhere: ends of numbers, quotes, brackets, halves of characters. */
+const BYTES = [0, 1, 0x7f, 0x80, 0xff, 10, 13, 34, 44, 92, 0x5b, 0x7b, 0x7d, 0xed, 0xa0, 0xf0];
+
+function mutated(whole: Uint8Array, random: RandomStream): Uint8Array {
+  let bytes = Uint8Array.from(whole);
+  for (let n = random.int(1, 4); n > 0; n--) {
+    // The end of a parquet file says what it holds.
+    const isTail = random.random() < 0.4, from = isTail ? Math.max(0, bytes.length - 600) : 0;
+    const at = random.int(from, Math.max(from, bytes.length - 1));
+    const byte = random.random() < 0.5
+      ? BYTES[random.int(0, BYTES.length - 1)]!
+      : random.int(0, 255);
+    const kind = random.int(0, 4);
+    if (kind <= 1) bytes[at] = byte;
+    else if (kind === 2) bytes = bytes.slice(0, at);
+    else {
+      const end = Math.min(bytes.length, at + random.int(1, 40));
+      const middle = kind === 3 ? [] : [...bytes.subarray(at, end), ...bytes.subarray(at, end)];
+      bytes = Uint8Array.from([...bytes.subarray(0, at), ...middle, ...bytes.subarray(end)]);
+    }
+  }
+  return bytes;
+}
+
+async function withFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir(), stray: unknown[] = [];
+  const note = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    stray.push(event.reason);
+  };
+  addEventListener("unhandledrejection", note);
+  try {
+    await work(folder);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.deepEqual(stray, [], "promises without a handler");
+  } finally {
+    removeEventListener("unhandledrejection", note);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("mutated data files give problems, or one error that names the file", () =>
+  withFolder(async (folder) => {
+    const kinds = [...wholeFiles(folder)];
+    for (let i = 0; i < COUNT; i++) {
+      const random = RandomStream.forPurpose(SEED, "shuffle", `table ${i}`);
+      const [name, whole] = kinds[i % kinds.length]!, path = `${folder}/${i}_${name}`;
+      await Deno.writeFile(path, mutated(whole, random));
+      const start = performance.now();
+      try {
+        for (const { question } of await readEntries(path)) assert.equal(typeof question, "string");
+      } catch (error) {
+        assert.ok(error instanceof RgxError, `${i} ${name}: ${(error as Error).stack}`);
+        assert.ok(error.message.includes(path), `${i} ${name}: ${error.message}`);
+        assert.ok(
+          error.message.length < 2000,
+          `${i} ${name}: a message of ${error.message.length}`,
+        );
+      }
+      const time = performance.now() - start;
+      assert.ok(time < LIMIT, `${i} ${name} took ${Math.round(time)} ms`);
+      await Deno.remove(path);
+    }
+  }));
+
+Deno.test("tables that are too large, or packed in an unknown way, are refused", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/a.parquet`;
+    writeParquet(path, "LZ4_RAW");
+    await assert.rejects(readEntries(path), /a\.parquet: is packed with LZ4_RAW, expected none/);
+    const more = Array.from({ length: 10_001 }, (_, i) => ({
+      name: `c${i}`,
+      data: questions,
+      type: "STRING" as const,
+    }));
+    writeParquet(path, "UNCOMPRESSED", [...TEXTS, ...more]);
+    await assert.rejects(readEntries(path), /a\.parquet: has 10003 columns, 10000 is the most/);
+    const long = "a".repeat(2 ** 24);
+    const data = Array.from({ length: 20 }, (_, i) => `${i} ${long}`);
+    writeParquet(path, "GZIP", [{ name: "question", data, type: "STRING", encoding: "PLAIN" }]);
+    await assert.rejects(readEntries(path), /a\.parquet: unpacks to more than 268 MB, from /);
+    await Deno.writeFile(`${folder}/a.jsonl.gz`, zlib.gzipSync(new Uint8Array(2 ** 28 + 1)));
+    await assert.rejects(readEntries(`${folder}/a.jsonl.gz`), /a\.jsonl\.gz: unpacks to more than/);
+  }));
+
+Deno.test("a table with many columns takes little time, and its error is short", () => {
+  const names = Array.from({ length: 30_000 }, (_, i) => `c${i}`);
+  const text = `${names.join()}\n${names.join()}\n`;
+  assertFast(2000, () => assert.equal(parseTable(text, "a.csv", ",").length, 1));
+  assert.throws(
+    () => parseTable(`${text}1\n`, "a.csv", ","),
+    ({ message }: Error) => message.length < 200 && message.includes("29992 more"),
+  );
+});
+
+Deno.test("hostile names and texts are data like others", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/a.jsonl`;
+    const line = (i: number) =>
+      `{"question": "${i} \\ud800", "answer": "\\udc00", "__proto__": {"answer": "x"}, ` +
+      `"constructor": 1, "metadata": {"__proto__": {"level": 1}, "source_dataset": "__proto__"}}`;
+    await Deno.writeTextFile(path, questions.map((_, i) => line(i)).join("\n"));
+    const [entry] = await readEntries(path);
+    assert.equal(entry!.answer, "\udc00");
+    assert.equal(entry!.metadata["source_dataset"], "file");
+    assert.equal(Object.getPrototypeOf(entry!.metadata), Object.prototype);
+    assert.equal(({} as Record<string, unknown>)["level"], undefined);
+    const deep = "[".repeat(20_000) + "]".repeat(20_000);
+    await Deno.writeTextFile(path, `{"question": "q", "answer": "1", "deep": ${deep}}`);
+    assert.equal((await readEntries(path)).length, 1);
+    await Deno.writeTextFile(path, `{"question": "q", "answer": {"a": ${deep}}}`);
+    await assert.rejects(readEntries(path), /a\.jsonl:1: answer: must be a text/);
+    writeParquet(`${folder}/a.parquet`, "SNAPPY", [
+      ...TEXTS,
+      { name: "__proto__", data: questions.map(() => ({ question: "x" })), type: "JSON" },
+    ]);
+    const options = { task_name: null, task_config: {}, seed: 1, num_examples: null };
+    const source = await openProblems({ ...options, dataset_name: `${folder}/a.parquet` });
+    assert.match(source.entry("train", 0).question, /^\d+ \+ 1 =$/);
+  }));
