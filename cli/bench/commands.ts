@@ -6,64 +6,39 @@ import { activations, collect, computeDtype, examples, integer, real } from "../
 import type { BenchFlags } from "./bench_request.ts";
 
 export function benchCommands(program: Command, setExit: (code: number) => void): void {
-  const bench = program.command("bench")
-    .description("measure models on tasks: accuracy with intervals, paired differences")
-    .optionsGroup("Models and tasks:")
-    .option("--config <file>", "a YAML file that names models and tasks, as rgx eval takes it")
-    .option(
-      "--models <models...>",
-      "folders, runs, checkpoints, adapters, or openai:NAME; LABEL=MODEL names it in results",
-      [],
-    )
-    .option(
-      "--tasks <tasks...>",
-      "tasks, task files, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
-      [],
-    )
-    .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
-    .option("--set <k=v>", "a parameter (repeatable); of several tasks: NAME.k=v", collect, [])
-    .option("--level <n>", "curriculum level of every attribute", integer(0))
-    .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
-    .option("--no-base", "leave out the models that checkpoints and adapters began with");
-  bench.option(
-    "--entries <files...>",
-    "entries of tasks that exist already, such as reasoning-gym's: question, answer, metadata",
-  );
   const run = async (flags: BenchFlags) => {
     (await import("../stop_control.ts")).listenEarly();
     const { bench } = await import("./bench.ts");
-    setExit(await bench({ ...flags, cache: flags.cache ?? true, base: flags.base ?? false }));
+    setExit(await bench({ ...flags, cache: flags.cache ?? true }));
   };
-  bench.action(run);
-  runFlags(bench, "default benchmark_results").addHelpText(
-    "after",
-    examples(
-      "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
-      "rgx bench --models before=./base after=runs/a --tasks leg_counting",
-      "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
-      "rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4",
-      "rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000",
-      "rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero",
-    ),
-  );
-  const evaluate = program.command("eval")
-    .description("the benchmark that a YAML file describes")
+  runFlags(program.command("bench"), "default benchmark_results; of --config the file's")
+    .description("measure models on tasks: accuracy with intervals, paired differences")
+    .addHelpText(
+      "after",
+      examples(
+        "rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum",
+        "rgx bench --models before=./base after=runs/a --tasks leg_counting",
+        "rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8",
+        "rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4",
+        "rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000",
+        "rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero",
+        "rgx bench --config eval_algorithmic_composite --models ./model",
+      ),
+    )
+    .action((flags: BenchFlags) => run({ ...flags, base: flags.base ?? true }));
+  runFlags(program.command("eval"), "default: the file's, else results")
+    .description("as rgx bench --config FILE: the benchmark that a YAML file describes")
     .argument("[file]", "as --config")
-    .optionsGroup("Models and tasks:")
-    .option("--config <file>", "categories of tasks with parameters, and a model")
-    .option("--models <models...>", "other models than the file's", [])
-    .option("--tasks <tasks...>", "other tasks than the file's", [])
-    .option("--base", "also measure the models that checkpoints and adapters began with", false)
-    .option("--save-metadata", "as the file's key: the reports have the metadata of problems")
-    .option("--full-results", "as save_full_results: a report with all data sets, results.json");
-  evaluate.action((file: string | undefined, flags: BenchFlags) => run(withFile(file, flags)));
-  runFlags(evaluate, "default: the file's, else results").addHelpText(
-    "after",
-    examples(
-      "rgx eval --config eval_algorithmic_composite --models ./model",
-      "rgx eval --config eval.yaml --category algorithmic --limit 20 --json",
-    ),
-  );
+    .addHelpText(
+      "after",
+      examples(
+        "rgx eval eval_algorithmic_composite --models ./model",
+        "rgx eval --config eval.yaml --category algorithmic --limit 20 --json",
+      ),
+    )
+    .action((file: string | undefined, flags: BenchFlags) =>
+      run({ ...withFile(file, flags), base: flags.base ?? false })
+    );
   program.command(WORKER_COMMAND, { hidden: true })
     .option("--device <name>")
     .option("--threads <n>", "", integer(1))
@@ -88,11 +63,33 @@ function withFile(file: string | undefined, flags: BenchFlags): BenchFlags {
 }
 
 /**
- * The flags that both share.
+ * The flags that both have.
  * @param folder the words about the default of --output-dir
  */
 function runFlags(command: Command, folder: string): Command {
   return command
+    .optionsGroup("Models and tasks:")
+    .option("--config <file>", "a YAML file: categories of tasks with parameters, and a model")
+    .option(
+      "--models <models...>",
+      "folders, runs, checkpoints, adapters, or openai:NAME; LABEL=MODEL names it in results",
+      [],
+    )
+    .option(
+      "--tasks <tasks...>",
+      "tasks, task files, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a JSONL file",
+      [],
+    )
+    .option("--num-examples <n>", "problems of each task (default 100)", integer(1))
+    .option("--set <k=v>", "a parameter (repeatable); of several tasks: NAME.k=v", collect, [])
+    .option("--level <n>", "curriculum level of every attribute", integer(0))
+    .option("--set-level <attr=n>", "level of one attribute (repeatable)", collect, [])
+    .option("--base", "also the models that checkpoints and adapters began with (bench does)")
+    .option("--no-base", "without these models (the default of eval)")
+    .option(
+      "--entries <files...>",
+      "entries of tasks that exist already, such as reasoning-gym's: question, answer, metadata",
+    )
     .option("--category <name>", "of the file, only the tasks of this category")
     .option("--limit <n>", "at most so many problems of any task", integer(1))
     .optionsGroup("Sampling:")
@@ -165,6 +162,8 @@ function runFlags(command: Command, folder: string): Command {
     )
     .option("--shard <i/n>", "one part of n, from 0/n; --merge joins them")
     .option("--max-time <hh:mm:ss>", "stop (exit 75) in time; --resume goes on")
+    .option("--save-metadata", "as the file's key: the reports have the metadata of problems")
+    .option("--full-results", "as save_full_results: a report with all data sets, results.json")
     .option("--samples-out <file>", "all examples as JSON Lines")
     .option("--table <format>", "print markdown or csv")
     .option("--no-charts", "result files only, no pictures beside them")

@@ -108,9 +108,10 @@ function exportCommands(program: Command): void {
     .addOption(
       new Option(
         "--to <format>",
-        "adapter: as PEFT has it; hf: merged into its base; gguf: one file",
+        "adapter: as PEFT has it; hf: merged into its base; gguf: one file; " +
+          "default: a whole model in one folder, as it is",
       )
-        .choices(EXPORT_TARGETS).makeOptionMandatory(),
+        .choices(EXPORT_TARGETS),
     )
     .addOption(
       new Option("--dtype <type>", "default: as the base is stored; q8_0 and q4_0 for gguf only")
@@ -136,7 +137,7 @@ function exportCommands(program: Command): void {
       await (await import("./export.ts")).exportCheckpoint(checkpoint, options)
     );
   program.command("convert")
-    .description("a GGUF file, shards, a pytorch_model.bin or verl's FSDP parts as a folder")
+    .description("as rgx export without --to: GGUF, shards, .bin or verl's parts as a folder")
     .argument("<source>", "a GGUF file, a model folder, or a checkpoint of verl")
     .requiredOption("--output <folder>", "a new folder")
     .option("--force", "replace the model that is there")
@@ -151,7 +152,7 @@ function exportCommands(program: Command): void {
         "\n\nTypes stay as they are; quantised weights become f32, which holds them exactly.",
     )
     .action(async (source, options) =>
-      await (await import("./export.ts")).convert(source, options)
+      await (await import("./export.ts")).exportCheckpoint(source, options)
     );
 }
 

@@ -1,8 +1,8 @@
 /** `rgx export` and `rgx convert`: a model in another form. */
 import { bytesText } from "../../core/bytes.ts";
-import { RgxError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import { convertModel } from "../../models/export/convert.ts";
-import { type Exported, exportModel } from "../../models/export/export.ts";
+import { exportModel } from "../../models/export/export.ts";
 import type { ExportTarget } from "../../models/export/export_targets.ts";
 import type { WeightType } from "../../models/formats/weight_types.ts";
 import { abortable } from "../terminal/abortable.ts";
@@ -14,35 +14,30 @@ interface OutputFlags {
   json?: boolean;
 }
 
+/** Without a format the model is written as it is, as one folder: `rgx convert`. */
 export async function exportCheckpoint(
   checkpoint: string,
-  flags: OutputFlags & { to: ExportTarget; dtype?: WeightType },
+  flags: OutputFlags & { to?: ExportTarget; dtype?: WeightType },
 ): Promise<void> {
   const { to, dtype, output, force = false } = flags;
-  const options = { to, output, force, ...(dtype === undefined ? {} : { dtype }) };
-  report(await stoppable((signal) => exportModel(checkpoint, { ...options, signal })), to, flags);
-}
-
-export async function convert(source: string, flags: OutputFlags): Promise<void> {
-  const { output, force = false } = flags;
-  const work = (signal: AbortSignal) => convertModel(source, { output, force, signal });
-  report(await stoppable(work), "hf", flags);
-}
-
-/** A signal ends the work after the current tensor, so that no half-written file remains. */
-async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  return await abortable(
+  if (to === undefined && dtype !== undefined) {
+    throw new UsageError(`--dtype ${dtype}: it needs --to, as types stay as they are without it`);
+  }
+  const work = (signal: AbortSignal) =>
+    to === undefined
+      ? convertModel(checkpoint, { output, force, signal })
+      : exportModel(checkpoint, { to, output, force, signal, ...(dtype && { dtype }) });
+  // A signal ends the work after the current tensor, so that no half-written file remains.
+  const exported = await abortable(
     work,
     (name, exitCode) => new RgxError(`${name}: stopped, nothing is written`, { exitCode }),
   );
-}
-
-function report({ path, dtype, bytes, notes }: Exported, format: ExportTarget, flags: OutputFlags) {
+  const { path, bytes, notes } = exported;
   if (flags.json) {
-    print(JSON.stringify({ path, format, dtype, bytes, notes }));
+    print(JSON.stringify({ path, format: to ?? "hf", dtype: exported.dtype, bytes, notes }));
     return;
   }
   for (const note of notes) log(`note: ${note}`);
-  log(`${dtype ?? "weights as they were"}, ${bytesText(bytes)}`);
+  log(`${exported.dtype ?? "weights as they were"}, ${bytesText(bytes)}`);
   print(path);
 }

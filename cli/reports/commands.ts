@@ -1,22 +1,10 @@
-/** Flags and help of `rgx plot`, `rgx curves` and `rgx report`. */
+/** Flags and help of `rgx plot`, which `rgx curves` is too, and of `rgx report`. */
 import type { Command } from "commander";
 import { collect, examples } from "../flag_types.ts";
 
 export function reportCommands(program: Command): void {
-  program.command("plot")
-    .description("charts from result files: models on a task, or on many and on average")
-    .argument("<results...>", "result files of rgx bench, or folders of them")
-    .option("--title <text>", "title of the chart")
-    .option(
-      "--rename <model=name>",
-      "what a model is called in the chart (repeatable)",
-      collect,
-      [],
-    )
-    .option("--rename-file <path>", "a JSON object of such names")
-    .option("--full-scale", "a scale from 0 to 100 %; default: to where the data end")
-    .option("--output <path>", "a .png, .svg, .pdf or .html; default: a new PNG beside the results")
-    .option("--json", "one JSON document: path, kind, tasks, models, notes")
+  chartCommand(program.command("plot"))
+    .description("charts: of benchmark results, or the curves of training runs")
     .addHelpText(
       "after",
       examples(
@@ -25,28 +13,15 @@ export function reportCommands(program: Command): void {
           '--rename "Qwen/Qwen2.5-7B-Instruct=Qwen 7B"',
         "rgx plot benchmark_results --rename-file names.json " +
           '--title "After training" --output chart.html',
+        "rgx plot runs/a runs/b --metrics reward,eval_accuracy --output curves.html",
       ),
-    )
-    .action(async (results, options) => (await import("./plot.ts")).plot(results, options));
-  program.command("curves")
-    .description("training curves of one or several runs")
-    .argument("<runs...>", "output folders of rgx train, or their metrics.jsonl")
-    .option("--metrics <names>", "names as in metrics.jsonl, with commas between")
-    .option("--rename <run=name>", "what a run is called (repeatable)", collect, [])
-    .option("--title <text>", "title of the chart")
-    .option(
-      "--output <path>",
-      "a .png, .svg, .pdf or .html; default: curves.png in the run's folder, or here",
-    )
-    .option("--json", "one JSON document: path, metrics, runs, notes")
+    );
+  chartCommand(program.command("curves"))
+    .description("as rgx plot: the curves of training runs")
     .addHelpText(
       "after",
-      examples(
-        "rgx curves experiments/quickstart",
-        "rgx curves runs/a runs/b --metrics reward,eval_accuracy --output curves.html",
-      ),
-    )
-    .action(async (runs, options) => (await import("./plot.ts")).curves(runs, options));
+      examples("rgx curves experiments/quickstart", "rgx curves runs/a runs/b"),
+    );
   program.command("report")
     .description("write the report of a run anew: report.md and report.html in its folder")
     .argument("<run>", "output folder of rgx train, also of one that still goes on")
@@ -57,4 +32,24 @@ export function reportCommands(program: Command): void {
         "\n\nrgx train writes it by itself when a run ends.",
     )
     .action(async (run, options) => (await import("./report.ts")).report(run, options));
+}
+
+function chartCommand(command: Command): Command {
+  return command
+    .argument("<files...>", "result files of rgx bench or folders of them; or folders of runs")
+    .option("--title <text>", "title of the chart")
+    .option(
+      "--rename <old=name>",
+      "what a model or a run is called in the chart (repeatable)",
+      collect,
+      [],
+    )
+    .option("--rename-file <path>", "a JSON object of such names of models")
+    .option("--full-scale", "of results: from 0 to 100 %; default: to where the data end")
+    .option("--metrics <names>", "of runs: names as in metrics.jsonl, with commas between")
+    .option("--output <path>", "a .png, .svg, .pdf or .html; default: a new PNG beside the data")
+    .option("--json", "one JSON document: path, what is drawn, notes")
+    .action(async (files, options) => {
+      await (await import("./plot.ts")).plot(files, options, command.name() === "curves");
+    });
 }

@@ -3,32 +3,49 @@
  * of the picture.
  */
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
+import { UsageError } from "../../core/errors.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import { plotResults } from "../../reports/charts/plot_results.ts";
 import { log, print } from "../terminal/terminal.ts";
 
-interface Common {
+interface PlotFlags {
   title?: string;
   output?: string;
   json?: boolean;
+  rename: string[];
+  renameFile?: string;
+  fullScale?: boolean;
+  metrics?: string;
 }
 
-export async function plot(
-  results: string[],
-  options: Common & { rename: string[]; renameFile?: string; fullScale?: boolean },
-): Promise<void> {
-  const { json, ...rest } = options, { files, rename } = sorted(results, options.rename);
-  report(await plotResults(files, { ...rest, rename }), json);
-}
-
-export async function curves(
-  runs: string[],
-  options: Common & { metrics?: string; rename: string[] },
-): Promise<void> {
-  const { json, metrics, ...others } = options, { files, rename } = sorted(runs, options.rename);
+/** @param ofRuns whether the files are runs; otherwise they show it themselves */
+export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
+  const { json = false, metrics, renameFile, fullScale, ...rest } = flags;
+  const { files, rename } = sorted(words, flags.rename), common = { ...rest, rename };
+  const isOfRuns = ofRuns || files.length > 0 && files.every(isRun);
+  const others = isOfRuns
+    ? { "--rename-file": renameFile, "--full-scale": fullScale }
+    : { "--metrics": metrics };
+  const wrong = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
+  if (wrong !== undefined) {
+    const [of, found] = isOfRuns ? ["results", "runs"] : ["runs", "results"];
+    throw new UsageError(`${wrong}: it is for charts of ${of}, and these are ${found}`);
+  }
   const names = metrics?.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  const rest = { ...others, rename };
-  report(await plotCurves(files, names === undefined ? rest : { ...rest, metrics: names }), json);
+  const drawn = isOfRuns
+    ? await plotCurves(files, { ...common, ...(names === undefined ? {} : { metrics: names }) })
+    : await plotResults(files, {
+      ...common,
+      ...(renameFile === undefined ? {} : { renameFile }),
+      ...(fullScale === undefined ? {} : { fullScale }),
+    });
+  for (const note of drawn.notes) log(`note: ${note}`);
+  print(json ? JSON.stringify(drawn) : drawn.path);
+}
+
+function isRun(path: string): boolean {
+  return basename(path) === "metrics.jsonl" || existsSync(`${path}/metrics.jsonl`);
 }
 
 /** `--rename A=B C=D`: after the first, they arrive among the files. */
@@ -38,9 +55,4 @@ function sorted(words: string[], rename: string[]): { files: string[]; rename: s
     files: words.filter((word) => !isRename(word)),
     rename: [...rename, ...words.filter(isRename)],
   };
-}
-
-function report(drawn: { path: string; notes: string[] }, json = false): void {
-  for (const note of drawn.notes) log(`note: ${note}`);
-  print(json ? JSON.stringify(drawn) : drawn.path);
 }

@@ -57,6 +57,10 @@ Deno.test("curves take names of runs; every panel has a label, supervised steps 
     assert.equal(texts.match(/^step$/gm)!.length, 2);
     assert.equal(texts.match(/^supervised step$/gm)!.length, 1);
     assert.match(texts, /^0$/m);
+    const same = ["plot", ...args.slice(1), "--rename", "a=low", "runs/b=high rate"];
+    assert.equal(await drawn(cwd, ...same), texts, "plot sees that they are runs");
+    const mixed = await rgx(["plot", "runs/a", "--full-scale"], "", {}, cwd);
+    assert.match(mixed.err, /--full-scale: it is for charts of results, and these are runs/);
     const wrong = await rgx([...args, "--rename", "c=low"], "", {}, cwd);
     assert.equal(wrong.code, 2);
     assert.match(wrong.err, /--rename c=low: no .*"c"/);

@@ -79,7 +79,8 @@ Deno.test("a trained adapter is exported in every format, and generates the same
 Deno.test("wrong flags are usage errors that name the right ones", async () => {
   const cases: [string[], RegExp][] = [
     [["export", "x", "--to", "onnx", "--output", "y"], /onnx.*adapter, hf, gguf/],
-    [["export", "x", "--output", "y"], /--to <format>.* not specified/],
+    [["export", "no-such", "--output", "y"], /no-such: no such model/],
+    [["export", "x", "--dtype", "f16", "--output", "y"], /--dtype f16: it needs --to/],
     [["export", "x", "--to", "hf"], /--output <path>.* not specified/],
     [["export", "x", "--to", "hf", "--dtype", "q8_0", "--output", "y"], /GGUF files only/],
     [["export", "no-such", "--to", "hf", "--output", "y"], /no-such: no such model/],
