@@ -1,8 +1,14 @@
 /** The job script of a training run, or of an array of runs with different values or seeds. */
-import { resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
+import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.ts";
+import { overrideArguments } from "../configs/reading/override_arguments.ts";
+import { deviceOfConfig } from "../configs/run_device.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { findSlurmSection, type FoundSection } from "../configs/slurm_section.ts";
+import type { ConfigOverrides } from "../configs/config_object.ts";
 import { UsageError } from "../core/errors.ts";
-import { fileName } from "../core/paths.ts";
+import { exists, fileName } from "../core/paths.ts";
 import {
   arrayOption,
   type ArraySpec,
@@ -11,13 +17,6 @@ import {
   sweepVariants,
   type Variant,
 } from "./array.ts";
-import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.ts";
-import { deviceOfConfig } from "../configs/run_device.ts";
-import { overrideArguments } from "../configs/reading/override_arguments.ts";
-import type { RunConfig } from "../configs/schema/run_config.ts";
-import type { ConfigOverrides } from "../configs/config_object.ts";
-import { bindLines, foldersOutside } from "./container_binds.ts";
-import { type SectionedJob, withJobSection } from "./job_section.ts";
 import {
   checkJob,
   headerLines,
@@ -343,3 +342,116 @@ function runLines(
 }
 
 const words = (list: readonly string[]) => list.map((word) => `${shellWord(word)} `).join("");
+
+/** Folders outside of `workDir` that hold files which the configurations name, in their order. */
+async function foldersOutside(
+  configs: readonly RunConfig[],
+  workDir: string,
+): Promise<string[]> {
+  const folders = new Set<string>();
+  for (const { model, data, rewards, training } of configs) {
+    const named = [
+      model.model_name_or_path,
+      model.adapter_name_or_path,
+      model.tokenizer_name_or_path,
+      data.dataset_name,
+      data.eval_dataset_name,
+      ...(data.task_files ?? []).map(({ path }) => path),
+      ...rewards.map(({ file }) => file?.path),
+    ];
+    for (const name of named) {
+      if (name === null || name === undefined || name === "") continue;
+      const path = resolve(workDir, name);
+      if (!await exists(path)) continue; // a name on the Hub
+      const isFolder = (await Deno.stat(path)).isDirectory;
+      if (!isInside(path, workDir)) folders.add(isFolder ? path : dirname(path));
+    }
+    // It may be made by the run.
+    const output = resolve(workDir, training.output_dir);
+    if (!isInside(output, workDir)) folders.add(dirname(output));
+  }
+  return [...folders];
+}
+
+function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
+}
+
+/** The shell lines for them. */
+function bindLines(folders: readonly string[]): string {
+  if (folders.length === 0) return "";
+  return "\n# Folders elsewhere, which the configuration names.\n" +
+    `export APPTAINER_BIND=${shellWord(folders.join(","))}",$APPTAINER_BIND"`;
+}
+
+/** A job with what its configuration says of it. */
+interface SectionedJob<T extends CommonOptions> {
+  account: string;
+  options: T;
+  /** The path of the script, and where it is written; null: the configuration names none. */
+  output: { path: string; place: string } | null;
+}
+
+/** How the configuration is read. */
+interface ReadOptions {
+  overrides: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** Where it is looked for. */
+  cwd: string;
+}
+
+/**
+ * The options with those of the configuration's section `slurm` where they are not named.
+ * @param account null: the section names it
+ * @throws UsageError when neither names an account, or `slurm.work_dir` is no folder
+ */
+async function withJobSection<T extends CommonOptions>(
+  config: string,
+  account: string | null,
+  options: T,
+  read: ReadOptions,
+): Promise<SectionedJob<T>> {
+  const found = await findSlurmSection(config, read), section = found?.section;
+  const charged = account ?? section?.account ?? null;
+  if (charged === null) {
+    // Of a configuration with mistakes, those are the error: one of them may hide the account.
+    if (found === null) await loadConfig(config, read);
+    throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
+      advice: `Write one of them: rgx slurm ${config} ACCOUNT`,
+    });
+  }
+  if (found === null || section === undefined) return { account: charged, options, output: null };
+  const { partition, time, gpus, gpu_type, cpus, memory, nodes, requeue } = section;
+  const named = {
+    partition,
+    time,
+    gpus,
+    gpuType: gpu_type === "any" ? null : gpu_type,
+    cpus,
+    memory,
+    nodes,
+    requeue,
+    workDir: options.workDir === undefined ? await workFolder(found) : null,
+  };
+  const written = (values: object) =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value != null));
+  return {
+    account: charged,
+    options: { ...options, ...written(named), ...written(options) },
+    output: section.output === null
+      ? null
+      : { path: section.output, place: `${found.placeOf("output")}: ` },
+  };
+}
+
+async function workFolder({ section, placeOf }: FoundSection): Promise<string | null> {
+  const { work_dir } = section;
+  if (work_dir === null) return null;
+  const found = await Deno.stat(work_dir).catch(() => null);
+  if (found?.isDirectory) return work_dir;
+  const what = found === null ? "there is no such folder" : "is no folder";
+  throw new UsageError(`${placeOf("work_dir")}: ${work_dir}: ${what}`, {
+    advice: "Name a folder that the compute nodes see too; --work-dir is another one for once.",
+  });
+}

@@ -6,7 +6,7 @@ import { promptMessages } from "../../evaluation/prompt_text.ts";
 import { scoreCompletion } from "../../data/score_completion.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { readEntryRequests } from "./bench_entries.ts";
+import { readEntryRequests } from "./bench_request.ts";
 
 const FILE = goldenPath("reasoning-gym/entries.jsonl");
 const made: Entry[] = Deno.readTextFileSync(FILE).trim().split("\n").map((line) =>

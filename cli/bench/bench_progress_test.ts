@@ -1,6 +1,6 @@
 /** The progress that a benchmark shows. */
 import assert from "node:assert/strict";
-import { BenchProgress } from "./bench_progress.ts";
+import { BenchProgress } from "./bench.ts";
 import { shown } from "../terminal/terminal_testing.ts";
 
 /** Two models that load for a minute each, with one answer in between. */

@@ -7,13 +7,19 @@ import {
   type EvalDescription,
   readEvalConfig,
 } from "../../bench/eval_command/eval_config.ts";
-import { isRemoteName } from "../../core/remote/model_names.ts";
+import { isTask, type TaskRequest } from "../../bench/plan/test_set.ts";
 import type { Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { UsageError } from "../../core/errors.ts";
 import { exists, folderOf, isFile } from "../../core/paths.ts";
 import { programCommand } from "../../core/program_command.ts";
+import { isRemoteName } from "../../core/remote/model_names.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { DATASET_NAMES } from "../../data/dataset_entries.ts";
+import { entryRows } from "../../data/entry_rows.ts";
+import { readRows } from "../../data/read_rows.ts";
 import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import { isTable } from "../../hub/default_files.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
@@ -21,10 +27,10 @@ import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { ActivationType } from "../../models/network/types.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
+import { getTask, hasTask } from "../../tasks/registry.ts";
 import { given, templateValues } from "../flag_types.ts";
 import { parseDuration } from "../stop_control.ts";
-import { readEntryRequests } from "./bench_entries.ts";
-import { readTasks } from "./bench_tasks.ts";
+import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 
 export interface BenchFlags {
   config?: string;
@@ -315,4 +321,87 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
   const all = Array.from({ length: Math.max(1, count) }, (_, i) => devices[i % devices.length]!);
   const share = Math.max(1, Math.floor(defaultThreads() / all.length));
   return { devices: all, threads: flags.threads ?? share, command: programCommand() };
+}
+
+/**
+ * One request for each task of each file, with all of its entries, or `maxEntries` of them.
+ * @throws UsageError for a file or line that cannot be used
+ */
+export async function readEntryRequests(
+  paths: readonly string[],
+  maxEntries = Infinity,
+): Promise<TaskRequest[]> {
+  const requests: TaskRequest[] = [];
+  for (const path of paths) {
+    const byTask = Map.groupBy(entryRows(await readRows([path])), ({ task }) => task);
+    if (byTask.size === 0) throw new UsageError(`--entries ${path}: there are no entries`);
+    for (const [task, rows] of byTask) {
+      requests.push({
+        name: "file",
+        label: task,
+        path,
+        entriesOf: task,
+        size: Math.min(rows.length, maxEntries),
+        category: hasTask(task) ? getTask(task).category : null,
+      });
+    }
+  }
+  return requests;
+}
+
+/** @throws UsageError for an invalid path, parameter or level */
+export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
+  const requests = withPlaces(texts.flatMap(requestsOf));
+  const names = requests.map(({ name }) => name).filter(hasTask);
+  // Unknown tasks are reported by the benchmark, all of them together.
+  const areTasks = requests.every(({ name }) => isTask(name));
+  const flags = areTasks ? [...params.set, ...params.setLevel] : [];
+  for (const text of flags) {
+    if (names.length === 1 || names.some((name) => text.startsWith(`${name}.`))) continue;
+    throw new UsageError(
+      names.length === 0
+        ? `${text}: no task that has parameters is named`
+        : `${text}: of several tasks, say which: ${names[0]}.${text}`,
+    );
+  }
+  const { level } = params;
+  const hasLevels = (name: string) => getTask(name).curriculum !== undefined;
+  // For a single task this error is reported with its parameters.
+  if (areTasks && level !== undefined && names.length !== 1 && !names.some(hasLevels)) {
+    throw new UsageError(`--level ${level}: no task that has levels is named`);
+  }
+  return requests.map((request) => {
+    const { name } = request;
+    if (!hasTask(name)) return request;
+    const parameters = readTaskParams(getTask(name), params, names.length > 1);
+    return Object.keys(parameters).length === 0 ? request : { ...request, parameters };
+  });
+}
+
+/** Adds the folders to the labels of files that have the same name. */
+function withPlaces(requests: readonly TaskRequest[]): TaskRequest[] {
+  return requests.map((request) => {
+    const { path, label } = request;
+    const isAlone = requests.every((other) => other.label !== label || other.path === path);
+    return label === undefined || isAlone ? request : { ...request, label: withoutEnding(path!) };
+  });
+}
+
+const withoutEnding = (path: string) => path.replace(/\.[a-z]+$/, "");
+
+/** Parses `name`, `a,b`, `gsm8k=PATH`, or a file of problems. */
+function requestsOf(text: string): TaskRequest[] {
+  const [, name, path] = /^([A-Za-z0-9_-]+)=(.+)$/.exec(text) ?? [];
+  if (name !== undefined) {
+    if (DATASET_NAMES.includes(name)) return [{ name, path: path! }];
+    throw new UsageError(
+      `--tasks ${text}: only a data set has a path: ${DATASET_NAMES.join(", ")}` +
+        didYouMean(name.toLowerCase().replace("-", ""), DATASET_NAMES),
+    );
+  }
+  if (/\.(?:jsonl?|parquet)$/.test(text) || isTable(text)) {
+    const label = withoutEnding(text.replace(/^.*\//, ""));
+    return [{ name: "file", path: text, label }];
+  }
+  return text.split(",").filter((part) => part !== "").map((part) => ({ name: part }));
 }

@@ -1,6 +1,6 @@
 /** Tasks on the command line: which requests they become, and what is refused. */
 import assert from "node:assert/strict";
-import { readTasks } from "./bench_tasks.ts";
+import { readTasks } from "./bench_request.ts";
 
 const none = { set: [], setLevel: [] };
 

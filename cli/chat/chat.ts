@@ -3,21 +3,23 @@
  * answer; the part that was given stays in the conversation. The model's cache keeps the
  * conversation, so each turn computes only what is new.
  */
+import type { ChatMessage } from "../../core/chat_message.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { systemPromptText } from "../../data/prompt.ts";
+import { StopText } from "../../models/generation/sampling/stop_text.ts";
+import { checkVariables } from "../../models/tokenizers/chat_template.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { ApiError } from "../../serve/api_error.ts";
 import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
-import { StopText } from "../../models/generation/sampling/stop_text.ts";
 import { templateValues } from "../flag_types.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { log, paint, write } from "../terminal/terminal.ts";
-import { Conversation } from "./conversation.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
-import { type ChatSampling, samplingText, setSampling } from "./sampling.ts";
 
-export interface ChatFlags extends Omit<ModelFlags, "model" | "idsFile"> {
+interface ChatFlags extends Omit<ModelFlags, "model" | "idsFile"> {
   system?: string;
   chatTemplateKwargs?: string;
   maxModelLen: number;
@@ -264,5 +266,143 @@ class Chat {
     } finally {
       this.#answering = null;
     }
+  }
+}
+
+export interface ChatSampling {
+  /** 0 is greedy. */
+  temperature: number;
+  top_p: number;
+  /** 0 = off. */
+  top_k: number;
+  min_p: number;
+  repetition_penalty: number;
+  max_new_tokens: number;
+  seed: number;
+}
+
+/** Range of each key: [lowest, highest, whole numbers only, the lowest itself is not allowed]. */
+const RANGES: Record<keyof ChatSampling, readonly [number, number, boolean, boolean]> = {
+  temperature: [0, 100, false, false],
+  top_p: [0, 1, false, true],
+  top_k: [0, Number.MAX_SAFE_INTEGER, true, false],
+  min_p: [0, 1, false, false],
+  repetition_penalty: [0, 100, false, true],
+  max_new_tokens: [1, 2 ** 20 - 1, true, false],
+  seed: [0, Number.MAX_SAFE_INTEGER, true, false],
+};
+
+/** Sets a key from its text. @throws UsageError that names the keys, or the range */
+export function setSampling(sampling: ChatSampling, name: string, text: string): void {
+  const names = Object.keys(RANGES), key = name.replaceAll("-", "_");
+  if (!names.includes(key)) {
+    throw new UsageError(`/set ${name}: no such key${didYouMean(key, names)}`, {
+      advice: `The keys are ${names.join(", ")}.`,
+    });
+  }
+  const [min, max, isWhole, isAbove] = RANGES[key as keyof ChatSampling], value = Number(text);
+  const isRight = text.trim() !== "" && value >= min && value <= max &&
+    (!isWhole || Number.isInteger(value)) && !(isAbove && value === min);
+  if (!isRight) {
+    const kind = isWhole ? "an integer" : "a number";
+    const low = isAbove ? `above ${min}` : `from ${min}`;
+    const high = max === Number.MAX_SAFE_INTEGER ? "on" : `to ${max}`;
+    throw new UsageError(`/set ${key} ${text}: expected ${kind} ${low} ${high}`);
+  }
+  sampling[key as keyof ChatSampling] = value;
+}
+
+/** All keys and their values on one line. */
+function samplingText(sampling: ChatSampling): string {
+  return Object.entries(sampling).map(([name, value]) => `${name} ${value}`).join("  ");
+}
+
+export class Conversation {
+  #system: string | null;
+  #turns: ChatMessage[] = [];
+  /** Answers that were asked for so far: each one draws from random numbers of its own. */
+  #answers = 0;
+
+  /**
+   * @param variables values for the chat template
+   * @throws UsageError for values that the template does not read, or a system message without one
+   */
+  constructor(
+    private readonly tokenizer: Tokenizer,
+    system: string | null,
+    private readonly variables: Readonly<Record<string, unknown>> = {},
+  ) {
+    checkVariables(variables, tokenizer.chatVariables, "--chat-template-kwargs");
+    this.#system = null;
+    this.system = system;
+  }
+
+  /** Whether messages are rendered; else each one is continued as plain text, without history. */
+  get hasTemplate(): boolean {
+    return this.tokenizer.chatVariables !== null;
+  }
+
+  get system(): string | null {
+    return this.#system;
+  }
+
+  /** A new system message begins a new conversation. null or "" = none. */
+  set system(text: string | null) {
+    const system = text === "" ? null : text;
+    if (system !== null && !this.hasTemplate) {
+      throw new UsageError("a system message needs a chat template, and the model has none");
+    }
+    this.#system = system;
+    this.clear();
+  }
+
+  /** All messages, the system message first. */
+  get messages(): readonly ChatMessage[] {
+    const system = this.#system === null ? [] : [{ role: "system", content: this.#system }];
+    return [...system, ...this.#turns];
+  }
+
+  clear(): void {
+    this.#turns = [];
+  }
+
+  /** Takes away the last answer. @returns false when there is none */
+  again(): boolean {
+    if (this.#turns.at(-1)?.role !== "assistant") return false;
+    this.#turns.pop();
+    return true;
+  }
+
+  /**
+   * Adds a message of the user, unless it is null, and asks for an answer to the last one.
+   * @returns the prompt, and the number of the answer, which keys its random draws
+   * @throws RgxError when the template refuses the messages; they are as before then
+   */
+  ask(message: string | null): { promptIds: number[]; answer: number } {
+    const before = this.#turns;
+    if (message !== null) this.#turns = [...before, { role: "user", content: message }];
+    try {
+      return { promptIds: this.#prompt(), answer: this.#answers++ };
+    } catch (error) {
+      this.#turns = before;
+      throw error;
+    }
+  }
+
+  #prompt(): number[] {
+    const rendered = this.tokenizer.applyChatTemplate(this.messages, this.variables);
+    return rendered === null
+      ? this.tokenizer.encode(this.#turns.at(-1)!.content)
+      : this.tokenizer.encode(rendered, { addSpecialTokens: false });
+  }
+
+  /** Adds the answer to the last message, also one that was cut off. */
+  answered(text: string): void {
+    this.#turns = [...this.#turns, { role: "assistant", content: text }];
+  }
+
+  /** Takes away a message of the user that got no answer. */
+  unanswered(): void {
+    if (this.#turns.at(-1)?.role === "user") this.#turns = this.#turns.slice(0, -1);
   }
 }

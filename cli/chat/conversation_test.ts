@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { RgxError } from "../../core/errors.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import { Conversation } from "./conversation.ts";
+import { type ChatSampling, Conversation, setSampling } from "./chat.ts";
 import { nextMessage, PipedLines } from "./line_source.ts";
-import { type ChatSampling, setSampling } from "./sampling.ts";
 
 /** A tokenizer whose ids are character codes. */
 function tokenizer(hasTemplate: boolean): Tokenizer {

@@ -3,28 +3,41 @@
  * cores and how much memory a process takes. The plans are made as the runs make theirs; nothing is
  * loaded.
  */
+import { stringify } from "yaml";
+import { planModels } from "../../bench/plan/model_plan.ts";
 import type { ProcessNeeds } from "../../cluster/header.ts";
 import { needsCard } from "../../cluster/job_script.ts";
+import { compareConfigs } from "../../configs/config_difference.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { asDocument } from "../../configs/to_yaml.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { largestCard } from "../../core/machine/known_cards.ts";
+import { exists } from "../../core/paths.ts";
+import { isRemoteName, namedModel } from "../../core/remote/model_names.ts";
+import { publishedPlace } from "../../hub/set_addresses.ts";
+import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
 import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
 import { checkRankCount, idleRanks } from "../../training/run/rank_count.ts";
-import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
-import { folderNotes } from "./folder_notes.ts";
-import { missingError, missingForRun, type MissingPart } from "../plans/missing_parts.ts";
+import { readRun } from "../../training/run/run_folder.ts";
+import {
+  missingData,
+  missingError,
+  missingForRun,
+  missingModel,
+  type MissingPart,
+} from "../plans/missing_parts.ts";
 
 /** Host memory of a process besides what is planned: the program, its caches, reward workers. */
-export const PROGRAM_BYTES = 2 * 2 ** 30;
+const PROGRAM_BYTES = 2 * 2 ** 30;
 /** The same with a graphics card, whose driver maps memory of its own. */
-export const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
+const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
 /** Of a plan on the CPU a tenth more, for what is not planned. */
 const ROOM_FACTOR = 1.1;
 /** Cores of a process with a card: one for the card, others for rewards, decoding and files. */
-export const CORES_WITH_CARD = 4;
+const CORES_WITH_CARD = 4;
 /** Maximum number of cores of a process without a card. */
-export const MAX_CORES = 16;
+const MAX_CORES = 16;
 /** Columns of the widest matrix for which one more core is worth while. */
 const COLUMNS_PER_CORE = 96;
 
@@ -79,7 +92,7 @@ export async function planJob(
  * Missing parts are errors, but for paths that an earlier job makes.
  * @throws RgxError
  */
-export function noteOrThrow(
+function noteOrThrow(
   missing: readonly MissingPart[],
   { mayComeLater }: Pick<JobPlanOptions, "mayComeLater">,
   notes: string[],
@@ -176,4 +189,96 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R[]>):
   const results: R[] = [];
   for (const item of items) results.push(...await work(item));
   return results;
+}
+
+/** Keys that are no part of what a run stores, or that name its place. */
+const NOT_COMPARED = /^training\.(?:output_dir|nnodes|n_gpus_per_node)$/;
+
+const STATES: Readonly<Record<string, string>> = {
+  completed: "holds a finished run: the job trains only the steps that training.max_steps adds",
+  running:
+    "holds a run that is at work, or was killed: the job goes on with it, and ends at once " +
+    "if another process is still at work",
+};
+
+/** Nothing where there is no run in `output_dir` yet. */
+async function folderNotes(config: RunConfig): Promise<string[]> {
+  const { output_dir: folder } = config.training, run = await readRun(folder);
+  if (run === null) return [];
+  const earlier = await Deno.readTextFile(`${folder}/config.yaml`).catch(() => "");
+  // Keys that only one of them has are those of another version.
+  const changed = compareConfigs(earlier, stringify(asDocument(config)))
+    .filter(({ key, before, after }) =>
+      before !== null && after !== null && before !== after && !NOT_COMPARED.test(key)
+    );
+  const state = STATES[String(run["status"])] ?? "holds a run: the job goes on with it";
+  const values = changed.map(({ key, before, after }) => `${key} (there ${before}, here ${after})`);
+  return [
+    `${folder} ${state}`,
+    ...(values.length === 0 ? [] : [`${folder} was made with other values: ${values.join(", ")}`]),
+  ];
+}
+
+/** With a card, weights pass through buffers of at most this size, two at a time. */
+const STAGED_BYTES = 2 * 2 ** 32;
+/** On the CPU: weights, copies of some of them in the layout of the kernels, keys and values. */
+const MEMORY_PER_WEIGHT_BYTE = 2;
+
+/**
+ * Checks that the benchmark can start.
+ * @param tasks as `rgx bench` takes them, one each
+ * @param further flags of `rgx bench` after `--`
+ * @returns null where nothing can be planned, since a model is still to be made, or is on a server
+ * @throws RgxError that names what is not here and the commands that fetch it
+ */
+export async function planBench(
+  models: readonly string[],
+  tasks: readonly string[],
+  further: readonly string[],
+  options: JobPlanOptions,
+  notes: string[],
+): Promise<ProcessNeeds | null> {
+  return await inFolder(options.workDir, async () => {
+    const local = models.filter((name) => !isRemoteName(name));
+    const missing: MissingPart[] = [];
+    for (const { place: name } of local.map(namedModel)) {
+      const isRun = await exists(`${name}/run.json`);
+      const part = isRun ? null : await missingModel("--models", name, true);
+      if (part !== null) missing.push(part);
+    }
+    for (const task of tasks) {
+      const place = publishedPlace(task);
+      const part = place === null ? null : await missingData("--tasks", task, place, "test");
+      if (part !== null) missing.push(part);
+    }
+    if (missing.length > 0) noteOrThrow(missing, options, notes);
+    if (local.length === 0 || missing.length > 0) return null;
+    const planned = await planModels(local, {
+      seed: 0,
+      remote: { address: "", format: "chat" },
+      includeBase: !further.includes("--no-base"),
+    });
+    notes.push(...planned.warnings);
+    let largest = 0;
+    for (const { where } of planned.models) {
+      if (where.kind === "local") largest = Math.max(largest, await weightBytes(where.weights));
+    }
+    return needsCard(options.device)
+      ? {
+        cpus: CORES_WITH_CARD,
+        memory: PROGRAM_WITH_CARD_BYTES + Math.min(largest, STAGED_BYTES),
+      }
+      : { cpus: MAX_CORES, memory: PROGRAM_BYTES + MEMORY_PER_WEIGHT_BYTE * largest };
+  });
+}
+
+/** Bytes of the weights of a model's folder, or of a GGUF file. */
+async function weightBytes(path: string): Promise<number> {
+  const info = await Deno.stat(path);
+  if (info.isFile) return info.size;
+  let sum = 0;
+  for await (const { name } of Deno.readDir(path)) {
+    if (/\.(?:safetensors|bin|gguf)$/.test(name)) sum += (await Deno.stat(`${path}/${name}`)).size;
+  }
+  return sum;
 }

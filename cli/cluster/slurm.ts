@@ -22,8 +22,7 @@ import { readText } from "../../core/text_file.ts";
 import { benchCommands } from "../bench/commands.ts";
 import { given } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { planBench } from "./bench_needs.ts";
-import { inFolder, type JobPlanOptions, planJob } from "./job_needs.ts";
+import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
 import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 
 /** The flags of both commands. */

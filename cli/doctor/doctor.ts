@@ -1,9 +1,12 @@
 /**
  * `rgx doctor`: what this machine offers and what to fix. Each device is measured for about a
- * second with one matrix product and one copy. Inside a job it also shows what SLURM granted
- * (`doctor_job.ts`); with a configuration, whether it fits (`doctor_fit.ts`).
+ * second with one matrix product and one copy. Inside a job it also shows what SLURM
+ * granted; with a configuration, whether it fits (`doctor_fit.ts`).
  */
-import { grantedCores } from "../../core/machine/cgroup.ts";
+import { duration } from "../../core/duration.ts";
+import { EXIT, messageOf } from "../../core/errors.ts";
+import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
+import { type Env, processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
 import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import {
   cpuTimes,
@@ -11,25 +14,26 @@ import {
   otherWork,
   otherWorkText,
 } from "../../core/machine/other_work.ts";
-import { EXIT, messageOf } from "../../core/errors.ts";
+import { jobMemory, secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { VERSION } from "../../core/version.ts";
+import type { Device } from "../../kernels/device.ts";
+import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
+import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import {
   adapterLimits,
   describeAdapter,
   findAdapter,
   usableFeatures,
 } from "../../kernels/devices/webgpu/adapter.ts";
-import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
-import { unitName } from "../../kernels/devices/webgpu/device_reports.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
+import { unitName } from "../../kernels/devices/webgpu/device_reports.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
-import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
-import { type DeviceReport, measureDevices } from "./doctor_devices.ts";
-import { fitReport, fitRows } from "./doctor_fit.ts";
-import { jobAdvice, jobReport, jobRows } from "./doctor_job.ts";
+import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
+import { createDevice } from "../../kernels/mod.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
+import { fitReport, fitRows } from "./doctor_fit.ts";
 
 /** Share of the processors above which the speed that is measured is that of a busy machine. */
 const BUSY = 0.25;
@@ -248,4 +252,241 @@ function printReport(report: Report, others: OtherWork | null, room: MemoryRoom)
   for (const line of report.notes) print(paragraph(`note: ${line}`));
   for (const line of report.advice) print(paragraph(`fix: ${line}`));
   if (fit !== null && fit.fetch !== null) print(`fix: ${fit.fetch}`);
+}
+
+interface DeviceReport {
+  name: string;
+  threads: number;
+  /** Speed of a matrix product in f32. */
+  gflops: number;
+  /** Speed of a copy: bytes read and written. */
+  gbytes_per_second: number;
+}
+
+/**
+ * Measures the devices one after the other, each for about a second.
+ * @returns also which kernels the CPU device has chosen
+ */
+async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
+  devices: DeviceReport[];
+  /** Kernels of products in f32. */
+  tiles: string;
+  /** What computes products in bfloat16. */
+  bf16Unit: string;
+}> {
+  const devices: DeviceReport[] = [];
+  let tiles = "", bf16Unit = "";
+  const wanted: [name: string, threads: number | undefined][] = [
+    ["reference", 1],
+    ["wasm", 1],
+    ["wasm", undefined],
+  ];
+  if (hasWebgpu) wanted.push(["webgpu", undefined]);
+  if (hasVulkan) wanted.push(["vulkan", undefined]);
+  for (const [name, threads] of wanted) {
+    const device = await createDevice(name, threads === undefined ? {} : { threads });
+    const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
+    if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
+    tiles ||= device.tiles ?? "";
+    bf16Unit ||= device.bf16Unit ?? "";
+    device.close();
+  }
+  return { devices, tiles, bf16Unit };
+}
+
+/**
+ * The median time, in milliseconds, of the later half of runs that together last about `limit` ms.
+ */
+async function median(limit: number, run: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  const begin = performance.now();
+  while (times.length < 3 || performance.now() - begin < limit) {
+    const start = performance.now();
+    await run();
+    times.push(performance.now() - start);
+  }
+  // The first half is for warming up.
+  const late = times.slice(times.length >> 1).sort((x, y) => x - y);
+  return late[late.length >> 1]!;
+}
+
+/**
+ * Shapes [m, k, n] of the product x·Wᵀ, with x[m, k] and W[n, k], and the number of copied
+ * elements: enough work for the device, and only for a moment.
+ */
+function sizes(device: Device): { product: [number, number, number]; copied: number } {
+  if (device.name === "reference") return { product: [32, 144, 192], copied: 2 ** 18 };
+  const isCard = device.adapter !== undefined && !device.adapter.software;
+  return isCard
+    ? { product: [4096, 4096, 4096], copied: 2 ** 26 }
+    : { product: [256, 576, 1536], copied: 2 ** 23 };
+}
+
+async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
+  const { product: [m, k, n], copied } = sizes(device);
+  const create = (what: string, length: number) => device.create("float", length, `doctor.${what}`);
+  const a = create("a", m * k), b = create("b", n * k), out = create("out", m * n);
+  device.run("fill", { out: a, n: m * k, value: 0.5 });
+  device.run("fill", { out: b, n: n * k, value: 0.25 });
+  const product = await median(700, () => {
+    device.run("matmul", { a, b, out, m, n, k, transB: true });
+    return device.read(out, 0, 1);
+  });
+  for (const tensor of [a, b, out]) device.free(tensor);
+  const from = create("from", copied), to = create("to", copied);
+  const copy = await median(300, () => {
+    device.run("copy", { src: from, out: to, n: copied });
+    return device.read(to, 0, 1);
+  });
+  for (const tensor of [from, to]) device.free(tensor);
+  return { gflops: 2 * m * k * n / product / 1e6, gbytes_per_second: 8 * copied / copy / 1e6 };
+}
+
+interface JobReport {
+  id: string;
+  name: string | null;
+  partition: string | null;
+  /** The name of this node in SLURM; null: this process is not on a node of the job. */
+  node: string | null;
+  node_list: string | null;
+  restarts: number;
+  array: { job: string; task: number; count: number | null } | null;
+  tasks: number | null;
+  /** Null: the job has no time limit, or it is not known. */
+  seconds_left: number | null;
+  /** Cores that the job has for this process, and threads that the wasm device uses. */
+  cpus: number | null;
+  threads: number;
+  /** Cores that the affinity mask and the quota leave to this process. */
+  usable_cpus: number;
+  /** Memory of the job on this node in bytes; null: SLURM does not limit it, or does not tell. */
+  memory_bytes: number | null;
+  /**
+   * GPUs that SLURM granted, and GPUs that the environment lets this process see; null: not known.
+   */
+  gpus: string[] | null;
+  visible_gpus: string[] | null;
+}
+
+/** Variables that limit the GPUs that a process sees. */
+const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
+
+/** The report, or null outside of a job. */
+async function jobReport(env: Env = processEnv): Promise<JobReport | null> {
+  const job = slurmJob(env);
+  if (job === null) return null;
+  const visible = VISIBLE.map(env).find((value) => value !== undefined);
+  return {
+    id: job.id,
+    name: job.name,
+    partition: job.partition,
+    node: job.node,
+    node_list: job.nodeList,
+    restarts: job.restarts,
+    array: job.array,
+    tasks: job.tasks,
+    seconds_left: await secondsLeft(job),
+    cpus: job.cpusPerTask ?? job.cpusOnNode,
+    threads: defaultThreads(env),
+    usable_cpus: grantedCores(kernelLimits()),
+    memory_bytes: await jobMemory(job),
+    gpus: job.gpus,
+    visible_gpus: visible === undefined ? null : list(visible),
+  };
+}
+
+/** A list of GPUs. SLURM writes "NoDevFiles" when there is none. */
+function list(text: string): string[] {
+  return text.split(",").map((id) => id.trim())
+    .filter((id) => id !== "" && id !== "-1" && id !== "NoDevFiles");
+}
+
+function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
+  const where = [
+    job.name === null ? null : `"${job.name}"`,
+    job.partition === null ? null : `partition ${job.partition}`,
+    job.node === null ? job.node_list : `node ${job.node}`,
+    job.restarts === 0 ? null : `restarted ${job.restarts} times`,
+  ].filter((part) => part !== null);
+  const gpus = job.gpus === null ? "none given" : `${job.gpus.length}: ${job.gpus.join(", ")}`;
+  const visible = job.visible_gpus === null ? "" : `, visible as ${job.visible_gpus.join(", ")}`;
+  const limit = by === "cgroup" ? "cgroup" : "machine";
+  return [
+    ["job", [job.id, ...where].join(", ")],
+    [
+      "job cores",
+      `${job.cpus ?? "not known"}, ${job.usable_cpus} usable, ${job.threads} threads`,
+    ],
+    [
+      "job memory",
+      (job.memory_bytes === null ? "no limit known" : gib(job.memory_bytes)) +
+      (by === "job" ? "" : `; the ${limit} leaves ${gib(bytes)}`),
+    ],
+    ["job GPUs", gpus + visible],
+    ["job time", job.seconds_left === null ? "not known" : `${duration(job.seconds_left)} left`],
+  ];
+}
+
+/**
+ * Advice about what does not agree.
+ * @param cards whether the adapter is a graphics card
+ */
+function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv): string[] {
+  const advice: string[] = [];
+  const { cpus, usable_cpus: usable, gpus, visible_gpus: visible } = job;
+  if (job.node === null) {
+    advice.push(
+      `this shell is not on a node of job ${job.id}: start what computes with srun ` +
+        "(srun --pty bash for a shell)",
+    );
+    return advice;
+  }
+  if (cpus !== null && usable < cpus) {
+    advice.push(
+      `the job has ${cpus} cores for this process, but it may use ${usable}: mpirun binds a ` +
+        "process to one core (--bind-to none), and srun needs --cpus-per-task too " +
+        "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
+    );
+  }
+  const isRank = processLayout(env) !== null;
+  if (!isRank && (job.tasks ?? 1) > 1) {
+    advice.push(
+      `the job has ${job.tasks} tasks, and this is one process: srun --mpi=pmix (or pmi2) starts ` +
+        "a rank of the run for each; for a run of one process, sbatch --ntasks=1 is enough",
+    );
+  }
+  const given = gpus?.length ?? 0;
+  if (given > 1 && !isRank && (job.tasks ?? 1) === 1) {
+    advice.push(
+      `the job has ${given} GPUs, and one process uses one: --ntasks-per-node=${given} and srun ` +
+        "--mpi=pmix start a rank for each (rgx slurm --gpus writes it), --gres=gpu:1 leaves the " +
+        "others to others",
+    );
+  }
+  if (given > 0 && !cards) {
+    advice.push(
+      "the job was given a GPU, but no graphics card is found on this node " +
+        "(see the lines on the GPU)",
+    );
+  }
+  if (given === 0 && cards && (visible?.length ?? 0) === 0) {
+    advice.push(
+      "a graphics card is visible that the job was not given: ask for one (--gres=gpu:1), " +
+        "or use --device wasm",
+    );
+  }
+  if (given > 0 && visible !== null && visible.length !== given) {
+    advice.push(
+      `SLURM gave ${given} GPUs (${
+        gpus!.join(", ")
+      }), this process is told to see ${visible.length} ` +
+        `(${visible.join(", ") || "none"}): CUDA_VISIBLE_DEVICES was changed`,
+    );
+  }
+  if (job.memory_bytes === null && memoryRoom().by === "machine") {
+    advice.push(
+      "nothing limits the job's memory: say what it needs (--mem), or others may lack it",
+    );
+  }
+  return advice;
 }

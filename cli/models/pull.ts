@@ -1,13 +1,13 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
 import { bytesText } from "../../core/bytes.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
-import { pull } from "../../hub/pull.ts";
+import { pull, type PullEvent } from "../../hub/pull.ts";
 import type { Pulled } from "../../hub/pulled.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
 import { abortable } from "../terminal/abortable.ts";
-import { PullProgress, timeText } from "./pull_progress.ts";
-import { log, print, table } from "../terminal/terminal.ts";
+import { RedrawnLines } from "../terminal/redrawn_lines.ts";
+import { isInteractive, log, paint, print, table } from "../terminal/terminal.ts";
 
 interface PullFlags {
   dataset?: boolean;
@@ -84,4 +84,99 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
     log(`${files.length} ${files.length === 1 ? "file" : "files"}, ${bytesText(bytes)}: ${took}`);
   }
   print(path);
+}
+
+const REDRAW_MS = 200, PLAIN_MS = 30_000;
+/** The speed is measured over this many last milliseconds. */
+const WINDOW_MS = 8_000;
+
+class PullProgress {
+  readonly #interactive: boolean;
+  readonly #samples: { at: number; present: number }[] = [];
+  #files = { done: 0, all: 0 };
+  #last = performance.now();
+  readonly #line = new RedrawnLines();
+
+  /** @param bar whether a line may be redrawn if stderr is a terminal */
+  constructor(private readonly quiet: boolean, bar: boolean) {
+    this.#interactive = bar && isInteractive();
+  }
+
+  on(event: PullEvent): void {
+    if (event.type === "notice") return this.#notice(event.message);
+    if (event.type === "file") {
+      this.#files.done = event.done;
+      return;
+    }
+    if (event.type === "plan") {
+      this.#files = { done: event.cached, all: event.files };
+      if (event.cached < event.files) this.#say(planText(event));
+      this.#samples.push({ at: performance.now(), present: event.present });
+      return;
+    }
+    const now = performance.now();
+    this.#samples.push({ at: now, present: event.present });
+    while (this.#samples.length > 2 && now - this.#samples[0]!.at > WINDOW_MS) {
+      this.#samples.shift();
+    }
+    if (this.quiet || now - this.#last < (this.#interactive ? REDRAW_MS : PLAIN_MS)) return;
+    this.#last = now;
+    const text = progressText(event, this.#files, this.#speed());
+    if (!this.#interactive) return log(text);
+    this.#line.draw(text);
+  }
+
+  close(): void {
+    this.#line.clear();
+  }
+
+  /** Bytes per second. */
+  #speed(): number {
+    const first = this.#samples[0]!, last = this.#samples.at(-1)!;
+    const ms = last.at - first.at;
+    // In the first moments connections are made, so the speed is not known.
+    return ms < 1000 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
+  }
+
+  #notice(message: string): void {
+    this.close();
+    log(`${paint("yellow", "note:")} ${message}`);
+  }
+
+  #say(text: string): void {
+    if (!this.quiet) log(text);
+  }
+}
+
+function planText({ files, cached, bytes, present }: PullEvent & { type: "plan" }): string {
+  const known = cached > 0 ? `, ${cached} of them in the cache` : "";
+  const kept = present > 0 ? `; ${bytesText(present)} are there already` : "";
+  return `${files} ${files === 1 ? "file" : "files"}, ${bytesText(bytes)}${known}${kept}`;
+}
+
+/** "1.20 of 4.56 GB", the share, the speed, the remaining time: at most 79 columns. */
+export function progressText(
+  { present, bytes }: { present: number; bytes: number },
+  files: { done: number; all: number },
+  speed: number,
+): string {
+  const share = bytes === 0 ? 100 : Math.min(100, Math.floor(present / bytes * 100));
+  const parts = [
+    `${files.done}/${files.all} files`,
+    `${bytesText(present)} of ${bytesText(bytes)}`,
+    `${share} %`,
+  ];
+  if (speed > 0) {
+    const left = Math.max(0, bytes - present) / speed;
+    parts.push(`${bytesText(Math.round(speed))}/s`, `${timeText(left)} left`);
+  }
+  return parts.join("  ");
+}
+
+/** "1 min 12 s" */
+export function timeText(seconds: number): string {
+  const s = Math.ceil(seconds), minutes = Math.floor(s / 60);
+  if (s < 60) return `${s} s`;
+  if (minutes < 60) return `${minutes} min ${s % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

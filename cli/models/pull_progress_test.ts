@@ -1,6 +1,6 @@
 /** The progress line of a pull: it fits 80 columns and shows how far, how fast and how long. */
 import assert from "node:assert/strict";
-import { progressText, timeText } from "./pull_progress.ts";
+import { progressText, timeText } from "./pull.ts";
 
 Deno.test("the line of a pull fits 80 columns however large things are", () => {
   const text = progressText({ present: 1.23e9, bytes: 4.56e9 }, { done: 3, all: 9 }, 45.2e6);

@@ -1,22 +1,23 @@
 /**
- * `rgx score`: with rewards, as other trainers have them (`reward_lines.ts`, `score_server.ts`);
+ * `rgx score`: with rewards, as other trainers have them (lines, or a server that they call);
  * without, it reads answers or completions and writes scores, line by line and in order. The input
  * is cut at line ends into pieces. Only a few of them are in memory at a time. A large input is
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
-import { isLoopback } from "../../core/remote/callers.ts";
-import { EXIT, UsageError } from "../../core/errors.ts";
+import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { listenError } from "../../core/network.ts";
+import { callerMistake, isLoopback } from "../../core/remote/callers.ts";
+import { whyNotJson } from "../../core/text_file.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";
-import { stopSignal } from "../stop_signal.ts";
+import type { RewardSample } from "../../rewards/types.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
-import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
-import { scoreRewardLines } from "./reward_lines.ts";
-import { scoreExit } from "./score_exit.ts";
-import { scoreLines } from "./score_lines.ts";
-import { startScoreServer } from "./score_server.ts";
-import { ScorePool } from "./score_pool.ts";
+import { stopSignal } from "../stop_signal.ts";
 import { log, print, writeResult } from "../terminal/terminal.ts";
+import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
+import { mistakeOf, readSample, sampleScores } from "./samples.ts";
+import { scoreLines } from "./score_lines.ts";
+import type { PieceReply, PieceRequest } from "./score_worker.ts";
 
 interface ScoreFlags extends RewardFlags {
   completions?: boolean;
@@ -166,4 +167,209 @@ function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
     at += part.length;
   }
   return whole;
+}
+
+/** @returns the numbers of lines that were scored, and that could not be */
+async function scoreRewardLines(
+  pieces: AsyncIterable<Uint8Array>,
+  rubric: Rubric,
+  maxLength: number,
+): Promise<{ scored: number; failed: number }> {
+  let number = 0, scored = 0, failed = 0;
+  for await (const piece of pieces) {
+    const samples: RewardSample[] = [], results: (string | null)[] = [];
+    const lines = new TextDecoder().decode(piece).split("\n");
+    if (lines.at(-1) === "") lines.pop();
+    for (const line of lines) {
+      number++;
+      if (line.trim() === "") continue;
+      try {
+        samples.push(readSample(parse(line), `line ${number}`, rubric, maxLength));
+        results.push(null);
+      } catch (error) {
+        failed++;
+        const message = error instanceof SyntaxError
+          ? `line ${number}: not JSON: ${whyNotJson(error)}`
+          : mistakeOf(error);
+        results.push(JSON.stringify({ reward: null, error: message }));
+      }
+    }
+    const all = await rubric.score(samples), scores = sampleScores(rubric, all);
+    const errors = new Map(
+      all.errors.map(({ row, name, message }) => [row, `${name}: ${message}`]),
+    );
+    let next = 0;
+    const text = results.map((result) => {
+      if (result !== null) return result;
+      const error = errors.get(next);
+      return JSON.stringify({ ...scores[next++], ...(error !== undefined && { error }) });
+    });
+    scored += samples.length;
+    if (text.length > 0) writeResult(new TextEncoder().encode(text.join("\n") + "\n"));
+  }
+  return { scored, failed };
+}
+
+const parse = (line: string): unknown => JSON.parse(line);
+
+interface Counts {
+  scored: number;
+  failed: number;
+}
+
+/**
+ * @param file what was read, "-" for stdin
+ * @param line an example of a line, for the message when there was none
+ * @returns the exit code: 1 when there were lines and none of them could be scored
+ */
+function scoreExit({ scored, failed }: Counts, file: string, line: string): number {
+  if (scored > 0) return EXIT.ok;
+  if (failed > 0) return EXIT.failure;
+  log(
+    `nothing was scored: ${file === "-" ? "stdin" : file} has no lines, expected ${line} in each`,
+  );
+  return EXIT.ok;
+}
+
+interface Job {
+  request: PieceRequest;
+  resolve: (reply: PieceReply) => void;
+  reject: (error: Error) => void;
+}
+
+class ScorePool {
+  readonly #workers: Worker[] = [];
+  readonly #idle: Worker[] = [];
+  readonly #waiting: Job[] = [];
+  readonly #running = new Map<Worker, Job>();
+
+  constructor(threads: number) {
+    for (let i = 0; i < threads; i++) {
+      const worker = new Worker(new URL("./score_worker.ts", import.meta.url), { type: "module" });
+      worker.onmessage = ({ data }: MessageEvent<PieceReply>) => {
+        this.#running.get(worker)!.resolve(data);
+        this.#next(worker);
+      };
+      worker.onerror = (event) => {
+        event.preventDefault();
+        this.#fail(new RgxError(`a thread that scores has failed: ${event.message}`));
+      };
+      this.#workers.push(worker);
+      this.#idle.push(worker);
+    }
+  }
+
+  /** @throws RgxError when a thread dies */
+  score(request: PieceRequest): Promise<PieceReply> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, resolve, reject });
+      const worker = this.#idle.pop();
+      if (worker !== undefined) this.#next(worker);
+    });
+  }
+
+  close(): void {
+    for (const worker of this.#workers) worker.terminate();
+  }
+
+  #next(worker: Worker): void {
+    this.#running.delete(worker);
+    const job = this.#waiting.shift();
+    if (job === undefined) return void this.#idle.push(worker);
+    this.#running.set(worker, job);
+    worker.postMessage(job.request, [job.request.lines.buffer]);
+  }
+
+  #fail(error: Error): void {
+    for (const job of [...this.#running.values(), ...this.#waiting]) job.reject(error);
+  }
+}
+
+interface ScoreServerOptions {
+  hostname: string;
+  /** 0: any free port. */
+  port: number;
+  maxCompletionLength: number;
+  /** Called for an error that is no client's. */
+  onDefect: (error: unknown) => void;
+}
+
+interface ScoreServer {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Largest body of a request, in bytes. */
+const MAX_BODY = 2 ** 28;
+
+/** @throws RgxError when the port is taken */
+export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): ScoreServer {
+  const { hostname, port, onDefect } = options;
+  // One batch after the other: a reward's process scores one at a time.
+  let last: Promise<unknown> = Promise.resolve();
+  const handler = async (request: Request): Promise<Response> => {
+    const mistake = callerMistake(request.headers, { hostname, cors: null }, "");
+    if (mistake !== null) return failure(403, mistake);
+    const { pathname } = new URL(request.url);
+    if (pathname === "/health") {
+      return Response.json({ rewards: rubric.names, weights: rubric.weights });
+    }
+    if (pathname !== "/score") return failure(404, `${pathname}: there are /score and /health`);
+    if (request.method !== "POST") return failure(405, "/score takes POST");
+    const turn = last.then(() => scoreRequest(request, rubric, options.maxCompletionLength));
+    last = turn.catch(() => {});
+    return await turn;
+  };
+  try {
+    const server = Deno.serve({
+      hostname,
+      port,
+      handler,
+      onListen() {},
+      onError(error) {
+        onDefect(error);
+        return failure(500, "internal error");
+      },
+    });
+    const name = hostname.includes(":") ? `[${hostname}]` : hostname;
+    return { url: `http://${name}:${server.addr.port}`, close: () => server.shutdown() };
+  } catch (error) {
+    throw listenError(hostname, port, error);
+  }
+}
+
+async function scoreRequest(
+  request: Request,
+  rubric: Rubric,
+  maxLength: number,
+): Promise<Response> {
+  const size = Number(request.headers.get("content-length") ?? 0);
+  if (size > MAX_BODY) return failure(413, `the request has ${size} bytes, at most ${MAX_BODY}`);
+  let body: unknown;
+  try {
+    body = await request.json();
+  } catch (error) {
+    return failure(400, `the body is not JSON: ${messageOf(error)}`);
+  }
+  const samples = (body as { samples?: unknown } | null)?.samples;
+  if (!Array.isArray(samples)) return failure(400, "samples: expected a list of objects");
+  let read;
+  try {
+    read = samples.map((sample, i) => readSample(sample, `samples[${i}]`, rubric, maxLength));
+  } catch (error) {
+    return failure(400, mistakeOf(error));
+  }
+  const all = await rubric.score(read), scores = sampleScores(rubric, all);
+  return Response.json({
+    rewards: scores.map(({ reward }) => reward),
+    values: Object.fromEntries(
+      rubric.names.map((name) => [name, scores.map(({ values }) => values[name])]),
+    ),
+    errors: all.errors.map(({ row: index, name: reward, message }) => ({ index, reward, message })),
+  });
+}
+
+/** An error in OpenAI's form. */
+function failure(status: number, message: string): Response {
+  return Response.json({ error: { message } }, { status });
 }

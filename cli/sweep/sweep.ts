@@ -2,20 +2,21 @@
  * `rgx sweep`: trains with every combination of some values, each run in a process and a folder of
  * its own, and compares them at the end.
  */
-import { loadConfig } from "../../configs/load.ts";
-import { namingMissing } from "../plans/missing_parts.ts";
 import { splitValues, sweepVariants } from "../../cluster/array.ts";
+import { loadConfig } from "../../configs/load.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
+import { duration } from "../../core/duration.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { availableBytes } from "../../core/machine/memory.ts";
+import { exists } from "../../core/paths.ts";
 import { programCommand } from "../../core/program_command.ts";
+import type { TaskAccuracy } from "../../evaluation/accuracy.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import type { TrainSummary } from "../../training/run/events.ts";
+import { namingMissing } from "../plans/missing_parts.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
-import { log, print } from "../terminal/terminal.ts";
-import { runAll, type SweepRun } from "./run_processes.ts";
-import { readResult, sweepTable } from "./sweep_table.ts";
+import { log, print, table } from "../terminal/terminal.ts";
 
 interface SweepOptions {
   jobs: string;
@@ -176,4 +177,115 @@ async function finish(
   const failed = results.filter(({ summary }) => summary?.status !== "completed");
   for (const { folder } of failed) log(`not completed: see ${folder}.log`);
   return failed.length > 0 ? EXIT.failure : EXIT.ok;
+}
+
+/** A run of a sweep. */
+interface SweepRun {
+  label: string;
+  folder: string;
+  overrides: readonly string[];
+  /** What an earlier session left: nothing, a run that can go on, or a completed one. */
+  state: "new" | "begun" | "completed";
+}
+
+const SIGNALS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"];
+
+/**
+ * Runs all. A run that fails does not stop the others.
+ * @param command starts `rgx train CONFIG`; the run's overrides are added
+ * @returns whether a signal stopped the sweep
+ */
+async function runAll(
+  runs: readonly SweepRun[],
+  command: readonly string[],
+  jobs: number,
+  report: (line: string) => void,
+): Promise<boolean> {
+  const children = new Set<Deno.ChildProcess>(), waiting = [...runs];
+  let stopping = false;
+  const stop = () => {
+    if (!stopping) report("Stopping: the runs under way save their state.");
+    stopping = true;
+    for (const child of children) child.kill("SIGTERM");
+  };
+  const work = async () => {
+    for (let run = waiting.shift(); run !== undefined && !stopping; run = waiting.shift()) {
+      const code = await runOne(run, command, children);
+      report(`${run.label.padEnd(width)}  ${ENDS[code] ?? `failed (exit code ${code})`}`);
+    }
+  };
+  const width = Math.max(...runs.map(({ label }) => label.length));
+  for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
+  try {
+    await Promise.all(Array.from({ length: jobs }, work));
+  } finally {
+    for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
+  }
+  return stopping;
+}
+
+/** How a run ended, by its exit code. */
+const ENDS: Readonly<Record<number, string>> = { 0: "completed", 75: "stopped, saved" };
+
+async function runOne(
+  { folder, overrides, state }: SweepRun,
+  [program, ...args]: readonly string[],
+  children: Set<Deno.ChildProcess>,
+): Promise<number> {
+  const log = await Deno.open(`${folder}.log`, { append: true, create: true });
+  const child = new Deno.Command(program!, {
+    args: [...args, ...overrides, ...(state === "new" ? [] : ["--resume=latest"])],
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+    detached: true,
+  }).spawn();
+  children.add(child);
+  try {
+    const [{ code }] = await Promise.all([child.status, child.stderr.pipeTo(log.writable)]);
+    return code;
+  } finally {
+    children.delete(child);
+  }
+}
+
+/** What a run's folder tells: its configuration, and its summary if the run has begun. */
+interface RunResult {
+  config: string;
+  summary: TrainSummary | null;
+}
+
+/** Reads a run's folder; null where there is none, or none with a configuration. */
+async function readResult(folder: string): Promise<RunResult | null> {
+  if (!await exists(`${folder}/config.yaml`)) return null;
+  const config = await Deno.readTextFile(`${folder}/config.yaml`);
+  try {
+    const run = JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
+    return { config, summary: run as TrainSummary };
+  } catch {
+    return { config, summary: null }; // The run was killed before it wrote the file.
+  }
+}
+
+const percent = (share: number) => (100 * share).toFixed(1);
+
+function cell(accuracy: TaskAccuracy | null | undefined): string {
+  if (!accuracy) return "–";
+  const [low, high] = accuracy.ci95;
+  return `${percent(accuracy.accuracy)} % [${percent(low)}, ${percent(high)}]`;
+}
+
+/** A row per run: held-out accuracy before and after with 95 % intervals, and its time. */
+function sweepTable(
+  results: readonly { label: string; summary: TrainSummary | null }[],
+): string {
+  const rows = results.map(({ label, summary }) => [
+    label,
+    cell(summary?.eval_before),
+    cell(summary?.eval_after),
+    summary?.status === "completed" ? duration(summary.seconds) : summary?.status ?? "not begun",
+  ]);
+  const n = results.find(({ summary }) => summary?.eval_after)?.summary?.eval_after?.total;
+  const of = n === undefined ? "" : ` (n = ${n})`;
+  return table([["run", "before", `after${of}`, "time"], ...rows]);
 }

@@ -1,25 +1,54 @@
 /**
- * `rgx train` and `rgx sft`: reads the configuration, and trains on as many ranks as it asks for.
+ * `rgx train` and `rgx sft`: reads the configuration, trains on as many ranks as it asks for, shows
+ * and records what happens, and uploads what was asked for.
  */
-import type { LoadedConfig } from "../../configs/load.ts";
+import { basename, dirname, join } from "node:path";
+import { withDefaults } from "../../configs/foreign/config_arguments.ts";
+import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import { requireAsked } from "../../configs/rank_layout.ts";
-import { EXIT, UsageError } from "../../core/errors.ts";
-import { ALONE } from "../../ranks/ranks.ts";
+import { configFirst } from "../../configs/reading/overrides.ts";
+import { deviceOfConfig } from "../../configs/run_device.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { renderYaml } from "../../configs/to_yaml.ts";
+import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { slurmJob } from "../../core/machine/job.ts";
+import { secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { exists } from "../../core/paths.ts";
+import { programCommand } from "../../core/program_command.ts";
+import { type HubSettings, hubSettings } from "../../hub/settings.ts";
+import { requireToken, type UploadEvent } from "../../hub/upload/upload.ts";
+import type { Device } from "../../kernels/device.ts";
+import { contextText } from "../../models/architectures/rope_scaling.ts";
+import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { shareModel, uploadCommand } from "../../reports/sharing/share_model.ts";
+import { assemble, type TrainingParts } from "../../training/assemble.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
+import { WARM_START } from "../../training/checkpoint/checkpoint_folders.ts";
+import type { MemoryPlan } from "../../training/memory/run_memory.ts";
+import type { TrainEvent, TrainListener, TrainSummary } from "../../training/run/events.ts";
 import { checkRankCount } from "../../training/run/rank_count.ts";
+import { deviceOfRun, readRun } from "../../training/run/run_folder.ts";
+import { RunTracking } from "../../training/run/run_tracking.ts";
+import { isRequeuedRestart } from "../../training/run/sessions.ts";
+import { GrpoTrainer } from "../../training/trainer.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
-import { deviceNameOf } from "../open_device.ts";
+import { drawText, LoadProgress } from "../models/load_progress.ts";
+import { uploadProgress } from "../models/upload.ts";
+import { deviceNameOf, runDeviceName } from "../open_device.ts";
 import { cardFromFlags } from "../plans/card_flags.ts";
+import { memoryTable } from "../plans/memory_table.ts";
+import { missingError, missingForRun, namingMissing } from "../plans/missing_parts.ts";
+import { measuredRunTime } from "../plans/run_time.ts";
 import { type AskedRanks, askedRanks } from "../ranks/asked_ranks.ts";
-import { withRanks } from "../ranks/join_ranks.ts";
+import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
 import { isRank, runRanks } from "../ranks/start_ranks.ts";
-import { parseDuration } from "../stop_control.ts";
+import { listenForStop, parseDuration, type StopControl } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { dryRunOnCard } from "./dry_run.ts";
-import { loadRun, withDevice } from "./load_run.ts";
+import { dryRunOnCard, refuseMissing, showDryRun } from "./dry_run.ts";
 import { readChosenMetrics } from "./metric_lines.ts";
-import { runTraining } from "./run_training.ts";
 import type { TrainOptions } from "./train_options.ts";
+import { TrainProgress } from "./train_progress.ts";
 
 /** Returns the exit code: 0 done, 75 stopped and resumable. */
 export async function train(
@@ -81,4 +110,453 @@ export async function train(
     const which = plansOnly ? ALONE : ranks, count = asked?.count ?? ranks.size;
     return await runTraining(loaded, which, options, { phases, maxSeconds, count });
   });
+}
+
+/**
+ * Reads the configuration, and sets the environment variables that it names.
+ * @param given a file, an embedded name, or with `--resume` the folder of a run, which then is
+ *   also the output folder unless another one is given
+ * @param more overrides from the command line
+ */
+async function loadRun(
+  given: string,
+  more: string[],
+  options: TrainOptions,
+  commandOptions: readonly string[],
+  phases: "all" | "sft",
+): Promise<LoadedConfig> {
+  const [config, flags] = await configFirst([given, ...more]);
+  const run = options.resume === undefined ? null : await runOfConfig(config);
+  const [name, overrides] = await withDefaults(run?.config ?? config, flags);
+  const env = Deno.env.toObject();
+  const read = (outputDir: string | undefined) => {
+    const all = outputDir === undefined
+      ? overrides
+      : [...overrides, `--output-dir=${JSON.stringify(outputDir)}`];
+    const read = () => loadConfig(name, { overrides: all, commandOptions, env, phases });
+    return options.printConfig ? read() : namingMissing(read);
+  };
+  let loaded = await read(options.outputDir);
+  const isPlaced = options.outputDir !== undefined ||
+    overrides.some((text) => /\boutput[_-]dir\b/.test(text));
+  const { output_dir: outputDir } = loaded.config.training;
+  if (run !== null && !isPlaced && !await isSameFolder(outputDir, run.folder)) {
+    loaded = await read(run.folder);
+  }
+  for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
+  return loaded;
+}
+
+/** The options with the device that the configuration asks for. */
+function withDevice(
+  options: TrainOptions,
+  training: RunConfig["training"],
+  card: PlanCard | null,
+): TrainOptions {
+  if (card !== null) {
+    const flag = options.gpu === undefined ? "--device-memory" : "--gpu";
+    deviceOfConfig(training, "webgpu", `${flag} plans for`);
+    return options;
+  }
+  const device = runDeviceName(options.device, training);
+  return device === undefined ? options : { ...options, device };
+}
+
+const CONFIG = "config.yaml";
+
+/** The configuration of a run, and its folder; null: `name` is not the configuration of a run. */
+async function runOfConfig(
+  name: string,
+): Promise<{ config: string; folder: string } | null> {
+  const folder = basename(name) === CONFIG ? dirname(name) : name;
+  const config = join(folder, CONFIG);
+  const isRun = await exists(config) && await exists(join(folder, "run.json"));
+  return isRun ? { config: basename(name) === CONFIG ? name : config, folder } : null;
+}
+
+/** Whether two paths name the same folder; false where one of them does not exist. */
+async function isSameFolder(one: string, other: string): Promise<boolean> {
+  const real = (path: string) => Deno.realPath(path).catch(() => null);
+  const [a, b] = await Promise.all([real(one), real(other)]);
+  return a !== null && a === b;
+}
+
+/** Which parts of a run are done, and within which limits. */
+interface RunScope {
+  phases: "all" | "sft";
+  /** From `--max-time`. */
+  maxSeconds: number | null;
+  /** The number of ranks that the run has; a plan is made by one of them. */
+  count: number;
+}
+
+/**
+ * All ranks but the first are silent.
+ * @returns the exit code: 0 done, 75 stopped and resumable
+ */
+async function runTraining(
+  loaded: LoadedConfig,
+  ranks: Ranks,
+  options: TrainOptions,
+  { phases, maxSeconds, count }: RunScope,
+): Promise<number> {
+  // The number of ranks is no part of what a run stores: one of 4 may go on with 1 or 2.
+  const training = { ...loaded.config.training, nnodes: null, n_gpus_per_node: null };
+  const config = { ...loaded.config, training };
+  const { output_dir: outputDir } = training, { isFirst } = ranks;
+  // The query is started now, so that the answer is there when it is needed.
+  const jobEnd = isFirst ? secondsLeft() : Promise.resolve(null);
+  const resume = await ranks.first(() => resumeOf(outputDir, options));
+  const keep = resume.resume === false ? null : await ranks.first(() => deviceOfRun(outputDir));
+
+  using opened = new DisposableStack();
+  const { device, memory } = await openRankDevice(ranks, { ...options, keep });
+  opened.defer(() => device.close());
+  const control = listenForStop(maxSeconds, undefined, !isFirst);
+  opened.defer(() => control.ended());
+  const observers = new RunObservers(config, device, options, isFirst);
+  opened.defer(() => observers.close());
+  const { progress } = observers;
+
+  // Nothing is uploaded by a dry run, so it needs no token.
+  await ranks.each(() => options.dryRun ? undefined : observers.openUploads());
+  if (options.dryRun) await refuseMissing(config, device, options, phases);
+  else await ranks.first(() => refuseSeveral(config));
+  if (options.tune) requireChoice(device);
+  let parts!: TrainingParts;
+  await ranks.each(async () => {
+    parts = await assemble(config, device, {
+      phases,
+      ranks: count,
+      onLoad: observers.loading.on,
+      onDraw: observers.drawing.on,
+      ...(memory === null ? {} : { availableBytes: memory }),
+      // A model that is made from a seed has no sizes that need an explanation.
+      ...(options.dryRun && config.model.init === null
+        ? { planned: (plan: MemoryPlan) => log(`${memoryTable(plan)}\n`) }
+        : {}),
+    }).finally(() => observers.drawing.close());
+  });
+  const trainer = new GrpoTrainer({
+    config,
+    configText: renderYaml(config, loaded.environment, loaded.secrets),
+    device,
+    ...parts,
+    ...resume,
+    ...(options.tune === undefined ? {} : { tuneKernels: options.tune }),
+    phases,
+    control,
+    ranks,
+    plannedRanks: count,
+    listeners: observers.listeners,
+  });
+  progress.memory = parts.memory;
+  progress.context = contextText(parts.model.config);
+  progress.secondsLeft = await jobEnd;
+  // The estimate measures the model, so it is only made if somebody sees it.
+  const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
+  if (isShown && isFirst) {
+    progress.time = await measuredRunTime(() => trainer.estimateSeconds());
+  }
+  control.jobEnds(progress.secondsLeft);
+  control.begin();
+  if (options.dryRun) {
+    await showDryRun(trainer, parts.memory, progress, config, options.json ?? false);
+    return EXIT.ok;
+  }
+  return await runToEnd(trainer, outputDir, control, observers, isFirst && options.json === true);
+}
+
+/** The training itself, the report of the run, and what waits for its end. */
+async function runToEnd(
+  trainer: GrpoTrainer,
+  outputDir: string,
+  control: StopControl,
+  observers: RunObservers,
+  printsSummary: boolean,
+): Promise<number> {
+  const summary = await trainer.run().finally(() => {
+    // A job that was warned ends while it can. The report is written when the run is done.
+    const hurry = control.reason !== null && slurmJob() !== null;
+    return !observers.hasBegun || hurry ? undefined : report(outputDir, observers.quiet);
+  });
+  await observers.finishUploads(summary);
+  if (printsSummary) print(JSON.stringify(summary));
+  return summary.status === "stopped" ? EXIT.resumable : EXIT.ok;
+}
+
+/** @throws UsageError for `--tune` on a device that has nothing to choose */
+function requireChoice(device: Device): void {
+  if (device.rehearse !== undefined) return;
+  throw new UsageError(`--tune: ${device.name} has no choice of kernels`, {
+    advice: "It measures the kernels of a graphics card: --device webgpu",
+  });
+}
+
+/** A run that lacks several things names them together. What is wrong with one, opening it says. */
+async function refuseSeveral(config: RunConfig): Promise<void> {
+  const missing = await missingForRun(config);
+  if (missing.length > 1) throw missingError(missing);
+}
+
+/**
+ * Writes the report of a run that has done a step, however it ended. A failure to write it does not
+ * fail the run.
+ */
+async function report(outputDir: string, quiet: boolean): Promise<void> {
+  const { writeReport } = await import("../../reports/run_report/write_report.ts");
+  const written = await writeReport(outputDir).catch(() => null);
+  if (written !== null && !quiet) log(`Report: ${written.html}`);
+}
+
+/**
+ * Whether to resume, and from which checkpoint. A job that was requeued resumes its own run,
+ * whatever its script says: a named checkpoint or --force was meant for its first start.
+ */
+async function resumeOf(
+  outputDir: string,
+  { resume, force = false, quiet }: TrainOptions,
+): Promise<{ resume: boolean | string; force: boolean }> {
+  const job = slurmJob();
+  const run = job === null ? null : await readRun(outputDir);
+  if (isRequeuedRestart(run, job)) {
+    if (!quiet) log(`note: job ${job!.id} was restarted (${job!.restarts}): going on with its run`);
+    return { resume: true, force: false };
+  }
+  return { resume: resume === "latest" ? true : resume ?? false, force };
+}
+
+class RunObservers {
+  readonly progress: TrainProgress;
+  /** The progress of loading the model. */
+  readonly loading: LoadProgress;
+  /** The progress of drawing held-out problems. */
+  readonly drawing: LoadProgress;
+  /** Whether nothing but warnings is printed. */
+  readonly quiet: boolean;
+  readonly #tracking: RunTracking | null;
+  #uploads: HubUploads | null = null;
+  #hasBegun = false;
+
+  /** @param isFirst whether this is the first rank: the others are silent and track nothing */
+  constructor(
+    private readonly config: RunConfig,
+    device: Device,
+    options: TrainOptions,
+    private readonly isFirst: boolean,
+  ) {
+    const { logMetrics, ...others } = options;
+    this.progress = new TrainProgress(config, device, {
+      ...others,
+      logMetrics: readChosenMetrics(logMetrics),
+    });
+    this.quiet = options.quiet || options.logFormat === "json" || !isFirst;
+    this.loading = new LoadProgress(this.quiet);
+    this.drawing = new LoadProgress(this.quiet, drawText);
+    this.#tracking = isFirst
+      ? new RunTracking(config, Deno.env.toObject(), (message) => this.#warn(message))
+      : null;
+  }
+
+  /** Whether the run has been planned. From then on the output folder belongs to it. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** What the trainer calls with each event. */
+  get listeners(): TrainListener[] {
+    if (!this.isFirst) return [];
+    return [
+      (event) => this.progress.on(event),
+      (event) => this.#tracking?.on(event),
+      (event) => this.#uploads?.on(event),
+      (event) => this.#hasBegun ||= event.type === "plan",
+    ];
+  }
+
+  /** Prepares the uploads that the configuration asks for. @throws UsageError without a token */
+  async openUploads(): Promise<void> {
+    if (!this.isFirst) return;
+    this.#uploads = await hubUploads(this.config, {
+      tell: (text) => this.quiet || log(text),
+      warn: (message) => this.#warn(message),
+      progress: this.quiet ? () => {} : uploadProgress(),
+    });
+  }
+
+  /** Uploads the model of a complete run, and waits for what goes on. */
+  async finishUploads(summary: TrainSummary): Promise<void> {
+    await this.#uploads?.finish(summary);
+  }
+
+  close(): void {
+    this.#uploads?.close();
+    this.loading.close();
+    this.progress.close();
+    this.#tracking?.close();
+  }
+
+  #warn(message: string): void {
+    this.progress.on({ type: "warning", message });
+  }
+}
+
+/** What is uploaded, from either way to ask for it. */
+interface Asked {
+  repoId: string;
+  optimizerSaveMode: "full" | null;
+  private: boolean | null;
+  revision: string | null;
+  license: string | null;
+  /** Of the checkpoints while it trains; "end": none. */
+  strategy: RunConfig["training"]["hub_strategy"];
+}
+
+/** What the configuration asks to upload; null: nothing. */
+function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
+  if (section !== null) {
+    const { repo_id, optimizer_save_mode: optimizerSaveMode, ...rest } = section;
+    return { ...rest, optimizerSaveMode, repoId: repo_id!, strategy: "end" };
+  }
+  if (!training.push_to_hub) return null;
+  const folder = training.output_dir.replace(/\/+$/, "").split("/").at(-1)!;
+  return {
+    repoId: training.hub_model_id ?? folder,
+    optimizerSaveMode: null,
+    private: training.hub_private_repo,
+    revision: training.hub_revision,
+    license: null,
+    strategy: training.hub_strategy,
+  };
+}
+
+interface HubUploads {
+  /** Uploads a checkpoint that was saved, unless the upload before still goes on. */
+  on(event: TrainEvent): void;
+  /** Uploads the model of a complete run; otherwise waits for what goes on. */
+  finish(summary: TrainSummary): Promise<void>;
+  /** Ends an upload that goes on, after a failure of the run. */
+  close(): void;
+}
+
+/** How uploads are shown. */
+interface Shown {
+  /** What went well. */
+  tell(text: string): void;
+  /** What the user has to do. */
+  warn(text: string): void;
+  progress(event: UploadEvent): void;
+}
+
+/**
+ * The uploads of a run; null when the configuration asks for none.
+ * @throws UsageError when there is no token. Where connections are forbidden, as on the nodes of a
+ *   cluster, it is said how to upload later
+ */
+async function hubUploads(
+  config: RunConfig,
+  shown: Shown,
+): Promise<HubUploads | null> {
+  const asked = askedOf(config), folder = config.training.output_dir;
+  if (asked === null) return null;
+  const found = await hubSettings();
+  const settings = { ...found, token: config.training.hub_token ?? found.token };
+  if (settings.offline !== null) {
+    const command = uploadCommand(folder, asked);
+    return {
+      on() {},
+      finish({ status }) {
+        const when = status === "completed" ? "On" : "When the run is complete, on";
+        shown.warn(
+          `${settings.offline} forbids uploads. ${when} a machine with a network: ${command}`,
+        );
+        return Promise.resolve();
+      },
+      close() {},
+    };
+  }
+  requireToken(settings);
+  return new Uploads(asked, folder, settings, shown);
+}
+
+class Uploads implements HubUploads {
+  #running: { child: Deno.ChildProcess; done: Promise<void> } | null = null;
+
+  constructor(
+    private readonly asked: Asked,
+    private readonly folder: string,
+    private readonly settings: HubSettings,
+    private readonly shown: Shown,
+  ) {}
+
+  on(event: TrainEvent): void {
+    const { strategy } = this.asked;
+    if (event.type !== "checkpoint" || strategy === "end" || this.#running !== null) return;
+    if (event.path.includes(`/${WARM_START}/`)) return;
+    this.#running = this.#start(event.path, event.step);
+  }
+
+  #start(path: string, step: number): { child: Deno.ChildProcess; done: Promise<void> } {
+    const { repoId, revision, strategy } = this.asked, [program, ...first] = programCommand();
+    const isWhole = strategy !== "every_save";
+    const args = [
+      ...first,
+      "upload",
+      path,
+      "--repo-id",
+      repoId,
+      "--quiet",
+      "--optimizer-save-mode",
+      isWhole ? "full" : "none",
+      ...(strategy === "checkpoint" ? ["--checkpoint-folder", "last-checkpoint"] : []),
+      "--commit-message",
+      `Training in progress, step ${step}`,
+      ...(this.asked.private === true ? ["--private"] : []),
+      ...(revision === null ? [] : ["--revision", revision]),
+    ];
+    const child = new Deno.Command(program!, {
+      args,
+      env: { HF_TOKEN: this.settings.token!, NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    const done = child.output().then(({ success, stderr }) => {
+      this.#running = null;
+      if (success) return;
+      const [line = ""] = new TextDecoder().decode(stderr).trim().split("\n")
+        .filter((text) => text.startsWith("error:"));
+      this.shown.warn(`${path} was not uploaded: ${line.replace("error: ", "")}`);
+    });
+    return { child, done };
+  }
+
+  async finish({ status }: TrainSummary): Promise<void> {
+    await this.#running?.done;
+    if (status !== "completed") return;
+    const { asked, settings, folder } = this;
+    try {
+      const { url } = await shareModel(folder, {
+        ...asked,
+        settings,
+        message: "End of training",
+        onEvent: this.shown.progress,
+      });
+      this.shown.tell(`Uploaded: ${url}`);
+    } catch (error) {
+      const advice = error instanceof RgxError ? ` ${error.advice ?? ""}` : "";
+      this.shown.warn(
+        `The model was not uploaded: ${messageOf(error)}.${advice} Later: ` +
+          uploadCommand(folder, asked),
+      );
+    }
+  }
+
+  close(): void {
+    try {
+      this.#running?.child.kill("SIGTERM");
+    } catch {
+      // it has ended
+    }
+  }
 }

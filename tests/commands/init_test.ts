@@ -1,7 +1,6 @@
 /** `rgx init`, and `rgx rewards test` on what it makes. */
 import assert from "node:assert/strict";
-import { experiment } from "../../cli/init/experiment.ts";
-import { measureTask } from "../../cli/init/problem_sizes.ts";
+import { experiment, measureTask } from "../../cli/init/experiment.ts";
 import { exists } from "../../core/paths.ts";
 import { taskNames } from "../../tasks/registry.ts";
 import { rgx, withFolder } from "../support.ts";

@@ -1,6 +1,6 @@
 /** `rgx score` with rewards: lines, the server that other trainers ask, and the Python examples. */
 import assert from "node:assert/strict";
-import { startScoreServer } from "../../cli/scoring/score_server.ts";
+import { startScoreServer } from "../../cli/scoring/score.ts";
 import { type Row, ROW_FORMATS } from "../../data/export_formats.ts";
 import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
 import { createDataset } from "../../tasks/dataset.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { createRubric } from "../../rewards/rubric.ts";
-import { startScoreServer } from "../../cli/scoring/score_server.ts";
+import { startScoreServer } from "../../cli/scoring/score.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { rgx, root, withFolder } from "../support.ts";
