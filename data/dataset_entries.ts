@@ -5,7 +5,7 @@
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { PUBLISHED_SETS } from "../hub/set_addresses.ts";
-import { listText } from "../hub/set_splits.ts";
+import { listText } from "../hub/data_files.ts";
 import type { Entry } from "../tasks/types.ts";
 import { type DataRow, readTextRows } from "./read_rows.ts";
 import { entriesOf } from "./row_entries.ts";

@@ -22,7 +22,7 @@
 import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
-import { listText } from "../hub/set_splits.ts";
+import { listText } from "../hub/data_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";

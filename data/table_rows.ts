@@ -5,7 +5,7 @@
  * of its fields is written as JavaScript writes that number, so that no answer changes its digits.
  */
 import { UsageError } from "../core/errors.ts";
-import { listText } from "../hub/set_splits.ts";
+import { listText } from "../hub/data_files.ts";
 
 /** A row, and the line that it begins in, counted from 1. */
 export interface TableRow {

@@ -328,7 +328,7 @@ function setOf(file: string): string {
   return folders.length === 0 ? "." : folders.join("/");
 }
 
-function listText(names: readonly string[]): string {
+export function listText(names: readonly string[]): string {
   const shown = names.slice(0, 8).join(", ");
   return names.length > 8 ? `${shown} and ${names.length - 8} more` : shown;
 }
