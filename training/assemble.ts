@@ -8,6 +8,7 @@ import type { Device } from "../kernels/device.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { createRubric } from "../rewards/rubric.ts";
+import { type OpenOptions, openRun } from "./open_run.ts";
 import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
@@ -38,7 +39,7 @@ export type TrainingParts =
   & { model: CausalLM; memory: MemoryPlan };
 
 /** Options of `assemble` besides the configuration. */
-export interface AssembleOptions extends PlannedRunOptions {
+export interface AssembleOptions extends PlannedRunOptions, OpenOptions {
   /** Called while the model is loaded. */
   onLoad?: LoadListener;
 }
@@ -60,8 +61,9 @@ export async function assemble(
     mayBeEmpty: options.phases === "sft",
   });
   await rubric.open();
-  const { opened, problems, trainProblems, trainable, weights, needs, sizes, memory } =
-    await planRun(config, device, options);
+  const run = await openRun(config, options);
+  const { opened, problems, trainProblems, trainable } = run;
+  const { weights, needs, sizes, memory } = await planRun(config, device, run, options);
   const continued = opened.adapter;
   device.computeDtype = config.training.compute_dtype;
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;

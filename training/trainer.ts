@@ -199,13 +199,7 @@ export class GrpoTrainer {
     const sampler = this.#sampler!;
     const { prompts, clock, ranks, sizes } = this.#run, perBatch = sizes.promptsPerGeneration;
     const order = this.#run.createSampler("GRPO", perBatch);
-    const groups = new GroupSource({
-      entryAt: (n) => clock.problem(() => problems.trainEntry(order.draw(n))),
-      prompts,
-      generations: training.num_generations,
-      perBatch,
-      totalSteps: sizes.totalSteps,
-    });
+    const entryAt = (n: number) => clock.problem(() => problems.trainEntry(order.draw(n)));
     // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
     if (sampler.kept !== null) model.releasePasses();
     const shouldStop = () => this.#run.stop.requested();
@@ -213,7 +207,7 @@ export class GrpoTrainer {
     this.#grpo = new Grpo(
       this.#run,
       rollouts,
-      groups,
+      new GroupSource(rollouts, entryAt, sizes.totalSteps),
       sampler,
       this.#reference,
       createGradientSum(this.#options, ranks, training.gradient_accumulation_steps),

@@ -17,6 +17,7 @@ import { isRemoteName, namedModel } from "../../core/remote/model_names.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
 import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
+import { openRun } from "../../training/open_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";
 import { checkRankCount, idleRanks } from "../../training/run/rank_count.ts";
 import { readRun } from "../../training/run/run_folder.ts";
@@ -124,7 +125,7 @@ async function needsOfRun(
   const device = card === null ? CPU : cardDevice(card);
   let memory: MemoryPlan | undefined, about: Pick<PlannedRun, "sizes"> | undefined;
   try {
-    await planRun(config, device, {
+    await planRun(config, device, await openRun(config), {
       ranks,
       availableBytes: card === null ? ANY_MEMORY : usableBytes(card),
       planned: (plan, { sizes }) => {

@@ -16,6 +16,7 @@ import {
   workedTokens,
 } from "../duration/time_estimate.ts";
 import { type PlannedRun, planRun } from "../memory/planned_run.ts";
+import { openRun } from "../open_run.ts";
 import type { MemoryPlan } from "../memory/run_memory.ts";
 import { planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
 import { parameterCount } from "../memory/smaller_model.ts";
@@ -138,13 +139,14 @@ export async function planOnCard(
     const disk = diskOf({ config, phases, memory, trainProblems }, shape.parameters);
     return { ...ofShape(shape), time, disk };
   }
-  const run = await planRun(config, device, {
+  const run = await openRun(config);
+  const plan = await planRun(config, device, run, {
     phases,
     ranks,
     availableBytes,
     planned: (memory, { sizes, needs }) => onMemory(ofRun({ sizes, needs, memory })),
   });
-  const { sizes, memory, prompts, problems, trainProblems } = run;
+  const { prompts, problems, trainProblems } = run, { sizes, memory } = plan;
   const tokens = typicalTokens(prompts, problems, trainProblems);
   const counts = {
     heldOut: problems.heldOut.length,
@@ -153,7 +155,7 @@ export async function planOnCard(
   const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
   const time = cardTime({ ...timed, ...counts });
   const disk = diskOf({ config, phases, memory, trainProblems }, parameterCount(sizes.config));
-  return { ...ofRun(run), time, disk };
+  return { ...ofRun(plan), time, disk };
 }
 
 /** @param parameters of the whole model */

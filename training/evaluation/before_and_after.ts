@@ -20,12 +20,11 @@ import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
 import { runSampling, runSamplingSeed, type SamplingSettings } from "../../evaluation/sampling.ts";
 import { mean } from "../../core/statistics.ts";
 import { bootstrapMean } from "../../evaluation/intervals.ts";
-import type { Completion } from "../../models/generation/types.ts";
 import { ALONE, type Ranks } from "../../ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { addUp } from "../metrics/metrics.ts";
-import { scoreBatch } from "../rollout/score.ts";
+import { rewardSample, scoreBatch } from "../rollout/score.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
@@ -144,16 +143,13 @@ async function measure(
   });
   const values = rubric === null ? null : await rewardsOf(
     rubric,
-    entries.map((entry, i): RewardSample => ({
-      prompt: encoded[i]!.text,
-      messages: entry.messages ?? null,
-      ...completionOf(prompts, completions[i]![0]!),
-      answer: entry.answer,
-      info: entry.metadata,
-      entry,
-      step: asked.step ?? 0,
-      maxCompletionLength: asked.training.max_completion_length,
-    })),
+    entries.map((entry, i) => {
+      const completion = completions[i]![0]!, { ids } = completion;
+      return rewardSample({ entry, prompt: encoded[i]! }, { ids, ...prompts.read(completion) }, {
+        step: asked.step ?? 0,
+        maxCompletionLength: asked.training.max_completion_length,
+      });
+    }),
     asked,
   );
   const answers = entries.map((entry, i) => {
@@ -198,11 +194,6 @@ async function measure(
     ...(Object.keys(tasks).length > 1 && { tasks }),
     ...(values !== null && rewardMeans(rubric!, values)),
   };
-}
-
-function completionOf(prompts: PromptEncoder, completion: Completion) {
-  const { text, truncated } = prompts.read(completion);
-  return { completion: text, completionIds: completion.ids, truncated };
 }
 
 /** The values of the run's rewards, [problems, rewards]. Each rank scores a part of the batches. */

@@ -1,23 +1,12 @@
-/**
- * Everything of a run that is known before its model is on a device: the opened model and problems,
- * the longest prompts, the layout of the weights, and the memory plan. No weights are read.
- */
+/** The plan of a run that was opened: the longest prompts, the layout of weights, the memory. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { UsageError } from "../../core/errors.ts";
-import { type HeldOutOptions, type SplitProblems, splitProblems } from "../../data/held_out.ts";
-import { openProblems } from "../../data/open_problems.ts";
-import { type PromptEncoder, runPrompts } from "../../evaluation/prompt_encoder.ts";
-import { loraOptions } from "../../models/network/adapters/peft_adapter.ts";
-import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import {
   deviceSizes,
   type ModelSizes,
   modelSizes,
 } from "../../models/network/weights/model_sizes.ts";
 import { planStorage, type StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import type { Entry } from "../../tasks/types.ts";
-import { dropoutOf, loraFromSection } from "../model/adapter_options.ts";
-import { type ModelSource, openModel } from "../model/model_source.ts";
+import type { OpenedRun } from "../open_run.ts";
 import { storageOptions } from "../model/storage_options.ts";
 import {
   checkPositions,
@@ -39,10 +28,6 @@ export interface PlannedRunOptions {
   phases?: "all" | "sft";
   /** Number of ranks of the run; default: one. */
   ranks?: number;
-  /** The problems of `data.dataset_name`; default: they are read from its file. */
-  entries?: readonly Entry[];
-  /** Called while many held-out problems are drawn. */
-  onDraw?: HeldOutOptions["onDraw"];
   /**
    * Called with the memory plan, even if it does not fit.
    * @internal
@@ -50,63 +35,26 @@ export interface PlannedRunOptions {
   planned?: (plan: MemoryPlan, about: Pick<PlannedRun, "sizes" | "needs">) => void;
 }
 
-/** A run whose model is on this machine, or is initialised from a seed. */
+/** The plan of an opened run. */
 export interface PlannedRun {
-  opened: ModelSource;
-  problems: SplitProblems;
-  trainProblems: number;
-  prompts: PromptEncoder;
-  trainable: { trainable: "full" } | { trainable: "lora"; lora: LoraOptions };
   weights: StorageOptions;
   needs: RunNeeds;
   sizes: ModelSizes;
   memory: MemoryPlan;
 }
 
-/**
- * @throws UsageError or RgxError for what the configuration names and cannot be used, and when the
- *   planned memory is more than there is
- */
+/** @throws UsageError when prompts do not fit, or when the planned memory is more than there is */
 export async function planRun(
   config: RunConfig,
   device: PlanDevice,
-  { availableBytes, phases = "all", ranks = 1, entries, planned, onDraw }: PlannedRunOptions,
+  run: OpenedRun,
+  { availableBytes, phases = "all", ranks = 1, planned }: PlannedRunOptions = {},
 ): Promise<PlannedRun> {
-  const { data, curriculum } = config;
-  const source = await openProblems({
-    ...data,
-    curriculum,
-    entries: entries ?? null,
-    hold_out: config.eval.num_examples > 0,
-  });
-  const problems = splitProblems({
-    source,
-    heldOutCount: config.eval.num_examples,
-    validationCount: data.validation_examples ?? 0,
-    ...(onDraw === undefined ? {} : { onDraw }),
-  });
-  const opened = await openModel(config), continued = opened.adapter;
-  if (continued !== null && config.lora === null) {
-    throw new UsageError(
-      `model.model_name_or_path: ${config.model.model_name_or_path} is an adapter, and there is ` +
-        `no lora section to continue it`,
-      { advice: "Add a lora section, or name the base model for full fine-tuning." },
-    );
-  }
-  const lora = continued !== null
-    ? { ...loraOptions(continued.config), dropout: dropoutOf(config) }
-    : config.lora === null
-    ? null
-    : loraFromSection(config, config.lora, opened.config);
-  const trainProblems = source.length("train");
-  const prompts = runPrompts(opened.tokenizer, config, opened.eosIds);
+  const { opened, problems, trainProblems, prompts, trainable } = run;
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const lengths = longestLengths(prompts, problems, trainProblems, withAnswers);
   checkPositions(config, opened.config.maxPositions, lengths, phases);
-  const trainable = lora === null
-    ? { trainable: "full" as const }
-    : { trainable: "lora" as const, lora };
-  const fixedReference = lora !== null && continued === null && !withAnswers;
+  const fixedReference = config.lora !== null && opened.adapter === null && !withAnswers;
   const weights = storageOptions(config.model);
   const storage = planStorage(opened.config, trainable.trainable, weights, opened.typeOf);
   const needs = {
@@ -137,5 +85,5 @@ export async function planRun(
       return four && modelSizes(opened.config, { ...trainable, storage: four, recompute }, numbers);
     },
   });
-  return { opened, problems, trainProblems, prompts, trainable, weights, needs, sizes, memory };
+  return { weights, needs, sizes, memory };
 }

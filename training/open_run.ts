@@ -1,0 +1,69 @@
+/** The model and problems of a run as they are opened: no weights are read, nothing is planned. */
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { UsageError } from "../core/errors.ts";
+import { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
+import { openProblems } from "../data/open_problems.ts";
+import { type PromptEncoder, runPrompts } from "../evaluation/prompt_encoder.ts";
+import type { LoraOptions } from "../models/network/adapters/lora.ts";
+import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
+import type { Entry } from "../tasks/types.ts";
+import { dropoutOf, loraFromSection } from "./model/adapter_options.ts";
+import { type ModelSource, openModel } from "./model/model_source.ts";
+
+/** What opening a run depends on besides its configuration. */
+export interface OpenOptions {
+  /** The problems of `data.dataset_name`; default: they are read from its file. */
+  entries?: readonly Entry[];
+  /** Called while many held-out problems are drawn. */
+  onDraw?: HeldOutOptions["onDraw"];
+}
+
+/** A run whose model is on this machine, or is initialised from a seed. */
+export interface OpenedRun {
+  opened: ModelSource;
+  problems: SplitProblems;
+  trainProblems: number;
+  prompts: PromptEncoder;
+  trainable: { trainable: "full" } | { trainable: "lora"; lora: LoraOptions };
+}
+
+/** @throws UsageError or RgxError for what the configuration names and cannot be used */
+export async function openRun(
+  config: RunConfig,
+  { entries, onDraw }: OpenOptions = {},
+): Promise<OpenedRun> {
+  const { data, curriculum } = config;
+  const source = await openProblems({
+    ...data,
+    curriculum,
+    entries: entries ?? null,
+    hold_out: config.eval.num_examples > 0,
+  });
+  const problems = splitProblems({
+    source,
+    heldOutCount: config.eval.num_examples,
+    validationCount: data.validation_examples ?? 0,
+    ...(onDraw === undefined ? {} : { onDraw }),
+  });
+  const opened = await openModel(config), lora = loraOf(config, opened);
+  return {
+    opened,
+    problems,
+    trainProblems: source.length("train"),
+    prompts: runPrompts(opened.tokenizer, config, opened.eosIds),
+    trainable: lora === null ? { trainable: "full" } : { trainable: "lora", lora },
+  };
+}
+
+/** The adapter that is trained; null = the whole model is. */
+function loraOf(config: RunConfig, { adapter, config: model }: ModelSource): LoraOptions | null {
+  if (adapter === null) return config.lora && loraFromSection(config, config.lora, model);
+  if (config.lora === null) {
+    throw new UsageError(
+      `model.model_name_or_path: ${config.model.model_name_or_path} is an adapter, and there is ` +
+        `no lora section to continue it`,
+      { advice: "Add a lora section, or name the base model for full fine-tuning." },
+    );
+  }
+  return { ...loraOptions(adapter.config), dropout: dropoutOf(config) };
+}
