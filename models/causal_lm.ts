@@ -18,9 +18,8 @@ import {
   openGeneration,
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
-import { checkModelConfig } from "./architectures/model_config.ts";
-import { HeadPass } from "./network/lm_head.ts";
-import { checkPass } from "./network/check_pass.ts";
+import { checkModelConfig, type ModelConfig } from "./architectures/model_config.ts";
+import { finalRows, headLogits, HeadPass } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
 import { trunkRestored } from "./network/restored_pass.ts";
 import {
@@ -53,7 +52,6 @@ import { ModelBase } from "./network/weights/model_base.ts";
 import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
 import { type PackedBatch, packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
-import { type LogitsVisitor, positionLogits } from "./network/position_logits.ts";
 import type {
   Completion,
   GenerateOptions,
@@ -70,7 +68,6 @@ import type {
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { CausalLMOptions } from "./causal_lm_options.ts";
 import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
-import type { ModelConfig } from "./architectures/model_config.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { Workspace } from "./network/workspace.ts";
 
@@ -442,5 +439,81 @@ export class CausalLM implements LanguageModel {
     this.#training.dispose();
     this.#parameters.dispose();
     this.#base.release();
+  }
+}
+
+// Refuses passes that the model cannot do.
+
+/** What a pass depends on besides its options. */
+interface PassModel {
+  trainable: ModelSizes["trainable"];
+  /** Whether nothing of the model is trained. */
+  nothing: boolean;
+  /** Whether its adapters have dropout. */
+  dropout: boolean;
+}
+
+/** @throws RgxError for a pass without a temperature, or one that would train nothing */
+function checkPass(options: ForwardOptions, model: PassModel): void {
+  const { temperature, train } = options, { adapter = true } = options;
+  if (!(temperature > 0 && Number.isFinite(temperature))) {
+    throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
+  }
+  if (train && model.nothing) {
+    throw new RgxError("forward: nothing of this model is trainable", {
+      advice: 'create the model with trainable "lora" or "full"',
+    });
+  }
+  if (train && !adapter && model.trainable === "lora") {
+    throw new RgxError("forward: training with the adapter switched off would train nothing");
+  }
+  if (train && model.dropout && options.dropout === undefined) {
+    throw new RgxError(
+      "forward: training an adapter with lora_dropout needs the key of its masks",
+      {
+        advice: "give `dropout`, and a `promptId` with every group",
+      },
+    );
+  }
+}
+
+// Logits of every position of one sequence, chunk by chunk. They serve to inspect a model
+// (log-probabilities, most likely tokens); training never has them in memory.
+
+/** Number of positions whose logits are in memory at the same time. */
+const CHUNK = 64;
+
+/**
+ * Gets the logits (temperature 1) of the token after ids[0…position]: [vocabSize], valid during the
+ * call only.
+ */
+type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
+
+async function positionLogits(
+  network: Network,
+  workspace: Workspace,
+  ids: readonly number[],
+  options: { adapter: boolean; from: number },
+  visit: LogitsVisitor,
+): Promise<void> {
+  const { device, config } = network, vocab = config.vocabSize;
+  // The last token of a branch has no row, so a token is added after `ids`.
+  const group = { promptIds: ids.slice(0, 1), branches: [[...ids.slice(1), 0]] };
+  const limits = { ...config, maxPositions: config.maxPositions + 1 };
+  const packed = packGroups([group], limits);
+  packed.lengths.fill(ids.length); // one text, in one pass
+  const trunk = trunkForward(network, workspace, packed, {
+    adapter: options.adapter,
+    keep: "none",
+  });
+  for (let begin = options.from; begin < ids.length; begin += CHUNK) {
+    const count = Math.min(CHUNK, ids.length - begin);
+    const rows = Uint32Array.from({ length: count }, (_, i) => begin + i);
+    const index = workspace.upload("head.index", rows);
+    const { normed } = finalRows(network, workspace, trunk, index, count);
+    const out = workspace.get("logits", count * vocab);
+    headLogits(network, workspace, { normed, out, rows: count, room: CHUNK });
+    const logits = await device.read(out, 0, count * vocab) as Float32Array | Float64Array;
+    for (let i = 0; i < count; i++) visit(begin + i, logits.subarray(i * vocab, (i + 1) * vocab));
   }
 }

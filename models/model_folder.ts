@@ -8,7 +8,6 @@ import { EXIT, RgxError, UsageError } from "../core/errors.ts";
 import { exists, isFile } from "../core/paths.ts";
 import { fetchAdvice, findModel, requireModel } from "../hub/find_model.ts";
 import { withRevision } from "../hub/repository.ts";
-import { readGgufModel } from "./formats/gguf/read_gguf_model.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
 import { architectureOf } from "./architectures/mod.ts";
@@ -20,11 +19,16 @@ import {
   type PeftConfig,
   readPeftAdapter,
 } from "./network/adapters/peft_adapter.ts";
-import { hasTokenizer, loadTokenizer } from "./tokenizers/tokenizer.ts";
+import { hasTokenizer, loadTokenizer, tokenizerFromFiles } from "./tokenizers/tokenizer.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { WeightReader } from "./formats/weight_reader.ts";
 import { holdsRankFiles, isRankFile } from "./formats/torch/rank_files.ts";
 import { openWeightFiles } from "./formats/weight_files.ts";
+import { ggufConfig } from "./formats/gguf/gguf_config.ts";
+import { ggufWeights } from "./formats/gguf/gguf_weights.ts";
+import { ggufRopeScaling } from "./formats/gguf/rope_scaling.ts";
+import { ggufTokenizer } from "./formats/gguf/gguf_tokenizer.ts";
+import { readGguf } from "./formats/gguf/gguf.ts";
 
 export interface ModelFolder {
   /** Folder of the configuration and weights (of the base), or the GGUF file. */
@@ -250,4 +254,29 @@ async function noModel(path: string): Promise<UsageError> {
     `${path}: not a model folder: looked for config.json and adapter_config.json`,
     { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." },
   );
+}
+
+// Reads a GGUF file as a model: configuration, weights and tokenizer.
+
+interface GgufModel {
+  hf: HfConfig;
+  weights: WeightReader;
+  tokenizer: Tokenizer | null;
+}
+
+/** @throws UsageError for what is not supported, RgxError when the file is damaged */
+async function readGgufModel(path: string): Promise<GgufModel> {
+  const file = await readGguf(path);
+  const tokens = ggufTokenizer(file);
+  const json = ggufConfig(
+    file,
+    tokens ?? { bosId: null, eosIds: [], padId: null },
+    await ggufRopeScaling(file),
+  );
+  const hf = readHfConfig(json, path);
+  return {
+    hf,
+    weights: ggufWeights(file, hf.modelConfig),
+    tokenizer: tokens === null ? null : tokenizerFromFiles(tokens.files, path),
+  };
 }

@@ -15,7 +15,7 @@ import { parseGguf } from "../formats/gguf/gguf.ts";
 import { ggufRopeScaling } from "../formats/gguf/rope_scaling.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
 import { tinyConfig } from "../testing.ts";
-import { ropeMetadata, ropeTensors } from "./gguf_rope.ts";
+import { ropeMetadata, ropeTensors } from "./gguf_export.ts";
 
 const config: ModelConfig = { ...tinyConfig(true), headDim: 8, maxPositions: 128, ropeTheta: 1e3 };
 const yarn: YarnScaling = {

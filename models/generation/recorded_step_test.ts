@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { Device, Recording } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { RecordedStep, RecordedSteps, RUNS_BEFORE_RECORDING } from "./recorded_step.ts";
+import { RecordedStep, RecordedSteps, RUNS_BEFORE_RECORDING } from "./decoder.ts";
 import { randomModel, TINY_MODELS } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 

@@ -16,8 +16,7 @@ import {
 } from "./chat_template.ts";
 import { Damaged, type Json, NotSupported } from "./components/component.ts";
 import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
-import { cleanUpSpaces } from "./components/decoders.ts";
-import { type TokenBytes, tokenBytes } from "./components/token_bytes.ts";
+import { cleanUpSpaces, decoderOf } from "./components/decoders.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
@@ -25,6 +24,7 @@ import { MissingToken } from "./subwords/subword_model.ts";
 import { formatTime } from "./jinja/time.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
+import { pushTokenBytes } from "./components/byte_alphabet.ts";
 
 /** The files of a model folder that belong to its tokenizer. */
 export const TOKENIZER_FILES = [
@@ -459,4 +459,36 @@ function marked(token: string): string {
 
 function escape(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+// The bytes that a token adds to a text in which tokens stand before it.
+
+/** The bytes of a token; null for a token that has none of its own. */
+type TokenBytes = (token: string) => Uint8Array | null;
+
+/** A token that stands before others, so that they are not at the beginning. */
+const BEFORE = "a";
+
+/** @param json the decoder of a `tokenizer.json` */
+function tokenBytes(json: unknown): TokenBytes {
+  const { type, decoders } = Object(json) as { type?: unknown; decoders?: unknown };
+  const kinds = type === "Sequence" && Array.isArray(decoders)
+    ? decoders.map((part) => Object(part).type)
+    : [type];
+  if (kinds.length === 1 && kinds[0] === "ByteLevel") {
+    return (token) => {
+      const bytes: number[] = [];
+      pushTokenBytes(token, bytes);
+      return Uint8Array.from(bytes);
+    };
+  }
+  const decode = decoderOf(json) ?? ((tokens: readonly string[]) => [tokens.join(" ")]);
+  const encoder = new TextEncoder(), hasBytes = kinds.includes("ByteFallback");
+  return (token) => {
+    const byte = hasBytes ? /^<0x([0-9A-Fa-f]{2})>$/.exec(token) : null;
+    if (byte !== null) return Uint8Array.of(parseInt(byte[1]!, 16));
+    const before = decode([BEFORE]).join(""), text = decode([BEFORE, token]).join("");
+    if (!text.startsWith(before) || !text.isWellFormed()) return null;
+    return encoder.encode(text.slice(before.length));
+  };
 }

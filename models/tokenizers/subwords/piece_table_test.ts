@@ -1,6 +1,6 @@
 /** Pieces keep their values, even if they share a hash, and if there are more than fit. */
 import assert from "node:assert/strict";
-import { hashed, PieceTable } from "./piece_table.ts";
+import { hashed, PieceTable } from "./whole_text_encoder.ts";
 
 function hashOf(piece: string): number {
   let hash = 0;
