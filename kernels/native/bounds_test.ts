@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import type { RandomStream } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
-import { createWasmDevice, WasmDevice } from "../devices/wasm/device.ts";
-import wasmBytes from "../devices/wasm/kernels.wasm" with { type: "bytes" };
+import { builtInKernels, createWasmDevice, WasmDevice } from "../devices/wasm/device.ts";
 import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
 import { blockOf, storedWords, WEIGHT_TYPES } from "../weights/types.ts";
@@ -86,9 +85,8 @@ function withoutNan(words: Uint32Array): Uint32Array {
 
 /** A device with another unit for bfloat16 than the first one that the processor has. */
 async function withUnit(bf16: "avx512"): Promise<WasmDevice> {
-  const module = await WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
   const code = { ...nativeLibraries().codes[0]!, bf16 };
-  return new WasmDevice(module, 1, { code, text: "AVX-512 tiles", bf16Text: bf16 });
+  return new WasmDevice(await builtInKernels(), 1, { code, text: "AVX-512 tiles", bf16Text: bf16 });
 }
 
 /** Runs cases on both kinds of kernels, which must give the same bits. */

@@ -1,9 +1,10 @@
 /**
- * Compiles the native kernels (c/) with zig's C compiler, which comes from the
+ * Compiles the kernels (c/) for WebAssembly and as native libraries, with zig's C compiler, which comes from the
  * Python index (`pip install ziglang==VERSION`). The library is committed, so running rgx needs no
  * compiler. The same sources give the same bytes everywhere.
  *
- *     deno task build:native           compiles the library
+ *     deno task build:native           compiles the libraries
+ *     deno task build:native avx2      compiles one of them
  *     deno task build:native --check   fails when the committed library is not up to date
  *
  * RGX_ZIG names the compiler; without it, it is the module `ziglang` of Python.
@@ -18,6 +19,8 @@ const FOLDER = new URL("./c/", import.meta.url);
 /** A library: the processors that it is for, and the compiler's options for them. */
 interface Target {
   file: URL;
+  /** Options of the linker. */
+  link?: readonly string[];
   /** zig's name of the processor and the system. */
   target: string;
   options: readonly string[];
@@ -41,6 +44,9 @@ const KERNELS = [
   "rows.c",
   "sums.c",
   "sample.c",
+  "elementwise.c",
+  "optimizer.c",
+  "bias.c",
 ];
 
 const sourcesFor = (processor: string, others: Record<string, string>) => ({
@@ -48,14 +54,17 @@ const sourcesFor = (processor: string, others: Record<string, string>) => ({
   ...others,
 });
 
-const fileOf = (target: string) => new URL(`./${target}.so`, import.meta.url);
+const fileOf = (target: string) =>
+  new URL(`./${target}.${target === "wasm" ? "wasm" : "so"}`, import.meta.url);
+
+const WASM = "generic+simd128+relaxed_simd+bulk_memory+atomics+nontrapping_fptoint+sign_ext";
 
 /** The libraries that are committed. */
 const TARGETS: readonly Target[] = [
   {
     file: fileOf("avx512"),
     target: "x86_64-linux-gnu",
-    options: ["-fcf-protection=none", "-mprefer-vector-width=512"],
+    options: ["-fPIC", "-fcf-protection=none", "-mprefer-vector-width=512"],
     sources: sourcesFor("x86_64_v4", {
       "cpu.c": "x86_64",
       "int8.c": "x86_64_v4+avx512vnni",
@@ -68,14 +77,33 @@ const TARGETS: readonly Target[] = [
   {
     file: fileOf("avx2"),
     target: "x86_64-linux-gnu",
-    options: ["-fcf-protection=none"],
+    options: ["-fPIC", "-fcf-protection=none"],
     sources: sourcesFor("x86_64_v3", { "cpu.c": "x86_64", "int8.c": "x86_64_v3" }),
   },
   {
     file: fileOf("neon"),
     target: "aarch64-linux-gnu",
-    options: [],
+    options: ["-fPIC"],
     sources: sourcesFor("generic", { "int8.c": "generic+dotprod" }),
+  },
+  {
+    // The memory is imported, shared, and can grow to 4 GiB. The first page is AssemblyScript's.
+    file: fileOf("wasm"),
+    target: "wasm32-freestanding",
+    options: [],
+    link: [
+      "--no-entry",
+      "--import-memory",
+      "--shared-memory",
+      "--initial-memory=131072",
+      "--max-memory=4294901760",
+      "--global-base=65536",
+      "-z,stack-size=4096", // each thread gets a stack of its own (program.ts)
+      "--export=run_kernel",
+      "--export=kernel_names",
+      "--export=__stack_pointer",
+    ].map((option) => `-Wl,${option}`).concat(`-mcpu=${WASM}`),
+    sources: sourcesFor(WASM, { "int8.c": WASM }),
   },
 ];
 
@@ -84,7 +112,7 @@ const TARGETS: readonly Target[] = [
  * `-ffast-math` keep the sums as they are written.
  */
 const OPTIONS = `
-  -O3 -std=c11 -Wall -Wextra -Werror -ffp-contract=off -ffreestanding -fPIC -fno-stack-protector
+  -O3 -std=c11 -Wall -Wextra -Werror -ffp-contract=off -ffreestanding -fno-stack-protector
   -fno-asynchronous-unwind-tables -fvisibility=hidden -fno-builtin -g0
 `.trim().split(/\s+/);
 
@@ -126,30 +154,61 @@ export async function hasZig(): Promise<boolean> {
   }
 }
 
+/** The kernels of a source: their names and numbers of arguments. */
+async function kernelsOf(source: string): Promise<{ name: string; count: number }[]> {
+  const text = await Deno.readTextFile(new URL(source, FOLDER));
+  return [...text.matchAll(/^KERNEL\((\w+), (\w+)\)/gm)].map(([, name, args]) => {
+    const fields = text.match(
+      new RegExp(`^typedef struct {\\s*double ([^;]*);\\s*} ${args};`, "m"),
+    );
+    if (fields === null) throw new Error(`${source}: ${args} is not a struct of doubles`);
+    return { name: name!, count: fields[1]!.split(",").length };
+  });
+}
+
+/** The functions through which the kernels of some sources are called (kernels.ts). */
+async function entrySource(sources: string[]): Promise<string> {
+  const kernels = (await Promise.all(sources.map(kernelsOf))).flat();
+  const cases = kernels.map(({ name }, i) =>
+    `    case ${i}: ${name}(base, base + args, begin, end, base + scratch, options); return;\n`
+  );
+  return `#include "kernel.h"
+void ${
+    kernels.map(({ name }) => `${name}(char *, const void *, int, int, char *, uint32_t)`).join(
+      ", ",
+    )
+  };
+EXPORTED const char *kernel_names(void) {
+  return "${kernels.map(({ name, count }) => `${name} ${count}`).join(",")}";
+}
+EXPORTED void run_kernel(
+  char *base, uint32_t index, uint32_t args, int begin, int end, uint32_t scratch, uint32_t options
+) {
+  switch (index) {
+${cases.join("")}  }
+}
+`;
+}
+
 /** Compiles a library. @throws Error with the compiler's diagnostics */
-async function buildNative({ target, options, sources }: Target): Promise<Uint8Array> {
+async function buildNative(
+  { target, options, link = ["-shared"], sources }: Target,
+): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir();
   try {
+    const entries = `${folder}/entries.c`, names = Object.keys(sources);
+    await Deno.writeTextFile(entries, await entrySource(names));
     const objects = await Promise.all(
-      Object.entries(sources).map(async ([source, processor]) => {
-        const object = `${folder}/${source}.o`;
-        const how = [...options, ...OPTIONS, `-mcpu=${processor}`];
-        await zig("cc", "-target", target, ...how, "-c", source, "-o", object);
+      [...names, entries].map(async (source) => {
+        const object = `${folder}/${source.split("/").at(-1)}.o`;
+        const how = [...options, ...OPTIONS, `-mcpu=${sources[source] ?? sources["rows.c"]}`];
+        await zig("cc", "-target", target, ...how, "-I.", "-c", source, "-o", object);
         return object;
       }),
     );
-    await zig(
-      "cc",
-      "-target",
-      target,
-      "-shared",
-      "-nostdlib",
-      "-s",
-      "-o",
-      `${folder}/library.so`,
-      ...objects,
-    );
-    return await Deno.readFile(`${folder}/library.so`);
+    const library = `${folder}/library`;
+    await zig("cc", "-target", target, ...link, "-nostdlib", "-s", "-o", library, ...objects);
+    return await Deno.readFile(library);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
@@ -183,6 +242,9 @@ if (import.meta.main) {
     console.log("the native kernels are up to date");
   } else {
     for (const target of TARGETS) {
+      if (Deno.args.length > 0 && !Deno.args.some((name) => nameOf(target).includes(name))) {
+        continue;
+      }
       const bytes = await buildNative(target);
       await Deno.writeFile(target.file, bytes);
       console.log(`${nameOf(target)}: ${bytes.length} bytes`);

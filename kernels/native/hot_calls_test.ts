@@ -16,14 +16,11 @@ const SCRIPT = `
 const { nativeLibraries } = await import(${MODULES[0]});
 const { nativeKernels } = await import(${MODULES[1]});
 const memory = new WebAssembly.Memory({ initial: 64, maximum: 128, shared: true });
-for (const [name, kernel] of nativeKernels(nativeLibraries().codes[0], memory)) {
-  const count = name === "decode_layer" ? 46 : kernel.length;
-  const call = new Array(count).fill(64);
-  call[count - 3] = call[count - 2] = 0;
-  call[count - 1] = 65536;
-  for (let i = 0; i < 30_000; i++) kernel.apply(undefined, call);
+const numbers = new Float64Array(memory.buffer, 64, 64).fill(1024);
+for (const [name, { run }] of nativeKernels(nativeLibraries().codes[0], memory)) {
+  for (let i = 0; i < 30_000; i++) run(numbers.byteOffset, 0, 0, 65536);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  for (let i = 0; i < 1000; i++) kernel.apply(undefined, call);
+  for (let i = 0; i < 1000; i++) run(numbers.byteOffset, 0, 0, 65536);
   console.log(name);
 }`;
 

@@ -60,26 +60,45 @@ export const JOINED_MASK = 0xffff;
 export const SEQUENCE_STEP = 1 << 16;
 export const SEQUENCE_MASK = (IDLE - 1) & ~JOINED_MASK;
 
-const ARGS_OFFSET = 4 * (WORD.next + MAX_JOBS * MAX_REGIONS * SLOT_STEP);
-const TEXT_OFFSET = ARGS_OFFSET + 8 * (MAX_ARGS + 2);
+const TEXT_OFFSET = 4 * (WORD.next + MAX_JOBS * MAX_REGIONS * SLOT_STEP);
 const TEXT_BYTES = 512;
 export const CONTROL_BYTES = TEXT_OFFSET + TEXT_BYTES;
 
 /** How long a thread polls for work before it sleeps, in milliseconds. */
 const SPIN_MS = 0.04;
 
-/** Views of the control block. */
+/** Bytes of the arguments of a single job. */
+export const ARGS_BYTES = 8 * (MAX_ARGS + 2);
+
+/** Views of the control block, and of the device's memory. */
 export interface Control {
   words: Int32Array;
-  /** Of a single job: address of thread 0's scratch, bytes of scratch per thread, the arguments. */
+  /**
+   * Of a single job: address of thread 0's scratch, bytes of scratch per thread, the arguments. They
+   * are in the device's memory, where kernels read them.
+   */
   args: Float64Array;
   text: Uint8Array;
 }
 
-export function controlViews(buffer: SharedArrayBuffer): Control {
+/**
+ * The buffer of a memory, with at least `end` bytes. A thread may still have an old, shorter buffer
+ * after another thread has grown the memory. Growing it by 0 pages updates the buffer.
+ */
+export function bufferUpTo(memory: WebAssembly.Memory, end: number): ArrayBuffer {
+  if (memory.buffer.byteLength < end) memory.grow(0);
+  return memory.buffer as ArrayBuffer;
+}
+
+/** @param args where the device's memory has the arguments of a single job */
+export function controlViews(
+  buffer: SharedArrayBuffer,
+  memory: WebAssembly.Memory,
+  args: number,
+): Control {
   return {
-    words: new Int32Array(buffer, 0, ARGS_OFFSET / 4),
-    args: new Float64Array(buffer, ARGS_OFFSET, MAX_ARGS + 2),
+    words: new Int32Array(buffer, 0, TEXT_OFFSET / 4),
+    args: new Float64Array(bufferUpTo(memory, args + ARGS_BYTES), args, MAX_ARGS + 2),
     text: new Uint8Array(buffer, TEXT_OFFSET, TEXT_BYTES),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The CPU device. Tensors are in one shared WebAssembly memory, kernels are compiled from
+ * The CPU device. Tensors are in one shared WebAssembly memory, kernels are compiled from C and
  * AssemblyScript, and one thread per core shares the work. Operations have finished when `run`
  * returns. Float precision is f32.
  *
@@ -15,12 +15,14 @@ import type { DType, HostArray, Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import { type NativeChoice, nativeChoice } from "../../native/choice.ts";
+import cBytes from "../../native/wasm.wasm" with { type: "bytes" };
 import { profileByEnvironment } from "../profile.ts";
 import { checkRange, checkView } from "../../validation/tensor_range.ts";
 import { validateOp } from "../../validation/validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { MAX_WEIGHT_ROOM, WasmMemory } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
+import type { KernelCode } from "./program.ts";
 import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
@@ -98,7 +100,7 @@ export class WasmDevice implements Device, WasmContext {
   readonly #recordings: Recordings;
 
   constructor(
-    module: WebAssembly.Module,
+    { module, c }: Omit<KernelCode, "native">,
     threads: number,
     native: NativeChoice,
     public weightRoom = MAX_WEIGHT_ROOM,
@@ -106,7 +108,7 @@ export class WasmDevice implements Device, WasmContext {
     this.threads = threads;
     this.tiles = native.text;
     this.bf16Unit = native.bf16Text;
-    this.#pool = new ThreadPool({ module, native: native.code }, this.#memory.memory, threads);
+    this.#pool = new ThreadPool({ module, c, native: native.code }, this.#memory, threads);
     this.#recordings = new Recordings(this.#memory, this.#pool);
   }
 
@@ -369,7 +371,16 @@ export class WasmDevice implements Device, WasmContext {
 
 const NO_NATIVE: NativeChoice = { code: null, text: "WASM tiles", bf16Text: "WASM" };
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+let compiled: Promise<WebAssembly.Module[]> | undefined;
+
+/** The modules of the built-in kernels. */
+export async function builtInKernels(): Promise<Omit<KernelCode, "native">> {
+  compiled ??= Promise.all(
+    [wasmBytes, cBytes].map((bytes) => WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>)),
+  );
+  const [module, c] = await compiled;
+  return { module: module!, c: c! };
+}
 
 /**
  * Creates a CPU device. Threads start with the first large job, so an unused device costs little.
@@ -387,12 +398,16 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
   if (threads > 1 && root.protocol === "file:") {
     requirePermissions(`a CPU device of ${threads} threads`, { name: "read", path: root });
   }
-  compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
-  const builtIn = await compiled, module = options.module ?? builtIn;
+  const builtIn = await builtInKernels();
   const native = options.native === false || options.module !== undefined
     ? NO_NATIVE
     : await nativeChoice((code) => new WasmDevice(builtIn, 1, { code, text: "", bf16Text: "" }));
-  const device = new WasmDevice(module, threads, native, options.weightRoom);
+  const device = new WasmDevice(
+    options.module === undefined ? builtIn : { ...builtIn, module: options.module },
+    threads,
+    native,
+    options.weightRoom,
+  );
   profileByEnvironment(device);
   return device;
 }

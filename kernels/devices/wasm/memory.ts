@@ -14,8 +14,8 @@ const PAGE = 65536;
  * address 0, and kernels compare with the end.
  */
 const MAX_PAGES = 65535;
-/** The first page contains the static data of the module. */
-const HEAP_BEGIN = PAGE;
+/** The first pages contain the static data of the modules. */
+const HEAP_BEGIN = 2 * PAGE;
 /** Maximum bytes of weights: half of the memory. The rest is for other tensors and scratch. */
 export const MAX_WEIGHT_ROOM = 2 ** 31;
 /** Minimum growth in pages; large steps mean few calls. */

@@ -8,51 +8,81 @@
  *
  * Every thread makes a plan from the text and keeps it.
  */
-import { type KernelFunction, type NativeCode, nativeKernels } from "../../native/kernels.ts";
+import {
+  type CKernels,
+  type NativeCode,
+  nativeKernels,
+  wasmKernels,
+} from "../../native/kernels.ts";
 import { type Control, MAX_REGIONS, WORD } from "./control.ts";
 import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** The kernels of a device. Workers get the same. */
 export interface KernelCode {
+  /** The kernels that are written in AssemblyScript. */
   module: WebAssembly.Module;
-  /** Native kernels, which replace the WASM kernels of the same names. */
+  /** The kernels that are written in C. */
+  c: WebAssembly.Module;
+  /** Native kernels, which replace both. */
   native: NativeCode | null;
 }
 
-/** One exported kernel. */
+/** One kernel. */
 export interface Kernel {
   name: string;
   index: number;
-  run: KernelFunction;
-  /** Number of parameters, including the last three, which all kernels share. */
+  run: (...args: number[]) => void;
+  /** Number of arguments, without those that all kernels share. */
   parameters: number;
+  /** Whether it takes the address of its arguments, as kernels in C do. */
+  takesAddress: boolean;
   /** The plan of a single job with this kernel; its values are set before each run. */
   plan: [Stage & { jobs: [PlannedJob] }];
 }
 
-/** Instantiates a module. @returns its kernels in the order of export, the same in every thread */
-export function instantiateKernels({ module, native }: KernelCode, memory: WebAssembly.Memory) {
-  const replaced = native === null ? null : nativeKernels(native, memory);
-  const instance = new WebAssembly.Instance(module, { env: { memory } });
-  const kernels: Kernel[] = [];
-  for (const { name, kind } of WebAssembly.Module.exports(module)) {
-    if (kind !== "function") continue;
-    const compiled = instance.exports[name] as KernelFunction, parameters = compiled.length;
-    const run = replaced?.get(name) ?? compiled;
-    const index = kernels.length, call = new Array<number>(parameters).fill(0);
-    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0, isSmall: false };
-    kernels.push({ name, index, run, parameters, plan: [{ jobs: [job], alone: false }] });
+/** Memory of the thread's stack, in which kernels in C keep arrays. */
+export const STACK_BYTES = 128 * 1024;
+
+/**
+ * Instantiates the modules.
+ * @param stack address of the thread's stack
+ * @returns the kernels in an order that is the same in every thread
+ */
+export function instantiateKernels(
+  { module, c, native }: KernelCode,
+  memory: WebAssembly.Memory,
+  stack: number,
+) {
+  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
+  const inC: CKernels = wasmKernels(c, memory, stack + STACK_BYTES);
+  // Where both modules have a kernel, V8 makes faster code of AssemblyScript's so far.
+  for (const name of Object.keys(exports)) inC.delete(name);
+  if (native !== null) {
+    for (const [name, kernel] of nativeKernels(native, memory)) inC.set(name, kernel);
   }
+  const kernels: Kernel[] = [];
+  const add = (name: string, run: Kernel["run"], parameters: number, takesAddress: boolean) => {
+    const index = kernels.length;
+    const call = new Array<number>((takesAddress ? 1 : parameters) + 3).fill(0);
+    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0, isSmall: false };
+    const plan: Kernel["plan"] = [{ jobs: [job], alone: false }];
+    kernels.push({ name, index, run, parameters, takesAddress, plan });
+  };
+  for (const [name, compiled] of Object.entries(exports)) {
+    if (typeof compiled !== "function" || inC.has(name)) continue;
+    add(name, compiled as Kernel["run"], compiled.length - 3, false);
+  }
+  for (const [name, { run, count }] of inC) add(name, run, count, true);
   return kernels;
 }
 
 /** A job in the plan of a thread. */
 export interface PlannedJob {
   /** The kernel, and its index. */
-  run: KernelFunction;
+  run: Kernel["run"];
   index: number;
   /**
-   * The arguments. The range of units is written into this array before every call, so that a call
+   * The arguments, or their address. The range of units is written into this array before every call, so that a call
    * allocates nothing.
    */
   call: number[];
@@ -129,16 +159,7 @@ export function programText(
   return Float64Array.from(text);
 }
 
-/**
- * The buffer of a memory, with at least `end` bytes. A thread may still have an old, shorter buffer
- * after another thread has grown the memory. Growing it by 0 pages updates the buffer.
- */
-export function bufferUpTo(memory: WebAssembly.Memory, end: number): ArrayBuffer {
-  if (memory.buffer.byteLength < end) memory.grow(0);
-  return memory.buffer as ArrayBuffer;
-}
-
-/** Makes a thread's plan from the text of a program. */
+/** Makes a thread's plan from the text of a program, which stays where it is. */
 export function readProgram(
   text: Float64Array,
   kernels: readonly Kernel[],
@@ -152,9 +173,10 @@ export function readProgram(
     at += 2;
     for (let slot = 0; jobs.length < count;) {
       const index = text[at]!, units = text[at + 1]!, grain = text[at + 2]!;
-      const end = at + 4 + text[at + 3]!, call = [...text.subarray(at + 4, end), 0, 0, scratch];
+      const { run, takesAddress } = kernels[index]!;
+      const end = at + 4 + text[at + 3]!, args = text.subarray(at + 4, end);
+      const call = [...(takesAddress ? [args.byteOffset] : args), 0, 0, scratch];
       const regions = regionsOf(units, grain, threads), small = isSmall(units, grain, regions);
-      const { run } = kernels[index]!;
       jobs.push({ run, index, call, units, grain, regions, slot, isSmall: small });
       at = end;
       slot += regions;
@@ -171,10 +193,11 @@ export function readJob(
   thread: number,
   threads: number,
 ): Plan {
-  const { plan } = kernels[words[WORD.kernel]!]!, job = plan[0].jobs[0], { call } = job;
-  const count = words[WORD.argCount]!;
-  for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
-  call[count + 2] = args[0]! + thread * args[1]!;
+  const { plan, takesAddress } = kernels[words[WORD.kernel]!]!, job = plan[0].jobs[0];
+  const { call } = job, count = words[WORD.argCount]!;
+  if (takesAddress) call[0] = args.byteOffset + 16;
+  else for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
+  call[call.length - 1] = args[0]! + thread * args[1]!;
   job.units = words[WORD.units]!;
   job.grain = words[WORD.grain]!;
   job.regions = regionsOf(job.units, job.grain, threads);

@@ -5,7 +5,9 @@ import { dismiss, help, lead } from "./team.ts";
 
 Deno.test("a thread that is about to sleep when the device is closed does not sleep", () => {
   for (let programs = 0; programs < 5; programs++) {
-    const control = controlViews(new SharedArrayBuffer(CONTROL_BYTES)), { wait } = Atomics;
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    const control = controlViews(new SharedArrayBuffer(CONTROL_BYTES), memory, 0);
+    const { wait } = Atomics;
     const member = (thread: number) => ({ control, thread, spin: false, plan: () => [] });
     control.words[WORD.state] = IDLE;
     const found: string[] = [];

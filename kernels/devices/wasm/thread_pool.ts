@@ -5,7 +5,8 @@
  * computes what, so they are the same for any number of threads.
  */
 import { messageOf, RgxError } from "../../../core/errors.ts";
-import { type Control, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
+import { ARGS_BYTES, type Control, CONTROL_BYTES, controlViews, IDLE, WORD } from "./control.ts";
+import type { WasmMemory } from "./memory.ts";
 import {
   grainFor,
   instantiateKernels,
@@ -15,6 +16,7 @@ import {
   programText,
   readJob,
   readProgram,
+  STACK_BYTES,
 } from "./program.ts";
 import { dismiss, lead, type Member, runAlone } from "./team.ts";
 import { MAX_ARGS, type WasmJob } from "../../ops/common/wasm_op.ts";
@@ -39,18 +41,24 @@ export class ThreadPool {
   readonly #kernels: Kernel[];
   readonly #byName: Map<string, Kernel>;
   readonly #shared = new SharedArrayBuffer(CONTROL_BYTES);
-  readonly #control: Control = controlViews(this.#shared);
+  /** Address of the arguments of a single job, and of the stacks of all threads. */
+  readonly #args: number;
+  readonly #stacks: number;
+  readonly #control: Control;
   readonly #leader: Member;
   #plan: Plan = [];
   #workers: Worker[] = [];
   #startFailure: string | undefined;
   #programs = 0;
 
-  constructor(code: KernelCode, memory: WebAssembly.Memory, threads: number) {
+  constructor(code: KernelCode, memory: WasmMemory, threads: number) {
     this.threads = threads;
     this.#code = code;
-    this.#memory = memory;
-    this.#kernels = instantiateKernels(code, memory);
+    this.#memory = memory.memory;
+    this.#args = memory.allocate(ARGS_BYTES, "arguments of kernels");
+    this.#stacks = memory.allocate(threads * STACK_BYTES, "stacks of threads");
+    this.#control = controlViews(this.#shared, this.#memory, this.#args);
+    this.#kernels = instantiateKernels(code, this.#memory, this.#stacks);
     this.#byName = new Map(this.#kernels.map((kernel) => [kernel.name, kernel]));
     this.#control.words[WORD.state] = IDLE;
     const plan = () => this.#plan;
@@ -99,9 +107,10 @@ export class ThreadPool {
   ): Program {
     const kernelOf = (job: WasmJob) => this.#kernelOf(job), number = ++this.#programs;
     const text = programText(stages, kernelOf, scratch, this.threads), { length } = text;
-    const plan = readProgram(text, this.#kernels, 0, this.threads);
     const address = allocate(text.byteLength);
-    new Float64Array(this.#memory.buffer, address, length).set(text);
+    const placed = new Float64Array(this.#memory.buffer, address, length);
+    placed.set(text);
+    const plan = readProgram(placed, this.#kernels, 0, this.threads);
     return { number, address, length, plan };
   }
 
@@ -118,9 +127,9 @@ export class ThreadPool {
   #kernelOf({ kernel: name, args, units, grain }: WasmJob): Kernel {
     const kernel = this.#byName.get(name);
     if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
-    if (kernel.parameters !== args.length + 3 || args.length > MAX_ARGS) {
+    if (kernel.parameters !== args.length || args.length > MAX_ARGS) {
       throw new Error(
-        `WASM kernel "${name}" takes ${kernel.parameters - 3} arguments, not ${args.length}`,
+        `WASM kernel "${name}" takes ${kernel.parameters} arguments, not ${args.length}`,
       );
     }
     // With other values, threads would never finish the job.
@@ -166,6 +175,8 @@ export class ThreadPool {
         code: this.#code,
         memory: this.#memory,
         control: this.#shared,
+        args: this.#args,
+        stack: this.#stacks + thread * STACK_BYTES,
         thread,
         threads: this.threads,
         spin: this.#spin,

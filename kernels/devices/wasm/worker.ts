@@ -2,9 +2,8 @@
  * A worker thread of the WASM device: runs the work that the control block describes until the
  * device is closed. Only kernels access tensors, never its JavaScript.
  */
-import { CLOSED, type Control, controlViews, WORD } from "./control.ts";
+import { bufferUpTo, CLOSED, type Control, controlViews, WORD } from "./control.ts";
 import {
-  bufferUpTo,
   instantiateKernels,
   type Kernel,
   type KernelCode,
@@ -19,6 +18,9 @@ export interface WorkerStart {
   code: KernelCode;
   memory: WebAssembly.Memory;
   control: SharedArrayBuffer;
+  /** Addresses in the memory: of the arguments of a single job, and of the thread's stack. */
+  args: number;
+  stack: number;
   thread: number;
   threads: number;
   spin: boolean;
@@ -47,8 +49,8 @@ function planReader(
 }
 
 function loop(start: WorkerStart): void {
-  const control = controlViews(start.control);
-  const kernels = instantiateKernels(start.code, start.memory);
+  const control = controlViews(start.control, start.memory, start.args);
+  const kernels = instantiateKernels(start.code, start.memory, start.stack);
   const { thread, spin } = start, plan = planReader(start, control, kernels);
   Atomics.add(control.words, WORD.ready, 1);
   help({ control, thread, spin, plan }, CLOSED);

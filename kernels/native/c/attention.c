@@ -1,7 +1,10 @@
-// Forward of attention over a packed batch: `attention` of kernels/ops/attention/wasm.as.ts, which
-// explains the arguments.
+// Forward of attention over a packed batch (kernels/ops/attention/spec.ts).
+// Work unit: a block of rows × one key head. Its queries are the query heads of these rows that use
+// this key head. Neighbouring branches of a group first attend to their common prefix together,
+// then each to its own segment.
 #include "log.h"
 #include "softmax.h"
+#include "kernel.h"
 
 /** A row of the table of keys. */
 typedef struct {
@@ -119,19 +122,30 @@ static void attend_own(const Block *b, const Keys *keyRows) {
   }
 }
 
-KERNEL void attention(
-  char *base, uint32_t q, uint32_t k, uint32_t v, uint32_t out, uint32_t lse,
-  uint32_t segments, uint32_t rowSegment, uint32_t keyRows, int rows, int heads, int kvHeads,
-  int headDim, float scale, int window, uint32_t firstKeysOffset, int begin, int end,
-  uint32_t scratch
-) {
+/**
+ * Units: ⌈rows / blockRows⌉ · kvHeads; the key head varies fastest. `keyRows` is 0 where the keys
+ * are the rows. `window`: 0 = none. `firstKeysOffset`: where the tables of first keys are in the
+ * scratch.
+ */
+typedef struct {
+  double q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
+    window, firstKeysOffset;
+} AttentionArgs;
+
+KERNEL(attention, AttentionArgs) {
+  char *const q = AT(q), *const k = AT(k), *const v = AT(v), *const out = AT(out),
+    *const lse = AT(lse), *const keyRows = AT(keyRows);
+  const int rows = args->rows, heads = args->heads, kvHeads = args->kvHeads,
+    headDim = args->headDim, window = args->window;
+  const float scale = args->scale;
+  const uint32_t firstKeysOffset = args->firstKeysOffset;
   const int group = heads / kvHeads, blockRows = TILE / group;
   const size_t queryStride = (size_t)heads * headDim * 4;
-  int32_t *const firstKeys = (int32_t *)(base + scratch + firstKeysOffset);
+  int32_t *const firstKeys = (int32_t *)(scratch + firstKeysOffset);
   Block b = {
-    .keyStride = (size_t)kvHeads * headDim * 4, .segments = (const Segment *)(base + segments),
-    .rowSegment = (const uint32_t *)(base + rowSegment), .group = group,
-    .softmax = softmax_scratch(base + scratch, headDim),
+    .keyStride = (size_t)kvHeads * headDim * 4, .segments = (const Segment *)AT(segments),
+    .rowSegment = (const uint32_t *)AT(rowSegment), .group = group,
+    .softmax = softmax_scratch(scratch, headDim),
   };
   const Softmax *s = &b.softmax;
   tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, group);
@@ -143,9 +157,9 @@ KERNEL void attention(
     const size_t queryOffset = (size_t)first * queryStride + (size_t)head * group * headDim * 4;
     const size_t keyOffset = (size_t)head * headDim * 4;
     const int count = (b.last - first) * group;
-    b.k = base + k + keyOffset;
-    b.v = base + v + keyOffset;
-    pack_transposed(base + q + queryOffset, s->queryOffsets, count, headDim, scale, s->q);
+    b.k = k + keyOffset;
+    b.v = v + keyOffset;
+    pack_transposed(q + queryOffset, s->queryOffsets, count, headDim, scale, s->q);
     softmax_begin(s, count);
     if (window != 0) {
       find_first_keys(&b, window, firstKeys);
@@ -155,13 +169,13 @@ KERNEL void attention(
       attend_prefixes(&b, firstKeys + FIRST_KEYS);
     } else {
       attend_prefixes(&b, NULL);
-      attend_own(&b, keyRows == 0 ? NULL : (const Keys *)(base + keyRows));
+      attend_own(&b, args->keyRows == 0 ? NULL : (const Keys *)keyRows);
     }
-    softmax_end(s, base + out + queryOffset, count);
+    softmax_end(s, out + queryOffset, count);
     for (int i = 0; i < count; i++) {
       const size_t place = (size_t)(first + i / group) * heads + head * group + i % group;
       const float m = load1(s->m + (size_t)i * 4), l = load1(s->l + (size_t)i * 4);
-      store1(base + lse + place * 4, m + log1(l));
+      store1(lse + place * 4, m + log1(l));
     }
   }
 }

@@ -1,7 +1,11 @@
-// Gradient of attention over a packed batch: attention_backward of
-// kernels/ops/attention/backward.as.ts, which explains the order of the sums and the arguments.
+// Gradient of attention over a packed batch (kernels/ops/attention/spec.ts).
+// Work unit: a group × one key head; the group is named by its first segment, the prompt. It holds
+// everything that dq, dk and dv of its rows depend on, so S and dP are computed once for all three.
+// The loops run over the key tiles in order, then over the rows that attend to the tile, then over
+// the query heads. Each element of a gradient is one chain of multiply-adds in that order.
 #include "exp.h"
 #include "pack.h"
+#include "kernel.h"
 
 typedef struct {
   const char *q, *k, *v, *out, *lse, *dout;
@@ -20,7 +24,7 @@ typedef struct {
   int32_t *hidden;
 } Gradient;
 
-/** Bytes that are left free behind the tiles (backward.as.ts). */
+/** Bytes that are left free behind the tiles. */
 #define PAST_END 512
 
 static void divide_scratch(Gradient *g, char *scratch) {
@@ -41,11 +45,11 @@ static void divide_scratch(Gradient *g, char *scratch) {
   g->hidden = (int32_t *)(at + PAST_END);
 }
 
-/** A dot product with the sums of dot in backward.as.ts: four lanes, then what is left. */
+/** A dot product: four lanes, then what is left. */
 static float dot(const char *a, const char *b, int n) {
   f32x4 s = 0.0f;
   for (; n >= 4; n -= 4, a += 16, b += 16) {
-    s = __builtin_elementwise_fma(*(const loose_f32x4 *)a, *(const loose_f32x4 *)b, s);
+    s = fma4(*(const loose_f32x4 *)a, *(const loose_f32x4 *)b, s);
   }
   float sum = (s[0] + s[1]) + (s[2] + s[3]);
   ONE_BY_ONE for (; n > 0; n--, a += 4, b += 4) sum += load1(a) * load1(b);
@@ -267,21 +271,30 @@ static void key_tile(const Gradient *g, int key, int count, int rowEnd, int add)
   put_rows(g->dvalues, g->dv + keyOffset, g->keyOffsets, count, headDim);
 }
 
-KERNEL void attention_backward(
-  char *base, uint32_t q, uint32_t k, uint32_t v, uint32_t out, uint32_t lse, uint32_t dout,
-  uint32_t dq, uint32_t dk, uint32_t dv, uint32_t segments, uint32_t rowSegment, int segmentCount,
-  int heads, int kvHeads, int headDim, float scale, int window, int begin, int end,
-  uint32_t scratch
-) {
+/**
+ * Units: segmentCount · kvHeads; the key head varies fastest. A unit whose segment has a prefix
+ * does nothing, because the unit of its prompt does its keys. `window`: 0 = none.
+ * Scratch, in floats: S and dS [TILE][TILE] each; lse, δ and three tables of offsets [TILE] each;
+ * ten tiles of TILE × headDim (padded to a multiple of 16); PAST_END bytes; with a window the
+ * counts of hidden keys [TILE].
+ */
+typedef struct {
+  double q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment, segmentCount, heads, kvHeads,
+    headDim, scale, window;
+} AttentionBackwardArgs;
+
+KERNEL(attention_backward, AttentionBackwardArgs) {
+  const int segmentCount = args->segmentCount, heads = args->heads, kvHeads = args->kvHeads,
+    headDim = args->headDim, window = args->window;
   Gradient g = {
-    .q = base + q, .k = base + k, .v = base + v, .out = base + out, .lse = base + lse,
-    .dout = base + dout, .dq = base + dq, .dk = base + dk, .dv = base + dv,
-    .segments = (const Segment *)(base + segments),
-    .rowSegment = (const uint32_t *)(base + rowSegment), .heads = heads, .kvHeads = kvHeads,
-    .headDim = headDim, .group = heads / kvHeads, .window = window, .scale = scale,
+    .q = AT(q), .k = AT(k), .v = AT(v), .out = AT(out), .lse = AT(lse),
+    .dout = AT(dout), .dq = AT(dq), .dk = AT(dk), .dv = AT(dv),
+    .segments = (const Segment *)AT(segments),
+    .rowSegment = (const uint32_t *)AT(rowSegment), .heads = heads, .kvHeads = kvHeads,
+    .headDim = headDim, .group = heads / kvHeads, .window = window, .scale = args->scale,
     .queryStride = (size_t)heads * headDim * 4, .keyStride = (size_t)kvHeads * headDim * 4,
   };
-  divide_scratch(&g, base + scratch);
+  divide_scratch(&g, scratch);
   tile_offsets(g.offsets, g.queryStride, (size_t)headDim * 4, g.group);
   tile_offsets(g.keyOffsets, g.keyStride, 0, 1);
   tile_offsets(g.lseOffsets, (size_t)heads * 4, 4, g.group);

@@ -1,7 +1,9 @@
-// Attention of one new query per branch: kernels/ops/attention_decode/*.as.ts, with the same bits.
-// Up to four queries are done at a time there where WASM does two.
+// Attention of one new query per branch (kernels/ops/attention_decode/spec.ts). Work unit: a block
+// of branches × some queries of a key head. Neighbouring branches with the same prefix attend to it
+// together: its keys are copied into the scratch once for all of them.
 #include "decode.h"
 #include "keys.h"
+#include "kernel.h"
 
 /** Up to this many queries of one prompt are done without transposing scores. */
 #define FEW_QUERIES 8
@@ -394,19 +396,25 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
 }
 
 /** `prefetches`: whether this processor reads rows faster with prefetches than with plain reads. */
-KERNEL void attention_decode(
-  char *base, int prefetches, uint32_t q, uint32_t prefixK, uint32_t packedPrefixK, uint32_t prefixV,
-  uint32_t branchK, uint32_t branchV, uint32_t out, uint32_t branches, int branchCount, int maxNew,
-  int heads, int kvHeads, int headDim, float scale, int blockBranches, int width, int window,
-  int begin, int end, uint32_t scratch
-) {
+/**
+ * `packedPrefixK` and `window`: 0 = none.
+ * Units: ⌈branchCount / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of a key
+ * head's queries, `width` queries in each. The parts vary fastest, the blocks slowest.
+ */
+typedef struct {
+  double q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew,
+    heads, kvHeads, headDim, scale, blockBranches, width, window;
+} AttentionDecodeArgs;
+
+KERNEL(attention_decode, AttentionDecodeArgs) {
+  const int prefetches = PREFETCHES(options);
   const Decode d = {
-    .q = base + q, .prefixK = base + prefixK,
-    .packedPrefixK = packedPrefixK == 0 ? NULL : base + packedPrefixK, .prefixV = base + prefixV,
-    .branchK = base + branchK, .branchV = base + branchV, .out = base + out,
-    .branches = (const Branch *)(base + branches), .branchCount = branchCount, .maxNew = maxNew,
-    .heads = heads, .kvHeads = kvHeads, .headDim = headDim, .scale = scale,
-    .blockBranches = blockBranches, .width = width, .window = window, .prefetches = prefetches,
+    .q = AT(q), .prefixK = AT(prefixK),
+    .packedPrefixK = args->packedPrefixK == 0 ? NULL : AT(packedPrefixK), .prefixV = AT(prefixV),
+    .branchK = AT(branchK), .branchV = AT(branchV), .out = AT(out),
+    .branches = (const Branch *)AT(branches), .branchCount = args->branchCount, .maxNew = args->maxNew,
+    .heads = args->heads, .kvHeads = args->kvHeads, .headDim = args->headDim, .scale = args->scale,
+    .blockBranches = args->blockBranches, .width = args->width, .window = args->window, .prefetches = prefetches,
   };
-  decode_attention(&d, begin, end, base + scratch);
+  decode_attention(&d, begin, end, scratch);
 }

@@ -2,6 +2,7 @@
 // kernels here and in bf16_pack.c have the names and arguments of
 // kernels/ops/matmul/wasm/rounded.as.ts, behind the number of the unit that multiplies.
 #include "bf16.h"
+#include "kernel.h"
 
 /** out [rows, columns] = (with `accumulate` +=) alpha · sums. */
 static void put_sums(
@@ -93,35 +94,48 @@ static void multiply_part(
   } while (kk < k);
 }
 
-KERNEL void matmul_bf16(
-  char *base, int unit, int type, int transB, uint32_t a, uint32_t b, uint32_t out, int m, int n,
-  int k, int unitRows, int unitColumns, int slice, float alpha, int accumulate, uint32_t xa,
-  uint32_t loraB, int r, float loraScale, int begin, int end, uint32_t scratch
-) {
-  const Operand operand = { type, transB, base + b, n, k };
-  const Operand adapter = { FLOATS, 1, base + loraB, n, r };
+typedef struct {
+  double type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa,
+    loraB, r, loraScale;
+} MatmulBf16Args;
+
+KERNEL(matmul_bf16, MatmulBf16Args) {
+  char *const a = AT(a), *const xa = AT(xa);
+  const int type = args->type, transB = args->transB, m = args->m, n = args->n, k = args->k,
+    unitRows = args->unitRows, unitColumns = args->unitColumns, accumulate = args->accumulate,
+    r = args->r;
+  const float alpha = args->alpha, loraScale = args->loraScale;
+  const int unit = UNIT(options);
+  const Operand operand = { type, transB, AT(b), n, k };
+  const Operand adapter = { FLOATS, 1, AT(loraB), n, r };
   const int groups = ceil_div(n, unitColumns);
-  Part part = { .out = base + out, .n = n, .unitColumns = unitColumns, .slice = slice };
+  Part part = { .out = AT(out), .n = n, .unitColumns = unitColumns, .slice = args->slice };
   if (unit == UNIT_AMX) amx_begin();
   for (int u = begin; u < end; u++) {
     part.row = u / groups * unitRows;
     part.rows = min(unitRows, m - part.row);
     part.first = u % groups * unitColumns;
     part.columns = min(unitColumns, n - part.first);
-    multiply_part(unit, &part, base + a, &operand, alpha, accumulate, base + scratch);
-    if (r > 0) multiply_part(unit, &part, base + xa, &adapter, loraScale, 1, base + scratch);
+    multiply_part(unit, &part, a, &operand, alpha, accumulate, scratch);
+    if (r > 0) multiply_part(unit, &part, xa, &adapter, loraScale, 1, scratch);
   }
   if (unit == UNIT_AMX) amx_end();
 }
 
-KERNEL void matmul_bf16_rows(
-  char *base, int unit, uint32_t a, int transA, uint32_t b, uint32_t out, int m, int n, int k,
-  int unitColumns, float alpha, int accumulate, uint32_t xa, uint32_t loraB, int r, float loraScale,
-  int begin, int end, uint32_t scratch
-) {
+typedef struct {
+  double a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale;
+} MatmulBf16RowsArgs;
+
+KERNEL(matmul_bf16_rows, MatmulBf16RowsArgs) {
+  char *const a = AT(a), *const b = AT(b), *const out = AT(out), *const xa = AT(xa),
+    *const loraB = AT(loraB);
+  const int transA = args->transA, m = args->m, n = args->n, k = args->k,
+    unitColumns = args->unitColumns, accumulate = args->accumulate, r = args->r;
+  const float alpha = args->alpha, loraScale = args->loraScale;
+  const int unit = UNIT(options);
   const size_t tile = packed_bytes(k), low = packed_bytes(r), outStep = (size_t)n * 4;
   const int chunks = ceil_div(m, PAIR);
-  char *rows = base + scratch, *lowRows = rows + 2 * tile;
+  char *rows = scratch, *lowRows = rows + 2 * tile;
   Bf16Tiles product = { .a = rows, .aTile = tile, .bPanel = tile, .blocks = ceil_div(k, TERMS) };
   Bf16Tiles adapter = { .a = lowRows, .aTile = low, .bPanel = low, .blocks = ceil_div(r, TERMS) };
   if (unit == UNIT_AMX) amx_begin();
@@ -129,15 +143,15 @@ KERNEL void matmul_bf16_rows(
     const int row = u % chunks * PAIR, height = min(PAIR, m - row);
     const int first = u / chunks * unitColumns, last = min(n, first + unitColumns);
     const int firstTile = row / LANES, lastTile = ceil_div(row + height, LANES);
-    pack_rows(unit, base + a, m, k, transA, rows, firstTile, lastTile);
-    if (r > 0) pack_rows(unit, base + xa, m, r, 0, lowRows, firstTile, lastTile);
+    pack_rows(unit, a, m, k, transA, rows, firstTile, lastTile);
+    if (r > 0) pack_rows(unit, xa, m, r, 0, lowRows, firstTile, lastTile);
     for (int column = first; column < last; column += PAIR) {
       const int width = min(PAIR, last - column), panel = column / LANES;
-      char *to = base + out + (size_t)row * outStep + (size_t)column * 4;
-      product.b = base + b + (size_t)panel * tile;
+      char *to = out + (size_t)row * outStep + (size_t)column * 4;
+      product.b = b + (size_t)panel * tile;
       multiply_pair(unit, &product, to, outStep, height, width, alpha, accumulate);
       if (r == 0) continue;
-      adapter.b = base + loraB + (size_t)panel * low;
+      adapter.b = loraB + (size_t)panel * low;
       multiply_pair(unit, &adapter, to, outStep, height, width, loraScale, 1);
     }
   }

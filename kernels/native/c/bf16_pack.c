@@ -2,6 +2,7 @@
 // differ from those of WASM; they need at most half as much memory.
 #include "bf16.h"
 #include "widen_columns.h"
+#include "kernel.h"
 
 /** Smaller magnitudes become zero (MIN_MAGNITUDE of bf16.ts). */
 #define MIN_MAGNITUDE 0x1p-56f
@@ -175,13 +176,15 @@ void pack_rows(
   else pack_rows_as(UNIT_PAIRS, a, m, k, transA, to, begin, end);
 }
 
-KERNEL void bf16_pack_rows(
-  char *base, int unit, uint32_t a, int m, int k, int transA, uint32_t packed, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
-  char *to = base + packed + (size_t)begin * packed_bytes(k);
-  pack_rows(unit, base + a, m, k, transA, to, begin, end);
+typedef struct {
+  double a, m, k, transA, packed;
+} Bf16PackRowsArgs;
+
+KERNEL(bf16_pack_rows, Bf16PackRowsArgs) {
+  const int m = args->m, k = args->k, transA = args->transA;
+  const int unit = UNIT(options);
+  char *to = AT(packed) + (size_t)begin * packed_bytes(k);
+  pack_rows(unit, AT(a), m, k, transA, to, begin, end);
 }
 
 /**
@@ -260,14 +263,19 @@ void pack_columns(
   else pack_columns_as(UNIT_PAIRS, b, first, columns, kk, depth, wide, to);
 }
 
-KERNEL void bf16_pack_columns(
-  char *base, int unit, int type, int transB, uint32_t b, int n, int k, int unitColumns,
-  uint32_t packed, int begin, int end, uint32_t scratch
-) {
-  const Operand operand = { type, transB, base + b, n, k };
+typedef struct {
+  double type, transB, b, n, k, unitColumns, packed;
+} Bf16PackColumnsArgs;
+
+KERNEL(bf16_pack_columns, Bf16PackColumnsArgs) {
+  char *const packed = AT(packed);
+  const int type = args->type, transB = args->transB, n = args->n, k = args->k,
+    unitColumns = args->unitColumns;
+  const int unit = UNIT(options);
+  const Operand operand = { type, transB, AT(b), n, k };
   for (int u = begin; u < end; u++) {
     const int first = u * unitColumns, columns = min(unitColumns, n - first);
-    char *to = base + packed + (size_t)(first / LANES) * packed_bytes(k);
-    pack_columns(unit, &operand, first, columns, 0, k, base + scratch, to);
+    char *to = packed + (size_t)(first / LANES) * packed_bytes(k);
+    pack_columns(unit, &operand, first, columns, 0, k, scratch, to);
   }
 }

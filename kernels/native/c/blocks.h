@@ -33,10 +33,12 @@ typedef struct {
 /** The units [begin, end): a row block × a panel each; the panel varies fastest. */
 void multiply_blocks(const Blocks *g, int begin, int end);
 
-/** transpose_to_panels of kernels/weights/transpose.as.ts, which explains the arguments. */
-KERNEL void transpose_to_panels(
-  char *base, uint32_t source, uint32_t stride, int columns, int k, uint32_t panels, int begin,
-  int end, uint32_t scratch
+/**
+ * The panels [begin, end) of the transpose of source [columns, k], whose rows are `stride` bytes
+ * apart: [k][16]; columns beyond the last one are zero.
+ */
+void transpose_panels(
+  const char *source, size_t stride, int columns, int k, char *panels, int begin, int end
 );
 
 /**

@@ -49,12 +49,19 @@ INLINE f32x16 upper_half(u32x16 words) {
  * `factor` · 2^−112.
  */
 INLINE f32x16 halves16(const char *at, float factor) {
+#ifdef __AVX512F__
   const uint32_t *w = (const uint32_t *)at;
   u32x16 words;
   UNROLL for (int i = 0; i < 8; i++) {
     words[i] = w[i] << 16;
     words[i + 8] = w[i];
   }
+#else
+  typedef uint32_t u32x8 __attribute__((ext_vector_type(8)));
+  const u32x8 w = (u32x8)load_half(at);
+  const union { u32x8 parts[2]; u32x16 all; } both = { { w << 16, w } };
+  const u32x16 words = both.all;
+#endif
   return upper_half(words) * factor;
 }
 
@@ -135,5 +142,5 @@ INLINE f32x16 scales_nf4(const char *record, const char *group) {
   // Byte i of word r is the code of row 4·i + r.
   UNROLL for (int row = 0; row < 16; row++) words[row] = codes[4 * (row % 4) + row / 4];
   const f32x16 slope = load1(group), offset = load1(group + 4);
-  return fma16(slope, convert(words), offset) * 0x1p-24f;
+  return settled(fma16(slope, convert(words), offset) * 0x1p-24f);
 }

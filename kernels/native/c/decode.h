@@ -11,7 +11,7 @@ typedef struct {
   int32_t shared;
 } Branch;
 
-/** The arguments of attention_decode, which kernels/ops/attention_decode/wasm.as.ts explains. */
+/** The arguments of attention_decode. */
 typedef struct {
   /** packedPrefixK is NULL where there is none. */
   const char *q, *prefixK, *packedPrefixK, *prefixV, *branchK, *branchV;

@@ -1,8 +1,10 @@
-// One decoding layer for some branches: decode_layer of kernels/ops/decode_layer/wasm.as.ts, which
-// explains the arguments and the parts of the scratch.
+// One decoding layer (kernels/ops/decode_layer/spec.ts). Work unit: some branches, for which one
+// thread computes the whole layer with all intermediate results in its scratch. So no thread waits
+// for others between the operations.
 #include "blocks.h"
 #include "decode.h"
 #include "rows.h"
+#include "kernel.h"
 
 /** The address behind `floats` floats, whose bytes are rounded up to a multiple of 64. */
 INLINE char *after(char *at, int floats) {
@@ -40,18 +42,40 @@ static void keep(
   }
 }
 
-static void decode_rows(
-  char *base, int prefetches, uint32_t x, uint32_t inputNorm, uint32_t wq, uint32_t wk,
-  uint32_t wv, uint32_t wo, uint32_t postNorm, uint32_t wGate, uint32_t wUp, uint32_t wDown, uint32_t cos, uint32_t sin,
-  uint32_t positions, uint32_t cacheRow, uint32_t branches, uint32_t prefixK,
-  uint32_t packedPrefixK, uint32_t prefixV, uint32_t branchK, uint32_t branchV, uint32_t keptRow,
-  uint32_t keptH, uint32_t keptQ, uint32_t keptK, uint32_t keptV, uint32_t keptMid,
-  uint32_t keptGate, uint32_t keptUp, int count, int maxNew, int d, int f, int heads, int kvHeads,
-  int headDim, float scale, float eps, int kBlockD, int kBlockQ, int kBlockF, int unitRows,
-  int blockBranches, uint32_t attentionBytes, int begin, int end, uint32_t scratch
-) {
+/**
+ * Unit: `unitRows` branches, which attend in blocks of `blockBranches` (attention_decode).
+ * `kBlockD`, `kBlockQ` and `kBlockF` are the terms that are summed in order in products over d,
+ * heads·headDim and f (matmul_blocks).
+ * Scratch, in this order, each rounded up to 64 bytes: `attentionBytes` for attention_decode; 64
+ * bytes per row, for unitRows + TILE_ROWS rows, for matmul_blocks; ρ [rows]; normed [rows, d]; q
+ * and attention [rows, heads·headDim]; k and v [rows, kvHeads·headDim]; gate and up [rows, f].
+ */
+typedef struct {
+  double x, inputNorm, wq, wk, wv, wo, postNorm, wGate, wUp, wDown, cos, sin, positions, cacheRow,
+    branches, prefixK, packedPrefixK, prefixV, branchK, branchV, keptRow, keptH, keptQ, keptK,
+    keptV, keptMid, keptGate, keptUp, count, maxNew, d, f, heads, kvHeads, headDim, scale, eps,
+    kBlockD, kBlockQ, kBlockF, unitRows, blockBranches, attentionBytes;
+} DecodeLayerArgs;
+
+KERNEL(decode_layer, DecodeLayerArgs) {
+  char *const x = AT(x), *const inputNorm = AT(inputNorm), *const wq = AT(wq), *const wk = AT(wk),
+    *const wv = AT(wv), *const wo = AT(wo), *const postNorm = AT(postNorm),
+    *const wGate = AT(wGate), *const wUp = AT(wUp), *const wDown = AT(wDown), *const cos = AT(cos),
+    *const sin = AT(sin), *const positions = AT(positions), *const cacheRow = AT(cacheRow),
+    *const branches = AT(branches), *const prefixK = AT(prefixK),
+    *const packedPrefixK = AT(packedPrefixK), *const prefixV = AT(prefixV),
+    *const branchK = AT(branchK), *const branchV = AT(branchV), *const keptRow = AT(keptRow);
+  const uint32_t keptH = args->keptH, keptQ = args->keptQ, keptK = args->keptK, keptV = args->keptV,
+    keptMid = args->keptMid, keptGate = args->keptGate, keptUp = args->keptUp,
+    attentionBytes = args->attentionBytes;
+  const int count = args->count, maxNew = args->maxNew, d = args->d, f = args->f,
+    heads = args->heads, kvHeads = args->kvHeads, headDim = args->headDim, kBlockD = args->kBlockD,
+    kBlockQ = args->kBlockQ, kBlockF = args->kBlockF, unitRows = args->unitRows,
+    blockBranches = args->blockBranches;
+  const float scale = args->scale, eps = args->eps;
+  const int prefetches = PREFETCHES(options);
   const int width = heads * headDim, kv = kvHeads * headDim;
-  char *edge = base + scratch + attentionBytes;
+  char *edge = scratch + attentionBytes;
   char *rho = after(edge, LANES * (unitRows + TILE_ROWS));
   char *normed = after(rho, unitRows);
   char *q = after(normed, unitRows * d);
@@ -62,55 +86,41 @@ static void decode_rows(
   char *up = after(gate, unitRows * f);
   for (int unit = begin; unit < end; unit++) {
     const int first = unit * unitRows, rows = min(unitRows, count - first);
-    char *h = base + x + (size_t)first * d * 4;
-    const uint32_t *kept = (const uint32_t *)(base + keptRow) + first;
+    char *h = x + (size_t)first * d * 4;
+    const uint32_t *kept = (const uint32_t *)keptRow + first;
     keep(base, h, kept, keptH, rows, d);
-    norm_rows(h, base + inputNorm, normed, rho, rows, d, eps);
-    project(normed, base + wq, q, rows, width, d, kBlockD, 0);
-    project(normed, base + wk, k, rows, kv, d, kBlockD, 0);
-    project(normed, base + wv, v, rows, kv, d, kBlockD, 0);
+    norm_rows(h, inputNorm, normed, rho, rows, d, eps);
+    project(normed, wq, q, rows, width, d, kBlockD, 0);
+    project(normed, wk, k, rows, kv, d, kBlockD, 0);
+    project(normed, wv, v, rows, kv, d, kBlockD, 0);
     keep(base, q, kept, keptQ, rows, width);
     keep(base, k, kept, keptK, rows, kv);
     keep(base, v, kept, keptV, rows, kv);
-    const uint32_t *at = (const uint32_t *)(base + positions) + first;
-    rotate_rows(q, base + cos, base + sin, at, heads, headDim, 1, rows);
-    rotate_rows(k, base + cos, base + sin, at, kvHeads, headDim, 1, rows);
-    const uint32_t *row = (const uint32_t *)(base + cacheRow) + first;
-    scatter(k, row, base + branchK, rows, kv);
-    scatter(v, row, base + branchV, rows, kv);
+    const uint32_t *at = (const uint32_t *)positions + first;
+    rotate_rows(q, cos, sin, at, heads, headDim, 1, rows);
+    rotate_rows(k, cos, sin, at, kvHeads, headDim, 1, rows);
+    const uint32_t *row = (const uint32_t *)cacheRow + first;
+    scatter(k, row, branchK, rows, kv);
+    scatter(v, row, branchV, rows, kv);
     const Decode decode = {
-      .q = q, .prefixK = base + prefixK,
-      .packedPrefixK = packedPrefixK == 0 ? NULL : base + packedPrefixK,
-      .prefixV = base + prefixV, .branchK = base + branchK, .branchV = base + branchV, .out = attn,
-      .branches = (const Branch *)(base + branches) + first, .branchCount = rows, .maxNew = maxNew,
+      .q = q, .prefixK = prefixK,
+      .packedPrefixK = args->packedPrefixK == 0 ? NULL : packedPrefixK,
+      .prefixV = prefixV, .branchK = branchK, .branchV = branchV, .out = attn,
+      .branches = (const Branch *)branches + first, .branchCount = rows, .maxNew = maxNew,
       .heads = heads, .kvHeads = kvHeads, .headDim = headDim, .scale = scale,
       .blockBranches = blockBranches, .width = heads / kvHeads, .prefetches = prefetches,
     };
-    decode_attention(&decode, 0, ceil_div(rows, blockBranches) * kvHeads, base + scratch);
-    project(attn, base + wo, h, rows, d, width, kBlockQ, 1);
+    decode_attention(&decode, 0, ceil_div(rows, blockBranches) * kvHeads, scratch);
+    project(attn, wo, h, rows, d, width, kBlockQ, 1);
     keep(base, h, kept, keptMid, rows, d);
-    norm_rows(h, base + postNorm, normed, rho, rows, d, eps);
-    project(normed, base + wGate, gate, rows, f, d, kBlockD, 0);
-    project(normed, base + wUp, up, rows, f, d, kBlockD, 0);
+    norm_rows(h, postNorm, normed, rho, rows, d, eps);
+    project(normed, wGate, gate, rows, f, d, kBlockD, 0);
+    project(normed, wUp, up, rows, f, d, kBlockD, 0);
     keep(base, gate, kept, keptGate, rows, f);
     keep(base, up, kept, keptUp, rows, f);
     gate_elements(gate, up, gate, (size_t)rows * f);
-    project(gate, base + wDown, h, rows, d, f, kBlockF, 1);
+    project(gate, wDown, h, rows, d, f, kBlockF, 1);
   }
   // Stores that pass by the caches are not in the order of others.
   if (keptH != 0) __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-/**
- * The arguments are in memory, in the order of the WASM kernel: V8 cannot compile a call of native
- * code with so many.
- */
-KERNEL void decode_layer(char *base, int prefetches, const double *a) {
-  decode_rows(
-    base, prefetches,
-    a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],
-    a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25], a[26],
-    a[27], a[28], a[29], a[30], a[31], a[32], a[33], a[34], a[35], a[36], a[37], a[38], a[39],
-    a[40], a[41], a[42], a[43], a[44], a[45]
-  );
 }

@@ -3,6 +3,7 @@
 // lane. A single panel would wait for its chains of multiply-adds, so several panels are computed
 // together; the order of the sums within each is that of the WASM kernel.
 #include "codes.h"
+#include "kernel.h"
 
 /** Max number of rows of x, and of panels that are computed together. */
 #define MAX_X 2
@@ -161,14 +162,21 @@ INLINE void add_block(
       return;
     }
     default: {
+#ifndef BYTE_TABLES
       const f32x16 levels = load16((const char *)NF4_LEVELS);
+#endif
       for (int word = 0; word < 8; word++) {
         const u32x16 w = load_words(record + word * ROW);
         // Of every eight of x the even ones come first.
+#ifdef BYTE_TABLES
+        add_bytes(m, level_bytes(w & 0x0f0f0f0fu), p, at + word * 8, c);
+        add_bytes(m, level_bytes((w >> 4) & 0x0f0f0f0fu), p, at + word * 8 + 4, c);
+#else
         UNROLL for (int i = 0; i < 8; i++) {
           const int nibble = i < 4 ? 2 * i : 2 * i - 7;
           add_term(m, pick(levels, w >> (4 * nibble)), p, at + word * 8 + i, i & 1, c);
         }
+#endif
       }
       const char *groups = panel + (size_t)(k / weights) * record_bytes(NF4);
       add_scaled(m, scales_nf4(record, groups + (size_t)(block >> 4) * 16), c, totals);
@@ -202,6 +210,9 @@ INLINE void dot_panels(
       if (ahead != 0 && !parts) prefetch(panel + j * step + block * record + ahead, record);
       add_block(type, m, panel + j * step, k, block, ahead, p, totals[j]);
     }
+  }
+  UNROLL for (int j = 0; j < count; j++) {
+    UNROLL for (int r = 0; r < m; r++) totals[j][r] = settled(totals[j][r]);
   }
 }
 
@@ -246,16 +257,17 @@ INLINE void dots_of(const int type, const int m, const int together, Dots *g, in
   }
 DOTS(Q8_0) DOTS(Q4_0) DOTS(Q4_1) DOTS(Q5_0) DOTS(Q4_K) DOTS(Q6_K) DOTS(INT8) DOTS(NF4)
 
-KERNEL void matmul_stored_dot(
-  char *base, int type, uint32_t x, uint32_t sums, uint32_t w, uint32_t out, int m, int n, int k,
-  float alpha, int accumulate, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double type, x, sums, w, out, m, n, k, alpha, accumulate;
+} MatmulStoredDotArgs;
+
+KERNEL(matmul_stored_dot, MatmulStoredDotArgs) {
+  const int type = args->type, k = args->k;
   Dots g = {
-    .w = base + w, .out = base + out, .m = m, .n = n, .k = k, .alpha = alpha,
-    .accumulate = accumulate,
+    .w = AT(w), .out = AT(out), .m = args->m, .n = args->n, .k = k, .alpha = args->alpha,
+    .accumulate = args->accumulate,
     .prepared = {
-      .x = base + x, .xStep = (size_t)k * 4, .sums = base + sums, .sumStep = (size_t)(k / 32) * 4,
+      .x = AT(x), .xStep = (size_t)k * 4, .sums = AT(sums), .sumStep = (size_t)(k / 32) * 4,
     },
   };
   switch (type) {

@@ -13,11 +13,11 @@ INLINE f32x8 high8(f32x16 x) {
 
 /** Eight floats, twice. */
 INLINE f32x16 load8(const char *at) {
-  const f32x8 x = *(const loose_f32x8 *)at;
+  const f32x8 x = load_half(at);
   return __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
 /** Stores the first eight lanes. */
 INLINE void store8(char *at, f32x16 x) {
-  *(loose_f32x8 *)at = low8(x);
+  store_half(at, low8(x));
 }

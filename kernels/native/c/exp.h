@@ -2,15 +2,10 @@
 #pragma once
 #include "vector.h"
 
-/** The larger one; where one is NaN, or both are zeros, the second one. */
-INLINE f32x16 max16(f32x16 a, f32x16 b) {
-  return a > b ? a : b;
-}
-
 /** eˣ: the same steps in each lane as exp_f32x4. 0 below −87, e⁸⁸ above 88, NaN for NaN. */
 INLINE f32x16 exp16(f32x16 x) {
   const f32x16 lowest = -87.0f, highest = 88.0f, round = 0x1.8p23f;
-  const f32x16 c = max16(lowest, x), inside = highest < c ? highest : c;
+  const f32x16 c = max16(lowest, x), inside = min16(highest, c);
   const f32x16 shifted = fma16(inside, (f32x16)1.44269504088896341f, round);
   const f32x16 n = shifted - round;
   f32x16 r = fma16(n, (f32x16)-0.693359375f, inside);

@@ -2,6 +2,7 @@
 // of kernels/ops/matmul/wasm/{dot,halves}.as.ts, which explain the arguments. A dot product has
 // eight running sums; two rows of W share a vector.
 #include "codes.h"
+#include "kernel.h"
 
 /** Rows of W that are done together, and max rows of x. */
 #define W_ROWS 8
@@ -18,10 +19,6 @@ typedef struct {
   float alpha;
   int accumulate;
 } Dots;
-
-INLINE f32x8 load8(const char *at) {
-  return *(const loose_f32x8 *)at;
-}
 
 INLINE f32x16 join(f32x8 low, f32x8 high) {
   return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -52,15 +49,15 @@ INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int 
     }
     f32x16 even[X_ROWS], odd[X_ROWS];
     UNROLL for (int r = 0; r < rows; r++) {
-      const f32x8 a = load8(x + r * g->xStep);
+      const f32x8 a = load_half(x + r * g->xStep);
       even[r] = join(a, a);
       if (kind != FLOATS) {
-        const f32x8 b = load8(x + r * g->xStep + 32);
+        const f32x8 b = load_half(x + r * g->xStep + 32);
         odd[r] = join(b, b);
       }
     }
     UNROLL for (int p = 0; p < W_ROWS / 2; p++) {
-      const f32x16 both = join(load8(w[2 * p] + at), load8(w[2 * p + 1] + at));
+      const f32x16 both = join(load_half(w[2 * p] + at), load_half(w[2 * p + 1] + at));
       if (kind == FLOATS) {
         UNROLL for (int r = 0; r < rows; r++) sums[r][p] = fma16(even[r], both, sums[r][p]);
       } else {
@@ -76,7 +73,7 @@ INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int 
   UNROLL for (int r = 0; r < rows; r++) {
     char *to = g->out + (size_t)(i + r) * g->outStep + (size_t)row * 4;
     UNROLL for (int p = 0; p < W_ROWS / 2; p++) {
-      const f32x16 result = g->alpha * sum_halves(sums[r][p]);
+      const f32x16 result = g->alpha * sum_halves(settled(sums[r][p]));
       UNROLL for (int j = 0; j < 2; j++) {
         char *at = to + (2 * p + j) * 4;
         const float value = result[8 * j];
@@ -98,15 +95,16 @@ GROUPS(FLOATS, GROUP(FLOATS, 1) GROUP(FLOATS, 2) GROUP(FLOATS, 3) GROUP(FLOATS, 
 GROUPS(F16_HALVES, GROUP(F16_HALVES, 1) GROUP(F16_HALVES, 2))
 GROUPS(BF16_HALVES, GROUP(BF16_HALVES, 1) GROUP(BF16_HALVES, 2))
 
-KERNEL void matmul_dot(
-  char *base, uint32_t x, uint32_t w, uint32_t out, int m, int n, int k, float alpha,
-  int accumulate, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double x, w, out, m, n, k, alpha, accumulate;
+} MatmulDotArgs;
+
+KERNEL(matmul_dot, MatmulDotArgs) {
+  const int m = args->m, n = args->n, k = args->k;
   const Dots g = {
-    .x = base + x, .w = base + w, .out = base + out, .xStep = (size_t)k * 4,
-    .wStep = (size_t)k * 4, .outStep = (size_t)n * 4, .n = n, .k = k, .alpha = alpha,
-    .accumulate = accumulate,
+    .x = AT(x), .w = AT(w), .out = AT(out), .xStep = (size_t)k * 4,
+    .wStep = (size_t)k * 4, .outStep = (size_t)n * 4, .n = n, .k = k, .alpha = args->alpha,
+    .accumulate = args->accumulate,
   };
   const int last = min(n, end * 8);
   for (int row = begin * 8; row < last; row += W_ROWS) {
@@ -114,15 +112,16 @@ KERNEL void matmul_dot(
   }
 }
 
-KERNEL void matmul_halves_dot(
-  char *base, int bf16, uint32_t x, uint32_t w, uint32_t out, int m, int n, int k, float alpha,
-  int accumulate, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double bf16, x, w, out, m, n, k, alpha, accumulate;
+} MatmulHalvesDotArgs;
+
+KERNEL(matmul_halves_dot, MatmulHalvesDotArgs) {
+  const int bf16 = args->bf16, m = args->m, n = args->n, k = args->k;
   const Dots g = {
-    .x = base + x, .w = base + w, .out = base + out, .xStep = (size_t)k * 4,
-    .wStep = (size_t)k * 2, .outStep = (size_t)n * 4, .n = n, .k = k, .alpha = alpha,
-    .accumulate = accumulate,
+    .x = AT(x), .w = AT(w), .out = AT(out), .xStep = (size_t)k * 4,
+    .wStep = (size_t)k * 2, .outStep = (size_t)n * 4, .n = n, .k = k, .alpha = args->alpha,
+    .accumulate = args->accumulate,
   };
   const int last = min(n, end * 4);
   for (int row = begin * 4; row < last; row += W_ROWS) {

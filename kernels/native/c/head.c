@@ -1,8 +1,12 @@
-// The fused head: head_forward and head_dlogits of kernels/ops/head/wasm.as.ts, which explains the
-// running values and the arguments.
+// The fused head (kernels/ops/head/spec.ts). Forward: for a block of rows a thread goes through the
+// vocabulary chunk by chunk. It computes logits into scratch, makes one pass over each row, and
+// with `mean` a second matrix product, like attention does with its values. The running values of a
+// row, in float64, are the maximum m, l = Σ e^(z−m) and s = Σ e^(z−m)·(z−m). The shift by m keeps
+// the entropy exact for large logits. Backward: a pass over a chunk of logits, or from the mean.
 #include "blocks.h"
 #include "eights.h"
 #include "exp.h"
+#include "kernel.h"
 
 /** Number of rows in a work unit of the forward. */
 #define UNIT_ROWS 48
@@ -12,7 +16,7 @@
 #define PANELS_AT_ONCE 4
 /** Bytes between rows of logits, so that they are not a multiple of 4 KB apart (max_rows). */
 #define PADDING CACHE_LINE
-/** Parts of a thread's scratch before the logits (HEAD_BYTES of wasm.as.ts). */
+/** Parts of a thread's scratch before the logits. */
 #define HEAD_BYTES (64 + UNIT_ROWS * 64)
 
 /** Running values of a row: the maximum, Σ e^(z−m) and Σ e^(z−m)·(z−m). */
@@ -20,8 +24,9 @@ typedef struct {
   double m, l, s;
 } Stats;
 
-/** The sum of eight lanes in the order of sum4 of wasm.as.ts. */
+/** The sum of eight lanes. */
 INLINE double sum8(f32x8 x) {
+  x = settled8(x);
   const f32x4 low = __builtin_shufflevector(x, x, 0, 1, 2, 3);
   const f32x4 high = __builtin_shufflevector(x, x, 4, 5, 6, 7), y = low + high;
   return (double)y[0] + (double)y[1] + (double)y[2] + (double)y[3];
@@ -33,6 +38,7 @@ static float row_max(const char *z, int width) {
   if (width >= LANES) {
     f32x16 a = load16(z);
     for (i = LANES; i + LANES <= width; i += LANES) a = max16(load16(z + (size_t)i * 4), a);
+    a = settled(a);
     UNROLL for (int t = 0; t < LANES; t++) high = a[t] > high ? a[t] : high;
   }
   ONE_BY_ONE for (; i < width; i++) {
@@ -50,15 +56,15 @@ INLINE void row_sums(char *z, int width, float m, const int keep, double *l, dou
     const f32x16 x = load16(z) - (f32x16)m, e = exp16(x);
     if (keep) store16(z, e);
     ls = ls + low8(e);
-    ss = __builtin_elementwise_fma(low8(e), low8(x), ss);
+    ss = fma8(low8(e), low8(x), ss);
     ls = ls + high8(e);
-    ss = __builtin_elementwise_fma(high8(e), high8(x), ss);
+    ss = fma8(high8(e), high8(x), ss);
   }
   if (i + 8 <= width) {
     const f32x16 x = load8(z) - (f32x16)m, e = exp16(x);
     if (keep) store8(z, e);
     ls = ls + low8(e);
-    ss = __builtin_elementwise_fma(low8(e), low8(x), ss);
+    ss = fma8(low8(e), low8(x), ss);
     i += 8;
     z += 32;
   }
@@ -117,7 +123,7 @@ static void head_row(
   stats->s = s;
 }
 
-/** The arguments of head_units in wasm.as.ts. */
+/** The arguments of head_units. */
 typedef struct {
   const char *hidden, *panels, *values, *xa, *loraPanels;
   char *mean;
@@ -183,79 +189,105 @@ static void head_units(const Head *h, int begin, int end, char *z) {
   }
 }
 
-KERNEL void head_forward(
-  char *base, uint32_t hidden, uint32_t panels, uint32_t values, uint32_t stats, int rows,
-  int firstColumn, int endColumn, int d, float alpha, uint32_t pairStart, uint32_t targets,
-  uint32_t logp, uint32_t mean, int chunk, int kBlock, int chunkBlock, int begin, int end,
-  uint32_t scratch
-) {
+/**
+ * The running values of rows, the logits of their targets in `logp`, and with `mean` (else 0)
+ * Σ_v e^(z_v−m)·weight_v; head_finish makes the results of them. Unit: UNIT_ROWS rows. One call
+ * does the columns from `firstColumn` to `endColumn` of the vocabulary, `chunk` (a multiple of 16)
+ * at a time; between the calls the running values of the rows are kept in `stats`.
+ * `panels` are these columns of the weight, packed for the first product; `values` are the same,
+ * packed chunk by chunk as rows of the second. `kBlock` and `chunkBlock` are the numbers of terms
+ * that the two products sum in order.
+ * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
+ */
+typedef struct {
+  double hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets,
+    logp, mean, chunk, kBlock, chunkBlock;
+} HeadForwardArgs;
+
+KERNEL(head_forward, HeadForwardArgs) {
+
   const Head h = {
-    .hidden = base + hidden, .panels = base + panels, .values = base + values,
-    .mean = mean == 0 ? NULL : base + mean, .stats = (Stats *)(base + stats),
+    .hidden = AT(hidden), .panels = AT(panels), .values = AT(values),
+    .mean = args->mean == 0 ? NULL : AT(mean), .stats = (Stats *)(AT(stats)),
     .pairs = {
-      .pairStart = (const uint32_t *)(base + pairStart),
-      .targets = (const uint32_t *)(base + targets), .logp = base + logp,
+      .pairStart = (const uint32_t *)AT(pairStart),
+      .targets = (const uint32_t *)AT(targets), .logp = AT(logp),
     },
-    .rows = rows, .firstColumn = firstColumn, .endColumn = endColumn, .d = d, .chunk = chunk,
-    .kBlock = kBlock, .chunkBlock = chunkBlock, .alpha = alpha,
+    .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
+    .kBlock = args->kBlock, .chunkBlock = args->chunkBlock, .alpha = args->alpha,
   };
-  head_units(&h, begin, end, base + scratch + HEAD_BYTES);
+  head_units(&h, begin, end, scratch + HEAD_BYTES);
 }
 
-KERNEL void head_forward_lora(
-  char *base, uint32_t hidden, uint32_t panels, uint32_t stats, int rows, int firstColumn,
-  int endColumn, int d, float alpha, uint32_t pairStart, uint32_t targets, uint32_t logp, int chunk,
-  int kBlock, uint32_t xa, uint32_t loraPanels, int r, int rBlock, float loraAlpha, int begin,
-  int end, uint32_t scratch
-) {
+/**
+ * The same with an adapter, without a mean: xa [rows, r] times `loraPanels` (its B, packed like
+ * `panels`) times loraAlpha is added to the logits. `rBlock` is like kBlock.
+ */
+typedef struct {
+  double hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
+    chunk, kBlock, xa, loraPanels, r, rBlock, loraAlpha;
+} HeadForwardLoraArgs;
+
+KERNEL(head_forward_lora, HeadForwardLoraArgs) {
+
   const Head h = {
-    .hidden = base + hidden, .panels = base + panels, .stats = (Stats *)(base + stats),
+    .hidden = AT(hidden), .panels = AT(panels), .stats = (Stats *)(AT(stats)),
     .pairs = {
-      .pairStart = (const uint32_t *)(base + pairStart),
-      .targets = (const uint32_t *)(base + targets), .logp = base + logp,
+      .pairStart = (const uint32_t *)AT(pairStart),
+      .targets = (const uint32_t *)AT(targets), .logp = AT(logp),
     },
-    .rows = rows, .firstColumn = firstColumn, .endColumn = endColumn, .d = d, .chunk = chunk,
-    .kBlock = kBlock, .alpha = alpha, .xa = base + xa, .loraPanels = base + loraPanels, .r = r,
-    .rBlock = rBlock, .loraAlpha = loraAlpha,
+    .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
+    .kBlock = args->kBlock, .alpha = args->alpha, .xa = AT(xa), .loraPanels = AT(loraPanels), .r = args->r,
+    .rBlock = args->rBlock, .loraAlpha = args->loraAlpha,
   };
-  head_units(&h, begin, end, base + scratch + HEAD_BYTES);
+  head_units(&h, begin, end, scratch + HEAD_BYTES);
 }
 
-KERNEL void head_merge(
-  char *base, uint32_t z, int width, int first, int row, uint32_t stats, uint32_t pairStart,
-  uint32_t targets, uint32_t logp, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+/**
+ * Merges a chunk of logits into the running values of its rows, like head_forward: z [*, width] are
+ * the logits of the rows from `row` on, for the columns from `first` on. Unit: a row of the chunk.
+ * Scratch: SUMS_BYTES.
+ */
+typedef struct {
+  double z, width, first, row, stats, pairStart, targets, logp;
+} HeadMergeArgs;
+
+KERNEL(head_merge, HeadMergeArgs) {
+  char *const z = AT(z);
+  const int width = args->width, first = args->first, row = args->row;
   const Pairs pairs = {
-    .pairStart = (const uint32_t *)(base + pairStart),
-    .targets = (const uint32_t *)(base + targets), .logp = base + logp,
+    .pairStart = (const uint32_t *)AT(pairStart),
+    .targets = (const uint32_t *)AT(targets), .logp = AT(logp),
   };
-  Stats *running = (Stats *)(base + stats);
+  Stats *running = (Stats *)(AT(stats));
   for (int r = begin; r < end; r++) {
-    char *from = base + z + (size_t)r * width * 4;
+    char *from = z + (size_t)r * width * 4;
     head_row(from, width, first, running + row + r, &pairs, row + r, NULL, 0);
   }
 }
 
-KERNEL void head_dlogits(
-  char *base, uint32_t z, int width, int first, int row, uint32_t pairStart, uint32_t targets,
-  uint32_t lse, uint32_t entropy, uint32_t dlogp, uint32_t dentropy, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
-  const uint32_t *starts = (const uint32_t *)(base + pairStart);
-  const uint32_t *tokens = (const uint32_t *)(base + targets);
-  const float *slopes = (const float *)(base + dlogp);
+/** Replaces a chunk of logits by the derivative of the loss by them. Unit: a row of the chunk. */
+typedef struct {
+  double z, width, first, row, pairStart, targets, lse, entropy, dlogp, dentropy;
+} HeadDlogitsArgs;
+
+KERNEL(head_dlogits, HeadDlogitsArgs) {
+  char *const z = AT(z), *const lse = AT(lse), *const entropy = AT(entropy),
+    *const dentropy = AT(dentropy);
+  const int width = args->width, first = args->first, row = args->row;
+  const uint32_t *starts = (const uint32_t *)AT(pairStart);
+  const uint32_t *tokens = (const uint32_t *)AT(targets);
+  const float *slopes = (const float *)AT(dlogp);
   for (int r = begin; r < end; r++) {
-    char *from = base + z + (size_t)r * width * 4;
+    char *from = z + (size_t)r * width * 4;
     const int index = row + r;
     double sum = 0;
     for (uint32_t pair = starts[index]; pair < starts[index + 1]; pair++) sum += slopes[pair];
     const float alpha = (float)sum;
-    const float b = dentropy == 0 ? 0 : load1(base + dentropy + (size_t)index * 4);
-    const float shift = load1(base + lse + (size_t)index * 4);
+    const float b = args->dentropy == 0 ? 0 : load1(dentropy + (size_t)index * 4);
+    const float shift = load1(lse + (size_t)index * 4);
     // dz = p·(−α − b·(x + H)), x = z − lse
-    const float constant = -alpha - b * load1(base + entropy + (size_t)index * 4);
+    const float constant = -alpha - b * load1(entropy + (size_t)index * 4);
     const f32x16 shifts = shift, constants = constant, slope = -b;
     char *at = from;
     int left = width;

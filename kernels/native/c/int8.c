@@ -3,6 +3,7 @@
 // NEON's dot products, which multiply bytes and add four products in one instruction, and for AVX2,
 // which takes three. The sum of a block is exact, so its order does not matter.
 #include "codes.h"
+#include "kernel.h"
 
 typedef struct {
   /** Rows of x in bytes, of every eight the even ones first. */
@@ -70,7 +71,7 @@ INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MA
     UNROLL for (int r = 0; r < rows; r++) {
       const char *at = scales[r / 3] + (r % 3) * scaleStep;
       const f32x16 step = load1(at), total = load1(at + 4);
-      const f32x16 sum = convert(sums[r]);
+      const f32x16 sum = convert(sum_of_dots(sums[r]));
       totals[r] = fma16(m, total, fma16(s * step, sum, totals[r]));
     }
     UNROLL for (int g = 0; 3 * g < rows; g++) {
@@ -116,28 +117,30 @@ INLINE void tile_to(const int type, const int rows, const Tile *t, const Result 
   }
 TILES(Q4_0) TILES(Q4_1) TILES(Q4_K)
 
-KERNEL void matmul_int8(
-  char *base, int type, uint32_t bytes, uint32_t scales, uint32_t w, uint32_t out, int m, int n,
-  int k, int unitRows, float alpha, int accumulate, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double type, bytes, scales, w, out, m, n, k, unitRows, alpha, accumulate;
+} MatmulInt8Args;
+
+KERNEL(matmul_int8, MatmulInt8Args) {
+  char *const bytes = AT(bytes), *const scales = AT(scales), *const w = AT(w), *const out = AT(out);
+  const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows;
   const int panels = ceil_div(n, LANES), blocks = k / 32;
   const size_t outStep = (size_t)n * 4;
   Tile t = { .byteStep = k, .scaleStep = (size_t)blocks * 8, .blocks = blocks };
   // Rows that are a multiple of 4 KB apart share one set of the first-level cache.
   const int max = k % 4096 == 0 ? MAX_INT8_ROWS / 2 : MAX_INT8_ROWS;
-  Result to = { .outStep = outStep, .alpha = alpha, .add = accumulate };
+  Result to = { .outStep = outStep, .alpha = args->alpha, .add = args->accumulate };
   for (int unit = begin; unit < end; unit++) {
     const int panel = unit % panels, first = unit / panels * unitRows;
     const int count = min(unitRows, m - first);
     const int tiles = ceil_div(count, max), low = count / tiles, high = count % tiles;
-    t.panel = base + w + (size_t)panel * panel_bytes(type, k);
+    t.panel = w + (size_t)panel * panel_bytes(type, k);
     to.columns = min(LANES, n - panel * LANES);
     for (int i = 0, row = first; i < tiles; i++) {
       const int rows = i < high ? low + 1 : low;
-      t.bytes = base + bytes + (size_t)row * t.byteStep;
-      t.scales = base + scales + (size_t)row * t.scaleStep;
-      to.out = base + out + (size_t)row * outStep + (size_t)panel * ROW;
+      t.bytes = bytes + (size_t)row * t.byteStep;
+      t.scales = scales + (size_t)row * t.scaleStep;
+      to.out = out + (size_t)row * outStep + (size_t)panel * ROW;
       if (type == Q4_0) tile_Q4_0(rows, &t, &to);
       else if (type == Q4_1) tile_Q4_1(rows, &t, &to);
       else tile_Q4_K(rows, &t, &to);

@@ -1,4 +1,4 @@
-// Tiles of queries and keys in scratch: the forms of kernels/ops/attention/{tile,pack}.as.ts.
+// Tiles of queries and keys in scratch:
 //   transposed [d][TILE], for the operand of scores whose elements fill the lanes;
 //   rows, padded with zeros to whole vectors;
 //   panels [d/16][TILE][16]: rows in pieces of 16 columns.

@@ -1,20 +1,21 @@
 // Dense products: the kernels of kernels/ops/matmul/wasm/{blocks,pack,tall}.as.ts and of
 // kernels/weights/transpose.as.ts with the same names and arguments.
 #include "blocks.h"
+#include "kernel.h"
 
-KERNEL void matmul_blocks(
-  char *base, uint32_t s, uint32_t sStep, int sLayout, uint32_t vDirect, uint32_t vDirectStep,
-  int directPanels, uint32_t vPacked, uint32_t out, uint32_t outStep, int rows, int columns, int k,
-  int kBlock, int blockTiles, float alpha, int accumulate, int swapped, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double s, sStep, sLayout, vDirect, vDirectStep, directPanels, vPacked, out, outStep, rows,
+    columns, k, kBlock, blockTiles, alpha, accumulate, swapped;
+} MatmulBlocksArgs;
+
+KERNEL(matmul_blocks, MatmulBlocksArgs) {
+
   const Blocks g = {
-    .s = base + s, .sStep = sStep, .sLayout = sLayout, .vDirect = base + vDirect,
-    .vDirectStep = vDirectStep, .directPanels = directPanels, .vPacked = base + vPacked,
-    .out = base + out, .outStep = outStep, .rows = rows, .columns = columns, .k = k,
-    .kBlock = kBlock, .blockTiles = blockTiles, .alpha = alpha, .accumulate = accumulate,
-    .swapped = swapped,
+    .s = AT(s), .sStep = args->sStep, .sLayout = args->sLayout, .vDirect = AT(vDirect),
+    .vDirectStep = args->vDirectStep, .directPanels = args->directPanels, .vPacked = AT(vPacked),
+    .out = AT(out), .outStep = args->outStep, .rows = args->rows, .columns = args->columns, .k = args->k,
+    .kBlock = args->kBlock, .blockTiles = args->blockTiles, .alpha = args->alpha, .accumulate = args->accumulate,
+    .swapped = args->swapped,
   };
   multiply_blocks(&g, begin, end);
 }
@@ -111,39 +112,47 @@ static void multiply_chunk(
   }
 }
 
-KERNEL void matmul_tall(
-  char *base, uint32_t a, uint32_t b, uint32_t partial, int m, int n, int k, int depth, int kBlock,
-  int blockTiles, int begin, int end, uint32_t scratch
-) {
+/**
+ * partial[chunk] = a[rows of the chunk]ᵀ · b[rows of the chunk]; a [k, m], b [k, n],
+ * partial [chunks, m, n]. Unit: a chunk of `depth` rows.
+ * Scratch: depth · (m + n rounded up to 16) floats, and 64 bytes for each row of a block of
+ * `blockTiles` tiles.
+ */
+typedef struct {
+  double a, b, partial, m, n, k, depth, kBlock, blockTiles;
+} MatmulTallArgs;
+
+KERNEL(matmul_tall, MatmulTallArgs) {
+  char *const a = AT(a), *const b = AT(b), *const partial = AT(partial);
+  const int m = args->m, n = args->n, k = args->k, depth = args->depth, kBlock = args->kBlock,
+    blockTiles = args->blockTiles;
   (void)blockTiles;
   const size_t aStep = (size_t)m * 4, bStep = (size_t)n * 4;
   const int tiles = ceil_div(m, MAX_ROWS);
   const Heights heights = { .tiles = tiles, .low = m / tiles, .high = m % tiles };
-  char *packedA = base + scratch, *packedB = packedA + (size_t)depth * aStep;
+  char *packedA = scratch, *packedB = packedA + (size_t)depth * aStep;
   for (int chunk = begin; chunk < end; chunk++) {
     const size_t row = (size_t)chunk * depth, behind = row + depth;
     const int left = k - (int)row, rows = min(depth, left), more = max(0, min(depth, left - depth));
     // The next chunk is fetched also where it may be another thread's.
     Next next = {
-      .a = { .at = base + a + behind * aStep, .lines = ceil_div(more * m, LANES) },
-      .b = { .at = base + b + behind * bStep, .lines = ceil_div(more * n, LANES) },
+      .a = { .at = a + behind * aStep, .lines = ceil_div(more * m, LANES) },
+      .b = { .at = b + behind * bStep, .lines = ceil_div(more * n, LANES) },
     };
-    pack_tiles(base + a + row * aStep, m, rows, &heights, packedA);
-    pack_columns(base + b + row * bStep, n, rows, packedB);
-    char *out = base + partial + (size_t)chunk * m * bStep;
+    pack_tiles(a + row * aStep, m, rows, &heights, packedA);
+    pack_columns(b + row * bStep, n, rows, packedB);
+    char *out = partial + (size_t)chunk * m * bStep;
     multiply_chunk(packedA, packedB, out, n, rows, kBlock, &heights, &next);
   }
 }
 
-KERNEL void transpose_to_panels(
-  char *base, uint32_t source, uint32_t stride, int columns, int k, uint32_t panels, int begin,
-  int end, uint32_t scratch
+void transpose_panels(
+  const char *source, size_t stride, int columns, int k, char *panels, int begin, int end
 ) {
-  (void)scratch;
   for (int p = begin; p < end; p++) {
     const int count = min(LANES, columns - p * LANES);
-    const char *from = base + source + (size_t)p * LANES * stride;
-    char *to = base + panels + (size_t)p * k * ROW;
+    const char *from = source + (size_t)p * LANES * stride;
+    char *to = panels + (size_t)p * k * ROW;
     if (count < LANES) zero_rows(to, k);
     int kk = 0;
     if (count == LANES) {
@@ -161,5 +170,38 @@ KERNEL void transpose_to_panels(
         store1(to + (size_t)kk * ROW + c * 4, load1(from + (size_t)c * stride + (size_t)kk * 4));
       }
     }
+  }
+}
+
+typedef struct {
+  double source, stride, columns, k, panels;
+} TransposeToPanelsArgs;
+
+KERNEL(transpose_to_panels, TransposeToPanelsArgs) {
+  const uint32_t stride = args->stride;
+  const int columns = args->columns, k = args->k;
+  transpose_panels(AT(source), stride, columns, k, AT(panels), begin, end);
+}
+
+typedef struct {
+  double partial, chunks, size, out, alpha, accumulate;
+} MatmulSumPartialArgs;
+
+/**
+ * out = (with `accumulate` +=) alpha · Σ_chunks partial, summed in their order, of `size` elements
+ * each. Unit: 64 elements.
+ */
+KERNEL(matmul_sum_partial, MatmulSumPartialArgs) {
+  const int chunks = args->chunks, size = args->size, accumulate = args->accumulate;
+  const float alpha = args->alpha;
+  for (int at = begin * 64; at < min(end * 64, size); at += LANES) {
+    const int count = min(LANES, size - at);
+    const char *from = AT(partial) + (size_t)at * 4;
+    f32x16 sum = load_lanes(from, count);
+    for (int c = 1; c < chunks; c++) {
+      from += (size_t)size * 4;
+      sum += count == LANES ? load16(from) : load_lanes(from, count);
+    }
+    put_lanes(AT(out) + (size_t)at * 4, alpha * sum, count, accumulate);
   }
 }

@@ -1,8 +1,10 @@
-// Operations on rows: rmsnorm and swiglu with their gradients, and rope, of
-// kernels/ops/*/wasm.as.ts, which explain the arguments.
+// Operations on rows (kernels/ops/*/spec.ts): rmsnorm and swiglu with their gradients, rope, and
+// moves of whole rows. The work unit of rmsnorm, rope, gather and scatter is a row, of swiglu BLOCK
+// elements, of rmsnorm_dweight 16 columns.
 #include "rows.h"
 
 #include "exp.h"
+#include "kernel.h"
 
 /** Elements in a work unit of swiglu. */
 #define BLOCK 1024
@@ -10,6 +12,7 @@
 /** The sum of 16 running sums, in the order of sum_squares_row. */
 INLINE float sum_lanes(f32x16 s) {
   float t[4];
+  s = settled(s);
   UNROLL for (int i = 0; i < 4; i++) t[i] = (s[i] + s[i + 4]) + (s[i + 8] + s[i + 12]);
   return (t[0] + t[1]) + (t[2] + t[3]);
 }
@@ -38,25 +41,29 @@ void norm_rows(
   }
 }
 
-KERNEL void rmsnorm(
-  char *base, uint32_t x, uint32_t addend, uint32_t sum, uint32_t weight, uint32_t out,
-  uint32_t rho, int d, float eps, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double x, addend, sum, weight, out, rho, d, eps;
+} RmsnormArgs;
+
+KERNEL(rmsnorm, RmsnormArgs) {
+  char *const x = AT(x), *const addend = AT(addend), *const sum = AT(sum), *const out = AT(out),
+    *const rho = AT(rho);
+  const int d = args->d;
+  const float eps = args->eps;
   const size_t bytes = (size_t)d * 4;
-  const char *w = base + weight;
+  const char *w = AT(weight);
   for (int row = begin; row < end; row++) {
     const size_t at = (size_t)row * bytes;
-    const char *h = base + x + at;
-    if (addend != 0) {
-      const char *b = base + addend + at;
-      char *to = base + sum + at;
+    const char *h = x + at;
+    if (args->addend != 0) {
+      const char *b = addend + at;
+      char *to = sum + at;
       size_t c = 0;
       for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(h + c) + load16(b + c));
       ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(h + c) + load1(b + c));
       h = to;
     }
-    norm_rows(h, w, base + out + at, base + rho + (size_t)row * 4, 1, d, eps);
+    norm_rows(h, w, out + at, rho + (size_t)row * 4, 1, d, eps);
   }
 }
 
@@ -73,18 +80,20 @@ static float dot_row(const char *dout, const char *weight, const char *h, int d)
   return sum;
 }
 
-KERNEL void rmsnorm_backward(
-  char *base, uint32_t dout, uint32_t x, uint32_t weight, uint32_t rho, uint32_t dx, int accumulate,
-  int d, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double dout, x, weight, rho, dx, accumulate, d;
+} RmsnormBackwardArgs;
+
+KERNEL(rmsnorm_backward, RmsnormBackwardArgs) {
+  char *const dout = AT(dout), *const x = AT(x), *const rho = AT(rho), *const dx = AT(dx);
+  const int accumulate = args->accumulate, d = args->d;
   const size_t bytes = (size_t)d * 4;
-  const char *w = base + weight;
+  const char *w = AT(weight);
   for (int row = begin; row < end; row++) {
     const size_t offset = (size_t)row * bytes;
-    const char *dy = base + dout + offset, *h = base + x + offset;
-    char *to = base + dx + offset;
-    const float r = load1(base + rho + (size_t)row * 4);
+    const char *dy = dout + offset, *h = x + offset;
+    char *to = dx + offset;
+    const float r = load1(rho + (size_t)row * 4);
     const float along = r * r * (dot_row(dy, w, h, d) / (float)d);
     // Without `accumulate` the old values are not used at all: they may be NaN.
     size_t c = 0;
@@ -124,18 +133,20 @@ INLINE void sum_columns(
   UNROLL for (int i = 0; i < vectors; i++) store16(to + i * ROW, load16(to + i * ROW) + total[i]);
 }
 
-KERNEL void rmsnorm_dweight(
-  char *base, uint32_t dout, uint32_t x, uint32_t rho, uint32_t dweight, int rows, int d, int begin,
-  int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double dout, x, rho, dweight, rows, d;
+} RmsnormDweightArgs;
+
+KERNEL(rmsnorm_dweight, RmsnormDweightArgs) {
+  char *const dout = AT(dout), *const x = AT(x), *const dweight = AT(dweight);
+  const int rows = args->rows, d = args->d;
   const size_t bytes = (size_t)d * 4;
-  const char *r = base + rho;
+  const char *r = AT(rho);
   const int last = min(end * LANES, d);
   for (int column = begin * LANES, count; column < last; column += count) {
     const size_t offset = (size_t)column * 4;
-    const char *a = base + dout + offset, *b = base + x + offset;
-    char *to = base + dweight + offset;
+    const char *a = dout + offset, *b = x + offset;
+    char *to = dweight + offset;
     const int vectors = min((last - column) / LANES, TOGETHER);
     count = max(1, vectors) * LANES;
 #define VECTORS(n)                                \
@@ -161,12 +172,12 @@ KERNEL void rmsnorm_dweight(
 }
 
 /** Rotates the pairs (a, b) at byte j of both halves of a head. */
-#define ROTATE(vector, a, b, c, sn, sign)                                                   \
-  const vector u = *(const loose_##vector *)(a), w = *(const loose_##vector *)(b);          \
-  const vector cosine = *(const loose_##vector *)(c);                                       \
-  const vector sine = *(const loose_##vector *)(sn) * (vector)sign;                         \
-  *(loose_##vector *)(a) = u * cosine - w * sine;                                           \
-  *(loose_##vector *)(b) = w * cosine + u * sine;
+#define ROTATE(vector, load, store, a, b, c, sn, sign)                                      \
+  const vector u = load(a), w = load(b), cosine = load(c), sine = load(sn) * (vector)sign;  \
+  store(a, u * cosine - w * sine);                                                          \
+  store(b, w * cosine + u * sine);
+#define LOAD4(at) (*(const loose_f32x4 *)(at))
+#define STORE4(at, value) (*(loose_f32x4 *)(at) = (value))
 
 void rotate_rows(
   char *x, const char *cos, const char *sin, const uint32_t *positions, int heads, int headDim,
@@ -181,13 +192,13 @@ void rotate_rows(
       char *b = a + half;
       size_t j = 0;
       for (; j + ROW <= half; j += ROW) {
-        ROTATE(f32x16, a + j, b + j, c + j, sn + j, sign)
+        ROTATE(f32x16, load16, store16, a + j, b + j, c + j, sn + j, sign)
       }
       for (; j + 32 <= half; j += 32) {
-        ROTATE(f32x8, a + j, b + j, c + j, sn + j, sign)
+        ROTATE(f32x8, load_half, store_half, a + j, b + j, c + j, sn + j, sign)
       }
       for (; j + 16 <= half; j += 16) {
-        ROTATE(f32x4, a + j, b + j, c + j, sn + j, sign)
+        ROTATE(f32x4, LOAD4, STORE4, a + j, b + j, c + j, sn + j, sign)
       }
       ONE_BY_ONE for (; j < half; j += 4) {
         const float u = load1(a + j), w = load1(b + j);
@@ -200,14 +211,16 @@ void rotate_rows(
   }
 }
 
-KERNEL void rope(
-  char *base, uint32_t x, uint32_t cos, uint32_t sin, uint32_t positions, int heads, int headDim,
-  float sign, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double x, cos, sin, positions, heads, headDim, sign;
+} RopeArgs;
+
+KERNEL(rope, RopeArgs) {
+  const int heads = args->heads, headDim = args->headDim;
+  const float sign = args->sign;
   rotate_rows(
-    base + x + (size_t)begin * heads * headDim * 4, base + cos, base + sin,
-    (const uint32_t *)(base + positions) + begin, heads, headDim, sign, end - begin
+    AT(x) + (size_t)begin * heads * headDim * 4, AT(cos), AT(sin),
+    (const uint32_t *)AT(positions) + begin, heads, headDim, sign, end - begin
   );
 }
 
@@ -232,12 +245,14 @@ void gate_elements(const char *gate, const char *up, char *out, size_t n) {
   }
 }
 
-KERNEL void swiglu(
-  char *base, uint32_t gate, uint32_t up, uint32_t out, int n, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double gate, up, out, n;
+} SwigluArgs;
+
+KERNEL(swiglu, SwigluArgs) {
+  const int n = args->n;
   const size_t at = (size_t)begin * BLOCK, last = (size_t)min(end * BLOCK, n);
-  gate_elements(base + gate + at * 4, base + up + at * 4, base + out + at * 4, last - at);
+  gate_elements(AT(gate) + at * 4, AT(up) + at * 4, AT(out) + at * 4, last - at);
 }
 
 typedef struct {
@@ -268,26 +283,28 @@ static void gate_gradients(const Gated *g, int n, int begin, int end) {
   ONE_BY_ONE for (; at < last; at += 4) gate_gradient(g, at, 1);
 }
 
-KERNEL void swiglu_backward(
-  char *base, uint32_t dout, uint32_t gate, uint32_t up, uint32_t dgate, uint32_t dup, int n,
-  int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double dout, gate, up, dgate, dup, n;
+} SwigluBackwardArgs;
+
+KERNEL(swiglu_backward, SwigluBackwardArgs) {
+  const int n = args->n;
   const Gated g = {
-    .dout = base + dout, .gate = base + gate, .up = base + up, .dgate = base + dgate,
-    .dup = base + dup,
+    .dout = AT(dout), .gate = AT(gate), .up = AT(up), .dgate = AT(dgate),
+    .dup = AT(dup),
   };
   gate_gradients(&g, n, begin, end);
 }
 
-KERNEL void swiglu_backward_and_forward(
-  char *base, uint32_t dout, uint32_t gate, uint32_t up, uint32_t dgate, uint32_t dup, uint32_t out,
-  int n, int begin, int end, uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double dout, gate, up, dgate, dup, out, n;
+} SwigluBackwardAndForwardArgs;
+
+KERNEL(swiglu_backward_and_forward, SwigluBackwardAndForwardArgs) {
+  const int n = args->n;
   const Gated g = {
-    .dout = base + dout, .gate = base + gate, .up = base + up, .dgate = base + dgate,
-    .dup = base + dup, .out = base + out,
+    .dout = AT(dout), .gate = AT(gate), .up = AT(up), .dgate = AT(dgate),
+    .dup = AT(dup), .out = AT(out),
   };
   gate_gradients(&g, n, begin, end);
 }
@@ -305,23 +322,56 @@ void scatter(const char *source, const uint32_t *index, char *table, int rows, i
   }
 }
 
-KERNEL void scatter_rows(
-  char *base, uint32_t src, uint32_t index, uint32_t table, int d, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
-  const uint32_t *to = (const uint32_t *)(base + index) + begin;
-  scatter(base + src + (size_t)begin * d * 4, to, base + table, end - begin, d);
+typedef struct {
+  double src, index, table, d;
+} ScatterRowsArgs;
+
+KERNEL(scatter_rows, ScatterRowsArgs) {
+  const int d = args->d;
+  const uint32_t *to = (const uint32_t *)AT(index) + begin;
+  scatter(AT(src) + (size_t)begin * d * 4, to, AT(table), end - begin, d);
 }
 
-KERNEL void gather_rows(
-  char *base, uint32_t table, uint32_t index, uint32_t out, int d, int begin, int end,
-  uint32_t scratch
-) {
-  (void)scratch;
+typedef struct {
+  double table, index, out, d;
+} GatherRowsArgs;
+
+KERNEL(gather_rows, GatherRowsArgs) {
+  char *const table = AT(table), *const out = AT(out);
+  const int d = args->d;
   const size_t bytes = (size_t)d * 4;
-  const uint32_t *from = (const uint32_t *)(base + index);
+  const uint32_t *from = (const uint32_t *)AT(index);
   for (int row = begin; row < end; row++) {
-    copy_row(base + table + from[row] * bytes, base + out + (size_t)row * bytes, bytes);
+    copy_row(table + from[row] * bytes, out + (size_t)row * bytes, bytes);
+  }
+}
+
+/** Columns of a work unit of scatter_add_rows, so that several threads share a long run. */
+#define SLICE 64
+
+typedef struct {
+  double source, order, runs, target, table, d;
+} ScatterAddRowsArgs;
+
+/** Units: runs · ⌈d / SLICE⌉; the slice varies fastest. */
+KERNEL(scatter_add_rows, ScatterAddRowsArgs) {
+  const uint32_t *const order = (const uint32_t *)AT(order);
+  const uint32_t *const runs = (const uint32_t *)AT(runs);
+  const uint32_t *const target = (const uint32_t *)AT(target);
+  const int d = args->d, slices = ceil_div(d, SLICE);
+  const size_t bytes = (size_t)d * 4;
+  for (int unit = begin; unit < end; unit++) {
+    const int run = unit / slices, slice = unit % slices * SLICE;
+    char *const to = AT(table) + target[run] * bytes;
+    for (int c = slice; c < min(slice + SLICE, d); c += LANES) {
+      const int count = min(LANES, d - c);
+      const char *const from = AT(source) + (size_t)c * 4;
+      f32x16 sum = 0.0f;
+      for (uint32_t i = runs[run]; i < runs[run + 1]; i++) {
+        const char *const row = from + order[i] * bytes;
+        sum += count == LANES ? load16(row) : load_lanes(row, count);
+      }
+      put_lanes(to + (size_t)c * 4, sum, count, 1);
+    }
   }
 }

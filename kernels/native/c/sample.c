@@ -2,6 +2,7 @@
 // arguments and the order of the sums.
 #include "eights.h"
 #include "exp.h"
+#include "kernel.h"
 
 /** Tokens in a block. */
 #define BLOCK 64
@@ -10,11 +11,6 @@
 INLINE float larger(float a, float b) {
   if (a == b) return a == 0 ? a + b : a;
   return a > b ? a : b > a ? b : a + b;
-}
-
-/** f32x4.pmax of WebAssembly: the first one, if the second one is not larger or is NaN. */
-INLINE f32x16 larger16(f32x16 a, f32x16 b) {
-  return a < b ? b : a;
 }
 
 /** The largest element. */
@@ -27,18 +23,16 @@ static float maximum(const char *x, int n) {
     f32x16 many[4] = { first, first, first, first };
     for (c = LANES; c + 4 * LANES <= n; c += 4 * LANES) {
       UNROLL for (int i = 0; i < 4; i++) {
-        many[i] = larger16(many[i], load16(x + (size_t)(c + i * LANES) * 4));
+        many[i] = max16(load16(x + (size_t)(c + i * LANES) * 4), many[i]);
       }
     }
-    for (; c + LANES <= n; c += LANES) many[0] = larger16(many[0], load16(x + (size_t)c * 4));
-    const f32x16 most = larger16(larger16(many[0], many[1]), larger16(many[2], many[3]));
+    for (; c + LANES <= n; c += LANES) many[0] = max16(load16(x + (size_t)c * 4), many[0]);
+    const f32x16 most = settled(max16(max16(many[3], many[2]), max16(many[1], many[0])));
     f32x4 part[4];
     UNROLL for (int i = 0; i < 4; i++) {
       UNROLL for (int t = 0; t < 4; t++) part[i][t] = most[4 * i + t];
     }
-    const f32x4 low = part[0] < part[1] ? part[1] : part[0];
-    const f32x4 high = part[2] < part[3] ? part[3] : part[2];
-    const f32x4 four = low < high ? high : low;
+    const f32x4 four = max4(max4(part[3], part[2]), max4(part[1], part[0]));
     best = larger(larger(four[0], four[1]), larger(four[2], four[3]));
   }
   ONE_BY_ONE for (; c < n; c++) best = larger(best, load1(x + (size_t)c * 4));
@@ -59,6 +53,7 @@ static int first_equal(const char *x, int n, float value) {
 
 /** The sum of the eight running sums of a block. */
 INLINE double block_sum(f32x8 sums) {
+  sums = settled8(sums);
   const f32x4 y = __builtin_shufflevector(sums, sums, 0, 1, 2, 3) +
     __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
   return ((double)y[0] + (double)y[1]) + ((double)y[2] + (double)y[3]);
@@ -141,18 +136,23 @@ static uint32_t philox_word(const uint32_t *c) {
   return c0;
 }
 
-KERNEL void sample_plain(
-  char *base, uint32_t logits, uint32_t scored, uint32_t counters, uint32_t tokens,
-  uint32_t distances, int vocab, double temperature, int begin, int end, uint32_t scratch
-) {
+typedef struct {
+  double logits, scored, counters, tokens, distances, vocab, temperature;
+} SamplePlainArgs;
+
+KERNEL(sample_plain, SamplePlainArgs) {
+  char *const logits = AT(logits), *const scored = AT(scored), *const counters = AT(counters),
+    *const tokens = AT(tokens), *const distances = AT(distances);
+  const int vocab = args->vocab;
+  const double temperature = args->temperature;
   const size_t bytes = (size_t)vocab * 4;
-  char *weights = base + scratch;
+  char *weights = scratch;
   double *sums = (double *)(weights + ((bytes + 31) & ~(size_t)31));
   const double t = temperature == 0 ? 1 : temperature;
   const double inverted = 1 / t;
   const float inverse = (float)(inverted < 3e38 ? inverted : 3e38);
   for (int row = begin; row < end; row++) {
-    const char *x = base + logits + (size_t)row * bytes, *y = base + scored + (size_t)row * bytes;
+    const char *x = logits + (size_t)row * bytes, *y = scored + (size_t)row * bytes;
     float scoredBest = 0;
     double scoredTotal = 0;
     if (y != x) {
@@ -169,12 +169,12 @@ KERNEL void sample_plain(
     if (temperature == 0) {
       token = first_equal(x, vocab, best);
     } else {
-      const uint32_t word = philox_word((const uint32_t *)(base + counters) + (size_t)row * 5);
+      const uint32_t word = philox_word((const uint32_t *)counters + (size_t)row * 5);
       const double u = ((double)(word >> 9) + 0.5) * (1.0 / 8388608.0);
       token = draw(weights, sums, vocab, u * total);
     }
-    ((uint32_t *)(base + tokens))[row] = (uint32_t)token;
-    double *to = (double *)(base + distances) + (size_t)row * 2;
+    ((uint32_t *)(tokens))[row] = (uint32_t)token;
+    double *to = (double *)(distances) + (size_t)row * 2;
     to[0] = (double)load1(y + (size_t)token * 4) / t - (double)scoredBest / t;
     to[1] = scoredTotal;
   }

@@ -1,4 +1,4 @@
-// Online softmax over tiles of keys: kernels/ops/attention/softmax.as.ts. Scores are stored key by
+// Online softmax over tiles of keys (attention and attention_decode). Scores are stored key by
 // key, [TILE keys][TILE queries], so that the lanes of a vector are different queries.
 #pragma once
 #include "exp.h"

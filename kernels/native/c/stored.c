@@ -3,6 +3,7 @@
 // of the thread or in its scratch, and multiplied there.
 #include "blocks.h"
 #include "widen_columns.h"
+#include "kernel.h"
 
 /** Bytes of the sums of a panel for few rows. */
 #define EDGE ((size_t)BLOCK_ROWS * ROW)
@@ -50,13 +51,21 @@ static void copy_rows(const char *from, size_t fromStep, char *to, size_t toStep
   ONE_BY_ONE for (; rows > 0; rows--, from += fromStep, to += toStep) store16(to, load16(from));
 }
 
-KERNEL void matmul_stored(
-  char *base, int type, uint32_t a, uint32_t w, uint32_t out, int m, int n, int k, int unitRows,
-  int unitPanels, int slice, int kBlock, int blockTiles, float alpha, int accumulate, uint32_t xa,
-  uint32_t loraB, int r, int rBlock, float loraScale, int begin, int end, uint32_t scratch
-) {
+typedef struct {
+  double type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, blockTiles, alpha,
+    accumulate, xa, loraB, r, rBlock, loraScale;
+} MatmulStoredArgs;
+
+KERNEL(matmul_stored, MatmulStoredArgs) {
+  char *const a = AT(a), *const w = AT(w), *const out = AT(out), *const xa = AT(xa),
+    *const loraB = AT(loraB);
+  const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows,
+    unitPanels = args->unitPanels, slice = args->slice, kBlock = args->kBlock,
+    blockTiles = args->blockTiles, accumulate = args->accumulate, r = args->r,
+    rBlock = args->rBlock;
+  const float alpha = args->alpha, loraScale = args->loraScale;
   char edge[FEW_TOGETHER * EDGE] __attribute__((aligned(64)));
-  char *packed = base + scratch;
+  char *packed = scratch;
   const int weights = block_weights(type);
   const size_t step = panel_bytes(type, k), aStep = (size_t)k * 4, outStep = (size_t)n * 4;
   const int panels = ceil_div(n, LANES), groups = ceil_div(panels, unitPanels);
@@ -71,11 +80,11 @@ KERNEL void matmul_stored(
     units = min(min(end - unit, groups - unit % groups), max(1, together / unitPanels));
     const int count = min(units * unitPanels, panels - first);
     const int columns = min(count * LANES, n - first * LANES);
-    const char *from = base + a + (size_t)row * aStep;
-    const char *panel = base + w + (size_t)first * step;
-    char *to = base + out + (size_t)row * outStep + (size_t)first * ROW;
+    const char *from = a + (size_t)row * aStep;
+    const char *panel = w + (size_t)first * step;
+    char *to = out + (size_t)row * outStep + (size_t)first * ROW;
     const size_t lowStep = (size_t)r * 4, lowBytes = (size_t)columns * lowStep;
-    const uint32_t low = loraB + (uint32_t)(first * LANES) * (uint32_t)lowStep;
+    const char *const low = loraB + (size_t)(first * LANES) * lowStep;
     if (few && accumulate) {
       for (int p = 0; p < count; p++) copy_rows(to + p * ROW, outStep, edge + p * EDGE, ROW, rows);
     }
@@ -97,7 +106,7 @@ KERNEL void matmul_stored(
           ahead.lines = ceil_div((int)bytes, CACHE_LINE);
         }
         // The adapter's rows of this unit, a part with each slice.
-        prefetch(base + low + lowBytes * kk / k, lowBytes * depth / k);
+        prefetch(low + lowBytes * kk / k, lowBytes * depth / k);
         multiply_panels(
           from + (size_t)kk * 4, aStep, packed, edge, rows, count, depth, kBlock, alpha, add, ahead
         );
@@ -113,8 +122,8 @@ KERNEL void matmul_stored(
       }
     }
     if (r > 0) {
-      transpose_to_panels(base, low, (uint32_t)lowStep, columns, r, scratch, 0, count, scratch);
-      const char *s = base + xa + (size_t)row * lowStep;
+      transpose_panels(low, lowStep, columns, r, packed, 0, count);
+      const char *s = xa + (size_t)row * lowStep;
       if (few) {
         const Ahead none = { NULL, 0, 0 };
         multiply_panels(s, lowStep, packed, edge, rows, count, r, rBlock, loraScale, 1, none);
@@ -130,23 +139,29 @@ KERNEL void matmul_stored(
   }
 }
 
-KERNEL void matmul_stored_rows(
-  char *base, int type, uint32_t a, uint32_t w, uint32_t out, int m, int n, int k, int unitRows,
-  int unitColumns, int slice, int kBlock, int blockTiles, float alpha, int accumulate, int begin,
-  int end, uint32_t scratch
-) {
-  char *packed = base + scratch;
+typedef struct {
+  double type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, blockTiles, alpha,
+    accumulate;
+} MatmulStoredRowsArgs;
+
+KERNEL(matmul_stored_rows, MatmulStoredRowsArgs) {
+  char *const a = AT(a), *const w = AT(w), *const out = AT(out);
+  const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows,
+    unitColumns = args->unitColumns, slice = args->slice, kBlock = args->kBlock,
+    blockTiles = args->blockTiles, accumulate = args->accumulate;
+  const float alpha = args->alpha;
+  char *packed = scratch;
   const int groups = ceil_div(n, unitColumns);
   const size_t aStep = (size_t)k * 4, outStep = (size_t)n * 4;
   for (int unit = begin; unit < end; unit++) {
     const int row = unit / groups * unitRows, rows = min(unitRows, m - row);
     const int first = unit % groups * unitColumns, columns = min(unitColumns, n - first);
-    char *to = base + out + (size_t)row * outStep + (size_t)first * 4;
+    char *to = out + (size_t)row * outStep + (size_t)first * 4;
     for (int kk = 0; kk < k; kk += slice) {
       const int depth = min(slice, k - kk);
-      widen_columns(type, base + w, n, kk, depth, first, columns, packed);
+      widen_columns(type, w, n, kk, depth, first, columns, packed);
       multiply_packed(
-        base + a + (size_t)row * aStep + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns,
+        a + (size_t)row * aStep + (size_t)kk * 4, aStep, packed, to, outStep, rows, columns,
         depth, kBlock, blockTiles, alpha, kk > 0 || accumulate, NULL
       );
     }

@@ -6,7 +6,7 @@
 typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
 typedef u16x16 loose_u16x16 __attribute__((aligned(2)));
 
-KERNEL void add_values(float *out, const float *a, const float *b, size_t n) {
+EXPORTED void add_values(float *out, const float *a, const float *b, size_t n) {
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) {
     store16((char *)(out + i), load16((const char *)(a + i)) + load16((const char *)(b + i)));
@@ -29,7 +29,7 @@ INLINE uint32_t half_of(uint32_t bits) {
 }
 
 /** Rounds to bfloat16; the values stay floats. */
-KERNEL void round_values(uint32_t *values, size_t n) {
+EXPORTED void round_values(uint32_t *values, size_t n) {
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) {
     loose_u32x16 *at = (loose_u32x16 *)(values + i);
@@ -39,7 +39,7 @@ KERNEL void round_values(uint32_t *values, size_t n) {
   for (; i < n; i++) values[i] = half_of(values[i]) << 16;
 }
 
-KERNEL void narrow_values(const uint32_t *values, uint16_t *out, size_t n) {
+EXPORTED void narrow_values(const uint32_t *values, uint16_t *out, size_t n) {
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) {
     const u32x16 halves = halves_of(load_words((const char *)(values + i)));
@@ -49,7 +49,7 @@ KERNEL void narrow_values(const uint32_t *values, uint16_t *out, size_t n) {
   for (; i < n; i++) out[i] = half_of(values[i]);
 }
 
-KERNEL void widen_values(const uint16_t *halves, uint32_t *out, size_t n) {
+EXPORTED void widen_values(const uint16_t *halves, uint32_t *out, size_t n) {
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) {
     const u16x16 patterns = *(const loose_u16x16 *)(halves + i);

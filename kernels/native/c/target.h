@@ -23,19 +23,166 @@
 
 /**
  * Hides from the compiler where a pointer comes from. Otherwise it makes one pointer of all, which
- * goes from row to row, and each load waits for the addition before it.
+ * goes from row to row, and each load waits for the addition before it. (On WebAssembly it would
+ * also add the offset of each load.)
  */
-#ifdef __x86_64__
-#define OPAQUE(p) __asm__("" : "+r"(p))
-#else
+#ifdef __aarch64__
 #define OPAQUE(p)
+#else
+#define OPAQUE(p) __asm__("" : "+r"(p))
 #endif
+
+#ifdef __wasm__
+// V8 widens pairs of neighbouring 128-bit instructions to 256 bits (--experimental-wasm-revectorize).
+// It begins at pairs of stores, of which the upper one must come first, and follows what they store
+// back to pairs of loads whose addresses differ by an immediate offset of 16.
+
+/** A vector in memory. Fields give the offsets. */
+typedef struct {
+  loose_f32x4 a, b, c, d;
+} Quarters;
+
+/** Keeps the compiler from moving loads and stores to the other side. */
+#define IN_ORDER __asm__ volatile("" ::: "memory")
+
+INLINE f32x16 load16(const char *at) {
+  OPAQUE(at);
+  const Quarters *from = (const Quarters *)at;
+  const union { f32x4 parts[4]; f32x16 all; } x = { { from->a, from->b, from->c, from->d } };
+  return x.all;
+}
+
+INLINE void store_quarters(char *at, f32x4 a, f32x4 b, f32x4 c, f32x4 d) {
+  OPAQUE(at);
+  Quarters *to = (Quarters *)at;
+  IN_ORDER;
+  to->b = b;
+  IN_ORDER;
+  to->a = a;
+  IN_ORDER;
+  to->d = d;
+  IN_ORDER;
+  to->c = c;
+  IN_ORDER;
+}
+
+INLINE void store16(char *at, f32x16 value) {
+  union { f32x16 all; f32x4 parts[4]; } x = { value };
+  store_quarters(at, x.parts[0], x.parts[1], x.parts[2], x.parts[3]);
+}
+INLINE f32x8 load_half(const char *at) {
+  OPAQUE(at);
+  const Quarters *from = (const Quarters *)at;
+  const union { f32x4 parts[2]; f32x8 all; } x = { { from->a, from->b } };
+  return x.all;
+}
+
+INLINE void store_half(char *at, f32x8 value) {
+  const union { f32x8 all; f32x4 parts[2]; } x = { value };
+  OPAQUE(at);
+  Quarters *to = (Quarters *)at;
+  IN_ORDER;
+  to->b = x.parts[1];
+  IN_ORDER;
+  to->a = x.parts[0];
+  IN_ORDER;
+}
+#else
+INLINE f32x8 load_half(const char *at) {
+  return *(const loose_f32x8 *)at;
+}
+
+INLINE void store_half(char *at, f32x8 value) {
+  *(loose_f32x8 *)at = value;
+}
+
+INLINE f32x16 load16(const char *at) {
+  return *(const loose_f32x16 *)at;
+}
+
+INLINE void store16(char *at, f32x16 value) {
+  *(loose_f32x16 *)at = value;
+}
+#endif
+
+// V8 widens only what is stored in the end. Sums of lanes, and vectors that are put together from
+// numbers, go through memory there, so that it widens what comes before and after.
+#ifdef __wasm__
+INLINE f32x16 settled(f32x16 x) {
+  char memory[ROW];
+  store16(memory, x);
+  return load16(memory);
+}
+
+INLINE f32x8 settled8(f32x8 x) {
+  union { f32x16 all; f32x8 parts[2]; } both = { .parts = { x, x } };
+  both.all = settled(both.all);
+  return both.parts[0];
+}
+#else
+#define settled(x) (x)
+#define settled8(x) (x)
+#endif
+
+// Written out for WebAssembly: clang takes relaxed_max and relaxed_min, whose result for NaN is
+// another one.
+/** The larger one; where one is NaN, or both are zeros, the second one. */
+INLINE f32x4 max4(f32x4 a, f32x4 b) {
+#ifdef __wasm__
+  return __builtin_wasm_pmax_f32x4(b, a);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+INLINE f32x16 max16(f32x16 a, f32x16 b) {
+#ifdef __wasm__
+  union { f32x16 all; f32x4 parts[4]; } x = { a }, y = { b };
+  UNROLL for (int i = 0; i < 4; i++) x.parts[i] = max4(x.parts[i], y.parts[i]);
+  return x.all;
+#else
+  return a > b ? a : b;
+#endif
+}
+
+/** The smaller one; where one is NaN, or both are zeros, the second one. */
+INLINE f32x16 min16(f32x16 a, f32x16 b) {
+#ifdef __wasm__
+  union { f32x16 all; f32x4 parts[4]; } x = { a }, y = { b };
+  UNROLL for (int i = 0; i < 4; i++) {
+    x.parts[i] = __builtin_wasm_pmin_f32x4(y.parts[i], x.parts[i]);
+  }
+  return x.all;
+#else
+  return a < b ? a : b;
+#endif
+}
 
 /** a·b + c, rounded once. */
 INLINE f32x16 fma16(f32x16 a, f32x16 b, f32x16 c) {
 #ifdef __wasm__
   union { f32x16 all; f32x4 parts[4]; } x = { a }, y = { b }, z = { c };
   UNROLL for (int i = 0; i < 4; i++) {
+    z.parts[i] = __builtin_wasm_relaxed_madd_f32x4(x.parts[i], y.parts[i], z.parts[i]);
+  }
+  return z.all;
+#else
+  return __builtin_elementwise_fma(a, b, c);
+#endif
+}
+
+INLINE f32x4 fma4(f32x4 a, f32x4 b, f32x4 c) {
+#ifdef __wasm__
+  return __builtin_wasm_relaxed_madd_f32x4(a, b, c);
+#else
+  return __builtin_elementwise_fma(a, b, c);
+#endif
+}
+
+INLINE f32x8 fma8(f32x8 a, f32x8 b, f32x8 c) {
+#ifdef __wasm__
+  union { f32x8 all; f32x4 parts[2]; } x = { a }, y = { b }, z = { c };
+  UNROLL for (int i = 0; i < 2; i++) {
     z.parts[i] = __builtin_wasm_relaxed_madd_f32x4(x.parts[i], y.parts[i], z.parts[i]);
   }
   return z.all;
@@ -103,36 +250,38 @@ INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
   const u32x16 first = (u32x16)pick_bytes(low, index & 31);
   return (f32x16)(first | (u32x16)pick_bytes(high, (index & 31) - 16));
 }
-#elif defined(__AVX2__)
-typedef int32_t i32x8 __attribute__((ext_vector_type(8)));
-
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  union { f32x16 all; f32x8 parts[2]; } from = { table }, to;
-  union { u32x16 all; i32x8 parts[2]; } at = { index };
-  UNROLL for (int i = 0; i < 2; i++) {
-    const f32x8 low = __builtin_ia32_permvarsf256(from.parts[0], at.parts[i]);
-    const f32x8 high = __builtin_ia32_permvarsf256(from.parts[1], at.parts[i]);
-    to.parts[i] = __builtin_ia32_blendvps256(low, high, (f32x8)(at.parts[i] << 28));
-  }
-  return to.all;
-}
-#elif defined(__wasm__)
-typedef int8_t i8x16 __attribute__((vector_size(16)));
-
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  union { f32x16 all; i8x16 parts[4]; } from = { table }, to = { (f32x16)0.0f };
-  union { u32x16 all; i8x16 parts[4]; } at = { (index & 15) * 0x04040404u + 0x03020100u };
-  UNROLL for (int t = 0; t < 4; t++) {
-    // An index beyond a table of 16 bytes gives 0.
-    UNROLL for (int i = 0; i < 4; i++) {
-      to.parts[i] |= __builtin_wasm_swizzle_i8x16(from.parts[t], at.parts[i] - (int8_t)(16 * t));
-    }
-  }
-  return to.all;
-}
 #endif
 
 #ifndef __aarch64__
+#define BYTE_TABLES
+
+typedef int8_t i8x16 __attribute__((vector_size(16)));
+typedef int32_t i32x8 __attribute__((ext_vector_type(8)));
+
+/** The levels of nf4 (NF4_LEVELS) in bytes. */
+#define LEVELS -127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127
+
+/** The level of every byte of `index`, which is below 16; 0 for one from 128 on. */
+INLINE u32x16 level_bytes(u32x16 index) {
+#ifdef __wasm__
+  union { u32x16 all; i8x16 parts[4]; } at = { index };
+  const i8x16 levels = { LEVELS };
+  UNROLL for (int i = 0; i < 4; i++) at.parts[i] = __builtin_wasm_swizzle_i8x16(levels, at.parts[i]);
+#else
+  typedef char i8x32 __attribute__((vector_size(32)));
+  union { u32x16 all; i8x32 parts[2]; } at = { index };
+  const i8x32 levels = { LEVELS, LEVELS };
+  UNROLL for (int i = 0; i < 2; i++) at.parts[i] = __builtin_ia32_pshufb256(levels, at.parts[i]);
+#endif
+  return at.all;
+}
+
+/** `table` is that of nf4. */
+INLINE f32x16 pick(f32x16 table, u32x16 index) {
+  (void)table;
+  return convert(level_bytes((index & 15) | 0x80808000u) << 24);
+}
+
 INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
   (void)low, (void)high;
   return convert(shift_signed((index << 27) ^ 0x80000000u, 3));
@@ -167,8 +316,9 @@ INLINE void store_lanes(char *at, f32x16 value, int count) {
 }
 #endif
 
-// The sums of four products in every lane: the bytes of `codes`, which are below 16, times the four
-// signed bytes of `four`.
+// Products of bytes: the bytes of `codes`, which are below 16, times the four signed bytes of `four`.
+// add_dots adds them to running sums, and sum_of_dots gives the sum of four products in every lane.
+// Without an instruction for it the sums of a block have 16 bits, which no sum of 16 products exceeds.
 #ifdef __AVX512VNNI__
 INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
   return (u32x16)__builtin_ia32_vpdpbusd512(sums, codes, (i32x16)four);
@@ -184,16 +334,48 @@ INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
   return to.words;
 }
 #elif defined(__AVX2__) && !defined(__AVX512F__)
+typedef short i16x16 __attribute__((vector_size(32)));
+
 INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
-  typedef char bytes __attribute__((vector_size(32)));
-  typedef short pairs __attribute__((vector_size(32)));
-  union { u32x16 all; bytes parts[2]; } from = { codes };
-  union { u32x16 all; i32x8 parts[2]; } to = { sums };
+  typedef char i8x32 __attribute__((vector_size(32)));
+  union { u32x16 all; i8x32 parts[2]; } from = { codes };
+  union { u32x16 all; i16x16 parts[2]; } to = { sums };
   UNROLL for (int i = 0; i < 2; i++) {
-    // No sum of two products exceeds 16 bits.
-    const pairs two = __builtin_ia32_pmaddubsw256(from.parts[i], (bytes)(i32x8)four);
-    to.parts[i] += (i32x8)__builtin_ia32_pmaddwd256(two, (pairs)(i32x8)0x00010001);
+    to.parts[i] += __builtin_ia32_pmaddubsw256(from.parts[i], (i8x32)(i32x8)four);
   }
   return to.all;
 }
+
+INLINE u32x16 sum_of_dots(u32x16 sums) {
+  union { u32x16 all; i16x16 parts[2]; } at = { sums };
+  const i16x16 ones = (i16x16)(i32x8)0x00010001;
+  UNROLL for (int i = 0; i < 2; i++) {
+    at.parts[i] = (i16x16)__builtin_ia32_pmaddwd256(at.parts[i], ones);
+  }
+  return at.all;
+}
+#elif defined(__wasm__)
+typedef short i16x8 __attribute__((vector_size(16)));
+
+INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
+  typedef int i32x4 __attribute__((vector_size(16)));
+  union { u32x16 all; i8x16 parts[4]; } from = { codes };
+  union { u32x16 all; i16x8 parts[4]; } to = { sums };
+  const i8x16 bytes = (i8x16)(i32x4){ four, four, four, four };
+  UNROLL for (int i = 0; i < 4; i++) {
+    to.parts[i] += __builtin_wasm_relaxed_dot_i8x16_i7x16_s_i16x8(bytes, from.parts[i]);
+  }
+  return to.all;
+}
+
+INLINE u32x16 sum_of_dots(u32x16 sums) {
+  typedef int i32x4 __attribute__((vector_size(16)));
+  union { u32x16 all; i16x8 parts[4]; i32x4 words[4]; } at = { sums };
+  const i16x8 ones = { 1, 1, 1, 1, 1, 1, 1, 1 };
+  UNROLL for (int i = 0; i < 4; i++) at.words[i] = __builtin_wasm_dot_s_i32x4_i16x8(at.parts[i], ones);
+  return at.all;
+}
+#endif
+#if defined(__AVX512VNNI__) || defined(__ARM_FEATURE_DOTPROD)
+#define sum_of_dots(sums) (sums)
 #endif

@@ -5,10 +5,8 @@
   __attribute__((noinline)) void kind##_##rows##_##panels(const Product *p) {  \
     kind(rows, panels, p);                                                     \
   }
-EACH_TILE(DEFINE, tile)
-EACH_TILE(DEFINE, fetch_panels)
-EACH_TILE(DEFINE, fetch_rows)
-EACH_TILE(DEFINE, chain)
+#define DEFINE_EACH(kind) EACH_TILE(DEFINE, kind)
+TILE_KINDS(DEFINE_EACH)
 
 // A copy of the product would be made with wide loads of what has just been stored in small parts,
 // which a processor cannot forward. So its pointers are changed and restored.

@@ -31,11 +31,85 @@ typedef struct {
   int aheadLines, aheadTimes, aheadTerms;
 } Product;
 
+/** The loop over packed panels adds so many terms in a turn, and then changes the addresses. */
+#define TURN 4
+#ifdef __wasm__
+// The form of a tile that V8's revectorizer widens: one loop, sums that are neighbours, one group of
+// stores, and a function of its own for every way to read and to store (docs/log/matrix-products.md).
+#define TILE_KINDS(DO)                                                            \
+  DO(rows_set) DO(rows_add) DO(columns_set) DO(columns_add)                        \
+  DO(chain_rows_set) DO(chain_rows_add) DO(chain_columns_set) DO(chain_columns_add)
+
+INLINE void quarters_of(const char *at, f32x4 parts[4]) {
+  OPAQUE(at);
+  const Quarters *from = (const Quarters *)at;
+  parts[0] = from->a;
+  parts[1] = from->b;
+  parts[2] = from->c;
+  parts[3] = from->d;
+}
+
+/**
+ * Computes a tile. `columns`: the rows of S are neighbours. `chain`: see the other targets. All but
+ * p are constants where it is used.
+ */
+INLINE void wasm_tile(
+  const int rows, const int columns, const int add, const int chain, const Product *p
+) {
+  const size_t sRow = p->sRow, sTerm = p->sTerm, vTerm = p->vTerm, cRow = p->cRow;
+  const char *s[MAX_ROWS], *v = p->v;
+  f32x4 sums[MAX_ROWS][4];
+  char *c = p->c;
+  UNROLL for (int i = 0; i < rows; i++, c += cRow) {
+    UNROLL for (int j = 0; j < 4; j++) sums[i][j] = 0.0f;
+    if (chain && add) quarters_of(c, sums[i]);
+    s[i] = columns ? p->s : p->s + (size_t)i * sRow;
+    OPAQUE(s[i]);
+  }
+  ONE_BY_ONE for (int k = p->k; k > 0; k--) {
+    f32x4 b[4];
+    quarters_of(v, b);
+    UNROLL for (int i = 0; i < rows; i++) {
+      const f32x4 a = load1(columns ? s[0] + i * 4 : s[i]);
+      UNROLL for (int j = 0; j < 4; j++) {
+        sums[i][j] = __builtin_wasm_relaxed_madd_f32x4(a, b[j], sums[i][j]);
+      }
+    }
+    UNROLL for (int i = 0; i < (columns ? 1 : rows); i++) s[i] += sTerm;
+    v += vTerm;
+  }
+  const f32x4 alpha = p->alpha;
+  c = p->c;
+  UNROLL for (int i = 0; i < rows; i++, c += cRow) {
+    f32x4 r[4], old[4];
+    if (add && !chain) quarters_of(c, old);
+    UNROLL for (int j = 0; j < 4; j++) {
+      r[j] = chain ? sums[i][j]
+        : add ? __builtin_wasm_relaxed_madd_f32x4(alpha, sums[i][j], old[j]) : alpha * sums[i][j];
+    }
+    store_quarters(c, r[0], r[1], r[2], r[3]);
+  }
+}
+
+#define DEFINE_KIND(name, columns, add, chain)                                    \
+  INLINE void name(const int rows, const int panels, const Product *p) {           \
+    (void)panels;                                                                 \
+    wasm_tile(rows, columns, add, chain, p);                                      \
+  }
+DEFINE_KIND(rows_set, 0, 0, 0)
+DEFINE_KIND(rows_add, 0, 1, 0)
+DEFINE_KIND(columns_set, 1, 0, 0)
+DEFINE_KIND(columns_add, 1, 1, 0)
+DEFINE_KIND(chain_rows_set, 0, 0, 1)
+DEFINE_KIND(chain_rows_add, 0, 1, 1)
+DEFINE_KIND(chain_columns_set, 1, 0, 1)
+DEFINE_KIND(chain_columns_add, 1, 1, 1)
+#else
+#define TILE_KINDS(DO) DO(tile) DO(fetch_panels) DO(fetch_rows) DO(chain)
+
 /** What a tile fetches while it adds its terms. */
 enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
 
-/** The loop over packed panels adds so many terms in a turn, and then changes the addresses. */
-#define TURN 4
 /** How many terms before its use a line of a packed panel is fetched into the first-level cache. */
 #define V_AHEAD 12
 
@@ -194,6 +268,7 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
     UNROLL for (int j = 0; j < panels; j++) store16(c + j * p->cPanel, sums[i][j]);
   }
 }
+#endif
 
 // The functions of all tiles are in tiles.c: EACH_TILE(DO, kind) does DO for each size.
 #define SIZES_TO_6(DO, kind, panels)                                                        \
@@ -211,10 +286,8 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
 #endif
 
 #define DECLARE(kind, rows, panels) void kind##_##rows##_##panels(const Product *p);
-EACH_TILE(DECLARE, tile)
-EACH_TILE(DECLARE, fetch_panels)
-EACH_TILE(DECLARE, fetch_rows)
-EACH_TILE(DECLARE, chain)
+#define DECLARE_KIND(kind) EACH_TILE(DECLARE, kind)
+TILE_KINDS(DECLARE_KIND)
 
 #define CASE(kind, rows, panels)   \
   case rows:                       \
@@ -240,10 +313,26 @@ EACH_TILE(DECLARE, chain)
     }                                                                 \
   }
 #endif
-DISPATCH(tile)
-DISPATCH(fetch_panels)
-DISPATCH(fetch_rows)
-DISPATCH(chain)
+TILE_KINDS(DISPATCH)
+
+#ifdef __wasm__
+INLINE void tile_of(int rows, int panels, const Product *p) {
+  if (p->sRow == 4) p->add ? columns_add_of(rows, panels, p) : columns_set_of(rows, panels, p);
+  else p->add ? rows_add_of(rows, panels, p) : rows_set_of(rows, panels, p);
+}
+
+INLINE void chain_of(int rows, int panels, const Product *p) {
+  if (p->sRow == 4) {
+    p->add ? chain_columns_add_of(rows, panels, p) : chain_columns_set_of(rows, panels, p);
+  } else {
+    p->add ? chain_rows_add_of(rows, panels, p) : chain_rows_set_of(rows, panels, p);
+  }
+}
+
+// WebAssembly has no instruction that fetches.
+#define fetch_panels_of tile_of
+#define fetch_rows_of tile_of
+#endif
 
 #if MAX_PANELS == 1
 INLINE int max_rows(int panels, size_t sRow) {

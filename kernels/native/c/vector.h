@@ -1,9 +1,7 @@
 // Vectors of 16 lanes for the native kernels, in the vector language of clang: a vector is one
 // register of AVX-512. All functions compute the bits of the WASM kernels: nothing is contracted or
 // reordered (-ffp-contract=off), and fused multiply-adds are written out.
-//
-// The kernels take the first byte of the WASM device's memory and offsets in it, as the WASM
-// kernels do. Loads and stores need no alignment beyond that of their elements.
+// Loads and stores need no alignment beyond that of their elements.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +22,8 @@ typedef f32x4 loose_f32x4 __attribute__((aligned(4)));
 /** Bytes that a cache fetches at once. */
 #define CACHE_LINE 64
 
-#define KERNEL __attribute__((visibility("default"), used, noinline))
+/** A function that the library exports. */
+#define EXPORTED __attribute__((visibility("default"), used, noinline))
 #define INLINE static inline __attribute__((always_inline))
 /** Unrolls a loop with a constant number of iterations, so that arrays stay in registers. */
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -42,17 +41,13 @@ INLINE int ceil_div(int a, int b) {
   return (a + b - 1) / b;
 }
 
-INLINE f32x16 load16(const char *at) {
-  return *(const loose_f32x16 *)at;
-}
+INLINE f32x16 load16(const char *at);
 
 INLINE u32x16 load_words(const char *at) {
-  return *(const loose_u32x16 *)at;
+  return (u32x16)load16(at);
 }
 
-INLINE void store16(char *at, f32x16 value) {
-  *(loose_f32x16 *)at = value;
-}
+INLINE void store16(char *at, f32x16 value);
 
 INLINE float load1(const char *at) {
   return *(const float *)at;

@@ -71,12 +71,19 @@ INLINE char *widen_q6_k(const char *record, char *to) {
 
 /** nf4: 8 words of nibbles of 8 neighbours. */
 INLINE char *widen_nf4(const char *record, const char *group, char *to) {
-  const f32x16 s = scales_nf4(record, group), levels = load16((const char *)NF4_LEVELS);
+  const f32x16 s = scales_nf4(record, group);
+#ifndef BYTE_TABLES
+  const f32x16 levels = load16((const char *)NF4_LEVELS);
+#endif
   for (int word = 0; word < 8; word++, record += ROW) {
     const u32x16 w = load_words(record);
+#ifdef BYTE_TABLES
+    to = widen_split(level_bytes(w & 0x0f0f0f0fu), level_bytes((w >> 4) & 0x0f0f0f0fu), s, to);
+#else
     UNROLL for (int i = 0; i < 8; i++, to += ROW) {
       store16(to, pick(levels, w >> (4 * i)) * s);
     }
+#endif
   }
   return to;
 }

@@ -3,7 +3,7 @@ import { RgxError } from "../../../core/errors.ts";
 import { argumentList, type WasmOp } from "../common/wasm_op.ts";
 import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 
-/** Number of queries or keys in a tile (TILE of tile.as.ts). */
+/** Number of queries or keys in a tile (TILE of pack.h). */
 export const TILE = 96;
 
 /** Number of query heads per key head. @throws RgxError when they do not fit a tile. */
@@ -18,13 +18,13 @@ export function queryGroup(op: string, heads: number, kvHeads: number): number {
   return group;
 }
 
-/** Bytes of the online softmax's scratch (softmax.as.ts), and of a register tile after its end. */
+/** Bytes of the online softmax's scratch (softmax.h), and of a register tile after its end. */
 export function softmaxScratch(headDim: number): number {
   const padded = Math.ceil(headDim / 16) * 16;
   return 4 * (TILE * (TILE + 5 + 4 * padded) + 64) + 512;
 }
 
-/** Bytes of the two tables of first keys (wasm.as.ts): of a segment, and of its prefix. */
+/** Bytes of the two tables of first keys (attention.c): of a segment, and of its prefix. */
 const FIRST_KEYS_BYTES = 2 * 4 * (TILE + 16);
 
 /**

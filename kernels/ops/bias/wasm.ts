@@ -4,7 +4,7 @@ import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
 /** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns in a work unit of the gradient (COLUMNS of wasm.as.ts). */
+/** Columns in a work unit of the gradient (native/c/bias.c). */
 const COLUMNS = 16;
 
 export const addBiasWasm: WasmOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) =>

@@ -2,11 +2,10 @@
  * The contract between the WASM device and the host binding of each operation
  * (`kernels/ops/<op>/wasm.ts`).
  *
- * A kernel is a function that `kernels/ops/<op>/wasm.as.ts` (or a file beside it) exports. Its
- * parameters are plain `usize`, `i32`, `f32` or `f64` numbers. The last three are always
- * `begin: i32, end: i32, scratch: usize`: the half-open range of work units to do, and the address
- * of the thread's private scratch. Kernels divide their outputs among the units, never the terms of
- * a sum, so the results have the same bits for every number of threads.
+ * A kernel is a function in C (`kernels/native/c/kernel.h`) or, so far, one that a file `*.as.ts`
+ * exports. It gets a list of numbers, a half-open range [begin, end) of work units to do, and the
+ * address of the thread's private scratch. Kernels divide their outputs among the units, never the
+ * terms of a sum, so the results have the same bits for every number of threads.
  *
  * A binding lists a kernel's arguments in the order of its parameters, under the same names
  * wherever it can. Long lists begin with a table of names (`argumentList`).

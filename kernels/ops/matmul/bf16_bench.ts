@@ -8,8 +8,7 @@
  * other programs disturb them less.
  */
 import process from "node:process";
-import { WasmDevice } from "../../devices/wasm/device.ts";
-import wasmBytes from "../../devices/wasm/kernels.wasm" with { type: "bytes" };
+import { builtInKernels, WasmDevice } from "../../devices/wasm/device.ts";
 import type { NativeCode } from "../../native/kernels.ts";
 import { nativeLibraries } from "../../native/library.ts";
 import type { MatmulArgs } from "./spec.ts";
@@ -64,7 +63,7 @@ function measure(calls: readonly (() => void)[], { m, n, k }: Shape): number[] {
 }
 
 if (import.meta.main) {
-  const module = await WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
+  const builtIn = await builtInKernels();
   const code = nativeLibraries().codes[0] ?? null;
   const units = code?.bf16 === "amx" ? ["amx", "avx512"] as const : [code?.bf16 ?? null];
   const columns: [name: string, code: NativeCode | null, isBf16: boolean][] = [
@@ -75,7 +74,7 @@ if (import.meta.main) {
     ["wasm", null, true],
   ];
   const devices = columns.map(([text, code, isBf16]) => {
-    const device = new WasmDevice(module, 1, { code, text, bf16Text: text });
+    const device = new WasmDevice(builtIn, 1, { code, text, bf16Text: text });
     if (isBf16) device.computeDtype = "bfloat16";
     return device;
   });

@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
-/** Elements in a work unit of adamw (BLOCK of wasm.as.ts). */
+/** Elements in a work unit of adamw (BLOCK of native/c/optimizer.c). */
 const BLOCK = 1024;
 
 export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) => {

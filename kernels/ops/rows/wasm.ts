@@ -7,7 +7,7 @@ import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec
 const CHUNK = 16_384;
 /** The same for a stored weight, where a row is widened with its neighbours in a panel. */
 const CHUNK_WIDENED = 2048;
-/** Columns in a work unit of scatter_add_rows (SLICE of wasm.as.ts). */
+/** Columns in a work unit of scatter_add_rows (SLICE of native/c/rows.c). */
 const SLICE = 64;
 
 export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {

@@ -1,0 +1,43 @@
+// A bias and its gradient (kernels/ops/bias). Work unit of the forward: one row. Work unit of the
+// gradient: 16 columns. All rows are summed in order, in partial sums of SUM_ROWS rows, which loses
+// fewer digits.
+#include "kernel.h"
+
+#define SUM_ROWS 256
+
+typedef struct {
+  double x, bias, d;
+} AddBiasArgs;
+
+KERNEL(add_bias, AddBiasArgs) {
+  const char *const bias = AT(bias);
+  const size_t bytes = (size_t)args->d * 4;
+  char *to = AT(x) + (size_t)begin * bytes;
+  for (int row = begin; row < end; row++, to += bytes) {
+    size_t c = 0;
+    for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(to + c) + load16(bias + c));
+    ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(to + c) + load1(bias + c));
+  }
+}
+
+typedef struct {
+  double dout, dbias, rows, d;
+} AddBiasBackwardArgs;
+
+KERNEL(add_bias_backward, AddBiasBackwardArgs) {
+  const int rows = args->rows, d = args->d;
+  const size_t bytes = (size_t)d * 4;
+  for (int column = begin * LANES; column < min(end * LANES, d); column += LANES) {
+    const int count = min(LANES, d - column);
+    const char *a = AT(dout) + (size_t)column * 4;
+    f32x16 total = 0.0f;
+    for (int row = 0; row < rows;) {
+      f32x16 sum = 0.0f;
+      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes) {
+        sum += count == LANES ? load16(a) : load_lanes(a, count);
+      }
+      total += sum;
+    }
+    put_lanes(AT(dbias) + (size_t)column * 4, total, count, 1);
+  }
+}
