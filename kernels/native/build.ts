@@ -1,7 +1,7 @@
 /**
- * Compiles the kernels (c/) for WebAssembly and as native libraries, with zig's C compiler, which comes from the
- * Python index (`pip install ziglang==VERSION`). The library is committed, so running rgx needs no
- * compiler. The same sources give the same bytes everywhere.
+ * Compiles the kernels (c/) for WebAssembly and as native libraries, with zig's C compiler, which
+ * comes from the Python index (`pip install ziglang==VERSION`). The binaries are committed, so
+ * running rgx needs no compiler. The same sources give the same bytes everywhere.
  *
  *     deno task build:native           compiles the libraries
  *     deno task build:native avx2      compiles one of them

@@ -74,8 +74,8 @@ export const ARGS_BYTES = 8 * (MAX_ARGS + 2);
 export interface Control {
   words: Int32Array;
   /**
-   * Of a single job: address of thread 0's scratch, bytes of scratch per thread, the arguments. They
-   * are in the device's memory, where kernels read them.
+   * Of a single job: address of thread 0's scratch, bytes of scratch per thread, the arguments.
+   * They are in the device's memory, where kernels read them.
    */
   args: Float64Array;
   text: Uint8Array;

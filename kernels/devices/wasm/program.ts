@@ -82,8 +82,8 @@ export interface PlannedJob {
   run: Kernel["run"];
   index: number;
   /**
-   * The arguments, or their address. The range of units is written into this array before every call, so that a call
-   * allocates nothing.
+   * The arguments, or their address. The range of units is written into this array before every
+   * call, so that a call allocates nothing.
    */
   call: number[];
   units: number;

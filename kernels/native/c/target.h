@@ -33,9 +33,10 @@
 #endif
 
 #ifdef __wasm__
-// V8 widens pairs of neighbouring 128-bit instructions to 256 bits (--experimental-wasm-revectorize).
-// It begins at pairs of stores, of which the upper one must come first, and follows what they store
-// back to pairs of loads whose addresses differ by an immediate offset of 16.
+// V8 widens pairs of neighbouring 128-bit instructions to 256 bits
+// (--experimental-wasm-revectorize). It begins at pairs of stores, of which the upper one must come
+// first, and follows what they store back to pairs of loads whose addresses differ by an immediate
+// offset of 16.
 
 /** A vector in memory. Fields give the offsets. */
 typedef struct {
@@ -316,9 +317,11 @@ INLINE void store_lanes(char *at, f32x16 value, int count) {
 }
 #endif
 
-// Products of bytes: the bytes of `codes`, which are below 16, times the four signed bytes of `four`.
+// Products of bytes: the bytes of `codes`, which are below 16, times the four signed bytes of
+// `four`.
 // add_dots adds them to running sums, and sum_of_dots gives the sum of four products in every lane.
-// Without an instruction for it the sums of a block have 16 bits, which no sum of 16 products exceeds.
+// Without an instruction for it the sums of a block have 16 bits, which no sum of 16 products
+// exceeds.
 #ifdef __AVX512VNNI__
 INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
   return (u32x16)__builtin_ia32_vpdpbusd512(sums, codes, (i32x16)four);

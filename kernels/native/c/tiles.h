@@ -34,8 +34,9 @@ typedef struct {
 /** The loop over packed panels adds so many terms in a turn, and then changes the addresses. */
 #define TURN 4
 #ifdef __wasm__
-// The form of a tile that V8's revectorizer widens: one loop, sums that are neighbours, one group of
-// stores, and a function of its own for every way to read and to store (docs/log/matrix-products.md).
+// The form of a tile that V8's revectorizer widens: one loop, sums that are neighbours, one group
+// of stores, and a function of its own for every way to read and to store
+// (docs/log/matrix-products.md).
 #define TILE_KINDS(DO)                                                            \
   DO(rows_set) DO(rows_add) DO(columns_set) DO(columns_add)                        \
   DO(chain_rows_set) DO(chain_rows_add) DO(chain_columns_set) DO(chain_columns_add)

@@ -1,4 +1,5 @@
-// The ends of the fused head (kernels/ops/head/spec.ts); the rest is in C (kernels/native/c/head.c).
+// The ends of the fused head (kernels/ops/head/spec.ts). The rest is in C
+// (kernels/native/c/head.c).
 import { widen_row } from "../../weights/rows.as";
 
 /** Bytes of the running values of a row: m, l and s as 64-bit floats. */

@@ -1,5 +1,5 @@
-// gather_rows of a stored weight (kernels/ops/rows/spec.ts). Work unit: one row. The other operations
-// on rows are in C (kernels/native/c/rows.c).
+// gather_rows of a stored weight (kernels/ops/rows/spec.ts). Work unit: one row. The other
+// operations on rows are in C (kernels/native/c/rows.c).
 
 import { widen_row } from "../../weights/rows.as";
 
