@@ -108,7 +108,7 @@ export type { MemoryParts } from "../training/memory/step_memory.ts";
 export type { DiskPlan } from "../training/run/disk_plan.ts";
 export type { LevelChange } from "../tasks/curriculum/coach.ts";
 export type { PlannedRunOptions } from "../training/memory/planned_run.ts";
-export type { OpenOptions } from "../training/open_run.ts";
+export type { OpenRunOptions } from "../training/open_run.ts";
 export type { LargestBatch } from "../training/memory/fitting_settings.ts";
 export type { LargestBuffer } from "../training/memory/largest_buffer.ts";
 export type { OptimizerKind } from "../training/step/moments.ts";

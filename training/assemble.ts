@@ -8,7 +8,7 @@ import type { Device } from "../kernels/device.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { createRubric } from "../rewards/rubric.ts";
-import { type OpenOptions, openRun } from "./open_run.ts";
+import { openRun, type OpenRunOptions } from "./open_run.ts";
 import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
@@ -39,7 +39,7 @@ export type TrainingParts =
   & { model: CausalLM; memory: MemoryPlan };
 
 /** Options of `assemble` besides the configuration. */
-export interface AssembleOptions extends PlannedRunOptions, OpenOptions {
+export interface AssembleOptions extends PlannedRunOptions, OpenRunOptions {
   /** Called while the model is loaded. */
   onLoad?: LoadListener;
 }

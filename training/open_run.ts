@@ -11,7 +11,7 @@ import { dropoutOf, loraFromSection } from "./model/adapter_options.ts";
 import { type ModelSource, openModel } from "./model/model_source.ts";
 
 /** What opening a run depends on besides its configuration. */
-export interface OpenOptions {
+export interface OpenRunOptions {
   /** The problems of `data.dataset_name`; default: they are read from its file. */
   entries?: readonly Entry[];
   /** Called while many held-out problems are drawn. */
@@ -30,7 +30,7 @@ export interface OpenedRun {
 /** @throws UsageError or RgxError for what the configuration names and cannot be used */
 export async function openRun(
   config: RunConfig,
-  { entries, onDraw }: OpenOptions = {},
+  { entries, onDraw }: OpenRunOptions = {},
 ): Promise<OpenedRun> {
   const { data, curriculum } = config;
   const source = await openProblems({
