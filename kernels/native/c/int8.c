@@ -14,6 +14,8 @@ typedef struct {
   size_t scaleStep;
   const char *panel;
   int blocks;
+  /** Whether it is the first tile of its panel. */
+  int isFirst;
 } Tile;
 
 /** The scales of a block of 32, whose number is `block`, and the address of its codes. */
@@ -52,7 +54,8 @@ INLINE void tile(const int type, const int rows, const Tile *t, f32x16 totals[MA
   for (int block = 0; block < t->blocks; block++) {
     f32x16 s, m;
     const char *codes = block_at(type, t->panel, block, &s, &m);
-    if (rows <= FEW_ROWS) {
+    // Small tiles come one after the other, so only the first one fetches.
+    if (rows <= FEW_ROWS && (MAX_INT8_ROWS > FEW_ROWS || t->isFirst)) {
       const int parts = block_weights(type) / 32;
       const size_t at = (size_t)block * record_bytes(type) / parts;
       prefetch(t->panel + at + AHEAD, record_bytes(type) / parts);
@@ -138,6 +141,7 @@ KERNEL(matmul_int8, MatmulInt8Args) {
     to.columns = min(LANES, n - panel * LANES);
     for (int i = 0, row = first; i < tiles; i++) {
       const int rows = i < high ? low + 1 : low;
+      t.isFirst = i == 0;
       t.bytes = bytes + (size_t)row * t.byteStep;
       t.scales = scales + (size_t)row * t.scaleStep;
       to.out = out + (size_t)row * outStep + (size_t)panel * ROW;
