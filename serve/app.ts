@@ -9,15 +9,15 @@ import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import { type AdapterRules, loadAdapter, unloadAdapter } from "./adapters_api.ts";
 import type { Desk } from "./answer.ts";
-import { ApiError, asApiError, unavailable } from "./api_error.ts";
+import { ApiError, asApiError, badRequest, unavailable } from "./api_error.ts";
 import { chat, chatRequest, streamChat } from "./chat.ts";
 import { complete, completionRequest, streamCompletion } from "./completions.ts";
 import { eventStream, type Send } from "./event_stream.ts";
-import type { Fields } from "./fields.ts";
+import { Fields, isRecord } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
-import type { Limits } from "./prompt_tokens.ts";
-import { type BodyLimits, readFields } from "./request_body.ts";
-import { detokenize, tokenize, tokenizerInfo } from "./tokenizer_api.ts";
+import { chatTokens, type Limits, MAX_CHARACTERS_PER_TOKEN } from "./prompt_tokens.ts";
+import { tokenNames } from "./logprobs_json.ts";
+import { messageOf } from "../core/errors.ts";
 
 export interface AppOptions {
   /** The key that clients must send; null = none. */
@@ -309,4 +309,165 @@ function tooSlow(seconds: number): ApiError {
   return new ApiError(408, "server_error", `the request took longer than ${seconds} s`, {
     headers: { "x-should-retry": "false" },
   });
+}
+
+/* /tokenize, /detokenize and /tokenizer_info, as vLLM has them. */
+
+/** All requests wait while a text is split, about a second for so many characters. */
+const MAX_CHARACTERS = 2 ** 20;
+
+function tokenize(fields: Fields, { loaded }: ServedModel, limits: Limits) {
+  const { tokenizer } = loaded, prompt = fields.string("prompt");
+  const addSpecialTokens = fields.boolean("add_special_tokens", true);
+  const tokens = prompt === undefined
+    ? chatTokens(fields, tokenizer, limits)
+    : tokenizer.encode(checkLength(prompt, limits), { addSpecialTokens });
+  return {
+    tokens,
+    count: tokens.length,
+    max_model_len: limits.maxModelLength,
+    ...(fields.boolean("return_token_strs", false)
+      ? { token_strs: tokens.map(tokenNames(tokenizer, false)) }
+      : {}),
+  };
+}
+
+/**
+ * A text may have many more tokens than the context: evaluations score long ones in windows.
+ * @throws ApiError for one that would take too long
+ */
+function checkLength(text: string, { maxModelLength }: Limits): string {
+  const most = Math.max(MAX_CHARACTERS, maxModelLength * MAX_CHARACTERS_PER_TOKEN);
+  if (text.length <= most) return text;
+  const message = `the prompt has ${text.length} characters, at most ${most} are split at once`;
+  throw badRequest(message, "prompt");
+}
+
+function detokenize(fields: Fields, { loaded: { tokenizer, model } }: ServedModel) {
+  if (!fields.has("tokens")) throw fields.wrong("tokens", "a list of token ids");
+  const tokens = fields.ids("tokens", model.vocabSize);
+  return { prompt: tokenizer.decode(tokens, { skipSpecialTokens: false }) };
+}
+
+/** Names of tokens that a tokenizer may have. */
+const TOKENS = ["bos_token", "eos_token", "pad_token", "unk_token"];
+
+/** What tokenizer_config.json says; tokens as texts, null where there is none. */
+function tokenizerInfo({ loaded: { tokenizer, eosIds } }: ServedModel) {
+  const files = tokenizer.files();
+  const config: unknown = JSON.parse(files.get("tokenizer_config.json") ?? "{}");
+  const values = isRecord(config) ? config : {};
+  const special = Object.fromEntries(TOKENS.map((name) => [name, textOf(values[name])]));
+  const [eos] = eosIds;
+  return {
+    tokenizer_class: values["tokenizer_class"] ?? null,
+    chat_template: files.get("chat_template.jinja") ?? values["chat_template"] ?? null,
+    add_bos_token: values["add_bos_token"] ?? null,
+    add_eos_token: values["add_eos_token"] ?? null,
+    ...special,
+    eos_token: special["eos_token"] ??
+      (eos === undefined ? null : tokenizer.decode([eos], { skipSpecialTokens: false })),
+  };
+}
+
+/** A token is a text, or an object with its text. */
+function textOf(token: unknown): string | null {
+  const text = isRecord(token) ? token["content"] : token;
+  return typeof text === "string" ? text : null;
+}
+
+/* Reads the body of a request within limits of size and time, and its JSON. */
+
+interface BodyLimits {
+  /** Maximum number of bytes. */
+  maxBytes: number;
+  /** Seconds in which the whole body must have come. */
+  seconds: number;
+}
+
+/**
+ * The fields of a JSON body.
+ * @param signal ends the reading
+ * @throws ApiError 400, 408 or 413
+ */
+async function readFields(
+  request: Request,
+  { maxBytes, seconds }: BodyLimits,
+  signal: AbortSignal,
+): Promise<Fields> {
+  const stated = Number(request.headers.get("content-length") ?? 0);
+  if (stated > maxBytes) throw tooLarge(maxBytes);
+  const packing = request.headers.get("content-encoding") ?? "identity";
+  if (packing !== "identity") {
+    throw badRequest(`the body is packed (content-encoding: ${packing}): send it as it is`);
+  }
+  const slow = new AbortController();
+  const timer = setTimeout(() =>
+    slow.abort(
+      new ApiError(408, "invalid_request_error", `the body did not come within ${seconds} s`, {
+        headers: { connection: "close" },
+      }),
+    ), seconds * 1000);
+  try {
+    const bytes = await readBytes(request, maxBytes, AbortSignal.any([signal, slow.signal]));
+    return Fields.of(parse(bytes));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readBytes(
+  request: Request,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader(), pieces: Uint8Array[] = [];
+  const aborted = new Promise<never>((_, reject) =>
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
+  );
+  aborted.catch(() => {});
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read().catch(cut), aborted]);
+      if (done) break;
+      size += value.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      pieces.push(value);
+    }
+  } catch (error) {
+    await reader.cancel().catch(() => {});
+    throw error;
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+function cut(error: unknown): never {
+  throw badRequest(`the body was cut off: ${messageOf(error)}`);
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw badRequest("the body is not UTF-8");
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`the body is not JSON: ${messageOf(error)}`);
+  }
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  const message = `the body is larger than ${maxBytes} bytes`;
+  return new ApiError(413, "invalid_request_error", message, { headers: { connection: "close" } });
 }

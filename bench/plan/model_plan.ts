@@ -19,7 +19,6 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import { continuedAdapter } from "./continued_adapter.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
 import {
@@ -36,8 +35,8 @@ import {
   REMOTE_PREFIX,
 } from "../../core/remote/model_names.ts";
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
-import { samplingOf } from "./sampling_plan.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
+import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 
 /** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
 export interface AskedModels {
@@ -434,4 +433,80 @@ async function nearestFolder(name: string): Promise<string> {
   }
   const hint = didYouMean(last, folders.sort());
   return at < 0 ? hint : hint.replace("did you mean ", `did you mean ${parent}/`);
+}
+
+/* How a benchmark samples: the user's settings, else those of the models' runs, else defaults. */
+
+/** Maximum number of tokens of an answer where neither the user nor a run sets it. */
+const DEFAULT_MAX_NEW_TOKENS = 512;
+
+/**
+ * The sampling of all models. From the runs come the settings that also shape greedy answers, and
+ * the longest of their completion lengths. Several greedy samples of a problem are one: the mean
+ * and the best of equal scores are that score.
+ */
+export function samplingOf(
+  asked: Partial<Sampling>,
+  runs: readonly RunConfig[],
+  warnings: string[],
+): Sampling {
+  const { samples = 1, ...given } = asked;
+  const longest = Math.max(0, ...runs.map(({ training }) => training.max_completion_length));
+  const sampling = {
+    temperature: samples > 1 ? 1 : 0,
+    top_p: 1,
+    top_k: 0,
+    min_p: 0,
+    repetition_penalty: 1,
+    ...shapeOf(runs, given, warnings),
+    max_new_tokens: longest > 0 ? longest : DEFAULT_MAX_NEW_TOKENS,
+    samples,
+    ...given,
+  };
+  // The defaults are left out, since the settings are part of the key of stored answers.
+  if (sampling.activations === "float32") delete sampling.activations;
+  if (sampling.compute_dtype === "float32") delete sampling.compute_dtype;
+  if (samples === 1 || sampling.temperature !== 0) return sampling;
+  warnings.push(
+    `at temperature 0 all ${samples} samples of a problem are the same: each is asked once`,
+  );
+  return { ...sampling, samples: 1 };
+}
+
+function shapeOf(
+  runs: readonly RunConfig[],
+  given: Partial<Sampling>,
+  warnings: string[],
+): Partial<Sampling> {
+  const shapes = runs.map(({ training: { repetition_penalty, stop, min_new_tokens } }) => ({
+    repetition_penalty,
+    ...(stop.length > 0 && { stop }),
+    ...(min_new_tokens > 0 && { min_new_tokens }),
+    ...given,
+  }));
+  if (new Set(shapes.map((shape) => JSON.stringify(shape))).size <= 1) return shapes[0] ?? {};
+  warnings.push(
+    "the runs differ in repetition_penalty, stop or min_new_tokens: all models are asked without " +
+      "them, unless --repetition-penalty and --stop say more",
+  );
+  return {};
+}
+
+/* The adapter that a run began with, to compare the trained one with. */
+
+/**
+ * The adapter that a run trained further; null: it began with a new one, or that one is gone.
+ * @param weights the real path of the run's base model
+ */
+async function continuedAdapter(
+  { model }: RunConfig,
+  weights: string,
+): Promise<{ name: string; path: string } | null> {
+  const name = model.adapter_name_or_path ?? model.model_name_or_path;
+  const found = name === null ? null : (await findModel(name)).path;
+  if (name === null || found === null || !await isAdapterFolder(found)) return null;
+  const path = Deno.realPathSync(found);
+  // It may have been trained on another base first.
+  const base = await readModelFolder(path).then((folder) => folder.path, () => null);
+  return base !== null && Deno.realPathSync(base) === weights ? { name, path } : null;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tinyRunConfig } from "../../training/testing.ts";
 import { createDataset } from "../../tasks/dataset.ts";
-import { OverlapCounter } from "./overlap.ts";
+import { OverlapCounter } from "../benchmark_run.ts";
 import { createTestSet } from "./test_set.ts";
 
 const NAMES = { model: "run", task: "words" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tinyRunConfig } from "../../training/testing.ts";
 import { createTestSet } from "./test_set.ts";
-import { trainedOtherwise } from "./parameter_notes.ts";
+import { trainedOtherwise } from "../benchmark.ts";
 
 Deno.test("a note names both settings when a checkpoint's task has other parameters", () => {
   const run = tinyRunConfig("out"), sizes = { seed: 1, size: 1, fewShot: 0 };

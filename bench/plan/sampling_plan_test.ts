@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { samplingOf } from "./sampling_plan.ts";
+import { samplingOf } from "./model_plan.ts";
 
 const run = (training: Partial<RunConfig["training"]>) =>
   ({

@@ -10,7 +10,6 @@ import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import type { LocalTime } from "../../core/local_time.ts";
 import { isFile } from "../../core/paths.ts";
 import { linesOf } from "../../core/text_file.ts";
-import { claimStamp } from "./stamp.ts";
 import type { SampleResult } from "./result_file.ts";
 
 const FILE = /^samples_.*\.jsonl$/;
@@ -180,4 +179,36 @@ async function readInto(path: string, known: Known): Promise<void> {
     if (line.result.error && !line.result.too_long) continue;
     remember(known, line as SampleLine);
   }
+}
+
+/* The time stamp in the names of a benchmark's files; unique within the folder. */
+
+/**
+ * Makes the empty file `{prefix}{stamp}{suffix}` in a folder.
+ * @returns its name and its stamp: the local time, or the next free second, since several programs
+ *   may begin in the same second
+ */
+async function claimStamp(
+  folder: string,
+  prefix: string,
+  suffix: string,
+): Promise<{ name: string; stamp: string }> {
+  const taken: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) taken.push(name);
+  for (let at = Date.now();; at += 1000) {
+    const stamp = stampOf(new Date(at)), name = `${prefix}${stamp}${suffix}`;
+    if (taken.some((name) => name.includes(stamp))) continue;
+    try {
+      (await Deno.open(`${folder}/${name}`, { write: true, createNew: true })).close();
+      return { name, stamp };
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+}
+
+function stampOf(d: Date): string {
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}_` +
+    `${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}`;
 }

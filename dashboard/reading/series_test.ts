@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Series } from "./series.ts";
+import { Series } from "./metrics_file.ts";
 
 function seriesOf(values: readonly number[]): Series {
   const series = new Series();

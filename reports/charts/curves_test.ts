@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { curveLines, explanation, extremes, runningMean, valueAxis } from "./curve_lines.ts";
+import { curveLines, explanation, extremes, runningMean, valueAxis } from "./curves.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { textWidth } from "./font.ts";
 import { renderSvg } from "./render.ts";
