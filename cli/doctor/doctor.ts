@@ -32,6 +32,7 @@ import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { createDevice } from "../../kernels/mod.ts";
+import { nativeLibraries } from "../../kernels/native/library.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 
@@ -208,6 +209,8 @@ async function examine(
     memory_limited_by: room.by,
     devices,
     wasm_tiles: tiles,
+    /** What RGX_TARGET can name here. */
+    wasm_targets: [...nativeLibraries().codes.map(({ target }) => target), "wasm"],
     /** What computes products with training.compute_dtype: bfloat16. */
     wasm_bf16_unit: bf16Unit,
     gpu_adapter: gpu,
@@ -231,6 +234,7 @@ function printReport(report: Report, others: OtherWork | null, room: MemoryRoom)
     ["system", report.os],
     ["processors", [`${report.threads} threads`, otherWorkText(others) ?? []].flat().join(", ")],
     ["cpu kernels", `${report.wasm_tiles}; products in bfloat16 by ${report.wasm_bf16_unit}`],
+    ["cpu targets", `${report.wasm_targets.join(", ")} (RGX_TARGET chooses one)`],
     ["free memory", gib(room.bytes) + by],
     ...adapterRows(gpu),
     ["Vulkan by FFI", vulkan.missing ?? vulkan.adapters.map(vulkanText).join("; ")],
