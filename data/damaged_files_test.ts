@@ -115,7 +115,8 @@ async function withFolder(work: (folder: string) => Promise<void>): Promise<void
 Deno.test("mutated data files give problems, or one error that names the file", () =>
   withFolder(async (folder) => {
     const kinds = [...wholeFiles(folder)];
-    for (let i = 0; i < COUNT; i++) {
+    // A page of the last one has a header without a length.
+    for (const i of [...Array(COUNT).keys(), 740]) {
       const random = RandomStream.forPurpose(SEED, "shuffle", `table ${i}`);
       const [name, whole] = kinds[i % kinds.length]!, path = `${folder}/${i}_${name}`;
       await Deno.writeFile(path, mutated(whole, random));
@@ -143,11 +144,11 @@ Deno.test("tables that are too large, or packed in an unknown way, are refused",
     await assert.rejects(readEntries(path), /a\.parquet: is packed with LZ4_RAW, expected none/);
     const more = Array.from({ length: 10_001 }, (_, i) => ({
       name: `c${i}`,
-      data: questions,
+      data: ["q"],
       type: "STRING" as const,
     }));
-    writeParquet(path, "UNCOMPRESSED", [...TEXTS, ...more]);
-    await assert.rejects(readEntries(path), /a\.parquet: has 10003 columns, 10000 is the most/);
+    writeParquet(path, "UNCOMPRESSED", more);
+    await assert.rejects(readEntries(path), /a\.parquet: has 10001 columns, 10000 is the most/);
     const long = "a".repeat(2 ** 24);
     const data = Array.from({ length: 20 }, (_, i) => `${i} ${long}`);
     writeParquet(path, "GZIP", [{ name: "question", data, type: "STRING", encoding: "PLAIN" }]);

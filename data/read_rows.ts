@@ -7,12 +7,14 @@ import zlib from "node:zlib";
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
+  type ColumnMetaData,
   type FileMetaData,
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
   snappyUncompress,
 } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
 import { bytesText } from "../core/bytes.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
@@ -252,6 +254,9 @@ async function readParquetRows(path: string): Promise<DataRow[]> {
     const compressors = Object.fromEntries(
       Object.entries(COMPRESSORS).map(([name, unpack]) => [name, bounded(unpack)]),
     );
+    for (const { columns } of metadata.row_groups) {
+      for (const { meta_data } of columns) if (meta_data) await checkPages(file, meta_data);
+    }
     const rows = await allRows(file, { metadata, compressors });
     return rows.map((row, i) => ({
       columns: plain(row) as Record<string, unknown>,
@@ -286,6 +291,33 @@ async function allRows(
   const later = new Promise<false>((resolve) => setTimeout(resolve, 0, false));
   if (!await Promise.race([failed, later])) planned.resolve();
   return await rows;
+}
+
+/**
+ * Checks the headers of a column's pages: without one of its lengths the library would read the
+ * same byte for ever.
+ * @throws Error for a header that cannot be
+ */
+async function checkPages(file: AsyncBuffer, column: ColumnMetaData): Promise<void> {
+  const begin = Number(column.dictionary_page_offset || column.data_page_offset);
+  const bytes = await file.slice(begin, begin + Number(column.total_compressed_size));
+  const reader = { view: new DataView(bytes), offset: 0 }, all = Number(column.num_values);
+  for (let values = 0; values < all && reader.offset < bytes.byteLength - 1;) {
+    const { type, compressed_page_size, uncompressed_page_size, ...header } = parquetHeader(reader);
+    const { data_page_header: v1, data_page_header_v2: v2 } = header;
+    const lengths = [compressed_page_size, uncompressed_page_size];
+    if (type === "DATA_PAGE") lengths.push(v1?.num_values ?? NaN);
+    if (v2 !== undefined) {
+      lengths.push(v2.num_values, v2.num_nulls, v2.num_rows);
+      lengths.push(v2.definition_levels_byte_length, v2.repetition_levels_byte_length);
+    }
+    const count = v1?.num_values ?? v2?.num_values ?? 0;
+    if (!lengths.every((length) => Number.isInteger(length) && length >= 0) || count > all) {
+      throw new Error(`a page of ${column.path_in_schema.join(".")} has no valid header`);
+    }
+    reader.offset += compressed_page_size;
+    values += count;
+  }
 }
 
 /** @throws UsageError for a table that is too large, or packed in an unknown way */
