@@ -235,7 +235,7 @@ async function boundaryDistance(model: CausalLM, ids: number[], draw: number): P
   return nearest;
 }
 
-webgpuTest("five hundred steps leave device memory flat", () =>
+webgpuTest("a hundred and fifty steps leave device memory flat", () =>
   onGpu(async (device) => {
     const tiny = { ...CONFIG, numLayers: 1, hiddenSize: 16, numHeads: 2, numKvHeads: 1 };
     const model = await CausalLM.create(device, tiny, initWeights(tiny, 1, 0.1), {
@@ -243,14 +243,14 @@ webgpuTest("five hundred steps leave device memory flat", () =>
     });
     const bench = new BenchStep(device, model, { decode: (ids) => String.fromCharCode(...ids) });
     const held: number[] = [];
-    for (let step = 0; step < 500; step++) {
+    for (let step = 0; step < 150; step++) {
       // The lengths vary from step to step, as in training.
       const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
       const eosIds = [0, 1, 2];
       await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
       held.push(device.heldBytes);
     }
-    assert.equal(held[499], held[100], `${held[100]} → ${held[499]} bytes`);
+    assert.equal(held[149], held[30], `${held[30]} → ${held[149]} bytes`);
     bench.dispose();
     assert.equal(device.allocatedBytes, 0);
   }));

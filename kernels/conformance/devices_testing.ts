@@ -23,14 +23,21 @@ export interface DeviceUnderTest {
 
 export const DEVICES: readonly DeviceUnderTest[] = [
   ...reference(),
-  // Where the machine has no native kernels, these devices all use the WASM kernels.
   { name: "wasm, 1 thread", create: () => wasm(1, false) },
-  { name: "wasm, 1 thread, native", create: () => wasm(1), sameBitsAs: "wasm, 1 thread" },
-  { name: "wasm, 2 threads, native", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
+  ...native(),
   { name: "wasm, 3 threads", create: () => wasm(3, false), sameBitsAs: "wasm, 1 thread" },
   ...webgpu(),
   ...vulkan(),
 ];
+
+/** Where the machine has no native kernels, these devices use the WASM kernels. */
+function native(): DeviceUnderTest[] {
+  if (Deno.env.get("RGX_NATIVE") === "0") return [];
+  return [
+    { name: "wasm, 1 thread, native", create: () => wasm(1), sameBitsAs: "wasm, 1 thread" },
+    { name: "wasm, 2 threads, native", create: () => wasm(2), sameBitsAs: "wasm, 1 thread" },
+  ];
+}
 
 function reference(): DeviceUnderTest[] {
   if (Deno.env.get("RGX_TEST_REFERENCE") === "off") return [];

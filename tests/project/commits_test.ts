@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { needs } from "../skipped.ts";
 
 /** The rule is younger than the project. */
-const SINCE = "2026-11-28T15:00:00Z";
+const SINCE = "2026-11-28T17:30:00Z";
 
 const MAX_LENGTH = 72;
 
 /** The verbs that subjects may begin with. Another one that says what changed may be added. */
 const VERBS = new Set(
-  `Accept Add Align Allow Apply Ask Avoid Begin Bound Build Call Cap Change Check Choose Clean Clear
-   Close Compare Compile Compute Copy Correct Count Cover Cut Declare Decode Delete Describe Divide
+  `Accept Add Align Allow Apply Ask Avoid Begin Bound Break Build Call Cap Change Check Choose Clean Clear
+   Close Compare Compile Compute Copy Correct Count Cover Cut Declare Decode Delete Derive Describe Divide
    Document Draw Drop Embed Encode End Escape Explain Export Fetch Fill Find Finish Fit Fix Flush
    Fold Follow Format Free Fuse Generate Give Group Handle Hide Hold Ignore Implement Import
-   Improve Inline Install Join Keep Label Lay Leave Let Limit List Load Lock Log Look Make Map Mark
+   Improve Infer Inline Install Join Keep Label Lay Leave Let Limit List Load Lock Log Look Make Map Mark
    Match Measure Mend Mention Merge Move Name Narrow Note Obey Offer Omit Open Order Pack Parse Pass
    Pin Place Plan Point Prefer Prepare Print Prove Publish Put Quote Raise Rank Read Rebuild Record
    Recover Reduce Refuse Regenerate Reject Release Remove Rename Render Repair Repeat Replace Report

@@ -28,6 +28,14 @@ function check(name: string, ...args: string[]): PlannedJob {
   return { kind: "check", name, args };
 }
 
+/**
+ * Tests that run WASM kernels. V8's flags affect neither native kernels nor those of a card, and
+ * gradients are checked on the reference device.
+ */
+const runsWasm = (path: string) =>
+  path.endsWith("_test.ts") && !/gradients|units|subgroups/.test(path) &&
+  /^kernels\/(?:devices\/weight_loader|.*\/wasm|conformance\/)/.test(path);
+
 export function tests(
   name: string,
   args: readonly string[],
@@ -157,15 +165,10 @@ export function fullPlan(): PlannedJob[] {
     tests("training", ["training/"]),
     tests("across rooms", [`--ignore=${SLURM_CLUSTER}`, "tests/"]),
     tests("models", ["models/"]),
-    // V8's flags affect neither kernels on a card nor those of the reference device.
     tests(
       "kernels with bounds checks",
-      [
-        "--ignore=kernels/devices/webgpu,kernels/devices/vulkan,kernels/**/webgpu_test.ts," +
-        "kernels/conformance/attention_gradients_test.ts,kernels/conformance/gradients_test.ts",
-        "kernels/",
-      ],
-      { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off" },
+      [...sourcesIn("kernels")].filter(runsWasm),
+      { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off", RGX_NATIVE: "0" },
       SAFE_V8_FLAGS,
     ),
     tests("tasks", ["tasks/"]),
