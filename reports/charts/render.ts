@@ -77,6 +77,7 @@ export async function renderPdf(figure: Figure, title: string): Promise<Uint8Arr
   const page = new PDFDocument({
     size: [width * POINTS, height * POINTS],
     margin: 0,
+    pdfVersion: "1.7",
     font,
     // A figure always gives the same bytes.
     info: { Title: title, CreationDate: new Date(0) },
