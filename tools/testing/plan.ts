@@ -22,6 +22,9 @@ const PAGES = [...Deno.readDirSync(new URL("../../docs/", import.meta.url))]
 /** Waits for jobs of a real SLURM for two minutes, and uses little processor time. */
 const SLURM_CLUSTER = "tests/jobs/slurm_cluster_test.ts";
 
+/** Starts the program for every command of the pages. */
+const PAGES_TEST = "tests/project/pages_test.ts";
+
 const BUILD = "kernels/devices/wasm/build.ts";
 
 function check(name: string, ...args: string[]): PlannedJob {
@@ -163,7 +166,8 @@ export function fullPlan(): PlannedJob[] {
     tests("kernels", ["kernels/"]),
     tests("a real SLURM", [SLURM_CLUSTER]),
     tests("training", ["training/"]),
-    tests("across rooms", [`--ignore=${SLURM_CLUSTER}`, "tests/"]),
+    tests("across rooms", [`--ignore=${SLURM_CLUSTER},${PAGES_TEST}`, "tests/"]),
+    tests("the commands of the pages", [PAGES_TEST]),
     tests("models", ["models/"]),
     tests(
       "kernels with bounds checks",
