@@ -26,6 +26,7 @@ export async function dashboard(
     port,
     token: tokenOf(options.token),
   });
+  const end = signalled(); // before the address is printed: whoever reads it may send a signal
   try {
     if (options.token === false) {
       log("note: without a token, everybody who reaches this port can read the runs");
@@ -40,7 +41,7 @@ export async function dashboard(
         log(`From another machine: ssh -L ${there}:127.0.0.1:${there} ${Deno.hostname()}`);
       }
     }
-    await signalled();
+    await end;
   } finally {
     await started.close();
   }
