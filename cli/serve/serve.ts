@@ -108,8 +108,9 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
     if (apiKey === null && !isLoopback(flags.host)) {
       log("warning: anyone who reaches this address can use it; --api-key-file asks for a key");
     }
+    const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
     print(`${server.url}/v1`);
-    await stopSignal();
+    await end;
     log(`ending: running requests have ${flags.grace} s (again: end at once)`);
     await server.stop(flags.grace);
   } finally {
