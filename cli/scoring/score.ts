@@ -82,8 +82,9 @@ async function serveRewards(
   });
   log(`rewards: ${rubric.names.map((name, i) => `${name} × ${rubric.weights[i]}`).join(", ")}`);
   if (!isLoopback(hostname)) log("warning: anyone who reaches this address can use it");
+  const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
   print(server.url);
-  await stopSignal();
+  await end;
   await server.close();
   return EXIT.ok;
 }
