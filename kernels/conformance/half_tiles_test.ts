@@ -23,7 +23,7 @@ const PRODUCTS = {
 testOnWebgpu("operands of two bytes in workgroup memory change no bit", {}, async (device) => {
   assert.equal(device.exactHalves, false, "only the tuner needs to know");
   device.exactHalves = await keepsHalves(device);
-  const random = stream("halves"), tile = "tile 32x64 4x4 k32 s2", plain = "tile 64x64 4x4 k16 s1";
+  const random = stream("halves"), tile = "tile 32x32 4x4 k64 s4", plain = "tile 64x64 4x4 k32 s1";
   for (const dtype of ["bfloat16", "float16"] as const) {
     device.computeDtype = dtype;
     for (const product of PRODUCTS[dtype]) {

@@ -92,7 +92,7 @@ Deno.test("f16 and bf16 values of a file are quantized like the same values in f
 
 Deno.test("huge values are quantized by the definition, non-finite ones are refused", async () => {
   const device = await createWasmDevice({ threads: 1 }), loader = await WeightLoader.for(device);
-  const n = 20, k = 128, huge = normals(stream("huge"), n * k, 1e37);
+  const n = 20, k = 128, huge = normals(stream("huge"), n * k, 1e17);
   for (const type of TYPES) {
     assert.deepEqual(words(loader, type, n, k, floatRows(huge)), quantize(type, n, k, huge));
     const bad = normals(stream("bad"), n * k, 1);

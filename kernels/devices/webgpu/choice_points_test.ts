@@ -60,6 +60,6 @@ Deno.test("rounded products are tried with operands of two bytes", () => {
   const args = { m: ROWS, n: D, k: D, transB: true };
   for (const computeDtype of ["bfloat16", "float16"] as const) {
     const names = choicePoint("matmul").candidates(args, { ...TRAITS, computeDtype });
-    assert.ok(names.filter((name) => name.endsWith(" half")).length > 5, computeDtype);
+    assert.ok(names.filter((name) => name.endsWith(" half")).length >= 3, computeDtype);
   }
 });
