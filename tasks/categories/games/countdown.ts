@@ -7,6 +7,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { bool, defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 
@@ -32,9 +33,9 @@ export default defineTask({
   category: "games",
   description: "Combine numbers with + − × ÷ to a target.",
   scoring:
-    "An expression of integers, + - * / and brackets, without a full stop after it: 1 when it " +
-    "uses exactly the given numbers and its value is exactly the target, else 0.05; anything " +
-    "else and divisions by zero 0.01.",
+    "An expression of integers, + - * / and brackets (one full stop may follow a number at its " +
+    "end): 1 when it uses exactly the given numbers and its value is exactly the target, else " +
+    "0.05; anything else and divisions by zero 0.01.",
   params: {
     min_numbers: int(4, "fewest numbers", { min: 2 }),
     max_numbers: int(6, "most numbers", { max: 50 }),
@@ -84,7 +85,8 @@ export default defineTask({
   },
   score(answer: string, entry: ScorableEntry): number {
     const { numbers, target } = entry.metadata ?? {};
-    const expression = readIntegerExpression(answer);
+    // Python reads "29." as a number, and refuses ").".
+    const expression = readIntegerExpression(strip(answer).replace(/(?<=[0-9])\.$/, ""));
     if (expression === null) return 0.01;
     return usesExactly(expression, numbers) && equalsInteger(expression, target) ? 1 : 0.05;
   },
