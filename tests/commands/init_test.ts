@@ -109,7 +109,12 @@ Deno.test("init makes a project of conversations, which trains", () =>
       const { code, err } = await rgx(args, "", {}, `${folder}/${file}`);
       assert.equal(code, 0, err);
     }
-    const tested = await rgx(["rewards", "test", "rewards/same_words.ts"], "", {}, `${folder}/one`);
+    const tested = await rgx(
+      ["rewards", "test", "rewards/same_words.ts"],
+      "",
+      {},
+      `${folder}/several`,
+    );
     assert.deepEqual([tested.code, tested.out], [0, "3 passed, 0 failed\n"], tested.err);
   }));
 

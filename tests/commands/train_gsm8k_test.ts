@@ -43,7 +43,7 @@ Deno.test("all flags of the recipe: rewards, tracking, evaluated problems and a 
     assert.deepEqual(config.rewards.map(({ name }: { name: string }) => name), REWARDS);
     const { r, lora_alpha, lora_dropout, target_modules } = config.lora;
     assert.deepEqual([r, lora_alpha, lora_dropout], [16, 32, 0.1]);
-    assert.deepEqual(target_modules, ["q_proj", "v_proj"]);
+    assert.equal(target_modules, null, "those of the model's architecture");
     const { max_steps, learning_rate, num_generations, max_grad_norm } = config.training;
     assert.deepEqual([max_steps, learning_rate, num_generations, max_grad_norm], [2, 1e-4, 4, 0.1]);
     const { per_device_train_batch_size, gradient_accumulation_steps } = config.training;

@@ -6,6 +6,7 @@
  */
 import type { Device } from "../../kernels/device.ts";
 
+/** The phases of a run that are timed, in their order. */
 export const PHASES = [
   "problems",
   "generate",
