@@ -179,7 +179,7 @@ Deno.test("a run that stops does not wait for a slow reward, and repeats the ste
     );
     const args = (folder: string, seconds: number) =>
       argv`${config} ${`rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`}
-        --output-dir ${folder} --resume`;
+        eval.num_examples=0 --output-dir ${folder} --resume`;
     const whole = await rgx(["train", ...args(`${folder}/whole`, 0)]);
     assert.equal(whole.code, 0, whole.err);
     const session = start(args(run, 600));
