@@ -33,7 +33,7 @@ export const PARTS = Object.keys(SHARES) as readonly Part[];
 
 export interface PartJob {
   device: string;
-  part: Part;
+  part: Exclude<Part, "peers">;
   seconds: number;
   /** What the tuner found on this device before. */
   tuning: Tuned | null;
@@ -103,8 +103,6 @@ export async function measurePart(
         return { bus: await bus(device, sizes) };
       case "conformance":
         return { conformance: await conformance(open, sizes.conformance, deadline) };
-      case "peers":
-        return {};
     }
   } finally {
     device.close();
