@@ -1,7 +1,8 @@
 /**
  * A benchmark: asks models the held-out problems of tasks. Problems, prompts, answer extraction and
- * scoring are those of training (data/, evaluation/). Every sample is stored on disk soon after it
- * is there; the results are files of the format in results/result_file.ts. Nothing is printed here.
+ * scoring are those of training (data/, bench/evaluation/). Every sample is stored on disk soon
+ * after it is there; the results are files of the format in results/result_file.ts. Nothing is
+ * printed here.
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { withPermissions } from "../core/machine/permissions.ts";
@@ -23,7 +24,7 @@ import {
 } from "../core/remote/server.ts";
 import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
 import { type Job, missingSamples, runJobs } from "./workers/run_jobs.ts";
-import { ALONE, type Ranks } from "../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../cluster/ranks/ranks.ts";
 import { runOnRanks } from "./workers/rank_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
 import {

@@ -10,7 +10,7 @@ import { UNIVERSAL_INSTRUCTION } from "../data/prompt.ts";
 import { publishedFormat } from "../data/published_formats.ts";
 import { FILE_SOURCE, scoreCompletion } from "../data/score_completion.ts";
 import type { RawAnswer, Took } from "./answerer.ts";
-import { settingsFor } from "../evaluation/prompt_settings.ts";
+import { settingsFor } from "./evaluation/prompt_settings.ts";
 import type { PlannedModel } from "./plan/model_plan.ts";
 import {
   type AllTasksResultFile,

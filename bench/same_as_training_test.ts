@@ -7,7 +7,7 @@ import { renderYaml } from "../configs/to_yaml.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assemble } from "../training/assemble.ts";
 import { evaluate } from "../training/evaluation/before_and_after.ts";
-import { runPrompts } from "../evaluation/prompt_encoder.ts";
+import { runPrompts } from "./evaluation/prompt_encoder.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { planModels } from "./plan/model_plan.ts";

@@ -1,7 +1,7 @@
 /** Keys of the prompts: whose questions they have, and the chat template. */
 import assert from "node:assert/strict";
 import { promptsText } from "../cli/train/train_text.ts";
-import { runPromptSettings } from "../evaluation/prompt_settings.ts";
+import { runPromptSettings } from "../bench/evaluation/prompt_settings.ts";
 import { errorsOf, load } from "./testing.ts";
 
 const FILE = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";

@@ -2,7 +2,7 @@
  * 95 % confidence intervals of proportions, such as accuracies: Wilson's score interval of one
  * proportion (Wilson 1927) and Newcombe's interval of the difference of two independent ones
  * (Newcombe 1998, method 10). Intervals of mean scores and of paired results are in
- * evaluation/intervals.ts, McNemar's test is in evaluation/matched_pairs.ts.
+ * bench/evaluation/intervals.ts, McNemar's test is in bench/evaluation/matched_pairs.ts.
  */
 
 /** The 97.5 % quantile of the standard normal distribution. */

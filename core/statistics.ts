@@ -1,6 +1,7 @@
 /**
  * Means, extremes, standard deviations, quantiles and correlations. Confidence intervals are in
- * intervals.ts and evaluation/intervals.ts, paired tests in evaluation/matched_pairs.ts.
+ * core/intervals.ts and bench/evaluation/intervals.ts, paired tests in
+ * bench/evaluation/matched_pairs.ts.
  */
 
 /** Mean; NaN without values. */

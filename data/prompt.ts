@@ -1,6 +1,6 @@
 /**
  * The parts of a prompt: the question with its instruction, the system prompts, and the rendering
- * of chat messages. `evaluation/prompt_text.ts` puts them together for a problem, with worked
+ * of chat messages. `bench/evaluation/prompt_text.ts` puts them together for a problem, with worked
  * examples. Training, benchmarks and serving use the same functions, so a model is measured with
  * the prompts that it was trained on.
  */

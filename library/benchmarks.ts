@@ -37,9 +37,13 @@ export {
   type TaskResults,
 } from "../bench/results/result_file.ts";
 export type { Took } from "../bench/answerer.ts";
-export type { SamplingSettings } from "../evaluation/sampling.ts";
+export type { SamplingSettings } from "../bench/evaluation/sampling.ts";
 export type { LocalTime } from "../core/local_time.ts";
-export type { PromptSettings } from "../evaluation/prompt_settings.ts";
+export type { PromptSettings } from "../bench/evaluation/prompt_settings.ts";
 export { type Plot, type PlotOptions, plotResults } from "../reports/charts/plot_results.ts";
 export { type Curves, type CurvesOptions, plotCurves } from "../reports/charts/curves.ts";
-export { type Dashboard, type DashboardOptions, startDashboard } from "../dashboard/server.ts";
+export {
+  type Dashboard,
+  type DashboardOptions,
+  startDashboard,
+} from "../reports/dashboard/server.ts";

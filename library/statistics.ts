@@ -35,7 +35,7 @@
  */
 export { differenceInterval, wilson } from "../core/intervals.ts";
 export { holm } from "../core/holm.ts";
-export { type Accuracy, accuracyOf, type ScoredAnswer } from "../evaluation/accuracy.ts";
-export { bootstrapMean, matchedPairsInterval } from "../evaluation/intervals.ts";
-export { mcnemarExact, type PairedTest, pairedTest } from "../evaluation/matched_pairs.ts";
-export { majorityIndex, passAtK } from "../evaluation/pass_at_k.ts";
+export { type Accuracy, accuracyOf, type ScoredAnswer } from "../bench/evaluation/accuracy.ts";
+export { bootstrapMean, matchedPairsInterval } from "../bench/evaluation/intervals.ts";
+export { mcnemarExact, type PairedTest, pairedTest } from "../bench/evaluation/matched_pairs.ts";
+export { majorityIndex, passAtK } from "../bench/evaluation/pass_at_k.ts";

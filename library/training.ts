@@ -86,7 +86,7 @@ export type {
   TrainSummary,
 } from "../training/run/events.ts";
 export type { Advice, Finding } from "../training/diagnosis/finding.ts";
-export type { TaskAccuracy } from "../evaluation/accuracy.ts";
+export type { TaskAccuracy } from "../bench/evaluation/accuracy.ts";
 export type {
   EvalItem,
   EvalResult,

@@ -14,12 +14,12 @@
  */
 import { parseArgs } from "node:util";
 import { quantile } from "../core/statistics.ts";
-import { launch, launchers, type TestLauncher } from "../ranks/mpi/launchers_testing.ts";
+import { launch, launchers, type TestLauncher } from "../cluster/ranks/mpi/launchers_testing.ts";
 import { largeModel } from "../tests/large_model.ts";
 import { readMetrics, rgxProgram } from "../tests/support.ts";
 
-const C_PROGRAM = new URL("../ranks/mpi/allreduce_bench.c", import.meta.url).pathname;
-const RANK = new URL("../ranks/ranks_bench.ts", import.meta.url).pathname;
+const C_PROGRAM = new URL("../cluster/ranks/mpi/allreduce_bench.c", import.meta.url).pathname;
+const RANK = new URL("../cluster/ranks/ranks_bench.ts", import.meta.url).pathname;
 /** Values of a sum. Adapters of SmolLM2-135M with a rank of 16 are 3.7 MB. */
 const SIZES = {
   "64 kB": 2 ** 14,

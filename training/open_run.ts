@@ -3,7 +3,7 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
-import { type PromptEncoder, runPrompts } from "../evaluation/prompt_encoder.ts";
+import { type PromptEncoder, runPrompts } from "../bench/evaluation/prompt_encoder.ts";
 import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
 import type { Entry } from "../tasks/types.ts";

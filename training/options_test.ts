@@ -6,7 +6,7 @@ import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { assemble } from "./assemble.ts";
-import { runPrompts } from "../evaluation/prompt_encoder.ts";
+import { runPrompts } from "../bench/evaluation/prompt_encoder.ts";
 import {
   type ConfigChanges,
   metricsWithoutClock,

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createDevice } from "../kernels/mod.ts";
 import { RgxError } from "../core/errors.ts";
-import { localTransports } from "../ranks/local_ranks.ts";
-import { RankFailed, Ranks } from "../ranks/ranks.ts";
+import { localTransports } from "../cluster/ranks/local_ranks.ts";
+import { RankFailed, Ranks } from "../cluster/ranks/ranks.ts";
 import type { TrainSummary } from "./run/events.ts";
 import type { TrainControl } from "./run/train_control.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";

@@ -6,8 +6,8 @@ import { UsageError } from "../core/errors.ts";
 import { mean } from "../core/statistics.ts";
 import { publishedFormat } from "../data/published_formats.ts";
 import { FILE_SOURCE } from "../data/score_completion.ts";
-import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
-import { promptText } from "../evaluation/prompt_text.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../bench/evaluation/prompt_settings.ts";
+import { promptText } from "../bench/evaluation/prompt_text.ts";
 import type { LoadedModel } from "../models/load_model.ts";
 import { generate, type TextOptions } from "../models/generate_text.ts";
 import {

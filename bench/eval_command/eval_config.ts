@@ -40,7 +40,7 @@ import {
 } from "./eval_keys.ts";
 import { isRemoteName, namedModel, REMOTE_PREFIX } from "../../core/remote/model_names.ts";
 import type { RemoteOptions } from "../../core/remote/server.ts";
-import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
+import type { PromptSettings } from "../evaluation/prompt_settings.ts";
 import type { TaskRequest } from "../plan/test_set.ts";
 import type { Sampling } from "../results/result_file.ts";
 

@@ -1,7 +1,7 @@
 /** The reports of `rgx eval`. */
 import assert from "node:assert/strict";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
-import { DEFAULT_PROMPT_SETTINGS } from "../../evaluation/prompt_settings.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { benchmark } from "../benchmark.ts";
 import type {
   AllTasksResultFile,

@@ -1,12 +1,12 @@
 /**
  * A model on this machine. It answers the questions of many tasks together: one generation takes
  * all prompts, and as soon as a completion has ended its slot goes to the next one. The completions
- * are those of a run's own evaluation (evaluation/complete.ts), so neither batches nor a resume
- * change an answer.
+ * are those of a run's own evaluation (bench/evaluation/complete.ts), so neither batches nor a
+ * resume change an answer.
  */
 import { RgxError } from "../../core/errors.ts";
-import { complete } from "../../evaluation/complete.ts";
-import { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import { complete } from "../evaluation/complete.ts";
+import { PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { Completion } from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
 import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";

@@ -11,7 +11,7 @@ import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/de
 import { goldenPath } from "../../tests/golden.ts";
 import { benchmark } from "../benchmark.ts";
 import { LocalModel } from "./local_model.ts";
-import { DEFAULT_PROMPT_SETTINGS } from "../../evaluation/prompt_settings.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import type { Sampling } from "../results/result_file.ts";
 import { createTestSet } from "../plan/test_set.ts";
 

@@ -20,13 +20,13 @@ import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
+import { hasChatTemplate } from "../evaluation/prompt_encoder.ts";
 import {
   DEFAULT_PROMPT_SETTINGS,
   type PromptSettings,
   promptTokensKept,
   runPromptSettings,
-} from "../../evaluation/prompt_settings.ts";
+} from "../evaluation/prompt_settings.ts";
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
 import {
   isRemoteName,

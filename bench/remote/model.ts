@@ -4,8 +4,8 @@
  */
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { fnv1a } from "../../core/philox.ts";
-import { type PromptSettings, settingsFor } from "../../evaluation/prompt_settings.ts";
-import { promptMessages, promptText } from "../../evaluation/prompt_text.ts";
+import { type PromptSettings, settingsFor } from "../evaluation/prompt_settings.ts";
+import { promptMessages, promptText } from "../evaluation/prompt_text.ts";
 import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
 import type { ModelRequest } from "../plan/model_request.ts";
 import type { Body } from "../../core/remote/fields.ts";

@@ -2,13 +2,13 @@
  * The format of a benchmark's result files, `results_{task}_{stamp}.json` and
  * `results_all_tasks_{stamp}.json`. They hold everything that is needed to repeat the measurement.
  * Files of another format version are refused. Intervals are 95 % intervals: Wilson's for
- * accuracies, bootstrap intervals for mean scores (evaluation/intervals.ts).
+ * accuracies, bootstrap intervals for mean scores (bench/evaluation/intervals.ts).
  */
 import type { RemoteUsage } from "../../core/remote/server.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
-import type { PromptSettings } from "../../evaluation/prompt_settings.ts";
-import type { SamplingSettings } from "../../evaluation/sampling.ts";
+import type { PromptSettings } from "../evaluation/prompt_settings.ts";
+import type { SamplingSettings } from "../evaluation/sampling.ts";
 
 /** Increased when the meaning of the file changes, so that older programs refuse it. */
 export const RESULT_FORMAT = 1;

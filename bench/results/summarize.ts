@@ -1,10 +1,10 @@
 /** Computes the numbers of results: of a model on a task, of comparisons, and of averages. */
 import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
-import { accuracyOf, isCorrect } from "../../evaluation/accuracy.ts";
-import { bootstrapMean } from "../../evaluation/intervals.ts";
-import { pairedTest } from "../../evaluation/matched_pairs.ts";
-import { majorityIndex, passAtK, passLevels } from "../../evaluation/pass_at_k.ts";
+import { accuracyOf, isCorrect } from "../evaluation/accuracy.ts";
+import { bootstrapMean } from "../evaluation/intervals.ts";
+import { pairedTest } from "../evaluation/matched_pairs.ts";
+import { majorityIndex, passAtK, passLevels } from "../evaluation/pass_at_k.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { averageAccuracy } from "./average.ts";
 import {

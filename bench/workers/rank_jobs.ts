@@ -6,7 +6,7 @@
  */
 import { Interrupted } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Answerers } from "../answerer.ts";
 import { fileSizesOf } from "../plan/fingerprint.ts";
 import { deal, type Job, type JobListener, missingSamples, runJobs } from "./run_jobs.ts";

@@ -15,7 +15,7 @@ import { EXIT, Interrupted } from "../../core/errors.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { RemoteUsage } from "../../core/remote/server.ts";
 import type { Device } from "../../kernels/device.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { writeCharts } from "../../reports/charts/write_charts.ts";
 import { openDevice } from "../open_device.ts";
 import { type JoinedRanks, openRankDevice, withRanks } from "../ranks/join_ranks.ts";

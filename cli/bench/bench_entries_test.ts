@@ -1,8 +1,8 @@
 /** Benchmarks of entries that reasoning-gym made. */
 import assert from "node:assert/strict";
 import { planTasks } from "../../bench/plan/task_plan.ts";
-import { DEFAULT_PROMPT_SETTINGS, settingsFor } from "../../evaluation/prompt_settings.ts";
-import { promptMessages } from "../../evaluation/prompt_text.ts";
+import { DEFAULT_PROMPT_SETTINGS, settingsFor } from "../../bench/evaluation/prompt_settings.ts";
+import { promptMessages } from "../../bench/evaluation/prompt_text.ts";
 import { scoreCompletion } from "../../data/score_completion.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { goldenPath } from "../../tests/golden.ts";

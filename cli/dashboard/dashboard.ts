@@ -1,8 +1,8 @@
 /** `rgx dashboard`: serves the page until a signal ends it. */
 import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
-import { checkFolders, findRuns } from "../../dashboard/reading/find_runs.ts";
-import { newToken, startDashboard } from "../../dashboard/server.ts";
+import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
+import { newToken, startDashboard } from "../../reports/dashboard/server.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 /** Folders that are shown when none is named. */

@@ -9,8 +9,8 @@ import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { userCache } from "../../core/cache/user_cache.ts";
 import { UsageError } from "../../core/errors.ts";
 import { processEnv, slurmJob } from "../../core/machine/job.ts";
-import type { Abi } from "../../ranks/mpi/launch.ts";
-import { hasLibrary } from "../../ranks/mpi/library.ts";
+import type { Abi } from "../../cluster/ranks/mpi/launch.ts";
+import { hasLibrary } from "../../cluster/ranks/mpi/library.ts";
 
 /** A launcher of this machine. */
 export interface Launcher {

@@ -9,12 +9,12 @@ import { slurmJob } from "../../core/machine/job.ts";
 import type { Device } from "../../kernels/device.ts";
 import { cardsFor, preferredOnCard } from "../../kernels/mod.ts";
 import { vectorArithmetic } from "../../kernels/native/vector_arithmetic.ts";
-import { MpiTransport } from "../../ranks/mpi/mpi_transport.ts";
-import { type NodeFacts, nodeShare, requireCards } from "../../ranks/node_share.ts";
-import { ALONE, RankFailed, Ranks } from "../../ranks/ranks.ts";
+import { MpiTransport } from "../../cluster/ranks/mpi/mpi_transport.ts";
+import { type NodeFacts, nodeShare, requireCards } from "../../cluster/ranks/node_share.ts";
+import { ALONE, RankFailed, Ranks } from "../../cluster/ranks/ranks.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
-import { SPEAKER_FIRST_MS } from "../../ranks/watch/shared_state.ts";
-import { RankWatch } from "../../ranks/watch/rank_watch.ts";
+import { SPEAKER_FIRST_MS } from "../../cluster/ranks/watch/shared_state.ts";
+import { RankWatch } from "../../cluster/ranks/watch/rank_watch.ts";
 import { reportError } from "../report_error.ts";
 import { log } from "../terminal/terminal.ts";
 

@@ -6,9 +6,9 @@
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { programCommand } from "../../core/program_command.ts";
-import { launchOf } from "../../ranks/mpi/launch.ts";
-import { findLibrary } from "../../ranks/mpi/library.ts";
-import { starterVariables } from "../../ranks/watch/rank_watch.ts";
+import { launchOf } from "../../cluster/ranks/mpi/launch.ts";
+import { findLibrary } from "../../cluster/ranks/mpi/library.ts";
+import { starterVariables } from "../../cluster/ranks/watch/rank_watch.ts";
 import type { AskedRanks } from "./asked_ranks.ts";
 import { launcherHere } from "./find_launcher.ts";
 import { listenNoMore } from "../stop_control.ts";

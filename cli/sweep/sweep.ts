@@ -10,7 +10,7 @@ import { EXIT, UsageError } from "../../core/errors.ts";
 import { availableBytes } from "../../core/machine/memory.ts";
 import { exists } from "../../core/paths.ts";
 import { programCommand } from "../../core/program_command.ts";
-import type { TaskAccuracy } from "../../evaluation/accuracy.ts";
+import type { TaskAccuracy } from "../../bench/evaluation/accuracy.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import type { TrainSummary } from "../../training/run/events.ts";

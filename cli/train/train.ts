@@ -19,7 +19,7 @@ import { type HubSettings, hubSettings } from "../../hub/settings.ts";
 import { requireToken, type UploadEvent } from "../../hub/upload/upload.ts";
 import type { Device } from "../../kernels/device.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { shareModel, uploadCommand } from "../../reports/sharing/share_model.ts";
 import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";

@@ -7,7 +7,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
-import type { Accuracy, TaskAccuracy } from "../../evaluation/accuracy.ts";
+import type { Accuracy, TaskAccuracy } from "../../bench/evaluation/accuracy.ts";
 import {
   type EvalResult,
   type RewardMean,

@@ -10,7 +10,7 @@ import {
   type RewardMean,
   shownRewards,
 } from "../../training/evaluation/before_and_after.ts";
-import type { PairedTest } from "../../evaluation/matched_pairs.ts";
+import type { PairedTest } from "../../bench/evaluation/matched_pairs.ts";
 import type { Json, RunRecord } from "./run_record.ts";
 import type { Table } from "./table.ts";
 

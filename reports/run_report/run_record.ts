@@ -5,8 +5,8 @@
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
-import { isCorrect } from "../../evaluation/accuracy.ts";
-import { type PairedTest, pairedTest } from "../../evaluation/matched_pairs.ts";
+import { isCorrect } from "../../bench/evaluation/accuracy.ts";
+import { type PairedTest, pairedTest } from "../../bench/evaluation/matched_pairs.ts";
 import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";

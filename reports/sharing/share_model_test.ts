@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { writeRun } from "../../dashboard/testing.ts";
+import { writeRun } from "../dashboard/testing.ts";
 import { bytesOf, noise, settingsFor, TOKEN, withHub } from "../../hub/testing.ts";
 import type { FakeHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";

@@ -1,6 +1,6 @@
 /** Benchmarks on several ranks, as processes that Open MPI and MPICH start. */
 import assert from "node:assert/strict";
-import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testing.ts";
+import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";

@@ -3,8 +3,8 @@
  * middle of what RGX_TEST_MOMENT names. RGX_TEST_DEATH names a file for the time of its death.
  */
 import { runCli } from "../../cli/program.ts";
-import { Ranks } from "../../ranks/ranks.ts";
-import { RankWatch } from "../../ranks/watch/rank_watch.ts";
+import { Ranks } from "../../cluster/ranks/ranks.ts";
+import { RankWatch } from "../../cluster/ranks/watch/rank_watch.ts";
 import { type ClockPhase, PhaseClock } from "../../training/metrics/phase_clock.ts";
 
 /** A phase of a run in which a rank dies. */

@@ -5,7 +5,7 @@ import {
   launch,
   launchers,
   type TestLauncher,
-} from "../../ranks/mpi/launchers_testing.ts";
+} from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";

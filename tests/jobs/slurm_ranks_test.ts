@@ -3,7 +3,7 @@
  * requeued, preempted, cancelled, and lose a rank. Their curves are those of one process.
  */
 import assert from "node:assert/strict";
-import { hasBothMpis } from "../../ranks/mpi/launchers_testing.ts";
+import { hasBothMpis } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slurm_jobs_testing.ts";
 import { answersIn } from "./ranks_testing.ts";
 import { until } from "./waiting.ts";

@@ -1,6 +1,6 @@
 /** Ranks of the executable that `deno task compile` builds, under both kinds of MPI. */
 import assert from "node:assert/strict";
-import { hasBothMpis, launch, launchers } from "../../ranks/mpi/launchers_testing.ts";
+import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { lineCount, signalled } from "../jobs/ranks_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";

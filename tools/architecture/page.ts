@@ -14,19 +14,11 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "errors, files, random numbers",
     "errors, atomic files, locks, random numbers, statistics, what the machine and the job offer",
   ],
-  ranks: [
-    "many processes, MPI",
-    "the ranks of a run: MPI by FFI, dealt work, sums in a fixed order",
-  ],
   hub: [
     "Hugging Face Hub",
     "downloads from the Hugging Face Hub and the cache shared with Python; uploads",
   ],
   tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
-  tracking: [
-    "TensorBoard, trackio, W&B, MLflow",
-    "metrics for TensorBoard, trackio, W&B and MLflow, as files",
-  ],
   kernels: [
     "numerical engine",
     "the numerical engine: operations, three devices, one conformance suite",
@@ -51,18 +43,23 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
     "OpenAI-compatible server",
     "the OpenAI-compatible server: requests, queue, adapters, streams",
   ],
-  evaluation: [
-    "the measure",
-    "the prompt encoder and the accuracy that training and benchmarks share",
+  training: [
+    "GRPO",
+    "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder, files of trackers",
   ],
-  training: ["GRPO", "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder"],
-  bench: ["models × tasks", "benchmarks: models × tasks, workers, remote models, paired tests"],
-  reports: ["charts, run reports", "charts, the report of a run, the card of a shared model"],
-  dashboard: [
-    "the web page",
-    "the web page of runs and benchmarks: its server, and the scripts of the page (`client/`)",
+  bench: [
+    "the measure, models × tasks",
+    "benchmarks: models × tasks, workers, remote models, paired tests; the measure " +
+    "(`evaluation/`), which training shares",
   ],
-  cluster: ["SLURM", "job scripts for SLURM"],
+  reports: [
+    "charts, reports, the web page",
+    "charts, the report of a run, the card of a shared model, the web page (`dashboard/`)",
+  ],
+  cluster: [
+    "SLURM, ranks",
+    "job scripts for SLURM; `ranks/`: the ranks of a run by MPI, sums in a fixed order",
+  ],
   library: ["the public library", "the sections of the library: what each exports, with examples"],
   cli: ["commands", "the commands: flags, calls, what is printed"],
 };

@@ -9,11 +9,11 @@ import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean } from "../../core/statistics.ts";
 import { askedWhileTraining, type SplitProblems } from "../../data/held_out.ts";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { RunContext } from "../run/run_context.ts";
-import { rolloutOptions } from "../../evaluation/sampling.ts";
+import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "../run/run_sizes.ts";
 

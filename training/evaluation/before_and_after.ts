@@ -14,13 +14,21 @@ import {
   accuracyByTask,
   accuracyOf,
   type TaskAccuracy,
-} from "../../evaluation/accuracy.ts";
-import { type AskedProblem, complete, type CompleteOptions } from "../../evaluation/complete.ts";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
-import { runSampling, runSamplingSeed, type SamplingSettings } from "../../evaluation/sampling.ts";
+} from "../../bench/evaluation/accuracy.ts";
+import {
+  type AskedProblem,
+  complete,
+  type CompleteOptions,
+} from "../../bench/evaluation/complete.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import {
+  runSampling,
+  runSamplingSeed,
+  type SamplingSettings,
+} from "../../bench/evaluation/sampling.ts";
 import { mean } from "../../core/statistics.ts";
-import { bootstrapMean } from "../../evaluation/intervals.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { bootstrapMean } from "../../bench/evaluation/intervals.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { addUp } from "../metrics/metrics.ts";

@@ -15,7 +15,7 @@ import { generationLimit } from "../../models/generation/memory/generation_limit
 import { planParameterBytes, refuseIfTooLarge } from "../../models/network/model_bytes.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generation_bytes.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import { fittingSettings, type LargestBatch, largestBatch } from "./fitting_settings.ts";
 import { bufferMisfit, type LargestBuffer, largestBuffer } from "./largest_buffer.ts";
 import {

@@ -4,8 +4,8 @@
  * counts of them is a view of these.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { EncodedPrompt, PromptEncoder } from "../../evaluation/prompt_encoder.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
+import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { RewardError, Rubric } from "../../rewards/rubric.ts";
 import type { ExtraValue } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";

@@ -3,8 +3,8 @@
  * (`servers/remote_sampler.ts`).
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
-import { rolloutOptions } from "../../evaluation/sampling.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";

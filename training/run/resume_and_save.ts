@@ -32,7 +32,7 @@ import {
   type RolloutPosition,
   type RunState,
 } from "../checkpoint/run_state.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { waitForFolder } from "./followed_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";

@@ -39,7 +39,7 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "run.log",
   "latest",
   "best",
-  // Written by the trackers (tracking/).
+  // Written by the trackers (training/tracking/).
   "tracking.json",
 ]);
 

@@ -1,6 +1,6 @@
 /** How a run notices that it is asked to stop: between steps, and within work on the device. */
 import { Interrupted } from "../../core/errors.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export class StopRequests {

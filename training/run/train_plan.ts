@@ -1,7 +1,7 @@
 /**
  * What a run would do, from its parts and its state. Nothing is read or written.
  */
-import { hasChatTemplate } from "../../evaluation/prompt_encoder.ts";
+import { hasChatTemplate } from "../../bench/evaluation/prompt_encoder.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { planDisk } from "./disk_plan.ts";
 import type { TrainPlan } from "./events.ts";

@@ -6,7 +6,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { TrainControl } from "./train_control.ts";

@@ -13,7 +13,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { clientTrusting } from "../../core/network.ts";
-import { runSampling, runSamplingSeed } from "../../evaluation/sampling.ts";
+import { runSampling, runSamplingSeed } from "../../bench/evaluation/sampling.ts";
 import type { GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";

@@ -5,7 +5,7 @@
  * tokens as the trainer's own process would.
  */
 import { BadReply, excerpt } from "../../core/remote/refusal.ts";
-import type { SamplingSettings } from "../../evaluation/sampling.ts";
+import type { SamplingSettings } from "../../bench/evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 
 /** What the requests of a run have in common. */

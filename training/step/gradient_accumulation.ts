@@ -24,7 +24,7 @@ import { importanceRatio, type ImportanceSettings } from "../loss/importance_rat
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum } from "./gradient_sum.ts";
 
 /** One completion to train on. */

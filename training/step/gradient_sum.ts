@@ -2,8 +2,9 @@
  * The gradient of a step from those of its micro-batches, which are dealt to the ranks of a run.
  *
  * "exact": every micro-batch has a gradient of its own, and they are added in the fixed order of
- * `ranks/sum_tree.ts`. So any number of ranks gives the same bits. It costs memory of the device: a
- * copy of the gradients for each level of the tree. A step of one micro-batch costs nothing.
+ * `cluster/ranks/sum_tree.ts`. So any number of ranks gives the same bits. It costs memory of the
+ * device: a copy of the gradients for each level of the tree. A step of one micro-batch costs
+ * nothing.
  *
  * "fast": a rank adds up its micro-batches in place, and MPI adds up the ranks in its own order.
  * It needs no copies, and the last digits depend on the number of ranks.
@@ -17,9 +18,9 @@ import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
-import { ALONE, type Ranks } from "../../ranks/ranks.ts";
-import type { PartialSum } from "../../ranks/vector_sum.ts";
-import { PartialSums, type TreeNode } from "../../ranks/sum_tree.ts";
+import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
+import type { PartialSum } from "../../cluster/ranks/vector_sum.ts";
+import { PartialSums, type TreeNode } from "../../cluster/ranks/sum_tree.ts";
 import type { Shards } from "./shards.ts";
 
 export type Reduction = "exact" | "fast";

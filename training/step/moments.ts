@@ -14,7 +14,7 @@ import { adapterSpecs, baseSpecs } from "../../models/network/weights/model_weig
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { arenaElements } from "../../models/network/weights/parameters.ts";
 import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
-import type { Slice } from "../../ranks/vector_sum.ts";
+import type { Slice } from "../../cluster/ranks/vector_sum.ts";
 import { floatType, type StateTensor } from "./state_tensors.ts";
 
 /** How a run keeps what it trains. */

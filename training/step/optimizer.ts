@@ -19,7 +19,7 @@ import type { SafetensorsFile } from "../../models/formats/safetensors/safetenso
 import { safetensorsContent } from "../../models/formats/tensor_stream.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Parameter, TrainableArena } from "../../models/network/types.ts";
-import { type Slice, WINDOW } from "../../ranks/vector_sum.ts";
+import { type Slice, WINDOW } from "../../cluster/ranks/vector_sum.ts";
 import {
   CHUNK,
   createMoments,
@@ -30,8 +30,8 @@ import {
 } from "./moments.ts";
 import type { Shards } from "./shards.ts";
 import { gatheredState, restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
-import { consecutive, partOf as blockOf } from "../../ranks/transport.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import { consecutive, partOf as blockOf } from "../../cluster/ranks/transport.ts";
 
 export interface AdamwSettings {
   beta1: number;

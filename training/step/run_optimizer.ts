@@ -3,7 +3,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum, type Reduction, reductionOf } from "./gradient_sum.ts";
 import { optimizerKind } from "./moments.ts";
 import { AdamW } from "./optimizer.ts";

@@ -9,8 +9,8 @@ import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
-import type { Slice } from "../../ranks/vector_sum.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import type { Slice } from "../../cluster/ranks/vector_sum.ts";
 import { type OptimizerKind, stateBytes } from "./moments.ts";
 
 /** A parameter in an arena: its place, and the bytes that the optimizer keeps for an element. */

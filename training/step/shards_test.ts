@@ -6,8 +6,8 @@ import { createReferenceDevice } from "../../kernels/devices/reference/device.ts
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { randomModel } from "../../models/testing.ts";
-import { localTransports } from "../../ranks/local_ranks.ts";
-import { ALONE, Ranks } from "../../ranks/ranks.ts";
+import { localTransports } from "../../cluster/ranks/local_ranks.ts";
+import { ALONE, Ranks } from "../../cluster/ranks/ranks.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { type OptimizerKind, planOptimizerBytes } from "./moments.ts";
 import { AdamW } from "./optimizer.ts";

@@ -6,9 +6,9 @@ import { RgxError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { HostArray, Tensor } from "../../kernels/tensor.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
-import type { Ranks } from "../../ranks/ranks.ts";
-import { consecutive } from "../../ranks/transport.ts";
-import type { Slice } from "../../ranks/vector_sum.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import { consecutive } from "../../cluster/ranks/transport.ts";
+import type { Slice } from "../../cluster/ranks/vector_sum.ts";
 import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
 import {
   PART_ELEMENTS,

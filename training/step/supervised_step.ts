@@ -9,7 +9,7 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { GradientSum } from "./gradient_sum.ts";
 import { occasionalPause } from "./yield_to_events.ts";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 
 export interface SupervisedResult {
   /** Mean negative log-likelihood per token. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PromptEncoder } from "../../evaluation/prompt_encoder.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { GradientSum } from "./gradient_sum.ts";

@@ -4,7 +4,7 @@
  */
 import { Interrupted } from "../../core/errors.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
-import { rolloutOptions } from "../../evaluation/sampling.ts";
+import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import { typicalTokens, workedTokens } from "../duration/time_estimate.ts";

@@ -1,6 +1,6 @@
 /** The kernels of a run: from the cache at its beginning, and from the checkpoint when resumed. */
 import assert from "node:assert/strict";
-import { ALONE } from "../../ranks/ranks.ts";
+import { ALONE } from "../../cluster/ranks/ranks.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";

@@ -1,0 +1,166 @@
+/**
+ * Problems as token ids, and token ids of completions as text: for the rollouts, the evaluations
+ * and the supervised warm start of a run, and for benchmarks of models on this machine.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { ChatMessage } from "../../core/chat_message.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { type LocalTime, localTime } from "../../core/local_time.ts";
+import { workedAnswer } from "../../data/worked_answer.ts";
+import type { Completion } from "../../models/generation/types.ts";
+import { checkVariables } from "../../models/tokenizers/chat_template.ts";
+import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { Entry } from "../../tasks/types.ts";
+import {
+  type PromptSettings,
+  promptTokensKept,
+  runPromptSettings,
+  settingsFor,
+} from "./prompt_settings.ts";
+import { promptText } from "./prompt_text.ts";
+
+export interface EncodedPrompt {
+  text: string;
+  ids: number[];
+}
+
+export function hasChatTemplate(tokenizer: Pick<Tokenizer, "chatVariables">): boolean {
+  return tokenizer.chatVariables !== null;
+}
+
+/**
+ * The encoder that a run's configuration asks for.
+ * @param time the time of the run's first start; null = now, if the chat template reads a clock
+ */
+export function runPrompts(
+  tokenizer: Tokenizer,
+  config: Pick<RunConfig, "data" | "training">,
+  eosIds: readonly number[],
+  time: LocalTime | null = null,
+): PromptEncoder {
+  const settings = runPromptSettings(config);
+  const readsClock = tokenizer.chatReadsClock && settings.format === "chat";
+  return new PromptEncoder(
+    tokenizer,
+    { ...settings, ...(readsClock && { prompt_time: time ?? localTime() }) },
+    eosIds,
+    promptTokensKept(config.training),
+  );
+}
+
+export class PromptEncoder {
+  /** Whether the chat template writes the prompts. */
+  readonly #isChat: boolean;
+
+  constructor(
+    readonly tokenizer: Tokenizer,
+    readonly settings: PromptSettings,
+    /** Ids that end a completion. */
+    readonly eosIds: readonly number[],
+    /** Prompts are cut to this many tokens, their last ones; null = they are not cut. */
+    readonly keepTokens: number | null = null,
+  ) {
+    this.#isChat = settings.format === "chat" && hasChatTemplate(tokenizer);
+    checkVariables(
+      settings.chat_template_kwargs ?? {},
+      this.#isChat ? tokenizer.chatVariables : null,
+      "chat_template_kwargs",
+    );
+  }
+
+  /**
+   * @param shots see {@link promptText}; needed where the settings ask for worked examples
+   * @param isOwnData whether the problem is of rgx's own tasks, where the settings depend on it
+   */
+  prompt(entry: Entry, shots: readonly Entry[] = [], isOwnData = true): EncodedPrompt {
+    const variables = { ...this.settings.chat_template_kwargs, ...entry.templateVariables };
+    const template = (messages: ChatMessage[]) =>
+      this.tokenizer.applyChatTemplate(messages, variables, this.settings.prompt_time);
+    const settings = settingsFor(this.settings, isOwnData);
+    const text = located(entry, () => {
+      const text = promptText(entry, shots, settings, this.#isChat ? template : null);
+      if (text !== "") return text;
+      throw new UsageError("the chat template makes an empty prompt of these messages", {
+        advice: "Correct the template, or name another one: model.chat_template=FILE.",
+      });
+    });
+    // A chat template writes the special tokens itself.
+    const ids = this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });
+    return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
+  }
+
+  /** What a user should know about how the prompts are written. */
+  notes(): string[] {
+    if (this.#isChat || this.settings.system_prompt === null) return [];
+    const why = this.settings.format === "chat" ? "the tokenizer has no chat template: " : "";
+    return [`${why}prompts are plain text, the system prompt comes before the question`];
+  }
+
+  /** The worked answer as a completion: its tokens and the end token. */
+  workedAnswer(entry: Entry): number[] {
+    const ids = this.tokenizer.encode(workedAnswer(entry, this.settings.system_prompt), {
+      addSpecialTokens: false,
+    });
+    const eos = this.tokenizer.eosId ?? this.eosIds[0];
+    return eos === undefined ? ids : [...ids, eos];
+  }
+
+  /** A completion's text, and whether it was cut off before its end. */
+  read({ ids, finishReason }: Pick<Completion, "ids" | "finishReason">): {
+    text: string;
+    truncated: boolean;
+  } {
+    return { text: this.text(ids), truncated: this.truncated(ids, finishReason === "stop") };
+  }
+
+  /**
+   * Whether a completion was cut off: it ends neither with an end token nor with a padding token.
+   * @param stopped it is known to have ended, for example with a stop string
+   */
+  truncated(ids: readonly number[], stopped: boolean = false): boolean {
+    if (stopped) return false;
+    const last = ids.at(-1);
+    return last === undefined || !(this.eosIds.includes(last) || last === this.tokenizer.padId);
+  }
+
+  text(ids: readonly number[]): string {
+    return this.tokenizer.decode(ids, { skipSpecialTokens: true });
+  }
+
+  /**
+   * The number of tokens of the longest prompt.
+   * @throws UsageError when prompts have more than `limit` tokens; it says how many of them
+   */
+  checkLengths(entries: Iterable<Entry>, limit: number): number {
+    let total = 0, tooLong = 0, longest = 0;
+    for (const entry of entries) {
+      const { length } = this.prompt(entry).ids;
+      total++;
+      if (length > limit) tooLong++;
+      longest = Math.max(longest, length);
+    }
+    if (tooLong > 0) {
+      throw new UsageError(
+        `training.max_prompt_length: ${tooLong} of ${total} prompts have more than ${limit} ` +
+          `tokens (the longest has ${longest})`,
+        { advice: "Raise max_prompt_length, or make the task's problems shorter." },
+      );
+    }
+    return longest;
+  }
+}
+
+/** Does work on an entry; an error about a conversation of a data set names its number. */
+function located<T>({ messages, metadata }: Entry, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RgxError) || messages === undefined) throw error;
+    const index = metadata["source_index"], { message, advice } = error;
+    const where = typeof index === "number" ? `problem ${index + 1} of the data: ` : "";
+    throw new UsageError(where + message, {
+      ...(advice !== undefined && { advice }),
+      cause: error,
+    });
+  }
+}

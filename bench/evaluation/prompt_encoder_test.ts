@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { assemble } from "../../training/assemble.ts";
+import { runPrompts } from "./prompt_encoder.ts";
+import { shortRunConfig, withReference } from "../../training/testing.ts";
+
+Deno.test("worked answers end with the end token; without it they are truncated", async () => {
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`);
+    const { model, tokenizer, problems, eosIds } = await assemble(config, device);
+    const prompts = runPrompts(tokenizer, config, eosIds);
+    const entry = problems.trainEntry(0);
+    assert.equal(prompts.text(prompts.prompt(entry).ids), entry.question);
+    const answer = prompts.workedAnswer(entry);
+    assert.equal(answer.at(-1), tokenizer.eosId);
+    assert.equal(prompts.text(answer), `<answer>${entry.answer}</answer>`);
+    assert.equal(prompts.truncated(answer), false);
+    assert.equal(prompts.truncated(answer.slice(0, -1)), true);
+    assert.equal(prompts.truncated([]), true);
+    assert.equal(prompts.truncated([tokenizer.padId!]), false);
+    model.dispose();
+  });
+});
+
+Deno.test("the chat template gets the run's values, and those of the row before them", async () => {
+  await withReference(async (device, dir) => {
+    const config = shortRunConfig(`${dir}/run`);
+    config.model.chat_template = "{{ messages[0].content }}{% if think %}+{% endif %}" +
+      "{% if loud %}!{% endif %}";
+    config.training.chat_template_kwargs = { think: true };
+    const { model, tokenizer, problems, eosIds } = await assemble(config, device);
+    const entry = problems.trainEntry(0), prompts = runPrompts(tokenizer, config, eosIds);
+    assert.equal(prompts.prompt(entry).text, `${entry.question}+`);
+    const templateVariables = { think: false, loud: true };
+    assert.equal(prompts.prompt({ ...entry, templateVariables }).text, `${entry.question}!`);
+    config.training.chat_template_kwargs = {};
+    config.data.prompt_format = "plain";
+    const plain = runPrompts(tokenizer, config, eosIds).prompt(entry);
+    assert.equal(plain.text, entry.question);
+    assert.deepEqual(plain.ids, tokenizer.encode(entry.question), "as TRL: special tokens added");
+    config.data.prompt_format = "chat";
+    config.training.chat_template_kwargs = { thinc: true };
+    assert.throws(
+      () => runPrompts(tokenizer, config, eosIds),
+      /chat_template_kwargs\.thinc: the chat template does not read it, did you mean "?think/,
+    );
+    config.training.chat_template_kwargs = {};
+    const silent = { ...config.model, chat_template: "{{ messages[5] }}" };
+    const empty = await assemble({ ...config, model: silent }, device).catch((error) => error);
+    assert.match(empty.message, /the chat template makes an empty prompt of these messages/);
+    const template = "{{ strftime_now('%d %b %Y') }}: {{ messages[0].content }}";
+    const dated = await assemble(
+      { ...config, model: { ...config.model, chat_template: template } },
+      device,
+    );
+    const onTheDay = runPrompts(dated.tokenizer, config, eosIds, "2024-07-26T23:59:59");
+    assert.equal(onTheDay.prompt(entry).text, `26 Jul 2024: ${entry.question}`);
+    dated.model.dispose();
+    // The template is stored beside the weights.
+    assert.equal(tokenizer.files().get("chat_template.jinja"), config.model.chat_template);
+    model.dispose();
+  });
+});

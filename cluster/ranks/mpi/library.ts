@@ -1,0 +1,104 @@
+/**
+ * Finds and opens the MPI library through Deno's FFI. Open MPI and the family of MPICH (Intel MPI,
+ * MVAPICH, Cray MPICH) have different binary interfaces: for the one, handles are addresses of
+ * global objects, for the other, integers. The library says which of them it is.
+ */
+import { messageOf, type RgxError, UsageError } from "../../../core/errors.ts";
+import { type Env, processEnv } from "../../../core/machine/job.ts";
+import type { Abi, Launch } from "./launch.ts";
+import { libraryPlaces } from "./library_places.ts";
+
+/** Bytes that MPI_Get_library_version and MPI_Error_string may write (MPICH's maximum). */
+export const TEXT_BYTES = 8192;
+
+const VERSION = {
+  MPI_Get_library_version: { parameters: ["buffer", "buffer"], result: "i32" },
+} as const;
+
+export interface FoundLibrary {
+  /** What dlopen got: a path, or a name that the dynamic linker finds. */
+  path: string;
+  abi: Abi;
+  /** Its name and version: "Open MPI v4.1.4". */
+  version: string;
+}
+
+/** Opens a library and asks for its version, which is allowed before MPI_Init. */
+function examine(path: string): FoundLibrary {
+  const library = Deno.dlopen(path, VERSION);
+  const text = new Uint8Array(TEXT_BYTES), length = new Int32Array(1);
+  library.symbols.MPI_Get_library_version(text, length);
+  const version = new TextDecoder().decode(text.subarray(0, length[0])).split(/[\0\n]/)[0]!.trim();
+  // "Open MPI v4.1.4, package: …", "MPICH Version:\t4.0.2"
+  const name = version.split(",")[0]!.replace(/Version:\s*/i, "").replace(/\s+/g, " ");
+  return { path, abi: /Open MPI/i.test(version) ? "Open MPI" : "MPICH", version: name };
+}
+
+const NONE_ADVICE = "Debian and Ubuntu: apt-get install openmpi-bin libopenmpi3 (or mpich); Red " +
+  "Hat: dnf install openmpi; clusters: module load openmpi (module avail mpi lists them); spack " +
+  "load openmpi. RGX_MPI_LIB=/path/to/libmpi.so.40 names a library that is elsewhere.";
+
+/**
+ * The library that fits the launcher, else any.
+ * @throws UsageError when there is none, or RGX_MPI_LIB cannot be used
+ */
+export function findLibrary(launch: Launch | null, env: Env = processEnv): FoundLibrary {
+  const named = env("RGX_MPI_LIB");
+  if (named) {
+    try {
+      return examine(named);
+    } catch (error) {
+      const why = messageOf(error).replace(/^(Could not open library: )+/, "");
+      throw new UsageError(`RGX_MPI_LIB: ${named} is no MPI library: ${why}`, {
+        advice: "Name the file itself, as /usr/lib/x86_64-linux-gnu/libmpi.so.40.",
+      });
+    }
+  }
+  const abi = launch?.abi ?? null;
+  let other: FoundLibrary | null = null;
+  for (const place of libraryPlaces(abi, { env })) {
+    let found: FoundLibrary;
+    try {
+      found = examine(place);
+    } catch {
+      continue; // not there, or for another processor
+    }
+    if (abi === null || found.abi === abi) return found;
+    other ??= found;
+  }
+  if (other === null) throw new UsageError("no MPI library was found", { advice: NONE_ADVICE });
+  throw mismatch(launch!, other, "only");
+}
+
+/** Whether there is a library of this kind. */
+export function hasLibrary(abi: Abi): boolean {
+  try {
+    return findLibrary({ size: 2, rank: 0, from: "", abi }).abi === abi;
+  } catch {
+    return false;
+  }
+}
+
+/** The error for a launcher and a library that do not understand each other. */
+export function mismatch(
+  { size, from, abi }: Launch,
+  found: FoundLibrary,
+  which: "only" | "the library",
+): RgxError {
+  const library = which === "only"
+    ? `only ${found.version} was found (${found.path})`
+    : `the library is ${found.version} (${found.path})`;
+  const leftOver = `Its variables may be left over from another start (unset ${from}), or this ` +
+    "library is of another version than the launcher.";
+  const needed = abi === "MPICH"
+    ? "The launcher is MPICH's (mpiexec.mpich, srun --mpi=pmi2). Install or load MPICH, or " +
+      "name its library: RGX_MPI_LIB=/path/to/libmpich.so.12. With Open MPI's library use " +
+      "Open MPI's mpirun or srun --mpi=pmix."
+    : "The launcher is Open MPI's (mpirun, srun --mpi=pmix). Install or load Open MPI, or " +
+      "name its library: RGX_MPI_LIB=/path/to/libmpi.so.40. With MPICH's library use " +
+      "mpiexec.mpich or srun --mpi=pmi2.";
+  return new UsageError(
+    `the launcher has started ${size} ranks (${from}), but each thinks it is alone: ${library}`,
+    { advice: found.abi === abi ? leftOver : needed },
+  );
+}

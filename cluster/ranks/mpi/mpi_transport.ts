@@ -1,0 +1,173 @@
+/**
+ * Ranks by MPI. Before a collective call the ranks meet at a barrier that does not block: while a
+ * rank waits for the others, its event loop lives (timers, signals, the watch over the others),
+ * and it takes no processor time, which a waiting call of MPI would. When all are there, the call
+ * itself runs at once.
+ */
+import { RgxError } from "../../../core/errors.ts";
+import { type Alarm, type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
+import { MpiFunctions } from "./functions.ts";
+import { type Launch, launchOf } from "./launch.ts";
+import { findLibrary, mismatch } from "./library.ts";
+
+/** MPI_THREAD_FUNNELED: only this thread calls MPI. */
+const FUNNELED = 1;
+
+/** Tests of a barrier before the first pause, and the longest pause in milliseconds. */
+const EAGER_TESTS = 200, LONGEST_PAUSE = 4;
+
+/** Counts of MPI are 32-bit integers. */
+const MAX_COUNT = 2 ** 31 - 1;
+
+export class MpiTransport implements Transport {
+  readonly rank: number;
+  readonly size: number;
+  readonly #mpi: MpiFunctions;
+
+  private constructor(mpi: MpiFunctions, readonly label: string) {
+    this.#mpi = mpi;
+    const number = new Int32Array(1), { world } = mpi.handles;
+    mpi.call("MPI_Comm_rank", world, number);
+    this.rank = number[0]!;
+    mpi.call("MPI_Comm_size", world, number);
+    this.size = number[0]!;
+  }
+
+  /**
+   * Opens the library and joins the other ranks; null when this process was started alone.
+   * @throws UsageError when there is no library, or it does not understand the launcher
+   */
+  static open(launch: Launch | null = launchOf()): MpiTransport | null {
+    if (launch === null) return null;
+    const library = findLibrary(launch);
+    const mpi = new MpiFunctions(library), { world, errorsReturn } = mpi.handles;
+    mpi.call("MPI_Init_thread", null, null, FUNNELED, new Int32Array(1));
+    // Otherwise an error would end the process within the library.
+    mpi.call("MPI_Comm_set_errhandler", world, errorsReturn);
+    const transport = new MpiTransport(mpi, `${library.version} (${library.path})`);
+    if (transport.size !== launch.size) {
+      mpi.call("MPI_Finalize");
+      throw mismatch(launch, library, "the library");
+    }
+    return transport;
+  }
+
+  async allGather(bytes: Uint8Array, alarm: Alarm): Promise<Uint8Array<ArrayBuffer>[]> {
+    await this.#meet(alarm);
+    const { world, byte } = this.#mpi.handles;
+    // Lengths as doubles of 8 bytes, because they may be beyond 32 bits.
+    const own = Float64Array.of(bytes.length), lengths = new Float64Array(this.size);
+    this.#mpi.call("MPI_Allgather", bytesOf(own), 8, byte, bytesOf(lengths), 8, byte, world);
+    const all = consecutive([...lengths]);
+    partOf(all, this.rank).set(bytes);
+    this.#gather(all);
+    // Copies, so that each can be read as floats, which need an aligned start.
+    return Array.from(lengths, (_, rank) => new Uint8Array(partOf(all, rank)));
+  }
+
+  async gatherParts(parts: Blocks, alarm: Alarm | null): Promise<void> {
+    if (alarm !== null) await this.#meet(alarm);
+    this.#gather(parts);
+  }
+
+  /** All ranks are here: fills the parts of the others. */
+  #gather(parts: Blocks): void {
+    const { world, byte, inPlace } = this.#mpi.handles, { bytes } = parts;
+    const { counts, starts } = integers(parts);
+    this.#mpi.call(
+      "MPI_Allgatherv",
+      inPlace,
+      0,
+      byte,
+      notEmpty(bytes),
+      counts,
+      starts,
+      byte,
+      world,
+    );
+  }
+
+  async exchange(send: Blocks, receive: Blocks, alarm: Alarm | null): Promise<void> {
+    if (alarm !== null) await this.#meet(alarm);
+    const { world, byte } = this.#mpi.handles, out = integers(send), into = integers(receive);
+    this.#mpi.call(
+      "MPI_Alltoallv",
+      notEmpty(send.bytes),
+      out.counts,
+      out.starts,
+      byte,
+      notEmpty(receive.bytes),
+      into.counts,
+      into.starts,
+      byte,
+      world,
+    );
+  }
+
+  async allReduce(values: Float32Array | Float64Array, alarm: Alarm): Promise<void> {
+    await this.#meet(alarm);
+    const { world, float, double, sum, inPlace } = this.#mpi.handles;
+    const type = values instanceof Float32Array ? float : double;
+    if (values.length === 0) return;
+    this.#mpi.call("MPI_Allreduce", inPlace, values, values.length, type, sum, world);
+  }
+
+  abort(exitCode: number): void {
+    silence();
+    this.#mpi.call("MPI_Abort", this.#mpi.handles.world, exitCode);
+  }
+
+  async close(): Promise<void> {
+    await this.#meet(() => {});
+    this.#mpi.call("MPI_Finalize");
+  }
+
+  /** Waits until all ranks are here. */
+  async #meet(alarm: Alarm): Promise<void> {
+    // Ranks that are always in time never wait, and learn here that one is lost.
+    alarm();
+    const { world, ignoreStatus } = this.#mpi.handles;
+    // A request is a pointer or an integer; either fits.
+    const request = new BigUint64Array(1), isDone = new Int32Array(1);
+    this.#mpi.call("MPI_Ibarrier", world, request);
+    for (let tests = 0;; tests++) {
+      this.#mpi.call("MPI_Test", request, isDone, ignoreStatus);
+      if (isDone[0] !== 0) return;
+      if (tests < EAGER_TESTS) continue;
+      alarm();
+      const pause = Math.min(LONGEST_PAUSE, (tests - EAGER_TESTS) / 50);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
+  }
+}
+
+/** Keeps what MPI says about an abort, which is no news, from following the message about it. */
+function silence(): void {
+  if (Deno.build.os !== "linux") return;
+  const { symbols } = Deno.dlopen("libc.so.6", {
+    open: { parameters: ["buffer", "i32"], result: "i32" },
+    dup2: { parameters: ["i32", "i32"], result: "i32" },
+  });
+  const WRITE_ONLY = 1, STDERR = 2;
+  symbols.dup2(symbols.open(new TextEncoder().encode("/dev/null\0"), WRITE_ONLY), STDERR);
+}
+
+/** Counts and places of parts, as MPI takes them. @throws RgxError when they are too long */
+function integers({ starts, lengths }: Blocks): { counts: Int32Array; starts: Int32Array } {
+  for (const [i, start] of starts.entries()) {
+    const end = start + lengths[i]!;
+    if (end > MAX_COUNT) {
+      throw new RgxError(`MPI: ${end} bytes in one call, at most ${MAX_COUNT} fit`);
+    }
+  }
+  return { counts: Int32Array.from(lengths), starts: Int32Array.from(starts) };
+}
+
+/** The address of an empty array is no address. */
+function notEmpty(bytes: Uint8Array): Uint8Array {
+  return bytes.length === 0 ? new Uint8Array(1) : bytes;
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float64Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}

@@ -1,0 +1,176 @@
+/** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
+import { averageAccuracy } from "../../../bench/results/average.ts";
+import {
+  type ExampleResult,
+  readResultFile,
+  type ResultFile,
+  samplesOf,
+  type TaskResults,
+} from "../../../bench/results/result_file.ts";
+import { CORRECT } from "../../../data/score_completion.ts";
+import { folderOf } from "../../../core/paths.ts";
+import type { BenchmarkDetails, BenchmarkInfo, ExamplePage, ExampleRow } from "../api.ts";
+import type { FoundBenchmark } from "./find_runs.ts";
+import { plainFile } from "./plain_file.ts";
+
+export interface ExampleFilter {
+  task: string;
+  /** "": all models. */
+  model: string;
+  outcome: "all" | "right" | "wrong" | "unanswered";
+  text: string;
+  offset: number;
+  limit: number;
+}
+
+type TaskModel = TaskResults["models"][string];
+
+interface Kept {
+  /** Size and time of the file that was read. */
+  version: string;
+  file: ResultFile | null;
+  problem: string | null;
+}
+
+/** Number of parsed files that are kept; files may have many megabytes. */
+const MAX_KEPT = 8;
+const MAX_FILE_BYTES = 2 ** 29;
+
+/** Reads result files, and keeps the newest ones until they change. */
+export class Benchmarks {
+  readonly #kept = new Map<string, Kept>();
+
+  async #read({ path }: FoundBenchmark): Promise<Kept> {
+    const info = await Deno.lstat(path).catch(() => null);
+    const version = `${info?.size} ${info?.mtime?.getTime()}`;
+    const before = this.#kept.get(path);
+    this.#kept.delete(path);
+    let kept: Kept;
+    if (before?.version === version) kept = before;
+    else {
+      try {
+        await plainFile(path, MAX_FILE_BYTES);
+        kept = { version, file: await readResultFile(path), problem: null };
+      } catch (error) {
+        kept = { version, file: null, problem: (error as Error).message };
+      }
+    }
+    this.#kept.set(path, kept);
+    while (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
+    return kept;
+  }
+
+  /** An entry of the list, from the name alone: files may be large. */
+  info({ id, path }: FoundBenchmark): BenchmarkInfo {
+    const name = path.split("/").at(-1)!.replace(/^results_|\.json$/g, "");
+    const [, day, time] = /_(\d{8})_(\d{6})$/.exec(name) ?? [];
+    return {
+      id,
+      name,
+      folder: folderOf(path),
+      created: day === undefined
+        ? null
+        : `${day.replace(/(....)(..)/, "$1-$2-")} ${time!.replace(/(..)(..)/, "$1:$2:")}`,
+      tasks: [],
+      models: [],
+      problem: null,
+    };
+  }
+
+  async details(found: FoundBenchmark): Promise<BenchmarkDetails> {
+    const { file, problem } = await this.#read(found);
+    const tasks = tasksOf(file);
+    const models = [...new Set(tasks.flatMap((task) => Object.keys(task.models)))];
+    return {
+      ...this.info(found),
+      tasks: tasks.map(({ task }) => task),
+      models,
+      problem,
+      created: file?.created ?? null,
+      results: tasks.map((task) => ({
+        task: task.task,
+        models: Object.entries(task.models).map(([model, result]) => ({
+          model,
+          accuracy: result.accuracy,
+          correct: result.correct,
+          total: result.total,
+          ci95: result.ci95,
+          meanScore: result.mean_score,
+          formatRate: result.format_rate,
+          truncatedRate: result.truncated_rate,
+          meanTokens: result.mean_completion_tokens,
+          errors: result.errors ?? 0,
+        })),
+      })),
+      averages: tasks.length < 2 ? [] : models.flatMap((model) => {
+        const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
+        // As the command counts: a task on which the model answered nothing says nothing about it.
+        const answered = all.filter((result) => result !== undefined && result.total > 0);
+        return all.includes(undefined) || answered.length === 0
+          ? []
+          : [{ model, ...averageAccuracy(answered.map((result) => result!)) }];
+      }),
+      comparisons: tasks.flatMap((task) =>
+        task.comparisons.map(({ first, second, difference, ci95, p_value: p }) => ({
+          task: task.task,
+          first,
+          second,
+          difference,
+          ci95,
+          p,
+        }))
+      ),
+      failures: file?.kind === "all_tasks" ? file.failures : [],
+    };
+  }
+
+  /** The problems of a task with the answers of its models; a problem's models lie together. */
+  async examples(found: FoundBenchmark, filter: ExampleFilter): Promise<ExamplePage> {
+    const { file } = await this.#read(found);
+    const task = tasksOf(file).find((one) => one.task === filter.task);
+    const rows: ExampleRow[] = [];
+    for (const [model, { examples }] of Object.entries(task?.models ?? {})) {
+      if (filter.model !== "" && model !== filter.model) continue;
+      for (const example of examples) rows.push(...rowsOf(model, example));
+    }
+    const fitting = rows.filter((row) => fits(row, filter))
+      .sort((a, b) => a.index - b.index);
+    const end = filter.offset + filter.limit;
+    return {
+      rows: fitting.slice(filter.offset, end),
+      total: fitting.length,
+      next: end < fitting.length ? end : null,
+    };
+  }
+}
+
+function tasksOf(file: ResultFile | null): TaskResults[] {
+  if (file === null) return [];
+  return file.kind === "task" ? [file] : Object.values(file.tasks);
+}
+
+function rowsOf(model: string, example: ExampleResult): ExampleRow[] {
+  const { index, question, expected } = example;
+  return samplesOf(example).map(({ completion, extracted, score, truncated, error }) => ({
+    index,
+    model,
+    question,
+    expected: expected ?? null,
+    completion,
+    extracted: extracted ?? null,
+    score,
+    truncated,
+    error: error ?? null,
+  }));
+}
+
+function fits(row: ExampleRow, { outcome, text }: ExampleFilter): boolean {
+  const wanted = text.toLowerCase();
+  const isFound = wanted === "" ||
+    [row.question, row.completion, row.expected ?? "", row.extracted ?? ""].some((part) =>
+      part.toLowerCase().includes(wanted)
+    );
+  if (!isFound || outcome === "all") return isFound;
+  if (outcome === "unanswered") return row.extracted === null;
+  return (row.score >= CORRECT) === (outcome === "right");
+}

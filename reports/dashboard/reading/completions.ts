@@ -1,0 +1,149 @@
+/**
+ * The completions of a run, filtered and searched, from `completions/completions_{step}.parquet`.
+ * The newest step comes first. A search reads step after step until a page is full, or until it has
+ * looked at many steps; the next page goes on from there.
+ */
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { answerOf } from "../../../data/score_completion.ts";
+import { OTHER_COLUMNS } from "../../run_report/run_record.ts";
+import { plainFile } from "./plain_file.ts";
+import type { CompletionPage, CompletionRow } from "../api.ts";
+
+export interface CompletionFilter {
+  /** First and last step; null: no limit. */
+  from: number | null;
+  to: number | null;
+  /** Texts that the prompt, and that the completion contains, in any case. */
+  prompt: string;
+  text: string;
+  answer: "any" | "found" | "none";
+  advantage: "any" | "positive" | "negative" | "zero";
+  /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
+  reward: string;
+  min: number | null;
+  max: number | null;
+  /** The last row of the page before: `step:row`. */
+  after: string | null;
+  limit: number;
+}
+
+/** Number of steps that one page looks at. */
+const MAX_STEPS = 200;
+const MAX_FILE_BYTES = 2 ** 28;
+
+/** @param source name of the task or data set, which says how answers are extracted */
+export async function readCompletions(
+  folder: string,
+  source: string | null,
+  filter: CompletionFilter,
+): Promise<CompletionPage> {
+  const steps = await stepsIn(`${folder}/completions`), problems: string[] = [];
+  const [afterStep, afterRow] = (filter.after ?? "").split(":").map(Number);
+  const wanted = steps.filter((step) =>
+    step >= (filter.from ?? 0) && step <= (filter.to ?? Infinity) &&
+    (filter.after === null || step <= afterStep!)
+  ).reverse();
+  const rows: CompletionRow[] = [];
+  let next: string | null = null, searched = 0;
+  for (const step of wanted) {
+    if (searched === MAX_STEPS) {
+      next = `${step}:-1`;
+      break;
+    }
+    searched++;
+    const all = await readStep(folder, step, source, problems);
+    const found = all.filter((row) => fits(row, filter))
+      .filter(({ row }) => step !== afterStep || row > afterRow!);
+    rows.push(...found.slice(0, filter.limit - rows.length));
+    if (rows.length === filter.limit) {
+      const last = rows.at(-1)!;
+      const isEnd = step === wanted.at(-1) && last === found.at(-1);
+      next = isEnd ? null : `${last.step}:${last.row}`;
+      break;
+    }
+  }
+  const span = steps.length === 0
+    ? null
+    : { first: steps[0]!, last: steps.at(-1)!, count: steps.length };
+  return { rows, next, steps: span, searched, problems };
+}
+
+async function stepsIn(folder: string): Promise<number[]> {
+  const steps: number[] = [];
+  try {
+    if (!(await Deno.lstat(folder)).isDirectory) return []; // a link to somewhere else
+    for await (const { name } of Deno.readDir(folder)) {
+      const match = /^completions_(\d+)\.parquet$/.exec(name);
+      if (match !== null) steps.push(Number(match[1]));
+    }
+  } catch {
+    return []; // none were written
+  }
+  return steps.sort((a, b) => a - b);
+}
+
+async function readStep(
+  folder: string,
+  step: number,
+  source: string | null,
+  problems: string[],
+): Promise<CompletionRow[]> {
+  const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+  let rows: Record<string, unknown>[];
+  try {
+    if (await plainFile(path, MAX_FILE_BYTES) === null) return [];
+  } catch (error) {
+    problems.push((error as Error).message);
+    return [];
+  }
+  try {
+    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
+  } catch {
+    problems.push(`${path} is cut or still being written; it was left out`);
+    return [];
+  }
+  const names = Object.keys(rows[0] ?? {});
+  // Rewards stand before the advantage, and columns that they have written after it.
+  const rewardNames = names.slice(0, Math.max(0, names.indexOf("advantage")))
+    .filter((name) => !OTHER_COLUMNS.has(name));
+  const extraNames = names.slice(names.indexOf("advantage") + 1)
+    .filter((name) => !OTHER_COLUMNS.has(name));
+  const pick = (row: Record<string, unknown>, chosen: readonly string[]) =>
+    Object.fromEntries(chosen.map((name) => [name, plain(row[name])]));
+  return rows.map((row, i) => {
+    const completion = String(row["completion"] ?? ""), prompt = String(row["prompt"] ?? "");
+    return {
+      step,
+      row: i,
+      prompt,
+      completion,
+      extracted: answerOf(completion, { metadata: { source_dataset: source } }, prompt),
+      rewards: pick(row, rewardNames) as Record<string, number | null>,
+      advantage: typeof row["advantage"] === "number" ? row["advantage"] : null,
+      extras: pick(row, extraNames),
+    };
+  });
+}
+
+function plain(value: unknown): string | number | boolean | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "bigint") return Number(value);
+  return typeof value === "number" || typeof value === "boolean" ? value : String(value);
+}
+
+function fits(row: CompletionRow, filter: CompletionFilter): boolean {
+  const { prompt, text, answer, advantage, reward, min, max } = filter;
+  if (!contains(row.prompt, prompt) || !contains(row.completion, text)) return false;
+  if (answer !== "any" && (row.extracted !== null) !== (answer === "found")) return false;
+  if (advantage !== "any") {
+    const sign = Math.sign(row.advantage ?? NaN);
+    if (sign !== { positive: 1, negative: -1, zero: 0 }[advantage]) return false;
+  }
+  if (reward === "") return true;
+  const value = row.rewards[reward];
+  return typeof value === "number" && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+}
+
+function contains(text: string, part: string): boolean {
+  return part === "" || text.toLowerCase().includes(part.toLowerCase());
+}

@@ -1,0 +1,284 @@
+/**
+ * Reads a `metrics.jsonl` that may be growing. New bytes are read from where the last reading
+ * ended. The run may also cut the file back when it resumes; then it is read again from the
+ * beginning. A long file is first looked at in few places, so that its curves can be drawn at
+ * once, and then read as a whole in the background. Damaged lines are counted and left out.
+ */
+import { readPart } from "../../../core/text_file.ts";
+import { eachMeasurement } from "../../charts/run_metrics.ts";
+import { plainFile } from "./plain_file.ts";
+import type { Curve } from "../api.ts";
+
+/** Files up to this size are read at once. */
+const SMALL_BYTES = 1 << 20;
+/** How many places of a long file are looked at first, and how many bytes in each. */
+const LOOKS = 200, LOOK_BYTES = 8192;
+/** Bytes that are parsed before other work gets its turn. */
+const PIECE_BYTES = 1 << 19;
+/** A longer line is no line of metrics: nothing behind it is read. */
+const MAX_LINE_BYTES = 1 << 24;
+/** Bytes before the end of the last reading, by which a file that was cut back is recognized. */
+const MARK_BYTES = 256;
+/** The end of the file that the list of runs reads. */
+const TAIL_BYTES = 24_576;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export class MetricsFile {
+  /** Metrics of all lines that were read, or of a few of them until `complete`. */
+  series = new Map<string, Series>();
+  complete = false;
+  /** Number of lines that are not JSON objects. */
+  damaged = 0;
+  /** The line of the first damaged one, and why it could not be read. */
+  #damage: string | null = null;
+  #at = 0;
+  #lines = 0;
+  #mark = new Uint8Array(0);
+  #isReading = false;
+
+  constructor(readonly path: string) {}
+
+  /** What is wrong with the file, as a sentence; null when nothing is. */
+  get problem(): string | null {
+    if (this.damaged === 0) return null;
+    const more = this.damaged === 1 ? "" : ` (${this.damaged} lines in all)`;
+    return `${this.path}: ${this.#damage}; it was left out${more}`;
+  }
+
+  /**
+   * Brings the metrics up to date. Of a long file that was not read before, only some lines are
+   * read now; `complete` is false then, and `readRest` reads the others.
+   */
+  async update(): Promise<void> {
+    if (this.#isReading) return;
+    const file = await openIfThere(this.path);
+    if (file === null) return this.#forget();
+    let size: number;
+    try {
+      ({ size } = await file.stat());
+      if (this.#at > 0 && !await this.#isSame(file, size)) this.#forget();
+      if (this.#at > 0 || size <= SMALL_BYTES) await this.#readFrom(file, size);
+      else if (this.series.size === 0) await this.#look(file, size);
+    } finally {
+      file.close();
+    }
+  }
+
+  /** Reads what `update` has left out. The few lines are shown until all are read. */
+  async readRest(): Promise<void> {
+    if (this.complete) return;
+    const file = await openIfThere(this.path);
+    if (file === null) return;
+    this.#isReading = true;
+    try {
+      const all = new MetricsFile(this.path);
+      await all.#readFrom(file, (await file.stat()).size);
+      this.series = all.series;
+      [this.complete, this.damaged, this.#damage] = [true, all.damaged, all.#damage];
+      [this.#at, this.#lines, this.#mark] = [all.#at, all.#lines, all.#mark];
+    } catch {
+      // The file was removed or its server is away: it is looked at again when it is asked for.
+    } finally {
+      this.#isReading = false;
+      file.close();
+    }
+  }
+
+  #forget(): void {
+    this.series = new Map();
+    [this.complete, this.damaged, this.#at, this.#lines] = [false, 0, 0, 0];
+    this.#mark = new Uint8Array(0);
+  }
+
+  /** Whether the file still begins with what was read. */
+  async #isSame(file: Deno.FsFile, size: number): Promise<boolean> {
+    if (size < this.#at) return false;
+    const found = await readPart(file, this.#at - this.#mark.length, this.#mark.length);
+    return found.length === this.#mark.length && found.every((byte, i) => byte === this.#mark[i]);
+  }
+
+  /** Reads whole lines from the last position to `size`. */
+  async #readFrom(file: Deno.FsFile, size: number): Promise<void> {
+    let length = PIECE_BYTES;
+    while (this.#at < size) {
+      const bytes = await readPart(file, this.#at, Math.min(length, size - this.#at));
+      const end = bytes.lastIndexOf(0x0a) + 1;
+      if (end === 0) {
+        // A line that is still being written, or one that is longer than a piece.
+        if (bytes.length < length || length > MAX_LINE_BYTES) break;
+        length *= 2;
+        continue;
+      }
+      for (const line of new TextDecoder().decode(bytes.subarray(0, end - 1)).split("\n")) {
+        this.#lines++;
+        this.#take(line);
+      }
+      this.#at += end;
+      this.#mark = bytes.slice(Math.max(0, end - MARK_BYTES), end);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    this.complete = true;
+  }
+
+  /** Reads some lines of the whole file. */
+  async #look(file: Deno.FsFile, size: number): Promise<void> {
+    let last = -1;
+    for (let i = 0; i < LOOKS; i++) {
+      const at = Math.floor((size - LOOK_BYTES) * i / (LOOKS - 1));
+      const bytes = await readPart(file, at, LOOK_BYTES);
+      const start = at === 0 ? 0 : bytes.indexOf(0x0a) + 1, end = bytes.indexOf(0x0a, start);
+      if (end < 0 || at + start <= last) continue;
+      last = at + start;
+      const row = rowOf(new TextDecoder().decode(bytes.subarray(start, end)));
+      if (row !== null) addRow(this.series, row);
+    }
+  }
+
+  #take(line: string): void {
+    if (line.trim() === "") return;
+    const row = rowOf(line);
+    if (row !== null) return addRow(this.series, row);
+    this.damaged++;
+    this.#damage ??= `line ${this.#lines} is damaged (cut, or not JSON)`;
+  }
+}
+
+/** The newest lines of a file, the oldest first, for the list of runs. */
+export async function newestRows(path: string): Promise<Row[]> {
+  const file = await openIfThere(path);
+  if (file === null) return [];
+  try {
+    const { size } = await file.stat(), at = Math.max(0, size - TAIL_BYTES);
+    const lines = new TextDecoder().decode(await readPart(file, at, size - at)).split("\n");
+    // The first line may lack its beginning, and the last one its end.
+    const whole = lines.slice(at === 0 ? 0 : 1, -1);
+    return whole.map(rowOf).filter((row): row is Row => row !== null);
+  } finally {
+    file.close();
+  }
+}
+
+function addRow(series: Map<string, Series>, row: Row): void {
+  eachMeasurement(row, (name, step, value, ci95) => {
+    let one = series.get(name);
+    if (one === undefined) series.set(name, one = new Series());
+    one.add(step, value, ci95);
+  });
+}
+
+function rowOf(line: string): Row | null {
+  try {
+    const row: unknown = JSON.parse(line);
+    return typeof row === "object" && row !== null && !Array.isArray(row) ? row as Row : null;
+  } catch {
+    return null;
+  }
+}
+
+async function openIfThere(path: string): Promise<Deno.FsFile | null> {
+  try {
+    return await plainFile(path, Infinity) === null ? null : await Deno.open(path);
+  } catch {
+    return null; // not yet there, removed, or no plain file
+  }
+}
+
+/*
+ * The values of one metric, in little memory, and curves from them: smoothed over all steps, and
+ * then thinned to a number of points without losing a peak.
+ */
+
+export class Series {
+  #steps = new Uint32Array(16);
+  #values = new Float32Array(16);
+  /** Intervals of accuracies, by position. */
+  readonly #intervals = new Map<number, readonly [low: number, high: number]>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(step: number, value: number, ci95?: readonly [low: number, high: number]): void {
+    const at = this.#length++;
+    if (at === this.#steps.length) {
+      this.#steps = grown(this.#steps, new Uint32Array(2 * at));
+      this.#values = grown(this.#values, new Float32Array(2 * at));
+    }
+    this.#steps[at] = step;
+    this.#values[at] = value;
+    if (ci95 !== undefined) this.#intervals.set(at, ci95);
+  }
+
+  /**
+   * @param points maximum number of points
+   * @param smoothing weight of the past in the running mean, from 0 (none) to below 1
+   * @param from first step
+   * @param to last step
+   */
+  curve(points: number, smoothing: number, from = 0, to = Infinity): Curve {
+    const steps = this.#steps.subarray(0, this.#length), values = this.#values;
+    const chosen = this.#thinned(points, from, to);
+    const curve: Curve = {
+      steps: chosen.map((i) => steps[i]!),
+      values: chosen.map((i) => rounded(values[i]!)),
+    };
+    if (this.#intervals.size > 0) {
+      curve.low = chosen.map((i) => this.#intervals.get(i)?.[0] ?? null);
+      curve.high = chosen.map((i) => this.#intervals.get(i)?.[1] ?? null);
+    }
+    if (smoothing > 0) {
+      const smooth = smoothed(values.subarray(0, this.#length), smoothing);
+      curve.smooth = chosen.map((i) => rounded(smooth[i]!));
+    }
+    return curve;
+  }
+
+  /** Positions of the lowest and the highest value of each part, and of the first and the last. */
+  #thinned(points: number, from: number, to: number): number[] {
+    const inside: number[] = [];
+    for (let i = 0; i < this.#length; i++) {
+      if (this.#steps[i]! >= from && this.#steps[i]! <= to) inside.push(i);
+    }
+    if (inside.length <= points) return inside;
+    const size = inside.length / Math.max(1, Math.floor((points - 2) / 2));
+    const kept = new Set([inside[0]!, inside.at(-1)!]);
+    for (let start = 0; start < inside.length; start += size) {
+      let low = inside[Math.floor(start)]!, high = low;
+      const end = Math.min(inside.length, Math.floor(start + size));
+      for (let n = Math.floor(start); n < end; n++) {
+        const i = inside[n]!;
+        if (this.#values[i]! < this.#values[low]!) low = i;
+        if (this.#values[i]! > this.#values[high]!) high = i;
+      }
+      kept.add(low).add(high);
+    }
+    return [...kept].sort((a, b) => a - b);
+  }
+}
+
+/**
+ * The exponential running mean; its beginning is corrected, so that it does not start from 0 (the
+ * rule of TensorBoard).
+ */
+function smoothed(values: Float32Array, weight: number): Float64Array {
+  const means = new Float64Array(values.length);
+  let sum = 0, weights = 0;
+  for (let i = 0; i < values.length; i++) {
+    sum = weight * sum + (1 - weight) * values[i]!;
+    weights = weight * weights + (1 - weight);
+    means[i] = sum / weights;
+  }
+  return means;
+}
+
+/** Six digits, which is more than a chart shows. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(6));
+}
+
+function grown<T extends Uint32Array | Float32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

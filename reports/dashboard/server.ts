@@ -1,0 +1,179 @@
+/**
+ * The server of `rgx dashboard`. It reads only, and answers only requests that carry its token: in
+ * the address of the page and of the stream of events, or as a bearer token. The page's scripts and
+ * styles hold no data and need none.
+ */
+import { timingSafeEqual } from "node:crypto";
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { callerMistake } from "../../core/remote/callers.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { type Front, serveHttp } from "../../core/remote/http_front.ts";
+import { listenError } from "../../core/network.ts";
+import { VERSION } from "../../core/version.ts";
+import { dataRoutes } from "./data_routes.ts";
+import { PAGE, pageFile, preparePage } from "./page.ts";
+import { Runs } from "./runs.ts";
+
+/** What a dashboard shows, and to whom. */
+export interface DashboardOptions {
+  /** Folders of runs and of benchmarks; default: the working directory. */
+  folders?: readonly string[];
+  /** Default 127.0.0.1: only programs of this machine. */
+  hostname?: string;
+  /** 0: any free port. */
+  port?: number;
+  /**
+   * What the address must hold; default: a new one. null: everybody who reaches the port may read.
+   */
+  token?: string | null;
+  /** Milliseconds between two looks at the files; default 2000. */
+  interval?: number;
+}
+
+/** A dashboard that is being served. */
+export interface Dashboard {
+  /** The address of the page, with the token. */
+  url: string;
+  /** Stops the server; open pages lose it. */
+  close(): Promise<void>;
+}
+
+/** A token that nobody guesses. */
+export function newToken(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).toHex();
+}
+
+/** Looks at the files between two searches for new runs. */
+const LOOKS_PER_SEARCH = 5;
+/** Seconds in which answers under way may end when the dashboard ends. */
+const CLOSE_SECONDS = 2;
+/** Seconds without a byte after which a connection is cut; the page's events come more often. */
+const IDLE_SECONDS = 60;
+
+/** The page loads nothing from elsewhere, and no other page may show it. */
+const HEADERS = {
+  "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; " +
+    "frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+/**
+ * Serves a page on runs and benchmarks, which follows their files while they grow.
+ * @throws RgxError when the port is taken; UsageError when it or the address cannot be used
+ */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const { hostname = "127.0.0.1", port = 0, token = newToken(), interval = 2000 } = options;
+  const runs = new Runs(options.folders ?? ["."]), ending = new AbortController();
+  await Promise.all([runs.refresh(), preparePage()]);
+  const app = createApp(runs, { hostname, token, interval }, ending.signal);
+  const server = listen(hostname, port, (request) => app.fetch(request));
+  const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const address = `http://${shown}:${server.port}/`;
+  return {
+    url: token === null ? address : `${address}?token=${token}`,
+    async close() {
+      ending.abort();
+      await server.shutdown(CLOSE_SECONDS);
+      await runs.close();
+    },
+  };
+}
+
+function listen(
+  hostname: string,
+  port: number,
+  handler: (request: Request) => Response | Promise<Response>,
+): Front {
+  try {
+    return serveHttp({ hostname, port, idleSeconds: IDLE_SECONDS }, handler);
+  } catch (error) {
+    throw listenError(hostname, port, error);
+  }
+}
+
+function createApp(
+  runs: Runs,
+  { hostname, token, interval }: { hostname: string; token: string | null; interval: number },
+  ending: AbortSignal,
+): Hono {
+  const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+  });
+  app.use(async (c, next) => {
+    const mistake = callerMistake(c.req.raw.headers, { hostname, cors: null }, "");
+    return mistake === null ? await next() : c.text(`${mistake}\n`, 403);
+  });
+  app.get("/app/:name", async (c) => {
+    const file = await pageFile(c.req.param("name"));
+    if (file === null) return c.notFound();
+    return c.body(file.body, 200, { "content-type": `${file.type}; charset=utf-8` });
+  });
+  app.use(async (c, next) => {
+    if (token !== null && !isRight(givenToken(c), token)) {
+      return c.text(
+        "This dashboard needs its token. Open the whole address that `rgx dashboard` printed, " +
+          "with ?token=… at its end.\n",
+        401,
+      );
+    }
+    return await next();
+  });
+  app.get("/", (c) => c.html(PAGE));
+  app.get("/api/events", (c) => events(c, runs, interval, ending));
+  app.route("/api", dataRoutes(runs, VERSION));
+  app.onError((error, c) => {
+    const problem = error instanceof RgxError ? error.message : `internal error: ${error.message}`;
+    return c.json({ problem }, error instanceof UsageError ? 400 : 500);
+  });
+  return app;
+}
+
+function givenToken(c: Context): string {
+  const header = c.req.header("authorization") ?? "";
+  return header.startsWith("Bearer ") ? header.slice(7) : c.req.query("token") ?? "";
+}
+
+/** Compares in a time that does not depend on where the texts differ. */
+function isRight(given: string, token: string): boolean {
+  const [a, b] = [given, token].map((text) => new TextEncoder().encode(text));
+  return a!.length === b!.length && timingSafeEqual(a!, b!);
+}
+
+/** The stream of changes: one event each time that files have changed. */
+function events(c: Context, runs: Runs, interval: number, ending: AbortSignal): Response {
+  return streamSSE(c, async (stream) => {
+    const stop = Promise.withResolvers<void>();
+    stream.onAbort(() => stop.resolve());
+    ending.addEventListener("abort", () => stop.resolve());
+    let isOver = ending.aborted;
+    stop.promise.then(() => isOver = true);
+    const watcher = runs.watcher();
+    await watcher.changes();
+    await stream.writeSSE({ event: "hello", data: VERSION });
+    for (let look = 1; !isOver; look++) {
+      await pause(interval, stop.promise);
+      if (isOver) break;
+      if (look % LOOKS_PER_SEARCH === 0) await runs.refresh();
+      const changes = await watcher.changes();
+      const { metrics, states, completions, list } = changes;
+      if (list || metrics.length + states.length + completions.length > 0) {
+        await stream.writeSSE({ event: "changes", data: JSON.stringify(changes) });
+      } else {
+        // Shows both ends that the connection is alive.
+        await stream.writeSSE({ event: "alive", data: "" });
+      }
+    }
+  });
+}
+
+async function pause(ms: number, stop: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  await Promise.race([stop, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
+  clearTimeout(timer);
+}

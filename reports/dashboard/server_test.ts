@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import type {
+  BenchmarkDetails,
+  ConfigComparison,
+  CurvesOfRun,
+  ExamplePage,
+  Overview,
+  RunDetails,
+} from "./api.ts";
+import {
+  metricsLine,
+  TOKEN,
+  withDashboard,
+  writeCompletions,
+  writeResults,
+  writeRun,
+} from "./testing.ts";
+import { pageFile } from "./page.ts";
+import { startDashboard } from "./server.ts";
+import { UsageError } from "../../core/errors.ts";
+
+const write = async (folder: string) => {
+  await writeRun(`${folder}/one`, 20);
+  await writeRun(`${folder}/two`, 30);
+  await writeResults(`${folder}/results`);
+};
+
+/** Asks the dashboard for JSON. */
+async function ask<T>(url: string, path: string): Promise<T> {
+  const { origin } = new URL(url);
+  const response = await fetch(`${origin}/api/${path}`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  assert.equal(response.status, 200, path);
+  return await response.json();
+}
+
+Deno.test("without the token nothing is told, and nobody may write", () =>
+  withDashboard(write, async ({ url }) => {
+    const { origin } = new URL(url);
+    const status = async (path: string, init: RequestInit = {}) => {
+      const response = await fetch(`${origin}${path}`, init);
+      const text = await response.text();
+      return [response.status, text] as const;
+    };
+    for (const path of ["/", "/api/overview", "/api/events", "/?token=", `/?token=${TOKEN}x`]) {
+      const [code, text] = await status(path);
+      assert.equal(code, 401, path);
+      assert.match(text, /needs its token/);
+    }
+    assert.match((await status(`/?token=${TOKEN}`))[1], /<title>rgx dashboard/);
+    assert.equal((await status(`/api/overview?token=${TOKEN}`, { method: "POST" }))[0], 404);
+    assert.equal((await status("/app/../server.ts"))[0], 401);
+    assert.equal((await status("/app/%2e%2e%2fserver.ts"))[0], 404);
+    const foreign = { headers: { origin: "http://evil.example" } };
+    assert.equal((await status(`/?token=${TOKEN}`, foreign))[0], 403);
+    const page = await fetch(url);
+    assert.match(page.headers.get("content-security-policy")!, /default-src 'none'/);
+    assert.doesNotMatch(await page.text(), /https?:/);
+  }));
+
+Deno.test("the list, curves, configurations and results are answered", () =>
+  withDashboard(write, async ({ url }) => {
+    const { runs, benchmarks } = await ask<Overview>(url, "overview");
+    assert.deepEqual(runs.map(({ name, step }) => [name, step]), [["one", 20], ["two", 30]]);
+    const [one, two] = runs.map(({ id }) => id);
+    const curves = await ask<CurvesOfRun>(url, `curves?run=${two}&metrics=reward,none&points=10`);
+    assert.deepEqual(Object.keys(curves.curves), ["reward"]);
+    assert.ok(curves.complete && curves.metrics.includes("eval_accuracy"));
+    const { keys } = await ask<ConfigComparison>(url, `config?run=${one}&other=${two}`);
+    assert.deepEqual(keys.filter(({ differs }) => differs), [
+      { key: "training.seed", first: "20", second: "30", differs: true },
+    ]);
+    const details = await ask<RunDetails>(url, `run?run=${one}`);
+    assert.deepEqual([details.sessions.length, details.jobSecondsLeft], [2, null]);
+    const id = benchmarks[0]!.id;
+    const result = await ask<BenchmarkDetails>(url, `benchmark?id=${id}`);
+    assert.deepEqual(result.results[0]!.models.map(({ accuracy }) => accuracy), [0.25, 0.75]);
+    assert.equal(result.comparisons[0]!.p, 0.5);
+    const examples = (more: string) =>
+      ask<ExamplePage>(url, `examples?id=${id}&task=spell_backward&${more}`);
+    assert.equal((await examples("")).total, 8);
+    assert.equal((await examples("model=first&outcome=wrong")).total, 3);
+    const page = await examples("outcome=right&text=QUESTION&limit=1&offset=1");
+    assert.deepEqual([page.total, page.next, page.rows[0]!.model], [4, 2, "second"]);
+  }));
+
+Deno.test("questions about what is not there are answered with a sentence", () =>
+  withDashboard(write, async ({ url }) => {
+    const { origin } = new URL(url);
+    for (const path of ["run?run=x", "curves?run=../one", "benchmark?id=x", "config?run="]) {
+      const response = await fetch(`${origin}/api/${path}`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      assert.equal(response.status, 400);
+      assert.match((await response.json()).problem, /there (is|are) no such/);
+    }
+  }));
+
+Deno.test({
+  name: "links and pipes in a run are not read, and what they lead to is not shown",
+  ignore: Deno.build.os === "windows",
+  fn: () =>
+    withDashboard(async (folder) => {
+      await Deno.writeTextFile(`${folder}/secret`, "a: secret\n");
+      const put = async (name: string, file: string, text: string | null = null) => {
+        await writeRun(`${folder}/${name}`, 3, { [file]: text });
+        return `${folder}/${name}/${file}`;
+      };
+      await Deno.symlink(`${folder}/secret`, await put("linked", "config.yaml"));
+      await Deno.symlink(`${folder}/secret`, await put("linked metrics", "metrics.jsonl"));
+      for (const file of ["run.json", "metrics.jsonl", "run.log"]) {
+        await new Deno.Command("mkfifo", { args: [await put(`pipe ${file}`, file)] }).output();
+      }
+      await put("large", "config.yaml", `a: ${" ".repeat(2 ** 24)}1`);
+      await writeCompletions(`${folder}/elsewhere`, 1);
+      await Deno.symlink(`${folder}/elsewhere/completions`, await put("moved", "completions"));
+    }, async ({ url }) => {
+      const get = async (path: string) => JSON.stringify(await ask(url, path));
+      const { runs } = await ask<Overview>(url, "overview");
+      assert.equal(runs.length, 7);
+      for (const { id, name, problems } of runs) {
+        for (const path of ["run", "config", "completions", "curves&metrics=loss"]) {
+          const [route, more = ""] = path.split("&");
+          const text = await get(`${route}?run=${id}&${more}`);
+          assert.doesNotMatch(text, /secret|internal error|bold/, `${name}: ${path}`);
+        }
+        if (name === "linked" || name === "pipe run.json") {
+          assert.match(problems.join(), /is a link, or no plain file/);
+        }
+        if (name === "large") assert.match(problems.join(), /bytes are more than/);
+      }
+      const missing = await fetch(new URL("/app/constructor", url));
+      assert.equal(missing.status, 404);
+      await missing.body?.cancel();
+    }),
+});
+
+Deno.test("a task without answers is left out of the average", () =>
+  withDashboard(async (folder) => {
+    await writeResults(folder);
+    const name = "results_spell_backward_20260102_030405.json";
+    const task = JSON.parse(await Deno.readTextFile(`${folder}/${name}`));
+    await Deno.remove(`${folder}/${name}`);
+    const { kind: _, task: __, models, comparisons: ___, parameters, ...rest } = task;
+    const empty = {
+      ...models.first,
+      accuracy: 0,
+      correct: 0,
+      total: 0,
+      ci95: [0, 1],
+      examples: [],
+    };
+    const part = (name: string, models: object) => ({
+      task: name,
+      task_name: name,
+      category: null,
+      parameters,
+      models,
+      comparisons: [],
+    });
+    const all = {
+      ...rest,
+      kind: "all_tasks",
+      tasks: {
+        one: part("one", models),
+        two: part("two", { first: empty, second: models.second }),
+        three: part("three", { first: { ...empty }, second: models.second }),
+      },
+      average: {},
+      parts: [],
+      failures: [],
+    };
+    await Deno.writeTextFile(
+      `${folder}/results_all_tasks_20260102_030405.json`,
+      JSON.stringify(all),
+    );
+  }, async ({ url }) => {
+    const { benchmarks } = await ask<Overview>(url, "overview");
+    const path = `benchmark?id=${benchmarks[0]!.id}`;
+    const { averages, problem } = await ask<BenchmarkDetails>(url, path);
+    assert.equal(problem, null);
+    assert.deepEqual(averages.map(({ accuracy }) => accuracy), [0.25, 0.75]);
+  }));
+
+Deno.test("result files that are cut or of a newer format are told", () =>
+  withDashboard(async (folder) => {
+    await Deno.writeTextFile(`${folder}/results_a_20260101_000000.json`, '{"format": 1, "ki');
+    await Deno.writeTextFile(`${folder}/results_b_20260101_000000.json`, '{"format": 7}');
+  }, async ({ url }) => {
+    const { benchmarks } = await ask<Overview>(url, "overview");
+    const problems = await Promise.all(
+      benchmarks.map(async ({ id }) =>
+        (await ask<BenchmarkDetails>(url, `benchmark?id=${id}`)).problem
+      ),
+    );
+    assert.match(problems[0]!, /not valid JSON/);
+    assert.match(problems[1]!, /result format 7, this version reads format 1/);
+  }));
+
+Deno.test("the stream of events tells which runs have changed", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const { origin } = new URL(url);
+    const { runs } = await ask<Overview>(url, "overview");
+    const control = new AbortController();
+    const response = await fetch(`${origin}/api/events?token=${TOKEN}`, { signal: control.signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const until = async (says: RegExp) => {
+      while (!says.test(text)) {
+        const { value, done } = await reader.read();
+        assert.ok(!done, "the stream has ended");
+        text += value;
+      }
+    };
+    await until(/event: hello/);
+    await Deno.writeTextFile(`${folder}/two/metrics.jsonl`, metricsLine(31), { append: true });
+    await until(new RegExp(`"metrics":\\["${runs[1]!.id}"\\]`));
+    await writeRun(`${folder}/three`, 2);
+    await until(/"list":true/);
+    control.abort();
+    await reader.cancel().catch(() => {});
+    const curves = await ask<CurvesOfRun>(url, `curves?run=${runs[1]!.id}&metrics=reward`);
+    assert.equal(curves.curves["reward"]!.steps.at(-1), 31);
+  }));
+
+Deno.test("a dashboard changes no file", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const look = async (path = folder): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const { name, isDirectory } of Deno.readDir(path)) {
+        const { size, mtime } = await Deno.stat(`${path}/${name}`);
+        found.push(`${path}/${name} ${size} ${mtime?.getTime()}`);
+        if (isDirectory) found.push(...await look(`${path}/${name}`));
+      }
+      return found.sort();
+    };
+    const before = await look();
+    const { runs } = await ask<Overview>(url, "overview");
+    for (const { id } of runs) {
+      for (const what of ["run", "curves", "completions", "config"]) {
+        await ask(url, `${what}?run=${id}&metrics=reward`);
+      }
+    }
+    assert.deepEqual(await look(), before);
+  }));
+
+Deno.test("a port that is taken and an address of another machine are refused", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const port = Number(new URL(url).port), common = { folders: [folder], token: null };
+    await assert.rejects(startDashboard({ ...common, port }), /port \d+ of 127\.0\.0\.1 is in use/);
+    await assert.rejects(
+      startDashboard({ ...common, hostname: "192.0.2.1" }),
+      (error: Error) => error instanceof UsageError && /cannot listen there/.test(error.message),
+    );
+  }));
+
+Deno.test("every script that the scripts of the page import is served", async () => {
+  const client = new URL("client/", import.meta.url), names = new Set<string>();
+  for (const { name } of Deno.readDirSync(client)) {
+    if (!name.endsWith(".ts")) continue;
+    const imports = /^import (?!type )[^;]*? from "\.\/([^"]+)";/gm;
+    const text = await Deno.readTextFile(new URL(name, client));
+    for (const [, imported] of text.matchAll(imports)) names.add(imported!);
+  }
+  assert.ok(names.size > 10, `${names.size} scripts`);
+  for (const name of names) assert.ok(await pageFile(name) !== null, name);
+});
