@@ -57,6 +57,26 @@ export class UsageError extends RgxError {
   }
 }
 
+/** Does all checks, so that their mistakes are reported together. @throws UsageError */
+export function checkAll(...checks: readonly (() => unknown)[]): void {
+  const mistakes: RgxError[] = [];
+  for (const check of checks) {
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof RgxError)) throw error;
+      mistakes.push(error);
+    }
+  }
+  if (mistakes.length === 1) throw mistakes[0];
+  if (mistakes.length === 0) return;
+  const advice = mistakes.flatMap((mistake) => mistake.advice ?? []).join("\n");
+  throw new UsageError(
+    mistakes.map(({ message }) => message).join("\n"),
+    advice === "" ? {} : { advice },
+  );
+}
+
 /** Work was stopped early (signal, time limit) and can be resumed: exit code 75. */
 export class Interrupted extends RgxError {
   /** Name of the class, as of every error. */

@@ -1,5 +1,6 @@
 /** The plan of a run that was opened: the longest prompts, the layout of weights, the memory. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { checkAll } from "../../core/errors.ts";
 import {
   deviceSizes,
   type ModelSizes,
@@ -53,7 +54,10 @@ export async function planRun(
   const { opened, problems, trainProblems, prompts, trainable } = run;
   const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const lengths = longestLengths(prompts, problems, trainProblems, withAnswers);
-  checkPositions(config, opened.config.maxPositions, lengths, phases);
+  checkAll(
+    () => modelSizes(opened.config, trainable),
+    () => checkPositions(config, opened.config.maxPositions, lengths, phases),
+  );
   const fixedReference = config.lora !== null && opened.adapter === null && !withAnswers;
   const weights = storageOptions(config.model);
   const storage = planStorage(opened.config, trainable.trainable, weights, opened.typeOf);

@@ -1,4 +1,5 @@
 /** The memory plan of a run whose model is not on this machine, from the model's sizes alone. */
+import { checkAll } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { findModel } from "../../hub/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
@@ -71,10 +72,13 @@ export async function planFromShape(
   const named = model.tokenizer_name_or_path;
   const tokenizer = named === null ? source.tokenizer : (await findModel(named)).path;
   const tokens = await shapeTokens(config, modelConfig.maxPositions, withAnswers, tokenizer);
-  checkPositions(config, modelConfig.maxPositions, tokens.longest, phases);
   const trained = config.lora === null
     ? { trainable: "full" as const }
     : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, modelConfig) };
+  checkAll(
+    () => modelSizes(modelConfig, trained),
+    () => checkPositions(config, modelConfig.maxPositions, tokens.longest, phases),
+  );
   const weights = storageOptions(model), fileType = () => configType(shape);
   const storage = planStorage(modelConfig, trained.trainable, weights, fileType);
   const needs = {
