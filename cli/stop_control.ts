@@ -91,9 +91,9 @@ export function listenNoMore(): void {
 }
 
 /**
- * Starts to listen. `maxSeconds` is counted from now, too. Until `begin` is called, a signal ends
- * the process at once (75): loading a large model takes longer than a job has after its warning,
- * and nothing is lost.
+ * Starts to listen. `maxSeconds` is counted from now, too, without pauses of the process. Until
+ * `begin` is called, a signal ends the process at once (75): loading a large model takes longer
+ * than a job has after its warning, and nothing is lost.
  * @param plan what is done before the end, in words
  * @param quiet nothing is printed: another rank of the run says it
  */
@@ -136,8 +136,10 @@ export function listenForStop(
     return { signal, handler };
   });
   listenNoMore();
-  const after = (seconds: number) => performance.now() + seconds * 1000;
-  let limit = { at: maxSeconds === null ? Infinity : after(maxSeconds), why: "the time limit" };
+  const limits: { why: string; isOver: () => boolean }[] = [];
+  if (maxSeconds !== null) {
+    limits.push({ why: "the time limit", isOver: () => watch.seconds() >= maxSeconds });
+  }
   return {
     get reason() {
       return reason ?? watch.first();
@@ -147,15 +149,17 @@ export function listenForStop(
     },
     jobEnds(seconds) {
       if (seconds === null) return;
-      const at = after(usableSeconds(seconds));
-      if (at < limit.at) limit = { at, why: "the end of the job" };
+      // A pause counts: not everything that stops a process lets its job end later.
+      const end = performance.now() + 1000 * usableSeconds(seconds);
+      limits.push({ why: "the end of the job", isOver: () => performance.now() >= end });
     },
     stopRequested() {
-      // This runs before every operation of a device. Mostly there is no limit, and then the clock,
-      // which costs most, is not read.
-      if (reason === null && limit.at < Infinity && performance.now() >= limit.at) {
+      // This runs before every operation of a device. Mostly there is no limit, and then no clock,
+      // which costs most, is read.
+      const limit = reason === null ? limits.find(({ isOver }) => isOver()) : undefined;
+      if (limit !== undefined) {
         reason = limit.why;
-        say(`${limit.why}: ${plan}`);
+        say(`${reason}: ${plan}`);
       }
       return reason === null && watch.first() === null ? "no" : "save";
     },

@@ -71,3 +71,33 @@ Deno.test("a signal after the end of the work does not change the exit code", as
     assert.deepEqual([code, new TextDecoder().decode(stderr)], [3, ""], signal);
   }
 });
+
+Deno.test("the time limit does not count a pause of the process", async () => {
+  const module = new URL("./stop_control.ts", import.meta.url).href;
+  const program = `
+    const { listenForStop } = await import(${JSON.stringify(module)});
+    const control = listenForStop(3), tick = () => new Promise((done) => setTimeout(done, 20));
+    console.log("begun");
+    for (let last = performance.now(), now; (now = performance.now()) < last + 3000; last = now) {
+      await tick();
+    }
+    console.log(control.stopRequested());
+    while (control.stopRequested() === "no") await tick();
+    console.log(control.reason);
+    Deno.exit(0);`;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--quiet", program],
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const line = async () => (await output.read()).value?.trim();
+  assert.equal(await line(), "begun");
+  child.kill("SIGSTOP");
+  await new Promise((done) => setTimeout(done, 4000));
+  child.kill("SIGCONT");
+  assert.equal(await line(), "no");
+  assert.equal(await line(), "the time limit");
+  assert.equal((await child.status).code, 0);
+  await output.cancel();
+});
