@@ -16,7 +16,7 @@ import { templateValues } from "../flag_types.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { type ModelFlags, storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
-import { log, paint, write } from "../terminal/terminal.ts";
+import { labelled, log, paint, write } from "../terminal/terminal.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
 
 interface ChatFlags extends Omit<ModelFlags, "model" | "idsFile"> {
@@ -147,7 +147,7 @@ class Chat {
       } catch (error) {
         if (!(error instanceof RgxError || error instanceof ApiError)) throw error;
         failed = true;
-        log(paint("red", `error: ${messageOf(error)}`));
+        log(labelled("red", "error:", messageOf(error)));
         if (error instanceof RgxError && error.advice !== undefined) log(error.advice);
       }
     }

@@ -7,7 +7,7 @@ import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
 import { abortable } from "../terminal/abortable.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
-import { isInteractive, log, paint, print, table } from "../terminal/terminal.ts";
+import { isInteractive, labelled, log, print, table } from "../terminal/terminal.ts";
 
 interface PullFlags {
   dataset?: boolean;
@@ -140,7 +140,7 @@ class PullProgress {
 
   #notice(message: string): void {
     this.close();
-    log(`${paint("yellow", "note:")} ${message}`);
+    log(labelled("yellow", "note:", message));
   }
 
   #say(text: string): void {

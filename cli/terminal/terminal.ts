@@ -84,7 +84,10 @@ export class LineWriter {
   }
 }
 
-/** Prints a line on stderr, for the person who watches. If stderr is closed, nobody does. */
+/**
+ * Prints a line on stderr, for the person who watches. If stderr is closed, nobody does. Colours
+ * pass, so a text of a model, a reward or a file goes through `withoutControl` before.
+ */
 export function log(text: string): void {
   try {
     writeAll(Deno.stderr, withoutControl(text, useColor()) + "\n");
@@ -116,6 +119,11 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as c
 /** `text` in a colour where colour is allowed. */
 export function paint(style: keyof typeof CODES, text: string): string {
   return useColor() ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
+}
+
+/** A word in a colour before a message, which may quote a model, a reward or a file. */
+export function labelled(style: keyof typeof CODES, label: string, message: string): string {
+  return `${paint(style, label)} ${withoutControl(message)}`;
 }
 
 /**

@@ -22,7 +22,6 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
 import {
   accuracyText,
-  bestAndWorst,
   bytesOf,
   evalLines,
   filesText,
@@ -32,6 +31,7 @@ import {
   levelLine,
   problemsText,
   promptsText,
+  sampleLines,
 } from "./train_text.ts";
 import { memoryText } from "../plans/memory_table.ts";
 import { type RunTime, runTimeText, TimeLeft } from "../plans/run_time.ts";
@@ -41,12 +41,12 @@ import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import {
   breakWidth,
   broken,
-  clip,
-  clipStart,
   columns,
   isInteractive,
+  labelled,
   log,
   paint,
+  withoutControl,
   wrap,
 } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/text_width.ts";
@@ -55,8 +55,6 @@ import { textWidth } from "../terminal/text_width.ts";
 const QUIET_SECONDS = 30;
 /** Parts of a progress line that it always has; others are left out where they do not fit. */
 const FIXED_PARTS = 4;
-/** Before the question of a sample. */
-const PROMPT = "  prompt: ";
 /** Milliseconds between redraws of the progress line. */
 const REDRAW_MS = 100;
 
@@ -133,10 +131,10 @@ export class TrainProgress {
     this.#header(plan, [["disk", `${diskText(plan.disk)}${free}`]]);
     log("");
     log(`sample prompt (${counted(sample.tokens, "token")})`);
-    for (const line of sample.prompt.split("\n")) log(`  ${line}`);
+    for (const line of withoutControl(sample.prompt).split("\n")) log(`  ${line}`);
     const isFile = this.config.data.dataset_name !== null;
     const answer = sample.answer ?? (isFile ? "(none)" : "(any that the task accepts)");
-    log(`  expected answer: ${answer.replaceAll("\n", "\n    ")}`);
+    log(`  expected answer: ${withoutControl(answer).replaceAll("\n", "\n    ")}`);
     log("\ndry run: nothing was written");
     this.#warnOfTime(plan);
   }
@@ -258,7 +256,7 @@ export class TrainProgress {
 
   /** Shows an observation and what to try, one line each, for copying. */
   #showAdvice({ text, tries }: Advice, step: number): void {
-    this.#printWrapped(`${paint("yellow", "advice:")} ${text} (step ${step})`);
+    this.#printWrapped(labelled("yellow", "advice:", `${text} (step ${step})`));
     tries.forEach((key, i) => this.#print(`  ${i === 0 ? "try" : " or"} ${key}`));
   }
 
@@ -339,7 +337,7 @@ export class TrainProgress {
   }
 
   #warn(message: string): void {
-    this.#printWrapped(`${paint("yellow", "warning:")} ${message}`);
+    this.#printWrapped(labelled("yellow", "warning:", message));
   }
 
   #loggingSteps(totalSteps: number): number {
@@ -359,25 +357,7 @@ export class TrainProgress {
     // A sample every few logging steps is enough to see what the model does.
     const every = this.#loggingSteps(this.#plan!.steps);
     if (count <= 0 || (event.step % (5 * every) !== 0 && event.step !== every)) return;
-    const width = columns(),
-      expected = event.answer === null ? "" : `  expected: ${oneLine(event.answer)}`;
-    // The end is the question; the beginning may be the same instruction in every prompt.
-    const room = width - textWidth(expected) - PROMPT.length;
-    const question = clipStart(oneLine(event.question.trimEnd()), Math.max(room, width >> 1));
-    this.#print(paint("dim", clip(PROMPT + question + expected, width)));
-    const shown = bestAndWorst(event.completions, count);
-    for (const { text, rewards, advantage } of shown) {
-      const values = rewards.map((r) => r === null ? "–" : r.toFixed(2)).join(" ");
-      const sign = advantage < 0 ? "−" : "+";
-      const numbers = `  ${values}  ${sign}${Math.abs(advantage).toFixed(2)}  `;
-      this.#print(paint("dim", clip(numbers + oneLine(text), width)));
-    }
-    const more = event.completions.length - shown.length;
-    if (more > 0) {
-      this.#print(
-        paint("dim", `  … ${more} more (columns: ${event.rewardNames.join(", ")}, advantage)`),
-      );
-    }
+    for (const line of sampleLines(event, count, columns())) this.#print(paint("dim", line));
     this.#metricLines?.repeatHeading();
   }
 
@@ -429,5 +409,3 @@ export class TrainProgress {
     else if (!UNLOGGED.has(event.type)) log(JSON.stringify(event));
   }
 }
-
-const oneLine = (text: string) => text.replaceAll("\n", "⏎");

@@ -3,7 +3,8 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
-import { clip } from "../terminal/terminal.ts";
+import { clip, clipStart, withoutControl } from "../terminal/terminal.ts";
+import { textWidth } from "../terminal/text_width.ts";
 import { type RewardMean, shownRewards } from "../../training/evaluation/before_and_after.ts";
 import type { TrainEvent, TrainPlan } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
@@ -130,7 +131,7 @@ export const rewardText = ({ mean, ci95 }: RewardMean): string =>
 
 /** Problems of a data set that are shown with their completions, and the width of a text. */
 const SHOWN = 2, WIDTH = 72;
-const clipped = (text: string) => clip(text.replaceAll(/\s+/g, " ").trim(), WIDTH);
+const clipped = (text: string) => clip(withoutControl(text).replaceAll(/\s+/g, " ").trim(), WIDTH);
 
 /** The results of an evaluation, and for a data set some of the completions. */
 export function evalLines(
@@ -167,11 +168,42 @@ export function heldOutText({ heldOut, heldOutTasks }: TrainPlan): string {
   return counted(heldOut, "held-out problem") + parts;
 }
 
+/** Before the question of a sample. */
+const PROMPT = "  prompt: ";
+
+const oneLine = (text: string) => withoutControl(text).replaceAll("\n", "⏎");
+
+/** A prompt with up to `count` completions, their rewards and advantages. */
+export function sampleLines(
+  { question, answer, completions, rewardNames }: Omit<
+    Extract<TrainEvent, { type: "sample" }>,
+    "type" | "step"
+  >,
+  count: number,
+  width: number,
+): string[] {
+  const expected = answer === null ? "" : `  expected: ${oneLine(answer)}`;
+  // The end is the question; the beginning may be the same instruction in every prompt.
+  const room = width - textWidth(expected) - PROMPT.length;
+  const asked = clipStart(oneLine(question.trimEnd()), Math.max(room, width >> 1));
+  const shown = bestAndWorst(completions, count), more = completions.length - shown.length;
+  return [
+    clip(PROMPT + asked + expected, width),
+    ...shown.map(({ text, rewards, advantage }) => {
+      const values = rewards.map((r) => r === null ? "–" : r.toFixed(2)).join(" ");
+      const sign = advantage < 0 ? "−" : "+";
+      const numbers = `  ${values}  ${sign}${Math.abs(advantage).toFixed(2)}  `;
+      return clip(numbers + oneLine(text), width);
+    }),
+    ...(more > 0 ? [`  … ${more} more (columns: ${rewardNames.join(", ")}, advantage)`] : []),
+  ];
+}
+
 /**
  * Distinct texts with the highest and the lowest advantages, best first: what is reinforced and
  * what is suppressed.
  */
-export function bestAndWorst<T extends { text: string; advantage: number }>(
+function bestAndWorst<T extends { text: string; advantage: number }>(
   completions: readonly T[],
   count: number,
 ): T[] {
