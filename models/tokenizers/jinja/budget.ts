@@ -18,6 +18,8 @@ const MAX_DEPTH = 500;
  * inside of a call.
  */
 export const MAX_SIZE = 1 << 22;
+/** The longest text that a filter goes through by characters or words, each a value of its own. */
+export const MAX_TAKEN_APART = 1 << 19;
 
 /** A template took more work than is allowed. */
 export class Endless extends Error {}

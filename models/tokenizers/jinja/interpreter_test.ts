@@ -106,6 +106,11 @@ Deno.test("a template that would fill the memory, or compute for hours, is refus
     ["{{ ('a' * 4000000)|join('b' * 4000000) }}", /a value of it is too large/],
     ["{{ ('a' * 4000000)|replace('a', 'b' * 4000000) }}", /a value of it is too large/],
     ["{{ ('\\n' * 4000000)|indent(1000, true, true) }}", /a value of it is too large/],
+    ...["batch(2)|list", "sort|length", "wordwrap", "groupby(0)", "unique|list", "max"].map((
+      call,
+    ) =>
+      [`{{ ('ab ' * 1300000)|${call} }}`, /\w+ gets a text of more than 524288 characters/] as const
+    ),
     ["{{ [1]|batch(10 ** 9, 0)|list }}", /a batch of 1000000000 items is too long/],
     ["{{ '%*d' % (10 ** 8, 1) }}", /an int of at most/],
     ["{{ ('<a>' * 99999)|striptags }}", /more than 65536 characters/],

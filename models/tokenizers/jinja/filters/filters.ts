@@ -1,5 +1,6 @@
 /** Jinja's filters: what may stand after `|`. A filter that is not here is an error. */
 import { didYouMean } from "../../../../core/suggest.ts";
+import { Endless, MAX_TAKEN_APART } from "../budget.ts";
 import { bind } from "../call.ts";
 import { FILTER_NAMES, type FilterName, isFilterName } from "../filter_names.ts";
 import { ownAttribute } from "../methods.ts";
@@ -9,13 +10,37 @@ import { LIST_FILTERS } from "./list_filters.ts";
 import { absolute, fileSize, rounded, toFloat, toInt } from "./number_filters.ts";
 import { TEXT_FILTERS } from "./text_filters.ts";
 import { toJson } from "./to_json.ts";
-import { type Call, isTrue, iterate, Lazy, text, Undefined, type Value } from "../values.ts";
+import {
+  type Call,
+  isTrue,
+  iterate,
+  Lazy,
+  Markup,
+  str,
+  text,
+  Undefined,
+  type Value,
+} from "../values.ts";
 
 type Filter = (value: Value, given: Call) => Value;
 
-/** @throws Error for a filter that is not known here, or for arguments that it does not take */
+/** These make a value of each character or word of a text. */
+const TAKES_APART: ReadonlySet<FilterName> = new Set(
+  ["batch", "groupby", "max", "min", "slice", "sort", "title", "unique", "wordwrap"],
+);
+
+/**
+ * @throws Error for a filter that is not known here, or for arguments that it does not take
+ * @throws Endless for a text that would take seconds
+ */
 export function runFilter(name: string, value: Value, given: Call): Value {
-  if (isFilterName(name)) return FILTERS[name](value, given);
+  if (isFilterName(name)) {
+    const isText = typeof value === "string" || value instanceof Markup;
+    if (isText && TAKES_APART.has(name) && str(value).length > MAX_TAKEN_APART) {
+      throw new Endless(`${name} gets a text of more than ${MAX_TAKEN_APART} characters`);
+    }
+    return FILTERS[name](value, given);
+  }
   throw new Error(`there is no filter ${name}${didYouMean(name, FILTER_NAMES)}`);
 }
 
