@@ -157,6 +157,19 @@ Deno.test("tables that are too large, or packed in an unknown way, are refused",
     await assert.rejects(readEntries(`${folder}/a.jsonl.gz`), /a\.jsonl\.gz: unpacks to more than/);
   }));
 
+Deno.test("a page with a run of more values than the page has is refused", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/a.parquet`, data = [...questions.slice(0, 7), null];
+    writeParquet(path, "UNCOMPRESSED", [{ name: "question", data, type: "STRING" }]);
+    const bytes = Deno.readFileSync(path);
+    // The levels: one group of eight packed values, of which seven are 1.
+    const at = bytes.findIndex((_, i) => bytes[i] === 3 && bytes[i + 1] === 0x7f);
+    assert.ok(at > 0);
+    bytes.set([0xfe, 0xff, 0xff, 0xff, 0x0f], at); // 2^31 − 1 values
+    Deno.writeFileSync(path, bytes);
+    await assert.rejects(readEntries(path), /a page of question has more values than it says/);
+  }));
+
 Deno.test("a table with many columns takes little time, and its error is short", () => {
   const names = Array.from({ length: 30_000 }, (_, i) => `c${i}`);
   const text = `${names.join()}\n${names.join()}\n`;

@@ -7,19 +7,19 @@ import zlib from "node:zlib";
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
-  type ColumnMetaData,
+  type Compressors,
   type FileMetaData,
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,
   snappyUncompress,
 } from "hyparquet";
-import { parquetHeader } from "hyparquet/src/column.js";
 import { bytesText } from "../core/bytes.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isTable } from "../hub/default_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
+import { checkPages } from "./parquet_pages.ts";
 import { parseTable } from "./table_rows.ts";
 
 /** One row, and its place: `file:line`, or `file: row 3`. */
@@ -233,8 +233,23 @@ const COMPRESSORS: Readonly<Record<string, Unpack>> = {
   BROTLI: (input, length) => zlib.brotliDecompressSync(input, { maxOutputLength: length }),
   ZSTD: (input, length) => zlib.zstdDecompressSync(input, { maxOutputLength: length }),
 };
+/** Unpacks at most as much as a file of this size may hold. */
+function boundedCompressors(byteLength: number, path: string): Compressors {
+  let left = mostUnpacked(byteLength);
+  const bounded = (unpack: Unpack): Unpack => (input, length) => {
+    left -= length;
+    if (left < 0) throw tooLarge(path, byteLength);
+    return new Uint8Array(unpack(input, length));
+  };
+  return Object.fromEntries(
+    Object.entries(COMPRESSORS).map(([name, unpack]) => [name, bounded(unpack)]),
+  );
+}
+
 /** A table with more is refused: it would take minutes, or more memory than there is. */
 const MAX_COLUMNS = 10_000, MAX_ROWS = 10_000_000;
+/** The least memory that a value takes, also one that is missing. */
+const VALUE_BYTES = 4;
 
 async function readParquetRows(path: string): Promise<DataRow[]> {
   try {
@@ -244,20 +259,10 @@ async function readParquetRows(path: string): Promise<DataRow[]> {
   }
   try {
     const file = await asyncBufferFromFile(path), metadata = await parquetMetadataAsync(file);
-    checkTable(metadata, path);
-    let left = mostUnpacked(file.byteLength);
-    const bounded = (unpack: Unpack): Unpack => (input, length) => {
-      left -= length;
-      if (left < 0) throw tooLarge(path, file.byteLength);
-      return new Uint8Array(unpack(input, length));
-    };
-    const compressors = Object.fromEntries(
-      Object.entries(COMPRESSORS).map(([name, unpack]) => [name, bounded(unpack)]),
-    );
-    for (const { columns } of metadata.row_groups) {
-      for (const { meta_data } of columns) if (meta_data) await checkPages(file, meta_data);
-    }
-    const rows = await allRows(file, { metadata, compressors });
+    checkTable(metadata, file.byteLength, path);
+    const bounded = () => boundedCompressors(file.byteLength, path);
+    await checkPages(file, metadata, bounded());
+    const rows = await allRows(file, { metadata, compressors: bounded() });
     return rows.map((row, i) => ({
       columns: plain(row) as Record<string, unknown>,
       place: `${path}: row ${i + 1}`,
@@ -293,35 +298,8 @@ async function allRows(
   return await rows;
 }
 
-/**
- * Checks the headers of a column's pages: without one of its lengths the library would read the
- * same byte for ever.
- * @throws Error for a header that cannot be
- */
-async function checkPages(file: AsyncBuffer, column: ColumnMetaData): Promise<void> {
-  const begin = Number(column.dictionary_page_offset || column.data_page_offset);
-  const bytes = await file.slice(begin, begin + Number(column.total_compressed_size));
-  const reader = { view: new DataView(bytes), offset: 0 }, all = Number(column.num_values);
-  for (let values = 0; values < all && reader.offset < bytes.byteLength - 1;) {
-    const { type, compressed_page_size, uncompressed_page_size, ...header } = parquetHeader(reader);
-    const { data_page_header: v1, data_page_header_v2: v2 } = header;
-    const lengths = [compressed_page_size, uncompressed_page_size];
-    if (type === "DATA_PAGE") lengths.push(v1?.num_values ?? NaN);
-    if (v2 !== undefined) {
-      lengths.push(v2.num_values, v2.num_nulls, v2.num_rows);
-      lengths.push(v2.definition_levels_byte_length, v2.repetition_levels_byte_length);
-    }
-    const count = v1?.num_values ?? v2?.num_values ?? 0;
-    if (!lengths.every((length) => Number.isInteger(length) && length >= 0) || count > all) {
-      throw new Error(`a page of ${column.path_in_schema.join(".")} has no valid header`);
-    }
-    reader.offset += compressed_page_size;
-    values += count;
-  }
-}
-
 /** @throws UsageError for a table that is too large, or packed in an unknown way */
-function checkTable(metadata: FileMetaData, path: string): void {
+function checkTable(metadata: FileMetaData, byteLength: number, path: string): void {
   const { schema, num_rows, row_groups } = metadata, columns = schema.length - 1;
   if (columns > MAX_COLUMNS) {
     throw new UsageError(`${path}: has ${columns} columns, ${MAX_COLUMNS} is the most`, {
@@ -332,6 +310,14 @@ function checkTable(metadata: FileMetaData, path: string): void {
   if (!(rows >= 0 && rows <= 2 * MAX_ROWS)) {
     throw new UsageError(`${path}: has ${num_rows} rows, ${MAX_ROWS} is the most`);
   }
+  const columnsOfGroups = row_groups.flatMap(({ columns }) => columns);
+  const counts = columnsOfGroups.map(({ meta_data }) => Number(meta_data?.num_values ?? 0));
+  const values = counts.reduce((sum, count) => sum + count, 0);
+  if (!(counts.every((count) => count >= 0) && values * VALUE_BYTES <= mostUnpacked(byteLength))) {
+    throw new UsageError(`${path}: has ${values} values in ${bytesText(byteLength)}`, {
+      advice: "No data set is packed so tightly: is it the right file?",
+    });
+  }
   const names = parquetSchema(metadata).children.map(({ element }) => element.name);
   const paths = row_groups.map(({ columns }) =>
     columns.map(({ meta_data }) => String(meta_data?.path_in_schema))
@@ -341,7 +327,7 @@ function checkTable(metadata: FileMetaData, path: string): void {
       throw new UsageError(`${path}: two of its columns have one name`);
     }
   }
-  for (const { meta_data } of row_groups.flatMap(({ columns }) => columns)) {
+  for (const { meta_data } of columnsOfGroups) {
     const codec = meta_data?.codec ?? "UNCOMPRESSED";
     if (codec === "UNCOMPRESSED" || Object.hasOwn(COMPRESSORS, codec)) continue;
     throw new UsageError(
