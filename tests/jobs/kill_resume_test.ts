@@ -195,6 +195,27 @@ Deno.test("a run that stops does not wait for a slow reward, and repeats the ste
   });
 });
 
+Deno.test("a stop in the held-out evaluation does not wait for a slow reward", async () => {
+  await withFolder(async (folder) => {
+    const config = await tinyConfig(folder);
+    await Deno.writeTextFile(
+      `${folder}/slow.js`,
+      "export default () => new Promise((done) => setTimeout(done, 40_000, 1));",
+    );
+    const args = argv`${config} ${`rewards=[{path: ${folder}/slow.js, timeout: 900}]`}
+      eval.num_examples=4 sft.max_steps=0 --output-dir ${folder}/run`;
+    const session = start(args);
+    await moment(session, "the evaluation", () => session.err.text.includes("Before: 4 problems"));
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    const begin = performance.now();
+    session.child.kill("SIGINT");
+    const stopped = await end(session);
+    assert.equal(stopped.code, 75, stopped.err);
+    assert.ok(performance.now() - begin < 20_000, "it waited for the reward");
+    assertClean(stopped);
+  });
+});
+
 Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
   await withFolder(async (folder) => {
     const config = await tinyConfig(folder);
