@@ -7,10 +7,11 @@
 import { createHash, type Hash } from "node:crypto";
 import { explainFileError, writeAll } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
+import { TimedOut } from "../core/remote/http.ts";
 import type { Checksum, RemoteFile } from "./api.ts";
 import { fileSize, type RepositoryCache } from "./cache.ts";
 import { type HubHttp, interruption, LEAST_BYTES, type Reply } from "./http.ts";
-import { HttpStatus, type Request, TimedOut } from "./refusal.ts";
+import { HttpStatus, type Request } from "./refusal.ts";
 
 /** Writes bytes at the current position of a file; tests replace it by one that fails. */
 export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>;

@@ -4,11 +4,17 @@
  * (Xet) is not supported; every file is available without it.
  */
 import { Interrupted, RgxError } from "../core/errors.ts";
-import { clientTrusting, isCertificateError, networkReason } from "../core/network.ts";
-import { askedDelay, backoff, MAX_RETRY_DELAY_MS } from "../core/remote/retry_delay.ts";
-import { runningTimeout } from "../core/machine/running_time.ts";
+import {
+  discard,
+  HttpClient,
+  IdleTimeout,
+  isCertificateError,
+  networkReason,
+  TimedOut,
+} from "../core/remote/http.ts";
+import { askedDelay, retrying } from "../core/remote/retry.ts";
 import { VERSION } from "../core/version.ts";
-import { HttpStatus, refusal, type Request, TimedOut } from "./refusal.ts";
+import { HttpStatus, refusal, type Request } from "./refusal.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
@@ -54,18 +60,18 @@ export class HubHttp {
   readonly #firstDelay: number;
   readonly #signal: AbortSignal | null;
   readonly #notice: (message: string) => void;
-  readonly #client: Deno.HttpClient | null;
+  readonly #client: HttpClient;
 
   constructor(readonly settings: HubSettings, options: HttpOptions = {}) {
     this.#attempts = options.attempts ?? 5;
     this.#firstDelay = options.firstDelay ?? 500;
     this.#signal = options.signal ?? null;
     this.#notice = options.onNotice ?? (() => {});
-    this.#client = settings.certificates === null ? null : clientTrusting(settings.certificates);
+    this.#client = new HttpClient(settings.certificates);
   }
 
   close(): void {
-    this.#client?.close();
+    this.#client[Symbol.dispose]();
   }
 
   /** Fetches a text. @throws RgxError that explains the failure */
@@ -96,28 +102,24 @@ export class HubHttp {
     request: Request,
     attempt: (progressed: () => void) => Promise<T>,
   ): Promise<T> {
-    for (let count = 1;; count++) {
-      let error: unknown;
-      try {
-        this.#checkSignal();
-        return await attempt(() => count = 0);
-      } catch (thrown) {
-        error = thrown;
-      }
-      this.#checkSignal();
-      const asked = error instanceof HttpStatus ? error.delay : null;
-      const tried = Math.max(1, count);
-      if (!isTemporary(error) || tried >= this.#attempts || (asked ?? 0) > MAX_RETRY_DELAY_MS) {
-        throw refusal(error, request, tried);
-      }
-      const pause = asked ?? backoff(tried, this.#firstDelay, Math.random());
-      const why = error instanceof HttpStatus
-        ? `answer ${error.status}`
-        : networkReason(error as Error);
-      const what = request.file ?? request.repository.name;
-      this.#notice(`${what}: ${why}; trying again in ${(pause / 1000).toFixed(1)} s`);
-      await this.#sleep(pause);
-    }
+    return await retrying(attempt, {
+      attempts: this.#attempts,
+      firstDelay: this.#firstDelay,
+      signal: this.#signal,
+      checkEnd: () => {
+        if (this.#signal?.aborted) throw interruption(this.#signal);
+      },
+      isTemporary,
+      askedDelay: (error) => error instanceof HttpStatus ? error.delay : null,
+      onRetry: (error, _attempts, delay) => {
+        const why = error instanceof HttpStatus
+          ? `answer ${error.status}`
+          : networkReason(error as Error);
+        const what = request.file ?? request.repository.name;
+        this.#notice(`${what}: ${why}; trying again in ${(delay / 1000).toFixed(1)} s`);
+      },
+      failure: (error, attempts) => refusal(error, request, attempts),
+    });
   }
 
   /**
@@ -136,129 +138,53 @@ export class HubHttp {
       body?: string | Uint8Array<ArrayBuffer>;
     },
   ): Promise<Reply> {
-    const idleTimeout = new IdleTimeout(options.timeout, this.#signal);
-    let response: Response | null = null;
+    const { timeout, stay = false, range, body, headers = {} } = options;
+    const idleTimeout = new IdleTimeout(timeout, this.#signal, LEAST_BYTES);
+    const { token, endpoint } = this.settings, origin = new URL(endpoint).origin;
+    let response: Response | null = null, isRedirect = false, hops = 0;
     try {
-      let url = new URL(address);
-      for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-        response = await this.#fetch(method, url, options, idleTimeout);
-        idleTimeout.restart();
-        const next = redirect(response, url);
-        // The Hub redirects to another origin for the content; the headers of this redirect
-        // describe the file.
-        const { headers } = response, isElsewhere = next !== null && next.origin !== url.origin;
-        const stays = next === null || options.stay === true && headers.has("x-repo-commit") &&
+      const init = {
+        method,
+        signal: idleTimeout.signal,
+        ...(body === undefined ? {} : { body }),
+        headers: {
+          // Without compression, lengths and ranges are those of the file.
+          "accept-encoding": "identity",
+          "user-agent": `rgx/${VERSION}`,
+          ...headers,
+          ...(range === undefined ? {} : { range }),
+        },
+      };
+      response = await this.#client.send(new URL(address), init, {
+        headers: (url): Record<string, string> =>
+          token !== null && url.origin === origin ? { authorization: `Bearer ${token}` } : {},
+        next: (response, url) => {
+          idleTimeout.restart();
+          const next = redirect(response, url);
+          // The Hub redirects to another origin for the content; the headers of this redirect
+          // describe the file.
+          const { headers } = response, isElsewhere = next !== null && next.origin !== url.origin;
+          const describes = headers.has("x-repo-commit") &&
             (isElsewhere || headers.has("x-linked-etag"));
-        if (stays && (response.ok || next !== null)) return reply(response, idleTimeout);
-        if (stays) throw await statusOf(response);
-        await discard(response);
-        url = next;
-      }
-      throw new RgxError(`${new URL(address).origin}: redirects without end`);
+          isRedirect = next !== null;
+          if (next === null || stay && describes) return null;
+          if (hops++ < MAX_REDIRECTS) return next;
+          throw new RgxError(`${new URL(address).origin}: redirects without end`);
+        },
+      });
+      if (!response.ok && !isRedirect) throw await statusOf(response);
+      return reply(response, idleTimeout);
     } catch (error) {
-      idleTimeout.close();
-      await discard(response);
+      idleTimeout[Symbol.dispose]();
+      if (response !== null) await discard(response);
       throw this.#signal?.aborted ? interruption(this.#signal) : idleTimeout.explain(error);
     }
-  }
-
-  async #fetch(
-    method: string,
-    url: URL,
-    { range, headers: more = {}, body }: Parameters<HubHttp["send"]>[2],
-    idleTimeout: IdleTimeout,
-  ): Promise<Response> {
-    const { token, endpoint } = this.settings;
-    const headers: Record<string, string> = {
-      // Without compression, lengths and ranges are those of the file.
-      "accept-encoding": "identity",
-      "user-agent": `rgx/${VERSION}`,
-      ...more,
-    };
-    if (token !== null && url.origin === new URL(endpoint).origin) {
-      headers["authorization"] = `Bearer ${token}`;
-    }
-    if (range !== undefined) headers["range"] = range;
-    return await fetch(url, {
-      method,
-      headers,
-      redirect: "manual",
-      ...(body === undefined ? {} : { body }),
-      signal: idleTimeout.signal,
-      ...(this.#client === null ? {} : { client: this.#client }),
-    });
-  }
-
-  #checkSignal(): void {
-    if (this.#signal?.aborted) throw interruption(this.#signal);
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.#signal?.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.#signal?.addEventListener("abort", done);
-    });
-    this.#checkSignal();
   }
 }
 
 /** The error of an aborted signal: its reason if that is an RgxError, else Interrupted. */
 export function interruption(signal: AbortSignal): Error {
   return signal.reason instanceof RgxError ? signal.reason : new Interrupted();
-}
-
-/** The time-out of a request: aborts when too little arrives in `limit` ms or `outer` aborts. */
-class IdleTimeout {
-  readonly #control = new AbortController();
-  readonly #stop = () => this.#control.abort();
-  #stopTimer = () => {};
-  #late = false;
-  /** Bytes since the time-out began. */
-  #arrived = 0;
-
-  constructor(readonly limit: number, readonly outer: AbortSignal | null) {
-    outer?.addEventListener("abort", this.#stop);
-    if (outer?.aborted) this.#stop();
-    this.restart();
-  }
-
-  get signal(): AbortSignal {
-    return this.#control.signal;
-  }
-
-  /** Restarts the time-out. */
-  restart(): void {
-    this.#arrived = 0;
-    this.#stopTimer();
-    this.#stopTimer = runningTimeout(() => {
-      this.#late = true;
-      this.#stop();
-    }, this.limit);
-  }
-
-  /** Restarts the time-out when enough bytes have come. */
-  arrived(bytes: number): void {
-    this.#arrived += bytes;
-    if (this.#arrived >= LEAST_BYTES) this.restart();
-  }
-
-  explain(error: unknown): unknown {
-    if (!this.#late) return error;
-    const found = this.#arrived === 0
-      ? `no sign of life for ${this.limit / 1000} s`
-      : `only ${this.#arrived} bytes in ${this.limit / 1000} s`;
-    return new TimedOut(found);
-  }
-
-  close(): void {
-    this.#stopTimer();
-    this.outer?.removeEventListener("abort", this.#stop);
-  }
 }
 
 function reply(response: Response, idleTimeout: IdleTimeout): Reply {
@@ -280,15 +206,10 @@ function reply(response: Response, idleTimeout: IdleTimeout): Reply {
       }
     },
     async close() {
-      idleTimeout.close();
+      idleTimeout[Symbol.dispose]();
       await discard(response);
     },
   };
-}
-
-/** Cancels an unwanted body. A body whose connection broke cannot be cancelled; that is ignored. */
-async function discard(response: Response | null): Promise<void> {
-  if (response?.body?.locked === false) await response.body.cancel().catch(() => {});
 }
 
 /** The target of a redirect; null when the response is none. */

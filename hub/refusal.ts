@@ -3,7 +3,7 @@
  * variable to set, and how to continue without a network.
  */
 import { EXIT, RgxError, UsageError } from "../core/errors.ts";
-import { isCertificateError, networkReason } from "../core/network.ts";
+import { isCertificateError, networkReason, TimedOut } from "../core/remote/http.ts";
 import { cacheFolderName } from "./cache.ts";
 import { shown } from "./file_names.ts";
 import { addressOf, type Repository } from "./repository.ts";
@@ -22,9 +22,6 @@ export class HttpStatus extends Error {
     super(message);
   }
 }
-
-/** Nothing was received within the time-out. */
-export class TimedOut extends Error {}
 
 /** What was requested, for messages. */
 export interface Request {

@@ -2,9 +2,8 @@
  * Starts the server, and ends it: new requests are refused, those under way have the grace time to
  * finish, and are ended then.
  */
-import { listenError } from "../core/network.ts";
 import type { Desk } from "./answer.ts";
-import { type Front, serveHttp } from "../core/remote/http_front.ts";
+import { type Front, listenError, serveHttp } from "../core/remote/http_front.ts";
 import { App, type AppOptions } from "./app.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { Metrics } from "./metrics.ts";

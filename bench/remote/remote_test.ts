@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Interrupted, type RgxError } from "../../core/errors.ts";
 import { collected, withFolder } from "../testing.ts";
 import { Limiter } from "../../core/remote/limiter.ts";
-import { askedDelay, backoff } from "../../core/remote/retry_delay.ts";
+import { askedDelay, backoff } from "../../core/remote/retry.ts";
 import { baseUrl } from "../../core/remote/address.ts";
 import {
   answer,

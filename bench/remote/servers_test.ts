@@ -1,6 +1,6 @@
 /** Peculiarities of single kinds of servers: refusals, streams, limits. */
 import assert from "node:assert/strict";
-import { askedDelay } from "../../core/remote/retry_delay.ts";
+import { askedDelay } from "../../core/remote/retry.ts";
 import { withFolder } from "../testing.ts";
 import {
   answer,

@@ -1,7 +1,7 @@
 /** `rgx generate --base-url`: text from a model behind an OpenAI-compatible API. */
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { clientTrusting, networkReason } from "../../core/network.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
+import { HttpClient, networkReason } from "../../core/remote/http.ts";
 import { HttpError, httpError } from "../../core/remote/refusal.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { templateValues } from "../flag_types.ts";
@@ -100,14 +100,12 @@ function formFields(asked: AskedForm | null): Json {
 }
 
 async function post(address: ServerAddress, path: string, body: Json): Promise<Json> {
-  const certificates = Deno.env.get("SSL_CERT_FILE") || null;
-  const client = certificates === null ? null : clientTrusting(certificates);
+  using client = new HttpClient();
   try {
-    const response = await address.fetch(path, {
+    const response = await address.fetch(path, client, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
-      ...(client === null ? {} : { client }),
     });
     if (!response.ok) throw await httpError(response);
     return await response.json();
@@ -125,8 +123,6 @@ async function post(address: ServerAddress, path: string, body: Json): Promise<J
       advice: "Is the server running, and the address right?",
       cause: error,
     });
-  } finally {
-    client?.close();
   }
 }
 

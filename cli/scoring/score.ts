@@ -5,7 +5,7 @@
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import { listenError } from "../../core/network.ts";
+import { listenError } from "../../core/remote/http_front.ts";
 import { callerMistake, isLoopback } from "../../core/remote/callers.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";

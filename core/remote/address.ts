@@ -3,6 +3,7 @@
  * address) go only to the server; results and messages have the plain address.
  */
 import { UsageError } from "../errors.ts";
+import type { HttpClient } from "./http.ts";
 import { HttpError } from "./refusal.ts";
 
 /** Shorter keys are placeholders such as "EMPTY", which may be part of any message. */
@@ -58,25 +59,21 @@ export class ServerAddress {
    * same request, so that the question and the key go to no other host.
    * @throws HttpError for another redirect; TypeError when there is no connection
    */
-  async fetch(
-    path: string,
-    init: RequestInit & { client?: Deno.HttpClient },
-  ): Promise<Response> {
-    let url = new URL(this.#target);
+  async fetch(path: string, client: HttpClient, init: RequestInit): Promise<Response> {
+    const url = new URL(this.#target);
     url.pathname += path;
-    const headers = { ...init.headers as Record<string, string>, ...this.#keyHeaders() };
-    for (let hop = 0;; hop++) {
-      const response = await fetch(url, { ...init, headers, redirect: "manual" });
-      const location = response.headers.get("location"), { status } = response;
-      if (location === null || status < 300 || status > 399) return response;
-      await response.body?.cancel();
-      const to = new URL(location, url), isSame = init.method === undefined || status >= 307;
-      if (!isSame || to.origin !== url.origin || hop >= MAX_REDIRECTS) {
+    let hops = 0;
+    return await client.send(url, init, {
+      headers: () => this.#keyHeaders(),
+      next: (response, from) => {
+        const location = response.headers.get("location"), { status } = response;
+        if (location === null || status < 300 || status > 399) return null;
+        const to = new URL(location, from), isSame = init.method === undefined || status >= 307;
+        if (isSame && to.origin === from.origin && hops++ < MAX_REDIRECTS) return to;
         const where = to.origin + to.pathname.replace(new RegExp(`${path}$`), "");
         throw new HttpError(status, `the server redirects to ${where}: is that its address?`, null);
-      }
-      url = to;
-    }
+      },
+    });
   }
 
   #keyHeaders(): Record<string, string> {

@@ -5,6 +5,8 @@
  * header, and passes the bytes to `Deno.serve` on a port of this machine.
  */
 
+import { messageOf, RgxError, UsageError } from "../errors.ts";
+
 export interface FrontOptions {
   hostname: string;
   /** 0 = any free port. */
@@ -156,4 +158,19 @@ function cut({ client, inner }: Link): void {
       // It was closed already.
     }
   }
+}
+
+/** Why a program of this machine cannot be a server at an address. */
+export function listenError(hostname: string, port: number, cause: unknown): RgxError {
+  if (cause instanceof Deno.errors.AddrInUse) {
+    return new RgxError(`port ${port} of ${hostname} is in use`, {
+      advice: "Choose another one with --port; 0 takes a free one.",
+      cause,
+    });
+  }
+  return new UsageError(`${hostname}:${port}: cannot listen there: ${messageOf(cause)}`, {
+    advice: "--host is an address of this machine: 127.0.0.1, or 0.0.0.0 for all of them. " +
+      "Ports below 1024 often belong to the administrator.",
+    cause,
+  });
 }

@@ -1,6 +1,6 @@
 /** Errors of a server, and whether it may help to ask again. */
 import { RgxError } from "../errors.ts";
-import { askedDelay, MAX_RETRY_DELAY_MS } from "./retry_delay.ts";
+import { askedDelay, MAX_RETRY_DELAY_MS } from "./retry.ts";
 
 type Json = Record<string, unknown>;
 

@@ -6,15 +6,12 @@
  * environment.
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
-import { clientTrusting, isCertificateError, networkReason } from "../network.ts";
-import { runningTimeout } from "../machine/running_time.ts";
-import { backoff } from "./retry_delay.ts";
 import { didYouMean } from "../suggest.ts";
 import { baseUrl, ServerAddress } from "./address.ts";
 import { type Body, Fields } from "./fields.ts";
+import { HttpClient, IdleTimeout, isCertificateError, networkReason } from "./http.ts";
 import { Limiter } from "./limiter.ts";
 import {
-  BadReply,
   HttpError,
   httpError,
   isHopeless,
@@ -23,6 +20,7 @@ import {
   wantsPatience,
 } from "./refusal.ts";
 import { type ChatReply, isReply, readReply } from "./reply.ts";
+import { pause, retrying } from "./retry.ts";
 import { ResultCache } from "../cache/result_cache.ts";
 
 /** The server of remote models, and how it is asked. */
@@ -103,7 +101,7 @@ export class RemoteServer {
   private constructor(
     readonly options: RemoteOptions,
     readonly address: ServerAddress,
-    readonly client: Deno.HttpClient | null,
+    readonly client: HttpClient,
     readonly modelNames: readonly string[],
     readonly cache: ResultCache<ChatReply> | null,
   ) {
@@ -122,8 +120,7 @@ export class RemoteServer {
       });
     }
     const address = new ServerAddress(given, options.apiKeyEnv);
-    const certificates = Deno.env.get("SSL_CERT_FILE") || null;
-    const client = certificates === null ? null : clientTrusting(certificates);
+    const client = new HttpClient();
     try {
       const names = await probe(address, client);
       const { cache = folder !== null && `${folder}/response_cache.jsonl` } = options;
@@ -133,7 +130,7 @@ export class RemoteServer {
         : await ResultCache.open(cache, isReply, options.onWarning ?? (() => {}));
       return new RemoteServer(options, address, client, names, known);
     } catch (error) {
-      client?.close();
+      client[Symbol.dispose]();
       throw error;
     }
   }
@@ -173,7 +170,7 @@ export class RemoteServer {
 
   close(): void {
     this.stop();
-    this.client?.close();
+    this.client[Symbol.dispose]();
   }
 
   /**
@@ -196,30 +193,31 @@ export class RemoteServer {
 
   async #retrying(path: string, body: Body): Promise<ChatReply> {
     const { attempts = 10, firstDelay = 1000 } = this.options;
-    for (let attempt = 1;; attempt++) {
-      let error: unknown;
+    return await retrying(() => this.#adjusting(path, body), {
+      attempts,
+      firstDelay,
+      signal: this.#abort.signal,
+      checkEnd: () => this.#checkEnd(),
+      isTemporary,
+      askedDelay: (error) => error instanceof HttpError ? error.delay : null,
+      onRetry: (error, tried) => tried === WARN_AFTER && this.#warnOfRetries(error),
+      failure: (error, tried) => this.#final(error, tried),
+    });
+  }
+
+  #checkEnd(): void {
+    if (this.#abort.signal.aborted) throw new Interrupted();
+  }
+
+  /** One attempt, and more of them without the fields that the server refuses. */
+  async #adjusting(path: string, body: Body): Promise<ChatReply> {
+    for (;;) {
       const sent = this.#fields.adjusted(body);
       try {
         return await this.#attempt(path, sent);
-      } catch (thrown) {
-        error = thrown;
+      } catch (error) {
+        if (!(error instanceof HttpError && this.#fields.learn(error, sent))) throw error;
       }
-      if (this.#abort.signal.aborted) throw new Interrupted();
-      if (error instanceof HttpError && this.#fields.learn(error, sent)) {
-        attempt--;
-        continue;
-      }
-      if (!isTemporary(error) || attempt >= attempts) throw this.#final(error, attempt);
-      if (attempt === WARN_AFTER) this.#warnOfRetries(error);
-      const asked = error instanceof HttpError ? error.delay : null;
-      const delay = (n: number) => backoff(n, firstDelay, Math.random());
-      // When a server asks for a short wait again and again, the wait becomes longer.
-      const ms = asked === null
-        ? delay(attempt)
-        : attempt < 3
-        ? asked
-        : Math.max(asked, delay(attempt - 2));
-      await this.#sleep(ms);
     }
   }
 
@@ -238,77 +236,49 @@ export class RemoteServer {
   /** Sends a request when the limit allows it. */
   async #attempt(path: string, body: Body): Promise<ChatReply> {
     const ticket = await this.limiter.acquire();
-    let how: "good" | "too many" | "failed" = "failed", pause = 0;
+    let how: "good" | "too many" | "failed" = "failed", wait = 0;
     try {
       // Checked at least once, since a place may become free because everything is stopped.
-      do await this.#sleep(this.limiter.pause); while (this.limiter.pause > 0);
+      do {
+        await pause(this.limiter.pause, this.#abort.signal);
+        this.#checkEnd();
+      } while (this.limiter.pause > 0);
       const reply = await this.#send(path, body);
       how = "good";
       return reply;
     } catch (error) {
       if (error instanceof HttpError && error.status === 429 && isTemporary(error)) {
         how = "too many";
-        pause = error.delay ?? 0;
+        wait = error.delay ?? 0;
       }
       throw error;
     } finally {
-      this.limiter.release(ticket, how, pause);
+      this.limiter.release(ticket, how, wait);
     }
   }
 
   async #send(path: string, body: Body): Promise<ChatReply> {
-    const control = new AbortController(), stop = () => control.abort();
-    const limit = (this.options.timeout ?? 600) * 1000;
-    let late = false, stopTimer = () => {};
-    const wind = () => {
-      stopTimer();
-      stopTimer = runningTimeout(() => {
-        late = true;
-        control.abort();
-      }, limit);
-    };
-    this.#abort.signal.addEventListener("abort", stop);
-    wind();
+    using timeout = new IdleTimeout((this.options.timeout ?? 600) * 1000, this.#abort.signal);
     this.requests++;
     const start = performance.now();
     if (this.#first === 0) this.#first = start;
     try {
-      const response = await this.address.fetch(path, {
+      const response = await this.address.fetch(path, this.client, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
-        signal: control.signal,
-        ...(this.client !== null && { client: this.client }),
+        signal: timeout.signal,
       });
       if (!response.ok) throw await httpError(response);
-      const reply = await readReply(response, wind);
+      const reply = await readReply(response, () => timeout.restart());
       this.#last = performance.now();
       this.#milliseconds += this.#last - start;
       this.#answered++;
       return reply;
     } catch (error) {
-      if (late) throw new BadReply(`no sign of life for ${limit / 1000} s`);
-      if (control.signal.aborted) throw new Interrupted();
-      throw this.#hidden(error as Error);
-    } finally {
-      stopTimer();
-      this.#abort.signal.removeEventListener("abort", stop);
+      this.#checkEnd();
+      throw this.#hidden(timeout.explain(error) as Error);
     }
-  }
-
-  async #sleep(ms: number): Promise<void> {
-    if (ms > 0 && !this.#abort.signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          clearTimeout(timer);
-          this.#abort.signal.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        this.#abort.signal.addEventListener("abort", done);
-      });
-    }
-    if (this.#abort.signal.aborted) throw new Interrupted();
   }
 
   /** The error with the key removed from its texts. */
@@ -374,17 +344,11 @@ function waitText(ms: number): string {
 }
 
 /** Checks that the server is there. @returns the names of its models, if it lists them */
-async function probe(
-  address: ServerAddress,
-  client: Deno.HttpClient | null,
-): Promise<string[]> {
-  const control = new AbortController(), { url } = address;
-  const stopTimer = runningTimeout(() => control.abort(), PROBE_MS);
+async function probe(address: ServerAddress, client: HttpClient): Promise<string[]> {
+  const { url } = address;
+  using timeout = new IdleTimeout(PROBE_MS, null);
   try {
-    const response = await address.fetch("/models", {
-      signal: control.signal,
-      ...(client !== null && { client }),
-    });
+    const response = await address.fetch("/models", client, { signal: timeout.signal });
     const { status } = response;
     if (status === 401 || status === 403) {
       const said = address.hide((await httpError(response)).message);
@@ -400,7 +364,7 @@ async function probe(
     if (error instanceof RgxError) throw error;
     // The server answers, although not with a list.
     if (error instanceof SyntaxError || error instanceof HttpError) return [];
-    const why = control.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
+    const why = timeout.signal.aborted ? `no answer within ${PROBE_MS / 1000} s` : reasonOf(error);
     const hint = isCertificateError(why)
       ? "SSL_CERT_FILE names a file with the certificate of the server's authority."
       : proxyHint(url) ?? "Is the server running, and the address right?";
@@ -408,7 +372,5 @@ async function probe(
       advice: `${hint} Nothing was done.`,
       cause: error,
     });
-  } finally {
-    stopTimer();
   }
 }

@@ -12,7 +12,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { Interrupted, RgxError } from "../../core/errors.ts";
-import { clientTrusting } from "../../core/network.ts";
+import { HttpClient } from "../../core/remote/http.ts";
 import { runSampling, runSamplingSeed } from "../../bench/evaluation/sampling.ts";
 import type { GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
@@ -64,7 +64,7 @@ export class RemoteSampler implements Sampler {
   readonly maxStaleness: number;
   readonly kept = null;
   readonly #pool: ServerPool;
-  readonly #client: Deno.HttpClient | null;
+  readonly #client = new HttpClient();
   readonly #wire: WireOptions;
   readonly #begun = new Map<number, Begun>();
   readonly #adapters = new Map<number, ServedAdapter>();
@@ -76,8 +76,6 @@ export class RemoteSampler implements Sampler {
     const { config, model, eosIds, device, onNote, firstDelay } = options;
     const { generation, training } = config;
     this.maxStaleness = generation.max_staleness;
-    const certificates = Deno.env.get("SSL_CERT_FILE") || null;
-    this.#client = certificates === null ? null : clientTrusting(certificates);
     this.#wire = { sampling: runSampling(training), seed: runSamplingSeed(training), eosIds };
     const servers = generation.base_url!.map((url) =>
       new RolloutServer(url, generation.api_key_env, {
@@ -164,7 +162,7 @@ export class RemoteSampler implements Sampler {
     await this.#pool.close();
     await Promise.allSettled([...this.#begun.values()].map(({ answers }) => answers));
     for (const adapter of this.#adapters.values()) await adapter.removeFolder();
-    this.#client?.close();
+    this.#client[Symbol.dispose]();
   }
 
   #start(key: number, requests: readonly GenerateRequest[], adapter: ServedAdapter): Begun {

@@ -3,10 +3,9 @@
  * `server_pool.ts` decides what it is asked, and what happens when it fails.
  */
 import { RgxError } from "../../core/errors.ts";
-import { networkReason } from "../../core/network.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
+import { type HttpClient, IdleTimeout, networkReason, TimedOut } from "../../core/remote/http.ts";
 import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
-import { runningTimeout } from "../../core/machine/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
@@ -26,7 +25,7 @@ export interface ServerOptions {
   adapterFolder: string;
   /** Adapters that a server keeps: that of the present policy and those of older ones. */
   adaptersKept: number;
-  client: Deno.HttpClient | null;
+  client: HttpClient;
 }
 
 /** A server's answer must begin within this time where it has nothing to compute. */
@@ -209,21 +208,14 @@ export class RolloutServer {
   }
 
   /**
-   * @param limit milliseconds for the answer, of a request that has no signal
+   * @param limit milliseconds for the answer
    * @throws HttpError; BadReply; ServerDown; TypeError or DOMException when the connection fails
    */
-  async #send(path: string, init: RequestInit, limit?: number): Promise<unknown> {
-    const { client } = this.options, late = new AbortController();
-    const stopTimer = limit === undefined ? null : runningTimeout(
-      () => late.abort(new ServerDown("no answer in time")),
-      limit,
-    );
+  async #send(path: string, init: RequestInit, limit = Infinity): Promise<unknown> {
+    using timeout = new IdleTimeout(limit, init.signal ?? null);
     try {
-      const response = await this.#address.fetch(path, {
-        ...(stopTimer === null ? {} : { signal: late.signal }),
-        ...init,
-        ...(client === null ? {} : { client }),
-      });
+      const { client } = this.options, { signal } = timeout;
+      const response = await this.#address.fetch(path, client, { ...init, signal });
       if (!response.ok) throw await httpError(response);
       const text = await response.text();
       try {
@@ -231,8 +223,9 @@ export class RolloutServer {
       } catch {
         return text; // vLLM answers with a sentence when an adapter is loaded
       }
-    } finally {
-      stopTimer?.();
+    } catch (error) {
+      const explained = timeout.explain(error);
+      throw explained instanceof TimedOut ? new ServerDown("no answer in time") : error;
     }
   }
 

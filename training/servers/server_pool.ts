@@ -8,7 +8,7 @@
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpError } from "../../core/remote/refusal.ts";
 import { runningTimeout } from "../../core/machine/running_time.ts";
-import { backoff } from "../../core/remote/retry_delay.ts";
+import { backoff, pause, retrying } from "../../core/remote/retry.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { type RolloutServer, ServerDown } from "./rollout_server.ts";
 import type { ServedAdapter } from "./served_adapter.ts";
@@ -189,7 +189,7 @@ export class ServerPool {
               this.options.onNote(`${server.url}: too many requests, again and again`);
             }
             const delay = error.delay ?? backoff(tooMany, FIRST_DELAY_MS, Math.random());
-            await Promise.race([this.#pause(delay), batch.end.catch(() => {})]);
+            await Promise.race([pause(delay, this.#closed.signal), batch.end.catch(() => {})]);
           } else if (isRefusal(error)) this.leaveOut(server, error);
           else batch.fail(error);
         }
@@ -220,26 +220,32 @@ export class ServerPool {
 
   async #recover(server: RolloutServer): Promise<void> {
     const wasUp = server.sameEngine !== null, { firstDelay = FIRST_DELAY_MS } = this.options;
-    const failures = this.#failures.get(server) ?? 0;
-    if (failures > 1) await this.#pause(backoff(failures - 1, firstDelay, Math.random()));
-    for (let attempt = 1; !this.#closed.signal.aborted; attempt++) {
-      try {
-        await server.connect();
-        this.#oneIsUp();
-        if (this.#leftOut.has(server)) return;
-        if (wasUp || attempt > 1) this.options.onNote(`${server.url} answers`);
-        return;
-      } catch (error) {
-        if (isRefusal(error)) return this.leaveOut(server, error);
-        if (!(error instanceof ServerDown)) return this.#failAll(error);
-        if (!wasUp && attempt === 1) {
-          this.options.onNote(`${server.url} is not there yet (${error.message}): waiting for it`);
-        }
-        server.fail(error.message);
-      }
-      this.#watchTime();
-      await this.#pause(Math.min(MAX_DELAY_MS, backoff(attempt, firstDelay, Math.random())));
+    const failures = this.#failures.get(server) ?? 0, { signal } = this.#closed;
+    if (failures > 1) await pause(backoff(failures - 1, firstDelay, Math.random()), signal);
+    let isNew = !wasUp;
+    try {
+      await retrying(() => server.connect(), {
+        firstDelay,
+        longestDelay: MAX_DELAY_MS,
+        signal,
+        checkEnd: () => signal.throwIfAborted(),
+        isTemporary: (error) => error instanceof ServerDown,
+        onRetry: (error) => {
+          const { message } = error as ServerDown;
+          if (isNew) {
+            this.options.onNote(`${server.url} is not there yet (${message}): waiting for it`);
+          }
+          isNew = false;
+          server.fail(message);
+          this.#watchTime();
+        },
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      return isRefusal(error) ? this.leaveOut(server, error) : this.#failAll(error);
     }
+    this.#oneIsUp();
+    if (!this.#leftOut.has(server) && !isNew) this.options.onNote(`${server.url} answers`);
   }
 
   /** When no server is up, fails all batches unless one answers in time. */
@@ -262,21 +268,6 @@ export class ServerPool {
     for (const batch of this.#batches) batch.fail(error);
     // Whoever asks next waits anew.
     this.#oneIsUp();
-  }
-
-  /** A pause that ends early when everything has ended. */
-  async #pause(ms: number): Promise<void> {
-    const { signal } = this.#closed;
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal.addEventListener("abort", done);
-    });
   }
 }
 
