@@ -51,7 +51,7 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { bool, decimalScore, float, rangeAttribute, text, texts } from "@rgx/rgx";
+ * import { bool, decimalScore, float, intervals, levels, text, texts } from "@rgx/rgx";
  * const params = {
  *   share: float(0.5, "share of negative numbers", { min: 0, max: 1 }),
  *   signed: bool(true, "whether numbers may be negative"),
@@ -59,9 +59,11 @@
  *   operators: texts(["+", "-"], "operators that may occur"),
  * };
  * assert.equal(params.operators.default.length, 2);
- * const fields = ["min_digits", "max_digits"] as const;
- * const digits = rangeAttribute("digits", fields, [2, 4, 8], "digits of the number");
- * assert.deepEqual(digits.levels, [2, 4, 8]);
+ * const curriculum = {
+ *   share: levels([0, 0.1, 0.5], "share of negative numbers"), // of the parameter `share`
+ *   digits: intervals([2, 4, 8], "digits of the number"), // of `min_digits` and `max_digits`
+ * };
+ * assert.deepEqual(curriculum.digits.levels, [2, 4, 8]);
  * const entry = { question: "1 / 4 =", answer: "0.25", metadata: {} };
  * assert.equal(decimalScore("0.250", entry), 1);
  * ```
@@ -82,6 +84,16 @@ export type {
   Task,
 } from "../tasks/types.ts";
 export type { ChatMessage } from "../core/chat_message.ts";
-export { bool, defineTask, float, int, rangeAttribute, text, texts } from "../tasks/define.ts";
-export type { Bounds, ConfigOf, Param } from "../tasks/define.ts";
+export {
+  bool,
+  defineTask,
+  float,
+  int,
+  intervals,
+  levels,
+  rangeAttribute,
+  text,
+  texts,
+} from "../tasks/define.ts";
+export type { Bounds, ConfigOf, Levels, Param, TaskDeclaration } from "../tasks/define.ts";
 export { decimalScore, defaultScore } from "../tasks/scoring_rules.ts";

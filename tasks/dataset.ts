@@ -74,12 +74,25 @@ export class Dataset implements Iterable<Entry> {
       );
     }
     if (this.#opened !== null) return this.#opened(index);
-    const { question, answer, metadata, difficulty } = this.#generate(index);
+    const generated = this.#generate(index);
+    const { question, answer, metadata } = generated;
+    const difficulty = generated.difficulty ?? this.#difficulty();
     return {
       question,
       answer,
       metadata: { source_dataset: this.name, source_index: index, ...metadata, difficulty },
     };
+  }
+
+  /** The values of the fields that the attributes of the curriculum set. */
+  #difficulty(): Record<string, unknown> {
+    const config = this.#params, { curriculum = [] } = this.#task;
+    return Object.fromEntries(
+      curriculum.map(({ name, field, lowerField, upperField }) => [
+        name,
+        field === undefined ? [config[lowerField!], config[upperField!]] : config[field],
+      ]),
+    );
   }
 
   #generate(index: number) {

@@ -68,7 +68,27 @@ export function texts(
   return { type: "string[]", default: value, description, ...(values && { values }) };
 }
 
-/** A curriculum attribute whose level sets the lower and the upper bound of a range. */
+/** What one attribute of a curriculum makes harder, from easy to hard. */
+export interface Levels extends Pick<CurriculumAttribute, "levels" | "description"> {
+  /** Whether both ends of a range must differ. */
+  ensureInterval?: boolean;
+  /** The field `of`, or the fields `min_of` and `max_of`. Default: the name of the attribute. */
+  of?: string;
+}
+
+/** The levels of a field, or of the pair of fields of a range. */
+export function levels(levels: readonly ParamValue[], description: string, of?: string): Levels {
+  return { levels, description, ...(of !== undefined && { of }) };
+}
+
+/** As `levels`, of a range whose ends must differ. */
+export function intervals(values: readonly number[], description: string, of?: string): Levels {
+  return { ...levels(values, description, of), ensureInterval: true };
+}
+
+/**
+ * A curriculum attribute with names of fields of its own, for a curriculum that is a list.
+ */
 export function rangeAttribute(
   name: string,
   [lowerField, upperField]: readonly [string, string],
@@ -79,12 +99,35 @@ export function rangeAttribute(
   return { name, lowerField, upperField, levels, description, ...options };
 }
 
+/** A task as it is declared. The types of its parameters follow from their defaults. */
+export type TaskDeclaration<P extends Record<string, ParamSpec>> =
+  & Omit<Task<ConfigOf<P>>, "params" | "curriculum">
+  & { params: P; curriculum?: Readonly<Record<string, Levels>> | readonly CurriculumAttribute[] };
+
 /**
  * Completes a task. The returned type hides the configuration type, so that one registry can hold
  * all tasks.
  */
-export function defineTask<P extends Record<string, ParamSpec>>(
-  task: Omit<Task<ConfigOf<P>>, "params"> & { params: P },
-): Task {
-  return task as unknown as Task;
+export function defineTask<P extends Record<string, ParamSpec>>(task: TaskDeclaration<P>): Task {
+  const { curriculum } = task;
+  if (curriculum === undefined || isList(curriculum)) return task as unknown as Task;
+  const attributes = Object.entries(curriculum).map(([name, levels]) =>
+    attribute(name, levels, task.params)
+  );
+  return { ...task, curriculum: attributes } as unknown as Task;
+}
+
+function attribute(
+  name: string,
+  { of = name, ...levels }: Levels,
+  params: Record<string, ParamSpec>,
+): CurriculumAttribute {
+  const fields = Object.hasOwn(params, of)
+    ? { field: of }
+    : { lowerField: `min_${of}`, upperField: `max_${of}` };
+  return { name, ...fields, ...levels };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }

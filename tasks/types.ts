@@ -67,8 +67,11 @@ export interface Generated {
   answer: string | null;
   /** What a scorer needs, and what says how the problem was made. */
   metadata: Record<string, unknown>;
-  /** The ranges and values that set the difficulty. A plain number only for gsm_symbolic. */
-  difficulty: Record<string, unknown> | number;
+  /**
+   * The ranges and values that set the difficulty. A plain number only for gsm_symbolic. Default:
+   * what the attributes of the curriculum set.
+   */
+  difficulty?: Record<string, unknown> | number;
 }
 
 /** Options with which a data set is opened, beside its parameters. */

@@ -106,14 +106,14 @@ function taskOf(card: TaskCard, process: TaskProcess): Task {
 
 /** @throws RgxError when it is no entry */
 function generated(value: unknown): Generated {
-  const { question, answer, metadata = {}, difficulty = {} } = (value ?? {}) as Partial<Generated>;
+  const { question, answer, metadata = {}, difficulty } = (value ?? {}) as Partial<Generated>;
   if (typeof question !== "string" || question === "") {
     throw new RgxError("generate() returned no question: expected a text");
   }
   if (answer !== null && typeof answer !== "string") {
     throw new RgxError(`generate() returned the answer ${JSON.stringify(answer)}: expected a text`);
   }
-  return { question, answer, metadata, difficulty };
+  return { question, answer, metadata, ...(difficulty !== undefined && { difficulty }) };
 }
 
 /** @throws RgxError for a task whose entries depend on more than their key, or that scores wrong */

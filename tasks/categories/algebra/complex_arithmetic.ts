@@ -1,9 +1,9 @@
 /** One operation with two complex numbers whose parts are integers; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, texts } from "../../define.ts";
+import { defineTask, int, levels, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { mustNotBeEmpty, sameField, weightErrors, weights } from "./rules.ts";
+import { mustNotBeEmpty, weightErrors, weights } from "./rules.ts";
 
 type Complex = readonly [re: bigint, im: bigint];
 
@@ -28,17 +28,18 @@ export default defineTask({
     operations: texts(["+", "-", "*", "/"], "operations to draw from", ["+", "-", "*", "/"]),
     operations_weights: weights([0.4, 0.4, 0.1, 0.1], "probability of each operation"),
   },
-  curriculum: [
-    sameField("min_real", LEVELS.map((n) => -n), "smallest real part"),
-    sameField("max_real", LEVELS, "largest real part"),
-    sameField("min_imag", LEVELS.map((n) => -n), "smallest imaginary part"),
-    sameField("max_imag", LEVELS, "largest imaginary part"),
-    sameField(
-      "operations_weights",
-      [[0.4, 0.4, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25], [0.2, 0.2, 0.3, 0.3], [0.1, 0.1, 0.4, 0.4]],
-      "probability of each operation",
-    ),
-  ],
+  curriculum: {
+    min_real: levels(LEVELS.map((n) => -n), "smallest real part"),
+    max_real: levels(LEVELS, "largest real part"),
+    min_imag: levels(LEVELS.map((n) => -n), "smallest imaginary part"),
+    max_imag: levels(LEVELS, "largest imaginary part"),
+    operations_weights: levels([[0.4, 0.4, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25], [
+      0.2,
+      0.2,
+      0.3,
+      0.3,
+    ], [0.1, 0.1, 0.4, 0.4]], "probability of each operation"),
+  },
   validate(config) {
     const { min_real, max_real, min_imag, max_imag, operations, operations_weights } = config;
     const errors = mustNotBeEmpty("operations", operations);
@@ -61,7 +62,6 @@ export default defineTask({
       a = times(a, b);
     } else if (operation === "*") result = times(a, b);
     else result = operation === "+" ? [a[0] + b[0], a[1] + b[1]] : [a[0] - b[0], a[1] - b[1]];
-    const { min_real, max_real, min_imag, max_imag, operations_weights } = config;
     return {
       question: `${VERBS[operation]} these complex numbers: (${complexText(a)}) ${operation} ` +
         `(${complexText(b)}). Answer with the result only, the real part first, such as 3.0 - ` +
@@ -73,7 +73,6 @@ export default defineTask({
         operation,
         result: result.map(Number),
       },
-      difficulty: { min_real, max_real, min_imag, max_imag, operations_weights },
     };
   },
   score,

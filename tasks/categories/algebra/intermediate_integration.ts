@@ -1,8 +1,8 @@
 /** Indefinite integrals that need a substitution or integration by parts. */
-import { defineTask, int, type Param, texts } from "../../define.ts";
+import { defineTask, int, levels, type Param, texts } from "../../define.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
 import { drawProblem, FAMILY_NAMES } from "./integral_families.ts";
-import { mustNotBeEmpty, sameField, weights } from "./rules.ts";
+import { mustNotBeEmpty, weights } from "./rules.ts";
 
 const EQUAL = FAMILY_NAMES.map(() => 1 / FAMILY_NAMES.length);
 
@@ -33,13 +33,12 @@ export default defineTask({
     symbols,
     operators: texts(["+", "-"], "signs of numbers", ["+", "-"]),
   },
-  curriculum: [
-    sameField(
-      "problem_type_weights",
+  curriculum: {
+    problem_type_weights: levels(
       FAMILY_NAMES.map((_, level) => FAMILY_NAMES.map((_, i) => i === level ? 1 : 0)),
       "which kind of integrand is asked for",
     ),
-  ],
+  },
   validate(config) {
     const { problem_types, problem_type_weights, operators, symbols } = config;
     const errors = [
@@ -75,7 +74,6 @@ export default defineTask({
       question: integralQuestion(integrand, variable),
       answer: `${integral} + C`,
       metadata: { integrand, problem_type, variable },
-      difficulty: { problem_type_weights: config.problem_type_weights },
     };
   },
   score: scoreIntegral,

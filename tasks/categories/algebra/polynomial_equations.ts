@@ -1,6 +1,6 @@
 /** The real roots of a polynomial equation. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, intervals, levels, texts } from "../../define.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { isBlank, strip } from "../../python/text.ts";
 import { parseDecimal } from "../../python/decimals.ts";
@@ -37,12 +37,10 @@ export default defineTask({
     max_degree: int(3, "largest degree", { max: 20 }),
     operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
   },
-  curriculum: [
-    rangeAttribute("degree", ["min_degree", "max_degree"], [1, 2, 3, 4], "degree of the equation", {
-      ensureInterval: true,
-    }),
-    rangeAttribute("terms", ["min_terms", "max_terms"], [2, 3, 4, 5], "terms that are drawn"),
-  ],
+  curriculum: {
+    degree: intervals([1, 2, 3, 4], "degree of the equation"),
+    terms: levels([2, 3, 4, 5], "terms that are drawn"),
+  },
   validate: ({ operators }) => mustNotBeEmpty("operators", operators),
   generate(random, config) {
     const variable = LETTERS[random.below(LETTERS.length)]!;

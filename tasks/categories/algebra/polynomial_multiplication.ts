@@ -1,10 +1,10 @@
 /** Products of polynomials in expanded form; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, texts } from "../../define.ts";
+import { bool, defineTask, int, levels, texts } from "../../define.ts";
 import { isExpanded } from "./expanded.ts";
 import { NOTATION } from "./formula_text.ts";
 import { addTerm, type Polynomial, polynomialText, product, variablesOf } from "./polynomial.ts";
-import { mustNotBeEmpty, sameField } from "./rules.ts";
+import { mustNotBeEmpty } from "./rules.ts";
 
 /** Maximum number of attempts to draw a factor whose terms do not cancel out. */
 const DRAWS = 20;
@@ -30,16 +30,16 @@ export default defineTask({
     allow_multivariate_polynomials: bool(false, "a polynomial may have all variables"),
     operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
   },
-  curriculum: [
-    sameField("min_terms", [2, 4, 6, 8], "fewest terms of a polynomial"),
-    sameField("max_terms", [4, 8, 12, 16], "most terms of a polynomial"),
-    sameField("min_value", [1, 10, 100, 1000], "smallest coefficient"),
-    sameField("max_value", [100, 10_000, 1_000_000, 100_000_000], "largest coefficient"),
-    sameField("min_degree", [0, 1, 2, 3], "smallest degree of a term"),
-    sameField("max_degree", [2, 4, 8, 10], "largest degree of a term"),
-    sameField("min_polynomials", [2, 3, 4, 5], "fewest polynomials"),
-    sameField("max_polynomials", [4, 6, 8, 10], "most polynomials"),
-  ],
+  curriculum: {
+    min_terms: levels([2, 4, 6, 8], "fewest terms of a polynomial"),
+    max_terms: levels([4, 8, 12, 16], "most terms of a polynomial"),
+    min_value: levels([1, 10, 100, 1000], "smallest coefficient"),
+    max_value: levels([100, 10_000, 1_000_000, 100_000_000], "largest coefficient"),
+    min_degree: levels([0, 1, 2, 3], "smallest degree of a term"),
+    max_degree: levels([2, 4, 8, 10], "largest degree of a term"),
+    min_polynomials: levels([2, 3, 4, 5], "fewest polynomials"),
+    max_polynomials: levels([4, 6, 8, 10], "most polynomials"),
+  },
   validate(config) {
     const { variables, operators } = config;
     const errors = mustNotBeEmpty("variables", variables);
@@ -75,23 +75,11 @@ export default defineTask({
     }
     const result = factors.reduce(product);
     const polynomial_expr = factors.map((factor) => `(${polynomialText(factor, names)})`).join("*");
-    const { min_terms, max_terms, min_value, max_value, min_degree, max_degree } = config;
-    const { min_polynomials, max_polynomials } = config;
     return {
       question: `Multiply and write the result out as one sum, without brackets:\n` +
         `${polynomial_expr}\n${NOTATION} Answer with the sum only.`,
       answer: polynomialText(result, names),
       metadata: { polynomial_expr, variables: variablesOf(result, names) },
-      difficulty: {
-        min_terms,
-        max_terms,
-        min_value,
-        max_value,
-        min_degree,
-        max_degree,
-        min_polynomials,
-        max_polynomials,
-      },
     };
   },
   score: (answer, entry) => isExpanded(answer, entry.answer ?? "") ? 1 : 0,

@@ -1,9 +1,5 @@
-/**
- * Parameters that several algebra tasks share: operator weights and scalar curriculum attributes.
- */
+/** Parameters that several algebra tasks share: weights of operators. */
 import type { Param } from "../../define.ts";
-import type { ParamValue } from "../../../core/named_params.ts";
-import type { CurriculumAttribute } from "../../types.ts";
 
 export function weights(value: number[], description: string): Param<number[]> {
   return { type: "float[]", default: value, description, min: 0 };
@@ -23,15 +19,6 @@ export function weightErrors(
   }
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return Math.abs(sum - 1) < 0.05 ? [] : [`${field}: must sum to 1, found ${sum}`];
-}
-
-/** A curriculum attribute that sets the field of the same name. */
-export function sameField(
-  name: string,
-  levels: readonly ParamValue[],
-  description: string,
-): CurriculumAttribute {
-  return { name, field: name, levels, description };
 }
 
 export function mustNotBeEmpty(field: string, list: readonly string[]): string[] {

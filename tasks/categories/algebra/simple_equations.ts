@@ -1,8 +1,8 @@
 /** A linear equation in one variable with an integer solution; exact at any size. */
-import { defineTask, int, texts } from "../../define.ts";
+import { defineTask, int, levels, texts } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { sumText } from "./formula_text.ts";
-import { mustNotBeEmpty, sameField, weightErrors, weights } from "./rules.ts";
+import { mustNotBeEmpty, weightErrors, weights } from "./rules.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -21,17 +21,17 @@ export default defineTask({
     operators: texts(["+", "-", "*"], "operators to draw from", ["+", "-", "*"]),
     operators_weights: weights([0.4, 0.4, 0.2], "probability of each operator"),
   },
-  curriculum: [
-    sameField("min_terms", [2, 3, 4, 5], "fewest terms"),
-    sameField("max_terms", [5, 10, 15, 20], "most terms"),
-    sameField("min_value", [1, 10, 100, 1000], "smallest constant"),
-    sameField("max_value", [100, 10_000, 1_000_000, 100_000_000], "largest constant"),
-    sameField(
-      "operators_weights",
-      [[0.4, 0.4, 0.2], [0.35, 0.35, 0.3], [0.3, 0.3, 0.4], [0.2, 0.2, 0.6]],
-      "probability of each operator",
-    ),
-  ],
+  curriculum: {
+    min_terms: levels([2, 3, 4, 5], "fewest terms"),
+    max_terms: levels([5, 10, 15, 20], "most terms"),
+    min_value: levels([1, 10, 100, 1000], "smallest constant"),
+    max_value: levels([100, 10_000, 1_000_000, 100_000_000], "largest constant"),
+    operators_weights: levels([[0.4, 0.4, 0.2], [0.35, 0.35, 0.3], [0.3, 0.3, 0.4], [
+      0.2,
+      0.2,
+      0.6,
+    ]], "probability of each operator"),
+  },
   validate({ operators, operators_weights }) {
     return [
       ...mustNotBeEmpty("operators", operators),
@@ -66,13 +66,11 @@ export default defineTask({
       { numerator: rest, factor: "" },
     ]);
     const equation = `${left} = ${slope * solution + rest}`;
-    const { min_terms, max_terms } = config;
     return {
       question: `Which number ${variable} solves the equation ${equation}? Answer with the ` +
         "number only.",
       answer: String(solution),
       metadata: { equation, variable },
-      difficulty: { min_terms, max_terms, min_value, max_value, operators_weights },
     };
   },
   score: defaultScore,

@@ -1,6 +1,6 @@
 /** Indefinite integrals of sums of powers. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, levels, texts } from "../../define.ts";
 import { type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
 import { mustNotBeEmpty } from "./rules.ts";
@@ -26,9 +26,9 @@ export default defineTask({
     operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
     symbols: texts(["x", "X"], "variables to draw from"),
   },
-  curriculum: [
-    rangeAttribute("terms", ["min_terms", "max_terms"], [2, 3, 4, 5], "terms of the answer"),
-  ],
+  curriculum: {
+    terms: levels([2, 3, 4, 5], "terms of the answer"),
+  },
   validate({ operators, symbols }) {
     const wrong = symbols.filter((name) => !/^[A-Za-z]$/.test(name));
     return [
@@ -50,7 +50,6 @@ export default defineTask({
       question: integralQuestion(integrand, variable),
       answer: `${sumText(powers.map(([n, c]) => part(c, variable, n)))} + C`,
       metadata: { integrand, variable, num_terms },
-      difficulty: { terms: [config.min_terms, config.max_terms] },
     };
   },
   score: scoreIntegral,

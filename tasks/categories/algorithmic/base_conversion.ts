@@ -1,5 +1,5 @@
 /** Convert a number from one base to another. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -14,18 +14,10 @@ export default defineTask({
     min_value: int(0, "smallest number", { min: 0 }),
     max_value: int(1000, "largest number", { min: 0 }),
   },
-  curriculum: [
-    rangeAttribute("base", ["min_base", "max_base"], [2, 9, 18, 27, 36], "bases", {
-      ensureInterval: true,
-    }),
-    rangeAttribute(
-      "value",
-      ["min_value", "max_value"],
-      [1000, 10000, 100000, 1000000],
-      "number to convert",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    base: intervals([2, 9, 18, 27, 36], "bases"),
+    value: intervals([1000, 10000, 100000, 1000000], "number to convert"),
+  },
   validate({ min_base, max_base, min_value, max_value }) {
     const errors: string[] = [];
     if (min_base === max_base) {
@@ -71,10 +63,6 @@ export default defineTask({
         target_base: target,
         source_repr: digits,
         target_repr: answer,
-      },
-      difficulty: {
-        base: [config.min_base, config.max_base],
-        value: [config.min_value, config.max_value],
       },
     };
   },

@@ -1,5 +1,5 @@
 /** The number of primes in an interval. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -13,15 +13,9 @@ export default defineTask({
     min_n: int(1, "smallest first number of the interval", { min: 1 }),
     max_n: int(10_000, "largest last number of the interval"),
   },
-  curriculum: [
-    rangeAttribute(
-      "n",
-      ["min_n", "max_n"],
-      [10, 1000, 10000, 50000, 100000],
-      "numbers of the interval",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    n: intervals([10, 1000, 10000, 50000, 100000], "numbers of the interval"),
+  },
   generate(random, config) {
     const start = random.int(config.min_n, config.max_n);
     const end = random.int(start, config.max_n);
@@ -31,7 +25,6 @@ export default defineTask({
         "Answer with the number only.",
       answer: String(primes.length),
       metadata: { start, end, primes, solution: primes.length, n: [start, end] },
-      difficulty: { n: [config.min_n, config.max_n] },
     };
   },
   score: defaultScore,

@@ -1,6 +1,6 @@
 /** A column addition whose digits are replaced by letters. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, intervals } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
@@ -22,11 +22,9 @@ export default defineTask({
     max_words: int(3, "most numbers of the sum"),
     allow_leading_zero: bool(false, "numbers may begin with 0"),
   },
-  curriculum: [
-    rangeAttribute("words", ["min_words", "max_words"], [2, 5, 10, 50], "numbers of the sum", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    words: intervals([2, 5, 10, 50], "numbers of the sum"),
+  },
   generate(random, config) {
     const { texts, sum, letters } = drawSum(random, config);
     const digitToLetter: Record<string, string> = {}, letterToDigit: Record<string, number> = {};
@@ -56,7 +54,6 @@ export default defineTask({
         digit_to_letter: digitToLetter,
         letter_to_digit: letterToDigit,
       },
-      difficulty: { words: [config.min_words, config.max_words] },
     };
   },
   score,

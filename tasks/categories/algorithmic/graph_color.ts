@@ -1,6 +1,6 @@
 /** Colour the vertices of a graph so that neighbours differ. */
 import { RgxError } from "../../../core/errors.ts";
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals, levels } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -19,16 +19,10 @@ export default defineTask({
     max_num_vertices: int(10, "most vertices"),
     edge_probability: float(0.1, "share of pairs that are joined, less than 1", { min: 0 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_vertices",
-      ["min_num_vertices", "max_num_vertices"],
-      [6, 10, 20, 25],
-      "vertices of the graph",
-      { ensureInterval: true },
-    ),
-    { name: "num_colors", field: "num_colors", levels: [5, 4, 3], description: "colours" },
-  ],
+  curriculum: {
+    num_vertices: intervals([6, 10, 20, 25], "vertices of the graph"),
+    num_colors: levels([5, 4, 3], "colours"),
+  },
   validate({ edge_probability }) {
     return edge_probability < 1
       ? []
@@ -60,7 +54,6 @@ export default defineTask({
           puzzle: { vertices, edges, num_colors, color_options: options },
           num_vertices: count,
         },
-        difficulty: { num_vertices: [min, max], num_colors },
       };
     }
     throw new RgxError(

@@ -6,7 +6,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { gcdOf } from "../arithmetic/divisors.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -40,15 +40,10 @@ export default defineTask({
       max: 199,
     }),
   },
-  curriculum: [
-    { name: "num_jugs", field: "num_jugs", levels: [3, 4, 5, 7], description: "jugs" },
-    {
-      name: "difficulty",
-      field: "difficulty",
-      levels: [5, 10, 15, 20],
-      description: "fewest moves of a solution",
-    },
-  ],
+  curriculum: {
+    num_jugs: levels([3, 4, 5, 7], "jugs"),
+    difficulty: levels([5, 10, 15, 20], "fewest moves of a solution"),
+  },
   generate(random, { num_jugs, difficulty }) {
     const { capacities, target, moves } = drawPuzzle(random, num_jugs, difficulty);
     const sizes = capacities.map((capacity, jug) => `${jugName(jug)} ${capacity}`).join(", ");
@@ -65,7 +60,6 @@ export default defineTask({
       metadata: {
         puzzle: { jug_capacities: capacities, target, min_moves: moves.length },
       },
-      difficulty: { num_jugs, difficulty },
     };
   },
   score,

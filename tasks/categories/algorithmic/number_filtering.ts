@@ -1,5 +1,5 @@
 /** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals, levels } from "../../define.ts";
 import { formatFixed, repr } from "../../python/repr.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
@@ -19,30 +19,12 @@ export default defineTask({
     min_value: float(-100, "smallest number"),
     max_value: float(100, "largest number"),
   },
-  curriculum: [
-    rangeAttribute(
-      "numbers",
-      ["min_numbers", "max_numbers"],
-      [10, 50, 100, 200],
-      "numbers of the list",
-      { ensureInterval: true },
-    ),
-    rangeAttribute("decimals", ["min_decimals", "max_decimals"], [0, 2, 4, 6], "decimal places", {
-      ensureInterval: true,
-    }),
-    {
-      name: "min_value",
-      field: "min_value",
-      levels: [-100, -500, -1000, -10000],
-      description: "smallest number",
-    },
-    {
-      name: "max_value",
-      field: "max_value",
-      levels: [100, 500, 1000, 10000],
-      description: "largest number",
-    },
-  ],
+  curriculum: {
+    numbers: intervals([10, 50, 100, 200], "numbers of the list"),
+    decimals: intervals([0, 2, 4, 6], "decimal places"),
+    min_value: levels([-100, -500, -1000, -10000], "smallest number"),
+    max_value: levels([100, 500, 1000, 10000], "largest number"),
+  },
   validate({ min_value, max_value }) {
     return max_value > min_value ? [] : [`max_value: must be > min_value, found both ${max_value}`];
   },

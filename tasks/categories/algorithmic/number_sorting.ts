@@ -1,5 +1,5 @@
 /** Sort decimal numbers; the answer is a Python list of their texts. */
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals, levels } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
@@ -29,34 +29,12 @@ export default defineTask({
     min_value: float(-100, "smallest number"),
     max_value: float(100, "largest number"),
   },
-  curriculum: [
-    rangeAttribute(
-      "numbers",
-      ["min_numbers", "max_numbers"],
-      [10, 100, 500, 1000],
-      "how many numbers",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "decimals",
-      ["min_decimals", "max_decimals"],
-      [0, 1, 2, 3, 4, 5, 6, 7],
-      "decimals of a number",
-      { ensureInterval: true },
-    ),
-    {
-      name: "min_value",
-      field: "min_value",
-      levels: [-100, -500, -1000, -10000],
-      description: "smallest number",
-    },
-    {
-      name: "max_value",
-      field: "max_value",
-      levels: [100, 500, 1000, 10000],
-      description: "largest number",
-    },
-  ],
+  curriculum: {
+    numbers: intervals([10, 100, 500, 1000], "how many numbers"),
+    decimals: intervals([0, 1, 2, 3, 4, 5, 6, 7], "decimals of a number"),
+    min_value: levels([-100, -500, -1000, -10000], "smallest number"),
+    max_value: levels([100, 500, 1000, 10000], "largest number"),
+  },
   validate({ min_value, max_value }) {
     return min_value < max_value ? [] : [
       `min_value: must be below max_value, found min_value = ${min_value} and ` +

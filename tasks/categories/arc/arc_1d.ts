@@ -2,7 +2,7 @@
  * One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another
  * one.
  */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { CHANGE_RULES } from "./row_changes.ts";
 import { MOVE_RULES } from "./row_moves.ts";
@@ -25,9 +25,9 @@ export default defineTask({
     max_size: int(30, "most cells of a row", { min: 8, max: 10_000 }),
     num_train: int(3, "pairs that show the rule", { min: 1, max: 1000 }),
   },
-  curriculum: [
-    rangeAttribute("size", ["min_size", "max_size"], [10, 25, 50, 100], "cells of a row"),
-  ],
+  curriculum: {
+    size: levels([10, 25, 50, 100], "cells of a row"),
+  },
   generate(random, config) {
     const name = random.choice(NAMES);
     const size = random.int(config.min_size, config.max_size);
@@ -46,7 +46,6 @@ export default defineTask({
         "Answer with the output row only: digits separated by single spaces.",
       answer: rowText(test.output),
       metadata: { task_name: name, size, train_examples: pairs, test_example: test },
-      difficulty: { size: [config.min_size, config.max_size] },
     };
   },
   score: defaultScore,

@@ -2,7 +2,7 @@
  * The public puzzles of ARC-AGI-1, rotated, mirrored and recoloured. The program contains them, so
  * nothing is downloaded.
  */
-import { bool, defineTask, type Param, texts } from "../../define.ts";
+import { bool, defineTask, levels, type Param, texts } from "../../define.ts";
 import {
   type Board,
   boardFormat,
@@ -59,30 +59,20 @@ export default defineTask({
     rotations_weights: weights([0.25, 0.25, 0.25, 0.25], "no rotation, then each rotation"),
     mirrors_weights: weights([0.2, 0.2, 0.2, 0.2, 0.2], "no mirror, then each mirror"),
   },
-  curriculum: [
-    {
-      name: "rotations_weights",
-      field: "rotations_weights",
-      levels: [
-        [0.3, 0.2, 0.3, 0.2],
-        [0.15, 0.3, 0.25, 0.3],
-        [0.1, 0.35, 0.2, 0.35],
-        [0.0, 0.4, 0.2, 0.4],
-      ],
-      description: "how often each rotation is used",
-    },
-    {
-      name: "mirrors_weights",
-      field: "mirrors_weights",
-      levels: [
-        [0.3, 0.3, 0.2, 0.1, 0.1],
-        [0.2, 0.2, 0.2, 0.2, 0.2],
-        [0.1, 0.1, 0.2, 0.3, 0.3],
-        [0.05, 0.05, 0.1, 0.4, 0.4],
-      ],
-      description: "how often each mirror is used",
-    },
-  ],
+  curriculum: {
+    rotations_weights: levels([
+      [0.3, 0.2, 0.3, 0.2],
+      [0.15, 0.3, 0.25, 0.3],
+      [0.1, 0.35, 0.2, 0.35],
+      [0.0, 0.4, 0.2, 0.4],
+    ], "how often each rotation is used"),
+    mirrors_weights: levels([
+      [0.3, 0.3, 0.2, 0.1, 0.1],
+      [0.2, 0.2, 0.2, 0.2, 0.2],
+      [0.1, 0.1, 0.2, 0.3, 0.3],
+      [0.05, 0.05, 0.1, 0.4, 0.4],
+    ], "how often each mirror is used"),
+  },
   validate(config) {
     const errors = checkBoardFormat(config.board_format_opts);
     if (!config.use_train && !config.use_eval) {
@@ -128,10 +118,6 @@ export default defineTask({
       question: boardQuestion(examples, input, format),
       answer: boardText(output, format),
       metadata: { input, output, task_id: drawn.id },
-      difficulty: {
-        rotations_weights: config.rotations_weights,
-        mirrors_weights: config.mirrors_weights,
-      },
     };
   },
   score: boardScore,

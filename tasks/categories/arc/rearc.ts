@@ -2,7 +2,7 @@
  * Puzzles in the style of ARC from our own generators, chosen by a measure of difficulty
  * (`pairMeasure`). If a drawn measure cannot be reached, the nearest pair is used.
  */
-import { defineTask, float, int, type Param } from "../../define.ts";
+import { defineTask, float, int, levels, type Param } from "../../define.ts";
 import {
   boardFormat,
   boardFormatParam,
@@ -56,20 +56,10 @@ export default defineTask({
     pso_difficulty_ranges: ranges([...PSO_RANGES, 1], "ranges of the measure of the test pair"),
     pso_difficulty_weights: weights("how often each range is taken"),
   },
-  curriculum: [
-    {
-      name: "pso_difficulty_weights",
-      field: "pso_difficulty_weights",
-      levels: unitVectors,
-      description: "range of the measure of the test pair",
-    },
-    {
-      name: "rng_difficulty_weights",
-      field: "rng_difficulty_weights",
-      levels: unitVectors,
-      description: "range of the difficulty of the test pair",
-    },
-  ],
+  curriculum: {
+    pso_difficulty_weights: levels(unitVectors, "range of the measure of the test pair"),
+    rng_difficulty_weights: levels(unitVectors, "range of the difficulty of the test pair"),
+  },
   validate(config) {
     const errors = checkBoardFormat(config.board_format_opts);
     if (config.diff_lb > config.diff_ub) {

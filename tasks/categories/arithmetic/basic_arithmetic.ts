@@ -2,7 +2,7 @@
  * Expressions of + − × ÷ over integers in which every division is exact. With parentheses they are
  * random binary trees; without, chains with the usual precedence. Values are exact at any size.
  */
-import { bool, defineTask, int, rangeAttribute, text, texts } from "../../define.ts";
+import { bool, defineTask, int, levels, text, texts } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { chain, tree } from "./expression.ts";
@@ -25,20 +25,10 @@ export default defineTask({
     format_style: text("simple", "wording of the question", ["simple", "natural"]),
     whitespace: text("single", "spaces between the symbols", ["no_space", "single", "random"]),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_terms",
-      ["min_terms", "max_terms"],
-      [2, 3, 4, 5, 6],
-      "numbers in the expression",
-    ),
-    rangeAttribute(
-      "num_digits",
-      ["min_digits", "max_digits"],
-      [1, 2, 3, 4],
-      "digits of the numbers",
-    ),
-  ],
+  curriculum: {
+    num_terms: levels([2, 3, 4, 5, 6], "numbers in the expression", "terms"),
+    num_digits: levels([1, 2, 3, 4], "digits of the numbers", "digits"),
+  },
   validate({ operators }) {
     return operators.length > 0 ? [] : ["operators: at least one is needed, found []"];
   },
@@ -62,10 +52,6 @@ export default defineTask({
       ]),
       answer: value.toString(),
       metadata: { expression, num_terms: terms, num_digits: digits },
-      difficulty: {
-        num_terms: [config.min_terms, config.max_terms],
-        num_digits: [config.min_digits, config.max_digits],
-      },
     };
   },
   score: defaultScore,

@@ -1,6 +1,6 @@
 /** Nested expressions of hexadecimal numbers with +, −, × and shifts, over integers of any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { parseIntegerLiteral } from "../../python/integers.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -17,12 +17,9 @@ export default defineTask({
   params: {
     difficulty: int(2, "depth of the expression", { min: 1, max: 10 }),
   },
-  curriculum: [{
-    name: "difficulty",
-    field: "difficulty",
-    levels: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-    description: "depth of the expression",
-  }],
+  curriculum: {
+    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "depth of the expression"),
+  },
   generate(random, { difficulty }) {
     const { text, value } = expression(random, difficulty);
     return {
@@ -32,7 +29,6 @@ export default defineTask({
         "negative (no two's complement).",
       answer: hex(value),
       metadata: { problem: text },
-      difficulty: { difficulty },
     };
   },
   score,

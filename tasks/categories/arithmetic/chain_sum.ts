@@ -1,5 +1,5 @@
 /** Sums and differences of several integers with the same number of digits. */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, levels } from "../../define.ts";
 import { decimalScore } from "../../scoring_rules.ts";
 import { drawTerm } from "./terms.ts";
 
@@ -17,20 +17,14 @@ export default defineTask({
     max_digits: int(4, "most digits of a number"),
     allow_negation: bool(false, "also draw negative numbers"),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_terms",
-      ["min_terms", "max_terms"],
+  curriculum: {
+    num_terms: levels(
       [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
       "how many numbers are chained",
+      "terms",
     ),
-    rangeAttribute(
-      "num_digits",
-      ["min_digits", "max_digits"],
-      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-      "digits of each number",
-    ),
-  ],
+    num_digits: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "digits of each number", "digits"),
+  },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);
     const digits = random.int(config.min_digits, config.max_digits);
@@ -46,10 +40,6 @@ export default defineTask({
       question: `What is ${expression}? Answer with the number only.`,
       answer: total.toString(),
       metadata: { num_terms: terms, num_digits: digits, expression },
-      difficulty: {
-        num_terms: [config.min_terms, config.max_terms],
-        num_digits: [config.min_digits, config.max_digits],
-      },
     };
   },
   score: decimalScore,

@@ -1,5 +1,5 @@
 /** The number of ones in the binary representation of a number. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -13,15 +13,9 @@ export default defineTask({
     min_n: int(1, "smallest number", { min: 1 }),
     max_n: int(2147483647, "largest number"),
   },
-  curriculum: [
-    rangeAttribute(
-      "n",
-      ["min_n", "max_n"],
-      [10, 1000, 1_000_000, 100_000_000, 2147483647],
-      "size of the number",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    n: intervals([10, 1000, 1_000_000, 100_000_000, 2147483647], "size of the number"),
+  },
   generate(random, config) {
     const number = random.int(config.min_n, config.max_n);
     const binary = number.toString(2);
@@ -32,7 +26,6 @@ export default defineTask({
         `Write ${number} in binary. How many of its digits are 1? Answer with the count only.`,
       answer: String(ones),
       metadata: { number, solution: ones, binary, n: number },
-      difficulty: { n: [config.min_n, config.max_n] },
     };
   },
   score: defaultScore,

@@ -3,7 +3,7 @@
  * rounded once, to a number of significant digits; a half is rounded away from zero.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals, levels } from "../../define.ts";
 import { type Decimal, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, withPoint } from "./terms.ts";
@@ -26,27 +26,11 @@ export default defineTask({
     max_terms: int(6, "most numbers in an expression"),
     precision: int(12, "significant digits of the result", { min: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "decimal_places",
-      ["min_num_decimal_places", "max_num_decimal_places"],
-      [2, 4, 6, 8],
-      "digits after the point",
-      { ensureInterval: true },
-    ),
-    {
-      name: "precision",
-      field: "precision",
-      levels: [6, 8, 10, 12],
-      description: "significant digits of the result",
-    },
-    rangeAttribute(
-      "num_terms",
-      ["min_terms", "max_terms"],
-      [2, 5, 8, 10],
-      "numbers in the expression",
-    ),
-  ],
+  curriculum: {
+    decimal_places: intervals([2, 4, 6, 8], "digits after the point", "num_decimal_places"),
+    precision: levels([6, 8, 10, 12], "significant digits of the result"),
+    num_terms: levels([2, 5, 8, 10], "numbers in the expression", "terms"),
+  },
   validate: ({ precision, max_num_decimal_places: places }) =>
     precision > places + 1 ? [] : [
       `precision: must be above max_num_decimal_places + 1 = ${places + 1}, found ${precision}`,

@@ -1,5 +1,5 @@
 /** Sums and differences of decimal numbers, computed exactly. */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, intervals, levels } from "../../define.ts";
 import { equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, drawTerm, withPoint } from "./terms.ts";
@@ -18,28 +18,11 @@ export default defineTask({
     max_decimal_places: int(4, "most digits after the point"),
     allow_negation: bool(false, "also draw negative numbers"),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_terms",
-      ["min_terms", "max_terms"],
-      [2, 5, 8, 10],
-      "how many numbers are chained",
-    ),
-    rangeAttribute(
-      "num_digits",
-      ["min_digits", "max_digits"],
-      [1, 2, 4, 8, 10],
-      "digits before the point",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "decimal_places",
-      ["min_decimal_places", "max_decimal_places"],
-      [1, 2, 4, 6, 8],
-      "digits after the point",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    num_terms: levels([2, 5, 8, 10], "how many numbers are chained", "terms"),
+    num_digits: intervals([1, 2, 4, 8, 10], "digits before the point", "digits"),
+    decimal_places: intervals([1, 2, 4, 6, 8], "digits after the point"),
+  },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);
     const digits = random.int(config.min_digits, config.max_digits);
@@ -64,11 +47,6 @@ export default defineTask({
       question: `What is ${expression}? Answer with the exact decimal number only.`,
       answer: withPoint(total, places),
       metadata: { num_terms: terms, num_digits: digits, expression },
-      difficulty: {
-        num_terms: [config.min_terms, config.max_terms],
-        num_digits: [config.min_digits, config.max_digits],
-        decimal_places: [config.min_decimal_places, config.max_decimal_places],
-      },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -1,5 +1,5 @@
 /** The probability that several dice show at least a given sum, as a reduced fraction. */
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
@@ -11,20 +11,10 @@ export default defineTask({
     num_dice: int(4, "number of dice", { min: 1, max: 100 }),
     max_dice_size: int(20, "sides of the largest die", { min: 2, max: 1000 }),
   },
-  curriculum: [
-    {
-      name: "num_dice",
-      field: "num_dice",
-      levels: [4, 6, 8, 10],
-      description: "number of dice",
-    },
-    {
-      name: "max_dice_size",
-      field: "max_dice_size",
-      levels: [20, 25, 30, 35],
-      description: "sides of the largest die",
-    },
-  ],
+  curriculum: {
+    num_dice: levels([4, 6, 8, 10], "number of dice"),
+    max_dice_size: levels([20, 25, 30, 35], "sides of the largest die"),
+  },
   generate(random, { num_dice, max_dice_size }) {
     const dice = [max_dice_size];
     while (dice.length < num_dice) dice.push(random.int(2, Math.max(2, max_dice_size - 1)));
@@ -50,7 +40,6 @@ export default defineTask({
           probability: quotient(num, den),
         },
       },
-      difficulty: { num_dice, max_dice_size },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -1,5 +1,5 @@
 /** Reduce a fraction, written plainly or in LaTeX. */
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, intervals, texts } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -22,22 +22,10 @@ export default defineTask({
     max_factor: int(100, "largest common factor", { max: 1e6 }),
     styles: texts([...STYLES], "how fractions are written", STYLES),
   },
-  curriculum: [
-    rangeAttribute(
-      "value",
-      ["min_value", "max_value"],
-      [1, 100, 1000, 10_000],
-      "size of the reduced fraction's parts",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "factor",
-      ["min_factor", "max_factor"],
-      [1, 10, 100, 1000],
-      "common factor of the given fraction",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    value: intervals([1, 100, 1000, 10_000], "size of the reduced fraction's parts"),
+    factor: intervals([1, 10, 100, 1000], "common factor of the given fraction"),
+  },
   validate: (config) => [
     ...mustBeAbove(config, "max_value", "min_value"),
     ...(config.styles.length > 0 ? [] : ["styles: at least one is needed, found []"]),
@@ -61,10 +49,6 @@ export default defineTask({
         reduction_factor: factor,
         style,
         factor,
-      },
-      difficulty: {
-        value: [config.min_value, config.max_value],
-        factor: [config.min_factor, config.max_factor],
       },
     };
   },

@@ -1,5 +1,5 @@
 /** The greatest common divisor of several numbers. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { gcdOf, joinWithAnd } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
@@ -20,21 +20,10 @@ export default defineTask({
     min_value: int(1, "smallest number", { min: 1 }),
     max_value: int(1000, "largest number"),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_terms",
-      ["min_numbers", "max_numbers"],
-      [2, 3, 4, 5],
-      "how many numbers there are",
-    ),
-    rangeAttribute(
-      "value",
-      ["min_value", "max_value"],
-      [100, 1000, 10_000, 100_000],
-      "size of the numbers",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    num_terms: levels([2, 3, 4, 5], "how many numbers there are", "numbers"),
+    value: intervals([100, 1000, 10_000, 100_000], "size of the numbers"),
+  },
   validate: (config) => mustBeAbove(config, "max_value", "min_value"),
   clamp: (config) => raiseAbove(config, "max_value", "min_value"),
   generate(random, config) {
@@ -49,10 +38,6 @@ export default defineTask({
         "number only.",
       answer: String(result),
       metadata: { numbers, result, num_terms: count },
-      difficulty: {
-        num_terms: [config.min_numbers, config.max_numbers],
-        value: [config.min_value, config.max_value],
-      },
     };
   },
   score: defaultScore,

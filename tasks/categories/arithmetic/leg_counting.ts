@@ -1,5 +1,5 @@
 /** The total number of legs of a group of animals. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
@@ -54,21 +54,18 @@ export default defineTask({
     min_instances: int(1, "fewest animals of a kind", { min: 1 }),
     max_instances: int(15, "most animals of a kind"),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_animals",
-      ["min_animals", "max_animals"],
+  curriculum: {
+    num_animals: levels(
       Array.from({ length: LIST.length - 1 }, (_, i) => i + 1),
       "kinds of animals in a question",
+      "animals",
     ),
-    rangeAttribute(
-      "num_instances",
-      ["min_instances", "max_instances"],
+    num_instances: intervals(
       [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
       "animals of each kind",
-      { ensureInterval: true },
+      "instances",
     ),
-  ],
+  },
   generate(random, config) {
     const kinds = random.sample(LIST, random.int(config.min_animals, config.max_animals));
     const animals: Record<string, number> = {};
@@ -87,10 +84,6 @@ export default defineTask({
         "Answer with the number only.",
       answer: String(legs),
       metadata: { animals, num_animals: kinds.length, total_legs: legs },
-      difficulty: {
-        num_animals: [config.min_animals, config.max_animals],
-        num_instances: [config.min_instances, config.max_instances],
-      },
     };
   },
   score: defaultScore,

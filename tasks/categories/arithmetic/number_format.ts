@@ -4,7 +4,7 @@
  * printed and as doubles.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals, levels } from "../../define.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -28,28 +28,11 @@ export default defineTask({
     max_n: float(1e9, "largest size of the numbers", { max: 1e13 }),
     max_delta: float(10, "largest distance from the first number", { max: 1e12 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_candidates",
-      ["min_num_candidates", "max_num_candidates"],
-      [5, 25, 100, 500],
-      "numbers to choose from",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "n",
-      ["min_n", "max_n"],
-      [1000, 100_000, 1_000_000, 1_000_000_000],
-      "size of the numbers",
-      { ensureInterval: true },
-    ),
-    {
-      name: "max_delta",
-      field: "max_delta",
-      levels: [10, 1, 0.001, 1e-6],
-      description: "distance between the numbers",
-    },
-  ],
+  curriculum: {
+    num_candidates: intervals([5, 25, 100, 500], "numbers to choose from"),
+    n: intervals([1000, 100_000, 1_000_000, 1_000_000_000], "size of the numbers"),
+    max_delta: levels([10, 1, 0.001, 1e-6], "distance between the numbers"),
+  },
   validate: (config) => [
     ...mustBeAbove(config, "max_n", "min_n"),
     ...(config.max_delta > 0 ? [] : [`max_delta: must be above 0, found ${config.max_delta}`]),

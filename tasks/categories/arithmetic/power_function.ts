@@ -1,5 +1,5 @@
 /** Powers of decimal numbers with positive and negative exponents, as the nearest double. */
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, levels } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import { reprFloat } from "../../python/repr.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -20,14 +20,9 @@ export default defineTask({
     min_exponent: int(0, "smallest size of the exponent", { min: 0 }),
     max_exponent: int(8, "largest size of the exponent", { max: 1000 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "exponent",
-      ["min_exponent", "max_exponent"],
-      [2, 4, 6, 8, 10],
-      "size of the exponent",
-    ),
-  ],
+  curriculum: {
+    exponent: levels([2, 4, 6, 8, 10], "size of the exponent"),
+  },
   validate: (config) => mustBeAbove(config, "max_base", "min_base"),
   generate(random, config) {
     let base = 1, exponent = 0, solution = Infinity;
@@ -44,7 +39,6 @@ export default defineTask({
         "as 4.07e-3 or -1.20e+5.",
       answer: reprFloat(solution),
       metadata: { base, exponent, solution },
-      difficulty: { exponent: [config.min_exponent, config.max_exponent] },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** The prime factors of a number. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { isBlank } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -18,15 +18,9 @@ export default defineTask({
     min_value: int(2, "smallest number", { min: 2 }),
     max_value: int(1000, "largest number", { max: 1e12 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "value",
-      ["min_value", "max_value"],
-      [10, 1000, 5000, 10_000],
-      "size of the number",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    value: intervals([10, 1000, 5000, 10_000], "size of the number"),
+  },
   generate(random, config) {
     const number = random.int(config.min_value, config.max_value);
     const factors = primeFactors(number);
@@ -36,7 +30,6 @@ export default defineTask({
         "the number, with × between them (for 20: 2 × 2 × 5); a prime number stands alone.",
       answer: factors.join(" × "),
       metadata: { number, factors },
-      difficulty: { value: [config.min_value, config.max_value] },
     };
   },
   score,

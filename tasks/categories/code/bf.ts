@@ -1,6 +1,6 @@
 /** Brainf*ck programs; the question asks for their output. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { wordsOfLength } from "../../text/words.ts";
 import { BfCompiler } from "./bf_compiler.ts";
@@ -22,12 +22,9 @@ export default defineTask({
       max: 3,
     }),
   },
-  curriculum: [{
-    name: "difficulty",
-    field: "difficulty",
-    levels: [1, 2, 3],
-    description: "what the program does",
-  }],
+  curriculum: {
+    difficulty: levels([1, 2, 3], "what the program does"),
+  },
   generate(random, { difficulty }) {
     const { source, code } = difficulty === 1
       ? printWord(random)
@@ -44,7 +41,6 @@ export default defineTask({
         "cell is not 0. Answer with exactly what is printed, nothing else.",
       answer: runBf(code),
       metadata: { bfit_code: source, bf_program: code },
-      difficulty: { difficulty },
     };
   },
   score: defaultScore,

@@ -1,5 +1,5 @@
 /** Find the output or the input of a function. */
-import { defineTask, float } from "../../define.ts";
+import { defineTask, float, levels } from "../../define.ts";
 import { parseJson, PyFloat } from "../../python/literals.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ParamSpec } from "../../../core/named_params.ts";
@@ -31,12 +31,9 @@ export default defineTask({
     }),
     difficulty,
   },
-  curriculum: [{
-    name: "difficulty",
-    field: "difficulty",
-    levels: [6, 7, 8, 9],
-    description: "difficulty of the functions",
-  }],
+  curriculum: {
+    difficulty: levels([6, 7, 8, 9], "difficulty of the functions"),
+  },
   generate(random, config) {
     const wanted = config.difficulty;
     const askOutput = random.chance(config.input_prediction_probability);
@@ -59,7 +56,6 @@ export default defineTask({
         "double quotes, without further text.",
       answer: pythonJson(asked),
       metadata: { input_data: input, output_data: output },
-      difficulty: { difficulty: wanted },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** A cube with six colours is rotated a few times. Which colour is then on a given side? */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -29,15 +29,9 @@ export default defineTask({
     min_rotations: int(1, "fewest rotations", { min: 1 }),
     max_rotations: int(3, "most rotations", { min: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "rotations",
-      ["min_rotations", "max_rotations"],
-      [1, 5, 10, 50, 100],
-      "rotations of the cube",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    rotations: intervals([1, 5, 10, 50, 100], "rotations of the cube"),
+  },
   generate(random, config) {
     const count = random.int(config.min_rotations, config.max_rotations);
     const colors = random.sample(COLORS, SIDES.length);
@@ -69,7 +63,6 @@ export default defineTask({
         target_side: target,
         num_rotations: count,
       },
-      difficulty: { rotations: [config.min_rotations, config.max_rotations] },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** Read a word that is drawn with characters. */
-import { bool, defineTask, int, type Param, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, intervals, type Param } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
@@ -26,15 +26,9 @@ export default defineTask({
     max_word_len: int(7, "most letters; beyond 11 words are joined", { min: 3, max: 1000 }),
     space_letters: bool(true, "leave space between letters"),
   },
-  curriculum: [
-    rangeAttribute(
-      "word_len",
-      ["min_word_len", "max_word_len"],
-      [3, 5, 10, 15, 20, 30],
-      "letters of the word",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    word_len: intervals([3, 5, 10, 15, 20, 30], "letters of the word"),
+  },
   validate({ static_word, static_font }) {
     const errors: string[] = [];
     if (static_word !== null && !/^[A-Za-z]+$/.test(static_word)) {
@@ -64,7 +58,6 @@ export default defineTask({
         "Answer with the word only.",
       answer: word,
       metadata: { font: name, space_letters: config.space_letters },
-      difficulty: { word_len: [config.min_word_len, config.max_word_len] },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -31,23 +31,13 @@ export default defineTask({
     max_target: int(20, "largest remainder", { min: 1, max: MAX_OPERAND }),
     max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000 }),
   },
-  curriculum: [
-    { name: "size_x", field: "size_x", levels: [20, 40, 60, 80], description: "columns" },
-    { name: "size_y", field: "size_y", levels: [20, 40, 60, 80], description: "rows" },
-    { name: "max_holes", field: "max_holes", levels: [1, 5, 10, 15], description: "hidden cells" },
-    {
-      name: "max_divisor",
-      field: "max_divisor",
-      levels: [3, 5, 7, 15, 17, 49],
-      description: "largest divisor",
-    },
-    {
-      name: "max_target",
-      field: "max_target",
-      levels: [1, 0, 3, 7, 9, 21],
-      description: "largest remainder",
-    },
-  ],
+  curriculum: {
+    size_x: levels([20, 40, 60, 80], "columns"),
+    size_y: levels([20, 40, 60, 80], "rows"),
+    max_holes: levels([1, 5, 10, 15], "hidden cells"),
+    max_divisor: levels([3, 5, 7, 15, 17, 49], "largest divisor"),
+    max_target: levels([1, 0, 3, 7, 9, 21], "largest remainder"),
+  },
   generate(random, config) {
     const { size_x, size_y } = config;
     const holes = Array.from(

@@ -1,7 +1,7 @@
 /**
  * One statement among many answers the question. No other statement has the same verb and thing.
  */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { NAMES, THINGS, VERBS } from "./haystack_words.ts";
@@ -22,15 +22,9 @@ export default defineTask({
       max: Math.floor(MAX_STATEMENTS / 2),
     }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_statements",
-      ["min_num_statements", "max_num_statements"],
-      [10, 100, 500, 1000],
-      "statements",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    num_statements: intervals([10, 100, 500, 1000], "statements"),
+  },
   generate(random, config) {
     const count = random.int(config.min_num_statements, config.max_num_statements);
     const needle = random.below(VERBS.length * THINGS.length);
@@ -50,7 +44,6 @@ export default defineTask({
       question: `${statements.join(" ")}\n${question}`,
       answer: name,
       metadata: { question, num_statements: count },
-      difficulty: { num_statements: [config.min_num_statements, config.max_num_statements] },
     };
   },
   score,

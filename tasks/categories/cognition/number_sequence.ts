@@ -1,5 +1,5 @@
 /** The next term of a sequence in which a few arithmetic steps lead from each term to the next. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
@@ -25,29 +25,12 @@ export default defineTask({
     max_value: int(100, "has no effect, as in the original"),
     max_complexity: int(3, "a rule has at most this many steps and one", { min: 1, max: 100 }),
   },
-  curriculum: [
-    rangeAttribute("terms", ["min_terms", "max_terms"], [4, 8, 12, 16], "terms shown", {
-      ensureInterval: true,
-    }),
-    {
-      name: "min_value",
-      field: "min_value",
-      levels: [-100, -500, -1000, -10000],
-      description: "no effect",
-    },
-    {
-      name: "max_value",
-      field: "max_value",
-      levels: [100, 500, 1000, 10000],
-      description: "no effect",
-    },
-    {
-      name: "max_complexity",
-      field: "max_complexity",
-      levels: [2, 3, 4, 5],
-      description: "steps of the rule",
-    },
-  ],
+  curriculum: {
+    terms: intervals([4, 8, 12, 16], "terms shown"),
+    min_value: levels([-100, -500, -1000, -10000], "no effect"),
+    max_value: levels([100, 500, 1000, 10000], "no effect"),
+    max_complexity: levels([2, 3, 4, 5], "steps of the rule"),
+  },
   validate({ min_value, max_value }) {
     return min_value < max_value ? [] : [
       `min_value: must be below max_value, found min_value = ${min_value} and max_value = ` +

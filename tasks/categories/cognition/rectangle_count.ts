@@ -3,7 +3,7 @@
  * a side or touch with a corner. So every line can be followed, and the drawing has only one
  * interpretation.
  */
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -24,14 +24,9 @@ export default defineTask({
     width: int(80, "columns of the drawing", { min: 10, max: 10_000 }),
     height: int(80, "rows of the drawing", { min: 10, max: 10_000 }),
   },
-  curriculum: [
-    {
-      name: "max_rectangles",
-      field: "max_rectangles",
-      levels: [5, 10, 15, 20, 25],
-      description: "most rectangles",
-    },
-  ],
+  curriculum: {
+    max_rectangles: levels([5, 10, 15, 20, 25], "most rectangles"),
+  },
   generate(random, config) {
     const { puzzle, count } = draw(random, config);
     return {
@@ -43,7 +38,6 @@ export default defineTask({
         `${puzzle}\nAnswer with the number only.`,
       answer: String(count),
       metadata: { puzzle, solution: count, num_rectangles: count },
-      difficulty: { max_rectangles: config.max_rectangles },
     };
   },
   score,

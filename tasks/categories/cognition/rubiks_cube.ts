@@ -2,7 +2,7 @@
  * Solve a scrambled Rubik's cube. The example solution reverses the scramble, without moves that
  * cancel.
  */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, intervals, levels } from "../../define.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { Cube } from "./cube.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -25,21 +25,10 @@ export default defineTask({
     cube_size: int(3, "layers of the cube", { min: 2, max: 6 }),
     remove_ansi: bool(true, "letters only; else they stand on coloured ground (ANSI codes)"),
   },
-  curriculum: [
-    {
-      name: "cube_size",
-      field: "cube_size",
-      levels: [3, 4, 5, 6, 7],
-      description: "layers of the cube",
-    },
-    rangeAttribute(
-      "scramble_steps",
-      ["min_scramble_steps", "max_scramble_steps"],
-      [3, 10, 25, 50, 100],
-      "moves of the scramble",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    cube_size: levels([3, 4, 5, 6, 7], "layers of the cube"),
+    scramble_steps: intervals([3, 10, 25, 50, 100], "moves of the scramble"),
+  },
   generate(random, config) {
     const { cube_size: size } = config;
     const steps = random.int(config.min_scramble_steps, config.max_scramble_steps);
@@ -64,10 +53,6 @@ export default defineTask({
         scramble_steps: steps,
         scramble_moves: scramble.join(" "),
         example_correct_answer: undone(scramble).join(" "),
-      },
-      difficulty: {
-        cube_size: size,
-        scramble_steps: [config.min_scramble_steps, config.max_scramble_steps],
       },
     };
   },

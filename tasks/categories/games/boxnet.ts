@@ -2,7 +2,7 @@
  * Plan the moves of boxes over a grid of squares. In each square an agent moves the boxes there.
  * The plan is executed step by step, and within a step in the order in which it names the agents.
  */
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, intervals, texts } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -24,17 +24,11 @@ export default defineTask({
     max_box_num: int(1, "most boxes of a colour", { max: 1000 }),
     colour_list: texts(["red", "blue", "green"], "the colours"),
   },
-  curriculum: [
-    rangeAttribute("row_num", ["min_row_num", "max_row_num"], LEVELS, "rows of squares", {
-      ensureInterval: true,
-    }),
-    rangeAttribute("column_num", ["min_column_num", "max_column_num"], LEVELS, "columns", {
-      ensureInterval: true,
-    }),
-    rangeAttribute("box_num", ["min_box_num", "max_box_num"], LEVELS, "boxes of a colour", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    row_num: intervals(LEVELS, "rows of squares"),
+    column_num: intervals(LEVELS, "columns"),
+    box_num: intervals(LEVELS, "boxes of a colour"),
+  },
   validate({ colour_list: colours }) {
     if (colours.length === 0) return ["colour_list: must name at least one colour, found []"];
     if (new Set(colours).size < colours.length) {
@@ -66,11 +60,6 @@ export default defineTask({
         row_num: rows,
         column_num: columns,
         initial_state: Object.fromEntries(squares.map((square, i) => [keyOf(square), contents[i]])),
-      },
-      difficulty: {
-        row_num: [config.min_row_num, config.max_row_num],
-        column_num: [config.min_column_num, config.max_column_num],
-        box_num: [config.min_box_num, config.max_box_num],
       },
     };
   },

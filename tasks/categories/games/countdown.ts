@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { bool, defineTask, int, intervals, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
@@ -46,21 +46,11 @@ export default defineTask({
     operators: texts(OPERATORS, "operators of the example", OPERATORS),
     shuffle: bool(true, "list the numbers in random order, not in that of the example"),
   },
-  curriculum: [
-    rangeAttribute("numbers", ["min_numbers", "max_numbers"], [3, 6, 9, 12, 15], "numbers to use", {
-      ensureInterval: true,
-    }),
-    rangeAttribute(
-      "target",
-      ["min_target", "max_target"],
-      [100, 500, 1000, 5000, 10000],
-      "target to reach",
-      { ensureInterval: true },
-    ),
-    rangeAttribute("value", ["min_value", "max_value"], [1, 100, 200, 300], "given numbers", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    numbers: intervals([3, 6, 9, 12, 15], "numbers to use"),
+    target: intervals([100, 500, 1000, 5000, 10000], "target to reach"),
+    value: intervals([1, 100, 200, 300], "given numbers"),
+  },
   validate(config) {
     return config.operators.length > 0
       ? []
@@ -76,11 +66,6 @@ export default defineTask({
         "alone, for example (3 + 4) * 10 - 5: no equals sign, no target, no other text.",
       answer: expression,
       metadata: { numbers, target, expression },
-      difficulty: {
-        numbers: [config.min_numbers, config.max_numbers],
-        target: [config.min_target, config.max_target],
-        value: [config.min_value, config.max_value],
-      },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -3,7 +3,7 @@
  * 256 variation selectors, which most programs do not display.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { codePoints } from "../../python/text.ts";
 import { makeSentence } from "../../text/sentences.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -20,15 +20,13 @@ export default defineTask({
     min_words_in_sentence: int(3, "fewest words", { min: 1 }),
     max_words_in_sentence: int(35, "most words", { max: 10_000 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_words_in_sentence",
-      ["min_words_in_sentence", "max_words_in_sentence"],
+  curriculum: {
+    num_words_in_sentence: intervals(
       [5, 10, 20, 30, 40, 50],
       "words of the sentence",
-      { ensureInterval: true },
+      "words_in_sentence",
     ),
-  ],
+  },
   generate(random, { min_words_in_sentence: min, max_words_in_sentence: max }) {
     const count = drawCount(random, min, max);
     const sentence = makeSentence(random, count);
@@ -44,7 +42,6 @@ export default defineTask({
         "with its capital letters and punctuation.",
       answer: sentence,
       metadata: { emoji, num_words_in_sentence: count },
-      difficulty: { num_words_in_sentence: [min, max] },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -4,7 +4,7 @@
  * left.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { numberGridScore } from "../../scoring_rules.ts";
 import {
   canBeEmptied,
@@ -35,15 +35,10 @@ export default defineTask({
       max: 13,
     }),
   },
-  curriculum: [
-    rangeAttribute(
-      "board_size",
-      ["min_board_size", "max_board_size"],
-      [4, 6, 7, 9],
-      "rows and columns",
-    ),
-    rangeAttribute("difficulty", ["min_difficulty", "max_difficulty"], [0, 1, 2, 3], "signs"),
-  ],
+  curriculum: {
+    board_size: levels([4, 6, 7, 9], "rows and columns"),
+    difficulty: levels([0, 1, 2, 3], "signs"),
+  },
   generate(random, config) {
     const n = random.int(config.min_board_size, config.max_board_size);
     const rating = random.int(config.min_difficulty, config.max_difficulty);
@@ -66,10 +61,6 @@ export default defineTask({
         solution,
         board_size: n,
         difficulty_rating: rating,
-      },
-      difficulty: {
-        board_size: [config.min_board_size, config.max_board_size],
-        difficulty: [config.min_difficulty, config.max_difficulty],
       },
     };
   },

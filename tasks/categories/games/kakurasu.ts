@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, levels } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { transpose } from "../../transpose.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -31,16 +31,11 @@ export default defineTask({
     p_ones: float(0.3, "probability of a 1 in a cell", { min: 0, max: 1 }),
     max_retries: int(1000, "grids drawn before giving up", { min: 1 }),
   },
-  curriculum: [
-    rangeAttribute("rows", ["min_rows", "max_rows"], [4, 6, 7, 9], "rows"),
-    rangeAttribute("cols", ["min_cols", "max_cols"], [4, 6, 7, 9], "columns"),
-    {
-      name: "p_ones",
-      field: "p_ones",
-      levels: [0.5, 0.4, 0.3, 0.2],
-      description: "probability of a 1",
-    },
-  ],
+  curriculum: {
+    rows: levels([4, 6, 7, 9], "rows"),
+    cols: levels([4, 6, 7, 9], "columns"),
+    p_ones: levels([0.5, 0.4, 0.3, 0.2], "probability of a 1"),
+  },
   generate(random, config, index) {
     const rows = random.int(config.min_rows, config.max_rows);
     const columns = random.int(config.min_cols, config.max_cols);
@@ -66,11 +61,6 @@ export default defineTask({
         row_sums: rowSums,
         col_sums: columnSums,
         solution,
-      },
-      difficulty: {
-        rows: [config.min_rows, config.max_rows],
-        cols: [config.min_cols, config.max_cols],
-        p_ones: config.p_ones,
       },
     };
   },

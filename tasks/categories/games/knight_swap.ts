@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals, levels } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -35,13 +35,11 @@ export default defineTask({
     }),
     impossible_ratio: float(0.2, "share of boards without a solution", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute("nodes", ["min_nodes", "max_nodes"], [4, 6, 8, 10, 12], "squares"),
-    rangeAttribute("pieces", ["min_pieces", "max_pieces"], [2, 3, 4, 5, 6], "knights of a colour"),
-    rangeAttribute("steps", ["min_steps", "max_steps"], [1, 10, 20, 30], "moves of a solution", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    nodes: levels([4, 6, 8, 10, 12], "squares"),
+    pieces: levels([2, 3, 4, 5, 6], "knights of a colour"),
+    steps: intervals([1, 10, 20, 30], "moves of a solution"),
+  },
   generate(random, config) {
     const puzzle = drawPuzzle(random, config);
     const { squares, start, turn, moves } = puzzle;
@@ -59,11 +57,6 @@ export default defineTask({
         is_possible: solution !== null,
         num_steps: moves?.length ?? 0,
         board_states: moves && statesOf(squares, start, moves),
-      },
-      difficulty: {
-        nodes: [config.min_nodes, config.max_nodes],
-        pieces: [config.min_pieces, config.max_pieces],
-        steps: [config.min_steps, config.max_steps],
       },
     };
   },

@@ -4,7 +4,7 @@
  * all results are frequent.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const LETTERS = 26, HAND = 13;
@@ -21,14 +21,9 @@ export default defineTask({
     min_num_rounds: int(10, "fewest rounds", { min: 1 }),
     max_num_rounds: int(50, "most rounds", { max: 100_000 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_rounds",
-      ["min_num_rounds", "max_num_rounds"],
-      [10, 50, 100, 500],
-      "rounds that are played",
-    ),
-  ],
+  curriculum: {
+    num_rounds: levels([10, 50, 100, 500], "rounds that are played"),
+  },
   generate(random, config) {
     const count = random.int(config.min_num_rounds, config.max_num_rounds);
     const hand = random.sample(TWO_OF_EACH, HAND);
@@ -57,7 +52,6 @@ export default defineTask({
         "Chi or Pass.",
       answer: solution,
       metadata: { rounds, solution },
-      difficulty: { num_rounds: [config.min_num_rounds, config.max_num_rounds] },
     };
   },
   score: defaultScore,

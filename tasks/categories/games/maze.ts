@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 /**
@@ -29,18 +29,10 @@ export default defineTask({
     min_grid_size: int(5, "fewest rows and columns, with the border", { min: 4 }),
     max_grid_size: int(10, "most rows and columns, with the border", { max: 1000 }),
   },
-  curriculum: [
-    rangeAttribute("dist", ["min_dist", "max_dist"], [5, 10, 15, 20], "steps to the goal", {
-      ensureInterval: true,
-    }),
-    rangeAttribute(
-      "grid_size",
-      ["min_grid_size", "max_grid_size"],
-      [10, 25, 50, 100],
-      "rows and columns",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    dist: intervals([5, 10, 15, 20], "steps to the goal"),
+    grid_size: intervals([10, 25, 50, 100], "rows and columns"),
+  },
   validate({ min_dist, max_grid_size }) {
     const maximum = (max_grid_size - 2) ** 2 - 1;
     return min_dist <= maximum ? [] : [
@@ -79,10 +71,6 @@ export default defineTask({
         goal: mark(goalMark),
         wall: mark(wall),
         path: mark(path),
-      },
-      difficulty: {
-        dist: [config.min_dist, config.max_dist],
-        grid_size: [config.min_grid_size, config.max_grid_size],
       },
     };
   },

@@ -3,7 +3,7 @@
  * bit set with one bit for each grid, and the solutions of a puzzle are the intersection of the
  * sets of its clues.
  */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { numberGridScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
@@ -20,11 +20,9 @@ export default defineTask({
     min_empty: int(8, "fewest empty cells", { min: 0 }),
     max_empty: int(12, "most empty cells", { max: 12 }),
   },
-  curriculum: [
-    rangeAttribute("empty", ["min_empty", "max_empty"], [4, 6, 8, 10, 12], "empty cells", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    empty: intervals([4, 6, 8, 10, 12], "empty cells"),
+  },
   generate(random, config) {
     const empty = random.int(config.min_empty, config.max_empty);
     const { puzzle, solution } = drawPuzzle(random, empty);
@@ -35,7 +33,6 @@ export default defineTask({
         "Answer with the completed grid: four lines of four digits separated by spaces.",
       answer: gridText(solution),
       metadata: { puzzle: rows(puzzle), solution: rows(solution), num_empty: empty },
-      difficulty: { empty: [config.min_empty, config.max_empty] },
     };
   },
   score: numberGridScore,

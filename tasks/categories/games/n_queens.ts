@@ -2,7 +2,7 @@
  * Put the missing queens back on a board. All solutions of a size are computed once, with bits for
  * columns and both diagonals. The completions of a board are found in the same way.
  */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals, levels } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -21,16 +21,10 @@ export default defineTask({
     min_remove: int(1, "fewest queens to put back", { min: 1 }),
     max_remove: int(7, "most queens to put back"),
   },
-  curriculum: [
-    { name: "n", field: "n", levels: [4, 6, 8, 10, 12], description: "rows, columns and queens" },
-    rangeAttribute(
-      "num_removed",
-      ["min_remove", "max_remove"],
-      [2, 4, 6, 8, 10],
-      "queens to put back",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    n: levels([4, 6, 8, 10, 12], "rows, columns and queens"),
+    num_removed: intervals([2, 4, 6, 8, 10], "queens to put back", "remove"),
+  },
   validate({ n, max_remove }) {
     return max_remove <= n
       ? []
@@ -58,7 +52,6 @@ export default defineTask({
         num_removed: removed,
         valid_answers: solutions.map(boardText),
       },
-      difficulty: { n, num_removed: [min_remove, max_remove] },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, intervals, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
@@ -25,11 +25,9 @@ export default defineTask({
     min_value: int(1, "smallest number", { min: 1 }),
     max_value: int(10, "largest number", { max: MAX_NUMBER }),
   },
-  curriculum: [
-    rangeAttribute("value", ["min_value", "max_value"], [1, 5, 6, 7, 8, 9, 10], "given numbers", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    value: intervals([1, 5, 6, 7, 8, 9, 10], "given numbers"),
+  },
   validate({ operators }) {
     return operators.length > 0
       ? []
@@ -45,7 +43,6 @@ export default defineTask({
         "alone, for example (1 + 3) * (2 + 4): no equals sign and no other text.",
       answer: expression,
       metadata: { numbers },
-      difficulty: { value: [min_value, max_value] },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

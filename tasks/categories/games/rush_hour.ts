@@ -6,7 +6,7 @@
 import { UsageError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { readAsset } from "../../asset.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { applyMoves, BOARD_SIZE, isSolved, readBoard } from "./rush_hour_board.ts";
 
@@ -25,11 +25,9 @@ export default defineTask({
     min_moves: int(1, "fewest moves of a shortest solution", { min: 1 }),
     max_moves: int(50, "most moves of a shortest solution"),
   },
-  curriculum: [
-    rangeAttribute("moves", ["min_moves", "max_moves"], [5, 25, 50, 100], "moves of a solution", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    moves: intervals([5, 25, 50, 100], "moves of a solution"),
+  },
   generate(random, { min_moves, max_moves }) {
     const { config, moves } = drawBoard(random, min_moves, max_moves);
     return {
@@ -44,7 +42,6 @@ export default defineTask({
         "A+3",
       answer: null,
       metadata: { board_config: config, min_moves: moves },
-      difficulty: { moves: [min_moves, max_moves] },
     };
   },
   score,

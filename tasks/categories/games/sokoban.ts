@@ -3,7 +3,7 @@
  * pulls boxes off their goals, so the reverse is a solution. The scorer reads the board from its
  * text and plays the answer on it.
  */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawRoom, type Room } from "./sokoban_room.ts";
@@ -29,10 +29,10 @@ export default defineTask({
     max_boxes: int(10, "boxes on the largest board"),
     max_depth: int(80, "the solution has fewer moves", { min: 2 }),
   },
-  curriculum: [
-    rangeAttribute("width", ["min_w", "max_w"], SIZES, "columns"),
-    rangeAttribute("height", ["min_h", "max_h"], SIZES, "rows"),
-  ],
+  curriculum: {
+    width: levels(SIZES, "columns", "w"),
+    height: levels(SIZES, "rows", "h"),
+  },
   validate({ min_w, min_h }) {
     return Math.max(min_w, min_h) >= 5 ? [] : [
       "min_w: min_w or min_h must be at least 5, so that a box can be pushed between the walls, " +
@@ -57,10 +57,6 @@ export default defineTask({
         "(right), for example UURDL.",
       answer: room.solution,
       metadata: { gamestr, width, height },
-      difficulty: {
-        width: [config.min_w, config.max_w],
-        height: [config.min_h, config.max_h],
-      },
     };
   },
   score,

@@ -3,7 +3,7 @@
  * as long as the solution stays unique.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { numberGridScore } from "../../scoring_rules.ts";
 import { canBeEmptied, CellSolver, digitRows, latinUnits, makeShape } from "./cell_solver.ts";
 
@@ -24,11 +24,9 @@ export default defineTask({
       max: 64,
     }),
   },
-  curriculum: [
-    rangeAttribute("empty", ["min_empty", "max_empty"], [20, 30, 40, 50, 60], "empty cells", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    empty: intervals([20, 30, 40, 50, 60], "empty cells"),
+  },
   generate(random, config) {
     const { puzzle, solution, empty } = drawPuzzle(
       random,
@@ -41,7 +39,6 @@ export default defineTask({
         "Answer with the completed grid: nine lines of nine digits separated by spaces.",
       answer: gridText(solution),
       metadata: { puzzle, solution, num_empty: empty },
-      difficulty: { empty: [config.min_empty, config.max_empty] },
     };
   },
   score: numberGridScore,

@@ -1,5 +1,5 @@
 /** A survo puzzle: a table with row and column sums in which some numbers are missing. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -22,15 +22,10 @@ export default defineTask({
     min_num: int(1, "smallest number", { min: 1 }),
     max_num: int(9, "largest number", { max: 1_000_000 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "board_size",
-      ["min_board_size", "max_board_size"],
-      [4, 5, 6, 7],
-      "rows and columns",
-    ),
-    rangeAttribute("empty", ["min_empty", "max_empty"], [4, 9, 16, 25], "numbers to put back"),
-  ],
+  curriculum: {
+    board_size: levels([4, 5, 6, 7], "rows and columns"),
+    empty: levels([4, 9, 16, 25], "numbers to put back"),
+  },
   validate({ min_board_size, max_empty, min_num, max_num }) {
     const errors: string[] = [], maximum = (min_board_size - 1) ** 2;
     if (max_empty > maximum) {
@@ -91,10 +86,6 @@ export default defineTask({
         num_empty: empty,
         min_num: config.min_num,
         max_num: config.max_num,
-      },
-      difficulty: {
-        board_size: [config.min_board_size, config.max_board_size],
-        empty: [config.min_empty, config.max_empty],
       },
     };
   },

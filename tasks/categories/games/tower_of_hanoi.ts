@@ -3,7 +3,7 @@
  * which is optimal for three and four pegs and the best known for more (Stewart 1941; Bousch 2014
  * for four).
  */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, levels } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -26,10 +26,10 @@ export default defineTask({
     max_pegs: int(4, "most pegs"),
     visualize: bool(false, "add the pegs after every move of the example solution to the metadata"),
   },
-  curriculum: [
-    rangeAttribute("num_disks", ["min_disks", "max_disks"], [3, 5, 10, 15], "disks of the tower"),
-    rangeAttribute("num_pegs", ["min_pegs", "max_pegs"], [3, 4, 5], "number of pegs"),
-  ],
+  curriculum: {
+    num_disks: levels([3, 5, 10, 15], "disks of the tower", "disks"),
+    num_pegs: levels([3, 4, 5], "number of pegs", "pegs"),
+  },
   generate(random, config) {
     const disks = random.int(config.min_disks, config.max_disks);
     const pegs = random.int(config.min_pegs, config.max_pegs);
@@ -57,10 +57,6 @@ export default defineTask({
         auxiliary_pegs: auxiliary,
         solution_length: moves.length,
         ...(config.visualize && { states: states(moves, disks, pegs, start) }),
-      },
-      difficulty: {
-        num_disks: [config.min_disks, config.max_disks],
-        num_pegs: [config.min_pegs, config.max_pegs],
       },
     };
   },

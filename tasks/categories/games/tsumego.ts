@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -36,20 +36,10 @@ export default defineTask({
     max_board_size: int(13, "most rows and columns", { max: 19 }),
     max_stones: int(15, "most stones beside the enclosed group", { min: 5 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "board_size",
-      ["min_board_size", "max_board_size"],
-      [5, 10, 15, 19],
-      "rows and columns",
-    ),
-    {
-      name: "max_stones",
-      field: "max_stones",
-      levels: [5, 10, 13, 15],
-      description: "stones beside the group",
-    },
-  ],
+  curriculum: {
+    board_size: levels([5, 10, 15, 19], "rows and columns"),
+    max_stones: levels([5, 10, 13, 15], "stones beside the group"),
+  },
   generate(random, config) {
     const size = random.int(config.min_board_size, config.max_board_size);
     const { stones, move } = drawBoard(random, size, config.max_stones);

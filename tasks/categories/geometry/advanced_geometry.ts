@@ -1,6 +1,6 @@
 /** Orthocenter, incircle and angles of triangles with integer coordinates. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, texts } from "../../define.ts";
+import { defineTask, int, levels, texts } from "../../define.ts";
 import { formatFixed, round } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
 import { strip } from "../../python/text.ts";
@@ -28,15 +28,10 @@ export default defineTask({
     max_coord: int(10, "largest coordinate", { max: 1e9 }),
     task_types: texts([...TASK_TYPES], "what to ask for", TASK_TYPES),
   },
-  curriculum: [
-    {
-      name: "min_coord",
-      field: "min_coord",
-      levels: LEVELS.map((n) => -n),
-      description: "smallest coordinate",
-    },
-    { name: "max_coord", field: "max_coord", levels: LEVELS, description: "largest coordinate" },
-  ],
+  curriculum: {
+    min_coord: levels(LEVELS.map((n) => -n), "smallest coordinate"),
+    max_coord: levels(LEVELS, "largest coordinate"),
+  },
   validate({ min_coord, max_coord, task_types }) {
     const errors: string[] = [];
     if (min_coord === max_coord) {
@@ -59,7 +54,6 @@ export default defineTask({
       question: triangle + made.question,
       answer: made.answer,
       metadata: { ...corners, task_type, ...made.metadata },
-      difficulty: { min_coord, max_coord },
     };
   },
   score,

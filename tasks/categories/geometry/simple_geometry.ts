@@ -1,5 +1,5 @@
 /** The last interior angle of a convex polygon, from the sum (n − 2)·180°. */
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
@@ -23,11 +23,9 @@ export default defineTask({
     min_angle: int(10, "smallest given angle, in degrees", { min: 1 }),
     max_angle: int(170, "largest given angle, in degrees", { max: 179 }),
   },
-  curriculum: [
-    rangeAttribute("sides", ["min_sides", "max_sides"], [5, 10, 15, 30], "sides of the polygon", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    sides: intervals([5, 10, 15, 30], "sides of the polygon"),
+  },
   validate({ min_sides, max_sides, min_angle, max_angle }) {
     const errors: string[] = [];
     if ((min_sides - 1) * min_angle >= (min_sides - 2) * 180) {
@@ -70,7 +68,6 @@ export default defineTask({
         missing_angle_rounded: total - sum,
         total_interior_sum: total,
       },
-      difficulty: { sides: [config.min_sides, config.max_sides] },
     };
   },
   score: defaultScore,

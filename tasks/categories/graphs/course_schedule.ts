@@ -1,5 +1,5 @@
 /** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -18,29 +18,11 @@ export default defineTask({
     max_cycle_length: int(5, "most courses in the cycle of an impossible plan"),
     p_solvable: float(0.5, "probability that the plan is possible", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_courses",
-      ["min_num_courses", "max_num_courses"],
-      [5, 10, 25, 50, 100],
-      "number of courses",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "num_prerequisites",
-      ["min_num_prerequisites", "max_num_prerequisites"],
-      [2, 3, 4, 5],
-      "prerequisites of a course",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "cycle_length",
-      ["min_cycle_length", "max_cycle_length"],
-      [3, 4, 5, 6],
-      "courses in the cycle of an impossible plan",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    num_courses: intervals([5, 10, 25, 50, 100], "number of courses"),
+    num_prerequisites: intervals([2, 3, 4, 5], "prerequisites of a course"),
+    cycle_length: intervals([3, 4, 5, 6], "courses in the cycle of an impossible plan"),
+  },
   generate(random, config) {
     const count = random.int(config.min_num_courses, config.max_num_courses);
     const courses = random.shuffle(Array.from({ length: count }, (_, course) => course));
@@ -67,11 +49,6 @@ export default defineTask({
         "Is there an order in which all courses can be taken? Answer with True or False only.",
       answer: solvable ? "True" : "False",
       metadata: { courses, prerequisites, solution: solvable, solvable },
-      difficulty: {
-        num_courses: [config.min_num_courses, config.max_num_courses],
-        num_prerequisites: [config.min_num_prerequisites, config.max_num_prerequisites],
-        cycle_length: [config.min_cycle_length, config.max_cycle_length],
-      },
     };
   },
   score: defaultScore,

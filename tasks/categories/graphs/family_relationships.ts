@@ -1,6 +1,6 @@
 /** How two people are related in a family of up to three generations. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, texts } from "../../define.ts";
+import { defineTask, int, levels, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -41,14 +41,9 @@ export default defineTask({
     male_names: texts(MALE_NAMES, "names of men"),
     female_names: texts(FEMALE_NAMES, "names of women"),
   },
-  curriculum: [
-    rangeAttribute(
-      "family_size",
-      ["min_family_size", "max_family_size"],
-      [3, 4, 5, 6, 7, 8, 9, 10, 11],
-      "people in the family",
-    ),
-  ],
+  curriculum: {
+    family_size: levels([3, 4, 5, 6, 7, 8, 9, 10, 11], "people in the family"),
+  },
   validate,
   generate(random, config) {
     const size = random.int(config.min_family_size, config.max_family_size);
@@ -76,7 +71,6 @@ export default defineTask({
         relationship: relation,
         family_size: size,
       },
-      difficulty: { family_size: [config.min_family_size, config.max_family_size] },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

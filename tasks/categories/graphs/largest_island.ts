@@ -1,6 +1,6 @@
 /** The largest area of ones in a grid of zeros and ones. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -20,22 +20,12 @@ export default defineTask({
     min_island_size: int(0, "fewest steps of a walk", { min: 0 }),
     max_island_size: int(10, "most steps of a walk"),
   },
-  curriculum: [
-    rangeAttribute("rows", ["min_rows", "max_rows"], [5, 25, 50, 100], "rows of the grid"),
-    rangeAttribute("cols", ["min_cols", "max_cols"], [5, 25, 50, 100], "columns of the grid"),
-    rangeAttribute(
-      "num_islands",
-      ["min_num_islands", "max_num_islands"],
-      [2, 5, 10, 20],
-      "walks that make land",
-    ),
-    rangeAttribute(
-      "island_size",
-      ["min_island_size", "max_island_size"],
-      [5, 10, 20, 30],
-      "steps of a walk",
-    ),
-  ],
+  curriculum: {
+    rows: levels([5, 25, 50, 100], "rows of the grid"),
+    cols: levels([5, 25, 50, 100], "columns of the grid"),
+    num_islands: levels([2, 5, 10, 20], "walks that make land"),
+    island_size: levels([5, 10, 20, 30], "steps of a walk"),
+  },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);
     const columns = random.int(config.min_cols, config.max_cols);
@@ -55,12 +45,6 @@ export default defineTask({
         "no land.",
       answer: String(solution),
       metadata: { grid, solution },
-      difficulty: {
-        rows: [config.min_rows, config.max_rows],
-        cols: [config.min_cols, config.max_cols],
-        num_islands: [config.min_num_islands, config.max_num_islands],
-        island_size: [config.min_island_size, config.max_island_size],
-      },
     };
   },
   score: defaultScore,

@@ -3,7 +3,7 @@
  * several arms of equal length start at a centre, and only the end of an arm shows whether it leads
  * to the goal.
  */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, levels } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -22,26 +22,11 @@ export default defineTask({
     max_path_length: int(5, "most edges of an arm"),
     reversed: bool(false, "ask for the way from the end of the arm to the centre"),
   },
-  curriculum: [
-    {
-      name: "degree",
-      field: "degree",
-      levels: [2, 3, 4, 5],
-      description: "arms that leave the centre",
-    },
-    {
-      name: "node_range",
-      field: "node_range",
-      levels: [10_000, 50_000, 100_000, 200_000],
-      description: "range of the labels",
-    },
-    rangeAttribute(
-      "path_length",
-      ["min_path_length", "max_path_length"],
-      [3, 5, 6, 7],
-      "edges of an arm",
-    ),
-  ],
+  curriculum: {
+    degree: levels([2, 3, 4, 5], "arms that leave the centre"),
+    node_range: levels([10_000, 50_000, 100_000, 200_000], "range of the labels"),
+    path_length: levels([3, 5, 6, 7], "edges of an arm"),
+  },
   validate({ degree, node_range, max_path_length }) {
     const nodes = degree * max_path_length + 1;
     return node_range > nodes ? [] : [
@@ -75,11 +60,6 @@ export default defineTask({
         "both included, separated by single spaces.",
       answer: asked.join(" "),
       metadata: { center, goal, path_length: length, goal_path: path },
-      difficulty: {
-        degree: config.degree,
-        node_range: config.node_range,
-        path_length: [config.min_path_length, config.max_path_length],
-      },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

@@ -3,7 +3,7 @@
  * buttons work.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { PYTHON_SPACE } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -31,12 +31,9 @@ export default defineTask({
   params: {
     difficulty: int(10, "highest level; each lock has a random one from 1", { min: 1, max: 100 }),
   },
-  curriculum: [{
-    name: "difficulty",
-    field: "difficulty",
-    levels: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-    description: "highest level",
-  }],
+  curriculum: {
+    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "highest level"),
+  },
   generate(random, config) {
     const level = random.int(1, config.difficulty);
     const { buttons, target, path } = drawLock(random, level);

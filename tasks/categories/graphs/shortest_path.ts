@@ -1,5 +1,5 @@
 /** The shortest path through a grid with blocked cells, by breadth-first search. */
-import { defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { defineTask, float, int, levels } from "../../define.ts";
 import { strip, words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -25,10 +25,10 @@ export default defineTask({
     max_cols: int(8, "most columns"),
     p_blocked: float(0.4, "probability that a cell is blocked", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute("rows", ["min_rows", "max_rows"], [10, 25, 50, 100], "rows of the grid"),
-    rangeAttribute("cols", ["min_cols", "max_cols"], [10, 25, 50, 100], "columns of the grid"),
-  ],
+  curriculum: {
+    rows: levels([10, 25, 50, 100], "rows of the grid"),
+    cols: levels([10, 25, 50, 100], "columns of the grid"),
+  },
   validate({ min_rows, min_cols }) {
     return min_rows * min_cols >= 2 ? [] : [
       "min_rows: a grid needs two cells, for the start and the goal, found " +
@@ -61,10 +61,6 @@ export default defineTask({
         "goal cannot be reached.",
       answer: path === null ? "infeasible" : path.join(" "),
       metadata: { matrix, solution: path ?? [] },
-      difficulty: {
-        rows: [config.min_rows, config.max_rows],
-        cols: [config.min_cols, config.max_cols],
-      },
     };
   },
   score,

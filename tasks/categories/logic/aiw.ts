@@ -4,7 +4,7 @@
  * everybody.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, type Param, texts } from "../../define.ts";
+import { defineTask, int, levels, type Param, texts } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const KINDS = ["siblings", "friends", "colleagues"] as const;
@@ -43,30 +43,24 @@ export default defineTask({
     task_type_weights: weights,
     max_entities: int(6, "highest number of brothers, of sisters, of friends …", { min: 1 }),
   },
-  curriculum: [
-    {
-      name: "task_type_weights",
-      field: "task_type_weights",
-      levels: [
-        [1.0, 0.0, 0.0],
-        [0.9, 0.05, 0.05],
-        [0.7, 0.15, 0.15],
-        [0.6, 0.2, 0.2],
-        [0.5, 0.25, 0.25],
-        [0.4, 0.3, 0.3],
-        [0.3, 0.35, 0.35],
-        [0.2, 0.4, 0.4],
-        [0.1, 0.45, 0.45],
-      ],
-      description: "weights of siblings, friends, colleagues",
-    },
-    {
-      name: "num_entities",
-      field: "max_entities",
-      levels: [4, 6, 8, 10, 12, 14, 16],
-      description: "highest number of people of one kind",
-    },
-  ],
+  curriculum: {
+    task_type_weights: levels([
+      [1.0, 0.0, 0.0],
+      [0.9, 0.05, 0.05],
+      [0.7, 0.15, 0.15],
+      [0.6, 0.2, 0.2],
+      [0.5, 0.25, 0.25],
+      [0.4, 0.3, 0.3],
+      [0.3, 0.35, 0.35],
+      [0.2, 0.4, 0.4],
+      [0.1, 0.45, 0.45],
+    ], "weights of siblings, friends, colleagues"),
+    num_entities: levels(
+      [4, 6, 8, 10, 12, 14, 16],
+      "highest number of people of one kind",
+      "max_entities",
+    ),
+  },
   validate({ male_names, female_names, task_types, task_type_weights }) {
     const errors: string[] = [];
     if (male_names.length === 0) errors.push("male_names: must hold at least one name, found none");
@@ -94,10 +88,6 @@ export default defineTask({
       question,
       answer: String(count),
       metadata: { task_type: kind },
-      difficulty: {
-        task_type_weights: config.task_type_weights,
-        num_entities: config.max_entities,
-      },
     };
   },
   score: defaultScore,

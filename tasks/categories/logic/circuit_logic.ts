@@ -1,5 +1,5 @@
 /** The output of a drawn logic circuit: gates over inputs, joined by one final gate. */
-import { bool, defineTask, float, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, float, int, intervals } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawCircuit, type GateRow } from "./circuit_drawing.ts";
@@ -38,22 +38,10 @@ export default defineTask({
     neg_prob: float(0.3, "probability that an input of a gate is negated", { min: 0, max: 1 }),
     allow_reuse: bool(true, "whether a wire may lead to several gates"),
   },
-  curriculum: [
-    rangeAttribute(
-      "terms",
-      ["min_terms", "max_terms"],
-      [3, 5, 10, 20, 30],
-      "gates before the final one",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "inputs",
-      ["min_inputs", "max_inputs"],
-      [2, 4, 6, 8, 10],
-      "inputs of a gate",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    terms: intervals([3, 5, 10, 20, 30], "gates before the final one"),
+    inputs: intervals([2, 4, 6, 8, 10], "inputs of a gate"),
+  },
   generate(random, config) {
     const terms: Term[] = [];
     let wires = 0;
@@ -85,10 +73,6 @@ export default defineTask({
         term_strings: termStrings,
         final_gate: finalGate,
         inputs: names,
-      },
-      difficulty: {
-        terms: [config.min_terms, config.max_terms],
-        inputs: [config.min_inputs, config.max_inputs],
       },
     };
   },

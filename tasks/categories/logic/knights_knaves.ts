@@ -3,7 +3,7 @@
  * statements of all people together have exactly one solution.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -41,21 +41,11 @@ export default defineTask({
     depth_constraint: int(2, "deepest nesting of a statement", { min: 1 }),
     width_constraint: int(2, "most statements joined by one and, or", { min: 1 }),
   },
-  curriculum: [
-    { name: "n_people", field: "n_people", levels: [2, 3, 4, 5], description: "number of people" },
-    {
-      name: "depth_constraint",
-      field: "depth_constraint",
-      levels: [2, 3],
-      description: "deepest nesting of a statement",
-    },
-    {
-      name: "width_constraint",
-      field: "width_constraint",
-      levels: [2, 3],
-      description: "most statements joined by one and, or",
-    },
-  ],
+  curriculum: {
+    n_people: levels([2, 3, 4, 5], "number of people"),
+    depth_constraint: levels([2, 3], "deepest nesting of a statement"),
+    width_constraint: levels([2, 3], "most statements joined by one and, or"),
+  },
   validate({ depth_constraint }) {
     return depth_constraint >= 2 ? [] : [
       "depth_constraint: must be at least 2, found 1: when everybody only calls somebody " +
@@ -94,11 +84,6 @@ export default defineTask({
         `in the form: ${form}.`,
       answer: enumerate(roles) + ".",
       metadata: { statements, solution, names, knight_knave_terms: terms },
-      difficulty: {
-        n_people: config.n_people,
-        depth_constraint: config.depth_constraint,
-        width_constraint: config.width_constraint,
-      },
     };
   },
   score,

@@ -2,7 +2,7 @@
  * Find a formula that follows from given ones. Many answers are right; one is given as an example.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
 import {
@@ -41,21 +41,11 @@ export default defineTask({
     min_complexity: int(1, "lowest depth of a premise; 1 is a variable alone", { min: 1 }),
     max_complexity: int(3, "highest depth of a premise", { max: 12 }),
   },
-  curriculum: [
-    rangeAttribute("vars", ["min_vars", "max_vars"], [2, 4, 6, 8, 10], "variables"),
-    rangeAttribute(
-      "statements",
-      ["min_statements", "max_statements"],
-      [2, 4, 6, 8, 10],
-      "premises",
-    ),
-    rangeAttribute(
-      "complexity",
-      ["min_complexity", "max_complexity"],
-      [1, 2, 3, 4, 5],
-      "depth of a premise",
-    ),
-  ],
+  curriculum: {
+    vars: levels([2, 4, 6, 8, 10], "variables"),
+    statements: levels([2, 4, 6, 8, 10], "premises"),
+    complexity: levels([1, 2, 3, 4, 5], "depth of a premise"),
+  },
   generate(random, config) {
     const count = random.int(config.min_vars, config.max_vars);
     const statements = random.int(config.min_statements, config.max_statements);
@@ -81,11 +71,6 @@ export default defineTask({
         variables: letters,
         complexity: example.nodes,
         example_answer: example.text,
-      },
-      difficulty: {
-        vars: [config.min_vars, config.max_vars],
-        statements: [config.min_statements, config.max_statements],
-        complexity: [config.min_complexity, config.max_complexity],
       },
     };
   },

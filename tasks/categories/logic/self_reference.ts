@@ -3,7 +3,7 @@
  * without a contradiction?
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 const COUNT = 7;
@@ -23,13 +23,10 @@ export default defineTask({
       max: 10,
     }),
   },
-  curriculum: [{
-    name: "difficulty",
-    field: "difficulty",
-    levels: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-    description: "recorded with the entry",
-  }],
-  generate(random, config) {
+  curriculum: {
+    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "recorded with the entry"),
+  },
+  generate(random) {
     const limits = drawLimits(random);
     const [atLeastTrue, atMostFalse, exactlyTrue, exactlyFalse] = limits;
     return {
@@ -45,7 +42,6 @@ export default defineTask({
         "is declared true holds and every other one does not? Answer with that number alone.",
       answer: String(countSolutions(limits)),
       metadata: {},
-      difficulty: { difficulty: config.difficulty },
     };
   },
   score: (answer: string, entry: ScorableEntry) => Number(answer === entry.answer),

@@ -2,7 +2,7 @@
  * Does a conclusion follow from two premises about three kinds of beings? This is decided by
  * meaning, not by form: over all worlds in which each kind has a member.
  */
-import { bool, defineTask, float } from "../../define.ts";
+import { bool, defineTask, float, levels } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const QUANTIFIERS = ["All", "No", "Some", "Some … not"] as const;
@@ -47,12 +47,12 @@ export default defineTask({
       { min: 0, max: 1 },
     ),
   },
-  curriculum: [
-    attribute("allow_all", [true, true, true, true]),
-    attribute("allow_no", [false, true, true, true]),
-    attribute("allow_some", [false, false, true, true]),
-    attribute("allow_some_not", [false, false, false, true]),
-  ],
+  curriculum: {
+    allow_all: levels([true, true, true, true], "the parameter allow_all"),
+    allow_no: levels([false, true, true, true], "the parameter allow_no"),
+    allow_some: levels([false, false, true, true], "the parameter allow_some"),
+    allow_some_not: levels([false, false, false, true], "the parameter allow_some_not"),
+  },
   validate({ allow_all, allow_no, allow_some, allow_some_not }) {
     return allow_all || allow_no || allow_some || allow_some_not ? [] : [
       "allow_all: one of allow_all, allow_no, allow_some, allow_some_not must be true, found " +
@@ -93,10 +93,6 @@ export default defineTask({
   },
   score: defaultScore,
 });
-
-function attribute(field: string, levels: readonly boolean[]) {
-  return { name: field, field, levels, description: `the parameter ${field}` };
-}
 
 function spell({ quantifier, subject, predicate }: Sentence, nouns: readonly string[]): string {
   const [first, not] = quantifier.split(" … ");

@@ -1,7 +1,7 @@
 /**
  * Who lives in which house? Clues on names, animals, drinks … of neighbours (Einstein's riddle).
  */
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, levels } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { type Clue, drawClues } from "./zebra_clues.ts";
 import { capitalize } from "../../text/spelling.ts";
@@ -65,20 +65,10 @@ export default defineTask({
     num_people: int(4, "number of houses, with a person each", { min: 2, max: 7 }),
     num_characteristics: int(4, "number of categories, the name among them", { min: 2, max: 7 }),
   },
-  curriculum: [
-    {
-      name: "num_people",
-      field: "num_people",
-      levels: [2, 3, 4, 5, 6, 7],
-      description: "number of houses",
-    },
-    {
-      name: "num_characteristics",
-      field: "num_characteristics",
-      levels: [2, 3, 4, 5, 6, 7],
-      description: "number of categories",
-    },
-  ],
+  curriculum: {
+    num_people: levels([2, 3, 4, 5, 6, 7], "number of houses"),
+    num_characteristics: levels([2, 3, 4, 5, 6, 7], "number of categories"),
+  },
   generate(random, config) {
     const { num_people: houses, num_characteristics: count } = config;
     const categories = [NAME, ...random.sample(CATEGORIES, count - 1)];
@@ -98,7 +88,6 @@ export default defineTask({
         `\nWhat is the name of the person in house ${asked + 1}? Answer with the name alone.`,
       answer: values[0]![answer]!,
       metadata: {},
-      difficulty: { num_people: houses, num_characteristics: count },
     };
 
     function spell({ kind, a, b }: Clue): string {

@@ -1,5 +1,5 @@
 /** The probability of a number of heads in flips of a fair coin. */
-import { bool, defineTask, int, rangeAttribute } from "../../define.ts";
+import { bool, defineTask, int, levels } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { formatExponent } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
@@ -26,14 +26,9 @@ export default defineTask({
     allow_exact: bool(true, "ask for an exact number of heads"),
     allow_at_least: bool(true, "ask for at least a number of heads"),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_trials",
-      ["min_trials", "max_trials"],
-      [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
-      "number of flips",
-    ),
-  ],
+  curriculum: {
+    num_trials: levels([3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], "number of flips", "trials"),
+  },
   validate({ allow_exact, allow_at_least }) {
     return allow_exact || allow_at_least ? [] : [
       "allow_exact: allow_exact or allow_at_least must be true, found false for both",
@@ -57,7 +52,6 @@ export default defineTask({
         problem_type: exact ? "exact" : "at_least",
         rational: { numerator, denominator },
       },
-      difficulty: { num_trials: [config.min_trials, config.max_trials] },
     };
   },
   score,

@@ -1,6 +1,6 @@
 /** The distance from every cell of a binary matrix to the nearest 0. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, levels } from "../../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../../python/literals.ts";
 import { str } from "../../../python/repr.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
@@ -17,15 +17,10 @@ export default defineTask({
     max_n: int(10, "most rows and columns"),
     p_zero: float(0.25, "share of zeros, more than 0", { max: 1 }),
   },
-  curriculum: [
-    {
-      name: "p_zero",
-      field: "p_zero",
-      levels: [0.5, 0.25, 0.1, 0.05],
-      description: "share of zeros",
-    },
-    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the matrix"),
-  ],
+  curriculum: {
+    p_zero: levels([0.5, 0.25, 0.1, 0.05], "share of zeros"),
+    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
+  },
   validate({ p_zero }) {
     return p_zero > 0 ? [] : [`p_zero: must be more than 0, found ${p_zero}`];
   },

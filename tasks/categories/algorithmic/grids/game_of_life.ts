@@ -1,5 +1,5 @@
 /** The board of Conway's Game of Life after a number of steps, on a torus. */
-import { defineTask, float, int, type Param } from "../../../define.ts";
+import { defineTask, float, int, levels, type Param } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
@@ -26,27 +26,12 @@ export default defineTask({
     filled_cells: filledCells,
     simulation_steps: int(1, "steps", { min: 0 }),
   },
-  curriculum: [
-    { name: "grid_size_x", field: "grid_size_x", levels: [10, 25, 50, 100], description: "rows" },
-    {
-      name: "grid_size_y",
-      field: "grid_size_y",
-      levels: [10, 25, 50, 100],
-      description: "columns",
-    },
-    {
-      name: "filled_cells_weights",
-      field: "filled_cells_weights",
-      levels: [0.1, 0.2, 0.5, 0.8],
-      description: "share of cells set alive",
-    },
-    {
-      name: "simulation_steps",
-      field: "simulation_steps",
-      levels: [1, 2, 5, 10],
-      description: "steps",
-    },
-  ],
+  curriculum: {
+    grid_size_x: levels([10, 25, 50, 100], "rows"),
+    grid_size_y: levels([10, 25, 50, 100], "columns"),
+    filled_cells_weights: levels([0.1, 0.2, 0.5, 0.8], "share of cells set alive"),
+    simulation_steps: levels([1, 2, 5, 10], "steps"),
+  },
   validate({ grid_size_x, grid_size_y, filled_cells }) {
     const size = grid_size_x * grid_size_y;
     return filled_cells === null || filled_cells <= size ? [] : [
@@ -75,12 +60,6 @@ export default defineTask({
         grid_size_x: rows,
         grid_size_y: columns,
         filled_cells: filled,
-        simulation_steps: steps,
-      },
-      difficulty: {
-        grid_size_x: rows,
-        grid_size_y: columns,
-        filled_cells_weights: config.filled_cells_weights,
         simulation_steps: steps,
       },
     };

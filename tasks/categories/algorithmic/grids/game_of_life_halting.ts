@@ -4,7 +4,7 @@
  * simulation.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int } from "../../../define.ts";
+import { defineTask, int, levels } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
@@ -25,33 +25,13 @@ export default defineTask({
     num_oscillators: int(5, "most patterns on the board", { min: 1 }),
     max_simulation_steps: int(20, "steps within which all cells must die", { min: 0 }),
   },
-  curriculum: [
-    { name: "grid_size_x", field: "grid_size_x", levels: [10, 25, 50, 100], description: "rows" },
-    {
-      name: "grid_size_y",
-      field: "grid_size_y",
-      levels: [10, 25, 50, 100],
-      description: "columns",
-    },
-    {
-      name: "difficulty",
-      field: "difficulty",
-      levels: [1, 2, 3],
-      description: "kind of oscillators",
-    },
-    {
-      name: "num_oscillators",
-      field: "num_oscillators",
-      levels: [3, 7, 10, 20],
-      description: "most patterns on the board",
-    },
-    {
-      name: "max_simulation_steps",
-      field: "max_simulation_steps",
-      levels: [20, 50, 100, 200],
-      description: "steps",
-    },
-  ],
+  curriculum: {
+    grid_size_x: levels([10, 25, 50, 100], "rows"),
+    grid_size_y: levels([10, 25, 50, 100], "columns"),
+    difficulty: levels([1, 2, 3], "kind of oscillators"),
+    num_oscillators: levels([3, 7, 10, 20], "most patterns on the board"),
+    max_simulation_steps: levels([20, 50, 100, 200], "steps"),
+  },
   validate({ grid_size_x, grid_size_y, difficulty }) {
     const smallest = MIN_GRID_SIZE[difficulty]!;
     return Object.entries({ grid_size_x, grid_size_y }).flatMap(([field, size]) =>
@@ -91,13 +71,6 @@ export default defineTask({
         placed_patterns: placed,
         simulation_steps: max_simulation_steps,
         should_oscillate: oscillate,
-      },
-      difficulty: {
-        grid_size_x: rows,
-        grid_size_y: columns,
-        difficulty,
-        num_oscillators: config.num_oscillators,
-        max_simulation_steps,
       },
     };
   },

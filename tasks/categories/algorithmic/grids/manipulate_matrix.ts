@@ -1,6 +1,6 @@
 /** Apply a list of transforms to a matrix of digits. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, levels } from "../../../define.ts";
 import { codePoints, strip, words } from "../../../python/text.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -50,16 +50,11 @@ export default defineTask({
     w_remove_every_nth_col: float(1, "weight (softmax) of: removal of columns"),
     w_zero_divisible: float(1, "weight (softmax) of: zero for multiples"),
   },
-  curriculum: [
-    rangeAttribute("rows", ["min_rows", "max_rows"], [10, 25, 50, 100], "rows of the matrix"),
-    rangeAttribute("cols", ["min_cols", "max_cols"], [10, 25, 50, 100], "columns of the matrix"),
-    rangeAttribute(
-      "num_transforms",
-      ["min_transforms", "max_transforms"],
-      [1, 3, 5, 10, 15],
-      "transforms",
-    ),
-  ],
+  curriculum: {
+    rows: levels([10, 25, 50, 100], "rows of the matrix"),
+    cols: levels([10, 25, 50, 100], "columns of the matrix"),
+    num_transforms: levels([1, 3, 5, 10, 15], "transforms", "transforms"),
+  },
   validate(config) {
     return weightsOf(config).some((weight) => Math.exp(weight) > 0)
       ? []
@@ -79,11 +74,6 @@ export default defineTask({
         "of a row separated by single spaces.",
       answer: matrixText(solution),
       metadata: { matrix, solution, operations, rows, cols: columns, num_transforms: count },
-      difficulty: {
-        rows: [config.min_rows, config.max_rows],
-        cols: [config.min_cols, config.max_cols],
-        num_transforms: [config.min_transforms, config.max_transforms],
-      },
     };
   },
   score,

@@ -2,7 +2,7 @@
  * Max or average pooling of a matrix of digits. Windows do not overlap; those at the edge may be
  * cut off.
  */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, levels } from "../../../define.ts";
 import { reprFloat } from "../../../python/repr.ts";
 import { isSpaceCode } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -23,16 +23,11 @@ export default defineTask({
     min_pool_size: int(1, "smallest side of a window", { min: 1 }),
     max_pool_size: int(3, "largest side of a window"),
   },
-  curriculum: [
-    rangeAttribute("rows", ["min_rows", "max_rows"], [10, 25, 50, 100], "rows of the matrix"),
-    rangeAttribute("cols", ["min_cols", "max_cols"], [10, 25, 50, 100], "columns of the matrix"),
-    rangeAttribute(
-      "pool_size",
-      ["min_pool_size", "max_pool_size"],
-      [3, 5, 7, 9],
-      "side of a window",
-    ),
-  ],
+  curriculum: {
+    rows: levels([10, 25, 50, 100], "rows of the matrix"),
+    cols: levels([10, 25, 50, 100], "columns of the matrix"),
+    pool_size: levels([3, 5, 7, 9], "side of a window"),
+  },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);
     const cols = random.int(config.min_cols, config.max_cols);
@@ -55,11 +50,6 @@ export default defineTask({
         ? digitText(solution)
         : matrixText(solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))))),
       metadata: { matrix, pool_type: type, pool_size: size, solution, rows, cols },
-      difficulty: {
-        rows: [config.min_rows, config.max_rows],
-        cols: [config.min_cols, config.max_cols],
-        pool_size: [config.min_pool_size, config.max_pool_size],
-      },
     };
   },
   score,

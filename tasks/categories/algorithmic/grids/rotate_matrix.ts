@@ -1,5 +1,5 @@
 /** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals, levels } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
@@ -16,16 +16,10 @@ export default defineTask({
     min_rotations: int(0, "fewest quarter turns", { min: 0 }),
     max_rotations: int(10, "most quarter turns"),
   },
-  curriculum: [
-    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the matrix"),
-    rangeAttribute(
-      "num_rotations",
-      ["min_rotations", "max_rotations"],
-      [1, 5, 10, 15, 20],
-      "quarter turns",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
+    num_rotations: intervals([1, 5, 10, 15, 20], "quarter turns", "rotations"),
+  },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
     const matrix = digitMatrix(random, n, n);
@@ -38,10 +32,6 @@ export default defineTask({
         "row, the numbers of a row separated by single spaces.",
       answer: digitText(solution),
       metadata: { matrix, num_rotations: turns, solution, n },
-      difficulty: {
-        n: [config.min_n, config.max_n],
-        num_rotations: [config.min_rotations, config.max_rotations],
-      },
     };
   },
   score: defaultScore,

@@ -1,5 +1,5 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, levels } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { digitText } from "./matrix.ts";
 
@@ -18,9 +18,9 @@ export default defineTask({
     p_oranges: float(0.85, "probability that a cell has an orange", { min: 0, max: 1 }),
     p_rotten: float(0.1, "probability that an orange is rotten", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the grid"),
-  ],
+  curriculum: {
+    n: levels([10, 25, 50, 100], "rows and columns of the grid"),
+  },
   validate(config) {
     return (["p_oranges", "p_rotten"] as const)
       .filter((field) => config[field] === 0)
@@ -48,7 +48,6 @@ export default defineTask({
         "rots.",
       answer: String(solution),
       metadata: { matrix, solution, n },
-      difficulty: { n: [config.min_n, config.max_n] },
     };
   },
   score: defaultScore,

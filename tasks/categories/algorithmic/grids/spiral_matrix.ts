@@ -1,5 +1,5 @@
 /** Read a square matrix of digits along a clockwise spiral. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, levels } from "../../../define.ts";
 import { str } from "../../../python/repr.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -17,9 +17,9 @@ export default defineTask({
     min_n: int(2, "fewest rows and columns", { min: 2 }),
     max_n: int(10, "most rows and columns"),
   },
-  curriculum: [
-    rangeAttribute("n", ["min_n", "max_n"], [10, 25, 50, 100], "rows and columns of the matrix"),
-  ],
+  curriculum: {
+    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
+  },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
     const matrix = digitMatrix(random, n, n);
@@ -33,7 +33,6 @@ export default defineTask({
         "7 7).",
       answer: solution.join(" "),
       metadata: { matrix, solution, n },
-      difficulty: { n: [config.min_n, config.max_n] },
     };
   },
   score,

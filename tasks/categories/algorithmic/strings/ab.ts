@@ -5,7 +5,7 @@
  * takes as many steps as always rewriting the leftmost pair.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int } from "../../../define.ts";
+import { defineTask, int, levels } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
@@ -24,9 +24,9 @@ export default defineTask({
   params: {
     length: int(10, "tokens of the program", { min: 1 }),
   },
-  curriculum: [
-    { name: "length", field: "length", levels: [10, 25, 50, 100], description: "tokens" },
-  ],
+  curriculum: {
+    length: levels([10, 25, 50, 100], "tokens"),
+  },
   generate(random, { length }) {
     const { program, result } = drawProgram(random, length);
     return {
@@ -40,7 +40,6 @@ export default defineTask({
         "or with nothing when none remain.",
       answer: result.join(" "),
       metadata: {},
-      difficulty: { length },
     };
   },
   score(answer: string, entry: ScorableEntry): number {

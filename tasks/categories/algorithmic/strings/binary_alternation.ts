@@ -1,5 +1,5 @@
 /** The minimum number of swaps that make a binary string alternate. */
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
@@ -14,11 +14,9 @@ export default defineTask({
     max_n: int(30, "most characters"),
     p_solvable: float(0.8, "share of strings that can be made to alternate", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute("n", ["min_n", "max_n"], [10, 50, 500, 1000], "characters of the string", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    n: intervals([10, 50, 500, 1000], "characters of the string"),
+  },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
     const solvable = random.chance(config.p_solvable);
@@ -39,7 +37,6 @@ export default defineTask({
         `${string}\nAnswer with the number only, or with -1 when it is impossible.`,
       answer: String(solution),
       metadata: { string, solution, solvable, n },
-      difficulty: { n: [config.min_n, config.max_n] },
     };
   },
   score: defaultScore,

@@ -3,7 +3,7 @@
  * half are generated. All are generated when the story has no sentence of that length.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, text } from "../../../define.ts";
+import { defineTask, int, intervals, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
@@ -22,18 +22,10 @@ export default defineTask({
     min_rotation: int(1, "smallest rotation", { min: 1, max: 25 }),
     max_rotation: int(25, "largest rotation", { min: 1, max: 25 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "rotation",
-      ["min_rotation", "max_rotation"],
-      [5, 15, 25, 50],
-      "letters by which the text is shifted",
-      { ensureInterval: true },
-    ),
-    rangeAttribute("words", ["min_words", "max_words"], [5, 15, 25, 50], "words of the text", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    rotation: intervals([5, 15, 25, 50], "letters by which the text is shifted"),
+    words: intervals([5, 15, 25, 50], "words of the text"),
+  },
   generate(random, config) {
     const { delimiter, min_words, max_words, min_rotation, max_rotation } = config;
     const fromStory = storyTexts(delimiter, min_words, max_words);

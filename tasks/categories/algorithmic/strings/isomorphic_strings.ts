@@ -1,5 +1,5 @@
 /** Whether a one-to-one replacement of letters turns one string into another. */
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, levels } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -16,14 +16,9 @@ export default defineTask({
     max_string_length: int(10, "most letters of a string"),
     p_solvable: float(0.5, "share of isomorphic pairs", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "string_length",
-      ["min_string_length", "max_string_length"],
-      [10, 50, 100, 1000],
-      "letters of a string",
-    ),
-  ],
+  curriculum: {
+    string_length: levels([10, 50, 100, 1000], "letters of a string"),
+  },
   generate(random, config) {
     const length = random.int(config.min_string_length, config.max_string_length);
     const solvable = random.chance(config.p_solvable);
@@ -48,7 +43,6 @@ export default defineTask({
         `isomorphic?\n${words[0]}\n${words[1]}\n` + "Answer with True or False.",
       answer: solvable ? "True" : "False",
       metadata: { words, solution: solvable, solvable, string_length: length },
-      difficulty: { string_length: [config.min_string_length, config.max_string_length] },
     };
   },
   score: defaultScore,

@@ -1,6 +1,6 @@
 /** Arrange shuffled letters as a palindrome. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
@@ -16,15 +16,9 @@ export default defineTask({
     min_length: int(3, "fewest letters", { min: 1 }),
     max_length: int(10, "most letters"),
   },
-  curriculum: [
-    rangeAttribute(
-      "length",
-      ["min_length", "max_length"],
-      [10, 50, 100, 500],
-      "letters of the palindrome",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    length: intervals([10, 50, 100, 500], "letters of the palindrome"),
+  },
   generate(random, config) {
     const length = random.int(config.min_length, config.max_length);
     const palindrome = randomPalindrome(random, length);
@@ -37,7 +31,6 @@ export default defineTask({
         "letters written together, without spaces or commas.",
       answer: palindrome,
       metadata: { letters, generated_palindrome: palindrome, length },
-      difficulty: { length: [config.min_length, config.max_length] },
     };
   },
   score,

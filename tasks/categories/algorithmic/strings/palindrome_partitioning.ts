@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
@@ -26,22 +26,10 @@ export default defineTask({
     min_substring_palindrome_len: int(1, "fewest letters of a palindrome put into it", { min: 1 }),
     max_substring_palindrome_len: int(5, "most letters of a palindrome put into it"),
   },
-  curriculum: [
-    rangeAttribute(
-      "string_len",
-      ["min_string_len", "max_string_len"],
-      [1, 5, 10, 15],
-      "letters of the string",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "substring_palindrome_len",
-      ["min_substring_palindrome_len", "max_substring_palindrome_len"],
-      [1, 3, 5, 7],
-      "letters of a palindrome put into it",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    string_len: intervals([1, 5, 10, 15], "letters of the string"),
+    substring_palindrome_len: intervals([1, 3, 5, 7], "letters of a palindrome put into it"),
+  },
   validate({ max_string_len, max_substring_palindrome_len: longest }) {
     return longest <= max_string_len ? [] : [
       `max_substring_palindrome_len: must be ≤ max_string_len, found ` +
@@ -66,10 +54,6 @@ export default defineTask({
         '"y", "x"], ["x", "yy", "x"], ["xyyx"]].',
       answer: jsonText(solution),
       metadata: { string, solution, string_len: string.length },
-      difficulty: {
-        string_len: [min_string_len, max_string_len],
-        substring_palindrome_len: [shortest, longest],
-      },
     };
   },
   score,

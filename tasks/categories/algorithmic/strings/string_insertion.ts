@@ -1,5 +1,5 @@
 /** Insert letters behind five patterns while reading a string of A–E from the left. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { listItems } from "../list_answer.ts";
 
@@ -21,15 +21,9 @@ export default defineTask({
     min_string_length: int(5, "fewest letters of the string", { min: 5 }),
     max_string_length: int(20, "most letters of the string"),
   },
-  curriculum: [
-    rangeAttribute(
-      "string_length",
-      ["min_string_length", "max_string_length"],
-      [10, 50, 100, 500],
-      "letters of the string",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    string_length: intervals([10, 50, 100, 500], "letters of the string"),
+  },
   generate(random, config) {
     const length = random.int(config.min_string_length, config.max_string_length);
     let string = "";
@@ -46,7 +40,6 @@ export default defineTask({
         "a later match. Answer with the resulting string.",
       answer: solution,
       metadata: { string, solution, string_length: length },
-      difficulty: { string_length: [config.min_string_length, config.max_string_length] },
     };
   },
   score,

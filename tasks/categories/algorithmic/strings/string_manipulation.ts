@@ -1,7 +1,7 @@
 /** Rewrite a string over a, b, c by ordered rules (some of twenty) until no rule applies. */
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 interface Rule {
@@ -111,22 +111,10 @@ export default defineTask({
     min_num_rules: int(3, "fewest rules", { min: 3, max: RULES.length }),
     max_num_rules: int(8, "most rules", { max: RULES.length }),
   },
-  curriculum: [
-    rangeAttribute(
-      "string_length",
-      ["min_string_length", "max_string_length"],
-      [10, 50, 100, 500],
-      "letters of the string",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "num_rules",
-      ["min_num_rules", "max_num_rules"],
-      [3, 5, 10, 15, 20],
-      "rules",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    string_length: intervals([10, 50, 100, 500], "letters of the string"),
+    num_rules: intervals([3, 5, 10, 15, 20], "rules"),
+  },
   acceptsBlank: true,
   generate(random, config) {
     const length = random.int(config.min_string_length, config.max_string_length);
@@ -149,10 +137,6 @@ export default defineTask({
         selected_rules: texts,
         string_length: length,
         num_rules: count,
-      },
-      difficulty: {
-        string_length: [config.min_string_length, config.max_string_length],
-        num_rules: [config.min_num_rules, config.max_num_rules],
       },
     };
   },

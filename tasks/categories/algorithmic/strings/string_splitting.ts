@@ -1,5 +1,5 @@
 /** Machines are taken apart by fixed rules. What is left at the end? */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
@@ -24,15 +24,9 @@ export default defineTask({
     max_initial_machines: int(5, "most machines of each kind"),
     max_iterations: int(1000, "most rule applications", { min: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "initial_machines",
-      ["min_initial_machines", "max_initial_machines"],
-      [10, 50, 100, 500],
-      "machines of each kind",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    initial_machines: intervals([10, 50, 100, 500], "machines of each kind"),
+  },
   generate(random, config) {
     const count = () => random.int(config.min_initial_machines, config.max_initial_machines);
     const machines = [count(), count(), count()];
@@ -55,9 +49,6 @@ export default defineTask({
         "spaces (such as: 1 0 1 5 4 3).",
       answer: solution.join(" "),
       metadata: { states, solution, initial_machines: machines },
-      difficulty: {
-        initial_machines: [config.min_initial_machines, config.max_initial_machines],
-      },
     };
   },
   score: defaultScore,

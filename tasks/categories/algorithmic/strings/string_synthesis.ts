@@ -1,5 +1,5 @@
 /** Blocks are combined by fixed rules. Which blocks are left at the end? */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
@@ -25,15 +25,9 @@ export default defineTask({
     max_initial_blocks: int(5, "most blocks of each kind"),
     max_iterations: int(1000, "most rule applications", { min: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "initial_blocks",
-      ["min_initial_blocks", "max_initial_blocks"],
-      [10, 50, 100, 500],
-      "blocks of each kind",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    initial_blocks: intervals([10, 50, 100, 500], "blocks of each kind"),
+  },
   generate(random, config) {
     const count = () => random.int(config.min_initial_blocks, config.max_initial_blocks);
     const blocks = [count(), count(), count()];
@@ -55,7 +49,6 @@ export default defineTask({
         "{A} {B} {C} (A) (B) (C), separated by single spaces (such as: 1 0 3 0 2 0 0 0 1).",
       answer: solution.join(" "),
       metadata: { states, solution, initial_blocks: blocks },
-      difficulty: { initial_blocks: [config.min_initial_blocks, config.max_initial_blocks] },
     };
   },
   score: defaultScore,

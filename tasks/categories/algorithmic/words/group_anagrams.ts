@@ -1,5 +1,5 @@
 /** Sort words into groups of anagrams. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals, levels } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -18,21 +18,10 @@ export default defineTask({
     min_words_per_group: int(2, "fewest words of a group", { min: 2 }),
     max_words_per_group: int(5, "most words of a group"),
   },
-  curriculum: [
-    rangeAttribute(
-      "anagram_groups",
-      ["min_anagram_groups", "max_anagram_groups"],
-      [5, 10, 50, 100],
-      "groups of anagrams",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "words_per_group",
-      ["min_words_per_group", "max_words_per_group"],
-      [2, 5, 10],
-      "words of a group, where there are as many",
-    ),
-  ],
+  curriculum: {
+    anagram_groups: intervals([5, 10, 50, 100], "groups of anagrams"),
+    words_per_group: levels([2, 5, 10], "words of a group, where there are as many"),
+  },
   validate({ max_anagram_groups: maximum }) {
     // Finding the groups takes a moment. It is skipped where there are certainly enough.
     if (maximum <= 1000) return [];
@@ -63,10 +52,6 @@ export default defineTask({
         'order of groups and words is free (such as: [["eat", "tea"], ["nat", "tan"]]).',
       answer: `[${solution.map(list).join(", ")}]`,
       metadata: { words, solution, anagram_groups: count },
-      difficulty: {
-        anagram_groups: [config.min_anagram_groups, config.max_anagram_groups],
-        words_per_group: [config.min_words_per_group, config.max_words_per_group],
-      },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** How often a letter occurs in a few consecutive words of the story. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { storyWords } from "../../../text/story.ts";
 
@@ -14,15 +14,9 @@ export default defineTask({
     min_words: int(5, "fewest words of the text", { min: 1 }),
     max_words: int(15, "most words of the text"),
   },
-  curriculum: [
-    rangeAttribute(
-      "words",
-      ["min_words", "max_words"],
-      [5, 7, 9, 11, 13, 15, 17, 19],
-      "words of the text",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    words: intervals([5, 7, 9, 11, 13, 15, 17, 19], "words of the text"),
+  },
   validate({ max_words }) {
     const available = storyWords().length;
     return max_words <= available ? [] : [
@@ -42,7 +36,6 @@ export default defineTask({
         `letters count alike.\n${text}\nAnswer with the number only.`,
       answer: String(lower.split(letter).length - 1),
       metadata: { span_length: length, target_letter: letter, span },
-      difficulty: { words: [config.min_words, config.max_words] },
     };
   },
   score: defaultScore,

@@ -3,7 +3,7 @@
  * words of the nearest other lengths are used too.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { bool, defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { bool, defineTask, float, int, intervals } from "../../../define.ts";
 import { strip, words } from "../../../python/text.ts";
 import { storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -24,25 +24,11 @@ export default defineTask({
     max_corruption_level: float(0.9, "largest share of letters swapped", { min: 0, max: 1 }),
     consecutive_words: bool(true, "words that follow each other in the story"),
   },
-  curriculum: [
-    rangeAttribute(
-      "word_len",
-      ["min_word_len", "max_word_len"],
-      [5, 10, 15, 30, 50],
-      "letters of a word",
-      { ensureInterval: true },
-    ),
-    rangeAttribute("words", ["min_words", "max_words"], [5, 10, 25, 50, 100], "words", {
-      ensureInterval: true,
-    }),
-    rangeAttribute(
-      "corruption_level",
-      ["min_corruption_level", "max_corruption_level"],
-      [0.1, 0.3, 0.6, 0.9],
-      "share of letters swapped",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    word_len: intervals([5, 10, 15, 30, 50], "letters of a word"),
+    words: intervals([5, 10, 25, 50, 100], "words"),
+    corruption_level: intervals([0.1, 0.3, 0.6, 0.9], "share of letters swapped"),
+  },
   validate({ max_words }) {
     const available = storyWords().length;
     return max_words <= available ? [] : [
@@ -72,11 +58,6 @@ export default defineTask({
         corruption_level: corruption,
         scrambled_words: scrambled,
         original_words: original,
-      },
-      difficulty: {
-        word_len: [config.min_word_len, config.max_word_len],
-        words: [config.min_words, config.max_words],
-        corruption_level: [config.min_corruption_level, config.max_corruption_level],
       },
     };
   },

@@ -1,5 +1,5 @@
 /** Can a note be written with the letters of a magazine? */
-import { defineTask, float, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, float, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
@@ -16,22 +16,10 @@ export default defineTask({
     max_magazine_length: int(30, "most letters of the magazine"),
     p_solvable: float(0.5, "probability that the note can be made", { min: 0, max: 1 }),
   },
-  curriculum: [
-    rangeAttribute(
-      "note_length",
-      ["min_note_length", "max_note_length"],
-      [10, 50, 100, 500],
-      "letters of the note",
-      { ensureInterval: true },
-    ),
-    rangeAttribute(
-      "magazine_length",
-      ["min_magazine_length", "max_magazine_length"],
-      [50, 100, 500, 1000],
-      "letters of the magazine",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    note_length: intervals([10, 50, 100, 500], "letters of the note"),
+    magazine_length: intervals([50, 100, 500, 1000], "letters of the magazine"),
+  },
   validate({ max_note_length, max_magazine_length }) {
     return max_note_length < max_magazine_length ? [] : [
       "max_note_length: must be below max_magazine_length, found max_note_length = " +
@@ -67,10 +55,6 @@ export default defineTask({
         solvable,
         note_length: noteLength,
         magazine_length: magazineLength,
-      },
-      difficulty: {
-        note_length: [config.min_note_length, config.max_note_length],
-        magazine_length: [config.min_magazine_length, config.max_magazine_length],
       },
     };
   },

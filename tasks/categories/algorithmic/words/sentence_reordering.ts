@@ -1,6 +1,6 @@
 /** Put the shuffled words of a sentence back in order. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { makeSentence, storySentences } from "../../../text/sentences.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -16,15 +16,9 @@ export default defineTask({
     min_words_in_sentence: int(3, "fewest words of a sentence", { min: 1 }),
     max_words_in_sentence: int(20, "most words of a sentence"),
   },
-  curriculum: [
-    rangeAttribute(
-      "words_in_sentence",
-      ["min_words_in_sentence", "max_words_in_sentence"],
-      [5, 20, 50, 100],
-      "words of a sentence",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    words_in_sentence: intervals([5, 20, 50, 100], "words of a sentence"),
+  },
   generate(random, config) {
     const { min_words_in_sentence: min, max_words_in_sentence: max } = config;
     const count = random.int(min, max);
@@ -37,7 +31,6 @@ export default defineTask({
         "sentence.",
       answer: sentence,
       metadata: { word_count: count },
-      difficulty: { words_in_sentence: [min, max] },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** Spell a word backward. The words come from the word list. */
-import { defineTask, int, rangeAttribute, text } from "../../../define.ts";
+import { defineTask, int, levels, text } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../../text/words.ts";
 
@@ -18,14 +18,9 @@ export default defineTask({
     max_word_len: int(10, "most letters of a word"),
     data_file: text(DATA_FILE, "the word list; only the built-in one has this name"),
   },
-  curriculum: [
-    rangeAttribute(
-      "word_len",
-      ["min_word_len", "max_word_len"],
-      [3, 5, 7, 9, 11],
-      "letters of the word",
-    ),
-  ],
+  curriculum: {
+    word_len: levels([3, 5, 7, 9, 11], "letters of the word"),
+  },
   validate({ min_word_len, max_word_len, data_file }) {
     const errors: string[] = [];
     if (data_file !== DATA_FILE) {
@@ -48,7 +43,6 @@ export default defineTask({
       question: `Reverse the letters: ${word}`,
       answer: [...word].reverse().join(""),
       metadata: { word, word_len: word.length },
-      difficulty: { word_len: [config.min_word_len, config.max_word_len] },
     };
   },
   score,

@@ -4,7 +4,7 @@
  */
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { isLadderWord, type LadderGraph, ladderGraph } from "./ladder_words.ts";
@@ -28,15 +28,9 @@ export default defineTask({
     min_chain_length: int(-1, "fewest words of the shortest ladder; -1: 3"),
     max_chain_length: int(-1, "most words of the shortest ladder; -1: any number"),
   },
-  curriculum: [
-    rangeAttribute(
-      "word_length",
-      ["min_word_length", "max_word_length"],
-      [3, 4, 5],
-      "letters of a word",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    word_length: intervals([3, 4, 5], "letters of a word"),
+  },
   validate({ min_chain_length: min, max_chain_length: max }) {
     const found = `found min_chain_length = ${min} and max_chain_length = ${max}`;
     const errors: string[] = [];
@@ -66,7 +60,6 @@ export default defineTask({
         word_length: start.length,
         chain_length: chain.length,
       },
-      difficulty: { word_length: [config.min_word_length, config.max_word_length] },
     };
   },
   score,

@@ -1,5 +1,5 @@
 /** Reverse the order of a few words of the story. */
-import { defineTask, int, rangeAttribute } from "../../../define.ts";
+import { defineTask, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { storyWords } from "../../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
@@ -15,11 +15,9 @@ export default defineTask({
     min_words: int(3, "fewest words", { min: 1 }),
     max_words: int(8, "most words"),
   },
-  curriculum: [
-    rangeAttribute("words", ["min_words", "max_words"], [10, 25, 50, 100], "how many words", {
-      ensureInterval: true,
-    }),
-  ],
+  curriculum: {
+    words: intervals([10, 25, 50, 100], "how many words"),
+  },
   validate({ max_words }) {
     const available = storyWords().length;
     return max_words <= available ? [] : [
@@ -35,7 +33,6 @@ export default defineTask({
         "Answer with the words exactly as they are written here, separated by a comma and a space.",
       answer: words.toReversed().join(", "),
       metadata: { num_words: count, words },
-      difficulty: { words: [config.min_words, config.max_words] },
     };
   },
   score: defaultScore,

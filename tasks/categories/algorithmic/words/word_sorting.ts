@@ -1,6 +1,6 @@
 /** Sort words by the code points of their letters, so that capitals come before small letters. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, rangeAttribute, text } from "../../../define.ts";
+import { defineTask, int, intervals, text } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -31,24 +31,10 @@ export default defineTask({
     max_word_length: int(12, "most letters of a word"),
     transformation: text("original", "how the words are written", Object.keys(CHANGES)),
   },
-  curriculum: [
-    rangeAttribute(
-      "num_words",
-      ["min_words", "max_words"],
-      [5, 10, 25, 50, 100],
-      "how many words",
-      {
-        ensureInterval: true,
-      },
-    ),
-    rangeAttribute(
-      "word_length",
-      ["min_word_length", "max_word_length"],
-      [3, 5, 10, 15],
-      "letters of a word",
-      { ensureInterval: true },
-    ),
-  ],
+  curriculum: {
+    num_words: intervals([5, 10, 25, 50, 100], "how many words", "words"),
+    word_length: intervals([3, 5, 10, 15], "letters of a word"),
+  },
   validate({ max_words, min_word_length, max_word_length }) {
     const { size } = vocabulary(min_word_length, max_word_length, max_words);
     return max_words <= size ? [] : [
@@ -79,10 +65,6 @@ export default defineTask({
         direction,
         num_words: count,
         word_length: Math.max(...original.map((word) => word.length)),
-      },
-      difficulty: {
-        num_words: [min_words, max_words],
-        word_length: [min_word_length, max_word_length],
       },
     };
   },

@@ -1,6 +1,6 @@
 /** Seven kinds of questions on dates: weekdays, leap years, and counts of days in a period. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, type Param } from "../../../define.ts";
+import { defineTask, int, levels, type Param } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -63,39 +63,29 @@ export default defineTask({
     offset_upper_bound: int(100, "most days between two dates", { min: 1, max: 1_000_000 }),
     leap_year_range: int(200, "width of the span of years around `year`", { min: 0 }),
   },
-  curriculum: [
-    {
-      name: "tasks",
-      field: "tasks",
-      levels: [
-        ["weekday_of_date"],
-        ["weekday_of_date", "is_leap_year", "weekday_offset"],
-        [
-          "weekday_of_date",
-          "is_leap_year",
-          "weekday_offset",
-          "count_days",
-          "count_business_days",
-        ],
-        [
-          "weekday_of_date",
-          "is_leap_year",
-          "weekday_offset",
-          "count_days",
-          "count_business_days",
-          "weekday_of_date_from_first_date",
-          "recurring_event_day",
-        ],
+  curriculum: {
+    tasks: levels([
+      ["weekday_of_date"],
+      ["weekday_of_date", "is_leap_year", "weekday_offset"],
+      [
+        "weekday_of_date",
+        "is_leap_year",
+        "weekday_offset",
+        "count_days",
+        "count_business_days",
       ],
-      description: "kinds of questions",
-    },
-    {
-      name: "offset_upper_bound",
-      field: "offset_upper_bound",
-      levels: [30, 100, 250, 365],
-      description: "most days between two dates",
-    },
-  ],
+      [
+        "weekday_of_date",
+        "is_leap_year",
+        "weekday_offset",
+        "count_days",
+        "count_business_days",
+        "weekday_of_date_from_first_date",
+        "recurring_event_day",
+      ],
+    ], "kinds of questions"),
+    offset_upper_bound: levels([30, 100, 250, 365], "most days between two dates"),
+  },
   validate: ({ tasks }) => tasks?.length === 0 ? ["tasks: at least one is needed, found []"] : [],
   generate(random, config) {
     const kinds = config.tasks ?? [...TASKS];

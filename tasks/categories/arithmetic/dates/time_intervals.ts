@@ -3,7 +3,7 @@
  * difference is computed from what the question shows. Clock times have no date.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, text, texts } from "../../../define.ts";
+import { defineTask, int, levels, text, texts } from "../../../define.ts";
 import { parseIsoDate } from "./dates.ts";
 import {
   clockText,
@@ -81,20 +81,13 @@ export default defineTask({
     max_date_difference_days: int(100, "most days between dates", { min: 1 }),
     task_types: texts([...TASK_TYPES], "kinds of questions", TASK_TYPES),
   },
-  curriculum: [
-    {
-      name: "max_time_difference_seconds",
-      field: "max_time_difference_seconds",
-      levels: [60, 3600, 10800, 21600, 32400, 43200, 86400],
-      description: "seconds between clock times",
-    },
-    {
-      name: "max_date_difference_days",
-      field: "max_date_difference_days",
-      levels: [1, 7, 30, 365, 1825],
-      description: "days between dates",
-    },
-  ],
+  curriculum: {
+    max_time_difference_seconds: levels(
+      [60, 3600, 10800, 21600, 32400, 43200, 86400],
+      "seconds between clock times",
+    ),
+    max_date_difference_days: levels([1, 7, 30, 365, 1825], "days between dates"),
+  },
   validate,
   generate(random, config) {
     const type = random.choice(config.task_types) as TaskType;
@@ -115,10 +108,6 @@ export default defineTask({
         end_time: plain(end),
         format,
         expected_format: expected,
-      },
-      difficulty: {
-        max_time_difference_seconds: config.max_time_difference_seconds,
-        max_date_difference_days: config.max_date_difference_days,
       },
     };
   },
