@@ -1,7 +1,42 @@
-/** Arguments of functions, filters, tests and methods. */
+/** Arguments of functions, filters, tests and methods, and how their tables declare them. */
 import type { Call, Value } from "./values.ts";
 
 export const NO_ARGUMENTS: Call = { positional: [], named: new Map() };
+
+/** A filter, a test or a method: what it makes of a value and of the arguments of a call. */
+export type Work<Self, Result = Value> = (self: Self, given: Call, name: string) => Result;
+
+/**
+ * Work with these arguments.
+ * @param parameters their names; those in brackets may be left out, and are undefined then
+ */
+export function takes<Self, Given extends readonly (Value | undefined)[], Result>(
+  parameters: string,
+  work: (self: Self, ...given: Given) => Result,
+): Work<Self, Result> {
+  const { names, required } = parametersOf(parameters);
+  return (self, given, name) =>
+    work(self, ...bind(name, given, names, required) as unknown as Given);
+}
+
+/** As `takes`, for a method of Python whose arguments have no names. */
+export function takesUnnamed<Self, Given extends readonly (Value | undefined)[], Result>(
+  parameters: string,
+  work: (self: Self, ...given: Given) => Result,
+): Work<Self, Result> {
+  const bound = takes(parameters, work);
+  return (self, given, name) => {
+    if (given.named.size > 0) throw new Error(`${name} takes no named arguments`);
+    return bound(self, given, name);
+  };
+}
+
+/** "old new [count]": three names, of which two are required. */
+function parametersOf(parameters: string): { names: readonly string[]; required: number } {
+  const parts = parameters.split(" ").filter((part) => part !== "");
+  const required = parts.filter((part) => !part.startsWith("[")).length;
+  return { names: parts.map((part) => part.replace(/[[\]]/g, "")), required };
+}
 
 /**
  * The arguments in the order of the parameters; undefined where one is not given.
@@ -27,15 +62,4 @@ export function bind(
   const missing = given.slice(0, required).indexOf(undefined);
   if (missing >= 0) throw new Error(`${what} needs its argument ${names[missing]}`);
   return given;
-}
-
-/** As `bind`, for a method of Python whose arguments have no names. */
-export function bindUnnamed(
-  what: string,
-  given: Call,
-  names: readonly string[],
-  required = 0,
-): (Value | undefined)[] {
-  if (given.named.size > 0) throw new Error(`${what} takes no named arguments`);
-  return bind(what, given, names, required);
 }

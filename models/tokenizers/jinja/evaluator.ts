@@ -1,12 +1,11 @@
 /** The values of expressions. */
 import { PyDict } from "../../../tasks/python/literals.ts";
 import { type Budget, Endless, MAX_SIZE } from "./budget.ts";
-import { runFilter } from "./filters/filters.ts";
+import { runFilter, runTest } from "./filters/filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
 import type { Scope } from "./scope.ts";
 import type { Arguments, Expression, Filter } from "./syntax/nodes.ts";
-import { runTest } from "./tests.ts";
 import {
   type Call,
   Callable,

@@ -1,6 +1,6 @@
 /** The functions that every chat template may call. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import { bind, bindUnnamed } from "./call.ts";
+import { bind, NO_ARGUMENTS, takes, takesUnnamed, type Work } from "./call.ts";
 import { formatTime } from "./time.ts";
 import {
   type Call,
@@ -25,35 +25,44 @@ const MAX_MESSAGE = 1000;
 
 /** @param count told how many numbers a `range` gives */
 export function globals(count: (steps: number) => void): Map<string, Value> {
-  const functions: Readonly<Record<string, (given: Call) => Value>> = {
-    range: (given) => {
+  const functions: Readonly<Record<string, Work<null>>> = {
+    range: (_, given) => {
       const range = rangeOf(given);
       count(range.length);
       return range;
     },
-    dict: (given) => dict(entriesOf("dict", given)),
-    namespace: (given) =>
+    dict: (_, given, name) => dict(entriesOf(name, given)),
+    namespace: (_, given, name) =>
       new Namespace(
-        entriesOf("namespace", given).map(([name, value]) =>
-          [text(name, "a name of a namespace"), value] as const
+        entriesOf(name, given).map(([key, value]) =>
+          [text(key, "a name of a namespace"), value] as const
         ),
       ),
-    raise_exception: (given) => {
-      throw new Error(
-        str(bind("raise_exception", given, ["message"], 1)[0]!).slice(0, MAX_MESSAGE),
-      );
+    raise_exception: takes("message", (_, message: Value) => {
+      throw new Error(str(message).slice(0, MAX_MESSAGE));
+    }),
+    strftime_now: takes(
+      "format",
+      (_, format: Value) => formatTime(new Date(), text(format, "format")),
+    ),
+    cycler: (_, { positional, named }, name) => {
+      bind(name, { ...NO_ARGUMENTS, named }, []);
+      if (positional.length === 0) throw new Error("cycler needs values");
+      return new Cycler(positional);
     },
-    strftime_now: (given) =>
-      formatTime(new Date(), text(bind("strftime_now", given, ["format"], 1)[0]!, "format")),
-    cycler,
-    joiner,
+    joiner: takes("[sep]", (_, separator: Value = ", ") => joiner(separator)),
     lipsum: () => {
       throw new Error("lipsum is not supported: a prompt would differ from call to call");
     },
   };
   return new Map(
-    Object.entries(functions).map(([name, call]) => [name, new Callable(name, call)]),
+    Object.entries(functions).map(([name, work]) => [name, callable(name, null, work)]),
   );
+}
+
+/** A function that needs no value, or a method of one. */
+function callable<Self>(name: string, self: Self, work: Work<Self>): Callable {
+  return new Callable(name, (given) => work(self, given, name));
 }
 
 /** Python's `range(stop)`, `range(start, stop)` and `range(start, stop, step)`. */
@@ -101,12 +110,12 @@ class Cycler extends Instance {
     if (name === "current") return this.items[this.#at];
     if (name === "pos") return BigInt(this.#at);
     if (name !== "next" && name !== "reset") return undefined;
-    return new Callable(name, (given) => {
-      bindUnnamed(name, given, []);
+    const turn = () => {
       const now = this.items[this.#at]!;
       this.#at = name === "next" ? (this.#at + 1) % this.items.length : 0;
       return name === "next" ? now : null;
-    });
+    };
+    return callable(name, null, takesUnnamed("", turn));
   }
 
   override shown(): string {
@@ -114,20 +123,13 @@ class Cycler extends Instance {
   }
 }
 
-function cycler(given: Call): Value {
-  bind("cycler", { ...given, positional: [] }, []);
-  if (given.positional.length === 0) throw new Error("cycler needs values");
-  return new Cycler(given.positional);
-}
-
 /** A function that gives nothing at its first call, and the separator at each other. */
-function joiner(given: Call): Value {
-  const [separator = ", "] = bind("joiner", given, ["sep"]);
+function joiner(separator: Value): Value {
   let isUsed = false;
-  return new Callable("joiner", (inner) => {
-    bindUnnamed("joiner", inner, []);
+  const join = () => {
     const now = isUsed ? separator : "";
     isUsed = true;
     return now;
-  });
+  };
+  return callable("joiner", null, takesUnnamed("", join));
 }

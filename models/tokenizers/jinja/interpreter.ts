@@ -38,8 +38,7 @@ import {
   type Value,
 } from "./values.ts";
 import { stepsOf } from "./weight.ts";
-import { didYouMean } from "../../../core/suggest.ts";
-import { FILTER_NAMES, isFilterName } from "./filter_names.ts";
+import { isFilterName, isTestName, noFilter } from "./filters/filters.ts";
 import {
   bodiesOf,
   boundNames,
@@ -49,7 +48,6 @@ import {
   namesOfDefaults,
   setNames,
 } from "./syntax/names.ts";
-import { isTestName } from "./tests.ts";
 import { bind } from "./call.ts";
 
 /** A template that can be rendered often. */
@@ -342,8 +340,7 @@ function checkExpression(node: unknown, source: string, at: number): void {
 
 function checkFilter({ name, at }: Filter, source: string, tag: number): void {
   if (isFilterName(name)) return;
-  const hint = didYouMean(name, FILTER_NAMES);
-  throw new TemplateFault(at, `${shownTag(source, tag, at)}: there is no filter ${name}${hint}`);
+  throw new TemplateFault(at, `${shownTag(source, tag, at)}: ${noFilter(name)}`);
 }
 
 function checkTest({ name, at }: Test, source: string, tag: number): void {

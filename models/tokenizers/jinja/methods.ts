@@ -3,13 +3,12 @@
  * own objects. What the sandbox forbids is undefined, as in Jinja: it may be printed, and calling
  * it is an error.
  */
-import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
-import { bindUnnamed } from "./call.ts";
+import { PyDict, type PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
+import { takesUnnamed, type Work } from "./call.ts";
 import { itemAt, keyOf } from "./operators.ts";
 import { braceFormat } from "./text/brace_format.ts";
 import { markupMethod, TEXT_METHODS } from "./text/methods.ts";
 import {
-  type Call,
   Callable,
   described,
   dict,
@@ -27,8 +26,6 @@ import {
   type Value,
   View,
 } from "./values.ts";
-
-type Method<T> = (self: T, given: Call) => Value;
 
 /** Python's methods and fields that are not done here. */
 const OTHER: Readonly<Record<string, string>> = {
@@ -82,7 +79,7 @@ export function ownAttribute(object: Value, name: string): Value | undefined {
   if (object instanceof Instance) return object.field(name);
   const type = typeName(object), own = METHODS[type];
   if (own !== undefined && Object.hasOwn(own, name)) {
-    return new Callable(name, (given) => own[name]!(object, given));
+    return new Callable(name, (given) => own[name]!(object, given, name));
   }
   const isText = object instanceof Markup && Object.hasOwn(TEXT_METHODS, name);
   if (isText) return new Callable(name, (given) => markupMethod(name, object, given));
@@ -102,74 +99,66 @@ export function ownAttribute(object: Value, name: string): Value | undefined {
   return undefined;
 }
 
-function alone<T>(name: string, work: (self: T) => Value): Method<T> {
-  return (self, given) => {
-    bindUnnamed(name, given, []);
-    return work(self);
-  };
-}
-
 const access = { attribute, item };
 
-const TEXT: Readonly<Record<string, Method<string>>> = {
+const TEXT: Readonly<Record<string, Work<string>>> = {
   ...TEXT_METHODS,
   format: (self, given) => braceFormat(self, given, access),
-  format_map: (self, given) => {
-    const [values] = bindUnnamed("format_map", given, ["mapping"], 1);
+  format_map: takesUnnamed("mapping", (self: string, values: Value) => {
     if (!(values instanceof PyDict)) throw new Error("format_map needs a dict");
     const named = values.entries.map(([key, value]) => [str(key), value] as const);
     return braceFormat(self, { positional: [], named: new Map(named) }, access);
-  },
+  }),
 };
 
-const view = (kind: View["kind"], items: readonly Value[]) => new View(kind, items);
+const view = (kind: View["kind"], itemsOf: (self: PyDict) => readonly Value[]) =>
+  takesUnnamed("", (self: PyDict) => new View(kind, itemsOf(self)));
 
-const DICT: Readonly<Record<string, Method<PyDict>>> = {
-  items: alone("items", (self) => view("dict_items", self.entries.map((entry) => tuple(entry)))),
-  keys: alone("keys", (self) => view("dict_keys", self.entries.map(([key]) => key))),
-  values: alone("values", (self) => view("dict_values", self.entries.map(([, value]) => value))),
-  copy: alone("copy", (self) => dict(self.entries)),
-  get: (self, given) => {
-    const [key, other = null] = bindUnnamed("get", given, ["key", "default"], 1);
-    return self.get(keyOf(key!)) ?? other;
-  },
-  fromkeys: (_self, given) => {
-    const [keys, value = null] = bindUnnamed("fromkeys", given, ["iterable", "value"], 1);
-    return dict(itemsOf(keys!).map((key) => [key, value] as const));
-  },
+const DICT: Readonly<Record<string, Work<PyDict>>> = {
+  items: view("dict_items", (self) => self.entries.map((entry) => tuple(entry))),
+  keys: view("dict_keys", (self) => self.entries.map(([key]) => key)),
+  values: view("dict_values", (self) => self.entries.map(([, value]) => value)),
+  copy: takesUnnamed("", (self: PyDict) => dict(self.entries)),
+  get: takesUnnamed(
+    "key [default]",
+    (self: PyDict, key: Value, other: Value = null) => self.get(keyOf(key)) ?? other,
+  ),
+  fromkeys: takesUnnamed(
+    "iterable [value]",
+    (_, keys: Value, value: Value = null) =>
+      dict(itemsOf(keys).map((key) => [key, value] as const)),
+  ),
 };
 
-const LIST: Readonly<Record<string, Method<Value>>> = {
-  count: (self, given) => {
-    const [one] = bindUnnamed("count", given, ["value"], 1);
-    return BigInt(itemsOf(self).filter((other) => equal(other, one!)).length);
-  },
-  index: (self, given) => {
-    const [one, from = 0n, to] = bindUnnamed("index", given, ["value", "start", "stop"], 1);
-    const all = itemsOf(self), n = all.length;
-    const place = (bound: Value) => {
-      const at = integer(bound, "a bound of index");
-      return at < 0 ? Math.max(0, at + n) : at;
-    };
-    const end = to === undefined ? n : place(to), start = place(from);
-    const at = all.findIndex((other, i) => i >= start && i < end && equal(other, one!));
-    if (at < 0) throw new Error("index: the value is not in the list");
-    return BigInt(at);
-  },
+function indexIn(self: Value, one: Value, from: Value = 0n, to?: Value): Value {
+  const all = itemsOf(self), n = all.length;
+  const place = (bound: Value) => {
+    const at = integer(bound, "a bound of index");
+    return at < 0 ? Math.max(0, at + n) : at;
+  };
+  const end = to === undefined ? n : place(to), start = place(from);
+  const at = all.findIndex((other, i) => i >= start && i < end && equal(other, one));
+  if (at < 0) throw new Error("index: the value is not in the list");
+  return BigInt(at);
+}
+
+const LIST: Readonly<Record<string, Work<Value>>> = {
+  count: takesUnnamed(
+    "value",
+    (self: Value, one: Value) => BigInt(itemsOf(self).filter((other) => equal(other, one)).length),
+  ),
+  index: takesUnnamed("value [start] [stop]", indexIn),
 };
 
 // deno-lint-ignore no-explicit-any -- the type's name says which value a method gets
-const METHODS: Readonly<Record<string, Readonly<Record<string, Method<any>>>>> = {
+const METHODS: Readonly<Record<string, Readonly<Record<string, Work<any>>>>> = {
   str: TEXT,
   dict: DICT,
-  list: { ...LIST, copy: alone("copy", (self: Value) => [...itemsOf(self)]) },
+  list: { ...LIST, copy: takesUnnamed("", (self: Value) => [...itemsOf(self)]) },
   tuple: LIST,
   range: {
     count: LIST.count!,
-    index: (self, given) => {
-      bindUnnamed("index", given, ["value"], 1);
-      return LIST.index!(self, given);
-    },
+    index: takesUnnamed("value", (self: Value, one: Value) => indexIn(self, one)),
   },
-  float: { is_integer: alone("is_integer", (self) => Number.isInteger(self.value)) },
+  float: { is_integer: takesUnnamed("", (self: PyFloat) => Number.isInteger(self.value)) },
 };

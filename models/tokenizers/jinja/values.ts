@@ -173,6 +173,27 @@ export function numberOf(value: Value): bigint | PyFloat | null {
   return typeof value === "boolean" ? BigInt(value) : null;
 }
 
+export function isNumber(value: Value): boolean {
+  return numberOf(value) !== null;
+}
+
+export function isText(value: Value): boolean {
+  return typeof value === "string" || value instanceof Markup;
+}
+
+/** What a loop can go through. */
+export function isIterable(value: Value): boolean {
+  if (value instanceof Instance) return value.kind === "LoopContext";
+  return !(value === null || isNumber(value) || value instanceof Namespace ||
+    value instanceof Callable);
+}
+
+/** What has a length and can be indexed. */
+export function isSequence(value: Value): boolean {
+  return isIterable(value) &&
+    !(value instanceof View || value instanceof Lazy || value instanceof Instance);
+}
+
 /** @throws Error for a value that is no int */
 export function integer(value: Value, what: string): number {
   const number = numberOf(value);

@@ -1,12 +1,12 @@
 /** Jinja's filters for HTML and addresses, as far as they may be useful in a prompt. */
 import { PyDict } from "../../../../tasks/python/literals.ts";
 import { words } from "../../../../tasks/python/text.ts";
-import { bind } from "../call.ts";
-import { isIterable } from "../tests.ts";
+import { takes } from "../call.ts";
 import {
-  type Call,
   described,
   escaped,
+  isIterable,
+  isText,
   isTrue,
   itemsOf,
   Markup,
@@ -28,8 +28,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const MAX_TAGGED = 1 << 16;
 
 /** A text without tags and comments, with single blanks, and with entities as characters. */
-function striptags(value: Value, given: Call): Value {
-  bind("striptags", given, []);
+function striptags(value: Value): Value {
   const text = str(value);
   // Each tag that is removed copies the rest of the text.
   if (text.length > MAX_TAGGED) {
@@ -62,8 +61,7 @@ function removed(text: string, open: string, close: string): string {
   return rest;
 }
 
-function xmlAttributes(value: Value, given: Call): Value {
-  const [space = true] = bind("xmlattr", given, ["autospace"]);
+function xmlAttributes(value: Value, space: Value = true): Value {
   if (!(value instanceof PyDict)) throw new Error(`xmlattr of ${described(value)} is not possible`);
   const parts = value.entries.flatMap(([key, one]: [Value, Value]) => {
     if (one === null || one instanceof Undefined) return [];
@@ -82,10 +80,8 @@ function quoted(value: Value, isQuery: boolean): string {
   return isQuery ? all.replaceAll("%20", "+") : all.replaceAll("%2F", "/");
 }
 
-function urlEncode(value: Value, given: Call): Value {
-  bind("urlencode", given, []);
-  const isText = typeof value === "string" || value instanceof Markup;
-  if (isText || !isIterable(value)) return quoted(value, false);
+function urlEncode(value: Value): Value {
+  if (isText(value) || !isIterable(value)) return quoted(value, false);
   const pairs = value instanceof PyDict ? value.entries : itemsOf(value).map(itemsOf);
   return pairs.map((pair) => {
     if (pair.length !== 2) throw new Error("urlencode needs pairs");
@@ -93,23 +89,12 @@ function urlEncode(value: Value, given: Call): Value {
   }).join("&");
 }
 
-function escape(value: Value, given: Call): Value {
-  bind("escape", given, []);
-  return escaped(value);
-}
-
 export const HTML_FILTERS = {
-  striptags,
-  xmlattr: xmlAttributes,
-  urlencode: urlEncode,
-  escape,
-  e: escape,
-  forceescape: (value: Value, given: Call): Value => {
-    bind("forceescape", given, []);
-    return escaped(str(value));
-  },
-  safe: (value: Value, given: Call): Value => {
-    bind("safe", given, []);
-    return new Markup(str(value));
-  },
+  striptags: takes("", striptags),
+  xmlattr: takes("[autospace]", xmlAttributes),
+  urlencode: takes("", urlEncode),
+  escape: takes("", escaped),
+  e: takes("", escaped),
+  forceescape: takes("", (value: Value) => escaped(str(value))),
+  safe: takes("", (value: Value) => new Markup(str(value))),
 };

@@ -1,11 +1,9 @@
 /** Jinja's filters that work on lists. Those that are generators in Jinja are so here. */
 import { type Literal, PyDict, PyTuple } from "../../../../tasks/python/literals.ts";
-import { bind } from "../call.ts";
+import { takes, type Work } from "../call.ts";
 import { binary, isHashable, keyOf } from "../operators.ts";
-import { selects } from "../tests.ts";
 import { caseKey, type Key, keyAt, keysAt } from "./attributes.ts";
 import {
-  type Call,
   compare,
   described,
   equal,
@@ -26,8 +24,6 @@ import {
 import { MAX_SIZE } from "../budget.ts";
 import { joinedBy } from "../text/functions.ts";
 
-type Filter = (value: Value, given: Call) => Value;
-
 /** What `groupby` gives: a tuple whose items have names. */
 export class GroupTuple extends PyTuple {
   readonly names = ["grouper", "list"];
@@ -40,11 +36,10 @@ function sorted(items: readonly Value[], key: Key, reverse: boolean): Value[] {
   return keyed.map(({ value }) => value);
 }
 
-function extreme(name: string, sign: number): Filter {
-  return (value, given) => {
-    const [sensitive, attribute] = bind(name, given, ["case_sensitive", "attribute"]);
+function extreme(sign: number): Work<Value> {
+  return takes("[case_sensitive] [attribute]", (value, sensitive?: Value, attribute?: Value) => {
     const items = itemsOf(value), key = caseKey(sensitive, attribute);
-    if (items.length === 0) return new Undefined(`the ${name} of nothing`);
+    if (items.length === 0) return new Undefined(`the ${sign < 0 ? "min" : "max"} of nothing`);
     let best: Value = items[0]!, bestKey: Value = key(best);
     for (const one of items.slice(1)) {
       const oneKey = key(one);
@@ -53,60 +48,31 @@ function extreme(name: string, sign: number): Filter {
       bestKey = oneKey;
     }
     return best;
-  };
+  });
 }
 
-/** `select` and `reject`, and with an attribute's name first `selectattr` and `rejectattr`. */
-function selecting(keep: boolean, ofAttribute: boolean): Filter {
-  return (value, { positional, named }) => new Lazy(chosen(value, positional, named));
-
-  function* chosen(
-    value: Value,
-    positional: Call["positional"],
-    named: Call["named"],
-  ): Generator<Value> {
-    if (!isTrue(value)) return;
-    if (ofAttribute && positional.length === 0) {
-      throw new Error("the name of an attribute is missing");
-    }
-    const key = ofAttribute ? keyAt(positional[0]) : (one: Value) => one;
-    const holds = selects({ positional: ofAttribute ? positional.slice(1) : positional, named });
-    for (const one of iterate(value)) if (holds(key(one)) === keep) yield one;
-  }
-}
-
-function join(value: Value, given: Call): Value {
-  const [between = "", attribute] = bind("join", given, ["d", "attribute"]);
+function join(value: Value, between: Value = "", attribute?: Value): Value {
   return joinedBy(str(between), itemsOf(value).map(keyAt(attribute)).map(str));
 }
 
-function first(value: Value, given: Call): Value {
-  bind("first", given, []);
+function first(value: Value): Value {
   for (const one of iterate(value)) return one;
   return new Undefined("the first item");
 }
 
-function last(value: Value, given: Call): Value {
-  bind("last", given, []);
+function last(value: Value): Value {
   if (value instanceof Lazy) throw new Error("a generator has no last item");
   return orUndefined(itemsOf(value).at(-1), "the last item");
 }
 
-function length(value: Value, given: Call): Value {
-  bind("length", given, []);
-  return BigInt(lengthOf(value));
-}
-
-function reverse(value: Value, given: Call): Value {
-  bind("reverse", given, []);
+function reverse(value: Value): Value {
   const turned = itemsOf(value).toReversed();
   if (typeof value === "string") return turned.join("");
   if (value instanceof Markup) return new Markup(turned.map(str).join(""));
   return value instanceof Lazy ? turned : new Lazy(turned.values());
 }
 
-function sum(value: Value, given: Call): Value {
-  const [attribute, start = 0n] = bind("sum", given, ["attribute", "start"]);
+function sum(value: Value, attribute?: Value, start: Value = 0n): Value {
   if (typeof start === "string") throw new Error("sum of texts is not possible");
   const items = itemsOf(value).map(keyAt(attribute));
   // One list after the other would be copied again for each item.
@@ -114,11 +80,6 @@ function sum(value: Value, given: Call): Value {
     return [start, ...items].flat() as Value[];
   }
   return items.reduce((total, one) => binary("+", total, one), start);
-}
-
-function unique(value: Value, given: Call): Value {
-  const [sensitive, attribute] = bind("unique", given, ["case_sensitive", "attribute"]);
-  return new Lazy(uniques(value, caseKey(sensitive, attribute)));
 }
 
 function* uniques(value: Value, key: Key): Generator<Value> {
@@ -133,9 +94,7 @@ function* uniques(value: Value, key: Key): Generator<Value> {
   for (const [i, one] of items.entries()) if (firsts.get(keys[i]!) === i) yield one;
 }
 
-function groupBy(value: Value, given: Call): Value {
-  const names = ["attribute", "default", "case_sensitive"];
-  const [attribute, other, sensitive] = bind("groupby", given, names, 1);
+function groupBy(value: Value, attribute: Value, other?: Value, sensitive?: Value): Value {
   const key = caseKey(sensitive, attribute, other), shown = keyAt(attribute, other);
   const groups: { key: Value; items: Value[] }[] = [];
   for (const one of sorted(itemsOf(value), key, false)) {
@@ -146,9 +105,12 @@ function groupBy(value: Value, given: Call): Value {
   return groups.map(({ items }) => new GroupTuple([shown(items[0]!), items] as Literal[]));
 }
 
-function dictSort(value: Value, given: Call): Value {
-  const names = ["case_sensitive", "by", "reverse"];
-  const [sensitive, by = "key", turned = false] = bind("dictsort", given, names);
+function dictSort(
+  value: Value,
+  sensitive?: Value,
+  by: Value = "key",
+  turned: Value = false,
+): Value {
   if (by !== "key" && by !== "value") throw new Error('dictsort: by is neither "key" nor "value"');
   if (!(value instanceof PyDict)) {
     throw new Error(`dictsort of ${described(value)} is not possible`);
@@ -158,9 +120,8 @@ function dictSort(value: Value, given: Call): Value {
 }
 
 /** The items of a list in so many lists of about the same length. */
-function* slices(value: Value, given: Call): Generator<Value> {
-  const [number, fill = null] = bind("slice", given, ["slices", "fill_with"], 1);
-  const items = itemsOf(value), count = integer(number!, "the number of slices");
+function* slices(value: Value, number: Value, fill: Value): Generator<Value> {
+  const items = itemsOf(value), count = integer(number, "the number of slices");
   if (count === 0) throw new Error("slice into 0 parts");
   const size = Math.floor(items.length / count), longer = ((items.length % count) + count) % count;
   for (let i = 0, at = 0; i < count; i++) {
@@ -172,57 +133,60 @@ function* slices(value: Value, given: Call): Generator<Value> {
 }
 
 /** The items of a list in lists of one length. */
-function* batches(value: Value, given: Call): Generator<Value> {
-  const [number, fill = null] = bind("batch", given, ["linecount", "fill_with"], 1);
+function* batches(value: Value, number: Value, fill: Value): Generator<Value> {
   let part: Value[] = [];
   for (const one of iterate(value)) {
-    if (equal(BigInt(part.length), number!)) {
+    if (equal(BigInt(part.length), number)) {
       yield part;
       part = [];
     }
     part.push(one);
   }
   if (part.length === 0) return;
-  const size = fill === null ? 0 : integer(number!, "batch's length");
+  const size = fill === null ? 0 : integer(number, "batch's length");
   if (size > MAX_SIZE) throw new Error(`a batch of ${size} items is too long`);
   while (part.length < size) part.push(fill);
   yield part;
 }
 
-function* entriesOf(value: Value, given: Call): Generator<Value> {
-  bind("items", given, []);
+function* entriesOf(value: Value): Generator<Value> {
   if (value instanceof Undefined) return;
   if (!(value instanceof PyDict)) throw new Error(`items of ${typeName(value)} is not possible`);
   for (const entry of value.entries) yield tuple(entry);
 }
 
+const length = takes("", (value: Value) => BigInt(lengthOf(value)));
+
 export const LIST_FILTERS = {
-  first,
-  last,
+  first: takes("", first),
+  last: takes("", last),
   length,
   count: length,
-  join,
-  reverse,
-  sum,
-  unique,
-  min: extreme("min", -1),
-  max: extreme("max", 1),
-  select: selecting(true, false),
-  reject: selecting(false, false),
-  selectattr: selecting(true, true),
-  rejectattr: selecting(false, true),
-  groupby: groupBy,
-  dictsort: dictSort,
-  slice: (value, given) => new Lazy(slices(value, given)),
-  batch: (value, given) => new Lazy(batches(value, given)),
-  items: (value, given) => new Lazy(entriesOf(value, given)),
-  list: (value, given) => {
-    bind("list", given, []);
-    return [...itemsOf(value)];
-  },
-  sort: (value, given) => {
-    const names = ["reverse", "case_sensitive", "attribute"];
-    const [turned = false, sensitive, attribute] = bind("sort", given, names);
-    return sorted(itemsOf(value), keysAt(sensitive, attribute), isTrue(turned));
-  },
-} satisfies Record<string, Filter>;
+  join: takes("[d] [attribute]", join),
+  reverse: takes("", reverse),
+  sum: takes("[attribute] [start]", sum),
+  unique: takes(
+    "[case_sensitive] [attribute]",
+    (value, sensitive?: Value, attribute?: Value) =>
+      new Lazy(uniques(value, caseKey(sensitive, attribute))),
+  ),
+  min: extreme(-1),
+  max: extreme(1),
+  groupby: takes("attribute [default] [case_sensitive]", groupBy),
+  dictsort: takes("[case_sensitive] [by] [reverse]", dictSort),
+  slice: takes(
+    "slices [fill_with]",
+    (value, number: Value, fill: Value = null) => new Lazy(slices(value, number, fill)),
+  ),
+  batch: takes(
+    "linecount [fill_with]",
+    (value, number: Value, fill: Value = null) => new Lazy(batches(value, number, fill)),
+  ),
+  items: takes("", (value) => new Lazy(entriesOf(value))),
+  list: takes("", (value) => [...itemsOf(value)]),
+  sort: takes(
+    "[reverse] [case_sensitive] [attribute]",
+    (value, turned: Value = false, sensitive?: Value, attribute?: Value) =>
+      sorted(itemsOf(value), keysAt(sensitive, attribute), isTrue(turned)),
+  ),
+} satisfies Record<string, Work<Value>>;

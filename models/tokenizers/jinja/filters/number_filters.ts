@@ -4,9 +4,8 @@ import { parseInteger } from "../../../../tasks/python/integers.ts";
 import { PyFloat } from "../../../../tasks/python/literals.ts";
 import { formatFixed, round } from "../../../../tasks/python/repr.ts";
 import { strip } from "../../../../tasks/python/text.ts";
-import { bind } from "../call.ts";
+import { takes } from "../call.ts";
 import {
-  type Call,
   described,
   integer,
   isTrue,
@@ -31,14 +30,12 @@ function floatOf(value: Value): number | null {
   return /\d__|__\d|_$|^_|_[.e]|[.e]_/i.test(strip(value)) ? null : parseFinite(value);
 }
 
-export function toFloat(value: Value, given: Call): Value {
-  const [other = new PyFloat(0)] = bind("float", given, ["default"]);
+function toFloat(value: Value, other: Value = new PyFloat(0)): Value {
   const number = floatOf(unmarked(value));
   return number === null ? other : new PyFloat(number);
 }
 
-export function toInt(given: Value, call: Call): Value {
-  const [other = 0n, base = 10n] = bind("int", call, ["default", "base"]);
+function toInt(given: Value, other: Value = 0n, base: Value = 10n): Value {
   const value = unmarked(given);
   if (typeof value === "bigint") return value;
   if (value instanceof PyFloat && Math.abs(value.value) === Infinity) {
@@ -74,16 +71,14 @@ function inBase(text: string, base: Value): bigint | null {
   return sign === "-" ? -number : number;
 }
 
-export function absolute(value: Value, given: Call): Value {
-  bind("abs", given, []);
+function absolute(value: Value): Value {
   const number = numberOf(value);
   if (number === null) throw new Error(`abs of ${described(value)} is not possible`);
   if (number instanceof PyFloat) return new PyFloat(Math.abs(number.value));
   return number < 0n ? -number : number;
 }
 
-export function rounded(value: Value, given: Call): Value {
-  const [precision = 0n, how = "common"] = bind("round", given, ["precision", "method"]);
+function rounded(value: Value, precision: Value = 0n, how: Value = "common"): Value {
   if (how !== "common" && how !== "ceil" && how !== "floor") {
     throw new Error("round's method is not common, ceil or floor");
   }
@@ -112,8 +107,7 @@ function roundedInteger(number: bigint, digits: number): bigint {
   return quotient * step * (number < 0n ? -1n : 1n);
 }
 
-export function fileSize(value: Value, given: Call): Value {
-  const [binary = false] = bind("filesizeformat", given, ["binary"]);
+function fileSize(value: Value, binary: Value = false): Value {
   const bytes = floatOf(unmarked(value)), isBinary = isTrue(binary);
   if (bytes === null) throw new Error(`a size of ${typeName(value)} is not possible`);
   const base = isBinary ? 1024 : 1000, units = isBinary ? "KMGTPEZY" : "kMGTPEZY";
@@ -123,3 +117,11 @@ export function fileSize(value: Value, given: Call): Value {
   const at = found < 0 ? units.length - 1 : found;
   return `${formatFixed(base * bytes / base ** (at + 2), 1)} ${units[at]}${isBinary ? "i" : ""}B`;
 }
+
+export const NUMBER_FILTERS = {
+  abs: takes("", absolute),
+  round: takes("[precision] [method]", rounded),
+  int: takes("[default] [base]", toInt),
+  float: takes("[default]", toFloat),
+  filesizeformat: takes("[binary]", fileSize),
+};

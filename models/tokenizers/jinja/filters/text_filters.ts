@@ -1,6 +1,6 @@
 /** Jinja's filters that work on texts. Another value is taken as what Jinja prints for it. */
 import { codePoints, PYTHON_SPACE, strip } from "../../../../tasks/python/text.ts";
-import { bind } from "../call.ts";
+import { takes, type Work } from "../call.ts";
 import { binary } from "../operators.ts";
 import {
   capitalize,
@@ -18,6 +18,7 @@ import {
   compare,
   dict,
   integer,
+  isText,
   isTrue,
   lengthOf,
   Markup,
@@ -30,40 +31,37 @@ import {
 } from "../values.ts";
 import { type Literal, PyDict, PyTuple } from "../../../../tasks/python/literals.ts";
 
-type TextFilter = (value: Value, given: Call) => Value;
-
 /** A text with the mark of the value that it is made of. */
 function like(value: Value, result: string): Value {
   return value instanceof Markup ? new Markup(result) : result;
 }
 
-function alone(name: string, work: (value: string) => string): TextFilter {
-  return (value, given) => {
-    bind(name, given, []);
-    return like(value, work(str(value)));
-  };
+function alone(work: (value: string) => string): Work<Value> {
+  return takes("", (value) => like(value, work(str(value))));
 }
 
 /** @throws Error for a value that is no text */
 function ofText(value: Value, name: string): string {
-  if (typeof value === "string" || value instanceof Markup) return str(value);
+  if (isText(value)) return str(value);
   throw new Error(`${name} of ${typeName(value)} is not possible`);
 }
 
 const WORD_BEGIN = new RegExp(`([-${PYTHON_SPACE}({\\[<]+)`);
 
 /** Jinja's own title: a word begins after white space, `-` or an opening bracket. */
-function title(value: Value, given: Call): Value {
-  bind("title", given, []);
+function title(value: Value): Value {
   return str(value).split(WORD_BEGIN).map((word) => {
     const [first = "", ...rest] = Array.from(word);
     return first.toUpperCase() + rest.join("").toLowerCase();
   }).join("");
 }
 
-function indent(value: Value, given: Call): Value {
-  const names = ["width", "first", "blank"];
-  const [width = 4n, first = false, blank = false] = bind("indent", given, names);
+function indent(
+  value: Value,
+  width: Value = 4n,
+  first: Value = false,
+  blank: Value = false,
+): Value {
   const blanks = typeof width === "string" ? width : filled(" ", integer(width, "width"));
   const [head = "", ...rest] = splitLines(ofText(value, "indent") + "\n", false);
   const keepsBlank = isTrue(blank);
@@ -73,9 +71,13 @@ function indent(value: Value, given: Call): Value {
   return like(value, (isTrue(first) ? blanks : "") + [head, ...lines].join("\n"));
 }
 
-function truncate(value: Value, given: Call): Value {
-  const names = ["length", "killwords", "end", "leeway"];
-  const [length = 255n, kill = false, end = "...", leeway = null] = bind("truncate", given, names);
+function truncate(
+  value: Value,
+  length: Value = 255n,
+  kill: Value = false,
+  end: Value = "...",
+  leeway: Value = null,
+): Value {
   const tail = text(end, "truncate's end");
   const size = integer(length, "truncate's length"), kept = size - codePoints(tail);
   const more = leeway === null ? 5 : integer(leeway, "truncate's leeway");
@@ -87,9 +89,13 @@ function truncate(value: Value, given: Call): Value {
   return like(value, (isTrue(kill) || blank < 0 ? part : part.slice(0, blank)) + tail);
 }
 
-function wordWrap(value: Value, given: Call): Value {
-  const names = ["width", "break_long_words", "wrapstring", "break_on_hyphens"];
-  const [width = 79n, long = true, between = null, hyphens = true] = bind("wordwrap", given, names);
+function wordWrap(
+  value: Value,
+  width: Value = 79n,
+  long: Value = true,
+  between: Value = null,
+  hyphens: Value = true,
+): Value {
   const line = between === null ? "\n" : text(between, "wordwrap's wrapstring");
   const style = {
     width: integer(width, "wordwrap's width"),
@@ -112,39 +118,33 @@ function format(value: Value, { positional, named }: Call): Value {
 }
 
 export const TEXT_FILTERS = {
-  upper: alone("upper", (value) => value.toUpperCase()),
-  lower: alone("lower", (value) => value.toLowerCase()),
-  capitalize: alone("capitalize", capitalize),
-  title,
-  indent,
-  truncate,
-  wordwrap: wordWrap,
+  upper: alone((value) => value.toUpperCase()),
+  lower: alone((value) => value.toLowerCase()),
+  capitalize: alone(capitalize),
+  title: takes("", title),
+  indent: takes("[width] [first] [blank]", indent),
+  truncate: takes("[length] [killwords] [end] [leeway]", truncate),
+  wordwrap: takes("[width] [break_long_words] [wrapstring] [break_on_hyphens]", wordWrap),
   format,
-  string: alone("string", (value) => value),
-  pprint: (value, given) => {
-    bind("pprint", given, []);
-    return pretty(value);
-  },
-  center: (value, given) => {
-    const [width = 80n] = bind("center", given, ["width"]);
+  string: alone((value) => value),
+  pprint: takes("", pretty),
+  center: takes("[width]", (value: Value, width: Value = 80n) => {
     const size = integer(width, "center's width");
     return like(value, justify(str(value), size, " ", "middle"));
-  },
-  trim: (value, given) => {
-    const [characters = null] = bind("trim", given, ["chars"]);
+  }),
+  trim: takes("[chars]", (value: Value, characters: Value = null) => {
     if (characters === null) return like(value, strip(str(value)));
     return like(value, stripOf(str(value), text(characters, "trim's argument"), true, true));
-  },
-  replace: (value, given) => {
-    const [old, by, most] = bind("replace", given, ["old", "new", "count"], 2);
-    const limit = most === undefined || most === null ? -1 : integer(most, "replace's count");
-    return replace(str(value), str(old!), str(by!), limit);
-  },
-  wordcount: (value, given) => {
-    bind("wordcount", given, []);
-    return BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length);
-  },
-} satisfies Record<string, TextFilter>;
+  }),
+  replace: takes("old new [count]", (value: Value, old: Value, by: Value, most: Value = null) => {
+    const limit = most === null ? -1 : integer(most, "replace's count");
+    return replace(str(value), str(old), str(by), limit);
+  }),
+  wordcount: takes(
+    "",
+    (value: Value) => BigInt((str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length),
+  ),
+} satisfies Record<string, Work<Value>>;
 
 // Python's `pprint.pformat`, for values that fit on one line.
 

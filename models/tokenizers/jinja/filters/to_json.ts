@@ -1,19 +1,9 @@
 /** The filter `tojson` of transformers: Python's `json.dumps` with `ensure_ascii=False`. */
 import { PyDict, PyFloat, PyTuple } from "../../../../tasks/python/literals.ts";
 import { reprFloat } from "../../../../tasks/python/repr.ts";
-import { bind } from "../call.ts";
+import { takes } from "../call.ts";
 import { filled, joinedBy } from "../text/functions.ts";
-import {
-  type Call,
-  compare,
-  integer,
-  isTrue,
-  str,
-  text,
-  typeName,
-  unmarked,
-  type Value,
-} from "../values.ts";
+import { compare, integer, isTrue, str, text, typeName, unmarked, type Value } from "../values.ts";
 
 interface Style {
   ascii: boolean;
@@ -24,14 +14,16 @@ interface Style {
   afterKey: string;
 }
 
+export const toJson = takes("[ensure_ascii] [indent] [separators] [sort_keys]", json);
+
 /** @throws Error for a value that JSON does not have */
-export function toJson(value: Value, given: Call): string {
-  const names = ["ensure_ascii", "indent", "separators", "sort_keys"];
-  const [ascii = false, indent = null, separators = null, sorted = false] = bind(
-    "tojson",
-    given,
-    names,
-  );
+function json(
+  value: Value,
+  ascii: Value = false,
+  indent: Value = null,
+  separators: Value = null,
+  sorted: Value = false,
+): Value {
   const pair = separators === null ? null : Array.isArray(separators) ? separators : undefined;
   const [between, afterKey] = separators instanceof PyTuple
     ? separators.items
@@ -94,8 +86,8 @@ function float(number: number): string {
 }
 
 function quoted(value: string, { ascii }: Style): string {
-  const json = JSON.stringify(value);
-  if (!ascii) return json;
+  const plain = JSON.stringify(value);
+  if (!ascii) return plain;
   const escape = (unit: string) => "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0");
-  return json.replace(/[\x7f-\uffff]/g, escape);
+  return plain.replace(/[\x7f-\uffff]/g, escape);
 }
