@@ -19,11 +19,10 @@ import type { GroupSource } from "./rollout/group_source.ts";
 import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
 import { type Sampler, sampleRows } from "./rollout/sampler.ts";
 import { scoreRows } from "./rollout/score.ts";
-import type { RunContext } from "./run/run_context.ts";
-import { StepRecords } from "./run/step_records.ts";
+import type { RunParts } from "./run/run_parts.ts";
+import type { StepRecords } from "./run/step_records.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
-import { withLossScale } from "./step/loss_scale.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import type { ReferencePolicy } from "./step/reference_policy.ts";
@@ -39,59 +38,59 @@ interface Batch {
   buffer: RolloutBuffer | null;
 }
 
+/** What the steps take of a run. */
+export interface GrpoParts extends Omit<RunParts, "prompts" | "clock" | "report"> {
+  rollouts: RolloutOptions;
+  groups: GroupSource;
+  sampler: Sampler;
+  reference: ReferencePolicy | null;
+  gradients: GradientSum;
+  optimizer: AdamW;
+  records: StepRecords;
+}
+
 /** The GRPO steps of a run. */
 export class Grpo {
   readonly #entropy: EntropyControl;
-  readonly #records;
 
   /** @param buffer the batch that a restored run was training on */
-  constructor(
-    private readonly run: RunContext,
-    private readonly rollouts: RolloutOptions,
-    private readonly groups: GroupSource,
-    private readonly sampler: Sampler,
-    private readonly reference: ReferencePolicy | null,
-    private readonly gradients: GradientSum,
-    private readonly optimizer: AdamW,
-    private buffer: RolloutBuffer | null,
-  ) {
-    this.#entropy = new EntropyControl(rollouts.training, run.state.entropy);
-    this.#records = new StepRecords(run);
+  constructor(private readonly parts: GrpoParts, private buffer: RolloutBuffer | null) {
+    this.#entropy = new EntropyControl(parts.rollouts.training, parts.state.entropy);
   }
 
   /** Does the next step. @throws Interrupted before anything changes; RewardFailure after it */
   async step(): Promise<void> {
-    const { run } = this, { state } = run, { training } = run.options.config;
+    const { state, sizes, updates, optimizer, reference, records, rollouts } = this.parts;
+    const { training } = rollouts;
     const start = performance.now(), batch = await this.#batch(), { rollout } = batch;
-    const loss = (scale: number) => this.#loss(batch, scale);
-    const { result, gradNorm } = await run.passes(() => withLossScale(state, loss));
-    const learningRate = rateAt(training, run.sizes.totalSteps, state.step);
-    await run.applyGradients(this.optimizer, learningRate, gradNorm);
+    const { result, gradNorm } = await updates.gradients((scale) => this.#loss(batch, scale));
+    const learningRate = rateAt(training, sizes.totalSteps, state.step);
+    await updates.apply(optimizer, learningRate, gradNorm);
     state.step++;
     state.nextPrompt += rollout?.groups.length ?? 0;
     this.buffer = batch.buffer;
     state.entropy = this.#entropy.update(result.entropy);
     if (training.sync_ref_model && state.step % training.ref_model_sync_steps === 0) {
-      this.reference?.sync(training.ref_model_mixup_alpha);
+      reference?.sync(training.ref_model_mixup_alpha);
     }
     const entropyCoef = this.#entropy.logged;
-    await this.#records.stepped({ start, rollout, result, gradNorm, learningRate, entropyCoef });
+    await records.stepped({ start, rollout, result, gradNorm, learningRate, entropyCoef });
   }
 
   /** The batch that the next step continues with, or null if it starts with a new one. */
   inFlight(): RolloutBuffer | null {
-    const { sizes, state } = this.run;
+    const { sizes, state } = this.parts;
     return sizes.schedule.inFlight(state.step) === null ? null : this.buffer;
   }
 
   /** The rows of the next step, from batches that are rolled out if they do not exist yet. */
   async #batch(): Promise<Batch> {
-    const { state, sizes } = this.run;
+    const { state, sizes, stop } = this.parts;
     const rows: TrainingRow[] = [], rollouts: Rollout[] = [];
     let buffer = this.inFlight(), { nextPrompt } = state, other = false;
     for (const { generation, slice } of sizes.schedule.microBatches(state.step)) {
       if (buffer?.generation !== generation) {
-        const first = nextPrompt, rollout = await this.run.stop.during(() => this.#rollOut(first));
+        const first = nextPrompt, rollout = await stop.during(() => this.#rollOut(first));
         buffer = await this.#buffer(generation, rollout);
         nextPrompt += rollout.groups.length;
         rollouts.push(rollout);
@@ -104,12 +103,12 @@ export class Grpo {
 
   /** Sample, score, advantages. @param first number of the first prompt in the run */
   async #rollOut(first: number): Promise<Rollout> {
-    const { groups, sampler } = this, { step } = this.run.state, options = this.rollouts;
+    const { groups, sampler, rollouts: options, state: { step } } = this.parts;
     await sampler.begin(step, groups.coming(first, step, sampler.maxStaleness));
     const rounds: Rollout[] = [];
     for (let next = first, count; (count = promptsToDraw(rounds, options)) > 0; next += count) {
-      const drawn = groups.at(next, count);
-      const sampled = await sampleRows(drawn, step, sampler, options);
+      const drawn = groups.at(next, count),
+        sampled = await sampleRows(drawn, step, sampler, options);
       rounds.push(await scoreRows(drawn, sampled, step + 1, options));
     }
     return withAdvantages(joinRollouts(rounds)!, options);
@@ -117,34 +116,34 @@ export class Grpo {
 
   /** A rollout as it is trained on, with what the present policy thinks of it. */
   #buffer(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
-    const { run } = this, { config, model } = run.options, { schedule } = run.sizes;
-    const { training } = config, { per_device_train_batch_size: microBatchSize } = training;
+    const { options: { config, model }, sizes: { schedule }, updates, rollouts } = this.parts;
+    const { training } = config, { ranks } = rollouts;
+    const settings = { ...training, microBatchSize: training.per_device_train_batch_size };
     return bufferOf(generation, rollout, {
       training,
       schedule,
       hasDropout: dropoutOf(config) > 0,
-      policyLogp: (rows) =>
-        run.passes(() => policyLogp(model, rows, { ...training, microBatchSize }, run.ranks)),
+      policyLogp: (rows) => updates.passes(() => policyLogp(model, rows, settings, ranks)),
     });
   }
 
   /** The gradient of the loss, times `lossScale`, and its norm. */
   async #loss({ rows, rollout, other }: Batch, lossScale: number) {
-    const { model, config: { training } } = this.run.options;
+    const { options: { model, config: { training } }, reference, sampler, optimizer } = this.parts;
     const result = await accumulateGradients(model, rows, {
       lossScale,
       microBatchSize: training.per_device_train_batch_size,
       temperature: training.temperature,
       settings: { ...training, ...this.#entropy.terms },
       maxCompletionLength: training.max_completion_length,
-      reference: this.reference,
+      reference,
       otherSampler: other ? { correction: importanceSettings(training) } : null,
       dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       // Later steps on the same batch have another policy than the one that has sampled it.
-      kept: rollout === null ? null : this.sampler.kept,
-      sum: this.gradients,
+      kept: rollout === null ? null : sampler.kept,
+      sum: this.parts.gradients,
     });
     // Reading the norm waits for the backward pass, so its time counts for this phase.
-    return { result, gradNorm: await this.optimizer.gradNorm() };
+    return { result, gradNorm: await optimizer.gradNorm() };
   }
 }

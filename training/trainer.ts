@@ -12,7 +12,7 @@
  * step that it ends before the weights change is done again after the resume, with the same tokens.
  */
 import { supervisedBatch } from "../configs/batch_sizes.ts";
-import { Interrupted, RgxError } from "../core/errors.ts";
+import { Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import type { EvalResult } from "./evaluation/before_and_after.ts";
 import {
   finalModelFiles,
@@ -23,19 +23,31 @@ import {
 import { diskWarning } from "./run/disk_plan.ts";
 import { changedWeights } from "./curriculum/task_weights.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
-import { evaluateAround, evaluateIfDue, loadBest } from "./run/run_evaluations.ts";
+import { RunEvaluations } from "./run/run_evaluations.ts";
 import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
 import { Grpo } from "./grpo.ts";
 import { GroupSource } from "./rollout/group_source.ts";
 import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
-import { RunContext } from "./run/run_context.ts";
+import { IntervalStrategy } from "./run/interval_strategy.ts";
+import type { RunParts } from "./run/run_parts.ts";
+import { RunReport } from "./run/run_report.ts";
+import { type RunSizes, runSizes } from "./run/run_sizes.ts";
+import { continueState, newState, promptsOf, timeOf } from "./run/session_state.ts";
+import { StepRecords } from "./run/step_records.ts";
+import { StopRequests } from "./run/stop_requests.ts";
+import { WeightUpdates } from "./run/weight_updates.ts";
+import type { RunState } from "./checkpoint/run_state.ts";
+import { TrainingCurriculum } from "./curriculum/curriculum.ts";
+import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
+import { problemOrder } from "./rollout/prompt_sampler.ts";
+import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/followed_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
-import { finalMetrics, summarize } from "./run/run_summary.ts";
+import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/train_plan.ts";
 import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
 import { chooseRunKernels } from "./tuning/run_kernels.ts";
@@ -58,7 +70,16 @@ export type { TrainerOptions } from "./run/trainer_options.ts";
 /** Trains a model through all phases of a run. `train` makes one with its parts. */
 export class GrpoTrainer {
   readonly #options: TrainerOptions;
-  readonly #run: RunContext;
+  readonly #sizes: RunSizes;
+  readonly #report: RunReport;
+  readonly #stop: StopRequests;
+  readonly #intervals: IntervalStrategy;
+  /** null = the parameters of the tasks do not change. */
+  readonly #curriculum: TrainingCurriculum | null;
+  #prompts: PromptEncoder;
+  #state: RunState;
+  #clock!: PhaseClock;
+  #updates!: WeightUpdates;
   #optimizer: AdamW | null = null;
   #reference: ReferencePolicy | null = null;
   #grpo: Grpo | null = null;
@@ -75,14 +96,53 @@ export class GrpoTrainer {
    */
   constructor(options: TrainerOptions) {
     this.#options = options;
-    this.#run = new RunContext(options);
-    // Samplers are created here to check the sizes now, and not after a long warm start.
-    const { sizes } = this.#run, { sft } = options.config;
-    if (options.phases === "sft") requireWarmStart(options.config);
-    else this.#run.createSampler("GRPO", sizes.promptsPerGeneration);
-    if (sizes.warmStartSteps > 0) {
-      this.#run.createSampler("warm start", supervisedBatch(sft!));
+    const { config, phases } = options, { training, curriculum, data, sft } = config;
+    const problems = options.trainProblems ?? data.num_examples;
+    if (problems === null) {
+      throw new UsageError("trainProblems: expected a number where data.num_examples is null");
     }
+    const sizes = this.#sizes = runSizes(config, problems, phases);
+    this.#report = new RunReport(options, sizes);
+    this.#stop = new StopRequests(options, () => this.#report.records.keepAlive());
+    const { schedule, totalSteps, warmStartSteps } = sizes;
+    this.#intervals = new IntervalStrategy(training, totalSteps, schedule.stepsPerEpoch);
+    this.#prompts = promptsOf(options);
+    this.#curriculum = curriculum &&
+      new TrainingCurriculum(curriculum, data, options.problems.source);
+    this.#state = newState(options, warmStartSteps, this.#prompts);
+    // Orders are made here to check the sizes now, and not after a long warm start.
+    if (phases === "sft") requireWarmStart(config);
+    else problemOrder(training, problems, sizes.promptsPerGeneration, "GRPO");
+    if (warmStartSteps > 0) problemOrder(training, problems, supervisedBatch(sft!), "warm start");
+    this.#start(null);
+  }
+
+  /**
+   * Starts the clock, and continues from a restored state if there is one.
+   * @returns warnings about the restored state
+   */
+  #start(restored: RunState | null): string[] {
+    const options = this.#options, memory = new MemoryTracker(options.device);
+    this.#state = restored ?? this.#state;
+    this.#clock = new PhaseClock(restored?.secondsByPhase, memory, restored?.seconds);
+    const warn = (message: string) => this.#report.warn(message);
+    this.#updates = new WeightUpdates(this.#state, this.#clock, this.#stop, warn);
+    if (restored === null) return [];
+    // The prompts of a resumed run have the time of its first start, so that they stay the same.
+    this.#prompts = promptsOf(options, restored.promptTime);
+    restored.promptTime = timeOf(this.#prompts);
+    return continueState(restored, options, this.#report, this.#curriculum);
+  }
+
+  /**
+   * The prompts of all ranks have the time of the first one, whose clock may be another. A resume
+   * replaces it by that of the run's first start.
+   */
+  async #agreeOnTime(): Promise<void> {
+    const { ranks } = this.#stop, time = await ranks.first(() => this.#state.promptTime);
+    if (ranks.isFirst || time === null) return;
+    this.#prompts = promptsOf(this.#options, time);
+    this.#state.promptTime = time;
   }
 
   /**
@@ -91,26 +151,30 @@ export class GrpoTrainer {
    */
   async run(): Promise<TrainSummary> {
     this.#checkPrompts();
-    await compareRanks(this.#run);
+    const { ranks } = this.#stop;
+    if (ranks.size > 1) {
+      await compareRanks(this.#options, ranks, this.#sizes.trainProblems);
+      await this.#agreeOnTime();
+    }
     const folder = await this.#openFolder();
-    this.#run.report.records = new RunRecords(folder, this.#options, this.#run.sizes);
+    this.#report.records = new RunRecords(folder, this.#options, this.#sizes);
     try {
       await this.#begin(this.#resume());
       this.#hasBegun = true;
-      await (this.#run.supervisedOnly ? this.#supervisedPhases() : this.#phases());
+      await (this.#supervisedOnly ? this.#supervisedPhases() : this.#phases());
       return await this.#completed();
     } catch (error) {
       if (error instanceof Interrupted) return await this.#stopped();
       if (error instanceof RewardFailure) await this.#save(true);
       // Ranks save together, and only one of them may have the error.
-      else if (this.#hasBegun && this.#run.isWholeStep && this.#run.ranks.size === 1) {
+      else if (this.#hasBegun && this.#updates.isWholeStep && this.#stop.ranks.size === 1) {
         await this.#save(true).catch(() => {}); // the disk may be what has failed
       }
       // The user has to see what ended the run, even if its record cannot be written either.
-      await this.#run.report.records.fail(error, this.#run.state, this.#summary("failed")).catch(
+      await this.#report.records.fail(error, this.#state, this.#summary("failed")).catch(
         () => {},
       );
-      throw await this.#run.report.records.explain(error);
+      throw await this.#report.records.explain(error);
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
@@ -124,7 +188,7 @@ export class GrpoTrainer {
   async #openFolder(): Promise<RunFiles> {
     const options = this.#folderOptions();
     let folder = followedFolder(options.path);
-    await this.#run.ranks.first(async () => {
+    await this.#stop.ranks.first(async () => {
       folder = await RunFolder.open(options);
     });
     return folder;
@@ -132,52 +196,64 @@ export class GrpoTrainer {
 
   /** All phases, from the one that the restored state is in. */
   async #phases(): Promise<void> {
-    const run = this.#run, { state } = run, { training, sft } = this.#options.config;
-    const save = () => this.#save();
+    const { config, model } = this.#options, { training, sft } = config;
+    const state = this.#state, report = this.#report, stop = this.#stop, { ranks } = stop;
+    const compare = (isLast = false) =>
+      compareStep(model, ranks, state, this.#updates.lastNorm, isLast);
+    const save = () => this.#save(), evaluations = new RunEvaluations(this.#parts, this.#intervals);
     if (state.phase === "warm_start") {
-      this.#optimizer ??= createOptimizer(this.#options, run.ranks, sft!, "supervised");
-      await warmStart(run, this.#optimizer, save);
+      this.#optimizer ??= createOptimizer(this.#options, ranks, sft!, "supervised");
+      await warmStart(this.#parts, this.#optimizer, save);
       this.#optimizer.dispose();
       this.#optimizer = null;
       state.phase = "eval_before";
       await save();
     }
     if (state.phase === "eval_before") {
-      state.evalBefore = await evaluateAround(run, "before");
+      state.evalBefore = await evaluations.around("before");
       await this.#beginGrpo(null, null);
       state.phase = "grpo";
       state.lossSum = 0;
     }
-    run.report.phase("grpo");
+    report.phase("grpo");
     for (;;) {
-      await evaluateIfDue(run, this.#reference);
-      if (run.intervals.savesAt(state.step, state.best?.step === state.step)) await save();
-      if (state.step >= run.sizes.totalSteps) break;
-      await run.stop.check();
-      await compareStep(run);
+      await evaluations.ifDue(this.#reference);
+      if (this.#intervals.savesAt(state.step, state.best?.step === state.step)) await save();
+      if (state.step >= this.#sizes.totalSteps) break;
+      await stop.check();
+      await compare();
       await this.#grpo!.step();
       await yieldToEvents();
     }
-    await compareStep(run, true);
-    if (training.load_best_model_at_end) await loadBest(run);
-    this.#evalAfter = await evaluateAround(run, "after");
-    run.report.phase("finish");
+    await compare(true);
+    if (training.load_best_model_at_end) await evaluations.loadBest();
+    this.#evalAfter = await evaluations.around("after");
+    report.phase("finish");
   }
 
   /** The phases of `rgx sft`: the warm start alone, with an evaluation before and after it. */
   async #supervisedPhases(): Promise<void> {
-    const run = this.#run, { state } = run, save = () => this.#save();
-    if (state.warmStartStep === 0) state.evalBefore = await evaluateAround(run, "before");
-    this.#optimizer ??= createOptimizer(
-      this.#options,
-      run.ranks,
-      this.#options.config.sft!,
-      "supervised",
-    );
-    await warmStart(run, this.#optimizer, save);
+    const state = this.#state, save = () => this.#save(), { sft } = this.#options.config;
+    const evaluations = new RunEvaluations(this.#parts, this.#intervals);
+    if (state.warmStartStep === 0) state.evalBefore = await evaluations.around("before");
+    this.#optimizer ??= createOptimizer(this.#options, this.#stop.ranks, sft!, "supervised");
+    await warmStart(this.#parts, this.#optimizer, save);
     await save();
-    this.#evalAfter = await evaluateAround(run, "after");
-    run.report.phase("finish");
+    this.#evalAfter = await evaluations.around("after");
+    this.#report.phase("finish");
+  }
+
+  get #parts(): RunParts {
+    return {
+      options: this.#options,
+      sizes: this.#sizes,
+      state: this.#state,
+      prompts: this.#prompts,
+      clock: this.#clock,
+      report: this.#report,
+      stop: this.#stop,
+      updates: this.#updates,
+    };
   }
 
   /** Creates the optimizer, the reference model and the steps of GRPO. */
@@ -187,7 +263,7 @@ export class GrpoTrainer {
   ): Promise<void> {
     const { config, device, model, problems, rubric, referenceStorage } = this.#options;
     const { training } = config;
-    this.#optimizer = createOptimizer(this.#options, this.#run.ranks, training, "grpo");
+    this.#optimizer = createOptimizer(this.#options, this.#stop.ranks, training, "grpo");
     if (training.beta !== 0) {
       this.#reference = this.#referenceIsBase()
         ? adapterOffReference(model)
@@ -197,23 +273,28 @@ export class GrpoTrainer {
         });
     }
     const sampler = this.#sampler!;
-    const { prompts, clock, ranks, sizes } = this.#run, perBatch = sizes.promptsPerGeneration;
-    const order = this.#run.createSampler("GRPO", perBatch);
+    const parts = this.#parts, { options, sizes, state, prompts, clock, stop, updates } = parts;
+    const { ranks } = stop, { promptsPerGeneration: perBatch, trainProblems, totalSteps } = sizes;
+    const order = problemOrder(training, trainProblems, perBatch, "GRPO");
     const entryAt = (n: number) => clock.problem(() => problems.trainEntry(order.draw(n)));
     // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
     if (sampler.kept !== null) model.releasePasses();
-    const shouldStop = () => this.#run.stop.requested();
+    const shouldStop = () => stop.requested();
     const rollouts = { training, prompts, rubric, perBatch, clock, ranks, shouldStop };
-    this.#grpo = new Grpo(
-      this.#run,
+    this.#grpo = new Grpo({
+      options,
+      sizes,
+      state,
+      stop,
       rollouts,
-      new GroupSource(rollouts, entryAt, sizes.totalSteps),
+      groups: new GroupSource(rollouts, entryAt, totalSteps),
       sampler,
-      this.#reference,
-      createGradientSum(this.#options, ranks, training.gradient_accumulation_steps),
-      this.#optimizer,
-      buffer,
-    );
+      reference: this.#reference,
+      gradients: createGradientSum(options, ranks, training.gradient_accumulation_steps),
+      optimizer: this.#optimizer,
+      updates,
+      records: new StepRecords(parts, this.#intervals, this.#curriculum),
+    }, buffer);
   }
 
   /**
@@ -222,39 +303,44 @@ export class GrpoTrainer {
    */
   #referenceIsBase(): boolean {
     return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
-      this.#run.sizes.warmStartSteps === 0;
+      this.#sizes.warmStartSteps === 0;
   }
 
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
-    const run = this.#run;
-    const { restored, warnings } = await run.report.records.checkpoints.restore(resume);
-    warnings.push(...run.start(restored?.state ?? null));
-    if (!run.supervisedOnly) this.#sampler = samplerOf(run, restored?.stale ?? new Map());
+    const report = this.#report, { ranks } = this.#stop, options = this.#options;
+    const { restored, warnings } = await report.records.checkpoints.restore(resume);
+    warnings.push(...this.#start(restored?.state ?? null));
+    if (!this.#supervisedOnly) {
+      // A note that cannot be written to the log is still shown.
+      const note = (message: string) => void report.warn(message).catch(() => {});
+      this.#sampler = samplerOf(options, this.#prompts, restored?.stale ?? new Map(), note);
+    }
     if (restored !== null) {
       await this.#restoreOptimizer(restored, warnings);
-      run.ranks.progress.keeps();
+      ranks.progress.keeps();
     }
-    const kernels = await chooseRunKernels(run, restored !== null);
-    warnings.push(...await run.ranks.first(() => run.report.records.begin(restored, run.state)));
-    run.report.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
-    if (kernels.event !== null) run.report.emit(kernels.event);
+    const rehearse = () => this.rehearse(), isRestored = restored !== null;
+    const kernels = await chooseRunKernels(options, this.#state, ranks, isRestored, rehearse);
+    warnings.push(...await ranks.first(() => report.records.begin(restored, this.#state)));
+    report.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
+    if (kernels.event !== null) report.emit(kernels.event);
     warnings.push(...kernels.notes);
-    warnings.push(...await run.ranks.first(() => this.#diskWarnings()));
-    for (const message of [...warnings, ...this.#notes()]) await run.report.warn(message);
+    warnings.push(...await ranks.first(() => this.#diskWarnings()));
+    for (const message of [...warnings, ...this.#notes()]) await report.warn(message);
     // A wrong address is found before a long warm start.
-    await this.#sampler?.open(() => run.stop.requested());
+    await this.#sampler?.open(() => this.#stop.requested());
   }
 
   /** What a user should know about the problems and prompts of this run. */
   #notes(): string[] {
-    const { problems } = this.#options, { prompts, curriculum } = this.#run;
+    const { problems } = this.#options;
     return [
-      ...rankNotes(this.#run),
+      ...rankNotes(this.#options, this.#stop.ranks.size, this.#sizes.warmStartSteps),
       ...problems.notes,
       ...problems.source.notes ?? [],
-      ...prompts.notes(),
-      ...curriculum?.takeNotes() ?? [],
+      ...this.#prompts.notes(),
+      ...this.#curriculum?.takeNotes() ?? [],
     ];
   }
 
@@ -264,7 +350,7 @@ export class GrpoTrainer {
     if (state.phase === "warm_start") {
       this.#optimizer = createOptimizer(
         this.#options,
-        this.#run.ranks,
+        this.#stop.ranks,
         this.#options.config.sft!,
         "supervised",
       );
@@ -288,7 +374,7 @@ export class GrpoTrainer {
       });
     }
     if (rollout !== null) return await RolloutBuffer.decode(rollout, `${path}/${ROLLOUT_FILE}`);
-    if (this.#run.sizes.schedule.inFlight(state.step) !== null) {
+    if (this.#sizes.schedule.inFlight(state.step) !== null) {
       warnings.push(`${path} holds no generation batch in use: a new one is sampled`);
     }
     return null;
@@ -299,20 +385,21 @@ export class GrpoTrainer {
    * @param complete with everything that an exact resume needs
    */
   async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
-    const run = this.#run, { state } = run, { control, problems, config } = this.#options;
+    const state = this.#state, report = this.#report, clock = this.#clock;
+    const { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!run.report.records.checkpoints.needsSave(state, complete)) return;
+    if (!report.records.checkpoints.needsSave(state, complete)) return;
     control?.saving?.(true);
-    const path = await run.clock.time(
+    const path = await clock.time(
       "checkpoint",
       async () =>
-        await run.report.records.checkpoints.save(
+        await report.records.checkpoints.save(
           {
             ...state,
             taskWeights: changedWeights(problems.source, config.data),
-            averager: run.report.unlogged,
-            seconds: run.seconds(),
-            secondsByPhase: run.clock.totals(),
+            averager: report.unlogged,
+            seconds: clock.seconds(),
+            secondsByPhase: clock.totals(),
           },
           !complete ? null : {
             optimizer: this.#optimizer?.save() ?? null,
@@ -323,31 +410,37 @@ export class GrpoTrainer {
           },
         ),
     ).finally(() => control?.saving?.(false));
-    run.ranks.progress.keeps();
-    run.report.emit({ type: "checkpoint", path, step: state.step });
+    this.#stop.ranks.progress.keeps();
+    report.emit({ type: "checkpoint", path, step: state.step });
   }
 
   async #completed(): Promise<TrainSummary> {
-    const run = this.#run, { modelWriter, tokenizer } = this.#options;
-    const summary = this.#summary("completed");
-    await run.report.records.appendMetrics(finalMetrics(run, summary.seconds));
-    const { trainedConfig } = run.report.records.checkpoints;
+    const { modelWriter, tokenizer } = this.#options, state = this.#state;
+    const { records } = this.#report, summary = this.#summary("completed");
+    const progress = progressOf(this.#options, this.#sizes, state);
+    await records.appendMetrics(finalMetrics(progress, summary.seconds, state.lossSum));
+    const { trainedConfig } = records.checkpoints;
     const files = finalModelFiles(modelWriter, tokenizer, trainedConfig);
-    await run.report.records.finish(files, run.state, summary);
-    run.report.emit({ type: "done", summary });
+    await records.finish(files, state, summary);
+    this.#report.emit({ type: "done", summary });
     return summary;
   }
 
   async #stopped(): Promise<TrainSummary> {
     await this.#save(true);
     const summary = this.#summary("stopped");
-    await this.#run.report.records.stop(this.#run.state, summary);
-    this.#run.report.emit({ type: "done", summary });
+    await this.#report.records.stop(this.#state, summary);
+    this.#report.emit({ type: "done", summary });
     return summary;
   }
 
   #summary(status: TrainSummary["status"]): TrainSummary {
-    return summarize(this.#run, status, this.#evalAfter);
+    return summarize(this.#options, this.#state, this.#clock, {
+      status,
+      steps: progressOf(this.#options, this.#sizes, this.#state).step,
+      checkpoint: this.#report.records.checkpoints.resultOf(status),
+      eval_after: this.#evalAfter,
+    });
   }
 
   /**
@@ -360,10 +453,10 @@ export class GrpoTrainer {
     this.#checkPrompts();
     const options = this.#folderOptions();
     const refused = await RunFolder.check(options);
-    const run = this.#run;
-    run.report.records = new RunRecords(RunFolder.unlocked(options.path), this.#options, run.sizes);
-    const { restored, warnings } = await run.report.records.checkpoints.restore(options.resume);
-    warnings.push(...run.start(restored?.state ?? null));
+    const folder = RunFolder.unlocked(options.path);
+    const records = this.#report.records = new RunRecords(folder, this.#options, this.#sizes);
+    const { restored, warnings } = await records.checkpoints.restore(options.resume);
+    warnings.push(...this.#start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
     warnings.push(...await this.#diskWarnings());
     return [...refused === null ? [] : [refused], ...warnings, ...this.#notes()];
@@ -375,8 +468,15 @@ export class GrpoTrainer {
     return warning === null ? [] : [warning];
   }
 
+  /** Whether the run is the supervised warm start alone. */
+  get #supervisedOnly(): boolean {
+    return this.#options.phases === "sft";
+  }
+
   #checkPrompts(): void {
-    if (!this.#promptsChecked) checkPrompts(this.#run);
+    if (!this.#promptsChecked) {
+      checkPrompts(this.#options, this.#prompts, this.#sizes.trainProblems);
+    }
     this.#promptsChecked = true;
   }
 
@@ -392,7 +492,7 @@ export class GrpoTrainer {
 
   /** What `run` would do, after `check` also where it would resume from; nothing is written. */
   plan(resumedFrom: string | null = this.#checkpoint): TrainPlan {
-    return trainPlan(this.#run, resumedFrom);
+    return trainPlan(this.#options, this.#sizes, this.#state, resumedFrom);
   }
 
   /**
@@ -402,7 +502,9 @@ export class GrpoTrainer {
    */
   rehearse(): Promise<RecordedCall[]> {
     const { device } = this.#options;
-    return canRehearse(device) ? rehearseRun(this.#run, device) : Promise.resolve([]);
+    if (!canRehearse(device)) return Promise.resolve([]);
+    const shouldStop = () => this.#stop.requested();
+    return rehearseRun(this.#options, device, this.#sizes, this.#prompts, shouldStop);
   }
 
   /**
@@ -410,13 +512,14 @@ export class GrpoTrainer {
    * For this the model works for some seconds; the run is the same without it.
    */
   estimateSeconds(): Promise<number> {
-    return estimateRun(this.#run);
+    const shouldStop = () => this.#stop.requested();
+    return estimateRun(this.#options, this.#sizes, this.#prompts, shouldStop);
   }
 
   /** Training problem 0 as the model would get it. */
   samplePrompt(): { prompt: string; tokens: number; answer: string | null } {
     const entry = this.#options.problems.trainEntry(0);
-    const { text, ids } = this.#run.prompts.prompt(entry);
+    const { text, ids } = this.#prompts.prompt(entry);
     return { prompt: text, tokens: ids.length, answer: entry.answer };
   }
 }

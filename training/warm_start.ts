@@ -9,10 +9,11 @@ import { yieldToEvents } from "./step/yield_to_events.ts";
 import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
-import type { RunContext } from "./run/run_context.ts";
+import { addLoss } from "./checkpoint/run_state.ts";
+import { problemOrder } from "./rollout/prompt_sampler.ts";
+import type { RunParts } from "./run/run_parts.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import { createGradientSum } from "./step/run_optimizer.ts";
-import { withLossScale } from "./step/loss_scale.ts";
 import { supervisedStep } from "./step/supervised_step.ts";
 
 /** @throws UsageError when the run is supervised training alone and the configuration has none */
@@ -30,28 +31,26 @@ export function requireWarmStart({ sft }: RunConfig): void {
  * @throws Interrupted when a stop was requested, before the weights change
  */
 export async function warmStart(
-  run: RunContext,
+  { options, sizes, state, prompts, clock, report, stop, updates }: RunParts,
   optimizer: AdamW,
   save: () => Promise<void>,
 ): Promise<void> {
-  const { config, model, problems } = run.options;
-  const sft = config.sft!,
-    batch = supervisedBatch(sft),
-    { state, clock } = run,
-    total = run.sizes.warmStartSteps;
-  const sampler = run.createSampler("warm start", batch);
-  const sum = createGradientSum(run.options, run.ranks, sft.gradient_accumulation_steps);
-  const intervals = new IntervalStrategy(config.training, total, sampler.chunksPerEpoch);
-  run.report.phase("warm_start");
+  const { config, model, problems } = options, { training } = config, { ranks } = stop;
+  const { warmStartSteps: total, trainProblems } = sizes;
+  const sft = config.sft!, batch = supervisedBatch(sft);
+  const sampler = problemOrder(training, trainProblems, batch, "warm start");
+  const sum = createGradientSum(options, ranks, sft.gradient_accumulation_steps);
+  const intervals = new IntervalStrategy(training, total, sampler.chunksPerEpoch);
+  report.phase("warm_start");
   while (state.warmStartStep < total) {
-    await run.stop.check();
-    await compareStep(run);
+    await stop.check();
+    await compareStep(model, ranks, state, updates.lastNorm);
     const start = performance.now();
     const { indices } = sampler.at(state.warmStartStep);
     const entries = indices.map((index) => clock.problem(() => problems.trainEntry(index)));
     const passes = async (lossScale: number) => ({
-      result: await supervisedStep(model, run.prompts, entries, {
-        seed: config.training.seed,
+      result: await supervisedStep(model, prompts, entries, {
+        seed: training.seed,
         firstPromptId: state.warmStartStep * batch,
         microBatchSize: sft.per_device_train_batch_size,
         sum,
@@ -59,13 +58,13 @@ export async function warmStart(
       }),
       gradNorm: await optimizer.gradNorm(),
     });
-    const { result, gradNorm } = await run.passes(() => withLossScale(state, passes));
+    const { result, gradNorm } = await updates.gradients(passes);
     const rate = rateAt(sft, total, state.warmStartStep);
-    await run.applyGradients(optimizer, rate, gradNorm);
+    await updates.apply(optimizer, rate, gradNorm);
     state.warmStartStep++;
     state.warmStartTokens += result.tokens + result.promptTokens;
     state.tokensTrained += result.tokens;
-    run.addLoss(result.loss);
+    addLoss(state, result.loss, training);
     const metrics: Metrics = {
       loss: result.loss,
       grad_norm: gradNorm,
@@ -74,16 +73,16 @@ export async function warmStart(
       num_tokens: state.warmStartTokens,
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
-    const clockMetrics = run.clock.stepMetrics(start);
-    await run.report.records.appendMetrics({
+    const clockMetrics = clock.stepMetrics(start);
+    await report.records.appendMetrics({
       step,
       epoch,
       split: "sft",
       ...finiteOrNull(metrics),
       ...clockMetrics,
     });
-    run.isWholeStep = true;
-    run.report.emit({
+    updates.isWholeStep = true;
+    report.emit({
       type: "step",
       phase: "warm_start",
       step,
@@ -91,12 +90,12 @@ export async function warmStart(
       metrics: { ...metrics, ...clockMetrics },
       tokens: { generated: 0, trained: result.tokens },
     });
-    if (run.supervisedOnly) {
+    if (options.phases === "sft") {
       const { step_time = null } = clockMetrics;
-      run.report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));
+      report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));
     }
-    await run.report.diagnoseSupervised(step, result.loss);
-    const saves = config.training.save_strategy !== "no" && step % intervals.saveSteps === 0;
+    await report.diagnoseSupervised(step, result.loss);
+    const saves = training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     await yieldToEvents();
   }

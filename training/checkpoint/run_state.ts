@@ -11,7 +11,7 @@ import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
 import type { LossScaleState } from "../step/loss_scale.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
-import type { AveragerState } from "../metrics/metrics.ts";
+import { addUp, type AveragerState, type Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
 import type { ChosenKernels } from "./chosen_kernels.ts";
 import { checkStateFields, parseJson } from "./state_validation.ts";
@@ -108,6 +108,28 @@ export function freshState(phase: StatePhase): RunState {
     secondsByPhase: {},
     spent: {},
   };
+}
+
+/** Adds a step's loss to those of train_loss: by default a single NaN would make it NaN. */
+export function addLoss(
+  state: RunState,
+  loss: number,
+  { logging_nan_inf_filter: filter }: RunConfig["training"],
+): void {
+  if (Number.isFinite(loss) || !filter) state.lossSum += loss;
+}
+
+/**
+ * Adds what rewards have spent to the run's totals.
+ * @returns it as metrics, with the totals of time and price
+ */
+export function addSpent(state: RunState, spent: Readonly<Record<string, number>>): Metrics {
+  const total = state.spent = addUp([state.spent, spent]);
+  const totals = Object.keys(spent).flatMap((name) => {
+    const [, place, what] = /^(.*\/)(seconds|cost)$/.exec(name) ?? [];
+    return what === undefined ? [] : [[`${place}total_${what}`, total[name]!] as const];
+  });
+  return { ...spent, ...Object.fromEntries(totals) };
 }
 
 /** What the file holds besides the state. */

@@ -12,7 +12,7 @@ import { askedWhileTraining, type SplitProblems } from "../../data/held_out.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
-import type { RunContext } from "../run/run_context.ts";
+import type { TrainerOptions } from "../run/trainer_options.ts";
 import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "../run/run_sizes.ts";
@@ -56,11 +56,16 @@ const WITH_SIGNAL = 3 / 4;
 const MEASURED_PROMPTS = 16;
 
 /** Seconds of a fresh run; the model works for some seconds to measure its speed. */
-export async function estimateRun(run: RunContext): Promise<number> {
-  const { prompts, sizes } = run, { config, model, problems } = run.options;
+export async function estimateRun(
+  { config, model, problems, phases }: TrainerOptions,
+  sizes: RunSizes,
+  prompts: PromptEncoder,
+  shouldStop: () => boolean,
+): Promise<number> {
+  const supervisedOnly = phases === "sft";
   const input: EstimateInput = {
     config,
-    sizes: run.supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
+    sizes: supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
     heldOut: problems.heldOut.length,
     askedBetween: askedWhileTraining(problems).length,
     ...typicalTokens(prompts, problems, sizes.trainProblems),
@@ -68,14 +73,14 @@ export async function estimateRun(run: RunContext): Promise<number> {
   const speed = await measureModel({
     model,
     promptIds: prompts.prompt(problems.trainEntry(0)).ids,
-    lanes: run.supervisedOnly
+    lanes: supervisedOnly
       ? Math.min(config.eval.batch_size, problems.heldOut.length)
       : sizes.rowsPerGeneration,
-    rows: (run.supervisedOnly ? config.sft ?? config.training : config.training)
+    rows: (supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),
-    sampling: rolloutOptions(config.training, prompts, () => run.stop.requested()),
-    generates: !run.supervisedOnly || problems.heldOut.length > 0,
+    sampling: rolloutOptions(config.training, prompts, shouldStop),
+    generates: !supervisedOnly || problems.heldOut.length > 0,
   });
   return estimateSeconds(input, speed);
 }

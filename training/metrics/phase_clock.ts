@@ -25,10 +25,16 @@ export class PhaseClock {
   readonly #totals: SecondsByPhase;
   #lap: Partial<SecondsByPhase> = {};
 
-  /** @param totals the totals of earlier sessions */
+  readonly #started = performance.now();
+
+  /**
+   * @param totals the totals of earlier sessions
+   * @param earlier seconds of earlier sessions
+   */
   constructor(
     totals: Partial<SecondsByPhase> = {},
-    private readonly memory: MemoryTracker | null = null,
+    readonly memory: MemoryTracker | null = null,
+    private readonly earlier = 0,
   ) {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
@@ -81,6 +87,11 @@ export class PhaseClock {
     const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
     for (const [phase, seconds] of Object.entries(this.lap())) metrics[`time/${phase}`] = seconds;
     return { ...metrics, ...this.memory?.lap() };
+  }
+
+  /** Seconds of work so far, with those of earlier sessions. */
+  seconds(): number {
+    return this.earlier + (performance.now() - this.#started) / 1000;
   }
 
   totals(): SecondsByPhase {

@@ -3,6 +3,7 @@
  * last incomplete chunk is dropped (TRL's RepeatSampler, with rgx's counter-based random numbers).
  * It is a pure function of (seed, epoch, index), so a checkpoint needs no state of it.
  */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { RandomStream } from "../../core/philox.ts";
 
@@ -16,6 +17,16 @@ export interface SamplerOptions {
   shuffle: boolean;
   /** Purpose of the order: different names give independent orders. */
   name: string;
+}
+
+/** The order of a run's problems in chunks, for one of its phases. @throws UsageError */
+export function problemOrder(
+  { data_seed, seed, shuffle_dataset: shuffle }: RunConfig["training"],
+  count: number,
+  chunk: number,
+  name: "GRPO" | "warm start",
+): PromptSampler {
+  return new PromptSampler({ count, chunk, seed: data_seed ?? seed, shuffle, name });
 }
 
 export class PromptSampler {

@@ -108,7 +108,7 @@ export class OwnSampler implements Sampler {
   constructor(
     private readonly model: LanguageModel,
     private readonly training: RunConfig["training"],
-    private readonly prompts: () => PromptEncoder,
+    private readonly prompts: PromptEncoder,
   ) {
     this.kept = training.use_rollout_activations ? model.activationStore() : null;
   }
@@ -126,7 +126,7 @@ export class OwnSampler implements Sampler {
     _step: number,
     shouldStop: () => boolean,
   ): Promise<Sampled> {
-    const options = rolloutOptions(this.training, this.prompts(), shouldStop), { kept } = this;
+    const options = rolloutOptions(this.training, this.prompts, shouldStop), { kept } = this;
     if (kept !== null) {
       kept.clear(requests.reduce(
         (rows, { promptIds, n }) => rows + promptIds.length + n * options.maxNewTokens,

@@ -9,7 +9,10 @@ import { sha256Hex } from "../../core/checksums.ts";
 import { programHash, VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
 import { runReduction } from "../step/run_optimizer.ts";
-import type { RunContext } from "./run_context.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { RunState } from "../checkpoint/run_state.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
 
 /** Training problems and values of each tensor that are compared. */
 const SAMPLED_PROBLEMS = 64, SAMPLED_VALUES = 64;
@@ -26,22 +29,24 @@ const DIGITS = 16;
 /**
  * @throws UsageError when the ranks differ, or when a generation batch has fewer prompts than ranks
  */
-export async function compareRanks(run: RunContext): Promise<void> {
-  const { ranks, options } = run;
+export async function compareRanks(
+  options: TrainerOptions,
+  ranks: Ranks,
+  trainProblems: number,
+): Promise<void> {
   if (ranks.size === 1) return;
   await ranks.each(() => {
     if (options.phases !== "sft") checkRankCount(options.config, ranks.size);
   });
-  await run.agreeOnTime();
   const { device } = options;
   await ranks.compare(
     {
       "version": VERSION,
       "program": (await programHash()).slice(0, DIGITS),
-      "configuration": await differingKeys(run),
+      "configuration": await differingKeys(options.configText, ranks),
       "kind of device": device.name + (device.float === "f64" ? " f64" : ""),
-      "data": hash(JSON.stringify(problemsOf(run))),
-      "model": await modelHash(run),
+      "data": hash(JSON.stringify(problemsOf(options.problems, trainProblems))),
+      "model": await modelHash(options.model),
     },
     "Start all ranks with the same program, arguments and files.",
   );
@@ -51,13 +56,19 @@ export async function compareRanks(run: RunContext): Promise<void> {
  * Compares what the ranks have computed: after each step the norm of the gradient, and after the
  * first one and then every so often the trained weights. They may differ where the gradients do
  * not, as these are summed over the ranks.
+ * @param lastNorm gradient norm of the last step
  * @throws UsageError
  */
-export async function compareStep(run: RunContext, isLast = false): Promise<void> {
-  const { ranks, state, options: { model } } = run;
+export async function compareStep(
+  model: LanguageModel,
+  ranks: Ranks,
+  state: RunState,
+  lastNorm: number,
+  isLast = false,
+): Promise<void> {
   if (ranks.size === 1) return;
   const step = state.phase === "warm_start" ? state.warmStartStep : state.step;
-  const texts = { "gradient of the last step": String(run.lastNorm) };
+  const texts = { "gradient of the last step": String(lastNorm) };
   if (isLast || step === 1 || (step > 0 && step % COMPARE_EVERY === 0)) {
     const digest = createHash("sha256");
     for (const { name } of model.trainable) {
@@ -77,7 +88,7 @@ export async function compareStep(run: RunContext, isLast = false): Promise<void
  * The keys in which a rank differs from the first one, with their values on this rank; "" when none
  * does.
  */
-async function differingKeys({ ranks, options: { configText } }: RunContext): Promise<string> {
+async function differingKeys(configText: string, ranks: Ranks): Promise<string> {
   const first = await ranks.first(() => configText);
   const all = await ranks.each(() =>
     compareConfigs(first, configText).filter(({ before, after }) => before !== after)
@@ -90,10 +101,13 @@ async function differingKeys({ ranks, options: { configText } }: RunContext): Pr
 }
 
 /** What a user should know of a run on ranks: some of them have nothing to do in the passes. */
-export function rankNotes(run: RunContext): string[] {
-  const { options, sizes } = run, { training, sft } = options.config;
-  const size = options.plannedRanks ?? run.ranks.size;
-  if (size === 1) return notesAlone(run);
+export function rankNotes(
+  options: TrainerOptions,
+  ranks: number,
+  warmStartSteps: number,
+): string[] {
+  const { training, sft } = options.config, size = options.plannedRanks ?? ranks;
+  if (size === 1) return notesAlone(training, options.model);
   const note = (what: string, section: string, keys: BatchKeys) => {
     const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
     if (count >= size) return [];
@@ -109,16 +123,17 @@ export function rankNotes(run: RunContext): string[] {
     ];
   };
   return [
-    ...(sft === null || sizes.warmStartSteps === 0 ? [] : note("a supervised step", "sft", sft)),
+    ...(sft === null || warmStartSteps === 0 ? [] : note("a supervised step", "sft", sft)),
     ...(options.phases === "sft" ? [] : note("a step", "training", training)),
   ];
 }
 
 /** Keys that change nothing, because there is one rank. */
-function notesAlone(run: RunContext): string[] {
-  const { training } = run.options.config;
-  const isFast =
-    runReduction(training, run.options.model, training.gradient_accumulation_steps) === "fast";
+function notesAlone(
+  training: TrainerOptions["config"]["training"],
+  model: LanguageModel,
+): string[] {
+  const isFast = runReduction(training, model, training.gradient_accumulation_steps) === "fast";
   const asked = askedPlaces(training);
   return [
     ...(asked === null || asked.nodes * asked.perNode === 1
@@ -139,8 +154,7 @@ type BatchKeys = Record<"per_device_train_batch_size" | "gradient_accumulation_s
 const hash = (text: string | Uint8Array): string => sha256Hex(text).slice(0, DIGITS);
 
 /** Problems at equal distances, and those held out. */
-function problemsOf({ options, sizes }: RunContext): unknown[] {
-  const { problems } = options, count = sizes.trainProblems;
+function problemsOf(problems: TrainerOptions["problems"], count: number): unknown[] {
   const stride = Math.max(1, Math.floor(count / SAMPLED_PROBLEMS));
   const sampled = Array.from(
     { length: Math.ceil(count / stride) },
@@ -152,7 +166,7 @@ function problemsOf({ options, sizes }: RunContext): unknown[] {
 }
 
 /** A hash of the first values of every tensor. */
-async function modelHash({ options: { model } }: RunContext): Promise<string> {
+async function modelHash(model: LanguageModel): Promise<string> {
   const parts: number[] = [];
   for (const { name, shape } of model.parameters) {
     const count = Math.min(SAMPLED_VALUES, shape.reduce((a, b) => a * b, 1));

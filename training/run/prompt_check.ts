@@ -2,21 +2,25 @@
 import { UsageError } from "../../core/errors.ts";
 import { CUT_PROMPTS } from "../memory/run_memory.ts";
 import type { Entry } from "../../tasks/types.ts";
-import type { RunContext } from "./run_context.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
 
 /**
  * Checks the lengths of all prompts against `max_prompt_length` and against what fits beside the
  * completion. Nothing is checked where prompts are cut (`truncate_prompts`).
  * @throws UsageError for a prompt that is too long
  */
-export function checkPrompts(run: RunContext): void {
-  const { config, problems, promptMisfit } = run.options;
+export function checkPrompts(
+  { config, problems, promptMisfit }: TrainerOptions,
+  prompts: PromptEncoder,
+  trainProblems: number,
+): void {
   const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
   if (cut !== null) return;
   // The prompts of a task have about the same length as those that the memory was planned with; the
   // rows of a file may have any length.
   if (limit === null && problems.source.endless) return;
-  const longest = run.prompts.checkLengths(allProblems(run), limit ?? Infinity);
+  const longest = prompts.checkLengths(allProblems(problems, trainProblems), limit ?? Infinity);
   const misfit = promptMisfit?.(longest) ?? null;
   if (misfit === null) return;
   throw new UsageError(`${problems.source.name}: ${misfit}`, {
@@ -24,9 +28,11 @@ export function checkPrompts(run: RunContext): void {
   });
 }
 
-function* allProblems({ options, sizes }: RunContext): Generator<Entry> {
-  const { problems } = options;
+function* allProblems(
+  problems: TrainerOptions["problems"],
+  trainProblems: number,
+): Generator<Entry> {
   yield* problems.heldOut;
   yield* problems.validation;
-  for (let i = 0; i < sizes.trainProblems; i++) yield problems.trainEntry(i);
+  for (let i = 0; i < trainProblems; i++) yield problems.trainEntry(i);
 }

@@ -8,7 +8,11 @@ import { FailingRewards } from "../rollout/failing_rewards.ts";
 import { type Rollout, tokensOf } from "../rollout/rollout.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
 import type { AccumulationResult } from "../step/gradient_accumulation.ts";
-import type { RunContext } from "./run_context.ts";
+import { addLoss, addSpent } from "../checkpoint/run_state.ts";
+import type { TrainingCurriculum } from "../curriculum/curriculum.ts";
+import type { IntervalStrategy } from "./interval_strategy.ts";
+import type { RunParts } from "./run_parts.ts";
+import type { RunReport } from "./run_report.ts";
 
 /** What a step came to. */
 export interface StepOutcome {
@@ -27,7 +31,12 @@ export interface StepOutcome {
 export class StepRecords {
   readonly #failingRewards: FailingRewards;
 
-  constructor(private readonly run: RunContext) {
+  constructor(
+    private readonly run: RunParts,
+    private readonly intervals: IntervalStrategy,
+    /** null = the parameters of the tasks do not change. */
+    private readonly curriculum: TrainingCurriculum | null,
+  ) {
     this.#failingRewards = new FailingRewards(run.options.rubric.names);
   }
 
@@ -38,8 +47,8 @@ export class StepRecords {
     state.numTokens += sampled + prompts;
     state.tokensGenerated += sampled;
     state.tokensTrained += result.tokens;
-    run.addLoss(result.loss);
-    const spent = run.spend(rollout?.spent ?? {}), scores = this.#scores(rollout);
+    addLoss(state, result.loss, run.options.config.training);
+    const spent = addSpent(state, rollout?.spent ?? {}), scores = this.#scores(rollout);
     await this.#record(outcome, sampled, {
       // First, so that no reward can overwrite a metric of the trainer.
       ...rollout?.logged,
@@ -53,13 +62,13 @@ export class StepRecords {
       ...result.metrics,
       ...(outcome.entropyCoef === null ? {} : { entropy_coef: outcome.entropyCoef }),
       ...(run.options.problems.source.mix === null ? {} : taskMetrics(scores)),
-      ...run.curriculum?.metrics(),
+      ...this.curriculum?.metrics(),
     });
-    run.isWholeStep = true;
+    run.updates.isWholeStep = true;
     await this.#moveLevels(scores);
     if (rollout === null) return;
     // All ranks come to the same result; each of them has to know that the others do.
-    await run.ranks.each(async () => {
+    await run.stop.ranks.each(async () => {
       await this.#failingRewards.check(rollout, (message) => run.report.warn(message));
       for (const message of rollout.warnings) await run.report.warn(message);
     });
@@ -71,7 +80,7 @@ export class StepRecords {
     metrics: Metrics,
   ): Promise<void> {
     const { run } = this, { config, rubric } = run.options, { training } = config;
-    const { step } = run.state, { totalSteps } = run.sizes, epoch = run.epoch();
+    const { step } = run.state, { totalSteps } = run.sizes, epoch = run.sizes.schedule.epoch(step);
     const clockMetrics = run.clock.stepMetrics(start);
     const { step_time = NaN } = clockMetrics;
     if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
@@ -93,23 +102,23 @@ export class StepRecords {
       metrics: { ...metrics, ...clockMetrics },
       tokens: { generated, trained: result.tokens },
     });
-    if (rollout !== null) emitCompletions(run, step, rollout);
+    if (rollout !== null) emitCompletions(run.report, rubric.names, step, rollout);
     await run.report.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
-    const isLogged = run.intervals.logsAt(step);
+    const isLogged = this.intervals.logsAt(step);
     run.report.log(step, totalSteps, { ...metrics, step_time, epoch }, isLogged);
-    if (isLogged && rollout !== null) emitSample(run, step, rollout);
+    if (isLogged && rollout !== null) emitSample(run.report, rubric.names, step, rollout);
   }
 
   /** Scores of the completions, if the curriculum or the metrics of several tasks need them. */
   #scores(rollout: Rollout | null): TaskScore[] {
-    const { curriculum, options } = this.run;
+    const { curriculum, run: { options } } = this;
     const wanted = curriculum !== null || options.problems.source.mix !== null;
     return rollout === null || !wanted ? [] : rolloutScores(rollout, options.rubric.weights);
   }
 
   /** Passes the scores to the curriculum. Problems that are made from now on have its levels. */
   async #moveLevels(scores: readonly TaskScore[]): Promise<void> {
-    const { run } = this, { curriculum, state } = run, { step } = state;
+    const { run, curriculum } = this, { state } = run, { step } = state;
     if (curriculum === null) return;
     curriculum.record(scores);
     const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
@@ -148,12 +157,17 @@ function taggedShare({ rows, groups }: Rollout): Metrics {
 }
 
 /** Emits all completions of a step. */
-function emitCompletions(run: RunContext, step: number, rollout: Rollout): void {
+function emitCompletions(
+  report: RunReport,
+  rewardNames: readonly string[],
+  step: number,
+  rollout: Rollout,
+): void {
   const byGroup = Map.groupBy(rollout.rows, (row) => row.group);
-  run.report.emit({
+  report.emit({
     type: "completions",
     step,
-    rewardNames: run.options.rubric.names,
+    rewardNames,
     groups: rollout.groups.map(({ entry, prompt }, group) => ({
       question: entry.question,
       answer: entry.answer,
@@ -164,17 +178,22 @@ function emitCompletions(run: RunContext, step: number, rollout: Rollout): void 
 }
 
 /** Emits one prompt with its completions. */
-function emitSample(run: RunContext, step: number, rollout: Rollout): void {
+function emitSample(
+  report: RunReport,
+  rewardNames: readonly string[],
+  step: number,
+  rollout: Rollout,
+): void {
   // A group with different rewards shows more than one without a signal.
   const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
   const { entry, prompt } = rollout.groups[shown]!;
-  run.report.emit({
+  report.emit({
     type: "sample",
     step,
     question: entry.question,
     answer: entry.answer,
     prompt: prompt.text,
-    rewardNames: run.options.rubric.names,
+    rewardNames,
     completions: rollout.rows.filter((row) => row.group === shown),
   });
 }

@@ -5,15 +5,21 @@ import { hasChatTemplate } from "../../bench/evaluation/prompt_encoder.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { planDisk } from "./disk_plan.ts";
 import type { TrainPlan } from "./events.ts";
-import type { RunContext } from "./run_context.ts";
+import type { RunState } from "../checkpoint/run_state.ts";
+import type { RunSizes } from "./run_sizes.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
 
-export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPlan {
-  const { state, sizes } = run, { config, model, problems, rubric } = run.options;
+export function trainPlan(
+  { config, model, problems, rubric, tokenizer, phases = "all" }: TrainerOptions,
+  sizes: RunSizes,
+  state: RunState,
+  resumedFrom: string | null,
+): TrainPlan {
   const { training } = config, { source } = problems;
   const count = (list: readonly { shape: readonly number[] }[]) =>
     list.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   return {
-    phases: run.supervisedOnly ? "sft" : "all",
+    phases,
     outputDir: training.output_dir,
     parameters: count(model.parameters),
     trainable: count(model.trainable),
@@ -28,16 +34,16 @@ export function trainPlan(run: RunContext, resumedFrom: string | null): TrainPla
     heldOut: problems.heldOut.length,
     validation: problems.validation.length,
     heldOutTasks: source.mix === null ? null : tasksOf(problems.heldOut),
-    chatTemplate: hasChatTemplate(run.options.tokenizer),
+    chatTemplate: hasChatTemplate(tokenizer),
     heldOutChanged: state.heldOut?.changed ?? false,
     rewards: rubric.names,
     disk: planDisk({
       config,
       sizes,
       stored: count(config.lora === null ? model.parameters : model.trainable),
-      tokenizer: [...run.options.tokenizer.files().values()]
+      tokenizer: [...tokenizer.files().values()]
         .reduce((sum, { length }) => sum + length, 0),
-      phases: run.supervisedOnly ? "sft" : "all",
+      phases,
       done: { warmStart: state.warmStartStep, steps: state.step },
     }),
     resumedFrom,

@@ -23,7 +23,8 @@ import { RolloutServer } from "./rollout_server.ts";
 import { bytesOf, ServedAdapter } from "./served_adapter.ts";
 import { type Answered, NoServer, ServerPool } from "./server_pool.ts";
 import type { WireOptions } from "./wire.ts";
-import type { RunContext } from "../run/run_context.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { TrainerOptions } from "../run/trainer_options.ts";
 
 export interface RemoteSamplerOptions {
   config: RunConfig;
@@ -274,19 +275,22 @@ export class RemoteSampler implements Sampler {
  * The sampler that a run's configuration asks for.
  * @param stale older policies that a checkpoint holds, by the number of their steps
  */
-export function samplerOf(run: RunContext, stale: ReadonlyMap<number, Uint8Array>): Sampler {
-  const { config, model, modelWriter, device } = run.options;
+export function samplerOf(
+  { config, model, modelWriter, device }: TrainerOptions,
+  prompts: PromptEncoder,
+  stale: ReadonlyMap<number, Uint8Array>,
+  onNote: (message: string) => void,
+): Sampler {
   if (config.generation.backend === "in_process") {
-    return new OwnSampler(model, config.training, () => run.prompts);
+    return new OwnSampler(model, config.training, prompts);
   }
   return new RemoteSampler({
     config,
     model,
     modelWriter,
     stale,
-    eosIds: run.prompts.eosIds,
+    eosIds: prompts.eosIds,
     device: device.name,
-    // A note that cannot be written to the log is still shown.
-    onNote: (message) => void run.report.warn(message).catch(() => {}),
+    onNote,
   });
 }

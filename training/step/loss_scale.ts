@@ -24,7 +24,7 @@ export interface LossScaleState {
 }
 
 /** What the passes of a step give. */
-interface Passes {
+export interface Passes {
   result: { loss: number };
   /** Norm of the scaled gradient. */
   gradNorm: number;

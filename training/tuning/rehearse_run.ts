@@ -8,7 +8,9 @@ import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import { typicalTokens, workedTokens } from "../duration/time_estimate.ts";
-import type { RunContext } from "../run/run_context.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { RunSizes } from "../run/run_sizes.ts";
+import type { TrainerOptions } from "../run/trainer_options.ts";
 
 /** Completions end at different times: what share of them still decodes, in the shapes. */
 const STILL_DECODING = [1, 1 / 4] as const;
@@ -22,24 +24,27 @@ export function canRehearse(device: Device): device is RehearsingDevice {
 
 /** The calls of a run in which operations have a choice of kernels. */
 export async function rehearseRun(
-  run: RunContext,
+  { config, model, problems, phases }: TrainerOptions,
   device: RehearsingDevice,
+  sizes: RunSizes,
+  prompts: PromptEncoder,
+  shouldStop: () => boolean,
 ): Promise<RecordedCall[]> {
-  const { prompts, sizes } = run, { config, model, problems } = run.options;
+  const supervisedOnly = phases === "sft";
   const ids = prompts.prompt(problems.trainEntry(0)).ids;
   const answer = workedTokens({
     config,
     ...typicalTokens(prompts, problems, sizes.trainProblems),
   });
-  const rows = (run.supervisedOnly ? config.sft ?? config.training : config.training)
+  const rows = (supervisedOnly ? config.sft ?? config.training : config.training)
     .per_device_train_batch_size;
-  const lanes = run.supervisedOnly
+  const lanes = supervisedOnly
     ? Math.min(config.eval.batch_size, problems.heldOut.length)
     : sizes.rowsPerGeneration;
-  const sampling = rolloutOptions(config.training, prompts, () => run.stop.requested());
+  const sampling = rolloutOptions(config.training, prompts, shouldStop);
   /** One micro-batch, with the gradient and without. */
   const passes = async (length: number) => {
-    const perPrompt = run.supervisedOnly ? 1 : config.training.num_generations;
+    const perPrompt = supervisedOnly ? 1 : config.training.num_generations;
     const groups = Array.from({ length: Math.ceil(rows / perPrompt) }, (_, i) => ({
       promptId: i,
       promptIds: ids,

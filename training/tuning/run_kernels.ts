@@ -5,8 +5,11 @@
 import type { Measurable } from "../../kernels/tuning/kept_choices.ts";
 import { type ChosenKernels, sameCard } from "../checkpoint/chosen_kernels.ts";
 import type { TrainEvent } from "../run/events.ts";
-import type { RunContext } from "../run/run_context.ts";
-import { canRehearse, rehearseRun, type RehearsingDevice } from "./rehearse_run.ts";
+import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import type { RunState } from "../checkpoint/run_state.ts";
+import type { TrainerOptions } from "../run/trainer_options.ts";
+import { canRehearse, type RehearsingDevice } from "./rehearse_run.ts";
 
 /** Max milliseconds of measurements at the beginning of a run, waiting for others included. */
 const BUDGET_MS = 20_000;
@@ -16,13 +19,16 @@ const SILENCE_MS = 30_000;
 /**
  * Sets the kernels of the device, and notes them in the state.
  * @param restored the state is that of a checkpoint
+ * @param rehearse gives the calls of the run in which operations have a choice of kernels
  * @returns the event that says what was measured, and what else the user should know
  */
 export async function chooseRunKernels(
-  run: RunContext,
+  { device, tuneKernels }: Pick<TrainerOptions, "device" | "tuneKernels">,
+  state: Pick<RunState, "kernels">,
+  ranks: Ranks,
   restored: boolean,
+  rehearse: () => Promise<RecordedCall[]>,
 ): Promise<{ event: TrainEvent | null; notes: string[] }> {
-  const { device, tuneKernels } = run.options, { state } = run;
   const nothing = { event: null, notes: [] };
   if (!canRehearse(device)) return nothing;
   const { measurableOn } = await import("../../kernels/tuning/kept_choices.ts");
@@ -39,7 +45,7 @@ export async function chooseRunKernels(
     state.kernels = null;
     return { event: null, notes: restored ? [OTHER_CARD] : [] };
   }
-  const { kernels, event, notes } = await run.ranks.first(() => measured(run, device, about));
+  const { kernels, event, notes } = await ranks.first(() => measured(rehearse, device, about));
   // Another rank may have another kind of card, whose kernels follow the rules.
   state.kernels = { about, choices: sameCard(kernels.about, about) ? kernels.choices : {} };
   device.kernelChoices = state.kernels.choices;
@@ -56,13 +62,13 @@ const OTHER_CARD = "the checkpoint is of another card, driver or version: its ke
   "anew, and the bits differ from those of a run that was not stopped";
 
 async function measured(
-  run: RunContext,
+  rehearse: () => Promise<RecordedCall[]>,
   device: RehearsingDevice,
   about: Measurable,
 ): Promise<Measurement> {
   const { tune } = await import("../../kernels/tuning/tuner.ts");
   const start = performance.now();
-  const calls = await rehearseRun(run, device);
+  const calls = await rehearse();
   const { choices, measured, known, left, waitedMs, notes } = await tune(calls, {
     about,
     card: device.card ?? null,

@@ -1,12 +1,13 @@
 /** The kernels of a run: from the cache at its beginning, and from the checkpoint when resumed. */
 import assert from "node:assert/strict";
+import type { Device } from "../../kernels/device.ts";
+import type { ChosenKernels } from "../checkpoint/chosen_kernels.ts";
 import { ALONE } from "../../cluster/ranks/ranks.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { assemble } from "../assemble.ts";
-import type { RunContext } from "../run/run_context.ts";
 import { shortRunConfig, trainOn, VARYING_RUBRIC, withReference, withTempDir } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { chooseRunKernels } from "./run_kernels.ts";
@@ -129,25 +130,33 @@ webgpuTest(
 const ADAPTER = { name: "card", vendor: 1, device: 2, software: true };
 
 /** A run of which only the choice of kernels is looked at. */
-function runOn(state: object, options: object = {}) {
-  const device = { name: "webgpu", adapter: ADAPTER, rehearse: () => Promise.resolve([]) };
-  const run = { options: { device, ...options }, state, ranks: ALONE, emit: () => {} };
-  return { run: run as unknown as RunContext, device: device as { kernelChoices?: object } };
+function runOn(kernels: ChosenKernels | null, options: { tuneKernels?: boolean } = {}) {
+  const device = {
+    name: "webgpu",
+    adapter: ADAPTER,
+    rehearse: () => Promise.resolve([]),
+  } as unknown as
+    & Device
+    & { kernelChoices?: object };
+  const state = { kernels };
+  const choose = (restored: boolean) =>
+    chooseRunKernels({ device, ...options }, state, ALONE, restored, () => Promise.resolve([]));
+  return { device, state, choose };
 }
 
 Deno.test("a checkpoint of another card says so; one without kernels goes on without", async () => {
   const about = measurableOn("webgpu", ADAPTER), choices = { "matmul 1": "plain" };
-  const same = runOn({ kernels: { about, choices } });
-  assert.deepEqual(await chooseRunKernels(same.run, true), { event: null, notes: [] });
+  const same = runOn({ about, choices });
+  assert.deepEqual(await same.choose(true), { event: null, notes: [] });
   assert.deepEqual(same.device.kernelChoices, choices);
-  const other = runOn({ kernels: { about: { ...about, rgx: "0.0.0" }, choices } });
-  const { notes } = await chooseRunKernels(other.run, true);
+  const other = runOn({ about: { ...about, rgx: "0.0.0" }, choices });
+  const { notes } = await other.choose(true);
   assert.match(notes.join(), /of another card, driver or version/);
   assert.equal(other.device.kernelChoices, undefined);
-  assert.equal(other.run.state.kernels, null);
-  const without = runOn({ kernels: null }, { tuneKernels: true });
-  assert.deepEqual(await chooseRunKernels(without.run, true), { event: null, notes: [] });
+  assert.equal(other.state.kernels, null);
+  const without = runOn(null, { tuneKernels: true });
+  assert.deepEqual(await without.choose(true), { event: null, notes: [] });
   // A software adapter is not measured unasked.
-  const fresh = runOn({ kernels: null });
-  assert.deepEqual(await chooseRunKernels(fresh.run, false), { event: null, notes: [] });
+  const fresh = runOn(null);
+  assert.deepEqual(await fresh.choose(false), { event: null, notes: [] });
 });

@@ -1,0 +1,64 @@
+/** The state with which a session of a run begins: a fresh one, or that of a checkpoint. */
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import { runPrompts } from "../../bench/evaluation/prompt_encoder.ts";
+import {
+  freshState,
+  heldApart,
+  heldOutRecord,
+  reviseHeldOut,
+  type RunState,
+} from "../checkpoint/run_state.ts";
+import type { TrainingCurriculum } from "../curriculum/curriculum.ts";
+import { restoreTaskWeights } from "../curriculum/task_weights.ts";
+import { firstScale } from "../step/loss_scale.ts";
+import type { RunReport } from "./run_report.ts";
+import type { TrainerOptions } from "./trainer_options.ts";
+
+/** The prompts of a run. @param time what the chat template writes; default: now */
+export function promptsOf(
+  { config, tokenizer, eosIds }: TrainerOptions,
+  time?: RunState["promptTime"],
+): PromptEncoder {
+  const ends = eosIds ?? (tokenizer.eosId === null ? [] : [tokenizer.eosId]);
+  return runPrompts(tokenizer, config, ends, time);
+}
+
+/** When the chat template says that it is; null: it does not say it. */
+export function timeOf({ settings }: PromptEncoder): RunState["promptTime"] {
+  return settings.prompt_time ?? null;
+}
+
+export function newState(
+  { config, problems }: TrainerOptions,
+  warmStartSteps: number,
+  prompts: PromptEncoder,
+): RunState {
+  return {
+    ...freshState(warmStartSteps > 0 ? "warm_start" : "eval_before"),
+    heldOut: heldOutRecord(heldApart(problems)),
+    promptTime: timeOf(prompts),
+    lossScale: firstScale(config.training.compute_dtype),
+  };
+}
+
+/**
+ * Adapts a restored state to this session, and sets what else goes on with it.
+ * @returns warnings
+ */
+export function continueState(
+  restored: RunState,
+  { config, problems, phases }: TrainerOptions,
+  report: RunReport,
+  curriculum: TrainingCurriculum | null,
+): string[] {
+  const scale = firstScale(config.training.compute_dtype), supervisedOnly = phases === "sft";
+  restored.lossScale = scale === null ? null : restored.lossScale ?? scale;
+  // In a run of all phases, the supervised part is complete in this phase.
+  if (supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
+  // GRPO does not log metrics of supervised steps that were not logged yet.
+  const grpoBegins = !supervisedOnly && restored.phase === "warm_start";
+  if (!grpoBegins) report.restore(restored.averager);
+  if (restored.curriculum !== null) curriculum?.restore(restored.curriculum);
+  if (restored.taskWeights !== null) restoreTaskWeights(problems.source, restored.taskWeights);
+  return reviseHeldOut(restored, heldApart(problems), config);
+}
