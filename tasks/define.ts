@@ -4,14 +4,14 @@
  * once.
  *
  *     export default defineTask({
- *       name: "chain_sum",
+ *       description: "Add up numbers.",
  *       …
  *       params: { min_terms: int(2, "fewest terms", { min: 1 }), … },
  *       generate(random, config) { … config.min_terms is a number … },
  *       score: decimalScore,
  *     });
  *
- * Each task also needs one line in the `mod.ts` of its category.
+ * Each task also needs one line in the `mod.ts` of its category, which gives it its name.
  */
 import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { CurriculumAttribute, Task } from "./types.ts";
@@ -99,9 +99,13 @@ export function rangeAttribute(
   return { name, lowerField, upperField, levels, description, ...options };
 }
 
-/** A task as it is declared. The types of its parameters follow from their defaults. */
+/**
+ * A task as it is declared. The types of its parameters follow from their defaults. Only a task of
+ * rgx may leave out its name and category, which are those of its line in a `mod.ts`.
+ */
 export type TaskDeclaration<P extends Record<string, ParamSpec>> =
-  & Omit<Task<ConfigOf<P>>, "params" | "curriculum">
+  & Omit<Task<ConfigOf<P>>, "params" | "curriculum" | "name" | "category">
+  & Partial<Pick<Task, "name" | "category">>
   & { params: P; curriculum?: Readonly<Record<string, Levels>> | readonly CurriculumAttribute[] };
 
 /**

@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
-import * as builtIn from "./all.ts";
+import { BUILT_IN } from "./all.ts";
 import { checkParams, type ParamValue, withDefaults } from "../core/named_params.ts";
 import type { Task } from "./types.ts";
 
@@ -22,7 +22,7 @@ export function registerTask(task: Task): void {
   const fail = (message: string) => {
     throw new UsageError(`cannot register task "${task.name}": ${message}`);
   };
-  if (!/^[a-z][a-z0-9_]*$/.test(task.name)) {
+  if (typeof task.name !== "string" || !/^[a-z][a-z0-9_]*$/.test(task.name)) {
     fail("a name has a–z, 0–9 and _ and begins with a letter");
   }
   if (tasks.get(task.name) === task) return;
@@ -103,4 +103,4 @@ function configErrors(task: Task, config: Readonly<Record<string, unknown>>): st
 
 // Built-in tasks are not checked at run time, which would cost every command some milliseconds. A
 // test checks them with the rules of `registerTask`.
-for (const [name, task] of Object.entries(builtIn)) tasks.set(name, task);
+for (const task of BUILT_IN) tasks.set(task.name, task);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import * as builtIn from "./all.ts";
+import { BUILT_IN } from "./all.ts";
 import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset } from "./dataset.ts";
 import { defineTask, int } from "./define.ts";
@@ -44,11 +44,8 @@ Deno.test("a registered task can be generated and scored like a built-in one", (
   assert.throws(() => registerTask(toyTask("toy_say_number")), /the name is taken/);
 });
 
-Deno.test("every built-in task could be registered, and is exported under its own name", () => {
-  for (const [name, task] of Object.entries(builtIn)) {
-    assert.equal(task.name, name);
-    registerTask({ ...task, name: `toy_copy_of_${name}` });
-  }
+Deno.test("every built-in task could be registered", () => {
+  for (const task of BUILT_IN) registerTask({ ...task, name: `toy_copy_of_${task.name}` });
 });
 
 Deno.test("a task with an impossible name, field or default is not registered", () => {

@@ -1,7 +1,7 @@
 /** Scoring rules shared by many tasks. Each has the signature of `Task.score`. */
 import { codePoints, stripEnd } from "./python/text.ts";
 import { equalDecimals, parseDecimal } from "./python/decimals.ts";
-import type { ScorableEntry } from "./types.ts";
+import type { ScorableEntry, Task } from "./types.ts";
 
 /**
  * The default rule. 1 when the answer equals the oracle. When it contains the oracle: the oracle's
@@ -9,6 +9,15 @@ import type { ScorableEntry } from "./types.ts";
  */
 export function defaultScore(answer: string, entry: ScorableEntry): number {
   return containedShare(answer, entry.answer ?? "");
+}
+
+/** The default rule for a task that asks for `what`, with its words. */
+export function exactScore(what: string): Pick<Task, "scoring" | "score"> {
+  return {
+    scoring: `1 when the answer is exactly ${what}; else ${what}'s share of the answer's length ` +
+      "when it occurs in it; else 0.",
+    score: defaultScore,
+  };
 }
 
 /**
@@ -27,6 +36,14 @@ function containedShare(answer: string, oracle: string): number {
   if (answer === oracle) return 1;
   return answer.includes(oracle) ? codePoints(oracle) / codePoints(answer) : 0;
 }
+
+/** The rule of square grids of digits. */
+export const NUMBER_GRID: Pick<Task, "scoring" | "score"> = {
+  scoring:
+    "1 when every line is right up to trailing space; else 0.9 × the share of right cells; times " +
+    "solution length / answer length when the answer is longer.",
+  score: numberGridScore,
+};
 
 /**
  * Scores a square grid of digits. 1 when every line equals the oracle's, ignoring trailing space.

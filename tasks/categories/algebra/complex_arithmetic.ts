@@ -16,8 +16,6 @@ const VERBS: Record<string, string> = {
 const LEVELS = [10, 100, 10_000, 100_000_000];
 
 export default defineTask({
-  name: "complex_arithmetic",
-  category: "algebra",
   description: "Add, subtract, multiply or divide two complex numbers.",
   scoring: "min(1, e^-d), where d is the distance to the right number; 0 for any other text.",
   params: {

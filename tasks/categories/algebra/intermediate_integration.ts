@@ -15,8 +15,6 @@ const symbols: Param<string | string[]> = {
 };
 
 export default defineTask({
-  name: "intermediate_integration",
-  category: "algebra",
   description: "Find an indefinite integral by substitution or by parts.",
   scoring: INTEGRAL_SCORING,
   params: {

@@ -20,8 +20,6 @@ const MAX_LENGTH = 20_000;
 const MISPLACED = /(?<!\p{Nd})_|_(?!\p{Nd})/u;
 
 export default defineTask({
-  name: "polynomial_equations",
-  category: "algebra",
   description: "Find the real roots of a polynomial equation.",
   scoring:
     "The mean of e^(-10 d) over the roots given, each matched with the nearest right one at a " +

@@ -10,8 +10,6 @@ import { mustNotBeEmpty } from "./rules.ts";
 const DRAWS = 20;
 
 export default defineTask({
-  name: "polynomial_multiplication",
-  category: "algebra",
   description: "Multiply polynomials.",
   scoring:
     "1 when the answer is the product written out as a sum, in any order and also with several " +

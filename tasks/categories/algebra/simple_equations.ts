@@ -1,18 +1,14 @@
 /** A linear equation in one variable with an integer solution; exact at any size. */
 import { defineTask, int, levels, texts } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import { sumText } from "./formula_text.ts";
 import { mustNotBeEmpty, weightErrors, weights } from "./rules.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 export default defineTask({
-  name: "simple_equations",
-  category: "algebra",
   description: "Solve a linear equation.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_terms: int(2, "fewest terms that are combined", { min: 1 }),
     max_terms: int(4, "most terms that are combined", { max: 1000 }),
@@ -73,5 +69,4 @@ export default defineTask({
       metadata: { equation, variable },
     };
   },
-  score: defaultScore,
 });

@@ -12,8 +12,6 @@ const MAX_DIVISOR = 10;
 const DRAWS = 20;
 
 export default defineTask({
-  name: "simple_integration",
-  category: "algebra",
   description: "Find the indefinite integral of a sum of powers.",
   scoring: INTEGRAL_SCORING,
   params: {

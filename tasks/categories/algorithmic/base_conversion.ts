@@ -3,8 +3,6 @@ import { defineTask, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
-  name: "base_conversion",
-  category: "algorithmic",
   description: "Convert a number between two bases.",
   scoring:
     "1 when equal; else the number's share of the answer's length when it occurs in it; else 0.",

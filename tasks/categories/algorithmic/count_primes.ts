@@ -1,14 +1,10 @@
 /** The number of primes in an interval. */
 import { defineTask, int, intervals } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
-  name: "count_primes",
-  category: "algorithmic",
   description: "Count the prime numbers of an interval.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_n: int(1, "smallest first number of the interval", { min: 1 }),
     max_n: int(10_000, "largest last number of the interval"),
@@ -27,7 +23,6 @@ export default defineTask({
       metadata: { start, end, primes, solution: primes.length, n: [start, end] },
     };
   },
-  score: defaultScore,
 });
 
 /**

@@ -10,8 +10,6 @@ const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 const MIN_DIGITS = 3, MAX_DIGITS = 5;
 
 export default defineTask({
-  name: "cryptarithm",
-  category: "algorithmic",
   description: "Find the digits that letters stand for in an addition.",
   scoring:
     "1 for a mapping of exactly the letters to different digits with a true sum and no forbidden " +

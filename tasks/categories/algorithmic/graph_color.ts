@@ -7,8 +7,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_DRAWS = 10_000;
 
 export default defineTask({
-  name: "graph_color",
-  category: "algorithmic",
   description: "Colour the vertices of a graph.",
   scoring:
     "1 for a JSON map that gives every vertex one of the colours and no two neighbours the same; " +

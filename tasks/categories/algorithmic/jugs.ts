@@ -27,8 +27,6 @@ const MAX_STATES = 200_000;
 const MAX_MOVES = 300_000, MAX_LARGE_SEARCHES = 300;
 
 export default defineTask({
-  name: "jugs",
-  category: "algorithmic",
   description: "Measure an amount of water with jugs.",
   scoring:
     "1 for a JSON list of moves after which a jug holds the target; 0.01 for other moves of jugs " +

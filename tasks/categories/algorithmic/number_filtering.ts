@@ -6,8 +6,6 @@ import { defaultScore } from "../../scoring_rules.ts";
 const OPERATIONS = ["keep_larger", "keep_smaller", "remove_larger", "remove_smaller"] as const;
 
 export default defineTask({
-  name: "number_filtering",
-  category: "algorithmic",
   description: "Filter a list of numbers by a threshold.",
   scoring:
     "1 when equal; else the list's share of the answer's length when it occurs in it; else 0.",

@@ -15,8 +15,6 @@ const TOLERANCE = 1e-6;
 const MAX_DECIMALS = 99;
 
 export default defineTask({
-  name: "number_sorting",
-  category: "algorithmic",
   description: "Sort numbers in ascending or descending order.",
   scoring:
     "1 for a list (numbers or quoted numbers) of the right length, in order, with every number " +

@@ -16,8 +16,6 @@ export const ROW_RULES: Readonly<Record<string, RowRule>> = { ...MOVE_RULES, ...
 const NAMES = Object.keys(ROW_RULES).sort();
 
 export default defineTask({
-  name: "arc_1d",
-  category: "arc",
   description: "Find the rule behind pairs of rows of numbers.",
   scoring: "1 for the row; its share of the length when the answer contains it; else 0.",
   params: {

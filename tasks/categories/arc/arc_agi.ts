@@ -40,8 +40,6 @@ const MIRRORS: Readonly<Record<string, Change>> = {
 };
 
 export default defineTask({
-  name: "arc_agi",
-  category: "arc",
   description: "Find the rule behind pairs of grids (the public ARC-AGI-1 puzzles).",
   scoring: "1 for the grid, 0.05 for another grid, 0 for anything else.",
   params: {

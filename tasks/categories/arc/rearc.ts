@@ -38,8 +38,6 @@ const PSO_RANGES = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35];
 const unitVectors = PSO_RANGES.map((_, i) => PSO_RANGES.map((_, j) => i === j ? 1 : 0));
 
 export default defineTask({
-  name: "rearc",
-  category: "arc",
   description: "Find the rule behind pairs of grids that generators make.",
   scoring: "1 for the grid, 0.05 for another grid, 0 for anything else.",
   params: {

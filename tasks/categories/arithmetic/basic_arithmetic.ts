@@ -3,17 +3,13 @@
  * random binary trees; without, chains with the usual precedence. Values are exact at any size.
  */
 import { bool, defineTask, int, levels, text, texts } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { chain, tree } from "./expression.ts";
 
 export default defineTask({
-  name: "basic_arithmetic",
-  category: "arithmetic",
   description: "Evaluate an arithmetic expression.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_terms: int(2, "fewest numbers in an expression", { min: 1 }),
     max_terms: int(6, "most numbers in an expression"),
@@ -54,7 +50,6 @@ export default defineTask({
       metadata: { expression, num_terms: terms, num_digits: digits },
     };
   },
-  score: defaultScore,
 });
 
 /**

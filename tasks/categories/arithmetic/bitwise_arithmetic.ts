@@ -9,8 +9,6 @@ const OPERATORS = ["+", "-", "*", "<<", ">>"] as const;
 const EARLY_LEAF = 0.01;
 
 export default defineTask({
-  name: "bitwise_arithmetic",
-  category: "arithmetic",
   description: "Evaluate hexadecimal arithmetic with shifts.",
   scoring:
     "1 when the answer is the number as an integer literal (0x…, 0o…, 0b… or decimal), else 0.",

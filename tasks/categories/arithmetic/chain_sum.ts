@@ -4,8 +4,6 @@ import { decimalScore } from "../../scoring_rules.ts";
 import { drawTerm } from "./terms.ts";
 
 export default defineTask({
-  name: "chain_sum",
-  category: "arithmetic",
   description: "Add and subtract a chain of whole numbers.",
   scoring:
     "1 when the answer equals the sum as a decimal number (thousands commas allowed); else the " +

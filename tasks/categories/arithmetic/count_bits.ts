@@ -1,14 +1,10 @@
 /** The number of ones in the binary representation of a number. */
 import { defineTask, int, intervals } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
-  name: "count_bits",
-  category: "arithmetic",
   description: "Count the ones in the binary representation of a number.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_n: int(1, "smallest number", { min: 1 }),
     max_n: int(2147483647, "largest number"),
@@ -28,5 +24,4 @@ export default defineTask({
       metadata: { number, solution: ones, binary, n: number },
     };
   },
-  score: defaultScore,
 });

@@ -13,8 +13,6 @@ const DRAWS = 50;
 const DEFAULT_PLACES = 3;
 
 export default defineTask({
-  name: "decimal_arithmetic",
-  category: "arithmetic",
   description: "Evaluate an expression of decimal numbers.",
   scoring:
     "1 for a number that differs by at most 1 in the last of the decimal places that the numbers " +

@@ -5,8 +5,6 @@ import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, drawTerm, withPoint } from "./terms.ts";
 
 export default defineTask({
-  name: "decimal_chain_sum",
-  category: "arithmetic",
   description: "Add and subtract a chain of decimal numbers.",
   scoring: "1 when the answer is the same decimal number (2.50 = 2.5 = 25e-1), else 0.",
   params: {

@@ -3,8 +3,6 @@ import { defineTask, int, levels } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
-  name: "dice",
-  category: "arithmetic",
   description: "Find the probability of a sum of dice.",
   scoring: "1 for the reduced fraction exactly as in 5/36, else 0.",
   params: {

@@ -9,8 +9,6 @@ import { mustBeAbove, raiseAbove } from "./rules.ts";
 const STYLES = ["plain", "latex_inline", "latex_frac", "latex_dfrac"] as const;
 
 export default defineTask({
-  name: "fraction_simplification",
-  category: "arithmetic",
   description: "Reduce a fraction to lowest terms.",
   scoring:
     "A fraction a/b, $a/b$, \\frac{a}{b} or \\dfrac{a}{b}: 1 when it is the reduced one, 0.1 " +

@@ -1,6 +1,6 @@
 /** The greatest common divisor of several numbers. */
 import { defineTask, int, intervals, levels } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import { gcdOf, joinWithAnd } from "./divisors.ts";
 import { mustBeAbove, raiseAbove } from "./rules.ts";
 
@@ -8,12 +8,8 @@ import { mustBeAbove, raiseAbove } from "./rules.ts";
 const DRAWS = 3;
 
 export default defineTask({
-  name: "gcd",
-  category: "arithmetic",
   description: "Find the greatest common divisor of numbers.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_numbers: int(2, "fewest numbers", { min: 2 }),
     max_numbers: int(2, "most numbers"),
@@ -40,5 +36,4 @@ export default defineTask({
       metadata: { numbers, result, num_terms: count },
     };
   },
-  score: defaultScore,
 });

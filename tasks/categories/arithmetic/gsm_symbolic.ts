@@ -5,8 +5,6 @@ import type { ScorableEntry } from "../../types.ts";
 import { templates } from "./word_problems/all.ts";
 
 export default defineTask({
-  name: "gsm_symbolic",
-  category: "arithmetic",
   description: "Solve a grade-school word problem.",
   scoring:
     "The first number of the answer (sign and thousands commas understood): 1 when right, 0.01 " +

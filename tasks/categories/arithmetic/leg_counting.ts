@@ -1,6 +1,6 @@
 /** The total number of legs of a group of animals. */
 import { defineTask, int, intervals, levels } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
 const ANIMALS: Readonly<Record<number, readonly (readonly [string, string?])[]>> = {
@@ -42,12 +42,8 @@ const LIST = Object.entries(ANIMALS).flatMap(([legs, animals]) =>
 );
 
 export default defineTask({
-  name: "leg_counting",
-  category: "arithmetic",
   description: "Count the legs of a group of animals.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_animals: int(3, "fewest kinds of animals", { min: 1 }),
     max_animals: int(10, "most kinds of animals", { max: LIST.length }),
@@ -86,5 +82,4 @@ export default defineTask({
       metadata: { animals, num_animals: kinds.length, total_legs: legs },
     };
   },
-  score: defaultScore,
 });

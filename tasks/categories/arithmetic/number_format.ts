@@ -16,8 +16,6 @@ const DIGITS = 15;
 const TOLERANCE = 0.01;
 
 export default defineTask({
-  name: "number_format",
-  category: "arithmetic",
   description: "Find the largest or smallest number among several formats.",
   scoring:
     "1 for a number within 0.01 of the solution that no other candidate is nearer to, else 0.",

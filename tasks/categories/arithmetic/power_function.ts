@@ -10,8 +10,6 @@ const DRAWS = 50;
 const SIGNIFICANT = 3;
 
 export default defineTask({
-  name: "power_function",
-  category: "arithmetic",
   description: "Raise a number to a power.",
   scoring: "1 when both agree after rounding to 3 significant digits, else 0.01.",
   params: {

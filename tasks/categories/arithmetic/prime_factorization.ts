@@ -8,8 +8,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_FACTORS = 10_000;
 
 export default defineTask({
-  name: "prime_factorization",
-  category: "arithmetic",
   description: "Write a number as a product of primes.",
   scoring:
     "Whole numbers between × signs: 1 for the prime factors in any order, 0.5 for other numbers " +

@@ -4,8 +4,6 @@ import { decimalScore } from "../../scoring_rules.ts";
 import { drawTerm } from "./terms.ts";
 
 export default defineTask({
-  name: "products",
-  category: "arithmetic",
   description: "Multiply whole numbers.",
   scoring:
     "1 when the answer equals the product as a decimal number (thousands commas allowed); else " +

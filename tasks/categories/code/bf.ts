@@ -1,7 +1,7 @@
 /** Brainf*ck programs; the question asks for their output. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, levels } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import { wordsOfLength } from "../../text/words.ts";
 import { BfCompiler } from "./bf_compiler.ts";
 import { runBf } from "./bf_machine.ts";
@@ -10,12 +10,8 @@ const WORD_LENGTH = 5;
 const TARGET = { min: 10, max: 240 };
 
 export default defineTask({
-  name: "bf",
-  category: "code",
   description: "Find the output of a Brainf*ck program.",
-  scoring:
-    "1 when the answer is exactly the output; else the output's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the output"),
   params: {
     difficulty: int(1, "1: prints a word, 2: adds in a loop, 3: adds in a loop with a condition", {
       min: 1,
@@ -43,7 +39,6 @@ export default defineTask({
       metadata: { bfit_code: source, bf_program: code },
     };
   },
-  score: defaultScore,
 });
 
 interface Program {

@@ -17,8 +17,6 @@ const difficulty: ParamSpec & { default: number | null } = {
 };
 
 export default defineTask({
-  name: "codeio",
-  category: "code",
   description: "Predict the output of a function, or its input.",
   scoring:
     "1 when the answer is exactly the JSON. Else the part from the first { to the last } is " +

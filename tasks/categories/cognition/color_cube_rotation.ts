@@ -21,8 +21,6 @@ const TURNS: Readonly<Record<string, Partial<Record<Side, Side>>>> = {
 const TURN_NAMES = Object.keys(TURNS);
 
 export default defineTask({
-  name: "color_cube_rotation",
-  category: "cognition",
   description: "Follow the colours of a cube through its rotations.",
   scoring: "1 for the colour (surrounding space and case do not count), else 0.01.",
   params: {

@@ -14,8 +14,6 @@ const GAP = 3;
 const fonts = new Map<string, Font>();
 
 export default defineTask({
-  name: "figlet_font",
-  category: "cognition",
   description: "Read a word that is drawn in a FIGlet font.",
   scoring: "1 for the word (spaces and case do not count), else 0.1 a letter in its place, at " +
     "most 0.9.",

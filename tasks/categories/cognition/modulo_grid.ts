@@ -17,8 +17,6 @@ const MAX_OPERAND = 10_000_000;
 const MAX_TRIES = 1000;
 
 export default defineTask({
-  name: "modulo_grid",
-  category: "cognition",
   description: "Find the arithmetic rule behind a grid of marks and fill in the hidden cells.",
   scoring: "1 for the solution; its share of the length when the answer contains it; else 0.",
   params: {

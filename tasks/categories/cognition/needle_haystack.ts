@@ -11,8 +11,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_STATEMENTS = NAMES.length * (VERBS.length * THINGS.length - 1);
 
 export default defineTask({
-  name: "needle_haystack",
-  category: "cognition",
   description: "Find the statement that answers a question among many others.",
   scoring: "1 for the name (spaces and case do not count), else 0.",
   params: {

@@ -14,8 +14,6 @@ const MAX_TERM = 1000;
 const MAX_TRIES = 50;
 
 export default defineTask({
-  name: "number_sequence",
-  category: "cognition",
   description: "Continue a sequence of numbers.",
   scoring: "1 for the number; its share of the length when the answer contains it; else 0.",
   params: {

@@ -15,8 +15,6 @@ const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
 const MAX_TRIES = 200;
 
 export default defineTask({
-  name: "rectangle_count",
-  category: "cognition",
   description: "Count the rectangles in a drawing made of characters.",
   scoring: "1 for the number, 0.8 · (1 − d/5) when it is off by d < 5, else 0.",
   params: {

@@ -15,8 +15,6 @@ const TURNS = ["L", "R", "D", "U", "B", "F"] as const;
 const UNSOLVED = 0.01;
 
 export default defineTask({
-  name: "rubiks_cube",
-  category: "cognition",
   description: "Solve a scrambled Rubik's cube.",
   scoring: "1 when the moves solve the cube, else 0.01.",
   params: {

@@ -9,8 +9,6 @@ import type { ScorableEntry } from "../../types.ts";
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 export default defineTask({
-  name: "boxnet",
-  category: "games",
   description: "Plan how agents on a grid bring coloured boxes to their targets.",
   scoring:
     "The plan is executed and actions that are not possible are ignored: delivered boxes / " +

@@ -29,8 +29,6 @@ interface Ranges {
 }
 
 export default defineTask({
-  name: "countdown",
-  category: "games",
   description: "Combine numbers with + − × ÷ to a target.",
   scoring:
     "An expression of integers, + - * / and brackets (one full stop may follow a number at its " +

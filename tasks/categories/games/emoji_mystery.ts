@@ -9,8 +9,6 @@ import { makeSentence } from "../../text/sentences.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
-  name: "emoji_mystery",
-  category: "games",
   description: "Decode a sentence that is hidden in an emoji.",
   scoring:
     "1 when equal to the sentence; the share of equal characters when of the same length; else " +

@@ -5,7 +5,7 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, levels } from "../../define.ts";
-import { numberGridScore } from "../../scoring_rules.ts";
+import { NUMBER_GRID } from "../../scoring_rules.ts";
 import {
   canBeEmptied,
   CellSolver,
@@ -21,12 +21,8 @@ const MAX_FAILURES = 100;
 const MIN_CLUE_SHARE = 0.1;
 
 export default defineTask({
-  name: "futoshiki",
-  category: "games",
   description: "Complete a Latin square with greater-than signs.",
-  scoring:
-    "1 when every line is right up to trailing space; else 0.9 × the share of right cells; times " +
-    "solution length / answer length when the answer is longer.",
+  ...NUMBER_GRID,
   params: {
     min_board_size: int(4, "fewest rows and columns", { min: 4 }),
     max_board_size: int(9, "most rows and columns", { max: 9 }),
@@ -64,7 +60,6 @@ export default defineTask({
       },
     };
   },
-  score: numberGridScore,
 });
 
 /** The sign compares the first cell with the second. */

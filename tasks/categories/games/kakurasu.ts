@@ -17,8 +17,6 @@ const MAX_ANSWER_LENGTH = 100_000;
 const MAX_GUESSES = 400;
 
 export default defineTask({
-  name: "kakurasu",
-  category: "games",
   description: "Find a grid of zeros and ones from its weighted sums.",
   scoring:
     "The digits 0 and 1 of every line are read, lines without them skipped: 1 when the shape is " +

@@ -13,8 +13,6 @@ import type { ScorableEntry } from "../../types.ts";
 const COLUMNS = "ABCD", ROWS = 3, SQUARES = 12;
 
 export default defineTask({
-  name: "knight_swap",
-  category: "games",
   description: "Swap white and black knights by turns, or see that it is impossible.",
   scoring:
     "Impossible: 1 for no in any case, else 0. Possible: the moves of a JSON list are played; " +

@@ -12,8 +12,6 @@ const RESULTS = ["Peng", "Chi", "Pass"] as const;
 type Result = typeof RESULTS[number];
 
 export default defineTask({
-  name: "mahjong_puzzle",
-  category: "games",
   description: "Judge the last of many rounds of a card game.",
   scoring:
     "1 when equal to the result; its share of the length when contained in the answer; else 0.",

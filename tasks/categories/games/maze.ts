@@ -17,8 +17,6 @@ const TRIES = 2000;
 const PRINTABLE = Array.from({ length: 94 }, (_, i) => 33 + i);
 
 export default defineTask({
-  name: "maze",
-  category: "games",
   description: "Find the length of the shortest path through a maze.",
   scoring:
     "1 when equal to the number; its share of the length when contained in the answer; else 0.",

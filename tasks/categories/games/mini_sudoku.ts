@@ -4,18 +4,14 @@
  * sets of its clues.
  */
 import { defineTask, int, intervals } from "../../define.ts";
-import { numberGridScore } from "../../scoring_rules.ts";
+import { NUMBER_GRID } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
 const CELLS = 16, WORDS = 288 / 32;
 
 export default defineTask({
-  name: "mini_sudoku",
-  category: "games",
   description: "Solve a 4×4 sudoku.",
-  scoring:
-    "1 when every line is right up to trailing space; else 0.9 × the share of right cells; times " +
-    "solution length / answer length when the answer is longer.",
+  ...NUMBER_GRID,
   params: {
     min_empty: int(8, "fewest empty cells", { min: 0 }),
     max_empty: int(12, "most empty cells", { max: 12 }),
@@ -35,7 +31,6 @@ export default defineTask({
       metadata: { puzzle: rows(puzzle), solution: rows(solution), num_empty: empty },
     };
   },
-  score: numberGridScore,
 });
 
 interface Grids {

@@ -10,8 +10,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_ANSWER_LENGTH = 20_000;
 
 export default defineTask({
-  name: "n_queens",
-  category: "games",
   description: "Complete a board of queens that do not attack each other.",
   scoring:
     "1 when equal to a completed board; 0.5 when it is one written as a Python list of lists; " +

@@ -15,8 +15,6 @@ const OPERATORS = ["+", "-", "*", "/"];
 const MAX_NUMBER = 10;
 
 export default defineTask({
-  name: "puzzle24",
-  category: "games",
   description: "Make 24 with four numbers.",
   scoring: "An expression of integers, + - * / and brackets (one full stop may follow) that uses " +
     "exactly the given numbers and has exactly the value 24: 1; anything else 0.01.",

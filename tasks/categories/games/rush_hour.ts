@@ -14,8 +14,6 @@ import { applyMoves, BOARD_SIZE, isSolved, readBoard } from "./rush_hour_board.t
 const MAX_ANSWER_LENGTH = 50_000;
 
 export default defineTask({
-  name: "rush_hour",
-  category: "games",
   description: "Move cars out of the way of the red one.",
   scoring:
     "All moves of the form A+2 or B-1 are played in order, square by square, a blocked square is " +

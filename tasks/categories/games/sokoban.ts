@@ -14,8 +14,6 @@ const MAX_SIDE = 20;
 const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({
-  name: "sokoban",
-  category: "games",
   description: "Push boxes onto goals.",
   scoring:
     "The letters U D L R are played (white space, commas, quotes and one full stop at the end " +

@@ -4,7 +4,7 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, intervals } from "../../define.ts";
-import { numberGridScore } from "../../scoring_rules.ts";
+import { NUMBER_GRID } from "../../scoring_rules.ts";
 import { canBeEmptied, CellSolver, digitRows, latinUnits, makeShape } from "./cell_solver.ts";
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
@@ -12,12 +12,8 @@ const SIZE = 9, CELLS = 81, FULL = 0x1ff;
 const MAX_FAILURES = 200;
 
 export default defineTask({
-  name: "sudoku",
-  category: "games",
   description: "Solve a 9×9 sudoku.",
-  scoring:
-    "1 when every line is right up to trailing space; else 0.9 × the share of right cells; times " +
-    "solution length / answer length when the answer is longer.",
+  ...NUMBER_GRID,
   params: {
     min_empty: int(30, "fewest empty cells", { min: 0 }),
     max_empty: int(50, "most empty cells; fewer where more would allow a second solution", {
@@ -41,7 +37,6 @@ export default defineTask({
       metadata: { puzzle, solution, num_empty: empty },
     };
   },
-  score: numberGridScore,
 });
 
 let solver: CellSolver | undefined;

@@ -8,8 +8,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({
-  name: "survo",
-  category: "games",
   description: "Put numbers back into a table so that all sums are right.",
   scoring:
     "Lines of integers (other words and lines without integers are ignored): 1 when every given " +

@@ -13,8 +13,6 @@ type Move = readonly [disk: number, from: number, to: number];
 const MAX_DISKS = 20;
 
 export default defineTask({
-  name: "tower_of_hanoi",
-  category: "games",
   description: "Solve the Tower of Hanoi with three or more pegs.",
   scoring:
     "The moves are played: a line of another form or an illegal move is worth 0; solved: least " +

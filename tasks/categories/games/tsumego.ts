@@ -25,8 +25,6 @@ const MARKS = [".", "X", "O"];
 const LETTERS = "ABCDEFGHIJKLMNOPQRS";
 
 export default defineTask({
-  name: "tsumego",
-  category: "games",
   description: "Find the move that captures the most stones on a Go board.",
   scoring:
     "Trimmed, in capitals: 1 when equal to the move; its share of the length when the answer " +

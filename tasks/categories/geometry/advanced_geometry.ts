@@ -15,8 +15,6 @@ const RADIUS_DECIMALS = 3;
 const ANGLE_DECIMALS = 2;
 
 export default defineTask({
-  name: "advanced_geometry",
-  category: "geometry",
   description: "Find the orthocenter, the incircle's radius or an angle of a triangle.",
   scoring:
     "Angle: 1 when equal at 2 decimals, another number 0.05. Radius: 1 when equal at 3 decimals, " +

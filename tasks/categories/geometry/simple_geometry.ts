@@ -1,6 +1,6 @@
 /** The last interior angle of a convex polygon, from the sum (n − 2)·180°. */
 import { defineTask, int, intervals } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
 /**
@@ -10,12 +10,8 @@ import type { RandomStream } from "../../../core/philox.ts";
 const WHOLE_DRAWS = 64;
 
 export default defineTask({
-  name: "simple_geometry",
-  category: "geometry",
   description: "Find the missing interior angle of a convex polygon.",
-  scoring:
-    "1 when the answer is exactly the angle; else the angle's share of the answer's length when " +
-    "it occurs in it; else 0.",
+  ...exactScore("the angle"),
   defaultSize: 100,
   params: {
     min_sides: int(3, "fewest sides", { min: 3 }),
@@ -70,7 +66,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 /** n − 1 angles that leave between 1° and 179° for the last one. */

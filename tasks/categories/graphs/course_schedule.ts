@@ -3,8 +3,6 @@ import { defineTask, float, int, intervals } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
-  name: "course_schedule",
-  category: "graphs",
   description: "Decide whether all courses can be taken in some order.",
   scoring:
     "1 for exactly True or False, whichever is right; else its share of the answer's length " +

@@ -31,8 +31,6 @@ interface Couple {
 }
 
 export default defineTask({
-  name: "family_relationships",
-  category: "graphs",
   description: "Say how two members of a family are related.",
   scoring: "1 for the right word in any case, else 0.",
   params: {

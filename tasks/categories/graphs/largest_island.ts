@@ -1,15 +1,11 @@
 /** The largest area of ones in a grid of zeros and ones. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, levels } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
-  name: "largest_island",
-  category: "graphs",
   description: "Find the area of the largest island in a grid.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_rows: int(5, "fewest rows", { min: 1 }),
     max_rows: int(10, "most rows"),
@@ -47,7 +43,6 @@ export default defineTask({
       metadata: { grid, solution },
     };
   },
-  score: defaultScore,
 });
 
 /** The value of a cell outside of the grid. */

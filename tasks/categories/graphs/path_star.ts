@@ -11,8 +11,6 @@ import type { ScorableEntry } from "../../types.ts";
 const MAX_LENGTH = 200_000;
 
 export default defineTask({
-  name: "path_star",
-  category: "graphs",
   description: "Find the way along one arm of a star-shaped graph.",
   scoring: "1 for the labels of the path in order, separated by any white space, else 0.",
   params: {

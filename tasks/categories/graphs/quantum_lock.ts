@@ -22,8 +22,6 @@ const DRAWS = 200;
 const START: Light = "red";
 
 export default defineTask({
-  name: "quantum_lock",
-  category: "graphs",
   description: "Press the shortest sequence of buttons that reaches a number.",
   scoring:
     "1 for the given sequence or another with as many presses that reaches the target, 0.5 for " +

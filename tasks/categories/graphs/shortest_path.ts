@@ -12,8 +12,6 @@ const STEPS: readonly (readonly [name: string, row: number, column: number])[] =
 const STEP_OF = new Map(STEPS.map(([name, row, column]) => [name, { row, column }]));
 
 export default defineTask({
-  name: "shortest_path",
-  category: "graphs",
   description: "Find the shortest path through a grid with obstacles.",
   scoring:
     "1 for the given path or another legal one of the same length, 0.5 for a longer legal path, " +

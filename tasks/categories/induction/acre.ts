@@ -43,8 +43,6 @@ const SHARE_HALF = 0.2;
 const SHARE_OPEN = 0.5;
 
 export default defineTask({
-  name: "acre",
-  category: "induction",
   description: "Conclude from examples whether a detector's light goes on.",
   scoring:
     "1 when the answer is exactly on, off or undetermined, whichever is right; else its share of " +

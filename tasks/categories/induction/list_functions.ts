@@ -1,7 +1,7 @@
 /** Find a rule for lists from four examples and apply it to a fifth list. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import { LIST_RULES, type ListRule } from "./list_rules.ts";
 
 const EXAMPLES = 4;
@@ -9,12 +9,8 @@ const EXAMPLES = 4;
 const DRAWS = 20;
 
 export default defineTask({
-  name: "list_functions",
-  category: "induction",
   description: "Find the rule that turns lists into others and use it.",
-  scoring:
-    "1 when the answer is exactly the list; else the list's share of the answer's length when it " +
-    "occurs in it; else 0.",
+  ...exactScore("the list"),
   params: {},
   generate(random) {
     const lists = drawLists(random, random.choice(LIST_RULES));
@@ -29,7 +25,6 @@ export default defineTask({
       difficulty: {},
     };
   },
-  score: defaultScore,
 });
 
 /**

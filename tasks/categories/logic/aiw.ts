@@ -23,8 +23,6 @@ interface People {
 }
 
 export default defineTask({
-  name: "aiw",
-  category: "logic",
   description: "Count someone's sisters, female friends or female colleagues.",
   scoring: "1 for the number; text around it: the number's share of the length.",
   defaultSize: 10,

@@ -25,8 +25,6 @@ interface Term {
 }
 
 export default defineTask({
-  name: "circuit_logic",
-  category: "logic",
   description: "Evaluate a drawn circuit of logic gates.",
   scoring: "1 for the right digit, 1/length when there is white space around it, else 0.",
   defaultSize: 100,

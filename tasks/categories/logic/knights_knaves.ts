@@ -30,8 +30,6 @@ const ROLES = [
 ] as const;
 
 export default defineTask({
-  name: "knights_knaves",
-  category: "logic",
   description: "Find out who tells the truth and who lies from what they say.",
   scoring:
     "1 when everybody has the right role (form and order are free); as many people as there are " +

@@ -27,8 +27,6 @@ interface Formula {
 }
 
 export default defineTask({
-  name: "propositional_logic",
-  category: "logic",
   description: "Conclude a formula of propositional logic from premises.",
   scoring:
     "1 for a formula that follows from the premises; 0.25 when it is a tautology or a single " +

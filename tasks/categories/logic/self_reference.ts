@@ -13,8 +13,6 @@ const PRIMES = new Set([2, 3, 5, 7]), COMPOSITES = new Set([4, 6]);
 type Limits = [atLeastTrue: number, atMostFalse: number, exactlyTrue: number, exactlyFalse: number];
 
 export default defineTask({
-  name: "self_reference",
-  category: "logic",
   description: "Count the consistent truth assignments of seven statements about themselves.",
   scoring: "1 for exactly the number, else 0.",
   params: {

@@ -31,8 +31,6 @@ const NOUNS = (
 ).split(" ");
 
 export default defineTask({
-  name: "syllogism",
-  category: "logic",
   description: "Decide whether a conclusion follows from two premises.",
   scoring: "1 for Yes or No; text around it: its share of the length.",
   params: {

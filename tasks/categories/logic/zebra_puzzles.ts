@@ -57,8 +57,6 @@ const CATEGORIES: readonly Category[] = [
 ];
 
 export default defineTask({
-  name: "zebra_puzzles",
-  category: "logic",
   description: "Find out who lives in a house from clues about the neighbours.",
   scoring: "1 for the name, in any case and whatever the line breaks, else 0.",
   params: {

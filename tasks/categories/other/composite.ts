@@ -11,8 +11,6 @@ const datasets: Param<ParamValue> = {
 };
 
 export default defineTask({
-  name: "composite",
-  category: "other",
   description: "Entries of several tasks, drawn by weight.",
   scoring: "By the rule of the task that an entry comes from (metadata.source_dataset).",
   params: { datasets },

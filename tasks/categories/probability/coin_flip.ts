@@ -14,8 +14,6 @@ const MAX_TRIALS = 1000;
 const MAX_LENGTH = 5000;
 
 export default defineTask({
-  name: "coin_flip",
-  category: "probability",
   description: "Find the probability of a number of heads.",
   scoring:
     "1 within 1e-4 of the probability (decimal number or fraction); else the share of leading " +

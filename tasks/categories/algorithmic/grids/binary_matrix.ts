@@ -8,8 +8,6 @@ import type { ScorableEntry } from "../../../types.ts";
 import { matrixText } from "./matrix.ts";
 
 export default defineTask({
-  name: "binary_matrix",
-  category: "algorithmic",
   description: "Find each cell's distance to the nearest 0 of a binary matrix.",
   scoring: "1 when equal; 0.1 for the right numbers as a Python list of lists; else 0.",
   params: {

@@ -13,8 +13,6 @@ const filledCells: Param<number | null> = {
 };
 
 export default defineTask({
-  name: "game_of_life",
-  category: "algorithmic",
   description: "Simulate the Game of Life.",
   scoring:
     "The share of cells that are right in a JSON list of rows, of the cells expected or given, " +

@@ -14,8 +14,6 @@ const MAX_TRIES = 200;
 const MIN_GRID_SIZE: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
 
 export default defineTask({
-  name: "game_of_life_halting",
-  category: "algorithmic",
   description: "Tell whether a Game of Life dies out in time.",
   scoring: "1 when equal to True or False, case and space around it aside; else 0.",
   params: {

@@ -27,8 +27,6 @@ const KINDS: readonly TransformName[] = [
 ];
 
 export default defineTask({
-  name: "manipulate_matrix",
-  category: "algorithmic",
   description: "Apply a list of transforms to a matrix.",
   scoring: "1 when equal, white space between the numbers of a row aside; else the share of the " +
     "answer's length that the right matrix has in it when it occurs there; else 0.",

@@ -9,8 +9,6 @@ import type { ScorableEntry } from "../../../types.ts";
 import { digitMatrix, digitText, matrixText } from "./matrix.ts";
 
 export default defineTask({
-  name: "pool_matrix",
-  category: "algorithmic",
   description: "Pool a matrix by maximum or average.",
   scoring:
     "1 when the answer has the right rows and columns and every number is within 1 %; 0.1 for " +

@@ -4,8 +4,6 @@ import { defaultScore } from "../../../scoring_rules.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({
-  name: "rotate_matrix",
-  category: "algorithmic",
   description: "Rotate a square matrix clockwise.",
   scoring:
     "1 when equal; else the share of the answer's length that the right matrix has in it when it " +

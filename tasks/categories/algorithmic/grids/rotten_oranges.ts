@@ -1,17 +1,13 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
 import { defineTask, float, int, levels } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { exactScore } from "../../../scoring_rules.ts";
 import { digitText } from "./matrix.ts";
 
 const FRESH = 1, ROTTEN = 2;
 
 export default defineTask({
-  name: "rotten_oranges",
-  category: "algorithmic",
   description: "Find how long rot takes to reach every orange of a grid.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_n: int(10, "fewest rows and columns", { min: 2 }),
     max_n: int(30, "most rows and columns"),
@@ -50,7 +46,6 @@ export default defineTask({
       metadata: { matrix, solution, n },
     };
   },
-  score: defaultScore,
 });
 
 /** Minutes until no orange of a square grid is fresh; −1 when some stay fresh. */

@@ -7,8 +7,6 @@ import { listItems } from "../list_answer.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({
-  name: "spiral_matrix",
-  category: "algorithmic",
   description: "List the numbers of a matrix in spiral order.",
   scoring:
     "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or " +

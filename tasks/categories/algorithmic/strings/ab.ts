@@ -17,8 +17,6 @@ const MAX_STEPS = 100;
 const MAX_DRAWS = 100;
 
 export default defineTask({
-  name: "ab",
-  category: "algorithmic",
   description: "Compute a program of the rewriting system A::B.",
   scoring: "1 when equal, else 0.",
   params: {

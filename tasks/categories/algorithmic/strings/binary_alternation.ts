@@ -1,14 +1,10 @@
 /** The minimum number of swaps that make a binary string alternate. */
 import { defineTask, float, int, intervals } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { exactScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
-  name: "binary_alternation",
-  category: "algorithmic",
   description: "Find the fewest swaps that make a binary string alternate.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_n: int(10, "fewest characters", { min: 1 }),
     max_n: int(30, "most characters"),
@@ -39,7 +35,6 @@ export default defineTask({
       metadata: { string, solution, solvable, n },
     };
   },
-  score: defaultScore,
 });
 
 /**

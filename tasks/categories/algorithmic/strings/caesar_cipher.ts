@@ -10,8 +10,6 @@ import { makeSentence } from "../../../text/sentences.ts";
 import { STORY } from "../../../text/story.ts";
 
 export default defineTask({
-  name: "caesar_cipher",
-  category: "algorithmic",
   description: "Decrypt a Caesar cipher.",
   scoring:
     "1 when equal; else the text's share of the answer's length when it occurs in it; else 0.",

@@ -5,8 +5,6 @@ import { defaultScore } from "../../../scoring_rules.ts";
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 export default defineTask({
-  name: "isomorphic_strings",
-  category: "algorithmic",
   description: "Tell whether two strings are isomorphic.",
   scoring:
     "1 when equal to True or False; else the word's share of the answer's length when it occurs " +

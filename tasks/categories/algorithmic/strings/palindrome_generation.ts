@@ -5,8 +5,6 @@ import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
-  name: "palindrome_generation",
-  category: "algorithmic",
   description: "Make a palindrome from given letters.",
   scoring:
     "Case and space around the answer ignored: 1 for a palindrome of exactly these letters, 0.05 " +

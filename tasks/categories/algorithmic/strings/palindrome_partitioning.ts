@@ -14,8 +14,6 @@ const MAX_PARTITIONS = 20_000;
 const MAX_DRAWS = 100;
 
 export default defineTask({
-  name: "palindrome_partitioning",
-  category: "algorithmic",
   description: "List all ways to cut a string into palindromes.",
   scoring:
     "1 for a JSON list that has exactly the right partitions, in any order and however often; " +

@@ -13,8 +13,6 @@ const INSERTED: Readonly<Record<string, string>> = {
 };
 
 export default defineTask({
-  name: "string_insertion",
-  category: "algorithmic",
   description: "Insert letters into a string behind given patterns.",
   scoring: "1 when equal; 0.1 for a Python list of the right letters; else 0.",
   params: {

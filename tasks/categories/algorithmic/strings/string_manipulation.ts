@@ -99,8 +99,6 @@ const RULES: readonly Rule[] = [
 ];
 
 export default defineTask({
-  name: "string_manipulation",
-  category: "algorithmic",
   description: "Rewrite a string by ordered rules until it comes to rest.",
   scoring:
     "1 when equal; else the share of the answer's length that the right string has in it when it " +

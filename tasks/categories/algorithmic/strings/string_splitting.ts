@@ -13,8 +13,6 @@ const RULES: readonly Rule[] = [
 ];
 
 export default defineTask({
-  name: "string_splitting",
-  category: "algorithmic",
   description: "Take machines apart by rules and count what is left.",
   scoring:
     "1 when equal; else the share of the answer's length that the right counts have in it when " +

@@ -14,8 +14,6 @@ const RULES: readonly Rule[] = [
 ];
 
 export default defineTask({
-  name: "string_synthesis",
-  category: "algorithmic",
   description: "Combine blocks by rules and count what is left.",
   scoring:
     "1 when equal; else the share of the answer's length that the right counts have in it when " +

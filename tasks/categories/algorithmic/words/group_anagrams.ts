@@ -6,8 +6,6 @@ import type { ScorableEntry } from "../../../types.ts";
 import { anagramGroups } from "./anagrams.ts";
 
 export default defineTask({
-  name: "group_anagrams",
-  category: "algorithmic",
   description: "Group words that are anagrams of each other.",
   scoring:
     "1 for a JSON list of exactly the right groups, in any order; 0.01 for another JSON list of " +

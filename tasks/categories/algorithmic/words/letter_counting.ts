@@ -1,15 +1,11 @@
 /** How often a letter occurs in a few consecutive words of the story. */
 import { defineTask, int, intervals } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { exactScore } from "../../../scoring_rules.ts";
 import { storyWords } from "../../../text/story.ts";
 
 export default defineTask({
-  name: "letter_counting",
-  category: "algorithmic",
   description: "Count how often a letter occurs in a text.",
-  scoring:
-    "1 when the answer is exactly the number; else the number's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     min_words: int(5, "fewest words of the text", { min: 1 }),
     max_words: int(15, "most words of the text"),
@@ -38,5 +34,4 @@ export default defineTask({
       metadata: { span_length: length, target_letter: letter, span },
     };
   },
-  score: defaultScore,
 });

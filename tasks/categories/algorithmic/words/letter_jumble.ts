@@ -9,8 +9,6 @@ import { storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
-  name: "letter_jumble",
-  category: "algorithmic",
   description: "Unscramble the letters of words.",
   scoring:
     "1 when equal, case and space around it aside; else the share of words that are right at " +

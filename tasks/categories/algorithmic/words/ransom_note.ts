@@ -3,8 +3,6 @@ import { defineTask, float, int, intervals } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
-  name: "ransom_note",
-  category: "algorithmic",
   description: "Decide whether a note can be made from the letters of a magazine.",
   scoring:
     "1 when the answer is exactly the right word; else the word's share of the answer's length " +

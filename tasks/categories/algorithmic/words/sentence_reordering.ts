@@ -6,8 +6,6 @@ import { makeSentence, storySentences } from "../../../text/sentences.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
-  name: "sentence_reordering",
-  category: "algorithmic",
   description: "Put the words of a sentence into order.",
   scoring:
     "1 when equal; the share of words at their place, case ignored, when the answer has as many " +

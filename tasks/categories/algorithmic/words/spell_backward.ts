@@ -7,8 +7,6 @@ import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../../te
 const DATA_FILE = "words3to10.txt";
 
 export default defineTask({
-  name: "spell_backward",
-  category: "algorithmic",
   description: "Spell a word backward.",
   scoring:
     "1 when equal, case ignored; 0.8 when all letters are right but more characters follow; else " +

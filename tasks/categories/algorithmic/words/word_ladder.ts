@@ -16,8 +16,6 @@ const MAX_DRAWS = 1000;
 const NONE = -1, NOT_REACHED = -2;
 
 export default defineTask({
-  name: "word_ladder",
-  category: "algorithmic",
   description: "Change one word into another, one letter at a time.",
   scoring:
     "0 unless the words, separated by commas, lead from the first word to the last with one " +

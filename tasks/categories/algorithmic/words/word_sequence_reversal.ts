@@ -5,8 +5,6 @@ import { storyWords } from "../../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
 
 export default defineTask({
-  name: "word_sequence_reversal",
-  category: "algorithmic",
   description: "Reverse the order of words.",
   scoring:
     "1 when equal; else the share of the answer's length that the right list has in it when it " +

@@ -18,8 +18,6 @@ const CHANGES: Readonly<Record<string, Change>> = {
 };
 
 export default defineTask({
-  name: "word_sorting",
-  category: "algorithmic",
   description: "Sort words in ascending or descending order.",
   scoring:
     "The words between commas, space around them ignored: the share of words at their place, of " +

@@ -50,8 +50,6 @@ interface Question {
 }
 
 export default defineTask({
-  name: "calendar_arithmetic",
-  category: "arithmetic",
   description: "Answer questions about weekdays, spans of days and leap years.",
   scoring:
     "Weekdays: 1 for the right one, 0.1 for another, 0.05 for one that is not in title case. " +

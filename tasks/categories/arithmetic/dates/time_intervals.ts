@@ -66,8 +66,6 @@ interface Interval {
 }
 
 export default defineTask({
-  name: "time_intervals",
-  category: "arithmetic",
   description: "Find the time between two clock readings or dates.",
   scoring:
     "1 − error / largest difference that the data set can have, at least 0, for an answer in the " +
