@@ -52,6 +52,7 @@
  * ```ts
  * import assert from "node:assert/strict";
  * import { bool, decimalScore, float, intervals, levels, text, texts } from "@rgx/rgx";
+ * import { rangeAttribute } from "@rgx/rgx";
  * const params = {
  *   share: float(0.5, "share of negative numbers", { min: 0, max: 1 }),
  *   signed: bool(true, "whether numbers may be negative"),
@@ -64,6 +65,9 @@
  *   digits: intervals([2, 4, 8], "digits of the number"), // of `min_digits` and `max_digits`
  * };
  * assert.deepEqual(curriculum.digits.levels, [2, 4, 8]);
+ * // The same as an element of a list:
+ * const digits = rangeAttribute("digits", ["min_digits", "max_digits"], [2, 4, 8], "digits");
+ * assert.equal(digits.lowerField, "min_digits");
  * const entry = { question: "1 / 4 =", answer: "0.25", metadata: {} };
  * assert.equal(decimalScore("0.250", entry), 1);
  * ```

@@ -1,41 +1,20 @@
 /**
  * Name → reward. To add a built-in reward:
- * 1. write it in a file of its own, in the folder of where it is from (`task_answer/`, `trl/`, …);
- * 2. list it in {@link BUILT_IN_REWARDS} at the end of this file;
- * 3. list it in a group of `reference_page.ts`, and run `deno task docs:rewards`.
+ * 1. write it in the file of where it is from (`task_answer.ts`, `trl.ts`, …) and list it there;
+ * 2. run `deno task docs:rewards`.
  *
  * A program that uses rgx registers its rewards with {@link registerReward}.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { checkParams, withDefaults } from "../core/named_params.ts";
-import { accuracyReward } from "./trl/accuracy_reward.ts";
-import { brevity } from "./task_answer/brevity.ts";
-import { checkAnswerCorrectness } from "./gsm8k/check_answer_correctness.ts";
-import { checkNumbersExtraction } from "./gsm8k/check_numbers_extraction.ts";
-import { correctness } from "./task_answer/correctness.ts";
-import { cosineScaled } from "./trl/cosine_scaled.ts";
-import { formatAnswer } from "./task_answer/format_answer.ts";
-import { matchFormatApproximately } from "./gsm8k/match_format_approximately.ts";
-import { matchFormatExactly } from "./gsm8k/match_format_exactly.ts";
-import { reasoningAccuracyReward } from "./trl/reasoning_accuracy_reward.ts";
-import { openR1CodeFormat } from "./open_r1/open_r1_code_format.ts";
-import { openR1Cosine } from "./open_r1/open_r1_cosine.ts";
-import { openR1Format } from "./open_r1/open_r1_format.ts";
-import { openR1Length } from "./open_r1/open_r1_length.ts";
-import { openR1ReasoningSteps } from "./open_r1/open_r1_reasoning_steps.ts";
-import { openR1RepetitionPenalty } from "./open_r1/open_r1_repetition_penalty.ts";
-import { openR1TagCount } from "./open_r1/open_r1_tag_count.ts";
-import { repetitionPenalty } from "./trl/repetition_penalty.ts";
-import { rgCosine } from "./reasoning_gym/rg_cosine.ts";
-import { rgFormat } from "./reasoning_gym/rg_format.ts";
-import { rgFormatStrict } from "./reasoning_gym/rg_format_strict.ts";
-import { rgLength } from "./reasoning_gym/rg_length.ts";
-import { rgTagCount } from "./reasoning_gym/rg_tag_count.ts";
-import { softOverlong } from "./trl/soft_overlong.ts";
-import { thinkFormatReward } from "./trl/think_format_reward.ts";
+import { GSM8K_REWARDS } from "./gsm8k.ts";
 import { judge } from "./judge/judge.ts";
+import { OPEN_R1_REWARDS } from "./open_r1.ts";
+import { REASONING_GYM_REWARDS } from "./reasoning_gym.ts";
 import type { ScorerReward } from "./scorer.ts";
+import { TASK_ANSWER_REWARDS } from "./task_answer.ts";
+import { TRL_REWARDS } from "./trl.ts";
 import type { Reward } from "./types.ts";
 
 /** A reward, or one that makes its own scorer. */
@@ -64,7 +43,7 @@ export const SECONDARY_REWARDS: Readonly<Record<string, string>> = {
 };
 
 /** The meaning of the names of open-r1's `reward_funcs`, and only there. */
-export const OPEN_R1_REWARDS: Readonly<Record<string, string>> = {
+export const OPEN_R1_NAMES: Readonly<Record<string, string>> = {
   accuracy: "accuracy_reward",
   format: "open_r1_format",
   tag_count: "open_r1_tag_count",
@@ -173,33 +152,15 @@ export function resolveRewardParams(
   return withDefaults(getReward(name).params, params);
 }
 
-/** The built-in rewards, in the order of the documentation. */
-export const BUILT_IN_REWARDS: readonly BuiltInReward[] = [
-  correctness,
-  formatAnswer,
-  brevity,
-  matchFormatExactly,
-  matchFormatApproximately,
-  checkAnswerCorrectness,
-  checkNumbersExtraction,
-  thinkFormatReward,
-  accuracyReward,
-  reasoningAccuracyReward,
-  softOverlong,
-  cosineScaled,
-  repetitionPenalty,
-  rgFormat,
-  rgCosine,
-  rgLength,
-  rgTagCount,
-  rgFormatStrict,
-  openR1Format,
-  openR1TagCount,
-  openR1ReasoningSteps,
-  openR1Cosine,
-  openR1RepetitionPenalty,
-  openR1Length,
-  openR1CodeFormat,
-  judge,
+/** The built-in rewards by where they are from, as the documentation lists them. */
+export const REWARD_GROUPS: readonly (readonly [title: string, readonly BuiltInReward[]])[] = [
+  ["The task's answer", TASK_ANSWER_REWARDS],
+  ["The GSM8K recipe", GSM8K_REWARDS],
+  ["TRL's", TRL_REWARDS],
+  ["reasoning-gym's", REASONING_GYM_REWARDS],
+  ["open-r1's", OPEN_R1_REWARDS],
+  ["A model as judge", [judge]],
 ];
+/** The built-in rewards, in the order of the documentation. */
+export const BUILT_IN_REWARDS = REWARD_GROUPS.flatMap(([, rewards]) => rewards);
 for (const reward of BUILT_IN_REWARDS) registerReward(reward);

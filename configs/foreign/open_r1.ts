@@ -3,7 +3,7 @@
  * what they mean: the names of their `reward_funcs`, the keys that are parameters of these rewards,
  * and a mixture of one data set.
  */
-import { CODE_REWARDS, OPEN_R1_REWARDS } from "../../rewards/registry.ts";
+import { CODE_REWARDS, OPEN_R1_NAMES } from "../../rewards/registry.ts";
 import { type ConfigNode, fromJson, type MapEntry, toJson, withEntry } from "../documents/node.ts";
 import { table } from "./table.ts";
 import type { Translation } from "./translation.ts";
@@ -105,7 +105,7 @@ function namesOf(node: ConfigNode): string[] {
 
 function isOfOpenR1Alone(name: string): boolean {
   return CODE_REWARDS.includes(name) ||
-    (Object.hasOwn(OPEN_R1_REWARDS, name) && !SHARED.includes(name));
+    (Object.hasOwn(OPEN_R1_NAMES, name) && !SHARED.includes(name));
 }
 
 /** Sets `rewards` to the rewards that open-r1 means, with their parameters. */
@@ -115,8 +115,8 @@ function setRewards(translation: Translation, node: ConfigNode): void {
     const name = toJson(item);
     if (typeof name !== "string") return item;
     // A reward that runs code is refused when the list is read.
-    if (!Object.hasOwn(OPEN_R1_REWARDS, name)) return item;
-    renamed.push(`${name} is ${OPEN_R1_REWARDS[name]}`);
+    if (!Object.hasOwn(OPEN_R1_NAMES, name)) return item;
+    renamed.push(`${name} is ${OPEN_R1_NAMES[name]}`);
     return rewardOf(translation, name, item);
   });
   translation.tree = withEntry(translation.tree, "rewards", { kind: "list", items, at: node.at });
@@ -134,7 +134,7 @@ function setRewards(translation: Translation, node: ConfigNode): void {
 function rewardOf(translation: Translation, name: string, item: ConfigNode): ConfigNode {
   const entry = (node: ConfigNode): MapEntry => ({ keyAt: node.at, node });
   const entries = new Map<string, MapEntry>([
-    ["name", entry({ kind: "scalar", value: OPEN_R1_REWARDS[name]!, at: item.at })],
+    ["name", entry({ kind: "scalar", value: OPEN_R1_NAMES[name]!, at: item.at })],
   ]);
   for (const [parameter, value] of Object.entries(DEFAULT_PARAMETERS[name] ?? {})) {
     entries.set(parameter, entry({ kind: "scalar", value, at: item.at }));

@@ -1,6 +1,6 @@
 /** Judged pairs of answers and golds (tests/golden/answers/), and how each is scored. */
 import { scoreCompletion } from "../../data/score_completion.ts";
-import { mathAccuracy } from "../../rewards/trl/accuracy_reward.ts";
+import { mathAccuracy } from "../../rewards/trl.ts";
 import { goldenPath, readGoldenLines } from "../golden.ts";
 
 export interface JudgedPair {

@@ -5,7 +5,7 @@
  */
 import { readDataset } from "../../data/dataset_entries.ts";
 import { scoreCompletion } from "../../data/score_completion.ts";
-import { mathAccuracy } from "../../rewards/trl/accuracy_reward.ts";
+import { mathAccuracy } from "../../rewards/trl.ts";
 import { goldenPath } from "../golden.ts";
 import { approximate } from "./exact.ts";
 import { readGold } from "./gold.ts";

@@ -3,10 +3,10 @@
  * and formulas, with Python's own `re` and `math`.
  */
 import assert from "node:assert/strict";
-import { checkParams } from "../../core/named_params.ts";
-import { getReward } from "../registry.ts";
-import { input, valueOf } from "../testing.ts";
-import type { RewardValue } from "../types.ts";
+import { checkParams } from "../core/named_params.ts";
+import { getReward } from "./registry.ts";
+import { input, valueOf } from "./testing.ts";
+import type { RewardValue } from "./types.ts";
 
 function near(actual: unknown, expected: number, message: string) {
   assert.ok(Math.abs(Number(actual) - expected) < 1e-8, `${message}: ${actual} ≠ ${expected}`);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createDataset } from "../../tasks/dataset.ts";
-import { getReward, SECONDARY_REWARDS } from "../registry.ts";
-import { entry, input, valueOf } from "../testing.ts";
-import type { RewardInput } from "../types.ts";
+import { createDataset } from "../tasks/dataset.ts";
+import { getReward, SECONDARY_REWARDS } from "./registry.ts";
+import { entry, input, valueOf } from "./testing.ts";
+import type { RewardInput } from "./types.ts";
 
 function near(actual: unknown, expected: number) {
   assert.ok(Math.abs(Number(actual) - expected) < 1e-6, `${actual} ≠ ${expected}`);

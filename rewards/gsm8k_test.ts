@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { assertFast } from "../../core/time_limit_testing.ts";
-import { goldAnswer } from "../../data/solution_format.ts";
-import { pythonFloat } from "../python_float.ts";
-import { input, valueOf } from "../testing.ts";
+import { assertFast } from "../core/time_limit_testing.ts";
+import { goldAnswer } from "../data/solution_format.ts";
+import { pythonFloat } from "./python_float.ts";
+import { input, valueOf } from "./testing.ts";
 
 const NAMES = [
   "match_format_exactly",

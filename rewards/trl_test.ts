@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { getReward } from "../registry.ts";
-import { input, valueOf } from "../testing.ts";
+import { getReward } from "./registry.ts";
+import { input, valueOf } from "./testing.ts";
 
 const tokens = (n: number) => new Array<number>(n).fill(1);
 
