@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import { examples, integer } from "../flag_types.ts";
-import { addCardFlags } from "../plans/card_flags.ts";
+import { addCardFlags, cardFromFlags } from "../plans/card_flags.ts";
 
 /**
  * Frequent keys of a configuration, which the help of `train` and `sft` lists: the flag with its
@@ -77,9 +77,17 @@ function runCommand(
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {
       (await import("../stop_control.ts")).listenEarly();
+      const known = command.options.map((option) => option.long ?? "");
+      const card = cardFromFlags(options, {
+        plans: options.dryRun ?? false,
+        planFlag: "--dry-run",
+      });
+      if (card !== null && !options.printConfig) {
+        const { dryRunOnCard } = await import("./dry_run.ts");
+        return setExit(await dryRunOnCard(card, config, overrides, options, known, phases));
+      }
       const { train } = await import("./train.ts");
-      const commandOptions = command.options.map((option) => option.long ?? "");
-      setExit(await train(config, overrides, options, commandOptions, phases));
+      setExit(await train(config, overrides, options, known, phases));
     });
 }
 

@@ -1,4 +1,6 @@
 /** `--dry-run`: what a run would do, on this machine or for a card, and what it lacks. */
+import type { LoadedConfig } from "../../configs/load.ts";
+import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { freeBytes } from "../../core/machine/disk_space.ts";
@@ -18,6 +20,8 @@ import {
   missingLines,
 } from "../plans/missing_parts.ts";
 import { log, print } from "../terminal/terminal.ts";
+import { withRanks } from "../ranks/join_ranks.ts";
+import { loadRun } from "./load_run.ts";
 import type { TrainOptions } from "./train_options.ts";
 import type { TrainProgress } from "./train_progress.ts";
 
@@ -67,13 +71,38 @@ export async function refuseMissing(
   throw missingError(missing);
 }
 
-/** `--dry-run` for a card that need not be on this machine. */
+/**
+ * `--dry-run` for a card that need not be on this machine. Of several ranks, the first one plans.
+ * @returns the exit code
+ */
 export async function dryRunOnCard(
-  config: RunConfig,
   card: PlanCard,
+  name: string,
+  overrides: string[],
   options: TrainOptions,
+  commandOptions: readonly string[],
   phases: "all" | "sft",
 ): Promise<number> {
+  return await withRanks(options.verbose ?? false, async ({ ranks }) => {
+    let loaded!: LoadedConfig;
+    await ranks.each(async () => {
+      loaded = await loadRun(name, overrides, options, commandOptions, phases);
+    });
+    if (!ranks.isFirst) return EXIT.ok;
+    for (const note of options.quiet ? [] : loaded.notes) log(`note: ${note}`);
+    const flag = options.gpu === undefined ? "--device-memory" : "--gpu";
+    deviceOfConfig(loaded.config.training, "webgpu", `${flag} plans for`);
+    await showCardPlan(loaded.config, card, phases, options.json ?? false);
+    return EXIT.ok;
+  });
+}
+
+async function showCardPlan(
+  config: RunConfig,
+  card: PlanCard,
+  phases: "all" | "sft",
+  json: boolean,
+): Promise<void> {
   const plan = await planOnCard(config, card, {
     phases,
     onMemory: (plan) => log(cardMemoryText(plan, config)),
@@ -82,11 +111,9 @@ export async function dryRunOnCard(
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) log(`note: ${line}`);
   if (missing.length > 0) log(`before the run, ${missingAdvice(missing)}`);
-  if (options.json) {
-    const { output_dir } = config.training;
-    print(JSON.stringify({ output_dir, status: "planned", ...cardPlanJson(plan) }));
-  }
-  return EXIT.ok;
+  if (!json) return;
+  const { output_dir } = config.training;
+  print(JSON.stringify({ output_dir, status: "planned", ...cardPlanJson(plan) }));
 }
 
 /** The JSON object of a dry run: the part of the summary of a run that is known before it. */

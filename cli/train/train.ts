@@ -2,18 +2,13 @@
  * `rgx train` and `rgx sft`: reads the configuration, trains on as many ranks as it asks for, shows
  * and records what happens, and uploads what was asked for.
  */
-import { basename, dirname, join } from "node:path";
-import { withDefaults } from "../../configs/foreign/config_arguments.ts";
-import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
+import type { LoadedConfig } from "../../configs/load.ts";
 import { requireAsked } from "../../configs/rank_layout.ts";
-import { configFirst } from "../../configs/reading/overrides.ts";
-import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { renderYaml } from "../../configs/to_yaml.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
-import { exists } from "../../core/paths.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { type HubSettings, hubSettings } from "../../hub/settings.ts";
 import { requireToken, type UploadEvent } from "../../hub/upload/upload.ts";
@@ -22,7 +17,6 @@ import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { shareModel, uploadCommand } from "../../reports/sharing/share_model.ts";
 import { assemble, type TrainingParts } from "../../training/assemble.ts";
-import type { PlanCard } from "../../training/card/plan_card.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
 import { WARM_START } from "../../training/checkpoint/checkpoint_folders.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
@@ -32,20 +26,19 @@ import { deviceOfRun, readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
-import { requireWarmStart } from "../../training/warm_start.ts";
 import { drawText, LoadProgress } from "../models/load_progress.ts";
 import { uploadProgress } from "../models/upload.ts";
 import { deviceNameOf, runDeviceName } from "../open_device.ts";
-import { cardFromFlags } from "../plans/card_flags.ts";
 import { memoryTable } from "../plans/memory_table.ts";
-import { missingError, missingForRun, namingMissing } from "../plans/missing_parts.ts";
+import { missingError, missingForRun } from "../plans/missing_parts.ts";
 import { measuredRunTime } from "../plans/run_time.ts";
 import { type AskedRanks, askedRanks } from "../ranks/asked_ranks.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
 import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { listenForStop, parseDuration, type StopControl } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { dryRunOnCard, refuseMissing, showDryRun } from "./dry_run.ts";
+import { refuseMissing, showDryRun } from "./dry_run.ts";
+import { loadRun } from "./load_run.ts";
 import { readChosenMetrics } from "./metric_lines.ts";
 import type { TrainOptions } from "./train_options.ts";
 import { TrainProgress } from "./train_progress.ts";
@@ -63,13 +56,12 @@ export async function train(
   }
   readChosenMetrics(options.logMetrics); // refuses it before anything starts
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
-  const card = cardFromFlags(options, { plans: options.dryRun ?? false, planFlag: "--dry-run" });
   const plansOnly = (options.printConfig || options.dryRun) ?? false;
   let loaded!: LoadedConfig;
   const read = async () => {
     loaded = await loadRun(name, overrides, options, commandOptions, phases);
-    if (phases === "sft" && !options.printConfig) requireWarmStart(loaded.config);
-    options = withDevice(options, loaded.config.training, card);
+    const device = runDeviceName(options.device, loaded.config.training);
+    if (device !== undefined) options = { ...options, device };
   };
   const isAlone = !isRank(options.ranks);
   let asked: AskedRanks | null = null;
@@ -77,7 +69,7 @@ export async function train(
     // A mistake in the configuration is found before anything is started.
     await read();
     const { config } = loaded;
-    if (!options.printConfig && card === null) {
+    if (!options.printConfig) {
       asked = await askedRanks(config.training, options.ranks, deviceNameOf(options));
     }
     if (asked !== null && phases !== "sft") checkRankCount(config, asked.count);
@@ -106,79 +98,9 @@ export async function train(
       for (const note of loaded.notes) log(`note: ${note}`);
       if (joined.label !== null) log(`note: ${joined.label}`);
     }
-    if (card !== null) return await dryRunOnCard(loaded.config, card, options, phases);
     const which = plansOnly ? ALONE : ranks, count = asked?.count ?? ranks.size;
     return await runTraining(loaded, which, options, { phases, maxSeconds, count });
   });
-}
-
-/**
- * Reads the configuration, and sets the environment variables that it names.
- * @param given a file, an embedded name, or with `--resume` the folder of a run, which then is
- *   also the output folder unless another one is given
- * @param more overrides from the command line
- */
-async function loadRun(
-  given: string,
-  more: string[],
-  options: TrainOptions,
-  commandOptions: readonly string[],
-  phases: "all" | "sft",
-): Promise<LoadedConfig> {
-  const [config, flags] = await configFirst([given, ...more]);
-  const run = options.resume === undefined ? null : await runOfConfig(config);
-  const [name, overrides] = await withDefaults(run?.config ?? config, flags);
-  const env = Deno.env.toObject();
-  const read = (outputDir: string | undefined) => {
-    const all = outputDir === undefined
-      ? overrides
-      : [...overrides, `--output-dir=${JSON.stringify(outputDir)}`];
-    const read = () => loadConfig(name, { overrides: all, commandOptions, env, phases });
-    return options.printConfig ? read() : namingMissing(read);
-  };
-  let loaded = await read(options.outputDir);
-  const isPlaced = options.outputDir !== undefined ||
-    overrides.some((text) => /\boutput[_-]dir\b/.test(text));
-  const { output_dir: outputDir } = loaded.config.training;
-  if (run !== null && !isPlaced && !await isSameFolder(outputDir, run.folder)) {
-    loaded = await read(run.folder);
-  }
-  for (const [key, value] of Object.entries(loaded.environment)) Deno.env.set(key, value);
-  return loaded;
-}
-
-/** The options with the device that the configuration asks for. */
-function withDevice(
-  options: TrainOptions,
-  training: RunConfig["training"],
-  card: PlanCard | null,
-): TrainOptions {
-  if (card !== null) {
-    const flag = options.gpu === undefined ? "--device-memory" : "--gpu";
-    deviceOfConfig(training, "webgpu", `${flag} plans for`);
-    return options;
-  }
-  const device = runDeviceName(options.device, training);
-  return device === undefined ? options : { ...options, device };
-}
-
-const CONFIG = "config.yaml";
-
-/** The configuration of a run, and its folder; null: `name` is not the configuration of a run. */
-async function runOfConfig(
-  name: string,
-): Promise<{ config: string; folder: string } | null> {
-  const folder = basename(name) === CONFIG ? dirname(name) : name;
-  const config = join(folder, CONFIG);
-  const isRun = await exists(config) && await exists(join(folder, "run.json"));
-  return isRun ? { config: basename(name) === CONFIG ? name : config, folder } : null;
-}
-
-/** Whether two paths name the same folder; false where one of them does not exist. */
-async function isSameFolder(one: string, other: string): Promise<boolean> {
-  const real = (path: string) => Deno.realPath(path).catch(() => null);
-  const [a, b] = await Promise.all([real(one), real(other)]);
-  return a !== null && a === b;
 }
 
 /** Which parts of a run are done, and within which limits. */
