@@ -4,9 +4,9 @@
  *
  *     deno task docs:architecture
  */
+import { instance } from "@viz-js/viz";
 import { type ImportGraph, readImports, ROOMS, ROOT } from "./imports.ts";
-import { drawEntries } from "./picture.ts";
-import { entriesOf } from "./rooms.ts";
+import { circleIn, entriesOf, type EntryGraph, reduced } from "./rooms.ts";
 
 /** What each room holds: `note` is for its box in the picture, `holds` for its row of the table. */
 const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]>> = {
@@ -29,7 +29,7 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
   ],
   rewards: [
     "reward functions",
-    "one file a reward, the registry, the weighted rubric, rewards of users",
+    "rewards by where they are from, the registry, the weighted rubric, rewards of users",
   ],
   configs: [
     "YAML and its schema",
@@ -66,6 +66,41 @@ const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]
 
 /** Rooms of which a picture shows the inside. */
 const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
+
+const viz = await instance();
+
+/**
+ * An SVG document of a graph without circles: each entry is above the entries that it imports.
+ * Folders have square corners and files have round ones.
+ * @param notes a few words for the second line in the box of an entry
+ * @throws Error if the graph has a circle
+ */
+function drawEntries(entries: EntryGraph, notes: Readonly<Record<string, string>>): string {
+  const circle = circleIn(entries);
+  if (circle !== null) throw new Error(`a circle of imports: ${circle.join(" → ")}`);
+  const nodes = [...entries.keys()].sort().map((name) => {
+    const isFile = name.endsWith(".ts"), note = notes[name];
+    const label = note === undefined ? name : `${name}\n${note}`;
+    const style = isFile ? "filled,rounded" : "filled";
+    return { name, attributes: { label, style, fillcolor: isFile ? "#f7f3e3" : "#dbe9f6" } };
+  });
+  const edges = [...reduced(entries)].flatMap(([tail, heads]) =>
+    [...heads].sort().map((head) => ({ tail, head }))
+  );
+  // Fonts differ in width, so texts have room.
+  const nodeAttributes = {
+    shape: "box",
+    fontname: "sans-serif",
+    color: "#444444",
+    margin: "0.4,0.08",
+  };
+  const edgeAttributes = { color: "#666677", arrowsize: 0.7 };
+  const graphAttributes = { bgcolor: "white" };
+  return viz.renderString(
+    { nodes, edges, nodeAttributes, edgeAttributes, graphAttributes },
+    { format: "svg" },
+  );
+}
 
 /** The SVG text of every picture, by path. */
 export function pictures(graph: ImportGraph): Map<string, string> {
