@@ -12,12 +12,12 @@
 import { parseArgs } from "node:util";
 import { createWasmDevice, type WasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { OpName } from "../kernels/ops/ops.ts";
-import type { BenchStep, StepShape } from "../training/grpo_step_bench.ts";
-import { quickstartStep } from "../training/grpo_step_bench.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import { readModelFolder } from "../models/model_folder.ts";
+import { BenchStep, quickstartStep, type StepShape } from "../training/grpo_step_bench.ts";
 import { largeModel } from "../tests/large_model.ts";
 import { type Work, workOf } from "./operations/work.ts";
 import { writeSection } from "./performance_page.ts";
-import { largeStep } from "./steady/large_step.ts";
 
 /** Bytes of the copies that are measured: from a core's own cache to the memory. */
 const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2 ** 28];
@@ -172,6 +172,25 @@ async function table(
     `with 256 KB, ${gb(2 ** 22)} with 4 MB, ${gb(2 ** 28)} with 256 MB.`,
     [columns, columns.map((_, i) => i === 0 ? "---" : "---:"), ...rows].map(line).join("\n"),
   ].join("\n\n");
+}
+
+/** The step of SmolLM2. */
+const LARGE_STEP = { promptTokens: 64, completions: 8, newTokens: 16, rank: 16 } as const;
+
+/** A small GRPO step of SmolLM2-135M. @param path the GGUF file */
+async function largeStep(
+  path: string,
+  device: WasmDevice,
+): Promise<{ step: BenchStep; shape: StepShape }> {
+  const { promptTokens, completions, newTokens, rank: r } = LARGE_STEP;
+  const { config, files, tokenizer } = await readModelFolder(path);
+  const model = await CausalLM.create(device, config, files, {
+    trainable: "lora",
+    lora: { r, alpha: 32, targetModules: "all-linear" },
+  });
+  const promptIds = [Array.from({ length: promptTokens }, (_, i) => 100 + 7 * i)];
+  const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false };
+  return { step: new BenchStep(device, model, tokenizer!), shape };
 }
 
 if (import.meta.main) {

@@ -11,7 +11,7 @@ export const SECTIONS = {
   peers: "Beside other programs",
   /** Written by `deno task bench:peers --tiny`. */
   tiny: "A small model beside TRL",
-  /** Written by `deno task bench:steady`. */
+  /** Measured in November 2026; docs/log/steady.md says how. */
   steady: "Beside other work",
   /** Written by `deno task bench:operations`. */
   operations: "Operations and their bounds",
