@@ -6,7 +6,7 @@ import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
-import { modelTensors } from "./network/weights/model_weights.ts";
+import { modelTensors } from "./architectures/mod.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
 import { encodeModelFolder, encodePeftAdapter } from "./folder_testing.ts";
 import { loraOptions, type PeftConfig } from "./network/adapters/peft_adapter.ts";

@@ -7,7 +7,7 @@ import { RgxError } from "../core/errors.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
 import { dropoutKeys } from "./network/dropout.ts";
-import { LLAMA_MODULES } from "./architectures/architecture.ts";
+import { modulesOf } from "./architectures/mod.ts";
 import type { CausalLM } from "./causal_lm.ts";
 import type { CausalLMOptions } from "./causal_lm_options.ts";
 import {
@@ -191,7 +191,7 @@ Deno.test("no two rows of a batch have the same key, no two modules the same sit
     ]);
     const { layers } = arrangeWeights(parameters, config, adapter);
     const sites = layers.flatMap((layer) =>
-      LLAMA_MODULES.map((module) => layer[module].lora!.site)
+      modulesOf(config).map((module) => layer[module].lora!.site)
     );
     assert.deepEqual(sites, Array.from({ length: 21 }, (_, i) => i));
     return Promise.resolve();

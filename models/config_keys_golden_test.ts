@@ -9,12 +9,11 @@ import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import { readGoldenJson } from "../tests/golden.ts";
 import { readHfConfig } from "./architectures/hf_config.ts";
-import { LM_HEAD } from "./architectures/mod.ts";
+import { LM_HEAD, modelTensors } from "./architectures/mod.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { elementCount } from "./formats/element_count.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { modelTensors } from "./network/weights/model_weights.ts";
 
 type Json = Record<string, unknown>;
 

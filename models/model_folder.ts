@@ -10,7 +10,7 @@ import { fetchAdvice, findModel, requireModel } from "../hub/find_model.ts";
 import { withRevision } from "../hub/repository.ts";
 import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_config.ts";
 import { readJsonObject } from "../core/json_file.ts";
-import { architectureOf } from "./architectures/mod.ts";
+import { embeddingName } from "./architectures/mod.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import { checkHeadCopy } from "./network/adapters/head_copy.ts";
 import {
@@ -104,8 +104,8 @@ async function readModelAt(path: string): Promise<ModelFolder> {
   const hf = readHfConfig(configJson, `${path}/config.json`);
   const files = await openWeightFiles(path, hf.modelConfig.tieWordEmbeddings);
   files.checkLayers(hf.modelConfig);
-  const { embedding } = architectureOf(hf.modelConfig).names;
-  const config = { ...hf.modelConfig, tieWordEmbeddings: await files.sharesHead(embedding) };
+  const tieWordEmbeddings = await files.sharesHead(embeddingName(hf.modelConfig));
+  const config = { ...hf.modelConfig, tieWordEmbeddings };
   const tokenizer = await hasTokenizer(path) ? await loadTokenizer(path) : null;
   checkVocabulary(path, tokenizer, config);
   return {

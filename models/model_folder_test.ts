@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { architectureOf } from "./architectures/mod.ts";
+import { embeddingName } from "./architectures/mod.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { encodeModelFolder, encodePeftAdapter, type ModelToWrite } from "./folder_testing.ts";
@@ -105,7 +105,7 @@ Deno.test({
       assert.equal(folder.tokenizer, null);
       assert.equal(folder.config.ropeScaling?.type, name === "llama3" ? "llama3" : undefined);
       const { vocabSize, hiddenSize } = folder.config;
-      const { embedding } = architectureOf(folder.config).names;
+      const embedding = embeddingName(folder.config);
       assert.ok(await folder.weights(embedding, [vocabSize, hiddenSize]));
     }
   },

@@ -1,48 +1,46 @@
 /**
- * What distinguishes one decoder architecture from another: its parts, and their names in
- * transformers. The code that computes knows only the parts; an architecture is a table of them.
- * Models that such a table cannot describe (experts, soft caps, parallel blocks) are refused.
+ * What distinguishes one decoder architecture from another: its parts, with their names in
+ * transformers, and the keys of its config.json. The code that computes knows only the parts; an
+ * architecture is a table of them. Models that such a table cannot describe (experts, soft caps,
+ * parallel blocks) are refused.
  */
 
 export const ARCHITECTURE_NAMES = ["llama", "mistral", "qwen2", "qwen3", "gpt2"] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 
-/** Linear modules of a layer of the Llama family. */
-export const LLAMA_MODULES = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-] as const;
-
-/** Linear modules of a GPT-2 layer. c_attn computes q, k and v together. */
-export const GPT2_MODULES = ["attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj"] as const;
-
-/** A linear module of a layer. Each of them can have an adapter. */
-export type Module = typeof LLAMA_MODULES[number] | typeof GPT2_MODULES[number];
+/**
+ * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
+ * and values together. Their order must never change: it keys the dropout of adapters.
+ */
+export const MODULES = ["q", "k", "v", "qkv", "o", "gate", "up", "down"] as const;
+export type Module = typeof MODULES[number];
 
 /** The linear module after the layers, which computes the logits. It can have an adapter, too. */
 export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 
+/**
+ * Parts of a layer that have weights: linear modules, the norms before attention and MLP, and those
+ * of every query and key head before their rotation.
+ */
+export type LayerPart = Module | "inputNorm" | "postNorm" | "qNorm" | "kNorm";
+
+/** Parts that a model has once. */
+export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
+
 export interface Architecture {
   readonly name: ArchitectureName;
   /** Name of the class in transformers. */
   readonly className: string;
-  /** All linear modules of a layer. Their order must never change: it keys their dropout. */
-  readonly modules: readonly Module[];
+  /** `general.architecture` of a GGUF file. */
+  readonly gguf: string;
   /** Modules that get an adapter when none are named, as in PEFT. */
   readonly loraTargets: readonly string[];
   /** Modules that always have a bias. */
   readonly biases: readonly Module[];
   /** Keys of the configuration that can give more modules a bias. */
   readonly biasKeys: Readonly<Record<string, readonly Module[]>>;
-  /** RMSNorm of every query and key head before their rotation. */
-  readonly headNorms: boolean;
   /** Rotation of queries and keys, or a learned table that is added to the embedding. */
   readonly positions: "rotary" | "learned";
   /** LayerNorm with a bias in place of RMSNorm. */
@@ -51,18 +49,53 @@ export interface Architecture {
   readonly activation: "swiglu" | "gelu";
   /** Whether linear weights are [in, out] (Conv1D) instead of [out, in]. */
   readonly inOut: boolean;
+  /** Whether a GGUF file has the rows of each query and key head in another order. */
+  readonly interleavedInGguf: boolean;
   /** What `sliding_window` does: nothing, always something, or only with `use_sliding_window`. */
   readonly window: "none" | "always" | "flagged";
-  readonly names: {
-    readonly embedding: string;
-    /** Only with learned positions. */
-    readonly positions: string | null;
-    readonly finalNorm: string;
-    /** "model.layers.3." */
-    readonly layer: (layer: number) => string;
-    /** Name within a layer. */
-    readonly inputNorm: string;
-    readonly postNorm: string;
-    readonly module: (module: Module) => string;
+  /** Names of the parts in transformers: of those that there are once, … */
+  readonly names: Readonly<Record<Exclude<OncePart, "positions">, string>> & {
+    readonly positions?: string;
   };
+  /** … what stands before the number of a layer, … */
+  readonly layers: string;
+  /** … and of the parts of a layer. A part without a name is not there. */
+  readonly inLayer: Readonly<Partial<Record<LayerPart, string>>>;
+  readonly config: ConfigKeys;
+}
+
+/** Sizes of a ModelConfig that a config.json has keys for. */
+export type SizeName =
+  | "vocabSize"
+  | "hiddenSize"
+  | "intermediateSize"
+  | "numLayers"
+  | "numHeads"
+  | "numKvHeads"
+  | "headDim"
+  | "maxPositions"
+  | "rmsNormEps";
+
+/** The keys of an architecture's config.json. */
+export interface ConfigKeys {
+  /** Without a key the value follows: as many key heads as heads, which divide the width. */
+  readonly sizes:
+    & Readonly<Record<Exclude<SizeName, "numKvHeads" | "headDim">, string>>
+    & Readonly<Partial<Record<SizeName, string>>>;
+  /** What a missing key means; a size without a default must be there. */
+  readonly defaults: {
+    /** Width of the MLP's inner layer, in widths of the model. */
+    readonly widening?: number;
+    readonly maxPositions?: number;
+    readonly rmsNormEps: number;
+    readonly tieWordEmbeddings: boolean;
+  };
+  /** Keys with the only values that are supported. */
+  readonly neutral: Readonly<Record<string, readonly unknown[]>>;
+  /** Keys that must have the same value as another one. */
+  readonly equal: Readonly<Record<string, string>>;
+  /** Further keys that are understood, or that have no effect here. */
+  readonly others: readonly string[];
+  /** Further keys that are written. */
+  readonly written: Readonly<Record<string, unknown>>;
 }

@@ -11,7 +11,7 @@ import { GgufFile } from "../formats/gguf/gguf.ts";
 import { ggufConfig } from "../formats/gguf/gguf_config.ts";
 import { ggufMetadata } from "../export/gguf_export.ts";
 import { parseJsonObject } from "../../core/json_file.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
+import { modelTensors } from "./mod.ts";
 import { readPeftConfig, writePeftConfig } from "../network/adapters/peft_adapter.ts";
 import { elementCount } from "../formats/element_count.ts";
 import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";

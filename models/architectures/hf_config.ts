@@ -5,7 +5,7 @@
  * generations can read the written files.
  */
 import { UsageError } from "../../core/errors.ts";
-import { type Architecture, ARCHITECTURE_NAMES, type ArchitectureName } from "./architecture.ts";
+import { type Architecture, ARCHITECTURE_NAMES, type SizeName } from "./architecture.ts";
 import { architectureOf, ARCHITECTURES } from "./mod.ts";
 import {
   COMMON_NEUTRAL,
@@ -17,7 +17,6 @@ import {
   refuseUnknownKeys,
   requireNeutral,
 } from "./config_fields.ts";
-import { readGpt2Config, writeGpt2Config } from "./gpt2_config.ts";
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
 import { readRope, ropeParameters } from "./rope_config.ts";
 
@@ -45,11 +44,8 @@ export function readHfConfig(json: Json, where: string): HfConfig {
     );
   }
   requireNeutral(json, COMMON_NEUTRAL, where);
-  const config = architecture.name === "gpt2"
-    ? readGpt2Config(json, where)
-    : readLlamaFamily(json, architecture, where);
   return {
-    modelConfig: checkModelConfig(config, where),
+    modelConfig: checkModelConfig(readConfig(json, architecture, where), where),
     bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
     eosIds: readTokenIds(json, "eos_token_id", where),
     padId: readTokenIds(json, "pad_token_id", where)[0] ?? null,
@@ -81,88 +77,58 @@ function readArchitecture(json: Json, where: string): Architecture {
   return architecture;
 }
 
-/** Keys of the Llama family that are read below. */
-const FAMILY_KEYS = [
-  "vocab_size",
-  "hidden_size",
-  "intermediate_size",
-  "num_hidden_layers",
-  "num_attention_heads",
-  "num_key_value_heads",
-  "head_dim",
-  "max_position_embeddings",
-  "rms_norm_eps",
-  "tie_word_embeddings",
-  "attention_bias",
-  "mlp_bias",
-  "hidden_act",
-  "rope_theta",
-  "rope_scaling",
-  "rope_parameters",
-  "original_max_position_embeddings",
-  "sliding_window",
-  "use_sliding_window",
-  "max_window_layers",
-  "layer_types",
-];
-
-const FAMILY_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
-  hidden_act: ["silu", "swish"],
-  partial_rotary_factor: [1],
-  pretraining_tp: [1],
-  rope_interleaved: [false],
-  use_mrope: [false],
-  logit_scale: [1],
-  attention_multiplier: [],
-  num_nextn_predict_layers: [0],
-};
-
-const FAMILY_KNOWN = new Set([...FAMILY_KEYS, ...Object.keys(FAMILY_NEUTRAL)]);
-
-function readLlamaFamily(json: Json, architecture: Architecture, where: string): ModelConfig {
-  requireNeutral(json, FAMILY_NEUTRAL, where);
-  refuseUnknownKeys(json, FAMILY_KNOWN, where);
-  const heads = readCount(json, "num_attention_heads", where);
-  const hiddenSize = readCount(json, "hidden_size", where);
-  const headDim = ifPresent(json["head_dim"], () => readCount(json, "head_dim", where)) ??
-    hiddenSize / heads;
+function readConfig(json: Json, architecture: Architecture, where: string): ModelConfig {
+  const { name, positions, config: { sizes, defaults, neutral, equal, others } } = architecture;
+  requireNeutral(json, neutral, where);
+  const known = [neutral, equal].flatMap((keys) => Object.keys(keys)).concat(others);
+  const all = new Set([...known, ...Object.values(sizes), "tie_word_embeddings"]);
+  refuseUnknownKeys(json, all, where);
+  const count = (size: SizeName) => readCount(json, sizes[size]!, where);
+  const optional = (size: SizeName) => {
+    const key = sizes[size];
+    return key === undefined ? undefined : ifPresent(json[key], () => count(size));
+  };
+  const hiddenSize = count("hiddenSize"), numHeads = count("numHeads");
+  const headDim = optional("headDim") ?? hiddenSize / numHeads;
   if (!Number.isInteger(headDim)) {
     throw new UsageError(
-      `${where}: hidden_size ${hiddenSize} is no multiple of num_attention_heads ${heads}, ` +
-        `and there is no head_dim`,
+      `${where}: ${sizes.hiddenSize} ${hiddenSize} is no multiple of ${sizes.numHeads} ` +
+        `${numHeads}${sizes.headDim === undefined ? "" : `, and there is no ${sizes.headDim}`}`,
     );
   }
-  const numLayers = readCount(json, "num_hidden_layers", where);
+  const { widening } = defaults, numLayers = count("numLayers");
   const biases = readBiases(json, architecture, where);
   const slidingWindow = readWindow(json, architecture, numLayers, where);
-  const stated = ifPresent(
-    json["max_position_embeddings"],
-    () => readCount(json, "max_position_embeddings", where),
-  ) ?? 2048;
+  const stated = optional("maxPositions") ?? defaults.maxPositions ?? count("maxPositions");
+  for (const [key, other] of Object.entries(equal)) {
+    if ((json[key] ?? json[other]) === json[other]) continue;
+    throw new UsageError(`${where}: ${key} is ${json[key]}, ${other} ${json[other]}`);
+  }
+  const rope = positions === "rotary"
+    ? readRope(json, where, stated, headDim)
+    : { ropeTheta: 10000, ropeScaling: null, maxPositions: stated };
   return {
-    ...named(architecture.name),
+    // A configuration without `architecture` is a Llama.
+    ...(name === "llama" ? {} : { architecture: name }),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
     ...(slidingWindow === null ? {} : { slidingWindow }),
-    vocabSize: readCount(json, "vocab_size", where),
+    vocabSize: count("vocabSize"),
     hiddenSize,
-    intermediateSize: readCount(json, "intermediate_size", where),
+    intermediateSize: widening === undefined
+      ? count("intermediateSize")
+      : optional("intermediateSize") ?? widening * hiddenSize,
     numLayers,
-    numHeads: heads,
-    numKvHeads: ifPresent(
-      json["num_key_value_heads"],
-      () => readCount(json, "num_key_value_heads", where),
-    ) ?? heads,
+    numHeads,
+    numKvHeads: optional("numKvHeads") ?? numHeads,
     headDim,
-    ...readRope(json, where, stated, headDim),
-    rmsNormEps: ifPresent(json["rms_norm_eps"], () => readNumber(json, "rms_norm_eps", where)) ??
-      1e-6,
-    tieWordEmbeddings: json["tie_word_embeddings"] === true,
+    ...rope,
+    rmsNormEps:
+      ifPresent(json[sizes.rmsNormEps], () => readNumber(json, sizes.rmsNormEps, where)) ??
+        defaults.rmsNormEps,
+    tieWordEmbeddings: defaults.tieWordEmbeddings
+      ? json["tie_word_embeddings"] !== false
+      : json["tie_word_embeddings"] === true,
   };
-}
-
-/** A configuration without `architecture` is a Llama. */
-function named(name: ArchitectureName): Pick<ModelConfig, "architecture"> {
-  return name === "llama" ? {} : { architecture: name };
 }
 
 function readBiases(json: Json, architecture: Architecture, where: string) {
@@ -225,13 +191,16 @@ function readWindow(
 
 /** The text of a `config.json` for transformers 4 and 5. */
 export function writeHfConfig(
-  hf: HfConfig,
+  { modelConfig, bosId, eosIds, padId }: HfConfig,
   dtype: "float32" | "bfloat16" | "float16" = "float32",
 ): string {
-  const { modelConfig, bosId, eosIds, padId } = hf,
-    { name, className } = architectureOf(modelConfig);
+  const { name, className, positions, config: keys } = architectureOf(modelConfig);
+  const sizes = sizeKeys(modelConfig);
   const config = {
-    ...(name === "gpt2" ? writeGpt2Config(modelConfig) : writeLlamaFamily(modelConfig)),
+    ...keys.written,
+    ...sizes,
+    ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
+    ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),
     architectures: [className],
     bos_token_id: bosId,
     dtype,
@@ -241,13 +210,24 @@ export function writeHfConfig(
     tie_word_embeddings: modelConfig.tieWordEmbeddings,
     torch_dtype: dtype,
     use_cache: true,
-    vocab_size: modelConfig.vocabSize,
   };
   const sorted = Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1);
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
+/** The sizes by their keys. */
+function sizeKeys(config: ModelConfig): Record<string, number> {
+  const entries = Object.entries(architectureOf(config).config.sizes) as [SizeName, string][];
+  return Object.fromEntries(
+    entries.map(([size, key]) => [
+      key,
+      size === "maxPositions" ? config.statedPositions ?? config.maxPositions : config[size],
+    ]),
+  );
+}
+
+/** The keys about biases, RoPE and the sliding window. */
+function attentionKeys(modelConfig: ModelConfig): Record<string, unknown> {
   const { biases, biasKeys, window: kind } = architectureOf(modelConfig);
   const scaling = modelConfig.ropeScaling, window = modelConfig.slidingWindow ?? null;
   const rope = ropeParameters(modelConfig);
@@ -257,16 +237,6 @@ function writeLlamaFamily(modelConfig: ModelConfig): Record<string, unknown> {
   ]);
   return {
     ...Object.fromEntries(flags),
-    attention_dropout: 0,
-    head_dim: modelConfig.headDim,
-    hidden_act: "silu",
-    hidden_size: modelConfig.hiddenSize,
-    intermediate_size: modelConfig.intermediateSize,
-    max_position_embeddings: modelConfig.statedPositions ?? modelConfig.maxPositions,
-    num_attention_heads: modelConfig.numHeads,
-    num_hidden_layers: modelConfig.numLayers,
-    num_key_value_heads: modelConfig.numKvHeads,
-    rms_norm_eps: modelConfig.rmsNormEps,
     rope_parameters: rope,
     // transformers 4 knows only this key; without it the scaling would silently be missing.
     ...(scaling === null ? {} : { rope_scaling: rope }),

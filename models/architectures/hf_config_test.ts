@@ -267,8 +267,8 @@ Deno.test("every architecture's configuration is written and read back", () => {
   const qwen2 = { ...minimal, model_type: "qwen2" }, qwen3 = { ...minimal, model_type: "qwen3" };
   const window = { sliding_window: 8, use_sliding_window: true, max_window_layers: 0 };
   const cases: [Record<string, unknown>, object][] = [
-    [{ ...minimal, attention_bias: true }, { biases: ["q_proj", "k_proj", "v_proj", "o_proj"] }],
-    [{ ...minimal, mlp_bias: true }, { biases: ["gate_proj", "up_proj", "down_proj"] }],
+    [{ ...minimal, attention_bias: true }, { biases: ["q", "k", "v", "o"] }],
+    [{ ...minimal, mlp_bias: true }, { biases: ["gate", "up", "down"] }],
     [mistral, { architecture: "mistral", slidingWindow: 4096 }],
     [{ ...mistral, sliding_window: null }, { architecture: "mistral", slidingWindow: undefined }],
     [{ ...qwen2, sliding_window: 8 }, { architecture: "qwen2", slidingWindow: undefined }],
@@ -277,7 +277,7 @@ Deno.test("every architecture's configuration is written and read back", () => {
     // The defaults of transformers, when a file that was written by hand leaves keys out.
     [{ ...qwen3, ...window, max_window_layers: undefined }, { slidingWindow: undefined }],
     [{ ...qwen2, use_sliding_window: true, max_window_layers: 0 }, { slidingWindow: 4096 }],
-    [{ ...qwen3, attention_bias: true }, { biases: ["q_proj", "k_proj", "v_proj", "o_proj"] }],
+    [{ ...qwen3, attention_bias: true }, { biases: ["q", "k", "v", "o"] }],
     [{ ...gpt2, n_inner: 100, tie_word_embeddings: false }, { intermediateSize: 100 }],
   ];
   for (const [json, expected] of cases) {

@@ -1,32 +1,70 @@
 /** The family of Llama, whose architectures differ in a few entries. */
-import { type Architecture, LLAMA_MODULES } from "./architecture.ts";
+import type { Architecture } from "./architecture.ts";
 
 /** Llama (Touvron et al. 2023) and SmolLM2. */
 export const LLAMA: Architecture = {
   name: "llama",
   className: "LlamaForCausalLM",
-  modules: LLAMA_MODULES,
+  gguf: "llama",
   loraTargets: ["q_proj", "v_proj"],
   biases: [],
-  biasKeys: {
-    attention_bias: ["q_proj", "k_proj", "v_proj", "o_proj"],
-    mlp_bias: ["gate_proj", "up_proj", "down_proj"],
-  },
-  headNorms: false,
+  biasKeys: { attention_bias: ["q", "k", "v", "o"], mlp_bias: ["gate", "up", "down"] },
   positions: "rotary",
   layerNorm: false,
   activation: "swiglu",
   inOut: false,
+  interleavedInGguf: true,
   window: "none",
-  names: {
-    embedding: "model.embed_tokens.weight",
-    positions: null,
-    finalNorm: "model.norm",
-    layer: (layer) => `model.layers.${layer}.`,
+  names: { embedding: "model.embed_tokens", finalNorm: "model.norm", head: "lm_head" },
+  layers: "model.layers.",
+  inLayer: {
     inputNorm: "input_layernorm",
+    q: "self_attn.q_proj",
+    k: "self_attn.k_proj",
+    v: "self_attn.v_proj",
+    o: "self_attn.o_proj",
     postNorm: "post_attention_layernorm",
-    module: (module) =>
-      /^(gate|up|down)_proj$/.test(module) ? `mlp.${module}` : `self_attn.${module}`,
+    gate: "mlp.gate_proj",
+    up: "mlp.up_proj",
+    down: "mlp.down_proj",
+  },
+  config: {
+    sizes: {
+      vocabSize: "vocab_size",
+      hiddenSize: "hidden_size",
+      intermediateSize: "intermediate_size",
+      numLayers: "num_hidden_layers",
+      numHeads: "num_attention_heads",
+      numKvHeads: "num_key_value_heads",
+      headDim: "head_dim",
+      maxPositions: "max_position_embeddings",
+      rmsNormEps: "rms_norm_eps",
+    },
+    defaults: { maxPositions: 2048, rmsNormEps: 1e-6, tieWordEmbeddings: false },
+    neutral: {
+      hidden_act: ["silu", "swish"],
+      partial_rotary_factor: [1],
+      pretraining_tp: [1],
+      rope_interleaved: [false],
+      use_mrope: [false],
+      logit_scale: [1],
+      attention_multiplier: [],
+      num_nextn_predict_layers: [0],
+    },
+    equal: {},
+    others: [
+      "attention_bias",
+      "mlp_bias",
+      "rope_theta",
+      "rope_scaling",
+      "rope_parameters",
+      "original_max_position_embeddings",
+      "sliding_window",
+      "use_sliding_window",
+      "max_window_layers",
+      "layer_types",
+    ],
+    written: { attention_dropout: 0, hidden_act: "silu" },
   },
 };
 
@@ -46,8 +84,10 @@ export const QWEN2: Architecture = {
   ...LLAMA,
   name: "qwen2",
   className: "Qwen2ForCausalLM",
-  biases: ["q_proj", "k_proj", "v_proj"],
+  gguf: "qwen2",
+  biases: ["q", "k", "v"],
   biasKeys: {},
+  interleavedInGguf: false,
   window: "flagged",
 };
 
@@ -56,7 +96,9 @@ export const QWEN3: Architecture = {
   ...LLAMA,
   name: "qwen3",
   className: "Qwen3ForCausalLM",
-  biasKeys: { attention_bias: LLAMA.biasKeys["attention_bias"]! },
-  headNorms: true,
+  gguf: "qwen3",
+  biasKeys: { attention_bias: ["q", "k", "v", "o"] },
+  interleavedInGguf: false,
   window: "flagged",
+  inLayer: { ...LLAMA.inLayer, qNorm: "self_attn.q_norm", kNorm: "self_attn.k_norm" },
 };

@@ -2,7 +2,15 @@
  * All architectures by `model_type`, and what a configuration's architecture says about its parts.
  */
 import type { ModelConfig } from "./model_config.ts";
-import type { Architecture, ArchitectureName, HeadModule, Module } from "./architecture.ts";
+import {
+  type Architecture,
+  type ArchitectureName,
+  type HeadModule,
+  type LayerPart,
+  type Module,
+  MODULES,
+  type OncePart,
+} from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
 import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
 
@@ -21,14 +29,30 @@ export function architectureOf(config: ModelConfig): Architecture {
 /** Name of a head that is not tied to the embedding. */
 export const LM_HEAD = "lm_head.weight";
 
+/** Name of the table of embeddings. */
+export function embeddingName(config: ModelConfig): string {
+  return `${architectureOf(config).names.embedding}.weight`;
+}
+
 /** Name of the tensor that computes the logits. */
 export function headName(config: ModelConfig): string {
-  return config.tieWordEmbeddings ? architectureOf(config).names.embedding : LM_HEAD;
+  return config.tieWordEmbeddings ? embeddingName(config) : LM_HEAD;
+}
+
+/** Whether the architecture's layers have a part. */
+export function hasPart(config: ModelConfig, part: LayerPart): boolean {
+  return architectureOf(config).inLayer[part] !== undefined;
 }
 
 /** Linear modules of a layer. */
 export function modulesOf(config: ModelConfig): readonly Module[] {
-  return architectureOf(config).modules;
+  return MODULES.filter((module) => hasPart(config, module));
+}
+
+/** Names of the linear modules within a layer. */
+export function moduleNames(config: ModelConfig): string[] {
+  const { inLayer } = architectureOf(config);
+  return modulesOf(config).map((module) => inLayer[module]!);
 }
 
 export function hasBias(config: ModelConfig, module: Module): boolean {
@@ -43,22 +67,19 @@ export function linearDims(
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
   switch (module) {
-    case "q_proj":
+    case "q":
       return [d, q];
-    case "k_proj":
-    case "v_proj":
+    case "k":
+    case "v":
       return [d, kv];
-    case "attn.c_attn":
+    case "qkv":
       return [d, q + 2 * kv];
-    case "o_proj":
-    case "attn.c_proj":
+    case "o":
       return [q, d];
-    case "gate_proj":
-    case "up_proj":
-    case "mlp.c_fc":
+    case "gate":
+    case "up":
       return [d, f];
-    case "down_proj":
-    case "mlp.c_proj":
+    case "down":
       return [f, d];
     case "lm_head":
       return [d, config.vocabSize];
@@ -66,9 +87,63 @@ export function linearDims(
 }
 
 /** Such as "model.layers.0.self_attn.q_proj". */
-export function modulePath(config: ModelConfig, layer: number, module: Module): string {
-  const { names } = architectureOf(config);
-  return names.layer(layer) + names.module(module);
+export function modulePath(config: ModelConfig, layer: number, part: LayerPart): string {
+  const { layers, inLayer } = architectureOf(config);
+  return `${layers}${layer}.${inLayer[part]}`;
+}
+
+/** A tensor of the base model. */
+export interface ModelTensor {
+  /** Its name in transformers: the path of its part, and its kind. */
+  name: string;
+  part: LayerPart | OncePart;
+  /** Null for what there is once. */
+  layer: number | null;
+  kind: "weight" | "bias";
+  shape: readonly number[];
+  /** False for norm weights and biases. */
+  decay: boolean;
+  embedding?: boolean;
+}
+
+/** All tensors of the base model, as in a checkpoint in Hugging Face's format. */
+export function modelTensors(config: ModelConfig): ModelTensor[] {
+  const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
+  const tensors: ModelTensor[] = [];
+  const add = (
+    part: LayerPart | OncePart,
+    layer: number | null,
+    shape: readonly number[],
+    more: { kind?: "bias"; decay?: boolean; embedding?: boolean } = {},
+  ) => {
+    const { kind = "weight", decay = false } = more;
+    const path = layer === null
+      ? names[part as OncePart]
+      : modulePath(config, layer, part as LayerPart);
+    tensors.push({ name: `${path}.${kind}`, part, layer, shape, ...more, kind, decay });
+  };
+  const norm = (part: LayerPart | OncePart, layer: number | null, width = d) => {
+    add(part, layer, [width]);
+    if (layerNorm) add(part, layer, [width], { kind: "bias" });
+  };
+  const table = { decay: true, embedding: true };
+  add("embedding", null, [config.vocabSize, d], table);
+  if (names.positions !== undefined) add("positions", null, [config.maxPositions, d], table);
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    norm("inputNorm", layer);
+    norm("postNorm", layer);
+    for (const part of ["qNorm", "kNorm"] as const) {
+      if (hasPart(config, part)) norm(part, layer, config.headDim);
+    }
+    for (const module of modulesOf(config)) {
+      const [inDim, outDim] = linearDims(config, module);
+      add(module, layer, inOut ? [inDim, outDim] : [outDim, inDim], { decay: true });
+      if (hasBias(config, module)) add(module, layer, [outDim], { kind: "bias" });
+    }
+  }
+  norm("finalNorm", null);
+  if (!config.tieWordEmbeddings) add("head", null, [config.vocabSize, d], { decay: true });
+  return tensors;
 }
 
 /**
@@ -76,8 +151,8 @@ export function modulePath(config: ModelConfig, layer: number, module: Module): 
  * head norms or a window.
  */
 export function isPlainLlama(config: ModelConfig): boolean {
-  const { activation, layerNorm, headNorms, modules } = architectureOf(config);
-  return activation === "swiglu" && !layerNorm && !headNorms &&
+  const { activation, layerNorm } = architectureOf(config);
+  return activation === "swiglu" && !layerNorm && !hasPart(config, "qNorm") &&
     (config.slidingWindow ?? null) === null &&
-    !modules.some((module) => hasBias(config, module));
+    !modulesOf(config).some((module) => hasBias(config, module));
 }

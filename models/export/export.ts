@@ -13,7 +13,7 @@ import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
-import { type ModelTensor, modelTensors } from "../network/weights/model_weights.ts";
+import { type ModelTensor, modelTensors } from "../architectures/mod.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
@@ -172,7 +172,7 @@ async function writeGgufFile(
   }
   const tokens = { ...model, tokenizer, vocabSize: config.vocabSize, where: checkpoint };
   for (const [key, value] of ggufTokenizerMetadata(tokens)) metadata.set(key, value);
-  const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type, checkpoint);
+  const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type);
   await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
   await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
   const { size } = await Deno.stat(path);

@@ -6,11 +6,11 @@
  * the logits.
  */
 import { UsageError } from "../../core/errors.ts";
-import { architectureOf, LM_HEAD } from "../architectures/mod.ts";
+import { architectureOf, modelTensors } from "../architectures/mod.ts";
+import { sizesOf } from "../formats/gguf/gguf_config.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
-import { ggufName, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
+import { ggufName, interleavedHeads, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
 import type { MergedWeights } from "./merged_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
@@ -25,15 +25,6 @@ import {
   SHORT_DIVISORS,
 } from "../formats/gguf/rope_scaling.ts";
 
-/** `model_type` → `general.architecture`. Mistral is a "llama" there. */
-const GGUF_ARCHITECTURE: Readonly<Record<string, string>> = {
-  llama: "llama",
-  mistral: "llama",
-  qwen2: "qwen2",
-  qwen3: "qwen3",
-  gpt2: "gpt2",
-};
-
 /** Values of `general.file_type`. */
 const FILE_TYPE: Readonly<Record<WeightType, number>> = {
   f32: 0,
@@ -43,16 +34,6 @@ const FILE_TYPE: Readonly<Record<WeightType, number>> = {
   bf16: 32,
 };
 
-/** @throws UsageError for an architecture without GGUF files that rgx reads */
-function architectureName(config: ModelConfig, where: string): string {
-  const { name } = architectureOf(config), found = GGUF_ARCHITECTURE[name];
-  if (found !== undefined) return found;
-  throw new UsageError(`${where}: a ${name} model cannot be exported to GGUF`, {
-    advice: `GGUF files are written of ${Object.keys(GGUF_ARCHITECTURE).join(", ")} models. ` +
-      "Export to hf.",
-  });
-}
-
 /** @throws UsageError for a model that a GGUF file cannot describe */
 export function ggufMetadata(
   config: ModelConfig,
@@ -60,62 +41,41 @@ export function ggufMetadata(
   name: string,
   where: string,
 ): GgufMetadata {
-  const architecture = architectureName(config, where);
+  const architecture = architectureOf(config), { gguf } = architecture;
   const out = new Map<string, GgufWritten>([
-    ["general.architecture", ["string", architecture]],
+    ["general.architecture", ["string", gguf]],
     ["general.type", ["string", "model"]],
     ["general.name", ["string", name]],
     ["general.file_type", ["u32", FILE_TYPE[type]]],
   ]);
   if (ENCODINGS[type].weights > 1) out.set("general.quantization_version", ["u32", 2]);
-  const u32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["u32", value]);
-  const f32 = (key: string, value: number) => out.set(`${architecture}.${key}`, ["f32", value]);
-  u32("vocab_size", config.vocabSize);
-  u32("context_length", config.statedPositions ?? config.maxPositions);
-  u32("embedding_length", config.hiddenSize);
-  u32("block_count", config.numLayers);
-  u32("feed_forward_length", config.intermediateSize);
-  u32("attention.head_count", config.numHeads);
-  if (architecture === "gpt2") {
-    f32("attention.layer_norm_epsilon", config.rmsNormEps);
-    return out;
+  const { statedPositions = config.maxPositions } = config;
+  const sizes = { ...config, maxPositions: statedPositions };
+  for (const [key, size, type] of sizesOf(architecture)) {
+    // Without a key in the config.json it follows from the other sizes.
+    const isThere = architecture.config.sizes[size] !== undefined;
+    if (isThere) out.set(`${gguf}.${key}`, [type, sizes[size]]);
   }
-  u32("attention.head_count_kv", config.numKvHeads);
-  u32("attention.key_length", config.headDim);
-  u32("attention.value_length", config.headDim);
-  f32("attention.layer_norm_rms_epsilon", config.rmsNormEps);
-  u32("rope.dimension_count", config.headDim);
-  f32("rope.freq_base", config.ropeTheta);
-  if (config.slidingWindow) u32("attention.sliding_window", config.slidingWindow);
-  for (const [key, value] of ropeMetadata(config, architecture, where)) out.set(key, value);
+  if (architecture.positions === "learned") return out;
+  out.set(`${gguf}.rope.freq_base`, ["f32", config.ropeTheta]);
+  const { slidingWindow } = config;
+  if (slidingWindow) out.set(`${gguf}.attention.sliding_window`, ["u32", slidingWindow]);
+  for (const [key, value] of ropeMetadata(config, gguf, where)) out.set(key, value);
   return out;
 }
 
-/**
- * All tensors of the file. Each is read when it is written.
- * @throws as {@link ggufMetadata} does
- */
+/** All tensors of the file. Each is read when it is written. */
 export function ggufTensors(
   config: ModelConfig,
   weights: MergedWeights,
   type: WeightType,
-  where: string,
 ): GgufTensorToWrite[] {
-  const architecture = architectureName(config, where), permuted = architecture === "llama";
-  const { embedding, positions } = architectureOf(config).names;
-  const head = config.tieWordEmbeddings ? embedding : LM_HEAD;
-  const tensors = modelTensors(config).map(({ name, shape }): GgufTensorToWrite => {
-    const ggufTensor = ggufName(architecture, name)!,
-      transposed = isTransposed(architecture, ggufTensor);
+  const tensors = modelTensors(config).map((tensor): GgufTensorToWrite => {
+    const { name, part, shape } = tensor, transposed = isTransposed(config, tensor);
     const written = transposed ? shape.toReversed() : shape;
-    const stored = name === positions ? "f32" : storedType(type, written, name === head);
-    const heads = !permuted
-      ? 0
-      : /\.q_proj\./.test(name)
-      ? config.numHeads
-      : /\.k_proj\./.test(name)
-      ? config.numKvHeads
-      : 0;
+    const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
+    const stored = part === "positions" ? "f32" : storedType(type, written, isHead);
+    const heads = interleavedHeads(config, tensor);
     const bytes = async function* () {
       const values = await weights(name, shape);
       yield* encodePieces(
@@ -123,12 +83,12 @@ export function ggufTensors(
         { name, shape: written },
         transposed
           ? transpose(values, shape[0]!, shape[1]!)
-          : heads === 0
+          : heads === null
           ? values
           : interleaveHalves(values, shape[0]!, heads),
       );
     };
-    return { name: ggufTensor, type: stored, shape: written, bytes };
+    return { name: ggufName(tensor), type: stored, shape: written, bytes };
   });
   return [...ropeTensors(config), ...tensors];
 }

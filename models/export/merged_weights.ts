@@ -5,8 +5,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";
-import { architectureOf, linearDims, LM_HEAD } from "../architectures/mod.ts";
-
+import { architectureOf, embeddingName, linearDims, LM_HEAD } from "../architectures/mod.ts";
 import { loraNames } from "../network/adapters/lora.ts";
 import { headAdapter, type LoraPlacement } from "../network/weights/model_weights.ts";
 import type { ModelFolder } from "../model_folder.ts";
@@ -30,9 +29,9 @@ export function mergedConfig(
 ): ModelConfig {
   if (adapter === null || !config.tieWordEmbeddings) return config;
   const { lora, saved } = fitAdapter(adapter, config, path);
-  const { embedding } = architectureOf(config).names;
-  const apart = headAdapter(lora) !== null ||
-    saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
+  const embedding = embeddingName(config),
+    apart = headAdapter(lora) !== null ||
+      saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
   return apart ? { ...config, tieWordEmbeddings: false } : config;
 }
 
@@ -42,7 +41,7 @@ export function mergedConfig(
 export function mergedWeights(
   { path, config, weights, adapter }: Pick<ModelFolder, "path" | "config" | "weights" | "adapter">,
 ): MergedWeights {
-  const { names, inOut } = architectureOf(config);
+  const { inOut } = architectureOf(config), embedding = embeddingName(config);
   const fit = adapter === null ? { lora: [], saved: [] } : fitAdapter(adapter, config, path);
   const placed = new Map<string, LoraPlacement>(
     fit.lora.map((lora) => [`${lora.path}.weight`, lora]),
@@ -50,7 +49,7 @@ export function mergedWeights(
   const copies = new Map(fit.saved.map(({ replaces, name }) => [replaces, name]));
   // The file may have the matrix of a tied model under either name.
   const other: Readonly<Record<string, string>> = config.tieWordEmbeddings
-    ? { [names.embedding]: LM_HEAD, [LM_HEAD]: names.embedding }
+    ? { [embedding]: LM_HEAD, [LM_HEAD]: embedding }
     : {};
   return async (name, shape) => {
     const copy = copies.get(name);

@@ -3,9 +3,8 @@
  * when they are written again.
  */
 import { readGguf } from "../formats/gguf/gguf.ts";
-import { ggufArchitecture } from "../formats/gguf/gguf_config.ts";
 import { ggufName } from "../formats/gguf/gguf_names.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
+import { type ModelTensor, modelTensors } from "../architectures/mod.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import { openWeightFiles } from "../formats/weight_files.ts";
 
@@ -26,23 +25,20 @@ export async function storedTypes(
 ): Promise<StoredTypes> {
   const typeOf = path.endsWith(".gguf") ? await ggufTypes(path) : await folderTypes(path, config);
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
-  for (const { name, shape } of modelTensors(config)) {
-    (shape.length > 1 ? found.matrix : found.vector).add(typeOf(name));
+  for (const tensor of modelTensors(config)) {
+    (tensor.shape.length > 1 ? found.matrix : found.vector).add(typeOf(tensor));
   }
   return { matrix: common(found.matrix), vector: common(found.vector) };
 }
 
 async function ggufTypes(path: string) {
-  const file = await readGguf(path), architecture = ggufArchitecture(file);
-  return (name: string) => {
-    const stored = ggufName(architecture, name);
-    return stored === null ? null : file.tensors.get(stored)?.type.name ?? null;
-  };
+  const { tensors } = await readGguf(path);
+  return (tensor: ModelTensor) => tensors.get(ggufName(tensor))?.type.name ?? null;
 }
 
 async function folderTypes(path: string, config: ModelFolder["config"]) {
   const files = await openWeightFiles(path, config.tieWordEmbeddings);
-  return (name: string) => files.dtype(name);
+  return ({ name }: ModelTensor) => files.dtype(name);
 }
 
 function common(types: ReadonlySet<string | null>): FloatType {

@@ -106,7 +106,7 @@ class WeightFiles implements WeightReader {
 
   /** @throws RgxError for layers that the configuration does not count */
   checkLayers({ numLayers, architecture }: ModelConfig): void {
-    const prefix = ARCHITECTURES[architecture ?? "llama"].names.layer(0).replace(/0\.$/, "");
+    const prefix = ARCHITECTURES[architecture ?? "llama"].layers;
     const layerOf = (name: string) =>
       [prefix, prefix.replace(MODEL_PREFIX, "")].flatMap((start) =>
         name.startsWith(start) ? [parseInt(name.slice(start.length))] : []

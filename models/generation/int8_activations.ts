@@ -4,10 +4,15 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
-import { architectureOf, headName, modulesOf } from "../architectures/mod.ts";
+import {
+  architectureOf,
+  embeddingName,
+  headName,
+  modelTensors,
+  modulesOf,
+} from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightReader } from "../formats/weight_reader.ts";
 import type { WeightType } from "../formats/stored_weight.ts";
@@ -28,8 +33,8 @@ export function requireInt8Weights(
 ): void {
   const withInt8: StorageOptions = { ...weights, activations: "int8" };
   const storage = planStorage(config, "none", withInt8, (name) => files.typeOf(name));
-  const { inOut, names } = architectureOf(config), head = headName(config);
-  const isProduct = (name: string) => name === head || !inOut && name !== names.embedding;
+  const { inOut } = architectureOf(config), head = headName(config);
+  const isProduct = (name: string) => name === head || !inOut && name !== embeddingName(config);
   const held = modelTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))
     .map(({ name }) => storage.get(name) ?? null);
   if (!held.some(suits)) refuse(path, new Set(held.map((type) => type ?? "float32")));

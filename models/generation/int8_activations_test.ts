@@ -9,7 +9,7 @@ import { quantizeQ4 } from "../../kernels/weights/quantize.ts";
 import { requireInt8Weights } from "./int8_activations.ts";
 import { initWeights } from "../network/weights/init.ts";
 import { CausalLM } from "../causal_lm.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
+import { modelTensors } from "../architectures/mod.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { tinyConfig } from "../testing.ts";
 import type { ModelFolder } from "../model_folder.ts";

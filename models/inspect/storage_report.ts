@@ -7,7 +7,7 @@ import type { Device } from "../../kernels/device.ts";
 import { CausalLM } from "../causal_lm.ts";
 import type { LoadListener } from "../network/weights/load_weights.ts";
 import { contextText } from "../architectures/rope_scaling.ts";
-import { modelTensors } from "../network/weights/model_weights.ts";
+import { modelTensors } from "../architectures/mod.ts";
 import { planParameterBytes } from "../network/model_bytes.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import { modelSizes } from "../network/weights/model_sizes.ts";

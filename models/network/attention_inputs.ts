@@ -19,14 +19,14 @@ export function attentionInputs(
 ): void {
   const { device, rows, dropout } = pass;
   if (pass.fused !== null) {
-    const { qkv } = pass.fused, u = activations.u["attn.c_attn"] ?? null;
-    linearForward(device, weights["attn.c_attn"], activations.n1, qkv, u, rows, dropout);
+    const { qkv } = pass.fused, u = activations.u.qkv ?? null;
+    linearForward(device, weights.qkv, activations.n1, qkv, u, rows, dropout);
     moveParts(pass, activations, (index, out) => {
       device.run("gather_rows", { table: qkv, index, out, rows, d: pass.config.hiddenSize });
     });
     return;
   }
-  const project = (module: "q_proj" | "k_proj" | "v_proj", out: Tensor) =>
+  const project = (module: "q" | "k" | "v", out: Tensor) =>
     linearForward(
       device,
       weights[module],
@@ -36,9 +36,9 @@ export function attentionInputs(
       rows,
       dropout,
     );
-  project("q_proj", activations.rawQ ?? activations.q);
-  project("k_proj", activations.rawK ?? activations.k);
-  project("v_proj", activations.v);
+  project("q", activations.rawQ ?? activations.q);
+  project("k", activations.rawK ?? activations.k);
+  project("v", activations.v);
   headNormsForward(pass, weights, activations);
 }
 
@@ -82,10 +82,10 @@ export function attentionInputsBackward(
     moveParts(pass, { q: scratch.dq, k: scratch.dk, v: scratch.dv }, (index, src) => {
       device.run("scatter_rows", { src, index, table: qkv, rows, d: config.hiddenSize });
     });
-    backward(weights["attn.c_attn"], { u: activations.u["attn.c_attn"] ?? null, dy: qkv });
+    backward(weights.qkv, { u: activations.u.qkv ?? null, dy: qkv });
     return;
   }
-  const { q_proj, k_proj, v_proj, headNorms } = weights, { u } = activations;
+  const { headNorms } = weights, { u } = activations;
   let { dq, dk } = scratch;
   if (headNorms !== null) {
     const [q, k] = headParts(pass, headNorms, activations);
@@ -98,9 +98,9 @@ export function attentionInputsBackward(
     dq = through(q, scratch.dq, scratch.dattn);
     dk = through(k, scratch.dk, scratch.dq);
   }
-  backward(q_proj, { u: u.q_proj ?? null, dy: dq });
-  backward(k_proj, { u: u.k_proj ?? null, dy: dk, accumulate: true });
-  backward(v_proj, { u: u.v_proj ?? null, dy: scratch.dv, accumulate: true });
+  backward(weights.q, { u: u.q ?? null, dy: dq });
+  backward(weights.k, { u: u.k ?? null, dy: dk, accumulate: true });
+  backward(weights.v, { u: u.v ?? null, dy: scratch.dv, accumulate: true });
 }
 
 interface HeadPart {

@@ -7,14 +7,11 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
-import type { Module } from "../architectures/architecture.ts";
-import { modulesOf } from "../architectures/mod.ts";
 import type { LayerActivations } from "./layer_buffers.ts";
 import { linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
 import { normBackward, normForward } from "./norm.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
 import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 
 /** The output of a layer, as the sum x + add that the next operation computes. */
@@ -22,10 +19,6 @@ export interface Residual {
   x: Tensor; // [rows, d]
   /** Null when x is the sum already. */
   add: Tensor | null; // [rows, d]
-}
-
-export function outputModule(config: ModelConfig): Module {
-  return modulesOf(config).includes("attn.c_proj") ? "attn.c_proj" : "o_proj";
 }
 
 /**
@@ -64,11 +57,11 @@ function afterAttention(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, projected, dropout } = pass, output = outputModule(config);
+  const { device, config, rows, projected, dropout } = pass;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
   const { h, mid, attn } = activations;
-  const u = activations.u[output] ?? null;
-  linearForward(device, weights[output], attn, projected, u, rows, dropout);
+  const u = activations.u.o ?? null;
+  linearForward(device, weights.o, attn, projected, u, rows, dropout);
   const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
   normForward(device, weights.postNorm, { x: h, add: projected, sum: mid, ...to2, ...shape });
   mlpInputs(pass, weights, activations);
@@ -135,8 +128,8 @@ export function layerBackward(
   mlpBackward(pass, weights, activations);
   normBackward(device, weights.postNorm, { x: mid, mean: mean2, rho: rho2, ...shape });
 
-  const output = outputModule(config), u = activations.u[output] ?? null;
-  linearBackward(device, weights[output], { x: attn, u, dy: dh, dx: dattn, du, rows, dropout });
+  const u = activations.u.o ?? null;
+  linearBackward(device, weights.o, { x: attn, u, dy: dh, dx: dattn, du, rows, dropout });
   pass.attendBackward(activations, scratch);
   attentionInputsBackward(pass, weights, activations, needsInput);
   if (!needsInput) return;

@@ -97,7 +97,7 @@ export function attentionWindow({ slidingWindow }: ModelConfig): { window?: numb
 /** Name of the buffer for an activation of a layer. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
   // A layer's recomputation stops before its last projection, so the `u` of that one is kept.
-  const input = activation === "h" || activation === "u.down_proj" || activation === "u.mlp.c_proj";
+  const input = activation === "h" || activation === "u.down";
   if (keep === "all" || (keep === "inputs" && input)) {
     return `layers.${layer}.${activation}`;
   }

@@ -1,7 +1,7 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
-import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import { architectureOf, hasPart, modulesOf } from "../architectures/mod.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
@@ -40,7 +40,7 @@ type Stored = Exclude<keyof LayerActivations, "u">;
 
 /** Elements per row of each activation that the architecture has, except `u`. */
 export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
-  const { layerNorm, headNorms, activation } = architectureOf(config);
+  const { layerNorm, activation } = architectureOf(config);
   const d = config.hiddenSize, f = config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const q = heads * headDim, kv = kvHeads * headDim;
@@ -59,7 +59,7 @@ export function activationWidths(config: ModelConfig): Partial<Record<Stored, nu
     gate: f,
     ...(activation === "swiglu" ? { up: f } : {}),
     ...(layerNorm ? { mean1: 1, mean2: 1 } : {}),
-    ...(headNorms ? { rawQ: q, rawK: kv, rhoQ: heads, rhoK: kvHeads } : {}),
+    ...(hasPart(config, "qNorm") ? { rawQ: q, rawK: kv, rhoQ: heads, rhoK: kvHeads } : {}),
   };
 }
 
@@ -112,8 +112,9 @@ export function passWidths(
 ): { projected: number; activated: number; qkv?: number } {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize } = config;
   const widths = { projected: hiddenSize, activated: intermediateSize };
-  const fused = modulesOf(config).includes("attn.c_attn");
-  return fused ? { ...widths, qkv: (numHeads + 2 * numKvHeads) * headDim } : widths;
+  return hasPart(config, "qkv")
+    ? { ...widths, qkv: (numHeads + 2 * numKvHeads) * headDim }
+    : widths;
 }
 
 /** Scratch of the backward pass, shared by all layers. */

@@ -10,11 +10,9 @@ import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 import { type Linear, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 
-/** Names of the first and last module. */
-function parts({ up }: LayerActivations): { first: Module; last: Module } {
-  return up === null
-    ? { first: "mlp.c_fc", last: "mlp.c_proj" }
-    : { first: "gate_proj", last: "down_proj" };
+/** The module whose output is the nonlinearity's input. */
+function firstModule({ up }: LayerActivations): "gate" | "up" {
+  return up === null ? "up" : "gate";
 }
 
 /** n2 → gate (and up). */
@@ -34,8 +32,8 @@ export function mlpInputs(
       rows,
       dropout,
     );
-  project(parts(activations).first, activations.gate);
-  if (activations.up !== null) project("up_proj", activations.up);
+  project(firstModule(activations), activations.gate);
+  if (activations.up !== null) project("up", activations.up);
 }
 
 /** gate (and up) → projected. */
@@ -46,8 +44,8 @@ export function mlpOutput(
 ): void {
   const { device, rows, activated, projected, dropout } = pass;
   activate(pass, activations);
-  const { last } = parts(activations), u = activations.u[last] ?? null;
-  linearForward(device, weights[last], activated, projected, u, rows, dropout);
+  const u = activations.u.down ?? null;
+  linearForward(device, weights.down, activated, projected, u, rows, dropout);
 }
 
 /** gate (and up) → activated. */
@@ -68,22 +66,22 @@ export function mlpBackward(
 ): void {
   const { device, config, rows, scratch, dropout, activated } = pass;
   const { dh, dnormed, dactivated: dout, du } = scratch, { gate, up, n2, u } = activations;
-  const { first, last } = parts(activations), n = rows * config.intermediateSize;
+  const first = firstModule(activations), n = rows * config.intermediateSize;
   const shared = { du, rows, dropout };
 
   // The last projection's input was not kept: the nonlinearity's backward computes it again.
-  const wanted = readsInput(weights[last]) ? { activated } : {};
+  const wanted = readsInput(weights.down) ? { activated } : {};
   const beforeX = () => {
     if (up === null) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
     else device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, n, ...wanted });
   };
-  const lastArgs = { x: activated, u: u[last] ?? null, dy: dh, dx: dout, beforeX };
-  linearBackward(device, weights[last], { ...lastArgs, ...shared });
+  const lastArgs = { x: activated, u: u.down ?? null, dy: dh, dx: dout, beforeX };
+  linearBackward(device, weights.down, { ...lastArgs, ...shared });
   const firstArgs = { x: n2, u: u[first] ?? null, dy: gate, dx: dnormed };
   linearBackward(device, weights[first], { ...firstArgs, ...shared });
   if (up === null) return;
-  const upArgs = { x: n2, u: u.up_proj ?? null, dy: up, dx: dnormed, accumulate: true };
-  linearBackward(device, weights.up_proj, { ...upArgs, ...shared });
+  const upArgs = { x: n2, u: u.up ?? null, dy: up, dx: dnormed, accumulate: true };
+  linearBackward(device, weights.up, { ...upArgs, ...shared });
 }
 
 /** Whether the linear layer's backward reads its input. */

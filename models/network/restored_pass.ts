@@ -5,7 +5,6 @@
  */
 import type { ActivationStore } from "./activation_store.ts";
 import { headNormsForward } from "./attention_inputs.ts";
-import { outputModule } from "./decoder_layer.ts";
 import {
   bufferName,
   type Keep,
@@ -79,30 +78,28 @@ function restoreLayer(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, activated } = pass, output = outputModule(config);
+  const { device, config, rows, activated } = pass;
   const { h, mid, n1, n2, attn } = activations;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
   const lowRank = (x: Tensor, ...modules: Module[]) => {
     for (const module of modules) {
-      const { lora, inDim } = weights[module], u = activations.u[module];
-      if (lora === null || u === undefined) continue;
+      const u = activations.u[module];
+      if (u === undefined) continue;
+      const { lora, inDim } = weights[module];
+      if (lora === null) continue;
       lowRankInput(device, lora, { x, u, rows, inDim, dropout: null });
     }
   };
   const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
   normForward(device, weights.inputNorm, { x: h, ...to1, ...shape });
-  if (pass.fused !== null) lowRank(n1, "attn.c_attn");
-  else lowRank(n1, "q_proj", "k_proj", "v_proj");
+  lowRank(n1, "q", "k", "v", "qkv");
   headNormsForward(pass, weights, activations);
   pass.attend(activations);
-  lowRank(attn, output);
+  lowRank(attn, "o");
   const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
   normForward(device, weights.postNorm, { x: mid, ...to2, ...shape });
-  const [first, last]: [Module[], Module] = activations.up === null
-    ? [["mlp.c_fc"], "mlp.c_proj"]
-    : [["gate_proj", "up_proj"], "down_proj"];
-  lowRank(n2, ...first);
-  if (activations.u[last] === undefined) return;
+  lowRank(n2, "gate", "up");
+  if (activations.u.down === undefined) return;
   activate(pass, activations);
-  lowRank(activated, last);
+  lowRank(activated, "down");
 }

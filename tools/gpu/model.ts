@@ -5,7 +5,7 @@ import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
-import { modelTensors } from "../../models/network/weights/model_weights.ts";
+import { modelTensors } from "../../models/architectures/mod.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
 import { planParameterBytes } from "../../models/network/model_bytes.ts";

@@ -5,7 +5,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { embeddedShapes } from "../../configs/model_shapes.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
-import { modelTensors } from "../../models/network/weights/model_weights.ts";
+import { modelTensors } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import {
   type DeviceSizes,

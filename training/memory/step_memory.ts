@@ -20,7 +20,6 @@ import {
   planPassBytes,
   planRestoredBytes,
 } from "../../models/network/model_bytes.ts";
-import { modelTensors } from "../../models/network/weights/model_weights.ts";
 import { MAX_COPY_BYTES, mergedBytes } from "../../models/network/merged_copies.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
@@ -31,7 +30,7 @@ import { copyBytes } from "../step/gradient_sum.ts";
 import { SYNC_CHUNK } from "../step/reference_policy.ts";
 import { roundedHeadBytes } from "../../kernels/ops/head/wasm.ts";
 import { operandBytes, packedRowBytes } from "../../kernels/ops/matmul/wasm/rounded.ts";
-import { linearDims, modulesOf } from "../../models/architectures/mod.ts";
+import { linearDims, modelTensors, modulesOf } from "../../models/architectures/mod.ts";
 import { backwardWidths } from "../../models/network/layer_buffers.ts";
 import { planStoreBytes } from "../../models/network/activation_store.ts";
 import { gradientScratch } from "../../kernels/ops/attention/scratch.ts";

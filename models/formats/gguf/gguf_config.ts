@@ -4,41 +4,40 @@
  * are not understood are refused by name.
  */
 import { UsageError } from "../../../core/errors.ts";
+import type { Architecture, SizeName } from "../../architectures/architecture.ts";
+import { ARCHITECTURES } from "../../architectures/mod.ts";
 import type { GgufFile } from "./gguf.ts";
 
-/** Metadata after the architecture's name → key of `config.json`. */
-const FAMILY_KEYS: Readonly<Record<string, string>> = {
-  "block_count": "num_hidden_layers",
-  "context_length": "max_position_embeddings",
-  "embedding_length": "hidden_size",
-  "feed_forward_length": "intermediate_size",
-  "attention.head_count": "num_attention_heads",
-  "attention.head_count_kv": "num_key_value_heads",
-  "attention.layer_norm_rms_epsilon": "rms_norm_eps",
-  "attention.key_length": "head_dim",
+/**
+ * The sizes of a model by their metadata after the architecture's name, with their types there, in
+ * the order in which they are written.
+ */
+const SIZES: readonly (readonly [key: string, size: SizeName, type: "u32" | "f32"])[] = [
+  ["vocab_size", "vocabSize", "u32"],
+  ["context_length", "maxPositions", "u32"],
+  ["embedding_length", "hiddenSize", "u32"],
+  ["block_count", "numLayers", "u32"],
+  ["feed_forward_length", "intermediateSize", "u32"],
+  ["attention.head_count", "numHeads", "u32"],
+  ["attention.head_count_kv", "numKvHeads", "u32"],
+  ["attention.key_length", "headDim", "u32"],
+  ["attention.value_length", "headDim", "u32"],
+  ["attention.layer_norm_epsilon", "rmsNormEps", "f32"],
+  ["attention.layer_norm_rms_epsilon", "rmsNormEps", "f32"],
+  ["rope.dimension_count", "headDim", "u32"],
+];
+/** Sizes that only have to agree with the others. The vocabulary is that of the embedding. */
+const CHECKED = ["attention.value_length", "rope.dimension_count"], UNREAD = ["vocab_size"];
+
+/** Further metadata → key of `config.json`, where positions are rotary. */
+const ROTARY_KEYS: Readonly<Record<string, string>> = {
   "attention.sliding_window": "sliding_window",
   "rope.freq_base": "rope_theta",
 };
 
-const GPT2_KEYS: Readonly<Record<string, string>> = {
-  "block_count": "n_layer",
-  "context_length": "n_positions",
-  "embedding_length": "n_embd",
-  "feed_forward_length": "n_inner",
-  "attention.head_count": "n_head",
-  "attention.layer_norm_epsilon": "layer_norm_epsilon",
-};
-
-function keysOf(architecture: string): Readonly<Record<string, string>> {
-  return architecture === "gpt2" ? GPT2_KEYS : FAMILY_KEYS;
-}
-
-/** Keys that are read below, or that do not affect the results. */
-const GPT2_OTHERS = new Set(["vocab_size", "attention.head_count_kv", "tensor_data_layout"]);
-const FAMILY_OTHERS = new Set([
-  "vocab_size",
-  "attention.value_length",
-  "rope.dimension_count",
+/** Metadata that are read in rope_scaling.ts, or that do not affect the results. */
+const OTHERS = ["tensor_data_layout"];
+const ROTARY_OTHERS = [
   "rope.scaling.type",
   "rope.scaling.factor",
   "rope.scale_linear",
@@ -47,11 +46,13 @@ const FAMILY_OTHERS = new Set([
   ...["attn_factor", "yarn_ext_factor", "yarn_attn_factor", "yarn_beta_fast", "yarn_beta_slow"]
     .map((key) => `rope.scaling.${key}`),
   "rope.scaling.yarn_log_multiplier",
-  "tensor_data_layout",
-]);
+];
 
-/** Architectures whose tensors and metadata are known. */
-const ARCHITECTURES = ["llama", "qwen2", "qwen3", "gpt2"];
+/** The sizes that files of an architecture have metadata for. */
+export function sizesOf({ layerNorm }: Architecture): typeof SIZES {
+  const other = layerNorm ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
+  return SIZES.filter(([key]) => key !== other);
+}
 
 /**
  * The contents of the `config.json` for the file's model.
@@ -63,62 +64,66 @@ export function ggufConfig(
   tokens: { bosId: number | null; eosIds: readonly number[]; padId: number | null },
   scaling: Readonly<Record<string, unknown>> | null,
 ): Record<string, unknown> {
-  const architecture = ggufArchitecture(file);
-  const get = (key: string) => file.metadata.get(`${architecture}.${key}`);
+  const architecture = architectureIn(file), { gguf, positions } = architecture;
+  const { sizes } = architecture.config;
   refuseUnknown(file, architecture);
   const embedding = file.info("token_embd.weight");
   const config: Record<string, unknown> = {
-    model_type: architecture,
+    model_type: architecture.name,
     vocab_size: embedding.shape[0],
     tie_word_embeddings: !file.tensors.has("output.weight"),
     bos_token_id: tokens.bosId,
     eos_token_id: [...tokens.eosIds],
     pad_token_id: tokens.padId,
   };
-  for (const [key, name] of Object.entries(keysOf(architecture))) {
-    const value = get(key);
-    if (value !== undefined) config[name] = typeof value === "number" ? shortest(value) : value;
+  const read = (key: string, name: string | undefined) => {
+    const value = file.metadata.get(`${gguf}.${key}`);
+    if (value === undefined || name === undefined) return;
+    config[name] = typeof value === "number" ? shortest(value) : value;
+  };
+  for (const [key, size] of sizesOf(architecture)) {
+    if (!CHECKED.includes(key) && !UNREAD.includes(key)) read(key, sizes[size]);
   }
-  if (architecture === "gpt2") {
-    checkKvHeads(file, config["n_head"]);
-    return config;
-  }
+  checkHeads(file, architecture, config);
+  if (positions === "learned") return config;
+  for (const [key, name] of Object.entries(ROTARY_KEYS)) read(key, name);
   if (config["sliding_window"] !== undefined) {
     // A Mistral is called llama in such a file; a Llama has no window.
-    if (architecture === "llama") config["model_type"] = "mistral";
+    if (gguf === "llama") config["model_type"] = "mistral";
     else Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
   }
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
     // Qwen2 always has these biases.
     const biased = file.tensors.has(`blk.0.${suffix}.bias`);
-    if (architecture !== "qwen2") config[key] = biased;
+    if (gguf !== "qwen2") config[key] = biased;
   }
-  checkHeads(file, architecture, config);
   config["rope_scaling"] = scaling;
   return config;
 }
 
-/** @throws UsageError when the architecture is not supported */
+/** The file's `general.architecture`. @throws UsageError when it is not supported */
 export function ggufArchitecture(file: GgufFile): string {
-  const architecture = file.metadata.get("general.architecture");
-  if (typeof architecture !== "string" || !ARCHITECTURES.includes(architecture)) {
-    throw new UsageError(
-      `${file.label}: general.architecture is ${JSON.stringify(architecture)}, ` +
-        `which is not supported (only ${ARCHITECTURES.join(", ")})`,
-    );
-  }
-  return architecture;
+  return architectureIn(file).gguf;
 }
 
-function refuseUnknown(file: GgufFile, architecture: string): void {
-  const keys = keysOf(architecture);
-  const others = architecture === "gpt2" ? GPT2_OTHERS : FAMILY_OTHERS;
+function architectureIn(file: GgufFile): Architecture {
+  const name = file.metadata.get("general.architecture"), all = Object.values(ARCHITECTURES);
+  const found = all.find(({ gguf }) => gguf === name);
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `${file.label}: general.architecture is ${JSON.stringify(name)}, which is not supported ` +
+      `(only ${[...new Set(all.map(({ gguf }) => gguf))].join(", ")})`,
+  );
+}
+
+function refuseUnknown(file: GgufFile, architecture: Architecture): void {
+  const { gguf, positions } = architecture, known = sizesOf(architecture).map(([key]) => key);
+  const rotary = positions === "rotary" ? [...Object.keys(ROTARY_KEYS), ...ROTARY_OTHERS] : [];
+  const all = new Set([...known, ...rotary, ...OTHERS]);
   for (const [key, value] of file.metadata) {
-    if (!key.startsWith(`${architecture}.`)) continue;
-    const name = key.slice(architecture.length + 1);
-    if (Object.hasOwn(keys, name) || others.has(name) || /^expert_/.test(name) && value === 0) {
-      continue;
-    }
+    if (!key.startsWith(`${gguf}.`)) continue;
+    const name = key.slice(gguf.length + 1);
+    if (all.has(name) || /^expert_/.test(name) && value === 0) continue;
     throw new UsageError(
       `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
       {
@@ -130,29 +135,26 @@ function refuseUnknown(file: GgufFile, architecture: string): void {
   }
 }
 
-/** GPT-2 has as many key and value heads as query heads. */
-function checkKvHeads(file: GgufFile, heads: unknown): void {
-  const kv = file.metadata.get("gpt2.attention.head_count_kv") ?? heads;
-  if (kv === heads) return;
-  throw new UsageError(
-    `${file.label}: gpt2.attention.head_count_kv is ${kv}, which is not supported ` +
-      `(only the number of heads, ${heads})`,
-  );
-}
-
-function checkHeads(file: GgufFile, architecture: string, config: Record<string, unknown>): void {
-  const get = (key: string) => file.metadata.get(`${architecture}.${key}`);
-  const { hidden_size: hidden, num_attention_heads: heads } = config;
-  const headDim = config["head_dim"] ??
+/** Sizes of heads that have no key of their own in the config.json, or a second one in the file. */
+function checkHeads(
+  file: GgufFile,
+  architecture: Architecture,
+  config: Record<string, unknown>,
+): void {
+  const { gguf, config: { sizes } } = architecture;
+  const of = (size: SizeName) => sizes[size] === undefined ? undefined : config[sizes[size]];
+  const hidden = of("hiddenSize"), heads = of("numHeads");
+  const headDim = of("headDim") ??
     (typeof hidden === "number" && typeof heads === "number" ? hidden / heads : undefined);
-  for (const key of ["attention.value_length", "rope.dimension_count"]) {
-    const value = get(key);
-    if (value !== undefined && value !== headDim) {
-      throw new UsageError(
-        `${file.label}: ${architecture}.${key} is ${value}, which is not supported ` +
-          `(only the width of a head, ${headDim})`,
-      );
-    }
+  for (const [key, size] of sizesOf(architecture)) {
+    const value = file.metadata.get(`${gguf}.${key}`), isHeads = size === "numKvHeads";
+    const expected = isHeads ? heads : headDim;
+    const isChecked = CHECKED.includes(key) || sizes[size] === undefined;
+    if (!isChecked || value === undefined || value === expected) continue;
+    throw new UsageError(
+      `${file.label}: ${gguf}.${key} is ${value}, which is not supported ` +
+        `(only the ${isHeads ? "number of heads" : "width of a head"}, ${expected})`,
+    );
   }
 }
 

@@ -1,99 +1,50 @@
-/**
- * Names of a model's tensors in GGUF files and in Hugging Face's format. For each architecture
- * there is a table of tensors that exist once and one of the tensors of a layer.
- */
+/** The names of a model's tensors in GGUF files, and the order of their values there. */
+import {
+  type LayerPart,
+  type Module,
+  MODULES,
+  type OncePart,
+} from "../../architectures/architecture.ts";
+import { architectureOf, type ModelTensor } from "../../architectures/mod.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 
-interface NameTable {
-  /** Prefix of a layer's tensors in Hugging Face's names, before the layer's number. */
-  layers: string;
-  once: Readonly<Record<string, string>>;
-  inLayer: Readonly<Record<string, string>>;
-  /** Parts whose matrix is [in, out] in Hugging Face's weights and [out, in] in a GGUF file. */
-  transposed: readonly string[];
-}
-
-const LLAMA_FAMILY: NameTable = {
-  layers: "model.layers.",
-  once: {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-  },
-  inLayer: {
-    "attn_norm": "input_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_norm": "post_attention_layernorm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-  },
-  transposed: [],
+/** A part of a model → its name, in a layer behind "blk.3.". */
+const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
+  embedding: "token_embd",
+  positions: "position_embd",
+  finalNorm: "output_norm",
+  head: "output",
+  inputNorm: "attn_norm",
+  q: "attn_q",
+  k: "attn_k",
+  v: "attn_v",
+  qkv: "attn_qkv",
+  qNorm: "attn_q_norm",
+  kNorm: "attn_k_norm",
+  o: "attn_output",
+  postNorm: "ffn_norm",
+  gate: "ffn_gate",
+  up: "ffn_up",
+  down: "ffn_down",
 };
 
-const GPT2: NameTable = {
-  layers: "transformer.h.",
-  once: {
-    "token_embd": "transformer.wte",
-    "position_embd": "transformer.wpe",
-    "output_norm": "transformer.ln_f",
-    "output": "lm_head",
-  },
-  inLayer: {
-    "attn_norm": "ln_1",
-    "attn_qkv": "attn.c_attn",
-    "attn_output": "attn.c_proj",
-    "ffn_norm": "ln_2",
-    "ffn_up": "mlp.c_fc",
-    "ffn_down": "mlp.c_proj",
-  },
-  transposed: ["attn_qkv", "attn_output", "ffn_up", "ffn_down"],
-};
-
-function tableOf(architecture: string): NameTable {
-  return architecture === "gpt2" ? GPT2 : LLAMA_FAMILY;
+/** The name of a tensor in a GGUF file. */
+export function ggufName({ part, layer, kind }: ModelTensor): string {
+  return `${layer === null ? "" : `blk.${layer}.`}${PARTS[part]}.${kind}`;
 }
 
-/** Splits a name: "blk.3.attn_q.weight" has layer "3", part "attn_q" and kind "weight". */
-function parts(name: string): { layer?: string | undefined; part: string; kind: string } | null {
-  const [, layer, part, kind] = /^(?:blk\.(\d+)\.)?([a-z_]+)\.(weight|bias)$/.exec(name) ?? [];
-  return part === undefined ? null : { layer, part, kind: kind! };
+/** Whether a GGUF file has the transpose of Hugging Face's tensor: linear weights are [out, in]. */
+export function isTransposed(config: ModelConfig, { part, kind }: ModelTensor): boolean {
+  return architectureOf(config).inOut && kind === "weight" && MODULES.includes(part as Module);
 }
 
 /**
- * The Hugging Face name of a tensor in a GGUF file, or null when the architecture has no such
- * tensor.
+ * The heads of a tensor whose rows are interleaved pair by pair in a GGUF file, as llama.cpp's
+ * converter does; null for all others.
  */
-export function hfName(architecture: string, name: string): string | null {
-  const found = parts(name), { layers, once, inLayer } = tableOf(architecture);
-  if (found === null) return null;
-  const { layer, part, kind } = found, table = layer === undefined ? once : inLayer;
-  if (!Object.hasOwn(table, part)) return null;
-  return `${layer === undefined ? "" : `${layers}${layer}.`}${table[part]}.${kind}`;
-}
-
-/** The reverse: the GGUF name of a Hugging Face tensor, or null when there is none. */
-export function ggufName(architecture: string, name: string): string | null {
-  const { layers, once, inLayer } = tableOf(architecture);
-  const inside = name.startsWith(layers);
-  const [, layer, path, kind] = inside
-    ? /^(\d+)\.(.+)\.(weight|bias)$/.exec(name.slice(layers.length)) ?? []
-    : /^()(.+)\.(weight|bias)$/.exec(name) ?? [];
-  const table = inside ? inLayer : once;
-  const part = Object.keys(table).find((key) => table[key] === path);
-  if (part === undefined) return null;
-  return `${inside ? `blk.${layer}.` : ""}${part}.${kind}`;
-}
-
-/** Whether a GGUF file has the transpose of Hugging Face's tensor. */
-export function isTransposed(architecture: string, name: string): boolean {
-  const found = parts(name);
-  return found !== null && found.kind === "weight" &&
-    tableOf(architecture).transposed.includes(found.part);
+export function interleavedHeads(config: ModelConfig, { part }: ModelTensor): number | null {
+  if (!architectureOf(config).interleavedInGguf) return null;
+  return part === "q" ? config.numHeads : part === "k" ? config.numKvHeads : null;
 }
 
 /** The transpose of a [rows, columns] matrix. */

@@ -6,37 +6,46 @@
  * rope_scaling.ts.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
+import { modelTensors } from "../../architectures/mod.ts";
+import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
-import { ggufArchitecture } from "./gguf_config.ts";
-import { hfName, isTransposed, transpose } from "./gguf_names.ts";
+import { ggufName, interleavedHeads, isTransposed, transpose } from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
 import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";
+
+/** Where a tensor is in the file, and how its values differ from Hugging Face's. */
+interface Place {
+  stored: string;
+  transposed: boolean;
+  heads: number | null;
+}
 
 /**
  * The weights by Hugging Face name; each call reads its tensor.
  * @throws UsageError for a tensor that is not understood; the reader throws RgxError for a wrong
  *   shape
  */
-export function ggufWeights(
-  file: GgufFile,
-  heads: { numHeads: number; numKvHeads: number },
-): WeightReader {
-  const storedNames = new Map<string, string>(), architecture = ggufArchitecture(file);
-  for (const name of file.tensors.keys()) {
-    if (ROPE_TENSORS.includes(name)) continue;
-    const known = hfName(architecture, name);
-    if (known === null) {
-      throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {
-        advice: "The model computes something that rgx does not: use another model.",
-      });
-    }
-    storedNames.set(known, name);
+export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
+  const places = new Map<string, Place>(), unknown = new Set(file.tensors.keys());
+  for (const name of ROPE_TENSORS) unknown.delete(name);
+  for (const tensor of modelTensors(config)) {
+    const stored = ggufName(tensor);
+    if (!unknown.delete(stored)) continue;
+    places.set(tensor.name, {
+      stored,
+      transposed: isTransposed(config, tensor),
+      heads: interleavedHeads(config, tensor),
+    });
   }
-  const interleaved = architecture === "llama";
-  const checkShape = (stored: string, shape: readonly number[]) => {
-    const found = file.info(stored).shape;
+  for (const name of unknown) {
+    throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {
+      advice: "The model computes something that rgx does not: use another model.",
+    });
+  }
+  const checkShape = ({ stored, transposed }: Place, given: readonly number[]) => {
+    const shape = transposed ? given.toReversed() : given, found = file.info(stored).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
       throw new RgxError(
         `${file.label}: tensor "${stored}" has shape [${found.join(", ")}], expected ` +
@@ -45,54 +54,42 @@ export function ggufWeights(
       );
     }
   };
-  const isInterleaved = (stored: string) => interleaved && /\.attn_[qk]\./.test(stored);
-  const inOrder = <T extends Float32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(
-    stored: string,
-    rows: number,
-    data: T,
-  ): T => {
-    if (!isInterleaved(stored)) return data;
-    return splitHalves(data, rows, stored.includes(".attn_q.") ? heads.numHeads : heads.numKvHeads);
+  /** The type's name of a tensor whose bytes can be read; null for others. */
+  const typeOf = (name: string): string | null => {
+    const place = places.get(name);
+    return place === undefined || place.transposed ? null : file.info(place.stored).type.name;
   };
   return {
     label: file.label,
     holds(name, shape) {
-      const stored = storedNames.get(name);
-      if (stored === undefined) return false;
-      checkShape(stored, isTransposed(architecture, stored) ? [shape[1]!, shape[0]!] : shape);
-      return true;
+      const place = places.get(name);
+      if (place !== undefined) checkShape(place, shape);
+      return place !== undefined;
     },
     async values(name, shape) {
-      const stored = storedNames.get(name);
-      if (stored === undefined) return null;
-      if (isTransposed(architecture, stored)) {
-        const [inDim, outDim] = [shape[0]!, shape[1]!];
-        checkShape(stored, [outDim, inDim]);
-        return transpose(await file.float32(stored), outDim, inDim);
-      }
-      checkShape(stored, shape);
-      return inOrder(stored, shape[0]!, await file.float32(stored));
+      const place = places.get(name);
+      if (place === undefined) return null;
+      checkShape(place, shape);
+      const { stored, transposed, heads } = place, values = await file.float32(stored);
+      if (transposed) return transpose(values, shape[1]!, shape[0]!);
+      return heads === null ? values : splitHalves(values, shape[0]!, heads);
     },
     typeOf(name) {
-      const stored = storedNames.get(name);
-      if (stored === undefined || isTransposed(architecture, stored)) return null;
-      return storedType(file.info(stored).type.name);
+      const type = typeOf(name);
+      return type === null ? null : storedType(type);
     },
-    isFloat32(name) {
-      const stored = storedNames.get(name);
-      return stored !== undefined && !isTransposed(architecture, stored) &&
-        file.info(stored).type.name === "F32";
-    },
+    isFloat32: (name) => typeOf(name) === "F32",
     async bytes(name, shape) {
-      const stored = storedNames.get(name)!;
-      checkShape(stored, shape);
-      return inOrder(stored, shape[0]!, await file.bytes(stored));
+      const place = places.get(name)!, { stored, heads } = place;
+      checkShape(place, shape);
+      const bytes = await file.bytes(stored);
+      return heads === null ? bytes : splitHalves(bytes, shape[0]!, heads);
     },
     async bytesInto(name, shape, from, out) {
-      const stored = storedNames.get(name)!;
-      if (isInterleaved(stored)) return false;
-      checkShape(stored, shape);
-      await file.bytesInto(stored, from, out);
+      const place = places.get(name)!;
+      if (place.heads !== null) return false;
+      checkShape(place, shape);
+      await file.bytesInto(place.stored, from, out);
       return true;
     },
   };

@@ -6,15 +6,17 @@ import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { ggufWeights, interleaveHalves, splitHalves } from "./gguf_weights.ts";
 import { ggufRopeScaling } from "./rope_scaling.ts";
-import { ggufName, hfName, isTransposed, transpose } from "./gguf_names.ts";
+import { ggufName, isTransposed, transpose } from "./gguf_names.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
+import type { ArchitectureName } from "../../architectures/architecture.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { CausalLM } from "../../causal_lm.ts";
 import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
-import { withReference } from "../../testing.ts";
+import { tinyConfig, withReference } from "../../testing.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 const golden = goldenPath("ggml-blocks");
@@ -150,10 +152,10 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
       return error.message.startsWith("m.gguf: ");
     });
   }
-  const heads = { numHeads: 2, numKvHeads: 2 };
+  const config = { ...tinyConfig(true), vocabSize: 5, hiddenSize: 8, numLayers: 1 };
   const odd = await make(CONFIG, [EMBEDDING, tensor("blk.0.attn_sinks.weight", [2])]);
-  assert.throws(() => ggufWeights(odd, heads), /tensor "blk\.0\.attn_sinks\.weight" is not/);
-  const weights = ggufWeights(await make(CONFIG), heads);
+  assert.throws(() => ggufWeights(odd, config), /tensor "blk\.0\.attn_sinks\.weight" is not/);
+  const weights = ggufWeights(await make(CONFIG), config);
   await assert.rejects(
     weights.values("model.embed_tokens.weight", [5, 9]),
     /"token_embd\.weight" has shape \[5, 8\], expected \[5, 9\]/,
@@ -172,20 +174,23 @@ Deno.test("interleaved rows of each head become halves, and interleaved again", 
 });
 
 Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transposed", () => {
-  assert.equal(ggufName("llama", "model.embed_tokens.weight"), "token_embd.weight");
-  assert.equal(ggufName("qwen2", "model.layers.11.self_attn.q_proj.bias"), "blk.11.attn_q.bias");
-  assert.equal(ggufName("llama", "lm_head.weight"), "output.weight");
-  assert.equal(ggufName("llama", "transformer.wte.weight"), null);
-  assert.equal(ggufName("llama", "model.layers.0.mlp.experts.weight"), null);
-  assert.equal(ggufName("gpt2", "transformer.wpe.weight"), "position_embd.weight");
-  assert.equal(ggufName("gpt2", "transformer.h.3.mlp.c_proj.bias"), "blk.3.ffn_down.bias");
-  assert.equal(hfName("gpt2", "blk.3.attn_qkv.weight"), "transformer.h.3.attn.c_attn.weight");
-  assert.equal(hfName("gpt2", "blk.3.attn_q.weight"), null);
-  for (const part of ["attn_qkv", "attn_output", "ffn_up", "ffn_down"]) {
-    assert.ok(
-      isTransposed("gpt2", `blk.0.${part}.weight`) && !isTransposed("gpt2", `blk.0.${part}.bias`),
-    );
-    assert.ok(!isTransposed("llama", `blk.0.${part}.weight`));
+  const names = (architecture: ArchitectureName) => {
+    const config = { ...tinyConfig(false), architecture };
+    return new Map(modelTensors(config).map((tensor) => [tensor.name, ggufName(tensor)]));
+  };
+  const llama = names("llama"), gpt2 = names("gpt2"), qwen2 = names("qwen2");
+  assert.equal(llama.get("model.embed_tokens.weight"), "token_embd.weight");
+  assert.equal(qwen2.get("model.layers.2.self_attn.q_proj.bias"), "blk.2.attn_q.bias");
+  assert.equal(llama.get("lm_head.weight"), "output.weight");
+  assert.equal(gpt2.get("transformer.wpe.weight"), "position_embd.weight");
+  assert.equal(gpt2.get("transformer.h.1.mlp.c_proj.bias"), "blk.1.ffn_down.bias");
+  assert.equal(gpt2.get("transformer.h.2.attn.c_attn.weight"), "blk.2.attn_qkv.weight");
+  for (const architecture of ["gpt2", "llama"] as const) {
+    const config = { ...tinyConfig(true), architecture };
+    for (const tensor of modelTensors(config)) {
+      const isMatrix = /\.(attn|mlp)\..*weight$/.test(tensor.name);
+      assert.equal(isTransposed(config, tensor), architecture === "gpt2" && isMatrix, tensor.name);
+    }
   }
   const turned = transpose(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
   assert.deepEqual(turned, Float32Array.of(1, 4, 2, 5, 3, 6));

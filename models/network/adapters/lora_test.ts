@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
-import { GPT2_MODULES, LLAMA_MODULES } from "../../architectures/architecture.ts";
+import { moduleNames } from "../../architectures/mod.ts";
 import { placeLora } from "../weights/model_weights.ts";
 import {
   checkLoraOptions,
@@ -68,7 +68,7 @@ Deno.test("A is initialised uniformly in ±1/√in, keyed by seed and PEFT name"
 Deno.test("LoRA options that are not supported are refused with the key's name", () => {
   const refused = (change: Partial<LoraOptions>, text: RegExp) =>
     assert.throws(
-      () => checkLoraOptions({ ...base, ...change }, LLAMA_MODULES),
+      () => checkLoraOptions({ ...base, ...change }, moduleNames(tinyConfig(true))),
       (e) => e instanceof UsageError && text.test(e.message),
     );
   refused({ r: 0 }, /rank r must be an integer of at least 1, got 0/);
@@ -86,12 +86,15 @@ Deno.test("LoRA options that are not supported are refused with the key's name",
 });
 
 Deno.test("target modules of another architecture are refused with those of this one", () => {
-  assert.throws(() => checkLoraOptions(base, GPT2_MODULES), {
-    message: 'target_modules: "q_proj" is no linear module of this model',
-    advice: "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, " +
-      "or =null for " +
-      "those that its architecture usually has; lm_head is the head",
-  });
+  assert.throws(
+    () => checkLoraOptions(base, moduleNames({ ...tinyConfig(true), architecture: "gpt2" })),
+    {
+      message: 'target_modules: "q_proj" is no linear module of this model',
+      advice: "lora.target_modules=[c_attn,c_proj,c_fc] or some of these, =all-linear for all, " +
+        "or =null for " +
+        "those that its architecture usually has; lm_head is the head",
+    },
+  );
 });
 
 Deno.test("modules are excluded by name, end of path, or regular expression", () => {

@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
-import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
+import { embeddingName, LM_HEAD } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's prefix of all tensor names in an adapter. */
@@ -62,7 +62,7 @@ export function savedTensors(
   if (modules.length === 0) return [];
   const places = tensors.map((tensor) => ({ ...tensor, base: tensor.name }));
   if (config.tieWordEmbeddings) {
-    const embedding = places.find(({ name }) => name === architectureOf(config).names.embedding)!;
+    const embedding = places.find(({ name }) => name === embeddingName(config))!;
     places.push({ ...embedding, name: LM_HEAD });
   }
   for (const name of modules) {

@@ -3,7 +3,7 @@
  * right shape, and no other. A file for another base is refused before any of it is used.
  */
 import { RgxError } from "../../../core/errors.ts";
-import { linearDims, modulesOf } from "../../architectures/mod.ts";
+import { linearDims, moduleNames } from "../../architectures/mod.ts";
 import { type AdapterTensors, headAdapter } from "./model_weights.ts";
 import { checkLoraOptions, loraNames } from "../adapters/lora.ts";
 import { HEAD_COPY } from "../adapters/modules_to_save.ts";
@@ -32,7 +32,7 @@ export function fitAdapter(
   base: string,
 ): AdapterTensors {
   const options = loraOptions(peft);
-  checkLoraOptions(options, modulesOf(config));
+  checkLoraOptions(options, moduleNames(config));
   const { lora, saved } = modelSizes(config, { lora: options, trainable: "none" });
   const wanted = new Map<string, readonly number[]>();
   for (const { path, module, r } of lora) {

@@ -4,7 +4,7 @@
  * stream, keyed by seed and name.
  */
 import { RandomStream } from "../../../core/philox.ts";
-import { modelTensors } from "./model_weights.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
@@ -57,10 +57,10 @@ export function initWeights(
 ): Map<string, Float32Array> {
   const residualRange = initializerRange / Math.sqrt(2 * config.numLayers);
   const weights = new Map<string, Float32Array>();
-  for (const { name, shape, decay } of modelTensors(config)) {
+  for (const { name, part, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (decay) {
-      const writesResidual = /\.(o_proj|down_proj|c_proj)\.weight$/.test(name);
+      const writesResidual = part === "o" || part === "down";
       const range = options.scaleResidual && writesResidual ? residualRange : initializerRange;
       const stream = RandomStream.forPurpose(seed, "init", name);
       for (let i = 0; i < data.length; i++) data[i] = range * stream.normal();

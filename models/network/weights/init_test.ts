@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { initWeights } from "./init.ts";
-import { modelTensors } from "./model_weights.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { tinyConfig } from "../../testing.ts";
 
 const config = { ...tinyConfig(false), hiddenSize: 64, vocabSize: 200 };

@@ -11,8 +11,7 @@ import {
   WeightLoader,
 } from "../../../kernels/devices/weight_loader.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
-import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
-import { modelTensors } from "./model_weights.ts";
+import { embeddingName, LM_HEAD, modelTensors } from "../../architectures/mod.ts";
 import type { Parameters } from "./parameters.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";
@@ -40,10 +39,9 @@ export function weightFile(source: WeightSource): WeightReader | null {
 export function checkWeights(config: ModelConfig, source: WeightSource): void {
   const file = weightFile(source);
   if (file?.holds === undefined) return;
-  const { embedding } = architectureOf(config).names;
-  for (const { name, shape } of modelTensors(config)) {
+  for (const { name, part, shape } of modelTensors(config)) {
     if (file.holds(name, shape)) continue;
-    if (name === embedding && config.tieWordEmbeddings && file.holds(LM_HEAD, shape)) continue;
+    if (part === "embedding" && config.tieWordEmbeddings && file.holds(LM_HEAD, shape)) continue;
     throw missingTensor(source, name, shape);
   }
 }
@@ -160,9 +158,8 @@ async function valuesOf(
       : "typeOf" in source
       ? await source.values(wanted, shape)
       : source.get(wanted) ?? null;
-  const { embedding } = architectureOf(config).names;
   const found = await ask(name) ??
-    (name === embedding && config.tieWordEmbeddings ? await ask(LM_HEAD) : null);
+    (name === embeddingName(config) && config.tieWordEmbeddings ? await ask(LM_HEAD) : null);
   if (found !== null) return found;
   throw missingTensor(source, name, shape);
 }

@@ -9,7 +9,7 @@ import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
 import { quantizeQ8 } from "../../../kernels/weights/quantize.ts";
 import { initWeights } from "./init.ts";
 import { CausalLM } from "../../causal_lm.ts";
-import { modelTensors } from "./model_weights.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { tinyConfig } from "../../testing.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightReader } from "../../formats/weight_reader.ts";

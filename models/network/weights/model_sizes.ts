@@ -6,8 +6,8 @@ import type { Device } from "../../../kernels/device.ts";
 import type { WebgpuTraits } from "../../../kernels/ops/common/webgpu_op.ts";
 import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
-import { linearDims, modulesOf } from "../../architectures/mod.ts";
-import { type LoraPlacement, modelTensors, placeLora } from "./model_weights.ts";
+import { linearDims, modelTensors, moduleNames } from "../../architectures/mod.ts";
+import { type LoraPlacement, placeLora } from "./model_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "../adapters/lora.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import { type SavedTensor, savedTensors } from "../adapters/modules_to_save.ts";
@@ -69,7 +69,7 @@ export function modelSizes(
   { floatBytes, computeDtype, card }: DeviceSizes = FLOATS,
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
-  if (lora !== undefined) checkLoraOptions(lora, modulesOf(config));
+  if (lora !== undefined) checkLoraOptions(lora, moduleNames(config));
   const placed = lora === undefined ? [] : placeLora(config, lora);
   const saved = savedTensors(config, lora?.modulesToSave ?? [], modelTensors(config));
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));

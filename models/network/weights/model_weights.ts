@@ -1,16 +1,24 @@
 /**
- * The tensors of a model (Hugging Face names), and their arrangement by layer for the passes. A
- * tied model has no lm_head tensor; a source that has only `lm_head.weight` provides the embedding
- * with it.
+ * The tensors of a model and of its adapter as parameters, and their arrangement by layer for the
+ * passes. A tied model has no lm_head tensor; a source that has only `lm_head.weight` provides the
+ * embedding with it.
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
-import { HEAD_MODULE, type HeadModule, type Module } from "../../architectures/architecture.ts";
+import {
+  HEAD_MODULE,
+  type HeadModule,
+  type LayerPart,
+  type Module,
+} from "../../architectures/architecture.ts";
 import {
   architectureOf,
+  embeddingName,
   hasBias,
+  hasPart,
   linearDims,
   LM_HEAD,
+  modelTensors,
   modulePath,
   modulesOf,
 } from "../../architectures/mod.ts";
@@ -30,66 +38,12 @@ import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { Parameter } from "../types.ts";
 
-/** A tensor of the base model. */
-export interface ModelTensor {
-  name: string;
-  shape: readonly number[];
-  /** False for norm weights and biases. */
-  decay: boolean;
-  embedding?: boolean;
-}
-
 /** The module's number in the model, which keys its dropout masks. It must never change. */
 function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number {
   const modules = modulesOf(config);
   return layer === null
     ? config.numLayers * modules.length
     : layer * modules.length + modules.indexOf(module);
-}
-
-/** Names of the norms of query and key heads; null where the architecture has none. */
-function headNormNames(config: ModelConfig, layer: number): { q: string; k: string } | null {
-  const { headNorms, names } = architectureOf(config);
-  if (!headNorms) return null;
-  const part = `${names.layer(layer)}self_attn.`;
-  return { q: `${part}q_norm`, k: `${part}k_norm` };
-}
-
-/** All tensors of the base model, as in a checkpoint in Hugging Face's format. */
-export function modelTensors(config: ModelConfig): ModelTensor[] {
-  const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;
-  const tensors: ModelTensor[] = [
-    { name: names.embedding, shape: [config.vocabSize, d], decay: true, embedding: true },
-  ];
-  const norm = (name: string, width = d) => {
-    tensors.push({ name: `${name}.weight`, shape: [width], decay: false });
-    if (layerNorm) tensors.push({ name: `${name}.bias`, shape: [width], decay: false });
-  };
-  if (names.positions !== null) {
-    const shape = [config.maxPositions, d];
-    tensors.push({ name: names.positions, shape, decay: true, embedding: true });
-  }
-  for (let layer = 0; layer < config.numLayers; layer++) {
-    norm(names.layer(layer) + names.inputNorm);
-    norm(names.layer(layer) + names.postNorm);
-    const headNorms = headNormNames(config, layer);
-    if (headNorms !== null) {
-      norm(headNorms.q, config.headDim);
-      norm(headNorms.k, config.headDim);
-    }
-    for (const module of modulesOf(config)) {
-      const [inDim, outDim] = linearDims(config, module), path = modulePath(config, layer, module);
-      const shape = inOut ? [inDim, outDim] : [outDim, inDim];
-      tensors.push({ name: `${path}.weight`, shape, decay: true });
-      if (!hasBias(config, module)) continue;
-      tensors.push({ name: `${path}.bias`, shape: [outDim], decay: false });
-    }
-  }
-  norm(names.finalNorm);
-  if (!config.tieWordEmbeddings) {
-    tensors.push({ name: LM_HEAD, shape: [config.vocabSize, d], decay: true });
-  }
-  return tensors;
 }
 
 /** The module, rank and scale of an adapter in a layer. */
@@ -270,23 +224,23 @@ export function arrangeWeights(
     const linears = Object.fromEntries(
       modulesOf(config).map((module) => [module, linear(layer, module)]),
     ) as Record<Module, Linear>;
-    const headNorms = headNormNames(config, layer);
+    const normOf = (part: LayerPart) => norm(modulePath(config, layer, part));
     return {
       ...linears,
-      inputNorm: norm(names.layer(layer) + names.inputNorm),
-      postNorm: norm(names.layer(layer) + names.postNorm),
-      headNorms: headNorms === null ? null : { q: norm(headNorms.q), k: norm(headNorms.k) },
+      inputNorm: normOf("inputNorm"),
+      postNorm: normOf("postNorm"),
+      headNorms: hasPart(config, "qNorm") ? { q: normOf("qNorm"), k: normOf("kNorm") } : null,
     };
   });
-  const embedding = get(names.embedding);
-  const positions = names.positions === null ? null : get(names.positions);
+  const embedding = get(embeddingName(config));
+  const positions = names.positions === undefined ? null : get(`${names.positions}.weight`);
   const tied = config.tieWordEmbeddings && !copies.has(LM_HEAD);
   return {
     embedding,
     positions,
     layers,
     finalNorm: norm(names.finalNorm),
-    head: tied ? parameters.get(names.embedding) : get(LM_HEAD),
+    head: tied ? parameters.get(embeddingName(config)) : get(LM_HEAD),
     headLora: adapterAt(HEAD_MODULE),
     packedHead: null,
     lowestTrained: embedding.grad !== null || positions?.grad != null ? -1 : lowestTrained(layers),

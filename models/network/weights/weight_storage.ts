@@ -7,9 +7,8 @@
  * quantise them, either).
  */
 import { UsageError } from "../../../core/errors.ts";
-import { architectureOf, LM_HEAD } from "../../architectures/mod.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../fused_layers.ts";
-import { modelTensors } from "./model_weights.ts";
 import {
   ALL_FLOAT,
   fitsType,
@@ -68,13 +67,13 @@ export function planStorage(
       },
     );
   }
-  const { names } = architectureOf(config), tables = [names.embedding, names.positions, LM_HEAD];
   const storage = new Map<string, WeightType>();
-  for (const { name, shape } of modelTensors(config)) {
+  for (const { name, layer, shape } of modelTensors(config)) {
     const k = shape[1];
     if (k === undefined) continue;
-    const stored = fileType(name), isTable = tables.includes(name);
-    if (!isTable && quantize !== null) {
+    const stored = fileType(name);
+    // What there is once is a table: embeddings and head.
+    if (layer !== null && quantize !== null) {
       refuseSecond(quantize, name, stored);
       if (fitsType(quantize, k)) {
         storage.set(name, quantize);

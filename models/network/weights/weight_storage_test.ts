@@ -10,7 +10,7 @@ import { assertWithin, largest } from "../../../kernels/testing.ts";
 import { initWeights } from "./init.ts";
 import { CausalLM } from "../../causal_lm.ts";
 import type { CausalLMOptions } from "../../causal_lm_options.ts";
-import { modelTensors } from "./model_weights.ts";
+import { modelTensors } from "../../architectures/mod.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { packStored, unpackStored } from "../../../kernels/weights/layout.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
