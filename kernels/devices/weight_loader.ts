@@ -1,8 +1,8 @@
 /**
  * Converts weights to their storage types while a model is loaded, on the threads of a CPU device:
- * it packs the blocks of a file (weights/pack.as.ts), or quantizes (weights/quantize.as.ts). The
- * results have the same bits as those of weights/layout.ts and weights/quantize.ts, which are the
- * definitions, but take much less time. Rows are converted in parts, so a large weight needs little
+ * it packs the blocks of a file, or quantizes rows (native/c/weights.c). The results have the same
+ * bits as those of weights/layout.ts and weights/quantize.ts, which are the definitions, but take
+ * much less time. Rows are converted in parts, so a large weight needs little
  * memory of the device. For a model on another device, a CPU device is created for the loading.
  */
 import { widenBF16, widenF16 } from "../../core/half_floats.ts";

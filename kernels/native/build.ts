@@ -47,6 +47,13 @@ const KERNELS = [
   "elementwise.c",
   "optimizer.c",
   "bias.c",
+  "adamw_8bit.c",
+  "adjust_logits.c",
+  "bf16_weights.c",
+  "dropout.c",
+  "gelu.c",
+  "layernorm.c",
+  "weights.c",
 ];
 
 const sourcesFor = (processor: string, others: Record<string, string>) => ({

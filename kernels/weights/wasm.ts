@@ -8,7 +8,7 @@ export function typeCode(type: WeightType): number {
 
 /** Bytes of scratch of the kernels that widen or multiply panels: WORK_BYTES of panel.as.ts. */
 export const WORK_BYTES = 256 * 20 + 64;
-/** Bytes of scratch of the kernels that widen single rows: ROW_BYTES of rows.as.ts. */
-export const ROW_BYTES = WORK_BYTES + 512 * 64;
-/** Bytes of scratch of the kernel that quantises: QUANTIZE_BYTES of quantize.as.ts. */
-export const QUANTIZE_BYTES = 16 * 64 * 64 + 16 * 64 + 15 * 64 + 64;
+/** Bytes of scratch of the kernels that widen single rows (native/c/weights.c). */
+export const ROW_BYTES = 512 * 64;
+/** Bytes of scratch of the kernel that quantises: a group of 16 blocks of 16 rows. */
+export const QUANTIZE_BYTES = 16 * 64 * 64;

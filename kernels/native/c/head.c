@@ -7,6 +7,8 @@
 #include "eights.h"
 #include "exp.h"
 #include "kernel.h"
+#include "log64.h"
+#include "rows.h"
 
 /** Number of rows in a work unit of the forward. */
 #define UNIT_ROWS 48
@@ -310,6 +312,86 @@ KERNEL(head_dlogits, HeadDlogitsArgs) {
       if (column < 0 || column >= width) continue;
       char *to = from + (size_t)column * 4;
       store1(to, load1(to) + slopes[pair]);
+    }
+  }
+}
+
+typedef struct {
+  double stats, pairStart, logp, lse, entropy, mean, d;
+} HeadFinishArgs;
+
+/**
+ * lse, entropy, log-probabilities and mean (or 0) of each row from its running values `stats`.
+ * Unit: a row.
+ */
+KERNEL(head_finish, HeadFinishArgs) {
+  const Stats *const stats = (const Stats *)AT(stats);
+  const uint32_t *const pairStart = (const uint32_t *)AT(pairStart);
+  float *const logp = (float *)AT(logp), *const lse = (float *)AT(lse),
+    *const entropy = (float *)AT(entropy);
+  const int d = args->d;
+  char *const mean = args->mean == 0 ? NULL : AT(mean);
+  for (int row = begin; row < end; row++) {
+    const Stats *from = stats + row;
+    const double logL = log64(from->l), total = from->m + logL;
+    lse[row] = (float)total;
+    entropy[row] = (float)(logL - from->s / from->l);
+    for (uint32_t pair = pairStart[row]; pair < pairStart[row + 1]; pair++) {
+      logp[pair] = (float)((double)logp[pair] - total);
+    }
+    if (mean != NULL) scale_row(mean + (size_t)row * d * 4, d, (float)(1 / from->l));
+  }
+}
+
+/** out ← out + factor·x, `count` elements. */
+static void add_row(char *out, const char *x, int count, float factor) {
+  for (; count >= LANES; count -= LANES, x += ROW, out += ROW) {
+    store16(out, fma16((f32x16)factor, load16(x), load16(out)));
+  }
+  if (count >= 8) {
+    store_half(out, fma8((f32x8)factor, load_half(x), load_half(out)));
+    count -= 8;
+    x += 32;
+    out += 32;
+  }
+  ONE_BY_ONE for (; count > 0; count--, x += 4, out += 4) {
+    store1(out, load1(out) + factor * load1(x));
+  }
+}
+
+typedef struct {
+  double mean, weight, type, pairStart, targets, dlogp, dhidden, d, scale;
+} HeadFromMeanArgs;
+
+/**
+ * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit: a row. `type` is
+ * that of a stored weight, or −1. Scratch for a stored weight: d floats, rounded up to 64 bytes,
+ * and that of widen_row.
+ */
+KERNEL(head_from_mean, HeadFromMeanArgs) {
+  const char *const mean = AT(mean), *const weight = AT(weight);
+  const uint32_t *const pairStart = (const uint32_t *)AT(pairStart);
+  const uint32_t *const targets = (const uint32_t *)AT(targets);
+  const float *const dlogp = (const float *)AT(dlogp);
+  char *const dhidden = AT(dhidden);
+  const int type = args->type, d = args->d;
+  const float scale = args->scale;
+  const size_t bytes = (size_t)d * 4;
+  for (int row = begin; row < end; row++) {
+    char *to = dhidden + (size_t)row * bytes;
+    double sum = 0;
+    for (uint32_t pair = pairStart[row]; pair < pairStart[row + 1]; pair++) sum += dlogp[pair];
+    zero_rows(to, bytes / ROW);
+    for (size_t i = bytes / ROW * ROW; i < bytes; i += 4) store1(to + i, 0);
+    add_row(to, mean + (size_t)row * bytes, d, -(float)sum * scale);
+    for (uint32_t pair = pairStart[row]; pair < pairStart[row + 1]; pair++) {
+      const char *from = weight + targets[pair] * bytes;
+      if (type >= 0) {
+        char *work = scratch + ((bytes + 63) & ~(size_t)63);
+        widen_row(type, weight, d, (int)targets[pair], scratch, work);
+        from = scratch;
+      }
+      add_row(to, from, d, dlogp[pair] * scale);
     }
   }
 }

@@ -18,3 +18,9 @@ void gate_elements(const char *gate, const char *up, char *out, size_t n);
 
 /** Copies each row of `source` to row index[row] of `table`. */
 void scatter(const char *source, const uint32_t *index, char *table, int rows, int d);
+
+/**
+ * Widens row `row` of a weight [*, k] in any storage type. `work`: ROW_BYTES of
+ * kernels/weights/wasm.ts.
+ */
+void widen_row(int type, const char *w, int k, int row, char *to, char *work);

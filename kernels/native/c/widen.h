@@ -100,6 +100,14 @@ INLINE void widen_words(int type, u32x16 words, char *to) {
   }
 }
 
+/** Widens 16 halves of a row, in order. */
+INLINE f32x16 widen_row16(int type, const char *from) {
+  typedef uint16_t u16x16 __attribute__((ext_vector_type(16), aligned(2)));
+  const u32x16 words = __builtin_convertvector(*(const u16x16 *)from, u32x16) << 16;
+  if (type == BF16) return as_floats(words);
+  return fma16(upper_half(words), (f32x16)HALF_FACTOR, (f32x16)0.0f);
+}
+
 /** Widens `k` (even) columns of `rows` rows of halves, `stride` bytes apart; missing rows are 0. */
 static void widen_halves(
   int type, const char *from, size_t stride, int rows, int k, char *to

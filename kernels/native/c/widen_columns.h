@@ -10,14 +10,6 @@
 /** How many panels before their use the blocks of a panel are fetched. */
 #define PANELS_AHEAD 6
 
-/** Widens 16 halves of a row, in order. */
-INLINE f32x16 widen_row16(int type, const char *from) {
-  typedef uint16_t u16x16 __attribute__((ext_vector_type(16), aligned(2)));
-  const u32x16 words = __builtin_convertvector(*(const u16x16 *)from, u32x16) << 16;
-  if (type == BF16) return as_floats(words);
-  return fma16(upper_half(words), (f32x16)HALF_FACTOR, (f32x16)0.0f);
-}
-
 /** Widens halves to panels of 16 columns: `count` rows of `columns` columns, `stride` apart. */
 static void widen_halves_columns(
   int type, const char *from, size_t stride, int count, int columns, char *to

@@ -11,8 +11,6 @@ export const adamw8bitWasm: WasmOp<Adamw8bitArgs> = (args, ctx) => {
     kernel: "adamw_8bit",
     units: Math.ceil(args.n / BLOCK),
     grain: 2,
-    // Both moments of a block.
-    scratchBytes: 2 * 4 * BLOCK,
     args: [
       ctx.pointer(args.param),
       ctx.pointer(args.grad),

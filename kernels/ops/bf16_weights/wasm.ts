@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { RoundBf16Args, WidenBf16Args } from "./spec.ts";
 
-/** Elements in a work unit (BLOCK of wasm.as.ts). */
+/** Elements in a work unit (BLOCK of native/c/bf16_weights.c). */
 const BLOCK = 1024;
 
 export const widenBf16Wasm: WasmOp<WidenBf16Args> = ({ weight, rest, out, n }, ctx) =>
@@ -24,8 +24,6 @@ export const roundBf16Wasm: WasmOp<RoundBf16Args> = (args, ctx) => {
     kernel: "round_bf16_stochastic",
     units,
     grain: 2,
-    // Room for the random words of 16 elements.
-    scratchBytes: 64,
     args: [x, weight, n, first / 4, c1, c2, c3, seedLow, seedHigh],
   });
 };

@@ -12,8 +12,6 @@ export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
     kernel: "dropout",
     units: rows,
     grain: Math.ceil(CHUNK / d),
-    // Room for the random words of 16 elements (wasm.as.ts).
-    scratchBytes: 64,
     args: [
       ctx.pointer(args.x),
       ctx.pointer(args.keys),

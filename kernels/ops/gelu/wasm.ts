@@ -2,7 +2,7 @@
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
-/** Elements in a work unit (BLOCK of wasm.as.ts). */
+/** Elements in a work unit (BLOCK of native/c/gelu.c). */
 const BLOCK = 1024;
 /** Units in a chunk: about 2.5 µs. */
 const GRAIN = 4;

@@ -18,7 +18,7 @@ import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /**
- * These three are as in wasm.as.ts: rows in a work unit of the forward; bytes of its scratch
+ * These three are as in native/c/head.c: rows in a work unit of the forward; bytes of its scratch
  * without the logits; bytes of a row's running values.
  */
 const UNIT_ROWS = 48;

@@ -4,7 +4,7 @@ import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
 /** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns in a work unit of dweight (COLUMNS of wasm.as.ts). */
+/** Columns in a work unit of dweight. */
 const COLUMNS = 16;
 
 export const layernormWasm: WasmOp<LayernormArgs> = (args, ctx) =>

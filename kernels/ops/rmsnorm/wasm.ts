@@ -4,7 +4,7 @@ import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
 /** Number of elements in a chunk: about 2.5 µs. */
 const CHUNK = 8192;
-/** Columns in a work unit of dweight (DWEIGHT_COLUMNS of wasm.as.ts). */
+/** Columns in a work unit of dweight. */
 const DWEIGHT_COLUMNS = 16;
 
 export const rmsnormWasm: WasmOp<RmsnormArgs> = (args, ctx) =>

@@ -17,8 +17,8 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
   const distances = ctx.scratch(DISTANCE_BYTES * rows);
   const pointers = [logits, scored, counters, tokens].map((tensor) => ctx.pointer(tensor));
   const filters = temperature !== 0 && ((topK > 0 && topK < vocab) || topP < 1 || minP > 0);
-  // The parts of the scratch are explained in wasm.as.ts.
-  const padded = Math.ceil(vocab / 8) * 32, sums = 32 * (Math.ceil(vocab / 64) + 1);
+  // The parts of the scratch are explained in native/c/sample.c.
+  const padded = Math.ceil(vocab / 8) * 32, sums = 8 * (Math.ceil(vocab / 64) + 1);
   ctx.parallel({
     kernel: filters ? "sample_filtered" : "sample_plain",
     units: rows,
@@ -32,7 +32,6 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
       ...(filters ? [topK, topP, minP] : []),
     ],
   });
-  // Logarithms are those of WebAssembly also where the draw was native.
   const last = [distances, ctx.pointer(logp)];
   ctx.parallel({ kernel: "sample_logp", units: rows, grain: LOG_ROWS, args: last });
 };

@@ -1,0 +1,156 @@
+// LayerNorm with the fused residual addition, and its gradient (kernels/ops/layernorm/spec.ts).
+// Work unit of the forward and of dx: one row. Sums along a row are made in eight lanes, and a
+// scalar tail. Work unit of dweight: 16 columns. All rows are summed in order, in partial sums of
+// SUM_ROWS rows, which loses fewer digits.
+#include "eights.h"
+#include "kernel.h"
+
+#define SUM_ROWS 256
+
+INLINE float sum8(f32x8 x) {
+  x = settled8(x);
+  const f32x4 low = __builtin_shufflevector(x, x, 0, 1, 2, 3);
+  const f32x4 high = __builtin_shufflevector(x, x, 4, 5, 6, 7), y = low + high;
+  return (y[0] + y[1]) + (y[2] + y[3]);
+}
+
+/** Σ x. */
+static float sum_row(const char *x, int d) {
+  f32x8 s = 0.0f;
+  for (; d >= 8; d -= 8, x += 32) s += load_half(x);
+  float sum = sum8(s);
+  ONE_BY_ONE for (; d > 0; d--, x += 4) sum += load1(x);
+  return sum;
+}
+
+/** Σ (x − mean)². */
+static float sum_squares(const char *x, float mean, int d) {
+  f32x8 s = 0.0f;
+  for (; d >= 8; d -= 8, x += 32) {
+    const f32x8 h = load_half(x) - mean;
+    s = fma8(h, h, s);
+  }
+  float sum = sum8(s);
+  ONE_BY_ONE for (; d > 0; d--, x += 4) sum += (load1(x) - mean) * (load1(x) - mean);
+  return sum;
+}
+
+typedef struct {
+  double x, addend, sum, weight, bias, out, mean, rho, d, eps;
+} LayernormArgs;
+
+/** `addend` and `sum` are 0 without a residual branch. */
+KERNEL(layernorm, LayernormArgs) {
+  const char *const x = AT(x), *const addend = AT(addend), *const weight = AT(weight),
+    *const bias = AT(bias);
+  char *const sum = AT(sum), *const out = AT(out), *const mean = AT(mean), *const rho = AT(rho);
+  const int d = args->d, adds = args->addend != 0;
+  const float eps = args->eps;
+  const size_t bytes = (size_t)d * 4;
+  for (int row = begin; row < end; row++) {
+    const size_t at = (size_t)row * bytes;
+    const char *h = x + at;
+    if (adds) {
+      const char *b = addend + at;
+      char *to = sum + at;
+      size_t c = 0;
+      for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(h + c) + load16(b + c));
+      ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(h + c) + load1(b + c));
+      h = to;
+    }
+    const float mu = sum_row(h, d) / (float)d;
+    const float r = 1.0f / __builtin_elementwise_sqrt(sum_squares(h, mu, d) / (float)d + eps);
+    store1(mean + (size_t)row * 4, mu);
+    store1(rho + (size_t)row * 4, r);
+    char *y = out + at;
+    size_t c = 0;
+    for (; c + ROW <= bytes; c += ROW) {
+      store16(y + c, (load16(h + c) - mu) * r * load16(weight + c) + load16(bias + c));
+    }
+    ONE_BY_ONE for (; c < bytes; c += 4) {
+      store1(y + c, (load1(h + c) - mu) * r * load1(weight + c) + load1(bias + c));
+    }
+  }
+}
+
+/** Σ dout·weight, and in `along` Σ dout·weight·(x − mean). */
+static float slope_row(
+  const char *dout, const char *weight, const char *x, float mean, int d, float *along
+) {
+  f32x8 s = 0.0f, t = 0.0f;
+  for (; d >= 8; d -= 8, dout += 32, weight += 32, x += 32) {
+    const f32x8 g = load_half(dout) * load_half(weight);
+    s += g;
+    t = fma8(g, load_half(x) - mean, t);
+  }
+  float sum = sum8(s), weighted = sum8(t);
+  ONE_BY_ONE for (; d > 0; d--, dout += 4, weight += 4, x += 4) {
+    const float g = load1(dout) * load1(weight);
+    sum += g;
+    weighted += g * (load1(x) - mean);
+  }
+  *along = weighted;
+  return sum;
+}
+
+typedef struct {
+  double dout, x, weight, mean, rho, dx, accumulate, d;
+} LayernormBackwardArgs;
+
+/** dx = (accumulate ? dx : 0) + ρ·(dout·w − mean(dout·w) − x̂·mean(dout·w·x̂)). */
+KERNEL(layernorm_backward, LayernormBackwardArgs) {
+  const char *const dout = AT(dout), *const x = AT(x), *const w = AT(weight),
+    *const mean = AT(mean), *const rho = AT(rho);
+  char *const dx = AT(dx);
+  const int accumulate = args->accumulate, d = args->d;
+  const size_t bytes = (size_t)d * 4;
+  for (int row = begin; row < end; row++) {
+    const size_t offset = (size_t)row * bytes;
+    const char *dy = dout + offset, *h = x + offset;
+    char *to = dx + offset;
+    const float mu = load1(mean + (size_t)row * 4), r = load1(rho + (size_t)row * 4);
+    float weighted;
+    const float slope = slope_row(dy, w, h, mu, d, &weighted) / (float)d;
+    const float along = r * r * (weighted / (float)d);
+    // Without `accumulate` the old values are not used at all: they may be NaN.
+    size_t c = 0;
+    for (; c + ROW <= bytes; c += ROW) {
+      const f32x16 g = load16(dy + c) * load16(w + c) - slope;
+      const f32x16 t = r * (g - (load16(h + c) - mu) * along);
+      store16(to + c, accumulate ? load16(to + c) + t : t);
+    }
+    ONE_BY_ONE for (; c < bytes; c += 4) {
+      const float g = load1(dy + c) * load1(w + c) - slope;
+      const float t = r * (g - (load1(h + c) - mu) * along);
+      store1(to + c, accumulate ? load1(to + c) + t : t);
+    }
+  }
+}
+
+typedef struct {
+  double dout, x, mean, rho, dweight, rows, d;
+} LayernormDweightArgs;
+
+/** dweight += Σ_rows dout·(x − μ)·ρ. */
+KERNEL(layernorm_dweight, LayernormDweightArgs) {
+  const char *const dout = AT(dout), *const x = AT(x), *const mean = AT(mean), *const rho = AT(rho);
+  char *const dweight = AT(dweight);
+  const int rows = args->rows, d = args->d;
+  const size_t bytes = (size_t)d * 4;
+  for (int unit = begin; unit < end; unit++) {
+    const int count = min(LANES, d - unit * LANES);
+    const char *a = dout + (size_t)unit * ROW, *b = x + (size_t)unit * ROW;
+    f32x16 total = 0.0f;
+    for (int row = 0; row < rows;) {
+      f32x16 sum = 0.0f;
+      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
+        const f32x16 dy = count == LANES ? load16(a) : load_lanes(a, count);
+        const f32x16 h = count == LANES ? load16(b) : load_lanes(b, count);
+        const float mu = load1(mean + (size_t)row * 4), r = load1(rho + (size_t)row * 4);
+        sum = fma16(dy, (h - mu) * r, sum);
+      }
+      total += sum;
+    }
+    put_lanes(dweight + (size_t)unit * ROW, total, count, 1);
+  }
+}
