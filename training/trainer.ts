@@ -48,7 +48,7 @@ import { followedFolder } from "./run/followed_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
-import { trainPlan } from "./run/train_plan.ts";
+import { trainPlan } from "./run/run_summary.ts";
 import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
 import { chooseRunKernels } from "./tuning/run_kernels.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";

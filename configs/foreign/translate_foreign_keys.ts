@@ -4,18 +4,18 @@
  * that means it, the nearer wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
-import { noteAdapter } from "./adapter_switch.ts";
-import { translateAxolotl } from "./axolotl/translate_axolotl.ts";
+import { noteAdapter } from "./trl.ts";
+import { translateAxolotl } from "./axolotl/axolotl.ts";
 import { translateDatasets } from "./datasets.ts";
 import { RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
 import { translateOpenR1 } from "./open_r1.ts";
-import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/translate_openrlhf.ts";
+import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/openrlhf.ts";
 import { translateCurriculum, translatePrompts, translateReasoningGym } from "./reasoning_gym.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateFp16 } from "./transformers.ts";
 import { Translation } from "./translation.ts";
-import { translateTrlServer } from "./trl_server.ts";
+import { translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 

@@ -7,7 +7,6 @@ import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
 import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
-import { splitText } from "./split_type.ts";
 import {
   anything,
   bool,
@@ -19,7 +18,31 @@ import {
   name,
   nullable,
   text,
+  type ValueType,
 } from "../types/value_types.ts";
+import { UsageError } from "../../core/errors.ts";
+import { parseSplit } from "../../data/split_slices.ts";
+
+/** The type of keys that name a split of a data set, or slices of splits. */
+function splitText(): ValueType<string> {
+  const plain = name(), expected = "a split or slices";
+  return {
+    expected,
+    ts: "string",
+    read(node, complain) {
+      const text = plain.read(node, complain);
+      if (text === undefined) return undefined;
+      try {
+        parseSplit(text);
+        return text;
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        complain(node.at, `${error.message}. ${error.advice}`);
+        return undefined;
+      }
+    },
+  };
+}
 
 export const DATA = {
   path: "data",

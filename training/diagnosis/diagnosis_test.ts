@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Finding } from "./finding.ts";
 import { ConsistentAdvice } from "./diagnosis.ts";
 import { Diagnosis, TAGGED } from "./diagnosis.ts";
-import { SupervisedDiagnosis } from "./supervised_diagnosis.ts";
+import { SupervisedDiagnosis } from "./diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 

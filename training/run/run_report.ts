@@ -1,7 +1,7 @@
 /** What a run tells: events for its listeners, its records, what is logged, and advice. */
 import type { Advice } from "../diagnosis/finding.ts";
 import { Diagnosis } from "../diagnosis/diagnosis.ts";
-import { SupervisedDiagnosis } from "../diagnosis/supervised_diagnosis.ts";
+import { SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
 import { MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
 import type { TrainEvent, TrainPhase } from "./events.ts";
 import type { RunRecords } from "./run_records.ts";

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  dalyInterval,
-  expectedSlowdown,
-  type SaveTimes,
-  youngInterval,
-} from "./checkpoint_interval.ts";
+import { dalyInterval, expectedSlowdown, type SaveTimes, youngInterval } from "./scaling_plan.ts";
 
 const near = (found: number, expected: number, tolerance: number) =>
   assert.ok(Math.abs(found / expected - 1) <= tolerance, `${found}, expected ${expected}`);

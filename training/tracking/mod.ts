@@ -13,7 +13,7 @@ export {
   type TrackedRun,
   type Tracker,
 } from "./tracker.ts";
-export { trackedRunId } from "./run_id.ts";
+export { trackedRunId } from "./tracker.ts";
 
 type Env = Readonly<Record<string, string>>;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { trackedRunId } from "./run_id.ts";
+import { trackedRunId } from "./tracker.ts";
 import { withTracked } from "./testing.ts";
 import { trackedMetrics } from "./tracker.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import { isOnNetwork } from "./network_folder.ts";
+import { isOnNetwork } from "./trackio.ts";
 import { POINT, RUN_ID, withTracked } from "./testing.ts";
 import { projectFile, trackioFolder, TrackioTracker } from "./trackio.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { launchOf } from "./launch.ts";
 import { findLibrary, mismatch } from "./library.ts";
-import { libraryPlaces } from "./library_places.ts";
+import { libraryPlaces } from "./library.ts";
 
 const launch = (variables: Record<string, string>) => launchOf((name) => variables[name]);
 const step = { SLURM_JOB_ID: "7", SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "4" };

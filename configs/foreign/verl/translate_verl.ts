@@ -7,8 +7,6 @@ import {
   toJson,
 } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
-import { translateBatchSizes } from "./translate_batches.ts";
-import { translateData } from "./translate_data.ts";
 
 const ACTOR = "actor_rollout_ref.actor", ROLLOUT = "actor_rollout_ref.rollout";
 const MODEL = "actor_rollout_ref.model", OPTIM = `${ACTOR}.optim`;
@@ -353,4 +351,134 @@ function checkMetric(translation: Translation): void {
   const text = `groups are compared by the sum of their rewards (${names.join(" + ")}): write ` +
     "seq_final_reward, or have one reward";
   translation.refuse(metric, path, text);
+}
+
+/** Completions of a micro-step where nothing says how many: rgx's default. */
+const DEFAULT_MICRO = 8;
+
+/**
+ * Translates verl's batch sizes. verl counts the prompts of a generation (train) and of an
+ * optimizer step (mini), and the completions of a micro-step (micro). rgx counts completions
+ * everywhere.
+ */
+function translateBatchSizes(translation: Translation): void {
+  const group = translation.number("training.num_generations")?.value ?? 8;
+  const micro = translation.number(`${ACTOR}.ppo_micro_batch_size_per_gpu`);
+  const mini = translation.number(`${ACTOR}.ppo_mini_batch_size`);
+  const train = translation.number("data.train_batch_size");
+  if (mini !== null) {
+    const step = mini.value * group;
+    const most = micro?.value ?? byTokens(translation) ?? DEFAULT_MICRO;
+    const size = divisorUpTo(step, most);
+    translation.set("training.per_device_train_batch_size", size, micro?.node ?? mini.node);
+    const written = translation.number("training.per_device_train_batch_size")?.value ?? size;
+    const steps = step % written === 0 ? step / written : 1;
+    translation.set("training.gradient_accumulation_steps", steps, mini.node);
+  }
+  if (train !== null && mini !== null) checkUpdates(translation, train, mini);
+  if (train !== null && translation.number("training.steps_per_generation") === null) {
+    translation.set("training.generation_batch_size", train.value * group, train.node);
+  }
+}
+
+/** The largest divisor of `count` up to `limit`; 1 where `count` is no size of a step. */
+function divisorUpTo(count: number, limit: number): number {
+  if (!Number.isInteger(count) || count < 1 || count > 1e9) return 1;
+  let largest = 1;
+  for (let one = 1; one * one <= count; one++) {
+    if (count % one !== 0) continue;
+    for (const divisor of [one, count / one]) {
+      if (divisor <= limit && divisor > largest) largest = divisor;
+    }
+  }
+  return largest;
+}
+
+/** @param train the prompts of a generation, of which an update takes `mini` */
+function checkUpdates(
+  translation: Translation,
+  train: { value: number; node: ConfigNode },
+  mini: { value: number; node: ConfigNode },
+): void {
+  if (train.value % mini.value === 0) return;
+  const below = mini.value * Math.floor(train.value / mini.value);
+  const fitting = below === 0 ? `${mini.value}` : `${below} or ${below + mini.value}`;
+  const text = `a generation of ${train.value} prompts has no whole number of updates of ` +
+    `ppo_mini_batch_size ${mini.value}; works with ${fitting}`;
+  translation.refuse(train.node, "data.train_batch_size", text);
+}
+
+/** With use_dynamic_bsz: how many of the longest completions have so many tokens. */
+function byTokens(translation: Translation): number | null {
+  const prompt = translation.number("training.max_prompt_length")?.value;
+  const completion = translation.number("training.max_completion_length")?.value;
+  if (!translation.isTrue(`${ACTOR}.use_dynamic_bsz`)) return null;
+  if (prompt === undefined || completion === undefined) return null;
+  const tokens = translation.number(`${ACTOR}.ppo_max_token_len_per_gpu`)?.value ?? 16384;
+  return Math.floor(tokens / (prompt + completion));
+}
+
+/** Translates verl's files, the number of rows of them, and what becomes of long prompts. */
+function translateData(translation: Translation): void {
+  translateFiles(translation);
+  const filter = translation.given("data.filter_overlong_prompts");
+  if (filter !== undefined && translation.isTrue("data.filter_overlong_prompts")) {
+    const text = "prompts that are too long are not left out: they end the run before its first " +
+      "step, with their number";
+    translation.note(filter, "data.filter_overlong_prompts", text);
+  }
+  // verl's data.seed is that of the order of prompts; rgx's is that of a task's problems.
+  const seed = translation.number("data.seed");
+  if (translation.node("actor_rollout_ref") !== undefined && seed === null) {
+    translation.drop("data.seed");
+  }
+  if (seed !== null && translation.given("data.train_files") !== undefined) {
+    translation.prefer("training.data_seed", seed.value, seed.node);
+  }
+}
+
+/** The file is the data set, unless a task or a data set is named. */
+function translateFiles(translation: Translation): void {
+  const train = translation.given("data.train_files"), val = translation.given("data.val_files");
+  if (train === undefined) return;
+  const file = oneFile(train, "data.train_files", translation);
+  const held = val === undefined ? null : oneFile(val, "data.val_files", translation);
+  const named = ["tasks", "task_name", "dataset_name"].map((name) => `data.${name}`)
+    .find((path) => translation.given(path) !== undefined);
+  if (named !== undefined && nearness(train, translation.given(named)!) <= 0) {
+    return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
+  }
+  if (file === null) return;
+  translation.set("data.dataset_name", file, train);
+  if (val === undefined || held === null) return;
+  const wanted = translation.number("data.val_max_samples");
+  const isLimited = wanted !== null && wanted.value > 0;
+  const isAsked = ["eval.num_examples", "data.test_examples"]
+    .some((path) => (translation.number(path)?.value ?? 0) > 0);
+  if (!isLimited && !isAsked && !isEvaluated(translation)) {
+    return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
+  }
+  translation.set("data.eval_dataset_name", held, val);
+  if (isLimited) translation.prefer("eval.num_examples", wanted.value, wanted.node);
+  else translation.fill("eval.num_examples", ALL, val);
+}
+
+/** Files with more rows than this have no meaning: all are held out. */
+const ALL = 1_000_000;
+
+function isEvaluated(translation: Translation): boolean {
+  return (translation.number("trainer.test_freq")?.value ?? 0) > 0 ||
+    translation.isTrue("trainer.val_before_train");
+}
+
+function oneFile(node: ConfigNode, path: string, translation: Translation): string | null {
+  const one = node.kind === "list" && node.items.length === 1 ? node.items[0]! : node;
+  if (one.kind === "scalar" && typeof one.value === "string") return one.value;
+  const text = node.kind === "list"
+    ? `${node.items.length} files: join them into one`
+    : `expected a file, found ${describeNode(node)}`;
+  translation.refuse(node, path, text);
+  // That no data set is named follows from it.
+  translation.problems.incomplete = true;
+  return null;
 }

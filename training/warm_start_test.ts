@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
-import type { Entry } from "../../tasks/types.ts";
-import { GradientSum } from "./gradient_sum.ts";
-import { supervisedStep } from "./supervised_step.ts";
+import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
+import { gradients, randomModel, tinyConfig, withReference } from "../models/testing.ts";
+import type { Entry } from "../tasks/types.ts";
+import { GradientSum } from "./step/gradient_sum.ts";
+import { supervisedStep } from "./warm_start.ts";
 
 /** The question and the answer are token ids. */
 const ENTRIES: Entry[] = Array.from({ length: 5 }, (_, i) => ({
