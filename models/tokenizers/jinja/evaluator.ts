@@ -1,10 +1,9 @@
-/** The values of expressions. */
+/** The values of expressions, and of the names in them. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import { type Budget, Endless, MAX_SIZE } from "./budget.ts";
+import { type Budget, Endless, MAX_SIZE, stepsOf, weightOf } from "./budget.ts";
 import { runFilter, runTest } from "./filters/filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
-import type { Scope } from "./scope.ts";
 import type { Arguments, Expression, Filter } from "./syntax/nodes.ts";
 import {
   type Call,
@@ -21,7 +20,26 @@ import {
   Undefined,
   type Value,
 } from "./values.ts";
-import { stepsOf, weightOf } from "./weight.ts";
+
+/** What a block sets is not seen outside of it; a block sees what is set around it. */
+export class Scope {
+  readonly #values = new Map<string, Value>();
+
+  /** @param unset names that are undefined at the beginning of the block */
+  constructor(readonly outer: Scope | null = null, unset: readonly string[] = []) {
+    for (const name of unset) this.#values.set(name, new Undefined(name));
+  }
+
+  get(name: string): Value {
+    const value = this.#values.get(name);
+    if (value !== undefined) return value;
+    return this.outer === null ? new Undefined(name) : this.outer.get(name);
+  }
+
+  set(name: string, value: Value): void {
+    this.#values.set(name, value);
+  }
+}
 
 export class Evaluator {
   constructor(readonly budget: Budget) {}

@@ -2,22 +2,11 @@
  * Runs parsed chat templates as Jinja 3.1 does in its immutable sandbox, with Python's values. What
  * is not supported is an error, never another text.
  */
-import { Budget } from "./budget.ts";
-import { Evaluator } from "./evaluator.ts";
+import { Budget, stepsOf } from "./budget.ts";
+import { Evaluator, Scope } from "./evaluator.ts";
 import { globals } from "./globals.ts";
-import { Scope } from "./scope.ts";
 import { shownTag, TemplateFault } from "./syntax/fault.ts";
-import type {
-  Block,
-  CallBlock,
-  Filter,
-  For,
-  Macro,
-  SetBlock,
-  Statement,
-  Target,
-  Test,
-} from "./syntax/nodes.ts";
+import type { Block, Filter, Statement, StatementOf, Target, Test } from "./syntax/nodes.ts";
 import { parseTemplate } from "./syntax/statements.ts";
 import {
   type Call,
@@ -37,7 +26,6 @@ import {
   Undefined,
   type Value,
 } from "./values.ts";
-import { stepsOf } from "./weight.ts";
 import { isFilterName, isTestName, noFilter } from "./filters/filters.ts";
 import {
   bodiesOf,
@@ -198,7 +186,7 @@ class Interpreter {
   }
 
   /** @param depth how many loops of the same `recursive` statement it stands in */
-  #loop(node: For, iterable: Value, scope: Scope, out: string[], depth = 0): End {
+  #loop(node: StatementOf<"For">, iterable: Value, scope: Scope, out: string[], depth = 0): End {
     const again = (given: Value) => {
       const inner: string[] = [];
       this.#loop(node, given, scope, inner, depth + 1);
@@ -223,7 +211,7 @@ class Interpreter {
   }
 
   /** What a loop goes through: with a condition, the values for which it holds. */
-  #chosen(node: For, iterable: Value, scope: Scope): Iterable<Value> {
+  #chosen(node: StatementOf<"For">, iterable: Value, scope: Scope): Iterable<Value> {
     const { target, test } = node, values = iterate(iterable);
     if (test === null) return values;
     const holds = (one: Value) => {
@@ -234,7 +222,7 @@ class Interpreter {
     return filtered(values, holds);
   }
 
-  #setBlock({ target, filter, body }: SetBlock, scope: Scope): End {
+  #setBlock({ target, filter, body }: StatementOf<"SetBlock">, scope: Scope): End {
     const inner = this.#scope(body, scope), out: string[] = [];
     const end = this.#run(body, inner, out);
     if (end !== null) return end;
@@ -265,7 +253,7 @@ class Interpreter {
   }
 
   /** The function of a macro, or of what a call block gives to its macro. */
-  #macro(name: string, node: Macro | CallBlock, scope: Scope): Value {
+  #macro(name: string, node: StatementOf<"Macro" | "CallBlock">, scope: Scope): Value {
     const { parameters, body, special } = node;
     return new Callable(name, ({ positional, named }: Call) => {
       const inner = this.#scope(body, scope), rest = new Map(named);

@@ -101,79 +101,55 @@ export type Expression =
 /** The parameters of a macro or of a call block; null = one without a default. */
 export type Parameters = readonly (readonly [name: string, value: Expression | null])[];
 
-export interface For {
-  readonly type: "For";
-  readonly target: Target;
-  readonly iterable: Expression;
-  readonly test: Expression | null;
-  readonly isRecursive: boolean;
-  readonly body: Block;
-  readonly otherwise: Block;
-  readonly at: number;
-}
-
-export interface Macro {
-  readonly type: "Macro";
-  readonly name: string;
+/** The function of a macro, or of what a call block gives to its macro. */
+interface Function {
   readonly parameters: Parameters;
   readonly body: Block;
   /** Which of `caller`, `varargs` and `kwargs` the body reads. */
   readonly special: ReadonlySet<string>;
-  readonly at: number;
-}
-
-export interface CallBlock {
-  readonly type: "CallBlock";
-  readonly call: Call;
-  readonly parameters: Parameters;
-  readonly body: Block;
-  /** Which of `caller`, `varargs` and `kwargs` the body reads. */
-  readonly special: ReadonlySet<string>;
-  readonly at: number;
-}
-
-/** `{% set a | filter %}…{% endset %}`. */
-export interface SetBlock {
-  readonly type: "SetBlock";
-  readonly target: Target;
-  readonly filter: Filter | null;
-  readonly body: Block;
-  readonly at: number;
 }
 
 export type Statement =
-  | For
-  | Macro
-  | CallBlock
-  | SetBlock
-  | { readonly type: "Data"; readonly text: string; readonly at: number }
-  | { readonly type: "Output"; readonly value: Expression; readonly at: number }
-  | {
-    readonly type: "If";
-    readonly branches: readonly (readonly [test: Expression, body: Block])[];
-    readonly otherwise: Block;
-    readonly at: number;
-  }
-  | {
-    readonly type: "Set";
-    readonly target: Target;
-    readonly value: Expression;
-    readonly at: number;
-  }
-  | {
-    readonly type: "FilterBlock";
-    readonly filter: Filter;
-    readonly body: Block;
-    readonly at: number;
-  }
-  | {
-    readonly type: "With";
-    readonly values: readonly (readonly [Target, Expression])[];
-    readonly body: Block;
-    readonly at: number;
-  }
-  /** transformers' mark of what the assistant wrote. */
-  | { readonly type: "Generation"; readonly body: Block; readonly at: number }
-  | { readonly type: "Break" | "Continue"; readonly at: number };
+  & { readonly at: number }
+  & (
+    | { readonly type: "Data"; readonly text: string }
+    | { readonly type: "Output"; readonly value: Expression }
+    | {
+      readonly type: "If";
+      readonly branches: readonly (readonly [test: Expression, body: Block])[];
+      readonly otherwise: Block;
+    }
+    | {
+      readonly type: "For";
+      readonly target: Target;
+      readonly iterable: Expression;
+      readonly test: Expression | null;
+      readonly isRecursive: boolean;
+      readonly body: Block;
+      readonly otherwise: Block;
+    }
+    | { readonly type: "Set"; readonly target: Target; readonly value: Expression }
+    /** `{% set a | filter %}…{% endset %}`. */
+    | {
+      readonly type: "SetBlock";
+      readonly target: Target;
+      readonly filter: Filter | null;
+      readonly body: Block;
+    }
+    | Function & { readonly type: "Macro"; readonly name: string }
+    | Function & { readonly type: "CallBlock"; readonly call: Call }
+    | { readonly type: "FilterBlock"; readonly filter: Filter; readonly body: Block }
+    | {
+      readonly type: "With";
+      readonly values: readonly (readonly [Target, Expression])[];
+      readonly body: Block;
+    }
+    /** transformers' mark of what the assistant wrote. */
+    | { readonly type: "Generation"; readonly body: Block }
+    | { readonly type: "Break" | "Continue" }
+  );
+
+/** The statement of one type. */
+export type StatementOf<Type extends Statement["type"]> = Extract<Statement, { type: Type }>;
 
 export type Block = readonly Statement[];

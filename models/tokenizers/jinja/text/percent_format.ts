@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../values.ts";
 import { MAX_FILL, requireFormatSize } from "./functions.ts";
-import { floatText, integerText } from "./numbers.ts";
+import { floatOf, integerText, padded, type Spec } from "./specifications.ts";
 
 const DIRECTIVE = /%(?:\(([^()]*)\))?([-+ #0]*)(\*|\d{0,6})(?:\.(\*|\d{0,3}))?[hlL]?(.)?/gsu;
 
@@ -40,7 +40,7 @@ export function percentFormat(template: string, values: Value): string {
       if (key !== undefined) isNamed = true;
       const value = key === undefined ? next(whole) : named(values, key);
       const limit = precision === "" ? 0 : digits as number | undefined;
-      return padded(directive(whole, type, flags, limit, value), flags, size, type);
+      return directive(whole, value, specOf(type, flags, size, limit));
     },
   );
   if (used < given.length && !isNamed && !mayBeLeft(values)) {
@@ -66,38 +66,38 @@ function count(value: Value): number {
   throw new Error(`* of a text's directive needs an int of at most ${MAX_FILL}`);
 }
 
-/** @returns sign and mark, then the rest */
-function directive(
-  whole: string,
-  type: string,
-  flags: string,
-  digits: number | undefined,
-  given: Value,
-): readonly [head: string, text: string] {
+/** A directive as a specification; zeros fill numbers only. */
+function specOf(type: string, flags: string, width: number, precision: number | undefined): Spec {
+  const isLeft = flags.includes("-") || width < 0;
+  const isZero = flags.includes("0") && !isLeft && !"srac".includes(type);
+  return {
+    fill: isZero ? "0" : " ",
+    align: isLeft ? "<" : isZero ? "=" : ">",
+    sign: flags.includes("+") ? "+" : flags.includes(" ") ? " " : "-",
+    isMarked: flags.includes("#"),
+    width: Math.abs(width),
+    group: undefined,
+    precision,
+    type,
+  };
+}
+
+function directive(whole: string, given: Value, spec: Spec): string {
+  const { precision } = spec, type = spec.type!;
   if (type === "s" || type === "r" || type === "a") {
     const text = type === "s" ? str(given) : type === "r" ? repr(given) : inAscii(repr(given));
-    return ["", digits === undefined ? text : Array.from(text).slice(0, digits).join("")];
+    const cut = precision === undefined ? text : Array.from(text).slice(0, precision).join("");
+    return padded("", cut, spec, ">");
   }
   const value = unmarked(given), number = numberOf(value);
-  if (type === "c") return ["", character(value)];
-  if (number === null) throw new Error(`${whole} of ${typeName(value)} is not possible`);
-  const real = number instanceof PyFloat ? number.value : Number(number);
-  const positive = flags.includes("+") ? "+" : flags.includes(" ") ? " " : "";
-  const lower = type.toLowerCase();
-  if (lower === "e" || lower === "f" || lower === "g") {
-    const style = { type: lower, digits: digits ?? 6, keepsPoint: flags.includes("#") } as const;
-    const text = floatText(Math.abs(real), style);
-    const sign = real < 0 || Object.is(real, -0) ? "-" : positive;
-    return [sign, type === lower ? text : text.toUpperCase()];
-  }
-  if ("oxX".includes(type) ? number instanceof PyFloat : !"diu".includes(type)) {
-    throw new Error(`${whole} of ${typeName(value)} is not possible`);
-  }
+  if (type === "c") return padded("", character(value), spec, ">");
+  const notPossible = () => new Error(`${whole} of ${typeName(value)} is not possible`);
+  if (number === null) throw notPossible();
+  const isFloat = number instanceof PyFloat, real = isFloat ? number.value : Number(number);
+  if ("efg".includes(type.toLowerCase())) return floatOf(real, spec);
+  if ("oxX".includes(type) ? isFloat : !"diu".includes(type)) throw notPossible();
   if (!Number.isFinite(real)) throw new Error(`${whole} of ${real} is not possible`);
-  const int = number instanceof PyFloat ? BigInt(Math.trunc(real)) : number;
-  const text = integerText(int < 0n ? -int : int, type, false).padStart(digits ?? 0, "0");
-  const mark = flags.includes("#") && "oxX".includes(type) ? `0${type}` : "";
-  return [(int < 0n ? "-" : positive) + mark, text];
+  return integerText(isFloat ? BigInt(Math.trunc(real)) : number, spec, precision);
 }
 
 /** Other characters than ASCII's as escapes. */
@@ -116,16 +116,4 @@ function character(value: Value): string {
   }
   if (typeof value === "string" && codePoints(value) === 1) return value;
   throw new Error("%c of a text needs one character");
-}
-
-function padded(
-  [head, text]: readonly [string, string],
-  flags: string,
-  width: number,
-  type: string,
-): string {
-  const missing = Math.max(0, Math.abs(width) - codePoints(head + text));
-  if (flags.includes("-") || width < 0) return head + text + " ".repeat(missing);
-  const isZero = flags.includes("0") && !"srac".includes(type);
-  return isZero ? head + "0".repeat(missing) + text : " ".repeat(missing) + head + text;
 }
