@@ -1,7 +1,7 @@
 /**
  * The English word list: about 220 000 words of 3 to 11 letters a–z, from the npm package
- * `word-list` (licence: `assets/LICENCE.md`; written by `assets/make_words.ts`). The file is read
- * when the first word is needed, and each length is decoded separately.
+ * `word-list` (licence: `assets/LICENCE.md`). The file is read when the first word is needed, and
+ * each length is decoded separately.
  *
  * The file has one line for each word length, with the words in alphabetical order. Each word is
  * stored as the number of leading letters that it shares with the previous word (a digit, A for
@@ -41,17 +41,6 @@ export function wordAt(index: number, min: number): string {
     index -= list.length;
   }
   throw new RangeError("wordAt: index beyond the list");
-}
-
-export function encodeWords(words: readonly string[]): string {
-  let text = "", last = "";
-  for (const word of words) {
-    let shared = 0;
-    while (shared < last.length && last[shared] === word[shared]) shared++;
-    text += (shared < 10 ? String(shared) : "A") + word.slice(shared);
-    last = word;
-  }
-  return text;
 }
 
 export function decodeWords(text: string, length: number): string[] {

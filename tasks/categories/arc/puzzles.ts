@@ -1,6 +1,8 @@
 /**
- * The 800 public puzzles of ARC-AGI-1. Licence: `assets/LICENCE.md`; notation:
- * `assets/make_arc.ts`.
+ * The 800 public puzzles of ARC-AGI-1. Licence: `assets/LICENCE.md`. A puzzle is one line: the part
+ * (`t` or `e`) and the id, a `>` before the pairs that show the rule, another `>` before the test
+ * pairs, and input and output of each pair. The items are separated by spaces. A board is its rows
+ * of digits with a slash between rows.
  */
 import { readCompressedAsset } from "../../asset.ts";
 import type { Board, Pair } from "./boards.ts";

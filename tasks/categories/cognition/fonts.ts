@@ -1,5 +1,6 @@
 /**
  * Words drawn with characters: the capital letters of FIGlet fonts. Licence: `assets/LICENCE.md`.
+ * Each font is a line `name height`, followed by the lines of A, B, … Z.
  */
 import { readCompressedAsset } from "../../asset.ts";
 

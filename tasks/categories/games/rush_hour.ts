@@ -1,7 +1,9 @@
 /**
  * Rush Hour: get the red car out of the car park. Hard boards with their shortest solutions were
- * computed in advance (`assets/make_rush_hour.ts`). Every position along a solution is a puzzle
- * whose minimum number of moves is known.
+ * computed in advance. Every position along a solution is a puzzle whose minimum number of moves is
+ * known. A line of the file consists of 36 squares row by row (o empty, x wall, letters vehicles, A
+ * the red car), a space, and two characters for each move: the letter and the distance, 1–4 to the
+ * right or down, a–d to the left or up.
  */
 import { UsageError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -45,7 +47,7 @@ export default defineTask({
   score,
 });
 
-/** A board and its shortest solution. `assets/make_rush_hour.ts` explains the letters. */
+/** A board and its shortest solution. */
 interface Puzzle {
   config: string;
   moves: string;

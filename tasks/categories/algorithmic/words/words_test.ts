@@ -4,7 +4,6 @@ import { scoreTaskAnswer } from "../../../score_answer.ts";
 import { STORY, storyWords } from "../../../text/story.ts";
 import {
   decodeWords,
-  encodeWords,
   MAX_WORD_LENGTH,
   MIN_WORD_LENGTH,
   wordAt,
@@ -29,10 +28,9 @@ Deno.test("the word list is sorted, complete in length and lowercase", () => {
   assert.throws(() => wordAt(total, 3), RangeError);
 });
 
-Deno.test("front coding can be undone", () => {
+Deno.test("front coding is undone", () => {
   const words = ["abcdefghijk", "abcdefghijl", "abcdefghxyz", "bbbbbbbbbbb"];
-  assert.equal(encodeWords(words), "0abcdefghijkAl8xyz0bbbbbbbbbbb");
-  assert.deepEqual(decodeWords(encodeWords(words), 11), words);
+  assert.deepEqual(decodeWords("0abcdefghijkAl8xyz0bbbbbbbbbbb", 11), words);
 });
 
 Deno.test("words of every wanted length are drawn and spelled backward", () => {
