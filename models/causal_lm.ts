@@ -38,7 +38,12 @@ import {
   layerAdapters,
   maxLayerRank,
 } from "./network/weights/model_weights.ts";
-import { checkWeights, loadWeights, weightFile } from "./network/weights/load_weights.ts";
+import {
+  checkWeights,
+  type LoadListener,
+  loadWeights,
+  weightFile,
+} from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import { mergeAdapters, mergedBytes } from "./network/merged_copies.ts";
 import {
@@ -46,7 +51,7 @@ import {
   type GenerationSizes,
 } from "./generation/memory/generation_bytes.ts";
 import { planPassBytes } from "./network/model_bytes.ts";
-import { planStorage } from "./network/weights/weight_storage.ts";
+import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
@@ -66,7 +71,6 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
 import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { Workspace } from "./network/workspace.ts";
@@ -516,4 +520,20 @@ async function positionLogits(
     const logits = await device.read(out, 0, count * vocab) as Float32Array | Float64Array;
     for (let i = 0; i < count; i++) visit(begin + i, logits.subarray(i * vocab, (i + 1) * vocab));
   }
+}
+
+/** How a model is held, and what of it is trained. */
+export interface CausalLMOptions {
+  /**
+   * LoRA adapters. Required for `trainable: "lora"`, refused for "full", frozen but active for
+   * "none".
+   */
+  lora?: LoraOptions;
+  trainable: "lora" | "full" | "none";
+  /** Keep only the inputs of the layers for the backward and recompute the rest. Default false. */
+  recompute?: boolean;
+  /** How frozen weights are stored. Default: in the type of their file, or float without a file. */
+  weights?: StorageOptions;
+  /** Called while the base's weights are loaded. */
+  onLoad?: LoadListener;
 }

@@ -8,8 +8,7 @@ import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
 import { dropoutKeys } from "./network/dropout.ts";
 import { modulesOf } from "./architectures/mod.ts";
-import type { CausalLM } from "./causal_lm.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
+import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
 import {
   adapterSpecs,
   arrangeWeights,

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
-import { CausalLM } from "./causal_lm.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 

@@ -1,10 +1,8 @@
 /** Text from a loaded model: whole, or token by token as it arrives. */
 import { UsageError } from "../core/errors.ts";
-import { stopStrings } from "./generation/sampling/stop_strings.ts";
-import { StopText } from "./generation/sampling/stop_text.ts";
+import { stopStrings, StopText } from "./generation/sampling/stop_strings.ts";
 import type { Completion, GenerateRequest } from "./generation/types.ts";
-import { keptConstraint } from "./grammar/kept_constraints.ts";
-import type { Form } from "./grammar/token_constraint.ts";
+import { type Form, keptConstraint } from "./grammar/token_constraint.ts";
 import type { LoadedModel } from "./load_model.ts";
 import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
-import { CausalLM } from "./causal_lm.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import { planGenerationBytes } from "./generation/memory/generation_bytes.ts";
 import { packedBytes } from "./generation/packed_weights.ts";

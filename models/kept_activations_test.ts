@@ -1,8 +1,7 @@
 /** A training pass on the activations that sampling has kept, beside one that computes them. */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
-import type { CausalLM } from "./causal_lm.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
+import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import type { GenerateRequest } from "./generation/types.ts";
 import type { Group } from "./network/types.ts";

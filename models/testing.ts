@@ -4,8 +4,7 @@
  */
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Device } from "../kernels/device.ts";
-import { CausalLM } from "./causal_lm.ts";
-import type { CausalLMOptions } from "./causal_lm_options.ts";
+import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import type { RopeScaling } from "./architectures/rope_scaling.ts";

@@ -6,7 +6,7 @@ import type { ConstrainedText } from "../models/grammar/token_constraint.ts";
 import { followingText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
-import { StopText } from "../models/generation/sampling/stop_text.ts";
+import { StopText } from "../models/generation/sampling/stop_strings.ts";
 import { engineHas, type TokenLogprob, tokenLogprob } from "./token_logprobs.ts";
 
 /** What a new token adds to a completion. */

@@ -7,8 +7,11 @@ import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
 import { LOGPROBS_MODES, type LogprobsMode } from "./logprobs_modes.ts";
 import type { Distribution } from "./token_logprobs.ts";
-import { keptConstraint } from "../models/grammar/kept_constraints.ts";
-import type { Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
+import {
+  type Form,
+  keptConstraint,
+  type TokenConstraint,
+} from "../models/grammar/token_constraint.ts";
 
 /** How the completions of one request are sampled. */
 export interface SamplingFields extends Distribution {

@@ -7,7 +7,7 @@ import type { ChatMessage } from "../../core/chat_message.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { StopText } from "../../models/generation/sampling/stop_text.ts";
+import { StopText } from "../../models/generation/sampling/stop_strings.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { ApiError } from "../../serve/api_error.ts";

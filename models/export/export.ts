@@ -18,9 +18,11 @@ import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weight
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
 import { checkOutputPlace, type OutputRules } from "./output_place.ts";
-import { type StoredTypes, storedTypes } from "./stored_types.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "../formats/weight_encoding.ts";
+import { readGguf } from "../formats/gguf/gguf.ts";
+import { ggufName } from "../formats/gguf/gguf_names.ts";
+import { openWeightFiles } from "../formats/weight_files.ts";
 
 const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 
@@ -207,4 +209,44 @@ function nameOf(path: string): string {
   const checkpoint = /^(checkpoint-\d+|latest|best)$/.test(last);
   return (checkpoint && parts.length > 1 ? `${parts.at(-2)}-${last}` : last)
     .replace(/\.gguf$/, "");
+}
+
+// The types in which a model's weights are stored, so that they lose no precision and do not grow
+// when they are written again.
+
+interface StoredTypes<T = FloatType> {
+  matrix: T;
+  /** Type of norms and biases. */
+  vector: T;
+}
+
+/**
+ * The type that all matrices have in common, and the one that all vectors have; otherwise f32,
+ * which represents every other type.
+ */
+async function storedTypes(
+  { path, config }: Pick<ModelFolder, "path" | "config">,
+): Promise<StoredTypes> {
+  const typeOf = path.endsWith(".gguf") ? await ggufTypes(path) : await folderTypes(path, config);
+  const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
+  for (const tensor of modelTensors(config)) {
+    (tensor.shape.length > 1 ? found.matrix : found.vector).add(typeOf(tensor));
+  }
+  return { matrix: common(found.matrix), vector: common(found.vector) };
+}
+
+async function ggufTypes(path: string) {
+  const { tensors } = await readGguf(path);
+  return (tensor: ModelTensor) => tensors.get(ggufName(tensor))?.type.name ?? null;
+}
+
+async function folderTypes(path: string, config: ModelFolder["config"]) {
+  const files = await openWeightFiles(path, config.tieWordEmbeddings);
+  return ({ name }: ModelTensor) => files.dtype(name);
+}
+
+function common(types: ReadonlySet<string | null>): FloatType {
+  const [type] = types;
+  if (types.size === 1 && type === "F16") return "f16";
+  return types.size === 1 && type === "BF16" ? "bf16" : "f32";
 }

@@ -23,26 +23,32 @@ import {
   type TrunkPass,
 } from "../network/forward_pass.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
-import { type LayerActivations, layerActivations } from "../network/layer_buffers.ts";
-import { type LayerPass, passScratch } from "../network/layer_pass.ts";
+import {
+  type LayerActivations,
+  layerActivations,
+  type LayerPass,
+  passScratch,
+} from "../network/layer_buffers.ts";
 import { finalRows } from "../network/lm_head.ts";
 import { normForward } from "../network/norm.ts";
 import type { PackedBatch } from "../network/packing.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 import { DecodeSampler, type SampledTokens, tokenSet } from "./sampling/decode_sampler.ts";
-import { packPrefill, type PrefillBatch, type PrefillPrompt } from "./cache/prefill_batch.ts";
 import {
   MIN_SHARED_TOKENS,
+  packPrefill,
   packPrefillGroups,
+  type PrefillBatch,
   type PrefillGroups,
-} from "./cache/prefill_groups.ts";
+  type PrefillPrompt,
+} from "./cache/prefill_batch.ts";
 import { KvCache } from "./cache/kv_cache.ts";
 import {
   plainSamplingKey,
   type SamplingBatch,
   samplingBatches,
 } from "./sampling/sampling_params.ts";
-import type { RowRange } from "./cache/row_allocator.ts";
+import type { RowRange } from "./cache/cached_prompt.ts";
 import { type DecodeRow, type StepColumns, StepTable } from "./step_table.ts";
 import type { Device, Recording } from "../../kernels/device.ts";
 

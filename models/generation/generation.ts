@@ -13,7 +13,7 @@
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import type { Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
-import { promptAlignment, releasePrompt } from "./cache/cached_prompt.ts";
+import { promptAlignment, releasePrompt, RowAllocator } from "./cache/cached_prompt.ts";
 import { PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, type DecoderShape, rowsFor } from "./decoder.ts";
 import { DecodeRounds } from "./decode_rounds.ts";
@@ -31,10 +31,8 @@ import {
   type Pass,
 } from "./generation_job.ts";
 import { nextPrompts, type PlacedPrompt, placePrompts } from "./next_prompts.ts";
-import { RowAllocator } from "./cache/row_allocator.ts";
-import type { SharedWeights } from "./shared_weights.ts";
-import { balanceRows } from "./row_balance.ts";
-import { rowThreads } from "./row_threads.ts";
+import type { SharedWeights } from "./packed_weights.ts";
+import { balanceRows, rowThreads } from "./row_threads.ts";
 import { type SamplingParams, samplingParams } from "./sampling/sampling_params.ts";
 import type {
   Completion,

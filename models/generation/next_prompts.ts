@@ -3,10 +3,9 @@
  * gives them rows of it.
  */
 import type { RopeScaling } from "../architectures/rope_scaling.ts";
-import { type CachedPrompt, sharedPrefixOf } from "./cache/cached_prompt.ts";
+import { type CachedPrompt, type RowRange, sharedPrefixOf } from "./cache/cached_prompt.ts";
 import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
 import type { PromptCache, SharedPrompt } from "./cache/prompt_cache.ts";
-import type { RowRange } from "./cache/row_allocator.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Job } from "./generation_job.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
 import { stream } from "../../kernels/testing.ts";
-import { balanceRows } from "./row_balance.ts";
+import { balanceRows } from "./row_threads.ts";
 
 interface Row {
   prompt: { begin: number; end: number };

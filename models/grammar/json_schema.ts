@@ -10,9 +10,7 @@ import type { Grammar, Node, Range } from "./grammar.ts";
 import { type Condition, intersection } from "./intersection.ts";
 import { JsonText } from "./json_text.ts";
 import { integerNode, type Limits, numberNode } from "./number_ranges.ts";
-import { areDisjoint } from "./disjoint_schemas.ts";
 import { patternNode } from "./regex.ts";
-import { STRING_FORMATS } from "./string_formats.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -419,4 +417,104 @@ function wrong(path: string, value: unknown, expected: string): UsageError {
   return new UsageError(
     `${path} is ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown}, expected ${expected}`,
   );
+}
+
+const DAY = "(0[1-9]|1\\d|2[0-8])";
+const LEAP_YEAR = "(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)";
+const DATE = `(\\d{4}-((0[1-9]|1[0-2])-${DAY}|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)|` +
+  `${LEAP_YEAR}-02-29)`;
+const TIME = "([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,6})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)";
+const COUNT = "\\d{1,4}";
+const DURATION_TIME = `T(${COUNT}H(${COUNT}M(${COUNT}S)?)?|${COUNT}M(${COUNT}S)?|${COUNT}S)`;
+const DURATION_DATE = `(${COUNT}Y(${COUNT}M(${COUNT}D)?)?|${COUNT}M(${COUNT}D)?|${COUNT}D)`;
+const DURATION = `P(${COUNT}W|${DURATION_DATE}(${DURATION_TIME})?|${DURATION_TIME})`;
+const BYTE = "(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)", IPV4 = `${BYTE}(\\.${BYTE}){3}`;
+const H16 = "[0-9a-fA-F]{1,4}";
+const IPV6 = [
+  `(${H16}:){7}${H16}`,
+  ...Array.from({ length: 7 }, (_, before) => {
+    const left = before === 0 ? "" : `${H16}(:${H16}){${before - 1}}`, after = 6 - before;
+    const right = after === 0 ? "" : `(${H16}(:${H16}){0,${after - 1}})?`;
+    return `${left}::${right}`;
+  }),
+].join("|");
+const LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const HOST = `${LABEL}(\\.${LABEL}){0,2}`;
+const ATOM = "[A-Za-z0-9_+-]{1,20}";
+const EMAIL = `${ATOM}(\\.${ATOM}){0,2}@(${LABEL}\\.){1,2}[A-Za-z]{2,24}`;
+const UUID = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}";
+const URI = `https?://${HOST}(:\\d{1,4})?(/[A-Za-z0-9._~-]*)*(\\?[A-Za-z0-9._~&=-]*)?`;
+
+const STRING_FORMATS: Readonly<Record<string, string>> = {
+  date: DATE,
+  time: TIME,
+  "date-time": `${DATE}T${TIME}`,
+  duration: DURATION,
+  email: EMAIL,
+  hostname: HOST,
+  ipv4: IPV4,
+  ipv6: `(${IPV6})`,
+  uri: URI,
+  uuid: UUID,
+};
+
+// Whether two schemas have no value in common, as far as their types and constants tell.
+
+const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
+
+/**
+ * @param resolve gives the schema that a schema refers to
+ * @returns false also when it is not known
+ */
+function areDisjoint(
+  a: unknown,
+  b: unknown,
+  resolve: (schema: unknown) => unknown,
+  depth = 0,
+): boolean {
+  const [one, other] = [resolve(a), resolve(b)];
+  if (!isRecord(one) || !isRecord(other) || depth > 8) return false;
+  const values = valuesOf(one), others = valuesOf(other);
+  if (values !== null && others !== null) return values.isDisjointFrom(others);
+  const types = typesOf(one), otherTypes = typesOf(other);
+  const common = types.filter((type) => otherTypes.includes(type));
+  if (common.length === 0) return true;
+  if (common.some((type) => type !== "object")) return false;
+  // Two objects differ when a property that both must have differs.
+  const properties = one["properties"], otherProperties = other["properties"];
+  if (!isRecord(properties) || !isRecord(otherProperties)) return false;
+  return requiredOf(one).some((name) =>
+    requiredOf(other).includes(name) &&
+    areDisjoint(properties[name], otherProperties[name], resolve, depth + 1)
+  );
+}
+
+/** A schema of many is compared with all others. */
+const knownValues = new WeakMap<Schema, Set<string>>();
+
+/** The values of a constant or a choice, as JSON. */
+function valuesOf(schema: Schema): Set<string> | null {
+  const choice = "const" in schema ? [schema["const"]] : schema["enum"];
+  if (!Array.isArray(choice)) return null;
+  let values = knownValues.get(schema);
+  if (values === undefined) {
+    values = new Set(choice.map((value) => JSON.stringify(value)));
+    knownValues.set(schema, values);
+  }
+  return values;
+}
+
+function typesOf(schema: Schema): readonly string[] {
+  const { type } = schema, values = valuesOf(schema);
+  if (values !== null) return [...values].map((value) => typeOfValue(JSON.parse(value)));
+  if (type === undefined || schema["nullable"] === true) return ALL_TYPES;
+  return (Array.isArray(type) ? type : [type]).map((one) => one === "integer" ? "number" : one);
+}
+
+function typeOfValue(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+function requiredOf({ required }: Schema): string[] {
+  return Array.isArray(required) ? required : [];
 }

@@ -9,9 +9,8 @@ import type { Device } from "../../kernels/device.ts";
 import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
-import { activationWidths, type LayerActivations } from "./layer_buffers.ts";
+import { activationWidths, type LayerActivations, type LayerPart } from "./layer_buffers.ts";
 import type { Residual } from "./decoder_layer.ts";
-import type { LayerPart } from "./layer_pass.ts";
 
 /** The results of a layer's products, and the residual stream before attention and MLP. */
 const KEPT = {

@@ -5,8 +5,7 @@
  * elements.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LayerActivations } from "./layer_buffers.ts";
-import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
+import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
 import { type Linear, type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";

@@ -7,12 +7,11 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
-import type { LayerActivations } from "./layer_buffers.ts";
+import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
 import { linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
 import { normBackward, normForward } from "./norm.ts";
-import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
 
 /** The output of a layer, as the sum x + add that the next operation computes. */
 export interface Residual {

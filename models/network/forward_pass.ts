@@ -14,6 +14,8 @@ import {
   backwardWidths,
   type LayerActivations,
   layerActivations,
+  type LayerPass,
+  passScratch,
 } from "./layer_buffers.ts";
 import {
   layerBackward,
@@ -23,7 +25,6 @@ import {
   type Residual,
   type SelectedRows,
 } from "./decoder_layer.ts";
-import { type LayerPass, passScratch } from "./layer_pass.ts";
 import type { ModelWeights } from "./weights/model_weights.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { RopeTable } from "./rope_table.ts";

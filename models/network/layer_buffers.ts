@@ -5,6 +5,8 @@ import { architectureOf, hasPart, modulesOf } from "../architectures/mod.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
+import type { Device } from "../../kernels/device.ts";
+import type { AdapterDropout } from "./dropout.ts";
 
 /** Activations of one layer; the backward reads all of them. */
 export interface LayerActivations {
@@ -106,7 +108,7 @@ export function layerActivations(
   return { ...ABSENT, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
 }
 
-/** Elements per row of the scratch that all forward passes share (LayerPass in layer_pass.ts). */
+/** Elements per row of the scratch that all forward passes share (LayerPass). */
 export function passWidths(
   config: ModelConfig,
 ): { projected: number; activated: number; qkv?: number } {
@@ -138,4 +140,55 @@ export function backwardWidths(
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
   return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv };
+}
+
+// What the parts of a decoder layer (attention inputs, MLP) get from the pass that runs them: the
+// device, the sizes, the attention, and the buffers that all layers share.
+
+/** A part of a layer. */
+export type LayerPart = "attention" | "mlp";
+
+export interface LayerPass {
+  device: Device;
+  config: ModelConfig;
+  rows: number;
+  /** q, k, v → attn, lse; includes RoPE. */
+  attend(activations: LayerActivations): void;
+  /** Output of the last projection of the attention and of the MLP, [rows, d]. */
+  projected: Tensor;
+  /** Input of the MLP's last projection, [rows, f]. */
+  activated: Tensor;
+  /**
+   * For architectures where one module computes q, k and v: its output, and the indices of the rows
+   * of d elements that are q, k and v.
+   */
+  fused: { qkv: Tensor; index: readonly Tensor[] } | null;
+  /** Dropout of the adapters' inputs; null = none. */
+  dropout: AdapterDropout | null;
+  /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
+  save?: ((part: LayerPart, activations: LayerActivations) => void) | undefined;
+}
+
+export interface LayerBackwardPass extends LayerPass {
+  /** attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. */
+  attendBackward(activations: LayerActivations, scratch: BackwardScratch): void;
+  scratch: BackwardScratch;
+}
+
+/** The scratch that all layers of a pass share. */
+export function passScratch(
+  workspace: Workspace,
+  config: ModelConfig,
+  rows: number,
+): Pick<LayerPass, "projected" | "activated" | "fused"> {
+  const widths = passWidths(config);
+  const part = (i: number) => Uint32Array.from({ length: rows }, (_, row) => 3 * row + i);
+  return {
+    projected: workspace.get("projected", rows * widths.projected),
+    activated: workspace.get("activated", rows * widths.activated),
+    fused: widths.qkv === undefined ? null : {
+      qkv: workspace.get("qkv", rows * widths.qkv),
+      index: ["q", "k", "v"].map((name, i) => workspace.upload(`qkv.${name}`, part(i))),
+    },
+  };
 }

@@ -5,8 +5,7 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
-import type { LayerActivations } from "./layer_buffers.ts";
-import type { LayerBackwardPass, LayerPass } from "./layer_pass.ts";
+import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
 import { type Linear, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 

@@ -13,8 +13,7 @@ import {
   packedAttention,
   type TrunkPass,
 } from "./forward_pass.ts";
-import { type LayerActivations, layerActivations } from "./layer_buffers.ts";
-import type { LayerPass } from "./layer_pass.ts";
+import { type LayerActivations, layerActivations, type LayerPass } from "./layer_buffers.ts";
 import { lowRankInput } from "./linear.ts";
 import { activate } from "./mlp.ts";
 import { normForward } from "./norm.ts";

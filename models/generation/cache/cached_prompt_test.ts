@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { RowAllocator } from "./row_allocator.ts";
-import { type CachedPrompt, releasePrompt, sharedPrefixOf } from "./cached_prompt.ts";
+import { type CachedPrompt, releasePrompt, RowAllocator, sharedPrefixOf } from "./cached_prompt.ts";
 
 /** A prompt of 64 rows that shares its first `shared` rows with `before`. */
 function cached(cache: RowAllocator, before: CachedPrompt | null, shared: number): CachedPrompt {

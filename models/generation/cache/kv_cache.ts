@@ -68,7 +68,7 @@ export class KvCache {
   }
 
   /**
-   * For a batch of prefill_groups.ts: writes the rows of a shared prefix to the cache rows of every
+   * For a batch of groups: writes the rows of a shared prefix to the cache rows of every
    * prompt that has it.
    */
   storeGroups(

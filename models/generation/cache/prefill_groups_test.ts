@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { SEGMENT } from "../../../kernels/ops/attention/spec.ts";
-import { packPrefillGroups } from "./prefill_groups.ts";
+import { packPrefillGroups } from "./prefill_batch.ts";
 import { createWebgpuDevice } from "../../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../../kernels/devices/webgpu/testing.ts";
 import { randomModel, tinyConfig } from "../../testing.ts";

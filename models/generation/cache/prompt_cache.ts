@@ -5,9 +5,8 @@
  * order than a prefill, so their keys would have other bits.
  */
 import type { RopeScaling } from "../../architectures/rope_scaling.ts";
-import { type CachedPrompt, releasePrompt } from "./cached_prompt.ts";
+import { type CachedPrompt, releasePrompt, type RowAllocator } from "./cached_prompt.ts";
 import { sharedPrefixLength } from "./prefill_batch.ts";
-import type { RowAllocator } from "./row_allocator.ts";
 
 /** @template Owner the network that has computed the keys; others have other keys */
 interface Entry<Owner> {

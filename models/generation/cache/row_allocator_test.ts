@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RowAllocator, type RowRange } from "./row_allocator.ts";
+import { RowAllocator, type RowRange } from "./cached_prompt.ts";
 
 Deno.test("runs of cache rows are allocated, released and joined", () => {
   const cache = new RowAllocator(10, 2);

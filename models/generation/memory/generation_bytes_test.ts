@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
-import { CausalLM } from "../../causal_lm.ts";
-import type { CausalLMOptions } from "../../causal_lm_options.ts";
+import { CausalLM, type CausalLMOptions } from "../../causal_lm.ts";
 import { initWeights } from "../../network/weights/init.ts";
 import { planCacheBytes, planGenerationBytes, planLargestBuffer } from "./generation_bytes.ts";
 import { planParameterBytes, refuseIfTooLarge } from "../../network/model_bytes.ts";

@@ -1,9 +1,8 @@
 /** Byte-pair encoding: characters, or the bytes of unknown ones, merged pair by pair. */
 import { Damaged, type Json, NotSupported } from "../components/component.ts";
-import { ByteTokens } from "./byte_tokens.ts";
+import { ByteTokens, unknownId, type Vocabulary } from "./vocabulary.ts";
 import { MergeTable } from "./merge_table.ts";
 import { MissingToken, type SubwordModel } from "./subword_model.ts";
-import { unknownId, type Vocabulary } from "./vocabulary.ts";
 
 export class Bpe implements SubwordModel {
   /** The unknown token, if several of them side by side count as one; else null. */

@@ -2,8 +2,7 @@
 import type { Json } from "../components/component.ts";
 import { Bpe } from "./bpe.ts";
 import { MissingToken, type SubwordModel } from "./subword_model.ts";
-import { unknownId, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
-import { ByteTokens } from "./byte_tokens.ts";
+import { ByteTokens, unknownId, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
 
 // WordLevel models: each word is a token, or the unknown one.
 
