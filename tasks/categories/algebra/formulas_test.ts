@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { isAntiderivative } from "./derivative.ts";
-import { isExpanded } from "./expanded.ts";
+import { isAntiderivative } from "./integral.ts";
+import { isExpanded } from "./polynomial_multiplication.ts";
 import { parseFormula } from "./expression.ts";
-import { realRoots } from "./real_roots.ts";
+import { realRoots } from "./polynomial_equations.ts";
 import { createDataset } from "../../dataset.ts";
 import { validateTaskConfig } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";

@@ -4,7 +4,7 @@ import { assertFast } from "../../../core/time_limit_testing.ts";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
 import type { Entry } from "../../types.ts";
-import { moveText, solveJugs } from "./jug_search.ts";
+import { moveText, solveJugs } from "./jugs.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });

@@ -2,7 +2,9 @@
  * The public puzzles of ARC-AGI-1, rotated, mirrored and recoloured. The program contains them, so
  * nothing is downloaded.
  */
+import { readCompressedAsset } from "../../asset.ts";
 import { bool, defineTask, levels, type Param, texts } from "../../define.ts";
+import { transpose } from "../../transpose.ts";
 import {
   type Board,
   boardFormat,
@@ -14,7 +16,6 @@ import {
   COLORS,
   type Pair,
 } from "./boards.ts";
-import { transpose } from "../../transpose.ts";
 import {
   antitranspose,
   flipSideways,
@@ -23,7 +24,6 @@ import {
   rotate270,
   rotate90,
 } from "./grids.ts";
-import { puzzle, puzzleCounts } from "./puzzles.ts";
 
 type Change = (board: Board) => Board;
 
@@ -123,4 +123,60 @@ export default defineTask({
 
 function weights(value: number[], description: string): Param<number[]> {
   return { type: "float[]", default: value, min: 0, description: `weights: ${description}` };
+}
+
+/**
+ * The 800 public puzzles of ARC-AGI-1. Licence: `assets/LICENCE.md`. A puzzle is one line: the part
+ * (`t` or `e`) and the id, a `>` before the pairs that show the rule, another `>` before the test
+ * pairs, and input and output of each pair. The items are separated by spaces. A board is its rows
+ * of digits with a slash between rows.
+ */
+
+interface Puzzle {
+  id: string;
+  /** The pairs that show the rule. */
+  examples: Pair[];
+  /** The first test pair. */
+  test: Pair;
+}
+
+/** The lines of both parts, read once. */
+let parts: { train: string[]; evaluation: string[] } | undefined;
+
+/** The number of puzzles in the training part and in the evaluation part. */
+export function puzzleCounts(): { train: number; evaluation: number } {
+  const { train, evaluation } = readParts();
+  return { train: train.length, evaluation: evaluation.length };
+}
+
+/** Puzzle `index` of a part, in the order of the ids. */
+export function puzzle(part: "train" | "evaluation", index: number): Puzzle {
+  const [id, examples, test] = readParts()[part][index]!.split(" > ");
+  return { id: id!, examples: readPairs(examples!), test: readPairs(test!)[0]! };
+}
+
+function readParts() {
+  if (parts === undefined) {
+    parts = { train: [], evaluation: [] };
+    for (const line of readCompressedAsset("arc.br").split("\n")) {
+      if (line !== "") parts[line[0] === "t" ? "train" : "evaluation"].push(line.slice(1));
+    }
+  }
+  return parts;
+}
+
+function readPairs(text: string): Pair[] {
+  const boards = text.split(" ").map(readBoard);
+  return Array.from(
+    { length: boards.length / 2 },
+    (_, i) => ({ input: boards[2 * i]!, output: boards[2 * i + 1]! }),
+  );
+}
+
+function readBoard(text: string): Board {
+  return text.split("/").map((row) => {
+    const colors = new Array<number>(row.length);
+    for (let i = 0; i < row.length; i++) colors[i] = row.charCodeAt(i) - 48;
+    return colors;
+  });
 }

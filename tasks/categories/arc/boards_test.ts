@@ -4,7 +4,7 @@ import { validateTaskConfig } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
 import { sha256Hex } from "../../../core/checksums.ts";
 import type { Board, Pair } from "./boards.ts";
-import { puzzle, puzzleCounts } from "./puzzles.ts";
+import { puzzle, puzzleCounts } from "./arc_agi.ts";
 import { readGoldenJson } from "../../../tests/golden.ts";
 
 type Puzzles = Record<string, { train: Pair[]; test: Pair[] }>;

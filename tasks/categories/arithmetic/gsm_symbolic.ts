@@ -2,7 +2,19 @@
 import { defineTask, float } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { templates } from "./word_problems/all.ts";
+import { counting } from "./word_problems/counting.ts";
+import { farm } from "./word_problems/farm.ts";
+import { groups } from "./word_problems/groups.ts";
+import { kitchen } from "./word_problems/kitchen.ts";
+import { measures } from "./word_problems/measures.ts";
+import { money } from "./word_problems/money.ts";
+import { puzzles } from "./word_problems/puzzles.ts";
+import { rates } from "./word_problems/rates.ts";
+import { school } from "./word_problems/school.ts";
+import { sport } from "./word_problems/sport.ts";
+import type { Template } from "./word_problems/template.ts";
+import { travel } from "./word_problems/travel.ts";
+import { work } from "./word_problems/work.ts";
 
 export default defineTask({
   description: "Solve a grade-school word problem.",
@@ -45,3 +57,23 @@ function firstNumber(text: string): Decimal | null {
   const match = NUMBER.exec(text.slice(0, 10_000));
   return match === null ? null : parseDecimal(match[0].replaceAll(",", "").replace("−", "-"));
 }
+
+/**
+ * All word problem templates. A new template goes into one of these files, or into a new file that
+ * is listed here.
+ */
+
+export const templates: readonly Template[] = [
+  ...money,
+  ...rates,
+  ...groups,
+  ...measures,
+  ...puzzles,
+  ...farm,
+  ...school,
+  ...sport,
+  ...travel,
+  ...kitchen,
+  ...counting,
+  ...work,
+];

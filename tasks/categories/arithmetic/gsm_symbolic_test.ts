@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
-import { templates } from "./word_problems/all.ts";
+import { templates } from "./gsm_symbolic.ts";
 
 /**
  * The value of a side of an equation, e.g. "2 × ($3 + 4)", "25% of 80" or "(5 + 6) × 2 ÷ 2"; null

@@ -1,10 +1,9 @@
 /** Brainf*ck programs; the question asks for their output. */
+import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, levels } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 import { wordsOfLength } from "../../text/words.ts";
-import { BfCompiler } from "./bf_compiler.ts";
-import { runBf } from "./bf_machine.ts";
 
 const WORD_LENGTH = 5;
 const TARGET = { min: 10, max: 240 };
@@ -110,4 +109,256 @@ function conditionalLoop(random: RandomStream): Program {
     "printint(sum);",
   );
   return { source, code: compiler.code };
+}
+
+/**
+ * Writes Brainf*ck programs: an assembler over numbered cells, and the statements that the task
+ * needs.
+ */
+
+/** Cells behind the variables. A statement uses them and leaves them at 0. */
+const COUNTER = 10, COPY = 11, BACK = 12, FLAG = 13, TEN = 14, DIGIT = 15;
+const BASE = 10;
+const ZERO_CODE = 48;
+
+class BfCompiler {
+  #code = "";
+  #at = 0;
+
+  get code(): string {
+    return this.#code;
+  }
+
+  #go(cell: number): void {
+    this.#code += cell > this.#at ? ">".repeat(cell - this.#at) : "<".repeat(this.#at - cell);
+    this.#at = cell;
+  }
+
+  add(cell: number, amount: number): void {
+    this.#go(cell);
+    this.#code += amount < 0 ? "-".repeat(-amount) : "+".repeat(amount);
+  }
+
+  print(cell: number): void {
+    this.#go(cell);
+    this.#code += ".";
+  }
+
+  clear(cell: number): void {
+    this.#go(cell);
+    this.#code += "[-]";
+  }
+
+  /** Repeats while the cell is not 0. */
+  loop(cell: number, body: () => void): void {
+    this.#go(cell);
+    this.#code += "[";
+    body();
+    this.#go(cell);
+    this.#code += "]";
+  }
+
+  /** Sets a cell that is 0. It uses a product when that is shorter. */
+  set(cell: number, value: number, helper: number): void {
+    const side = Math.round(Math.sqrt(value));
+    if (side < 4) return this.add(cell, value);
+    this.add(helper, side);
+    this.loop(helper, () => {
+      this.add(cell, side);
+      this.add(helper, -1);
+    });
+    this.add(cell, value - side * side);
+  }
+
+  /** Prints a text with a single cell, by the difference from each character to the next. */
+  printText(text: string): void {
+    const cell = 0;
+    let value = 0;
+    for (const character of text) {
+      const code = character.codePointAt(0)!;
+      if (value === 0) this.set(cell, code, 1);
+      else this.add(cell, code - value);
+      this.print(cell);
+      value = code;
+    }
+  }
+
+  #copy(cell: number): void {
+    this.loop(cell, () => {
+      this.add(cell, -1);
+      this.add(COPY, 1);
+      this.add(BACK, 1);
+    });
+    this.loop(BACK, () => {
+      this.add(BACK, -1);
+      this.add(cell, 1);
+    });
+  }
+
+  ifNotZero(cell: number, body: () => void): void {
+    this.#copy(cell);
+    this.loop(COPY, () => {
+      this.clear(COPY);
+      body();
+    });
+  }
+
+  ifZero(cell: number, body: () => void): void {
+    this.add(FLAG, 1);
+    this.ifNotZero(cell, () => this.add(FLAG, -1));
+    this.loop(FLAG, () => {
+      this.add(FLAG, -1);
+      body();
+    });
+  }
+
+  /** Subtracts `amount` from a cell, but stops at 0. */
+  takeAway(cell: number, amount: number): void {
+    this.add(COUNTER, amount);
+    this.loop(COUNTER, () => {
+      this.add(COUNTER, -1);
+      this.ifNotZero(cell, () => this.add(cell, -1));
+    });
+  }
+
+  /**
+   * Writes quotient and remainder of a cell by ten into two cells that are 0. The cell becomes 0.
+   */
+  #divideByTen(cell: number, quotient: number, remainder: number): void {
+    this.add(TEN, BASE);
+    this.loop(cell, () => {
+      this.add(cell, -1);
+      this.add(TEN, -1);
+      this.ifZero(TEN, () => {
+        this.add(quotient, 1);
+        this.add(TEN, BASE);
+      });
+    });
+    this.add(remainder, BASE);
+    this.loop(TEN, () => {
+      this.add(TEN, -1);
+      this.add(remainder, -1);
+    });
+  }
+
+  /** Prints a cell as a decimal number without leading zeros. The cell becomes 0. */
+  printNumber(cell: number): void {
+    const rest = DIGIT + 1, hundreds = DIGIT + 2, tens = DIGIT + 3, ones = DIGIT;
+    this.#divideByTen(cell, rest, ones);
+    this.#divideByTen(rest, hundreds, tens);
+    const printDigit = (digit: number) => {
+      this.add(digit, ZERO_CODE);
+      this.print(digit);
+      this.add(digit, -ZERO_CODE);
+    };
+    // If there are hundreds, the tens digit is always printed.
+    const shown = DIGIT + 4;
+    this.ifNotZero(tens, () => this.add(shown, 1));
+    this.ifNotZero(hundreds, () => {
+      printDigit(hundreds);
+      this.clear(shown);
+      this.add(shown, 1);
+    });
+    this.loop(shown, () => {
+      this.clear(shown);
+      printDigit(tens);
+    });
+    printDigit(ones);
+  }
+}
+
+/**
+ * The Brainf*ck machine: 8-bit cells that wrap around, on a tape with a left end. A run of equal
+ * commands is one step, and so is a loop that only adds multiples of a cell to others.
+ */
+
+type Step =
+  | { kind: "add" | "move"; amount: number }
+  | { kind: "print" }
+  /** cell[at] += cell · factor for each target, then cell = 0. */
+  | { kind: "spread"; targets: { at: number; factor: number }[] }
+  | { kind: "loop"; body: Step[] };
+
+/** Maximum number of steps of a program. Generated programs take some thousand. */
+const MAX_STEPS = 10_000_000;
+const CELLS = 1000;
+
+/**
+ * Runs a program and returns its output.
+ * @throws RgxError for unbalanced brackets, for leaving the tape, and for too many steps
+ */
+export function runBf(program: string): string {
+  const steps = compile(program);
+  const tape = new Uint8Array(CELLS);
+  let at = 0, taken = 0, output = "";
+  const execute = (body: readonly Step[]): void => {
+    // Also counts the iterations of an empty loop.
+    if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
+    for (const step of body) {
+      if (++taken > MAX_STEPS) throw wrong(`more than ${MAX_STEPS} steps`);
+      switch (step.kind) {
+        case "add":
+          tape[at]! += step.amount;
+          break;
+        case "move":
+          at += step.amount;
+          if (at < 0 || at >= CELLS) throw wrong("the pointer leaves the tape");
+          break;
+        case "print":
+          output += String.fromCharCode(tape[at]!);
+          break;
+        case "spread":
+          for (const { at: offset, factor } of step.targets) {
+            if (tape[at] !== 0) tape[at + offset]! += factor * tape[at]!;
+          }
+          tape[at] = 0;
+          break;
+        case "loop":
+          while (tape[at] !== 0) execute(step.body);
+      }
+    }
+  };
+  execute(steps);
+  return output;
+}
+
+function wrong(what: string): RgxError {
+  return new RgxError(`a Brainf*ck program cannot be run: ${what}`, {});
+}
+
+function compile(program: string): Step[] {
+  const open: Step[][] = [[]];
+  for (const command of program) {
+    const body = open.at(-1)!;
+    if ("+-<>".includes(command)) {
+      const kind = "+-".includes(command) ? "add" : "move",
+        amount = "+>".includes(command) ? 1 : -1;
+      const last = body.at(-1);
+      if (last?.kind === kind) last.amount += amount;
+      else body.push({ kind, amount });
+    } else if (command === ".") body.push({ kind: "print" });
+    else if (command === "[") open.push([]);
+    else if (command === "]") {
+      open.pop();
+      const outer = open.at(-1);
+      if (outer === undefined) throw wrong("a ] without a [");
+      outer.push(asSpread(body) ?? { kind: "loop", body });
+    }
+  }
+  if (open.length > 1) throw wrong("a [ without a ]");
+  return open[0]!;
+}
+
+/** Recognises a loop that subtracts 1 from its cell, adds to others and returns to its cell. */
+function asSpread(body: readonly Step[]): Step | null {
+  const change = new Map<number, number>();
+  let at = 0;
+  for (const step of body) {
+    if (step.kind === "move") at += step.amount;
+    else if (step.kind === "add") change.set(at, (change.get(at) ?? 0) + step.amount);
+    else return null;
+  }
+  if (at !== 0 || change.get(0) !== -1) return null;
+  change.delete(0);
+  return { kind: "spread", targets: [...change].map(([at, factor]) => ({ at, factor })) };
 }

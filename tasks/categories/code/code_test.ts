@@ -3,9 +3,9 @@ import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
-import { runBf } from "./bf_machine.ts";
-import { jsonDistance, pythonJson } from "./json_distance.ts";
-import { SNIPPETS, sourceOf } from "./snippets/all.ts";
+import { runBf } from "./bf.ts";
+import { jsonDistance, pythonJson } from "./codeio.ts";
+import { SNIPPETS, sourceOf } from "./codeio.ts";
 
 /** Executes command by command, as the question explains it. */
 function interpret(program: string): string {

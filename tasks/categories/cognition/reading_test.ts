@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { validateTaskConfig } from "../../registry.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
-import { fontNames } from "./fonts.ts";
+import { fontNames } from "./figlet_font.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 

@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
-import { LIST_RULES, type ListRule } from "./list_rules.ts";
 
 const EXAMPLES = 4;
 /** Maximum number of attempts to draw five distinct lists that show the rule. */
@@ -45,3 +44,101 @@ function drawLists(random: RandomStream, rule: ListRule): { input: string; outpu
 function text(list: readonly number[]): string {
   return `[${list.join(", ")}]`;
 }
+
+/**
+ * Seventeen rules that turn a list of numbers into another one, each with inputs that show its
+ * effect.
+ */
+
+interface ListRule {
+  apply(list: readonly number[]): number[];
+  /** Draws a list that shows the rule. Unless noted, it has 3 to 10 numbers from 1 to 100. */
+  draw(random: RandomStream): number[];
+}
+
+const MIN_LIST_LENGTH = 3;
+const MAX_LIST_LENGTH = 10;
+const MAX_NUMBER = 100;
+
+function numbers(random: RandomStream, largest = MAX_NUMBER): number[] {
+  return Array.from(
+    { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
+    () => random.int(1, largest),
+  );
+}
+
+function ascending(list: readonly number[]): number[] {
+  return [...list].sort((a, b) => a - b);
+}
+
+function sum(list: readonly number[]): number {
+  return list.reduce((total, value) => total + value, 0);
+}
+
+/** A list of numbers with some of the given values at random places. */
+function withSome(random: RandomStream, draw: (random: RandomStream) => number): number[] {
+  const list = numbers(random);
+  for (let i = random.int(1, list.length); i > 0; i--) {
+    list[random.below(list.length)] = draw(random);
+  }
+  return list;
+}
+
+const LIST_RULES: readonly ListRule[] = [
+  { draw: numbers, apply: (list) => [...list] },
+  { draw: numbers, apply: (list) => [list[2]!] },
+  { draw: numbers, apply: (list) => list.toReversed() },
+  {
+    draw: (random) => withSome(random, (random) => random.int(1, 29)),
+    apply: (list) => [sum([...new Set(list)].filter((value) => value < 30))],
+  },
+  {
+    draw: (random) => withSome(random, () => 5),
+    apply: (list) => [list.filter((value) => value === 5).length],
+  },
+  {
+    draw: numbers,
+    apply: (list) => list.filter((_, i) => i + 1 < list.length && list[i + 1]! % 2 === 0),
+  },
+  { draw: numbers, apply: (list) => list.map((value, i) => value + i) },
+  {
+    draw(random) {
+      const list = numbers(random);
+      list[list.length - 1] = random.below(list.length);
+      return list;
+    },
+    apply: (list) => [list[list.at(-1)!]!],
+  },
+  { draw: numbers, apply: (list) => [list.length] },
+  { draw: numbers, apply: (list) => [sum(list)] },
+  { draw: numbers, apply: ascending },
+  { draw: numbers, apply: (list) => ascending(list).reverse() },
+  {
+    draw: numbers,
+    apply: (list) => list.map((value, i) => i === 0 || i === list.length - 1 ? value + 1 : value),
+  },
+  {
+    draw(random) {
+      // Distinct values, so that the order is either ascending or descending.
+      const list = ascending([...new Set(numbers(random))]);
+      while (list.length < MIN_LIST_LENGTH) list.push(list.at(-1)! + 1);
+      return random.chance(0.5) ? list : list.reverse();
+    },
+    apply: (list) => [list[0]! < list.at(-1)! ? 1 : 0],
+  },
+  {
+    draw: (random) => [random.int(1, 10) * 10 - (random.chance(0.5) ? 0 : 5)],
+    apply: (list) => [list[0]! % 10 === 0 ? 1 : 0],
+  },
+  {
+    draw(random) {
+      const first = random.int(1, MAX_NUMBER);
+      return Array.from(
+        { length: random.int(MIN_LIST_LENGTH, MAX_LIST_LENGTH) },
+        (_, i) => first * 2 ** i,
+      );
+    },
+    apply: (list) => [2 * list.at(-1)!],
+  },
+  { draw: (random) => [random.int(1, MAX_NUMBER)], apply: (list) => [2 * list[0]! - 4] },
+];

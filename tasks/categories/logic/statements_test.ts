@@ -6,7 +6,7 @@ import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../score_answer.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import type { Entry } from "../../types.ts";
-import { hasOneSolution, holds, type Statement } from "./statements.ts";
+import { hasOneSolution, holds, type Statement } from "./knights_knaves.ts";
 
 function entries(name: string, ...configs: DatasetOptions[]): Entry[] {
   return configs.flatMap((config) => [...createDataset(name, { size: 150, ...config })]);

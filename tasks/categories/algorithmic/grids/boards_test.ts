@@ -4,7 +4,7 @@ import { createDataset, type DatasetOptions } from "../../../dataset.ts";
 import { scoreTaskAnswer } from "../../../score_answer.ts";
 import type { Entry } from "../../../types.ts";
 import { lifeStep } from "./life.ts";
-import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./life_patterns.ts";
+import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });

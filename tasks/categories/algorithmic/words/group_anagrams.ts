@@ -1,9 +1,10 @@
 /** Sort words into groups of anagrams. */
+import { RandomStream } from "../../../../core/philox.ts";
 import { defineTask, int, intervals, levels } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
+import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
 import type { ScorableEntry } from "../../../types.ts";
-import { anagramGroups } from "./anagrams.ts";
 
 export default defineTask({
   description: "Group words that are anagrams of each other.",
@@ -94,4 +95,45 @@ function sameGroups(a: readonly unknown[][], b: readonly unknown[][]): boolean {
 
 function canonical(groups: readonly unknown[][]): string {
   return groups.map((group) => JSON.stringify(group.toSorted())).sort().join();
+}
+
+/**
+ * Groups of words with the same letters, from the word list (`tasks/text/words.ts`). They are
+ * computed when first needed: each letter has a fixed large number, and anagrams have equal sums.
+ */
+
+let groups: (readonly string[])[] | undefined;
+
+/**
+ * All groups of at least two words, shorter words first; words and groups in alphabetical order.
+ */
+export function anagramGroups(): readonly (readonly string[])[] {
+  return groups ??= findGroups();
+}
+
+/**
+ * Random numbers below 2^49, so that the sum over a word is exact. Different letters practically
+ * never have equal sums.
+ */
+function letterNumbers(): Float64Array {
+  const random = RandomStream.forPurpose(1, "task", "letters of anagrams");
+  return Float64Array.from({ length: 26 }, () => random.below(2 ** 49));
+}
+
+function findGroups(): string[][] {
+  const numbers = letterNumbers();
+  const found: string[][] = [];
+  for (let length = MIN_WORD_LENGTH; length <= MAX_WORD_LENGTH; length++) {
+    const bySum = new Map<number, string | string[]>();
+    for (const word of wordsOfLength(length)) {
+      let sum = 0;
+      for (let i = 0; i < word.length; i++) sum += numbers[word.charCodeAt(i) - 97]!;
+      const known = bySum.get(sum);
+      if (known === undefined) bySum.set(sum, word);
+      else if (typeof known === "string") bySum.set(sum, [known, word]);
+      else known.push(word);
+    }
+    for (const group of bySum.values()) if (typeof group !== "string") found.push(group);
+  }
+  return found;
 }

@@ -7,7 +7,7 @@ import { scoreTaskAnswer } from "../../../score_answer.ts";
 import { storyWords } from "../../../text/story.ts";
 import type { Entry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
-import { anagramGroups } from "./anagrams.ts";
+import { anagramGroups } from "./group_anagrams.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
   for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });

@@ -3,7 +3,7 @@ import { createDataset } from "../../../dataset.ts";
 import { validateTaskConfig } from "../../../registry.ts";
 import { scoreTaskAnswer } from "../../../score_answer.ts";
 import { readGoldenText } from "../../../../tests/golden.ts";
-import { isLadderWord, ladderGraph } from "./ladder_words.ts";
+import { isLadderWord, ladderGraph } from "./word_ladder.ts";
 
 function differences(a: string, b: string): number {
   return [...a].filter((letter, i) => letter !== b[i]).length;

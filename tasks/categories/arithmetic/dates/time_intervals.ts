@@ -4,15 +4,18 @@
  */
 import type { RandomStream } from "../../../../core/philox.ts";
 import { defineTask, int, levels, text, texts } from "../../../define.ts";
-import { parseIsoDate } from "./dates.ts";
+import { parseInteger } from "../../../python/integers.ts";
+import { strip, words } from "../../../python/text.ts";
+import type { ScorableEntry } from "../../../types.ts";
 import {
-  clockText,
-  dateTimeText,
-  formatLocalTime,
-  type LocalTime,
-  parseClock,
-} from "./time_format.ts";
-import { score } from "./time_intervals_score.ts";
+  dateOfDay,
+  isoDate,
+  MONTHS,
+  parseIsoDate,
+  weekdayOfDay,
+  WEEKDAYS,
+  zeroPadded,
+} from "./dates.ts";
 
 const TASK_TYPES = ["time", "time_seconds", "time_ms", "date", "datetime", "datetime_tz"] as const;
 type TaskType = typeof TASK_TYPES[number];
@@ -257,4 +260,161 @@ function explained(format: string, expected: string): string {
   const example = withSeconds ? "7 days, 04:05:00" : "7 days, 04:05";
   const hint = withSeconds || !format.includes("%S") ? "" : "; leave out the seconds";
   return `${text}, such as ${example}, also for 0 and 1 days${hint}.`;
+}
+
+/** Formats dates and clock times, with the letters of C's `strftime` that questions use. */
+
+/** A local date and time. */
+interface LocalTime {
+  /** Days since 1970-01-01. */
+  day: number;
+  /** Milliseconds since midnight. */
+  time: number;
+  /** Hours ahead of UTC; undefined when no time zone is given. */
+  offset?: number;
+}
+
+/** Supported letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
+function formatLocalTime(format: string, { day, time, offset }: LocalTime): string {
+  const { year, month, day: dayOfMonth } = dateOfDay(day);
+  let text = "";
+  for (let i = 0; i < format.length; i++) {
+    if (format[i] !== "%") {
+      text += format[i];
+      continue;
+    }
+    switch (format[++i]) {
+      case "Y":
+        text += zeroPadded(year, 4);
+        break;
+      case "m":
+        text += zeroPadded(month);
+        break;
+      case "d":
+        text += zeroPadded(dayOfMonth);
+        break;
+      case "B":
+        text += MONTHS[month - 1];
+        break;
+      case "b":
+        text += MONTHS[month - 1]!.slice(0, 3);
+        break;
+      case "A":
+        text += WEEKDAYS[weekdayOfDay(day)];
+        break;
+      case "a":
+        text += WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3);
+        break;
+      case "H":
+        text += zeroPadded(Math.floor(time / 3_600_000));
+        break;
+      case "M":
+        text += zeroPadded(Math.floor(time / 60_000) % 60);
+        break;
+      case "S":
+        text += zeroPadded(Math.floor(time / 1000) % 60);
+        break;
+      case "f":
+        text += zeroPadded(time % 1000, 3);
+        break;
+      case "z":
+        text += zone(offset ?? 0);
+        break;
+    }
+  }
+  return text;
+}
+
+function zone(offset: number): string {
+  return `${offset < 0 ? "-" : "+"}${zeroPadded(Math.abs(offset))}:00`;
+}
+
+/** Formats a time like Python: HH:MM:SS, with six decimals if there is a fraction. */
+function clockText(time: number): string {
+  const text = formatLocalTime("%H:%M:%S", { day: 0, time });
+  return time % 1000 === 0 ? text : `${text}.${zeroPadded(time % 1000, 3)}000`;
+}
+
+/** Formats a date with a time like Python, with the time zone if there is one. */
+function dateTimeText({ day, time, offset }: LocalTime): string {
+  return `${isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
+}
+
+/**
+ * The milliseconds of a text such as 09:30, 09:30:15 or 09:30:15.250999 (truncated, not rounded);
+ * null for other texts.
+ */
+function parseClock(text: string): number | null {
+  const match = /^([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,6}))?)?$/.exec(text);
+  if (match === null) return null;
+  const [, hours, minutes, seconds = "0", fraction = ""] = match;
+  const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000 + milliseconds;
+}
+
+/** Reads and scores answers of time_intervals. */
+
+const DEFAULT_DAYS = 100;
+const DEFAULT_SECONDS = 86_400;
+/** Longer answers are refused. */
+const MAX_LENGTH = 20_000;
+
+/** Scores by the error relative to the maximum possible difference. */
+function score(answer: string, entry: ScorableEntry): number {
+  if (answer.length > MAX_LENGTH) return 0;
+  const type = entry.metadata?.["task_type"];
+  if (typeof type !== "string") return 0;
+  const [read, unit] = type === "date"
+    ? [readDays, 1] as const
+    : type.startsWith("datetime")
+    ? [readDaysAndTime, 86_400] as const
+    : [readTime, 1] as const;
+  const given = read(answer), oracle = read(entry.answer ?? "");
+  if (given === null || oracle === null) return 0;
+  const limit = type.startsWith("date")
+    ? setting(entry, "max_date_difference_days", DEFAULT_DAYS) * unit
+    : setting(entry, "max_time_difference_seconds", DEFAULT_SECONDS);
+  return given === oracle ? 1 : Math.max(0, 1 - Math.abs(given - oracle) / limit);
+}
+
+function setting(entry: ScorableEntry, key: string, otherwise: number): number {
+  const difficulty = entry.metadata?.["difficulty"] as Record<string, unknown> | null | undefined;
+  const value = difficulty?.[key];
+  return typeof value === "number" && value > 0 ? value : otherwise;
+}
+
+function integer(text: string | undefined): number | null {
+  const value = parseInteger(text ?? "");
+  return value === null ? null : Number(value);
+}
+
+function readDays(text: string): number | null {
+  return integer(words(text)[0]);
+}
+
+/** Reads "12 days, 03:45" and "12 days, 03:45:10" in seconds. */
+function readDaysAndTime(text: string): number | null {
+  const days = integer(text.split(" days,")[0]);
+  const [hours, minutes, seconds] = (text.split(",")[1] ?? "").split(":");
+  return sum(days, [hours, minutes, seconds ?? "0"].map(integer));
+}
+
+/**
+ * Reads "03:45", "03:45:10" and "03:45:10.250" in seconds. Digits after the point are a decimal
+ * fraction.
+ */
+function readTime(text: string): number | null {
+  const [hours, minutes, seconds = "0"] = text.split(":");
+  const point = seconds.indexOf(".");
+  const whole = point < 0 ? seconds : seconds.slice(0, point);
+  const fraction = point < 0 ? "" : strip(seconds.slice(point + 1));
+  if (point >= 0 && !/^[0-9]+$/.test(fraction)) return null;
+  const total = sum(0, [hours, minutes, whole].map(integer));
+  return total === null ? null : total + Number(`0.${fraction || "0"}`);
+}
+
+function sum(days: number | null, values: (number | null)[]): number | null {
+  const [hours, minutes, seconds] = values;
+  if (days === null || hours == null || minutes == null || seconds == null) return null;
+  return days * 86_400 + hours * 3600 + minutes * 60 + seconds;
 }
