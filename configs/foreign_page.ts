@@ -7,7 +7,7 @@ import { OPEN_R1 } from "./foreign/open_r1.ts";
 import { OPENRLHF } from "./foreign/openrlhf/openrlhf.ts";
 import { PEFT } from "./foreign/peft.ts";
 import { REASONING_GYM } from "./foreign/reasoning_gym.ts";
-import type { ForeignTable, RefusedKey } from "./foreign/table.ts";
+import type { ForeignTable, ListedKey } from "./foreign/table.ts";
 import { TRACKER_SWITCHES } from "./foreign/tracker_switches.ts";
 import { TRANSFORMERS } from "./foreign/transformers.ts";
 import { TRL } from "./foreign/trl.ts";
@@ -70,8 +70,8 @@ function project(title: string, keys: ForeignTable): string[] {
     ["obeyed", ["key", "in rgx"], obeyed(keys)],
     ["refused", ["key", "taken values", "instead, or why not"], refused(keys, false)],
     ["noted", ["key", "taken in silence", "instead, or why not"], refused(keys, true)],
-    ["no effect", ["section", "keys", "why"], grouped(keys.withoutEffect)],
-    ["acts only with", ["section", "keys", "with"], grouped(keys.dormant)],
+    ["no effect", ["section", "keys", "why"], grouped(keys, "no effect")],
+    ["acts only with", ["section", "keys", "with"], grouped(keys, "acts with")],
   ];
   return [
     `## ${title}`,
@@ -91,15 +91,19 @@ function obeyed(keys: ForeignTable): string[][] {
   ].sort(([a], [b]) => a! < b! ? -1 : 1);
 }
 
+function listedAs({ listed }: ForeignTable, kind: ListedKey["kind"]): [string, ListedKey][] {
+  return Object.entries(listed).filter(([, key]) => key.kind === kind);
+}
+
 /** The keys of which some values are refused, or those of which none is. */
 function refused(keys: ForeignTable, isAnyTaken: boolean): string[][] {
-  const text = (key: RefusedKey) => [
+  const text = (key: ListedKey) => [
     key.neutral.map((value) => code(typeof value === "string" ? value : JSON.stringify(value)))
       .join(", "),
-    key.advice,
+    key.why,
   ];
   const byText = new Map<string, { names: string[]; cells: string[] }>();
-  for (const [name, key] of Object.entries(keys.refused)) {
+  for (const [name, key] of listedAs(keys, "refused")) {
     if ((key.noted === "any") !== isAnyTaken) continue;
     const cells = text(key), id = `${cells.join("|")}|${name.split(".").at(-1)}`;
     const row = byText.get(id) ?? { names: [], cells };
@@ -110,9 +114,9 @@ function refused(keys: ForeignTable, isAnyTaken: boolean): string[][] {
 }
 
 /** One row for the keys of a section that have one reason; sections with the same keys share it. */
-function grouped(list: Readonly<Record<string, string>>): string[][] {
+function grouped(keys: ForeignTable, kind: ListedKey["kind"]): string[][] {
   const sections = new Map<string, { section: string; why: string; names: string[] }>();
-  for (const [path, why] of Object.entries(list)) {
+  for (const [path, { why }] of listedAs(keys, kind)) {
     const at = path.lastIndexOf("."), section = path.slice(0, Math.max(0, at));
     const row = sections.get(`${section}|${why}`) ?? { section, why, names: [] };
     sections.set(`${section}|${why}`, row);

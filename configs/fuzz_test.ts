@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
-import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { LISTED } from "./foreign/foreign_keys.ts";
 import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
@@ -20,8 +20,7 @@ const MAX_CHARACTERS = 20_000;
 
 const NAMES = [
   ...[...KEYS].flatMap(([path, { aliases }]) => [path, path.split(".").at(-1)!, ...aliases]),
-  ...REFUSED_KEYS.keys(),
-  ...WITHOUT_EFFECT.keys(),
+  ...LISTED.keys(),
   ...GENERATION_KWARGS.keys(),
   ..."model lora training data logging eval sft rewards env defaults _base_ _delete_ x << name"
     .split(" "),

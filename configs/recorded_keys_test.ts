@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
-import { REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { LISTED } from "./foreign/foreign_keys.ts";
 import { meaningOf } from "./reading/key_names.ts";
 import { readGoldenJson } from "../tests/golden.ts";
 import { errorsOf, load, MINIMAL } from "./testing.ts";
@@ -196,14 +196,15 @@ Deno.test({
     const { accepted, refused } = recorded;
     assert.ok(accepted.length > 60 && refused.length > 20, `${accepted.length} ${refused.length}`);
     for (const name of accepted) {
-      const isAnyTaken = WITHOUT_EFFECT.has(name) || REFUSED_KEYS.get(name)?.noted === "any";
+      const { kind, noted } = LISTED.get(name) ?? {};
+      const isAnyTaken = kind === "no effect" || noted === "any";
       assert.ok(isAnyTaken, `${name} is not accepted`);
       for (const written of name.includes(".") ? [name] : [name, `training.${name}`]) {
         assert.deepEqual([...await outcomes(name, written)], ["noted"], written);
       }
     }
     for (const name of refused) {
-      assert.ok(REFUSED_KEYS.has(name), `${name} is not refused`);
+      assert.ok(LISTED.get(name)?.kind === "refused", `${name} is not refused`);
       const lines = await errorsOf(MINIMAL + nest(name)("[odd]") + "\n");
       assert.ok(lines.some((line) => line.includes("not supported")), `${name}: ${lines}`);
     }

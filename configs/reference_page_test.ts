@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { DORMANT, REFUSED_KEYS, WITHOUT_EFFECT } from "./foreign/foreign_keys.ts";
+import { LISTED } from "./foreign/foreign_keys.ts";
 import { foreignKeysPage } from "./foreign_page.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { configurationReference } from "./reference_page.ts";
@@ -18,8 +18,7 @@ for (const [name, made] of PAGES) {
 
 Deno.test("the pages name every key of every list", () => {
   const pages = PAGES.map(([, page]) => page).join("\n");
-  const lists = [KEYS, REFUSED_KEYS, WITHOUT_EFFECT, DORMANT];
-  for (const path of lists.flatMap((list): string[] => [...list.keys()])) {
+  for (const path of [...KEYS.keys(), ...LISTED.keys()]) {
     const last = path.split(".").at(-1)!;
     assert.ok(pages.includes(`${last}\``), path);
   }

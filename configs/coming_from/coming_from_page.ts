@@ -126,16 +126,16 @@ function placeOf(key: string): string | undefined {
   }
   const spelt = FOREIGN_SPELLINGS.get(key);
   if (spelt !== undefined) return code(spelt);
-  const { refused, withoutEffect: why, dormant } = listingOf(key) ?? {};
-  if (refused !== undefined) {
-    if (refused.noted === "any") return `no effect: ${refused.advice}`;
-    const taken = refused.neutral.map((value) =>
+  const listing = listingOf(key);
+  if (listing !== undefined) {
+    const { kind, why, noted, neutral } = listing;
+    if (kind === "acts with") return `acts only with ${why}`;
+    if (kind === "no effect" || noted === "any") return `no effect${why === "" ? "" : `: ${why}`}`;
+    const taken = neutral.map((value) =>
       code(typeof value === "string" && value !== "" ? value : JSON.stringify(value))
     ).join(", ");
-    return `refused${taken === "" ? "" : ` unless ${taken}`}: ${refused.advice}`;
+    return `refused${taken === "" ? "" : ` unless ${taken}`}: ${why}`;
   }
-  if (why !== undefined) return `no effect${why === "" ? "" : `: ${why}`}`;
-  if (dormant !== undefined) return `acts only with ${dormant}`;
   if (meaningOf(key).kind !== "key") throw new Error(`docs/coming_from.md: unknown key ${key}`);
   return undefined;
 }

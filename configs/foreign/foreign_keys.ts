@@ -8,7 +8,7 @@ import { OPEN_R1 } from "./open_r1.ts";
 import { OPENRLHF } from "./openrlhf/openrlhf.ts";
 import { PEFT } from "./peft.ts";
 import { REASONING_GYM } from "./reasoning_gym.ts";
-import type { ForeignTable, RefusedKey } from "./table.ts";
+import type { ForeignTable, ListedKey } from "./table.ts";
 import { TRACKER_SWITCHES } from "./tracker_switches.ts";
 import { TRANSFORMERS } from "./transformers.ts";
 import { TRL } from "./trl.ts";
@@ -24,14 +24,8 @@ export const FOREIGN_SPELLINGS = collect((table) => table.obeyed);
 /** Spelling → how its value becomes the value of rgx's key. */
 export const VALUE_RULES = collect((table) => table.values);
 
-/** Spelling (flat and in its section) → why the key has no effect. */
-export const WITHOUT_EFFECT = collect((table) => table.withoutEffect);
-
-/** Spelling (flat and in its section) → at which values the key is refused, and the advice. */
-export const REFUSED_KEYS = collect((table) => table.refused);
-
-/** Spelling (flat and in its section) → the key together with which alone it acts. */
-export const DORMANT = collect((table) => table.dormant);
+/** Spelling (flat and in its section) → what becomes of a key that is not obeyed. */
+export const LISTED = collect((table) => table.listed);
 
 /** Key that is translated → what its values set. */
 export const RULES = collect((table) => table.rules);
@@ -43,34 +37,22 @@ export const TRANSLATED_KEYS: AnySection = {
   keys: Object.fromEntries(collect((table) => table.translated)),
 };
 
-/** What the lists have for a key that is not obeyed. */
-export interface Listing {
-  refused?: RefusedKey;
-  withoutEffect?: string;
-  dormant?: string;
+/** A key that is not obeyed. */
+export interface Listing extends ListedKey {
   /** Whether it is a key of a section that is listed as a whole. */
-  isOfSection: boolean;
+  readonly isOfSection: boolean;
 }
 
 /** The listing of a key, or of the nearest map or section that it stands in. */
 export function listingOf(path: string): Listing | undefined {
   if (Object.hasOwn(TRANSLATED_KEYS.keys, path)) return undefined;
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
-    const here = path.slice(0, end), found = listedAs(here, false);
-    if (found !== undefined) return found;
-    const section = here.slice(0, Math.max(0, here.lastIndexOf("."))) + ".*";
-    const whole = listedAs(section, true);
-    if (whole !== undefined) return whole;
+    const here = path.slice(0, end), found = LISTED.get(here);
+    if (found !== undefined) return { ...found, isOfSection: false };
+    const whole = LISTED.get(here.slice(0, Math.max(0, here.lastIndexOf("."))) + ".*");
+    if (whole !== undefined) return { ...whole, isOfSection: true };
   }
   return undefined;
-}
-
-function listedAs(path: string, isOfSection: boolean): Listing | undefined {
-  const refused = REFUSED_KEYS.get(path), withoutEffect = WITHOUT_EFFECT.get(path);
-  const dormant = DORMANT.get(path);
-  if (refused !== undefined) return { refused, isOfSection };
-  if (withoutEffect !== undefined) return { withoutEffect, isOfSection };
-  return dormant === undefined ? undefined : { dormant, isOfSection };
 }
 
 /**
@@ -80,7 +62,7 @@ function listedAs(path: string, isOfSection: boolean): Listing | undefined {
 export function keptAt(spelling: string): string {
   if (spelling.includes(".")) return spelling;
   return ["training", "model", "data"].map((section) => `${section}.${spelling}`)
-    .find((path) => REFUSED_KEYS.has(path) || WITHOUT_EFFECT.has(path)) ?? spelling;
+    .find((path) => ["refused", "no effect"].includes(LISTED.get(path)?.kind ?? "")) ?? spelling;
 }
 
 /** Joins the lists of all projects. Two projects may have the same key if it means the same. */
@@ -88,10 +70,15 @@ function collect<T>(list: (table: ForeignTable) => Readonly<Record<string, T>>):
   const all = new Map<string, T>();
   for (const [spelling, value] of TABLES.flatMap((table) => Object.entries(list(table)))) {
     const before = all.get(spelling);
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(value)) {
+    if (before !== undefined && meaning(before) !== meaning(value)) {
       throw new Error(`${spelling} has two meanings`);
     }
     all.set(spelling, value);
   }
   return all;
+}
+
+/** What a list says, whoever says it. */
+function meaning(value: unknown): string {
+  return JSON.stringify(value, (name, part) => name === "project" ? undefined : part);
 }

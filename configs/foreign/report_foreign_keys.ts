@@ -11,10 +11,8 @@ import {
   type Problems,
   toJson,
 } from "../documents/node.ts";
-import { isOfAxolotlAlone } from "./axolotl/axolotl.ts";
-import { listingOf, WITHOUT_EFFECT } from "./foreign_keys.ts";
-import type { RefusedKey } from "./table.ts";
-import { isOfVerlAlone } from "./verl/verl.ts";
+import { LISTED, listingOf } from "./foreign_keys.ts";
+import type { ListedKey } from "./table.ts";
 
 /** A key of another project that is kept in the tree. */
 interface Kept {
@@ -29,11 +27,10 @@ export function reportForeignKeys(tree: MapNode, problems: Problems): void {
     a.source === b.source ? a.line - b.line || a.column - b.column : 0
   );
   for (const { path, entry, written } of kept) {
-    const { refused, withoutEffect } = listingOf(path) ?? {};
-    if (withoutEffect !== undefined) {
-      reportWithoutEffect(withoutEffect, { path, entry, written }, problems);
-    } else if (refused !== undefined && !asksForNothing(path, entry.node)) {
-      reportRefused(refused, entry, written, problems);
+    const listing = listingOf(path);
+    if (listing?.kind === "no effect") reportWithoutEffect(listing, entry, written, problems);
+    else if (listing?.kind === "refused" && !asksForNothing(path, entry.node)) {
+      reportRefused(listing, entry, written, problems);
     }
   }
 }
@@ -49,23 +46,21 @@ function keptIn(map: MapNode, prefix: string): Kept[] {
 /** Whether a map has only keys without effect; it came from another key by `${…}`. */
 function asksForNothing(path: string, node: ConfigNode): boolean {
   return node.kind === "map" &&
-    [...node.entries.keys()].every((name) => WITHOUT_EFFECT.has(`${path}.${name}`));
+    [...node.entries.keys()].every((name) => LISTED.get(`${path}.${name}`)?.kind === "no effect");
 }
 
-/** The project whose keys share a note for each reason. */
-function projectOf({ path, written }: Kept): string | null {
-  if (isOfVerlAlone(written)) return "verl";
-  // The same name may be a key of Unsloth in another file.
-  if (isOfAxolotlAlone(path)) return "Axolotl";
-  return written.startsWith("openrlhf.") ? "OpenRLHF" : null;
-}
+/** Projects whose whole configurations are read: their keys share a note for each reason. */
+const WHOLE = ["verl", "Axolotl", "OpenRLHF"];
 
-/** Notes a key that steers another engine. Those of one project share a note for each reason. */
-function reportWithoutEffect(why: string, key: Kept, problems: Problems): void {
-  const { written, entry: { keyAt, node } } = key;
+/** Notes a key that steers another engine. */
+function reportWithoutEffect(
+  { why, project }: ListedKey,
+  { keyAt, node }: MapEntry,
+  written: string,
+  problems: Problems,
+): void {
   if (isNull(node)) return;
-  const project = projectOf(key);
-  if (project !== null) {
+  if (WHOLE.includes(project)) {
     // A whole configuration has many switches that are off.
     if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
     return problems.noteTogether(keyAt, written, `of ${project}, no effect in rgx (${why})`);
@@ -78,14 +73,14 @@ function reportWithoutEffect(why: string, key: Kept, problems: Problems): void {
  * Reports a key that would change results: nothing at a neutral value, else a note or a refusal.
  */
 function reportRefused(
-  key: RefusedKey,
+  key: ListedKey,
   { keyAt, node }: MapEntry,
   written: string,
   problems: Problems,
 ): void {
   const value = toJson(node);
   if (isNeutral(key, value)) return;
-  const advice = key.advice === "" ? "" : `; ${key.advice}`;
+  const advice = key.why === "" ? "" : `; ${key.why}`;
   if (key.noted === "any" || key.noted.includes(value)) {
     return problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
   }
@@ -95,7 +90,7 @@ function reportRefused(
   problems.add(keyAt, written, message);
 }
 
-function isNeutral(key: RefusedKey, value: Json): boolean {
+function isNeutral(key: ListedKey, value: Json): boolean {
   if (value === null) return true;
   // A section with `enabled: false` asks for nothing, whatever else it contains.
   if (typeof value === "object" && !Array.isArray(value) && value.enabled === false) return true;

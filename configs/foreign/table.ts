@@ -43,12 +43,8 @@ export interface ForeignTable {
   readonly translated: Record<string, KeySpec>;
   /** What translated keys set, where a value alone decides. */
   readonly rules: Record<string, readonly Rule[]>;
-  /** Keys that change no result here → why. Each is accepted with a note. */
-  readonly withoutEffect: Record<string, string>;
-  /** Keys that act only together with another one. They are taken in silence. */
-  readonly dormant: Record<string, string>;
-  /** Keys that would change results: accepted at a neutral value, otherwise refused by name. */
-  readonly refused: Record<string, RefusedKey>;
+  /** Keys that rgx does not obey. */
+  readonly listed: Record<string, ListedKey>;
 }
 
 /** Turns a written value into the value of rgx's key, or says what is wrong with it. */
@@ -64,13 +60,21 @@ export interface Rule {
   value: Json | undefined;
 }
 
-export interface RefusedKey {
-  /** Values that change nothing. They are accepted silently. null is always one of them. */
+/** A key that rgx does not obey. */
+export interface ListedKey {
+  /**
+   * "no effect": it changes no result here, and is accepted with a note; "acts with": it acts only
+   * together with another one, and is taken in silence; "refused": it would change results.
+   */
+  readonly kind: "no effect" | "acts with" | "refused";
+  /** The project whose key it is. */
+  readonly project: string;
+  /** Why it has no effect, what it acts with, or how to say it in rgx, or why that is not there. */
+  readonly why: string;
+  /** Values of a refused key that change nothing, besides null. They are accepted silently. */
   readonly neutral: readonly Json[];
   /** Further values that are accepted, with a note. */
   readonly noted: readonly Json[] | "any";
-  /** The end of the refusal: how to say it in rgx, or why rgx does not do it. */
-  readonly advice: string;
 }
 
 /**
@@ -88,9 +92,7 @@ export function table(
     values: {},
     translated: {},
     rules: {},
-    withoutEffect: {},
-    dormant: {},
-    refused: {},
+    listed: {},
   };
   let sections = [""];
   for (const line of lines.trim().replace(/\n\s+/g, " ").split("\n")) {
@@ -127,11 +129,17 @@ function addLine(
     }
     for (const path of paths) {
       if (isObeyed) made.obeyed[path] = rest!;
-      else if (kind === "- ") made.withoutEffect[path] = rest!;
-      else if (kind === "~ ") made.dormant[path] = rest!;
       else {
-        const noted = others !== undefined ? JSON.parse(others) : kind === "? " ? "any" : [];
-        made.refused[path] = { neutral: JSON.parse(neutral), noted, advice: rest! };
+        if (made.listed[path] !== undefined) {
+          throw new Error(`table of ${project}: ${path} stands there twice`);
+        }
+        made.listed[path] = {
+          kind: kind === "- " ? "no effect" : kind === "~ " ? "acts with" : "refused",
+          project,
+          why: rest!,
+          neutral: JSON.parse(neutral),
+          noted: others !== undefined ? JSON.parse(others) : kind === "? " ? "any" : [],
+        };
       }
     }
   }

@@ -34,22 +34,23 @@ Deno.test("a line of a table is a key in each of its sections, with what becomes
     MADE.rules["freq"]!.filter(({ when }) => when(value)).map(({ path, value }) => [path, value]);
   assert.deepEqual(set(5), [["training.save_steps", undefined]]);
   assert.deepEqual(set(-1), [["training.save_strategy", "no"]]);
-  assert.deepEqual(MADE.withoutEffect["training.b"], "why not");
-  assert.deepEqual(MADE.dormant["c"], "d, which is refused");
-  assert.deepEqual(MADE.refused["e"], {
-    neutral: ["x", false],
-    noted: [],
-    advice: "advice: with a colon",
-  });
-  assert.deepEqual(MADE.refused["f"], { neutral: [], noted: [true], advice: "advice" });
+  const listed = (key: string) => {
+    const { kind, why, neutral, noted } = MADE.listed[key]!;
+    return [kind, why, neutral, noted];
+  };
+  assert.deepEqual(listed("training.b"), ["no effect", "why not", [], []]);
+  assert.deepEqual(listed("c"), ["acts with", "d, which is refused", [], []]);
+  assert.deepEqual(listed("e"), ["refused", "advice: with a colon", ["x", false], []]);
+  assert.deepEqual(listed("f"), ["refused", "advice", [], [true]]);
+  assert.throws(() => table("X", "- a b: one\n! b: two"), /table of X: b stands there twice/);
   assert.throws(() => table("X", "no line"), /table of X: cannot read no line/);
 });
 
 Deno.test("the most particular line counts for a key, and a section for the others in it", () => {
   const megatron = "actor_rollout_ref.actor.megatron";
-  assert.match(listingOf(`${megatron}.new_name`)!.withoutEffect!, /spreads/);
-  assert.match(listingOf(`${megatron}.dtype`)!.withoutEffect!, /fsdp_config/);
-  assert.deepEqual(listingOf(`${megatron}.dist_checkpointing_path`)!.refused?.neutral, []);
-  assert.equal(listingOf("critic.enable")!.refused?.advice, "GRPO has no critic");
+  assert.match(listingOf(`${megatron}.new_name`)!.why, /spreads/);
+  assert.match(listingOf(`${megatron}.dtype`)!.why, /fsdp_config/);
+  assert.deepEqual(listingOf(`${megatron}.dist_checkpointing_path`)!.kind, "refused");
+  assert.equal(listingOf("critic.enable")!.why, "GRPO has no critic");
   assert.equal(listingOf("training.learning_rate"), undefined);
 });

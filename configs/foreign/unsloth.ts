@@ -46,7 +46,7 @@ unsloth.full_finetuning /full_finetuning: bool? -> true: lora.enabled=false -- t
 const SHARED = ["gpu_memory_utilization", "device_map"];
 
 /** Keys by which a configuration is known as one of Unsloth, as they stand in the tree. */
-const OWN = [...Object.keys(UNSLOTH.withoutEffect), ...Object.keys(UNSLOTH.translated)]
+const OWN = [...Object.keys(UNSLOTH.listed), ...Object.keys(UNSLOTH.translated)]
   .filter((name) => !SHARED.includes(name));
 
 /** What Unsloth has where a script says nothing, and rgx and TRL have not. */

@@ -17,10 +17,11 @@ import { nearest } from "../../core/suggest.ts";
 import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
 import { meaningOf } from "./key_names.ts";
 
-const { translated, values: _, rules: _rules, ...lists } = AXOLOTL_AS_WRITTEN;
+const { translated, obeyed, listed } = AXOLOTL_AS_WRITTEN;
 /** The names that files of Axolotl have, without those that are TRL's too. */
 const NAMES: readonly string[] = [
-  ...Object.values(lists).flatMap((list) => Object.keys(list)),
+  ...Object.keys(obeyed),
+  ...Object.keys(listed),
   ...Object.entries(translated).flatMap(([path, { aliases }]) =>
     aliases.length > 0 ? aliases : [path.replace("axolotl.", "")]
   ),
@@ -28,8 +29,8 @@ const NAMES: readonly string[] = [
 
 /** Whether a key is one that only the section `axolotl` has. */
 export function isKeyOfAxolotl(name: string): boolean {
-  const { withoutEffect, refused, dormant } = AXOLOTL, path = `axolotl.${name}`;
-  return [withoutEffect, refused, dormant, translated].some((list) => Object.hasOwn(list, path));
+  const path = `axolotl.${name}`;
+  return [AXOLOTL.listed, translated].some((list) => Object.hasOwn(list, path));
 }
 
 /** The key by which its files are known. */

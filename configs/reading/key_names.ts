@@ -4,14 +4,7 @@
  * the nearest name as a suggestion.
  */
 import { editDistance, nearest } from "../../core/suggest.ts";
-import {
-  DORMANT,
-  FOREIGN_SPELLINGS,
-  listingOf,
-  REFUSED_KEYS,
-  TRANSLATED_KEYS,
-  WITHOUT_EFFECT,
-} from "../foreign/foreign_keys.ts";
+import { FOREIGN_SPELLINGS, LISTED, listingOf, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { type ConfigNode, isNull } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
 import { SECTIONS } from "../schema/schema.ts";
@@ -40,16 +33,9 @@ const FOREIGN_ALIASES: ReadonlySet<string> = new Set(
 /** Every spelling of every key → its canonical dotted key. */
 const SPELLINGS: ReadonlyMap<string, string> = collectSpellings();
 
-/** Keys of other trainers that rgx does not obey. */
-const NOT_OBEYED: ReadonlySet<string> = new Set([
-  ...REFUSED_KEYS.keys(),
-  ...WITHOUT_EFFECT.keys(),
-  ...DORMANT.keys(),
-]);
-
 /** Beginnings of spellings, without the last part: `training`, `training.generation_config`. */
 const PREFIXES: ReadonlySet<string> = new Set(
-  [...SPELLINGS.keys(), ...NOT_OBEYED].flatMap((spelling) => {
+  [...SPELLINGS.keys(), ...LISTED.keys()].flatMap((spelling) => {
     const parts = spelling.split(".");
     return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("."));
   }),
@@ -59,7 +45,7 @@ const PREFIXES: ReadonlySet<string> = new Set(
 const ALL_NAMES: ReadonlySet<string> = new Set([
   ...KEYS.keys(),
   ...SPELLINGS.keys(),
-  ...[...NOT_OBEYED].filter((name) => !name.endsWith("*")),
+  ...[...LISTED.keys()].filter((name) => !name.endsWith("*")),
 ]);
 
 /** The last parts of all known names. */
@@ -79,7 +65,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (prefix && wantsPrefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const path = SPELLINGS.get(written);
   if (path !== undefined) return { kind: "key", path };
-  if (NOT_OBEYED.has(written) && !SECTION_PATHS.has(written)) return { kind: "notObeyed" };
+  if (LISTED.has(written) && !SECTION_PATHS.has(written)) return { kind: "notObeyed" };
   if (prefix) return { kind: "prefix", section: SECTION_PATHS.has(written) };
   const parts = written.split(".");
   const last = parts.at(-1)!;
@@ -110,7 +96,7 @@ export function isForeign(written: string): boolean {
 /** Whether rgx never reads the value of a key, so that it may be anything. */
 export function isUnread(path: string): boolean {
   const listing = listingOf(path);
-  return listing !== undefined && listing.refused === undefined;
+  return listing !== undefined && listing.kind !== "refused";
 }
 
 /**

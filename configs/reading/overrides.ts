@@ -10,7 +10,7 @@ import { didYouMean } from "../../core/suggest.ts";
 import { exists } from "../../core/paths.ts";
 import { experimentNames } from "../documents/embedded.ts";
 import { isOverride } from "../foreign/config_arguments.ts";
-import { REFUSED_KEYS } from "../foreign/foreign_keys.ts";
+import { LISTED } from "../foreign/foreign_keys.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
 import { mergeMaps } from "../documents/merge.ts";
@@ -200,7 +200,7 @@ function isFlag(key: string): boolean {
     return KEYS.get(meaning.path)!.type.expected.startsWith("true or false");
   }
   if (meaning.kind !== "notObeyed") return false;
-  const neutral = REFUSED_KEYS.get(key)?.neutral ?? [];
+  const neutral = LISTED.get(key)?.neutral ?? [];
   // --fsdp is false, or text.
   return (neutral.some((value) => typeof value === "boolean") && !neutral.includes("")) ||
     /^(no|use)_/.test(key.split(".").at(-1)!);

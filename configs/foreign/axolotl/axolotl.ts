@@ -198,23 +198,12 @@ port: int>=1<=65535? -- the server's port
  */
 export const AXOLOTL: ForeignTable = {
   ...AXOLOTL_AS_WRITTEN,
-  withoutEffect: placed(AXOLOTL_AS_WRITTEN.withoutEffect),
-  refused: placed(AXOLOTL_AS_WRITTEN.refused),
-  dormant: placed(AXOLOTL_AS_WRITTEN.dormant),
+  listed: Object.fromEntries(
+    Object.entries(AXOLOTL_AS_WRITTEN.listed).map(
+      ([name, key]) => [name.includes(".") ? name : `axolotl.${name}`, key],
+    ),
+  ),
 };
-
-function placed<T>(list: Readonly<Record<string, T>>): Record<string, T> {
-  return Object.fromEntries(
-    Object.entries(list).map((
-      [name, value],
-    ) => [name.includes(".") ? name : `axolotl.${name}`, value]),
-  );
-}
-
-/** Whether a key that has no effect is one of Axolotl's: by its path in the tree. */
-export function isOfAxolotlAlone(path: string): boolean {
-  return Object.hasOwn(AXOLOTL.withoutEffect, path);
-}
 
 export function translateAxolotl(translation: Translation): void {
   // Keys such as `rl` may stand in any file; this one is only there in files of Axolotl.

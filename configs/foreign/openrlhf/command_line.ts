@@ -71,7 +71,7 @@ export function isOfOpenRlhf(args: readonly string[]): boolean {
 
 const SECTION = "openrlhf";
 const KNOWN = new Set(
-  Object.values(OPENRLHF).flatMap((list) => Object.keys(list))
+  [OPENRLHF.obeyed, OPENRLHF.translated, OPENRLHF.listed].flatMap((list) => Object.keys(list))
     .filter((key) => key.startsWith(`${SECTION}.`))
     .map((key) => key.slice(SECTION.length + 1)),
 );

@@ -376,18 +376,6 @@ reward_kwargs.max_resp_len: int>=1? -- soft_overlong's max_completion_len (max_r
 
 export const VERL = table("verl", KEYS, { modules });
 
-/** Sections that only verl has. */
-const SECTIONS = new Set(
-  ("actor_rollout_ref trainer algorithm critic reward_model custom_reward_function " +
-    "sandbox_fusion distillation global_profiler skip ray_init ray_kwargs transfer_queue hydra")
-    .split(" "),
-);
-
-/** Whether a key that has no effect is one of verl's, or inside one of them. */
-export function isOfVerlAlone(path: string): boolean {
-  return SECTIONS.has(path.split(".")[0]!) || Object.hasOwn(VERL.withoutEffect, path);
-}
-
 /** Whether a document is written for verl. */
 export function isOfVerl(entries: ReadonlyMap<string, MapEntry>): boolean {
   return entries.has("actor_rollout_ref");
