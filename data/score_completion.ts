@@ -3,7 +3,7 @@
  * throws, the score is 0, and the reason is returned.
  */
 import { messageOf } from "../core/errors.ts";
-import { scoreAnswer } from "../tasks/score_answer.ts";
+import { scoreAnswer } from "../tasks/registered.ts";
 import { equalDecimals, parseDecimal } from "../tasks/python/decimals.ts";
 import { isBlank, strip } from "../tasks/python/text.ts";
 import type { ScorableEntry } from "../tasks/types.ts";

@@ -162,4 +162,6 @@ export interface Device {
   readonly reservedBytes?: number;
   /** Stops threads and frees all memory. Further calls do nothing. */
   close(): void;
+  /** As `close`, at the end of a block: `using device = …`. */
+  [Symbol.dispose](): void;
 }

@@ -4,9 +4,10 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { plotResults, readResultFile } from "@rgx/rgx";
+ * import { plotResults, readResultFile, RESULT_FORMAT } from "@rgx/rgx";
  * await assert.rejects(readResultFile("no_such_file.json"), /no_such_file/);
  * await assert.rejects(plotResults([], { output: "chart.svg" }), /result/);
+ * assert.equal(RESULT_FORMAT, 1); // of the files that this version writes
  * ```
  * @module
  */
@@ -27,7 +28,7 @@ export {
   type PairedComparison,
   type PromptRecord,
   readResultFile,
-  type RESULT_FORMAT,
+  RESULT_FORMAT,
   type ResultFile,
   type RunHeader,
   type SampleResult,

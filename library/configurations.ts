@@ -5,7 +5,13 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { type ConfigObject, loadConfig, UsageError } from "@rgx/rgx";
+ * import {
+ *   type ConfigObject,
+ *   loadConfig,
+ *   LOSS_TYPE_PARAMETERS,
+ *   TRACKERS,
+ *   UsageError,
+ * } from "@rgx/rgx";
  * const overrides = { training: { max_steps: 10 }, lora: { r: 8 } };
  * const { config, yaml } = await loadConfig("gsm8k", { overrides });
  * assert.equal(config.training.max_steps, 10);
@@ -28,6 +34,7 @@
  * };
  * await assert.rejects(loadConfig(misspelt), /learnig_rate: unknown key, did you mean/);
  * await assert.rejects(loadConfig("gms8k"), UsageError);
+ * assert.ok("dapo" in LOSS_TYPE_PARAMETERS && TRACKERS.includes("wandb")); // values of keys
  * ```
  * @module
  */
@@ -59,8 +66,8 @@ export type {
   Training,
   TrainingKeys,
 } from "../configs/config_object.ts";
-export type { LOSS_TYPE_PARAMETERS, LossType } from "../configs/schema/loss_types.ts";
-export type { TrackerName, TRACKERS } from "../core/tracker_names.ts";
+export { LOSS_TYPE_PARAMETERS, type LossType } from "../configs/schema/loss_types.ts";
+export { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
 export type { RunConfig } from "../configs/schema/run_config.ts";
 export type { AlgorithmSection, ImportanceMode } from "../configs/schema/run_config.ts";
 export type { CurriculumSection, DataSection } from "../configs/schema/run_config.ts";

@@ -6,6 +6,7 @@
  * import {
  *   createDevice,
  *   generate,
+ *   generateTokens,
  *   loadModel,
  *   logprobs,
  *   TokenConstraint,
@@ -21,19 +22,23 @@
  *   },
  *   device: "wasm",
  * });
- * const device = await createDevice("wasm"), loaded = await loadModel(`${folder}/run`, device);
+ * using device = await createDevice("wasm"); // closed at the end of the block, as is the model
+ * using loaded = await loadModel(`${folder}/run`, device);
  * const [texts] = await generate(loaded, ["Reverse the letters: deno"], { maxNewTokens: 4 });
  * assert.equal(typeof texts![0]!.text, "string");
  *
- * // Token by token, held to a form, and until a signal is aborted.
- * const parts: string[] = [];
- * const [answers] = await generate(loaded, ["Is it? "], {
+ * // Messages, for a model with a chat template; this one has none.
+ * const chat = [[{ role: "user", content: "Reverse the letters: deno" }]];
+ * await assert.rejects(generate(loaded, chat, { maxNewTokens: 4 }), /no chat template/);
+ *
+ * // Token by token, held to a form, and until a signal is aborted. Leaving the loop ends it too.
+ * let answer = "";
+ * const tokens = generateTokens(loaded, ["Is it? "], {
  *   structuredOutputs: { choice: ["yes", "no"] }, // or json (a schema), jsonObject, regex
- *   onToken: ({ text }) => parts.push(text),
  *   signal: AbortSignal.timeout(60_000),
  * });
- * assert.match(parts.join(""), /^(yes|no)$/);
- * assert.equal(answers![0]!.text, parts.join(""));
+ * for await (const { text } of tokens) answer += text;
+ * assert.match(answer, /^(yes|no)$/);
  *
  * // The same in numbers: requests of token ids, as the server makes them.
  * const constraint = new TokenConstraint(
@@ -49,9 +54,16 @@
  * const ids = loaded.tokenizer.encode("deno");
  * const { logprobs: known, top } = await logprobs(loaded.model, ids, 3);
  * assert.deepEqual([known[0], known.length, top[1]!.length], [null, ids.length, 3]);
- * loaded.model.dispose();
- * device.close();
  * await Deno.remove(folder, { recursive: true });
+ * ```
+ *
+ * The names that these functions take, as values:
+ *
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { ARCHITECTURE_NAMES, DEVICE_NAMES, EXPORT_TARGETS, WEIGHT_TYPES } from "@rgx/rgx";
+ * assert.ok(ARCHITECTURE_NAMES.includes("qwen3") && DEVICE_NAMES.includes("webgpu"));
+ * assert.ok(EXPORT_TARGETS.includes("gguf") && WEIGHT_TYPES.includes("q8_0"));
  * ```
  *
  * Changes of logits, for `LanguageModel.generate`.
@@ -68,10 +80,10 @@
  * Files of models, `pull` and `shareModel`: see docs/library.md.
  * @module
  */
-export { createDevice, type DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";
+export { createDevice, DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";
 export type { GeneratorLimits } from "../models/generation/generate.ts";
 export type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
-export type { ARCHITECTURE_NAMES, ArchitectureName } from "../models/architectures/architecture.ts";
+export { ARCHITECTURE_NAMES, type ArchitectureName } from "../models/architectures/architecture.ts";
 export type { ModelConfig } from "../models/architectures/model_config.ts";
 export type { Parameter } from "../models/network/types.ts";
 export type { AdapterInfo, Device } from "../kernels/device.ts";
@@ -84,6 +96,8 @@ export {
 } from "../models/load_model.ts";
 export {
   generate,
+  generateTokens,
+  type Prompt,
   type StructuredOutputs,
   type TextCompletion,
   type TextOptions,
@@ -113,8 +127,8 @@ export {
 
 // Files of models (adapters, Hugging Face folders, GGUF) and the Hub.
 export { type Exported, exportModel, type ExportOptions } from "../models/export/export.ts";
-export type { EXPORT_TARGETS, ExportTarget } from "../models/export/export_targets.ts";
-export type { WEIGHT_TYPES, WeightType } from "../models/formats/weight_types.ts";
+export { EXPORT_TARGETS, type ExportTarget } from "../models/export/export_targets.ts";
+export { WEIGHT_TYPES, type WeightType } from "../models/formats/weight_types.ts";
 export { convertModel } from "../models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "../hub/pull.ts";
 export type { Pulled, PulledFile } from "../hub/pulled.ts";

@@ -4,12 +4,12 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDataset, loadConfig, scoreCompletion, wilson } from "@rgx/rgx/node";
+ * import { createDataset, loadConfig, scoreCompletion, wilsonInterval } from "@rgx/rgx/node";
  * const entry = createDataset("chain_sum", { seed: 1 }).entry(0);
  * assert.equal(scoreCompletion(`<answer>${entry.answer}</answer>`, entry).score, 1);
  * const { config } = await loadConfig("gsm8k");
  * assert.equal(config.lora?.lora_alpha, 32);
- * assert.ok(wilson(3, 4)[0] > 0.3);
+ * assert.ok(wilsonInterval(3, 4)[0] > 0.3);
  * ```
  * @module
  */

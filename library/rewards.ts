@@ -3,7 +3,13 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createRubric, registerReward, rewardNames, unregisterReward } from "@rgx/rgx";
+ * import {
+ *   createRubric,
+ *   registerReward,
+ *   rewardNames,
+ *   SAMPLE_PARTS,
+ *   unregisterReward,
+ * } from "@rgx/rgx";
  * const short = {
  *   name: "short",
  *   description: "1 for no character, 0 for a hundred and more",
@@ -13,7 +19,7 @@
  * registerReward(short);
  * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
  *
- * const rubric = createRubric([
+ * await using rubric = createRubric([
  *   { name: "short", weight: 0.1, params: {} },
  *   { name: "check_answer_correctness", weight: 1, params: {} },
  * ]);
@@ -24,6 +30,7 @@
  *   ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 100 },
  * }]);
  * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
+ * assert.deepEqual(SAMPLE_PARTS, ["completionIds", "answer"]); // other programs may lack them
  * unregisterReward(short); // only where another is to have its name
  * ```
  * @module
@@ -42,7 +49,7 @@ export {
   type RubricScores,
   type RubricSection,
 } from "../rewards/rubric.ts";
-export type { SAMPLE_PARTS } from "../rewards/types.ts";
+export { SAMPLE_PARTS } from "../rewards/types.ts";
 export type { RewardFile } from "../rewards/custom/reward_file.ts";
 export type { ScorerReward } from "../rewards/scorer.ts";
 export type {

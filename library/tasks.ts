@@ -26,7 +26,7 @@
  *   createDataset,
  *   defaultScore,
  *   defineTask,
- *   int,
+ *   intParam,
  *   registerTask,
  *   unregisterTask,
  * } from "@rgx/rgx";
@@ -35,7 +35,7 @@
  *   category: "custom",
  *   description: "Double a number.",
  *   scoring: "1 for the right number, else 0",
- *   params: { max: int(9, "largest number", { min: 1 }) },
+ *   params: { max: intParam(9, "largest number", { min: 1 }) },
  *   generate(random, { max }) {
  *     const x = random.int(1, max);
  *     return { question: `2 × ${x} =`, answer: `${2 * x}`, metadata: { x }, difficulty: { max } };
@@ -51,13 +51,22 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { bool, decimalScore, float, intervals, levels, text, texts } from "@rgx/rgx";
- * import { rangeAttribute } from "@rgx/rgx";
+ * import {
+ *   boolParam,
+ *   decimalScore,
+ *   floatParam,
+ *   intervals,
+ *   levels,
+ *   rangeAttribute,
+ *   SPLIT_NUMBERS,
+ *   textListParam,
+ *   textParam,
+ * } from "@rgx/rgx";
  * const params = {
- *   share: float(0.5, "share of negative numbers", { min: 0, max: 1 }),
- *   signed: bool(true, "whether numbers may be negative"),
- *   style: text("plain", "how it is written", ["plain", "latex"]),
- *   operators: texts(["+", "-"], "operators that may occur"),
+ *   share: floatParam(0.5, "share of negative numbers", { min: 0, max: 1 }),
+ *   signed: boolParam(true, "whether numbers may be negative"),
+ *   style: textParam("plain", "how it is written", ["plain", "latex"]),
+ *   operators: textListParam(["+", "-"], "operators that may occur"),
  * };
  * assert.equal(params.operators.default.length, 2);
  * const curriculum = {
@@ -70,13 +79,14 @@
  * assert.equal(digits.lowerField, "min_digits");
  * const entry = { question: "1 / 4 =", answer: "0.25", metadata: {} };
  * assert.equal(decimalScore("0.250", entry), 1);
+ * assert.deepEqual(SPLIT_NUMBERS, { train: 0, validation: 1, test: 2 }); // for RandomStream
  * ```
  * @module
  */
 export { createDataset, type Dataset, type DatasetOptions, scoreAnswer } from "../tasks/dataset.ts";
 export { CompositeDataset } from "../tasks/composite_dataset.ts";
 export type { CompositePart, CompositeParts } from "../tasks/categories/other/composite_parts.ts";
-export type { RandomStream, SPLIT, Split } from "../core/philox.ts";
+export { type RandomStream, SPLIT as SPLIT_NUMBERS, type Split } from "../core/philox.ts";
 export { getTask, registerTask, taskNames, unregisterTask } from "../tasks/registry.ts";
 export type { ParamSpec, ParamValue } from "../core/named_params.ts";
 export type {
@@ -89,15 +99,15 @@ export type {
 } from "../tasks/types.ts";
 export type { ChatMessage } from "../core/chat_message.ts";
 export {
-  bool,
+  bool as boolParam,
   defineTask,
-  float,
-  int,
+  float as floatParam,
+  int as intParam,
   intervals,
   levels,
   rangeAttribute,
-  text,
-  texts,
+  text as textParam,
+  texts as textListParam,
 } from "../tasks/define.ts";
 export type { Bounds, ConfigOf, Levels, Param, TaskDeclaration } from "../tasks/define.ts";
 export { decimalScore, defaultScore } from "../tasks/scoring_rules.ts";

@@ -7,6 +7,7 @@
  * ```ts
  * import assert from "node:assert/strict";
  * import {
+ *   CLOCK_PHASES,
  *   createDevice,
  *   generate,
  *   loadModel,
@@ -14,6 +15,7 @@
  *   RewardFailure,
  *   SingleTurnEnv,
  *   train,
+ *   trainEvents,
  *   writeReport,
  * } from "@rgx/rgx";
  * const folder = await Deno.makeTempDir();
@@ -37,19 +39,26 @@
  *   signal: AbortSignal.timeout(600_000),
  * });
  * assert.equal(summary.status, "completed");
+ * assert.ok(CLOCK_PHASES.includes("generate")); // the names of metrics time/…
  * await writeReport(summary.output_dir);
  * const run = await readRun(summary.output_dir), rewards = run.metrics.get("reward")!;
  * assert.deepEqual([run.record["status"], rewards.length], ["completed", 2]);
  * assert.match((await run.completions(2))[0]!.prompt, /\+1=/);
  * assert.ok(RewardFailure); // a reward failed always; the run can be resumed
  *
- * const device = await createDevice("wasm"), loaded = await loadModel(summary.output_dir, device);
+ * // The same with the events in a loop; leaving it early saves a checkpoint.
+ * const config = `${folder}/run/config.yaml`;
+ * const again = { config, env, device: "wasm", resume: true } as const;
+ * const seen: string[] = [];
+ * for await (const event of trainEvents(again)) seen.push(event.type);
+ * assert.equal(seen.at(-1), "done");
+ *
+ * using device = await createDevice("wasm");
+ * using loaded = await loadModel(summary.output_dir, device);
  * const [texts] = await generate(loaded, ["7+1="], { n: 2, maxNewTokens: 4 });
  * assert.equal(texts?.length, 2);
  * const { completions } = await env.evaluate(loaded, { numExamples: 3, maxNewTokens: 4 });
  * assert.equal(completions.length, 3);
- * loaded.model.dispose();
- * device.close();
  * await Deno.remove(folder, { recursive: true });
  * ```
  *
@@ -67,7 +76,7 @@
  * ```
  * @module
  */
-export { train, type TrainHandlers, type TrainOptions } from "../training/train.ts";
+export { train, trainEvents, type TrainHandlers, type TrainOptions } from "../training/train.ts";
 export {
   type EnvEntry,
   type EnvEvaluation,
@@ -93,7 +102,11 @@ export type {
   MixedAccuracy,
   RewardMean,
 } from "../training/evaluation/before_and_after.ts";
-export type { ClockPhase, PHASES, SecondsByPhase } from "../training/metrics/phase_clock.ts";
+export {
+  type ClockPhase,
+  PHASES as CLOCK_PHASES,
+  type SecondsByPhase,
+} from "../training/metrics/phase_clock.ts";
 export type { Metrics } from "../training/metrics/metrics.ts";
 export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";
 export type { Point } from "../reports/charts/run_metrics.ts";

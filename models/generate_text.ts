@@ -1,5 +1,7 @@
 /** Text from a loaded model: whole, or token by token as it arrives. */
+import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
+import { eventStream } from "../core/event_stream.ts";
 import { stopStrings, StopText } from "./generation/sampling/stop_strings.ts";
 import type { Completion, GenerateRequest } from "./generation/types.ts";
 import { type Form, keptConstraint } from "./grammar/token_constraint.ts";
@@ -35,6 +37,9 @@ export interface TextToken {
   text: string;
 }
 
+/** A text that goes on, or the messages of a chat, which the model's chat template makes a text. */
+export type Prompt = string | readonly ChatMessage[];
+
 /** Options of `generate`. */
 export interface TextOptions {
   /** Default 256. */
@@ -66,6 +71,8 @@ export interface TextOptions {
   structuredOutputs?: StructuredOutputs;
   /** Called for each token as soon as it is there, in order within a completion. */
   onToken?: (token: TextToken) => void;
+  /** Further values for the chat template, such as Qwen3's `enable_thinking`. */
+  templateValues?: Readonly<Record<string, unknown>>;
   /** Aborting it ends the call, which then throws the signal's reason. */
   signal?: AbortSignal;
 }
@@ -74,26 +81,26 @@ export interface TextOptions {
 export type TextCompletion = Completion & { text: string };
 
 /**
- * Generates completions of plain-text prompts: [prompts][n]. The same seed gives the same text.
- * Concurrent calls run one after the other.
+ * Generates completions of prompts: [prompts][n]. The same seed gives the same text. Concurrent
+ * calls run one after the other.
  * @throws UsageError, before any work, for an option or a prompt that is impossible; the signal's
  *   reason when it is aborted
  */
 export async function generate(
-  { model, tokenizer, eosIds }: LoadedModel,
-  prompts: readonly string[],
+  { model, tokenizer, eosIds }: Pick<LoadedModel, "model" | "tokenizer" | "eosIds">,
+  prompts: readonly Prompt[],
   options: TextOptions = {},
 ): Promise<TextCompletion[][]> {
   const { maxNewTokens = 256, temperature = 1, seed = 42, n = 1, stop = [] } = options;
-  const { structuredOutputs, onToken, signal, ...sampling } = options;
+  const { structuredOutputs, templateValues, onToken, signal, ...sampling } = options;
   if (!(Number.isInteger(n) && n >= 1)) {
     throw new UsageError(`generate: n is ${n}, expected an integer of at least 1`);
   }
   signal?.throwIfAborted();
   const stopWhen = stopStrings(tokenizer, stop);
-  const requests = prompts.map((text, prompt): GenerateRequest => ({
+  const requests = prompts.map((given, prompt): GenerateRequest => ({
     promptId: prompt,
-    promptIds: tokenizer.encode(text),
+    promptIds: promptIds(given, tokenizer, templateValues),
     n,
     ...onToken && { onToken: tokenReader(tokenizer, prompt, onToken) },
     ...signal && { signal },
@@ -115,6 +122,35 @@ export async function generate(
       text: tokenizer.decode(completion.ids, { skipSpecialTokens: true }),
     }))
   );
+}
+
+/**
+ * As {@link generate}, with the tokens as an async iterator; `onToken` is not called. Its return
+ * value has the completions. Leaving the loop ends the generation.
+ */
+export function generateTokens(
+  loaded: Pick<LoadedModel, "model" | "tokenizer" | "eosIds">,
+  prompts: readonly Prompt[],
+  options: Omit<TextOptions, "onToken"> = {},
+): AsyncGenerator<TextToken, TextCompletion[][], void> {
+  return eventStream(
+    (onToken, signal) => generate(loaded, prompts, { ...options, onToken, signal }),
+    options.signal,
+  );
+}
+
+/** @throws UsageError for messages to a model without a chat template */
+function promptIds(
+  prompt: Prompt,
+  tokenizer: Tokenizer,
+  values: Readonly<Record<string, unknown>> | undefined,
+): number[] {
+  if (typeof prompt === "string") return tokenizer.encode(prompt);
+  const rendered = tokenizer.applyChatTemplate(prompt, values);
+  if (rendered !== null) return tokenizer.encode(rendered, { addSpecialTokens: false });
+  throw new UsageError("generate: the model has no chat template for messages", {
+    advice: "Give the prompt as a text.",
+  });
 }
 
 /** What a request calls for its tokens: adds the text of each. */

@@ -22,8 +22,11 @@ import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
-/** A model on a device with its tokenizer. `model.dispose()` frees its memory. */
-export interface LoadedModel {
+/**
+ * A model on a device with its tokenizer. `model.dispose()` frees its memory, as does the end of a
+ * block with `using loaded = …`.
+ */
+export interface LoadedModel extends Disposable {
   /** The weights on their device. */
   model: CausalLM;
   /** Texts to token ids and back. */
@@ -140,7 +143,13 @@ async function load(
     throw error;
   }
   model.generationLimit = await currentGenerationLimit(device);
-  return { model, tokenizer: folder.tokenizer, eosIds: folder.generationEosIds, base };
+  return {
+    model,
+    tokenizer: folder.tokenizer,
+    eosIds: folder.generationEosIds,
+    base,
+    [Symbol.dispose]: () => model.dispose(),
+  };
 }
 
 /**

@@ -120,7 +120,7 @@ export const TABLE_COLUMNS: readonly string[] = [
 export function createRubric(
   sections: readonly RubricSection[],
   { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false }: RubricOptions = {},
-): Rubric {
+): Rubric & AsyncDisposable {
   if (sections.length === 0 && !mayBeEmpty) {
     throw new UsageError("rewards: at least one reward is needed, found none");
   }
@@ -146,6 +146,9 @@ export function createRubric(
     },
     async close() {
       await Promise.all(scorers.map((scorer) => scorer.close?.()));
+    },
+    async [Symbol.asyncDispose]() {
+      await this.close();
     },
     async score(samples) {
       const notes = new RewardNotes(samples.length, [...TABLE_COLUMNS, ...names]);

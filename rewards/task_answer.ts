@@ -3,6 +3,7 @@ import { RgxError } from "../core/errors.ts";
 import { extractAnswer } from "../data/extract.ts";
 import { scoreCompletion } from "../data/score_completion.ts";
 import { bool } from "../tasks/define.ts";
+import "../tasks/registry.ts"; // the tasks whose rules score
 import type { Reward, RewardSample, SampleReward } from "./types.ts";
 
 /** Scores from here on count as fully right. */

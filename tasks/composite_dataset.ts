@@ -8,7 +8,7 @@ import {
   CompositeParts,
 } from "./categories/other/composite_parts.ts";
 import { createDataset } from "./dataset.ts";
-import { scoreAnswer } from "./score_answer.ts";
+import { scoreAnswer } from "./registry.ts";
 import type { ScorableEntry } from "./types.ts";
 
 /**

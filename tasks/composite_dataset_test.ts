@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
 import { CompositeDataset } from "./composite_dataset.ts";
 import { createDataset } from "./dataset.ts";
-import { scoreTaskAnswer } from "./score_answer.ts";
+import { scoreTaskAnswer } from "./registry.ts";
 import { readGoldenLines } from "../tests/golden.ts";
 import type { Entry } from "./types.ts";
 

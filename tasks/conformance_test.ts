@@ -7,8 +7,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset } from "./dataset.ts";
-import { getTask, validateTaskConfig } from "./registry.ts";
-import { scoreAnswer } from "./score_answer.ts";
+import { getTask, scoreAnswer, validateTaskConfig } from "./registry.ts";
 import { testedTasks } from "./testing.ts";
 import type { ParamSpec } from "../core/named_params.ts";
 

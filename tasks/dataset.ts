@@ -5,12 +5,11 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, SPLIT, type Split } from "../core/philox.ts";
-import { getTask, resolveTaskConfig } from "./registry.ts";
-import { scoreTaskAnswer } from "./score_answer.ts";
+import { getTask, resolveTaskConfig, scoreTaskAnswer } from "./registry.ts";
 import type { ParamValue } from "../core/named_params.ts";
 import type { Entry, ScorableEntry, Task } from "./types.ts";
 
-export { scoreAnswer } from "./score_answer.ts";
+export { scoreAnswer } from "./registry.ts";
 
 /** Options of `createDataset`. */
 export interface DatasetOptions {

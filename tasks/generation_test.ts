@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
 import { curriculumConfig } from "./curriculum/levels_to_params.ts";
 import { createDataset, type DatasetOptions } from "./dataset.ts";
-import { getTask } from "./registry.ts";
-import { scoreAnswer } from "./score_answer.ts";
+import { getTask, scoreAnswer } from "./registry.ts";
 import { testedTasks } from "./testing.ts";
 import type { Entry } from "./types.ts";
 

@@ -9,10 +9,10 @@ import {
   hasTask,
   registerTask,
   resolveTaskConfig,
+  scoreAnswer,
   taskNames,
   validateTaskConfig,
 } from "./registry.ts";
-import { scoreAnswer } from "./score_answer.ts";
 import { defaultScore } from "./scoring_rules.ts";
 import type { Task } from "./types.ts";
 

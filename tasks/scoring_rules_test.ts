@@ -3,7 +3,7 @@ import { assertFast } from "../core/time_limit_testing.ts";
 import { codePoints, isBlank, strip, words } from "./python/text.ts";
 import { parseDecimal } from "./python/decimals.ts";
 import { decimalScore, defaultScore, numberGridScore } from "./scoring_rules.ts";
-import { scoreTaskAnswer } from "./score_answer.ts";
+import { scoreTaskAnswer } from "./registry.ts";
 import { readGoldenJson } from "../tests/golden.ts";
 
 interface Utils {

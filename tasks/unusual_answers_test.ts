@@ -3,7 +3,7 @@
  * spellings of numbers, surplus or missing parts.
  */
 import assert from "node:assert/strict";
-import { scoreTaskAnswer } from "./score_answer.ts";
+import { scoreTaskAnswer } from "./registry.ts";
 import type { ScorableEntry } from "./types.ts";
 
 const rows: [task: string, entry: ScorableEntry, scores: [answer: string, score: number][]][] = [

@@ -9,6 +9,7 @@ import { OVERRIDES } from "../configs/documents/node.ts";
 import { overrideArguments } from "../configs/reading/override_arguments.ts";
 import type { ConfigObject, ConfigOverrides } from "../configs/config_object.ts";
 import { UsageError } from "../core/errors.ts";
+import { eventStream } from "../core/event_stream.ts";
 import { requirePermissions, withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice, type DeviceName } from "../kernels/mod.ts";
@@ -65,6 +66,19 @@ export async function train(options: TrainOptions): Promise<TrainSummary> {
   if (signal?.aborted) throw new UsageError("train: the signal was aborted before the run began");
   const run = () => withPermissions("train", RIGHTS, () => trainWith(options));
   return await (env === undefined ? run() : env.withRewards(run));
+}
+
+/**
+ * As {@link train}, with the events as an async iterator. Its return value is the summary. Leaving
+ * the loop saves a checkpoint and ends the run.
+ */
+export function trainEvents(
+  options: Omit<TrainOptions, "on">,
+): AsyncGenerator<TrainEvent, TrainSummary, void> {
+  return eventStream(async (emit, signal) => {
+    const listen = new Proxy<TrainHandlers>({}, { get: () => emit });
+    return await train({ ...options, on: listen, signal });
+  }, options.signal);
 }
 
 /** Permissions of every run; the memory plan and the folder's lock ask the system. */

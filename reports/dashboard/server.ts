@@ -31,7 +31,7 @@ export interface DashboardOptions {
 }
 
 /** A dashboard that is being served. */
-export interface Dashboard {
+export interface Dashboard extends AsyncDisposable {
   /** The address of the page, with the token. */
   url: string;
   /** Stops the server; open pages lose it. */
@@ -72,13 +72,15 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const server = listen(hostname, port, (request) => app.fetch(request));
   const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
   const address = `http://${shown}:${server.port}/`;
+  const close = async () => {
+    ending.abort();
+    await server.shutdown(CLOSE_SECONDS);
+    await runs.close();
+  };
   return {
     url: token === null ? address : `${address}?token=${token}`,
-    async close() {
-      ending.abort();
-      await server.shutdown(CLOSE_SECONDS);
-      await runs.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -4,7 +4,7 @@ import { argv } from "../command_line.ts";
 import { lines, rgx, TINY, withFolder } from "../support.ts";
 
 const DIGIT_SUM = `
-import { defaultScore, defineTask, int, rangeAttribute } from "@rgx/rgx";
+import { defaultScore, defineTask, intParam as int, rangeAttribute } from "@rgx/rgx";
 
 export default defineTask({
   name: "digit_sum",

@@ -165,6 +165,21 @@ Deno.test("every public member has a comment; what its type names is exported, o
   assert.deepEqual(found.filter(([what]) => !(isOld && what === "missing-jsdoc")), []);
 });
 
+Deno.test("the module of answers and that of statistics load no task", async () => {
+  for (const section of ["answers", "statistics"]) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["info", "--json", `library/${section}.ts`],
+      cwd: root,
+      stderr: "null",
+    }).output();
+    const { modules } = JSON.parse(new TextDecoder().decode(stdout));
+    const paths = modules.map(({ specifier }: { specifier: string }) => specifier);
+    assert.ok(paths.length > 20, `${paths.length} modules`);
+    const tasks = paths.filter((path: string) => path.includes("/tasks/categories/"));
+    assert.deepEqual(tasks, [], section);
+  }
+});
+
 Deno.test("the documentation of the library begins with its sections, and each is an export", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["doc", "mod.ts"],

@@ -48,7 +48,7 @@ console.log(JSON.stringify({
   scores: [rgx.scoreCompletion(completion, entry).score, values[0][0]],
   steps: [config.training.max_steps, config.lora.lora_alpha],
   wrong: [wrong instanceof rgx.UsageError, /no such file: no_such/.test(wrong.message)],
-  wilson: rgx.wilson(3, 4)[0] > 0.3,
+  wilson: rgx.wilsonInterval(3, 4)[0] > 0.3,
   problems,
   globals: typeof globalThis.Deno,
 }));

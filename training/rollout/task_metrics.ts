@@ -4,6 +4,7 @@
 import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Rollout } from "./rollout.ts";
+import "../../tasks/registry.ts"; // the tasks whose rules score
 
 /** The score of one completion. */
 export interface TaskScore {

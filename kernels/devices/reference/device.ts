@@ -116,6 +116,10 @@ class ReferenceDevice implements Device {
     this.#closed = true;
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   #checked(tensor: Tensor, what: string): ReferenceTensor {
     if (tensor instanceof ReferenceTensor && tensor.device === this) return tensor;
     throw new RgxError(

@@ -283,6 +283,10 @@ export class WasmDevice implements Device, WasmContext {
     this.#allocated = 0;
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Starts the threads and waits until they run; only measurements and tests need it. */
   ready(): Promise<void> {
     return this.#pool.ready();

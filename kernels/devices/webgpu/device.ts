@@ -333,6 +333,10 @@ export class WebgpuDevice implements Device, WebgpuContext {
     this.#gpu.destroy();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   /** Whether {@link kernelTimes} has times. */
   get timesKernels(): boolean {
     return this.#tracer !== null;

@@ -58,6 +58,7 @@ function withTile(device: WebgpuDevice, tile: Choice): Device {
     peakBytes: 0,
     resetPeak: () => {},
     close: () => {},
+    [Symbol.dispose]: () => {},
   };
 }
 

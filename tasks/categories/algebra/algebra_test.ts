@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 
 function entries(task: string, configs: Record<string, unknown>[], size = 100): Entry[] {

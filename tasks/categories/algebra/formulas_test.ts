@@ -4,8 +4,7 @@ import { isExpanded } from "./polynomial_multiplication.ts";
 import { parseFormula } from "./expression.ts";
 import { realRoots } from "./polynomial_equations.ts";
 import { createDataset } from "../../dataset.ts";
-import { validateTaskConfig } from "../../registry.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 
 Deno.test("formulas are read as in Python, and nothing else is a formula", () => {
   for (

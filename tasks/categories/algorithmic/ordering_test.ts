@@ -1,8 +1,7 @@
 /** Tests of the tasks that sort numbers, words and sentences. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { validateTaskConfig } from "../../registry.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 import { makeSentence, storySentences } from "../../text/sentences.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import type { Entry } from "../../types.ts";

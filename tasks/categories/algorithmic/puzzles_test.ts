@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../../../core/time_limit_testing.ts";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 import { moveText, solveJugs } from "./jugs.ts";
 

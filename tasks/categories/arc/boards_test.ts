@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { validateTaskConfig } from "../../registry.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 import { sha256Hex } from "../../../core/checksums.ts";
 import type { Board, Pair } from "./boards.ts";
 import { puzzle, puzzleCounts } from "./arc_agi.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 import { FAMILIES } from "./rearc.ts";
 
 type Board = string[][];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
 
 /** A decimal text in units of 10^-30. */
 function units(text: string): bigint {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 
 /** The numbers of a question in their order. */

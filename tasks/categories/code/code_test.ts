@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import { runBf } from "./bf.ts";
 import { jsonDistance, pythonJson } from "./codeio.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../../curriculum/levels_to_params.ts";
 import { createDataset } from "../../dataset.ts";
-import { getTask, validateTaskConfig } from "../../registry.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { getTask, scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 
 Deno.test("V1: a blank answer scores 0, even for a scramble that cancels itself", () => {
   const cases = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 
 /** The values for each cell. Powers are exact, from a table. */
 const FUNCTIONS: Record<string, (x: bigint, y: bigint) => bigint> = {

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { assertFast } from "../../../core/time_limit_testing.ts";
 import { curriculumConfig } from "../../curriculum/levels_to_params.ts";
 import { createDataset } from "../../dataset.ts";
-import { getTask, validateTaskConfig } from "../../registry.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { getTask, scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 type Row = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import type { Entry } from "../../types.ts";
 

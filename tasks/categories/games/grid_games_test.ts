@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 import { isUniqueLatin } from "./latin_testing.ts";
 
 Deno.test("maze: distances over the drawn maze reach the goal in the answered steps", () => {

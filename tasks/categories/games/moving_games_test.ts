@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 
 Deno.test("sokoban: the answer, played on the question's board, puts each box on a goal", () => {
   const sets = [

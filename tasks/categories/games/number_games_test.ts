@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer } from "../../registry.ts";
 
 /**
  * All values that the numbers can be combined to, as texts "numerator/denominator", by recursion.

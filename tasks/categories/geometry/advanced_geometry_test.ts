@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 
 type Point = [x: number, y: number];

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { validateTaskConfig } from "../../registry.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { scoreAnswer, validateTaskConfig } from "../../registry.ts";
 
 Deno.test("course schedules: repeatedly taking every available course agrees", () => {
   for (

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { curriculumConfig } from "../../curriculum/levels_to_params.ts";
-import { getTask } from "../../registry.ts";
-import { scoreAnswer } from "../../score_answer.ts";
+import { getTask, scoreAnswer } from "../../registry.ts";
 
 function acreParts(question: string) {
   const lines = question.split("\n");

@@ -1,7 +1,7 @@
 /** Reads the drawing of circuit_logic column by column and computes it again. */
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 
 /** The output of a gate, given by its sign in the legend. */
 function gateOutput(sign: string, inputs: boolean[]): boolean {

@@ -1,7 +1,7 @@
 /** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
 
 Deno.test("V18: words are no formula of propositional_logic", () => {
   const entry = { metadata: { premises: ["R", "Q"], variables: ["P", "Q", "R"] } };

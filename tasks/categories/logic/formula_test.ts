@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { assertFast } from "../../../core/time_limit_testing.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
 
 const OPERATORS: [string, (a: boolean, b: boolean) => boolean][] = [
   ["↔", (a, b) => a === b],

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import type { Entry } from "../../types.ts";
 import { hasOneSolution, holds, type Statement } from "./knights_knaves.ts";

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../score_answer.ts";
+import { scoreTaskAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 
 interface Puzzle {

@@ -1,7 +1,7 @@
 /** Solves binary_matrix, the Games of Life and manipulate_matrix again from their questions. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";

@@ -1,7 +1,7 @@
 /** Derives the answers of the matrix tasks again from their questions, by other methods. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 
 function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {

@@ -1,7 +1,7 @@
 /** Tests the tasks whose questions state rules. The rules are read from the question. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer } from "../../../registry.ts";
 import { readGoldenLines } from "../../../../tests/golden.ts";
 import type { Entry } from "../../../types.ts";
 

@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../../../curriculum/levels_to_params.ts";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { getTask } from "../../../registry.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { getTask, scoreTaskAnswer } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 
 function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {

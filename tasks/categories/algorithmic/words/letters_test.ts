@@ -1,8 +1,7 @@
 /** Derives the answers of the tasks on letters again from their questions, by other methods. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { validateTaskConfig } from "../../../registry.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 
 function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {

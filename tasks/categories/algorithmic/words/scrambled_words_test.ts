@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { curriculumConfig } from "../../../curriculum/levels_to_params.ts";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { getTask } from "../../../registry.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { getTask, scoreTaskAnswer } from "../../../registry.ts";
 import { storyWords } from "../../../text/story.ts";
 import type { Entry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../../dataset.ts";
-import { validateTaskConfig } from "../../../registry.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../../registry.ts";
 import { readGoldenText } from "../../../../tests/golden.ts";
 import { isLadderWord, ladderGraph } from "./word_ladder.ts";
 

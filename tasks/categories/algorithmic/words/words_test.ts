@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreTaskAnswer } from "../../../registry.ts";
 import { STORY, storyWords } from "../../../text/story.ts";
 import {
   decodeWords,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../../dataset.ts";
-import { validateTaskConfig } from "../../../registry.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../../score_answer.ts";
+import { scoreAnswer, scoreTaskAnswer, validateTaskConfig } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 import { dateOfDay, dayNumber, weekdayOfDay } from "./dates.ts";
 
