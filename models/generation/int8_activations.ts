@@ -4,15 +4,10 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
-import {
-  architectureOf,
-  embeddingName,
-  headName,
-  modelTensors,
-  modulesOf,
-} from "../architectures/mod.ts";
+import { architectureOf, embeddingName, headName, modelTensors } from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
+import { withLinears } from "../network/weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightReader } from "../formats/weight_reader.ts";
 import type { WeightType } from "../formats/stored_weight.ts";
@@ -66,13 +61,7 @@ export function withInt8Activations(network: Network): Network {
     types.add(storage ?? "float32");
     return rounded ? { activations: "int8" as const } : {};
   };
-  const layers = weights.layers.map((layer) => {
-    const rounded = { ...layer };
-    for (const module of modulesOf(config)) {
-      rounded[module] = { ...layer[module], ...rounding(layer[module]) };
-    }
-    return rounded;
-  });
+  const layers = withLinears(config, weights, (linear) => ({ ...linear, ...rounding(linear) }));
   const head = { ...weights.head, ...rounding(weights.head) };
   if (!found) refuse("this model", types);
   return { ...network, weights: { ...weights, layers, head } };

@@ -14,13 +14,13 @@ import {
   headName,
   linearDims,
   LM_HEAD,
-  modulePath,
+  modelTensors,
   modulesOf,
 } from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { isStored, type ModelSizes } from "../network/weights/model_sizes.ts";
-import { headAdapter, layerAdapters } from "../network/weights/model_weights.ts";
+import { headAdapter, layerAdapters, withLinears } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 import { storedWords } from "../../kernels/mod.ts";
@@ -30,11 +30,18 @@ import { fitsType } from "../formats/stored_weight.ts";
 /** Whether generation has packed copies of all modules of all layers. */
 export function packsLayers(sizes: ModelSizes): boolean {
   if (sizes.computeDtype !== "float32") return false;
-  const { config } = sizes, layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
-  return !architectureOf(config).inOut &&
-    modulesOf(config).every((module) =>
-      layers.every((layer) => !isStored(sizes, `${modulePath(config, layer, module)}.weight`))
-    );
+  return !architectureOf(sizes.config).inOut && matrices(sizes).every(({ stored }) => !stored);
+}
+
+/** The matrices of the layers: [rows, width] each, and whether it is in a storage type. */
+function matrices(sizes: ModelSizes): { rows: number; width: number; stored: boolean }[] {
+  return modelTensors(sizes.config)
+    .filter(({ layer, shape }) => layer !== null && shape.length > 1)
+    .map(({ name, shape: [rows, width] }) => ({
+      rows: rows!,
+      width: width!,
+      stored: isStored(sizes, name),
+    }));
 }
 
 /** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
@@ -42,7 +49,7 @@ export function packedBytes(sizes: ModelSizes): number {
   if (sizes.computeDtype === "bfloat16") return roundedBytes(sizes);
   if (sizes.computeDtype === "float16") return 0;
   const { config, lora, saved, storage, floatBytes, card } = sizes;
-  const { vocabSize, hiddenSize, numLayers } = config, { inOut } = architectureOf(config);
+  const { vocabSize, hiddenSize } = config, { inOut } = architectureOf(config);
   const headStored = storage.has(headName(config)) &&
     !saved.some(({ replaces }) => replaces === LM_HEAD);
   let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
@@ -58,13 +65,8 @@ export function packedBytes(sizes: ModelSizes): number {
     for (const [inDim, outDim] of merged) elements += inDim * outDim;
     return floatBytes * elements;
   }
-  for (let layer = 0; layer < numLayers; layer++) {
-    for (const module of modulesOf(config)) {
-      const name = `${modulePath(config, layer, module)}.weight`;
-      if (isStored(sizes, name)) continue;
-      const [inDim, outDim] = linearDims(config, module);
-      elements += packedLength(outDim, inDim);
-    }
+  for (const { rows, width, stored } of matrices(sizes)) {
+    if (!stored) elements += packedLength(rows, width);
   }
   if (adapted.length > 0) elements += largestWeight(config);
   return floatBytes * elements;
@@ -142,11 +144,7 @@ export interface PackOptions {
 function asTheyAre(network: Network, adapter: boolean): Network {
   if (adapter) return network;
   const { config, weights } = network;
-  const layers = weights.layers.map((layer) => {
-    const bare = { ...layer };
-    for (const module of modulesOf(config)) bare[module] = { ...layer[module], lora: null };
-    return bare;
-  });
+  const layers = withLinears(config, weights, (linear) => ({ ...linear, lora: null }));
   return { ...network, weights: { ...weights, layers, headLora: null } };
 }
 
@@ -189,13 +187,7 @@ export function packWeights(
     device.run("pack_weight", { weight, out: packed, n: outDim, k: inDim });
     return { ...linear, packed, lora: null };
   };
-  const layers = weights.layers.map((layer, l) => {
-    const packed = { ...layer };
-    for (const module of modulesOf(config)) {
-      packed[module] = pack(layer[module], l, module);
-    }
-    return packed;
-  });
+  const layers = withLinears(config, weights, pack);
   const { vocabSize: n, hiddenSize: k } = config;
   const headLora = adapter ? weights.headLora : null;
   const packed = { ...network, weights: { ...weights, layers, headLora } };
@@ -233,16 +225,12 @@ function copyBytes(rows: number, width: number): number {
 
 /** Bytes of the rounded copies, and of the buffer in which they are made. */
 function roundedBytes(sizes: ModelSizes): number {
-  const { config } = sizes, { inOut } = architectureOf(config);
+  const { config } = sizes;
   let bytes = isStored(sizes, headName(config))
     ? 0
     : copyBytes(config.vocabSize, config.hiddenSize);
-  for (let layer = 0; layer < config.numLayers; layer++) {
-    for (const module of modulesOf(config)) {
-      if (isStored(sizes, `${modulePath(config, layer, module)}.weight`)) continue;
-      const [inDim, outDim] = linearDims(config, module);
-      bytes += inOut ? copyBytes(inDim, outDim) : copyBytes(outDim, inDim);
-    }
+  for (const { rows, width, stored } of matrices(sizes)) {
+    if (!stored) bytes += copyBytes(rows, width);
   }
   return bytes === 0 ? 0 : bytes + 2 * PART;
 }
@@ -263,24 +251,15 @@ function roundWeights(
     round(device, value, copy, rest(), rows * width);
     return copy;
   };
-  const layers = weights.layers.map((layer, l) => {
-    const rounded = { ...layer };
-    for (const module of modulesOf(config)) {
-      const linear: Linear = adapter ? layer[module] : { ...layer[module], lora: null };
-      const same = shared?.linear(linear, l, module);
-      if (same) {
-        rounded[module] = { ...same, lora: linear.lora };
-        continue;
-      }
-      const { weight, storage, inOut, inDim, outDim } = linear;
-      const [rows, width] = inOut ? [inDim, outDim] : [outDim, inDim];
-      rounded[module] = storage !== null || !fitsType(TYPE, width) ? linear : {
-        ...linear,
-        weight: copyOf(`${l}.${module}`, weight, rows, width),
-        storage: TYPE,
-      };
-    }
-    return rounded;
+  const layers = withLinears(config, weights, (given, layer, module) => {
+    const linear: Linear = adapter ? given : { ...given, lora: null };
+    const same = shared?.linear(linear, layer, module);
+    if (same) return { ...same, lora: linear.lora };
+    const { weight, storage, inOut, inDim, outDim } = linear;
+    const [rows, width] = inOut ? [inDim, outDim] : [outDim, inDim];
+    if (storage !== null || !fitsType(TYPE, width)) return linear;
+    const copy = copyOf(`${layer}.${module}`, weight, rows, width);
+    return { ...linear, weight: copy, storage: TYPE };
   });
   const headLora = adapter ? weights.headLora : null, sameHead = shared?.head(network);
   if (sameHead) return { ...network, weights: { ...weights, layers, headLora, ...sameHead } };

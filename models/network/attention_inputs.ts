@@ -5,8 +5,14 @@
  * elements.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
-import { type Linear, type LinearBackward, linearBackward, linearForward } from "./linear.ts";
+import type { Module } from "../architectures/architecture.ts";
+import {
+  type LayerActivations,
+  type LayerBackwardPass,
+  type LayerPass,
+  project,
+  projectBackward,
+} from "./layer_buffers.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
@@ -16,28 +22,18 @@ export function attentionInputs(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, rows, dropout } = pass;
+  const { device, rows } = pass, x = activations.n1;
   if (pass.fused !== null) {
-    const { qkv } = pass.fused, u = activations.u.qkv ?? null;
-    linearForward(device, weights.qkv, activations.n1, qkv, u, rows, dropout);
+    const { qkv } = pass.fused;
+    project(pass, weights, activations, "qkv", x, qkv);
     moveParts(pass, activations, (index, out) => {
       device.run("gather_rows", { table: qkv, index, out, rows, d: pass.config.hiddenSize });
     });
     return;
   }
-  const project = (module: "q" | "k" | "v", out: Tensor) =>
-    linearForward(
-      device,
-      weights[module],
-      activations.n1,
-      out,
-      activations.u[module] ?? null,
-      rows,
-      dropout,
-    );
-  project("q", activations.rawQ ?? activations.q);
-  project("k", activations.rawK ?? activations.k);
-  project("v", activations.v);
+  project(pass, weights, activations, "q", x, activations.rawQ ?? activations.q);
+  project(pass, weights, activations, "k", x, activations.rawK ?? activations.k);
+  project(pass, weights, activations, "v", x, activations.v);
   headNormsForward(pass, weights, activations);
 }
 
@@ -65,26 +61,19 @@ export function attentionInputsBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, rows, dropout, scratch, config } = pass, { headDim } = config;
+  const { device, rows, scratch, config } = pass, { headDim } = config;
   const dx = needsInput ? scratch.dnormed : null;
-  const backward = (linear: Linear, args: Pick<LinearBackward, "u" | "dy" | "accumulate">) =>
-    linearBackward(device, linear, {
-      ...args,
-      x: activations.n1,
-      dx,
-      du: scratch.du,
-      rows,
-      dropout,
-    });
+  const backward = (module: Module, dy: Tensor, accumulate = false) =>
+    projectBackward(pass, weights, activations, module, { x: activations.n1, dy, dx, accumulate });
   if (pass.fused !== null) {
     const { qkv } = pass.fused;
     moveParts(pass, { q: scratch.dq, k: scratch.dk, v: scratch.dv }, (index, src) => {
       device.run("scatter_rows", { src, index, table: qkv, rows, d: config.hiddenSize });
     });
-    backward(weights.qkv, { u: activations.u.qkv ?? null, dy: qkv });
+    backward("qkv", qkv);
     return;
   }
-  const { headNorms } = weights, { u } = activations;
+  const { headNorms } = weights;
   let { dq, dk } = scratch;
   if (headNorms !== null) {
     const [q, k] = headParts(pass, headNorms, activations);
@@ -97,9 +86,9 @@ export function attentionInputsBackward(
     dq = through(q, scratch.dq, scratch.dattn);
     dk = through(k, scratch.dk, scratch.dq);
   }
-  backward(weights.q, { u: u.q ?? null, dy: dq });
-  backward(weights.k, { u: u.k ?? null, dy: dk, accumulate: true });
-  backward(weights.v, { u: u.v ?? null, dy: scratch.dv, accumulate: true });
+  backward("q", dq);
+  backward("k", dk, true);
+  backward("v", scratch.dv, true);
 }
 
 interface HeadPart {

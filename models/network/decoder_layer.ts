@@ -7,8 +7,13 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
-import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
-import { linearBackward, linearForward } from "./linear.ts";
+import {
+  type LayerActivations,
+  type LayerBackwardPass,
+  type LayerPass,
+  project,
+  projectBackward,
+} from "./layer_buffers.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
 import { normBackward, normForward } from "./norm.ts";
@@ -56,11 +61,10 @@ function afterAttention(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, projected, dropout } = pass;
+  const { device, config, rows, projected } = pass;
   const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
   const { h, mid, attn } = activations;
-  const u = activations.u.o ?? null;
-  linearForward(device, weights.o, attn, projected, u, rows, dropout);
+  project(pass, weights, activations, "o", attn, projected);
   const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
   normForward(device, weights.postNorm, { x: h, add: projected, sum: mid, ...to2, ...shape });
   mlpInputs(pass, weights, activations);
@@ -119,16 +123,14 @@ export function layerBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, config, rows, scratch, dropout } = pass;
-  const { dh, dnormed, dattn, du } = scratch,
-    { mid, mean2, rho2, h, mean1, rho1, attn } = activations;
+  const { device, config, rows, scratch } = pass;
+  const { dh, dnormed, dattn } = scratch, { mid, mean2, rho2, h, mean1, rho1, attn } = activations;
   const shape = { dout: dnormed, dx: dh, accumulate: true, rows, d: config.hiddenSize };
 
   mlpBackward(pass, weights, activations);
   normBackward(device, weights.postNorm, { x: mid, mean: mean2, rho: rho2, ...shape });
 
-  const u = activations.u.o ?? null;
-  linearBackward(device, weights.o, { x: attn, u, dy: dh, dx: dattn, du, rows, dropout });
+  projectBackward(pass, weights, activations, "o", { x: attn, dy: dh, dx: dattn });
   pass.attendBackward(activations, scratch);
   attentionInputsBackward(pass, weights, activations, needsInput);
   if (!needsInput) return;

@@ -2,6 +2,7 @@
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
 import { architectureOf, hasPart, modulesOf } from "../architectures/mod.ts";
+import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
@@ -191,4 +192,27 @@ export function passScratch(
       index: ["q", "k", "v"].map((name, i) => workspace.upload(`qkv.${name}`, part(i))),
     },
   };
+}
+
+/** out = the output of a linear module for x [rows, in], with its adapter where that is active. */
+export function project(
+  { device, rows, dropout }: LayerPass,
+  weights: LayerWeights,
+  { u }: LayerActivations,
+  module: Module,
+  x: Tensor,
+  out: Tensor,
+): void {
+  linearForward(device, weights[module], x, out, u[module] ?? null, rows, dropout);
+}
+
+/** The backward of `project`. */
+export function projectBackward(
+  { device, rows, dropout, scratch: { du } }: LayerBackwardPass,
+  weights: LayerWeights,
+  { u }: LayerActivations,
+  module: Module,
+  args: Pick<LinearBackward, "x" | "dy" | "dx" | "accumulate" | "beforeX">,
+): void {
+  linearBackward(device, weights[module], { ...args, u: u[module] ?? null, du, rows, dropout });
 }

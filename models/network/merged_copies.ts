@@ -10,9 +10,9 @@ import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Linear } from "./linear.ts";
 import type { Network } from "./forward_pass.ts";
-import { architectureOf, linearDims, modulesOf } from "../architectures/mod.ts";
+import { architectureOf, linearDims } from "../architectures/mod.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
-import { layerAdapters } from "./weights/model_weights.ts";
+import { layerAdapters, withLinears } from "./weights/model_weights.ts";
 import { copyLength, type WeightCopies } from "./weights/weight_copies.ts";
 
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */
@@ -70,16 +70,12 @@ export function mergeAdapters(
   if (mergedBytes(sizes, rows) === 0) return network;
   copies.claim({});
   const { device, weights } = network;
-  const layers = weights.layers.map((layer, l) => {
-    const merged = { ...layer };
-    for (const module of modulesOf(network.config)) {
-      const linear = layer[module], { inDim, outDim, storage } = linear;
-      if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) continue;
-      const weight = copies.buffer(linear, l, module);
-      mergeInto(device, linear, weight);
-      merged[module] = { ...linear, weight, merged: true };
-    }
-    return merged;
+  const layers = withLinears(network.config, weights, (linear, layer, module) => {
+    const { inDim, outDim, storage } = linear;
+    if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) return linear;
+    const weight = copies.buffer(linear, layer, module);
+    mergeInto(device, linear, weight);
+    return { ...linear, weight, merged: true };
   });
   return { ...network, weights: { ...weights, layers } };
 }

@@ -3,10 +3,15 @@
  * down(silu(gate)·up), or GELU between two projections. The backward computes the nonlinearity
  * again.
  */
-import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
-import type { LayerActivations, LayerBackwardPass, LayerPass } from "./layer_buffers.ts";
-import { type Linear, linearBackward, linearForward } from "./linear.ts";
+import {
+  type LayerActivations,
+  type LayerBackwardPass,
+  type LayerPass,
+  project,
+  projectBackward,
+} from "./layer_buffers.ts";
+import type { Linear } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 
 /** The module whose output is the nonlinearity's input. */
@@ -20,19 +25,9 @@ export function mlpInputs(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, rows, dropout } = pass;
-  const project = (module: Module, out: Tensor) =>
-    linearForward(
-      device,
-      weights[module],
-      activations.n2,
-      out,
-      activations.u[module] ?? null,
-      rows,
-      dropout,
-    );
-  project(firstModule(activations), activations.gate);
-  if (activations.up !== null) project("up", activations.up);
+  const { n2, gate, up } = activations;
+  project(pass, weights, activations, firstModule(activations), n2, gate);
+  if (up !== null) project(pass, weights, activations, "up", n2, up);
 }
 
 /** gate (and up) → projected. */
@@ -41,10 +36,8 @@ export function mlpOutput(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, rows, activated, projected, dropout } = pass;
   activate(pass, activations);
-  const u = activations.u.down ?? null;
-  linearForward(device, weights.down, activated, projected, u, rows, dropout);
+  project(pass, weights, activations, "down", pass.activated, pass.projected);
 }
 
 /** gate (and up) → activated. */
@@ -63,10 +56,11 @@ export function mlpBackward(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, scratch, dropout, activated } = pass;
-  const { dh, dnormed, dactivated: dout, du } = scratch, { gate, up, n2, u } = activations;
-  const first = firstModule(activations), n = rows * config.intermediateSize;
-  const shared = { du, rows, dropout };
+  const { device, config, rows, scratch, activated } = pass;
+  const { dh, dnormed, dactivated: dout } = scratch, { gate, up, n2: x } = activations;
+  const n = rows * config.intermediateSize;
+  const backward = (module: Module, args: Parameters<typeof projectBackward>[4]) =>
+    projectBackward(pass, weights, activations, module, args);
 
   // The last projection's input was not kept: the nonlinearity's backward computes it again.
   const wanted = readsInput(weights.down) ? { activated } : {};
@@ -74,13 +68,9 @@ export function mlpBackward(
     if (up === null) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
     else device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, n, ...wanted });
   };
-  const lastArgs = { x: activated, u: u.down ?? null, dy: dh, dx: dout, beforeX };
-  linearBackward(device, weights.down, { ...lastArgs, ...shared });
-  const firstArgs = { x: n2, u: u[first] ?? null, dy: gate, dx: dnormed };
-  linearBackward(device, weights[first], { ...firstArgs, ...shared });
-  if (up === null) return;
-  const upArgs = { x: n2, u: u.up ?? null, dy: up, dx: dnormed, accumulate: true };
-  linearBackward(device, weights.up, { ...upArgs, ...shared });
+  backward("down", { x: activated, dy: dh, dx: dout, beforeX });
+  backward(firstModule(activations), { x, dy: gate, dx: dnormed });
+  if (up !== null) backward("up", { x, dy: up, dx: dnormed, accumulate: true });
 }
 
 /** Whether the linear layer's backward reads its input. */

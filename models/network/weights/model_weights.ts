@@ -181,6 +181,20 @@ export interface ModelWeights {
   lowestTrained: number;
 }
 
+/** The layers with other linear modules in place of theirs. */
+export function withLinears(
+  config: ModelConfig,
+  { layers }: Pick<ModelWeights, "layers">,
+  change: (linear: Linear, layer: number, module: Module) => Linear,
+): LayerWeights[] {
+  const modules = modulesOf(config);
+  return layers.map((layer, l) => {
+    const changed = { ...layer };
+    for (const module of modules) changed[module] = change(layer[module], l, module);
+    return changed;
+  });
+}
+
 /** Arranges parameters by layer, with the adapter's tensors in their places. */
 export function arrangeWeights(
   parameters: Parameters,
