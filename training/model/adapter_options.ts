@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LoraSection } from "../../configs/schema/run_config.ts";
-import { architectureOf, modulesOf } from "../../models/architectures/mod.ts";
+import { architectureOf, moduleNames } from "../../models/architectures/mod.ts";
 import type { LoraOptions } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { placeLora } from "../../models/network/weights/model_weights.ts";
@@ -80,7 +80,7 @@ export function peftConfig(
 function withNames(config: PeftConfig, model: ModelConfig): PeftConfig {
   const { targetModules, layersToTransform } = config;
   if (targetModules === "all-linear") {
-    const names = modulesOf(model).map((module) => module.split(".").at(-1)!);
+    const names = moduleNames(model).map((name) => name.split(".").at(-1)!);
     return { ...config, targetModules: [...new Set(names)] };
   }
   if (typeof targetModules !== "string" || layersToTransform === null) return config;
