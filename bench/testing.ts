@@ -1,12 +1,10 @@
 /** Helpers for tests of benchmarks: a tiny model, temporary folders, and collected events. */
 import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { withTempDir as withFolder } from "../training/testing.ts";
+import { withFolder } from "../core/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
 import type { BenchEvent } from "./benchmark_run.ts";
-
-export { withFolder };
 
 /** A folder with the tiny model in `model`, and a device. */
 export function withModel<T>(

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { test, withFolder } from "../core/testing.ts";
 import { BENCH_TEMPLATE, benchScript, type BenchScriptOptions } from "./bench_script.ts";
 import { assertCleanShell } from "./shell_testing.ts";
-import { options, refuses, run, sbatch, standIns, withFolder } from "./testing.ts";
+import { options, refuses, run, sbatch, standIns } from "./testing.ts";
 
 const what = { models: ["runs/a/checkpoint-450", "Qwen/Qwen2.5-7B-Instruct"], script: "/tmp/b.sh" };
 const tasks = ["leg_counting", "tower_of_hanoi"];
@@ -58,21 +59,19 @@ Deno.test("on the CPU no GPU is requested", async () => {
   }
 });
 
-Deno.test("models and files are relative to the job's folder, or absolute", async () => {
-  await withFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/own`);
-    await Deno.writeTextFile(`${folder}/rows.jsonl`, "");
-    const { text, notes } = await bench({
-      workDir: folder,
-      models: ["own", "core", "runs/a/checkpoint-450", "org/name"],
-      tasks: ["gsm8k=rows.jsonl", "deno.json"],
-    });
-    const [models] = /MODELS=\([^)]*\)/.exec(text)!;
-    const root = Deno.cwd();
-    assert.equal(models, `MODELS=(\n  own\n  ${root}/core\n  runs/a/checkpoint-450\n  org/name\n)`);
-    assert.ok(text.includes(`TASKS=(gsm8k=rows.jsonl ${root}/deno.json)`), text);
-    assert.match(notes.join(), /^the model runs\/a\/checkpoint-450 is not there yet/);
+test.inFolder("models and files are relative to the job's folder, or absolute", async (folder) => {
+  await Deno.mkdir(`${folder}/own`);
+  await Deno.writeTextFile(`${folder}/rows.jsonl`, "");
+  const { text, notes } = await bench({
+    workDir: folder,
+    models: ["own", "core", "runs/a/checkpoint-450", "org/name"],
+    tasks: ["gsm8k=rows.jsonl", "deno.json"],
   });
+  const [models] = /MODELS=\([^)]*\)/.exec(text)!;
+  const root = Deno.cwd();
+  assert.equal(models, `MODELS=(\n  own\n  ${root}/core\n  runs/a/checkpoint-450\n  org/name\n)`);
+  assert.ok(text.includes(`TASKS=(gsm8k=rows.jsonl ${root}/deno.json)`), text);
+  assert.match(notes.join(), /^the model runs\/a\/checkpoint-450 is not there yet/);
 });
 
 /** Runs a script with stand-in programs that record their arguments. */

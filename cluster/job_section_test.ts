@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { options, refuses, sbatch, withFolder } from "./testing.ts";
+import { withFolder } from "../core/testing.ts";
+import { options, refuses, sbatch } from "./testing.ts";
 import { jobOfConfig, slurmScript } from "./train_script.ts";
 
 const SECTION = `_base_: rgx:experiments/quickstart

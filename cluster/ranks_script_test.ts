@@ -1,7 +1,8 @@
 /** Scripts of runs with several ranks: what they ask for, how they start MPI, when they go on. */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { assertCleanShell } from "./shell_testing.ts";
-import { options, refuses, run, sbatch, standIns, withFolder } from "./testing.ts";
+import { options, refuses, run, sbatch, standIns } from "./testing.ts";
 import { slurmScript, type TrainScriptOptions } from "./train_script.ts";
 
 const script = (more: TrainScriptOptions) =>

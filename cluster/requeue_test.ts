@@ -1,6 +1,7 @@
 /** Runs job scripts with stand-ins for SLURM's programs, for every exit code and signal. */
 import assert from "node:assert/strict";
-import { run, standIns, withFolder } from "./testing.ts";
+import { withFolder } from "../core/testing.ts";
+import { run, standIns } from "./testing.ts";
 import { slurmScript } from "./train_script.ts";
 
 interface Try {

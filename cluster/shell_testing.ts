@@ -3,8 +3,9 @@
  * reason where shellcheck is not installed.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
-import { isInstalled, run, withFolder } from "./testing.ts";
+import { isInstalled, run } from "./testing.ts";
 
 const hasShellcheck = await isInstalled("shellcheck");
 

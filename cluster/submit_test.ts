@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { test, withFolder } from "../core/testing.ts";
 import { checkPartitionTime, outsideOfJobs, submit, writeScript } from "./submit.ts";
-import { refuses, standIns, withFolder } from "./testing.ts";
+import { refuses, standIns } from "./testing.ts";
 
 const script = (folder: string) => ({
   text: "#!/bin/bash\n",
@@ -9,22 +10,20 @@ const script = (folder: string) => ({
   notes: [],
 });
 
-Deno.test("the folder of the logs is created; no file is replaced without --force", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/job.sh`;
-    await writeScript(script(folder), path);
-    assert.ok((await Deno.stat(`${folder}/work/logs`)).isDirectory);
-    assert.equal((await Deno.stat(path)).mode! & 0o777, 0o755);
-    await refuses(() => writeScript(script(folder), path), [`--output ${path}: the file is there`]);
-    await writeScript({ ...script(folder), text: "#!/bin/sh\n" }, path, { force: true });
-    assert.equal(await Deno.readTextFile(path), "#!/bin/sh\n");
-    await refuses(() => writeScript(script(folder), folder), ["is a folder"]);
-    const place = "a.yaml:3:11: slurm.output: ";
-    await refuses(() => writeScript(script(folder), folder, { place }), [
-      `${place}${folder}: is a`,
-    ]);
-    await refuses(() => writeScript(script(folder), `${folder}/no/job.sh`), ["there is no folder"]);
-  });
+test.inFolder("the folder of the logs is created; no file is replaced without --force", async (folder) => {
+  const path = `${folder}/job.sh`;
+  await writeScript(script(folder), path);
+  assert.ok((await Deno.stat(`${folder}/work/logs`)).isDirectory);
+  assert.equal((await Deno.stat(path)).mode! & 0o777, 0o755);
+  await refuses(() => writeScript(script(folder), path), [`--output ${path}: the file is there`]);
+  await writeScript({ ...script(folder), text: "#!/bin/sh\n" }, path, { force: true });
+  assert.equal(await Deno.readTextFile(path), "#!/bin/sh\n");
+  await refuses(() => writeScript(script(folder), folder), ["is a folder"]);
+  const place = "a.yaml:3:11: slurm.output: ";
+  await refuses(() => writeScript(script(folder), folder, { place }), [
+    `${place}${folder}: is a`,
+  ]);
+  await refuses(() => writeScript(script(folder), `${folder}/no/job.sh`), ["there is no folder"]);
 });
 
 /** Stand-ins for SLURM's programs, which this process finds too. */

@@ -47,15 +47,6 @@ export async function isInstalled(program: string): Promise<boolean> {
   }
 }
 
-export async function withFolder(work: (path: string) => Promise<void>): Promise<void> {
-  const path = await Deno.makeTempDir({ prefix: "rgx-" });
-  try {
-    await work(path);
-  } finally {
-    await Deno.remove(path, { recursive: true });
-  }
-}
-
 /** Options for scripts that are checked but not run. */
 export const options = { workDir: "/tmp", program: ["/opt/rgx"], env: {} };
 

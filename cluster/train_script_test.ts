@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { test } from "../core/testing.ts";
 import { assertCleanShell } from "./shell_testing.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { options, refuses, run, sbatch, standIns, withFolder } from "./testing.ts";
+import { options, refuses, run, sbatch, standIns } from "./testing.ts";
 import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
 
 Deno.test("without flags a job requests the documented resources", async () => {
@@ -34,64 +35,62 @@ Deno.test("without flags a job requests the documented resources", async () => {
   await assertCleanShell(text);
 });
 
-Deno.test("all options are in the script, with quoted names and an absolute config", async () => {
-  await withFolder(async (folder) => {
-    const workDir = `${folder}/it's "odd" $HOME #1 50% ü`;
-    await Deno.mkdir(workDir);
-    const config = `${workDir}/my config.yaml`;
-    await Deno.writeTextFile(config, "_base_: quickstart\n");
-    const { text, jobName, notes } = await slurmScript("my config.yaml", "a.b_c@gpu", {
-      ...options,
-      workDir,
-      partition: "scavenge,GPUQ",
-      time: "1-12:00:00",
-      gpus: 1,
-      gpuType: "",
-      cpus: 8,
-      memory: "64GB",
-      requeue: false,
-      warn: 300,
-      sbatch: ["--qos=high", "#SBATCH --mail-type=END", "exclude=n[1-2]", "-C 'a&b'"]
-        .concat("--comment=two words #1", "--error=logs.err", "--nice=1 --exclusive"),
-      modules: ["cuda/12.4"],
-      setup: ["ulimit -n 4096"],
-      online: true,
-      dependency: "afterok:12:13",
-      args: ["data.system_prompt=say 'hi'", "training.max_steps=7"],
-      device: "webgpu",
-    });
-    assert.equal(jobName, "my_config");
-    assert.deepEqual(sbatch(text).slice(1), [
-      "--account=a.b_c@gpu",
-      "--partition=scavenge,GPUQ",
-      "--nodes=1",
-      "--ntasks-per-node=1",
-      "--cpus-per-task=8",
-      "--gres=gpu:1",
-      "--mem=64G",
-      "--time=1-12:00:00",
-      "--dependency=afterok:12:13",
-      "--signal=B:USR2@300",
-      "--no-requeue",
-      "--open-mode=append",
-      `--output="${folder}/it's \\"odd\\" $HOME #1 50%% ü/logs/%x-%j.out"`,
-      "--qos=high",
-      "--mail-type=END",
-      "--exclude=n[1-2]",
-      "-C 'a&b'",
-      '--comment="two words #1"',
-      "--error=logs.err",
-      "--nice=1 --exclusive",
-    ]);
-    assert.doesNotMatch(text, /HF_HUB_OFFLINE|scontrol/);
-    assert.match(text, /^module load cuda\/12\.4 \|\| failed 'module load cuda\/12\.4'$/m);
-    assert.match(text, /^\{ ulimit -n 4096\n\} \|\| failed 'ulimit -n 4096'$/m);
-    assert.ok(text.includes(`"data.system_prompt=say 'hi'" training.max_steps=7 --device webgpu`));
-    assert.deepEqual(notes, []);
-    await assertCleanShell(text);
-    const cd = text.split("\n").find((line) => line.startsWith("cd "))!;
-    assert.equal((await run(["bash", "-c", `${cd}; pwd`])).out, `${workDir}\n`);
+test.inFolder("all options are in the script, with quoted names and an absolute config", async (folder) => {
+  const workDir = `${folder}/it's "odd" $HOME #1 50% ü`;
+  await Deno.mkdir(workDir);
+  const config = `${workDir}/my config.yaml`;
+  await Deno.writeTextFile(config, "_base_: quickstart\n");
+  const { text, jobName, notes } = await slurmScript("my config.yaml", "a.b_c@gpu", {
+    ...options,
+    workDir,
+    partition: "scavenge,GPUQ",
+    time: "1-12:00:00",
+    gpus: 1,
+    gpuType: "",
+    cpus: 8,
+    memory: "64GB",
+    requeue: false,
+    warn: 300,
+    sbatch: ["--qos=high", "#SBATCH --mail-type=END", "exclude=n[1-2]", "-C 'a&b'"]
+      .concat("--comment=two words #1", "--error=logs.err", "--nice=1 --exclusive"),
+    modules: ["cuda/12.4"],
+    setup: ["ulimit -n 4096"],
+    online: true,
+    dependency: "afterok:12:13",
+    args: ["data.system_prompt=say 'hi'", "training.max_steps=7"],
+    device: "webgpu",
   });
+  assert.equal(jobName, "my_config");
+  assert.deepEqual(sbatch(text).slice(1), [
+    "--account=a.b_c@gpu",
+    "--partition=scavenge,GPUQ",
+    "--nodes=1",
+    "--ntasks-per-node=1",
+    "--cpus-per-task=8",
+    "--gres=gpu:1",
+    "--mem=64G",
+    "--time=1-12:00:00",
+    "--dependency=afterok:12:13",
+    "--signal=B:USR2@300",
+    "--no-requeue",
+    "--open-mode=append",
+    `--output="${folder}/it's \\"odd\\" $HOME #1 50%% ü/logs/%x-%j.out"`,
+    "--qos=high",
+    "--mail-type=END",
+    "--exclude=n[1-2]",
+    "-C 'a&b'",
+    '--comment="two words #1"',
+    "--error=logs.err",
+    "--nice=1 --exclusive",
+  ]);
+  assert.doesNotMatch(text, /HF_HUB_OFFLINE|scontrol/);
+  assert.match(text, /^module load cuda\/12\.4 \|\| failed 'module load cuda\/12\.4'$/m);
+  assert.match(text, /^\{ ulimit -n 4096\n\} \|\| failed 'ulimit -n 4096'$/m);
+  assert.ok(text.includes(`"data.system_prompt=say 'hi'" training.max_steps=7 --device webgpu`));
+  assert.deepEqual(notes, []);
+  await assertCleanShell(text);
+  const cd = text.split("\n").find((line) => line.startsWith("cd "))!;
+  assert.equal((await run(["bash", "-c", `${cd}; pwd`])).out, `${workDir}\n`);
 });
 
 Deno.test("a job asks for what its plan says, where the user does not say it", async () => {
@@ -113,58 +112,54 @@ Deno.test("a job asks for what its plan says, where the user does not say it", a
   assert.match(said.notes.join(), /1G of memory is less than the 6G that the plan asks for/);
 });
 
-Deno.test("a line of the setup that fails ends the job; variables that it sets are kept", async () => {
-  await withFolder(async (folder) => {
-    const PATH = await standIns(folder, { srun: 'echo "srun $SET"' });
-    const job = async (...setup: string[]) => {
-      const script = await slurmScript("quickstart", "acct", { ...options, setup, requeue: false });
-      return await run(["bash", "-c", script.text], { env: { PATH, SLURM_JOB_ID: "7" } });
-    };
-    const { code, out } = await job("export SET=1 # kept", "true\ntrue");
-    assert.deepEqual([code, out], [0, "srun 1\n"]);
-    const failed = await job("true", "cat /no/such/file", "export SET=1");
-    assert.deepEqual([failed.code, failed.out], [1, ""]);
-    assert.match(failed.err, /this line of its setup failed: cat \/no\/such\/file/);
-    const modules = ["cuda"];
-    const { text } = await slurmScript("quickstart", "acct", { ...options, modules });
-    const missing = await run(["bash", "-c", text], { env: { PATH, SLURM_JOB_ID: "7" } });
-    assert.equal(missing.code, 1);
-    assert.match(missing.err, /setup failed: module load cuda/);
-  });
+test.inFolder("a line of the setup that fails ends the job; variables that it sets are kept", async (folder) => {
+  const PATH = await standIns(folder, { srun: 'echo "srun $SET"' });
+  const job = async (...setup: string[]) => {
+    const script = await slurmScript("quickstart", "acct", { ...options, setup, requeue: false });
+    return await run(["bash", "-c", script.text], { env: { PATH, SLURM_JOB_ID: "7" } });
+  };
+  const { code, out } = await job("export SET=1 # kept", "true\ntrue");
+  assert.deepEqual([code, out], [0, "srun 1\n"]);
+  const failed = await job("true", "cat /no/such/file", "export SET=1");
+  assert.deepEqual([failed.code, failed.out], [1, ""]);
+  assert.match(failed.err, /this line of its setup failed: cat \/no\/such\/file/);
+  const modules = ["cuda"];
+  const { text } = await slurmScript("quickstart", "acct", { ...options, modules });
+  const missing = await run(["bash", "-c", text], { env: { PATH, SLURM_JOB_ID: "7" } });
+  assert.equal(missing.code, 1);
+  assert.match(missing.err, /setup failed: module load cuda/);
 });
 
-Deno.test("in a container the program sees the job's folder and the cache of models", async () => {
-  await withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/rgx.sif`, "");
-    const PATH = await standIns(folder, {
-      srun: 'shift 3; exec "$@"',
-      apptainer: 'echo "$APPTAINER_BIND: $*"',
-    });
-    const job = async (more: TrainScriptOptions) => {
-      const apptainer = `${folder}/rgx.sif`;
-      const { text } = await slurmScript("quickstart", "acct", { ...options, apptainer, ...more });
-      await assertCleanShell(text);
-      const env = { PATH, SLURM_JOB_ID: "7", HF_HOME: "/scratch/hf", HF_HUB_CACHE: "" };
-      return (await run(["bash", "-c", text], { env })).out;
-    };
-    const image = `${folder}/rgx.sif rgx train quickstart`;
-    assert.equal(
-      await job({}),
-      `/tmp,/scratch/hf: exec --nv --pwd /tmp ${image} --resume\n`,
-    );
-    assert.equal(
-      await job({ device: "wasm" }),
-      `/tmp,/scratch/hf: exec --pwd /tmp ${image} --device wasm --resume\n`,
-    );
-    await Deno.mkdir(`${folder}/my models/m`, { recursive: true });
-    await Deno.mkdir(`${folder}/work`);
-    const args = ["model.init=null", `model.model_name_or_path="${folder}/my models/m"`];
-    const elsewhere = await job({ args, workDir: `${folder}/work` });
-    const seen = `${folder}/my models/m,${folder}/work,/scratch/hf: exec`;
-    assert.ok(elsewhere.startsWith(seen), elsewhere);
-    await refuses(() => job({ apptainer: "no.sif" }), ["no.sif: there is no such image"]);
-    await refuses(() => job({ apptainer: `${folder}/a,b.sif` }), ["misreads a comma or colon"]);
+test.inFolder("in a container the program sees the job's folder and the cache of models", async (folder) => {
+  await Deno.writeTextFile(`${folder}/rgx.sif`, "");
+  const PATH = await standIns(folder, {
+    srun: 'shift 3; exec "$@"',
+    apptainer: 'echo "$APPTAINER_BIND: $*"',
   });
+  const job = async (more: TrainScriptOptions) => {
+    const apptainer = `${folder}/rgx.sif`;
+    const { text } = await slurmScript("quickstart", "acct", { ...options, apptainer, ...more });
+    await assertCleanShell(text);
+    const env = { PATH, SLURM_JOB_ID: "7", HF_HOME: "/scratch/hf", HF_HUB_CACHE: "" };
+    return (await run(["bash", "-c", text], { env })).out;
+  };
+  const image = `${folder}/rgx.sif rgx train quickstart`;
+  assert.equal(
+    await job({}),
+    `/tmp,/scratch/hf: exec --nv --pwd /tmp ${image} --resume\n`,
+  );
+  assert.equal(
+    await job({ device: "wasm" }),
+    `/tmp,/scratch/hf: exec --pwd /tmp ${image} --device wasm --resume\n`,
+  );
+  await Deno.mkdir(`${folder}/my models/m`, { recursive: true });
+  await Deno.mkdir(`${folder}/work`);
+  const args = ["model.init=null", `model.model_name_or_path="${folder}/my models/m"`];
+  const elsewhere = await job({ args, workDir: `${folder}/work` });
+  const seen = `${folder}/my models/m,${folder}/work,/scratch/hf: exec`;
+  assert.ok(elsewhere.startsWith(seen), elsewhere);
+  await refuses(() => job({ apptainer: "no.sif" }), ["no.sif: there is no such image"]);
+  await refuses(() => job({ apptainer: `${folder}/a,b.sif` }), ["misreads a comma or colon"]);
 });
 
 Deno.test("a run with use_cpu asks for no graphics card", async () => {

@@ -38,40 +38,34 @@ function atHome(block: string): string {
   return block.replaceAll("- ../", "- ./");
 }
 
-Deno.test({
-  name: "every YAML block of the example documents loads, or is refused for a known reason",
-  async fn() {
-    assert.ok(blocks.length >= 11, `only ${blocks.length} blocks`);
-    const reasons = new Set<RegExp>();
-    for (const block of blocks) {
-      const whole = atHome(block) +
-        COMPLETED.filter(([there]) => !there.test(block)).map(([, yaml]) => yaml).join("");
-      const lines = await errorsOf(whole, {}, BASES);
-      const expected = REFUSED.find(([what]) => what.test(block));
-      if (expected === undefined) assert.deepEqual(lines, [], whole);
-      else {
-        assert.ok(lines.length > 0, whole);
-        for (const line of lines) assert.match(line, expected[1]);
-        reasons.add(expected[1]);
-      }
+Deno.test("every YAML block of the example documents loads, or is refused for a known reason", async () => {
+  assert.ok(blocks.length >= 11, `only ${blocks.length} blocks`);
+  const reasons = new Set<RegExp>();
+  for (const block of blocks) {
+    const whole = atHome(block) +
+      COMPLETED.filter(([there]) => !there.test(block)).map(([, yaml]) => yaml).join("");
+    const lines = await errorsOf(whole, {}, BASES);
+    const expected = REFUSED.find(([what]) => what.test(block));
+    if (expected === undefined) assert.deepEqual(lines, [], whole);
+    else {
+      assert.ok(lines.length > 0, whole);
+      for (const line of lines) assert.match(line, expected[1]);
+      reasons.add(expected[1]);
     }
-    assert.equal(reasons.size, REFUSED.length, "a reason is listed that no block has");
-  },
+  }
+  assert.equal(reasons.size, REFUSED.length, "a reason is listed that no block has");
 });
 
-Deno.test({
-  name: "the experiment of the documents means what it says",
-  async fn() {
-    const block = blocks.find((text) => text.includes("wandb_project"))!;
-    const { config } = await load(atHome(block), {}, BASES);
-    assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
-    assert.equal(config.lora?.r, 64);
-    assert.equal(config.data.task_name, "tower_of_hanoi");
-    assert.equal(config.training.num_train_epochs, 3);
-    assert.equal(config.training.learning_rate, 2e-6);
-    assert.equal(config.logging.project, "reasoning-gym");
-    assert.deepEqual(config.logging.report_to, ["wandb"]);
-  },
+Deno.test("the experiment of the documents means what it says", async () => {
+  const block = blocks.find((text) => text.includes("wandb_project"))!;
+  const { config } = await load(atHome(block), {}, BASES);
+  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
+  assert.equal(config.lora?.r, 64);
+  assert.equal(config.data.task_name, "tower_of_hanoi");
+  assert.equal(config.training.num_train_epochs, 3);
+  assert.equal(config.training.learning_rate, 2e-6);
+  assert.equal(config.logging.project, "reasoning-gym");
+  assert.deepEqual(config.logging.report_to, ["wandb"]);
 });
 
 const VERL = `data:

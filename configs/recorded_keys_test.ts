@@ -190,40 +190,34 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "what the recorded list lists as accepted is noted, what it lists as refused is refused",
-  async fn() {
-    const { accepted, refused } = recorded;
-    assert.ok(accepted.length > 60 && refused.length > 20, `${accepted.length} ${refused.length}`);
-    for (const name of accepted) {
-      const { kind, noted } = LISTED.get(name) ?? {};
-      const isAnyTaken = kind === "no effect" || noted === "any";
-      assert.ok(isAnyTaken, `${name} is not accepted`);
-      for (const written of name.includes(".") ? [name] : [name, `training.${name}`]) {
-        assert.deepEqual([...await outcomes(name, written)], ["noted"], written);
-      }
+Deno.test("what the recorded list lists as accepted is noted, what it lists as refused is refused", async () => {
+  const { accepted, refused } = recorded;
+  assert.ok(accepted.length > 60 && refused.length > 20, `${accepted.length} ${refused.length}`);
+  for (const name of accepted) {
+    const { kind, noted } = LISTED.get(name) ?? {};
+    const isAnyTaken = kind === "no effect" || noted === "any";
+    assert.ok(isAnyTaken, `${name} is not accepted`);
+    for (const written of name.includes(".") ? [name] : [name, `training.${name}`]) {
+      assert.deepEqual([...await outcomes(name, written)], ["noted"], written);
     }
-    for (const name of refused) {
-      assert.ok(LISTED.get(name)?.kind === "refused", `${name} is not refused`);
-      const lines = await errorsOf(MINIMAL + nest(name)("[odd]") + "\n");
-      assert.ok(lines.some((line) => line.includes("not supported")), `${name}: ${lines}`);
-    }
-  },
+  }
+  for (const name of refused) {
+    assert.ok(LISTED.get(name)?.kind === "refused", `${name} is not refused`);
+    const lines = await errorsOf(MINIMAL + nest(name)("[odd]") + "\n");
+    assert.ok(lines.some((line) => line.includes("not supported")), `${name}: ${lines}`);
+  }
 });
 
-Deno.test({
-  name: "every spelling of the alias map is understood",
-  async fn() {
-    const { aliases } = recorded;
-    assert.ok(aliases.length > 80, `only ${aliases.length} aliases were found in the list`);
-    const silent: string[] = [];
-    for (const name of aliases) {
-      const last = name.split(".").at(-1)!;
-      const known = meaningOf(name).kind;
-      assert.ok(!["unknown", "misplaced"].includes(known), `${name}: ${known}`);
-      if (known === "prefix") continue;
-      if ((await outcomes(last, name)).size === 0) silent.push(name);
-    }
-    assert.deepEqual(silent, [], "these do nothing and say nothing");
-  },
+Deno.test("every spelling of the alias map is understood", async () => {
+  const { aliases } = recorded;
+  assert.ok(aliases.length > 80, `only ${aliases.length} aliases were found in the list`);
+  const silent: string[] = [];
+  for (const name of aliases) {
+    const last = name.split(".").at(-1)!;
+    const known = meaningOf(name).kind;
+    assert.ok(!["unknown", "misplaced"].includes(known), `${name}: ${known}`);
+    if (known === "prefix") continue;
+    if ((await outcomes(last, name)).size === 0) silent.push(name);
+  }
+  assert.deepEqual(silent, [], "these do nothing and say nothing");
 });

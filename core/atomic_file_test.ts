@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test, withFolder } from "./testing.ts";
 import {
   appendLine,
   type BytePieces,
@@ -18,15 +19,6 @@ import { NEEDED, needs } from "../tests/skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../tests/small_disk.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
-
-async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 async function* halfOf(pieces: BytePieces): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) return yield piece.subarray(0, piece.length >> 1);
@@ -58,43 +50,41 @@ function isDiskFull(path: string): (error: unknown) => true {
   };
 }
 
-Deno.test("errors for a missing folder and a too long name show the requested path", () =>
-  inTempFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/file`, "");
-    const refused = (path: string, message: string) => {
-      const check = (error: RgxError) => {
-        assert.ok(error instanceof RgxError && error.advice !== undefined);
-        assert.equal(error.message, `${path}: cannot write the file: ${message}`);
-        return true;
-      };
-      return Promise.all([
-        assert.rejects(writeFileAtomic(path, "x"), check),
-        assert.rejects(produceFileAtomic(path, (to) => Deno.writeTextFile(to, "x")), check),
-      ]);
+test.inFolder("errors for a missing folder and a too long name show the requested path", async (folder) => {
+  await Deno.writeTextFile(`${folder}/file`, "");
+  const refused = (path: string, message: string) => {
+    const check = (error: RgxError) => {
+      assert.ok(error instanceof RgxError && error.advice !== undefined);
+      assert.equal(error.message, `${path}: cannot write the file: ${message}`);
+      return true;
     };
-    await refused(`${folder}/none/f`, `there is no folder ${folder}/none`);
-    await refused(`${folder}/file/f`, `there is no folder ${folder}/file`);
-    await refused(`${folder}/${"x".repeat(300)}`, "the name is too long");
-    // A missing file that is read inside `produce` is another error.
-    await assert.rejects(
-      produceFileAtomic(`${folder}/f`, () => Deno.readTextFile(`${folder}/none`).then(() => {})),
-      Deno.errors.NotFound,
-    );
-  }));
+    return Promise.all([
+      assert.rejects(writeFileAtomic(path, "x"), check),
+      assert.rejects(produceFileAtomic(path, (to) => Deno.writeTextFile(to, "x")), check),
+    ]);
+  };
+  await refused(`${folder}/none/f`, `there is no folder ${folder}/none`);
+  await refused(`${folder}/file/f`, `there is no folder ${folder}/file`);
+  await refused(`${folder}/${"x".repeat(300)}`, "the name is too long");
+  // A missing file that is read inside `produce` is another error.
+  await assert.rejects(
+    produceFileAtomic(`${folder}/f`, () => Deno.readTextFile(`${folder}/none`).then(() => {})),
+    Deno.errors.NotFound,
+  );
+});
 
-Deno.test("a file is created and replaced, and no other file remains", () =>
-  inTempFolder(async (folder) => {
-    await writeFileAtomic(`${folder}/f`, "one");
-    await writeFileAtomic(`${folder}/f`, bytes("two"));
-    assert.equal(await Deno.readTextFile(`${folder}/f`), "two");
-    assert.deepEqual(list(folder), ["f"]);
-  }));
+test.inFolder("a file is created and replaced, and no other file remains", async (folder) => {
+  await writeFileAtomic(`${folder}/f`, "one");
+  await writeFileAtomic(`${folder}/f`, bytes("two"));
+  assert.equal(await Deno.readTextFile(`${folder}/f`), "two");
+  assert.deepEqual(list(folder), ["f"]);
+});
 
 Deno.test({
   name: "a full disk leaves the old file unchanged",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
-    inTempFolder(async (folder) => {
+    withFolder(async (folder) => {
       const path = `${folder}/f`;
       await writeFileAtomic(path, "one");
       await assert.rejects(
@@ -110,7 +100,7 @@ Deno.test({
   name: "of several files all are replaced, or none",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
-    inTempFolder(async (folder) => {
+    withFolder(async (folder) => {
       const files = (text: string) =>
         new Map(["a", "b"].map((name) => [`${folder}/${name}`, text]));
       const texts = () => ["a", "b"].map((name) => Deno.readTextFileSync(`${folder}/${name}`));
@@ -132,49 +122,47 @@ Deno.test({
     }),
 });
 
-Deno.test("content is made while it is written, and nothing remains if that fails", () =>
-  inTempFolder(async (root) => {
-    const folder = `${root}/made`, made: number[] = [];
-    const content = (last: number) =>
-      async function* () {
-        for (let i = 0; i <= 9; i++) {
-          await Promise.resolve();
-          if (i > last) throw new RgxError("the device is gone");
-          made.push((await Deno.stat(`${folder}.tmp-${Deno.pid}/b`)).size);
-          yield bytes(String(i));
-        }
-      };
-    const files = (last: number) =>
-      new Map<string, FileContent>([["a", bytes("x")], ["b", content(last)]]);
-    await writeFolderAtomic(folder, files(9));
-    assert.deepEqual(made, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    assert.equal(await Deno.readTextFile(`${folder}/b`), "0123456789");
-    assert.equal(await verifySums(folder), null);
-    await assert.rejects(writeFolderAtomic(folder, files(4)), /the device is gone/);
-    await assert.rejects(writeFolderAtomic(`${root}/other`, files(4)));
-    assert.deepEqual(list(root), ["made"]);
-    assert.equal(await verifySums(folder), null);
-  }));
+test.inFolder("content is made while it is written, and nothing remains if that fails", async (root) => {
+  const folder = `${root}/made`, made: number[] = [];
+  const content = (last: number) =>
+    async function* () {
+      for (let i = 0; i <= 9; i++) {
+        await Promise.resolve();
+        if (i > last) throw new RgxError("the device is gone");
+        made.push((await Deno.stat(`${folder}.tmp-${Deno.pid}/b`)).size);
+        yield bytes(String(i));
+      }
+    };
+  const files = (last: number) =>
+    new Map<string, FileContent>([["a", bytes("x")], ["b", content(last)]]);
+  await writeFolderAtomic(folder, files(9));
+  assert.deepEqual(made, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.equal(await Deno.readTextFile(`${folder}/b`), "0123456789");
+  assert.equal(await verifySums(folder), null);
+  await assert.rejects(writeFolderAtomic(folder, files(4)), /the device is gone/);
+  await assert.rejects(writeFolderAtomic(`${root}/other`, files(4)));
+  assert.deepEqual(list(root), ["made"]);
+  assert.equal(await verifySums(folder), null);
+});
 
-Deno.test("a folder is written with its checksums, and replaced as a whole", () =>
-  inTempFolder(async (root) => {
-    const target = `${root}/not/yet/there`;
-    await writeFolderAtomic(target, new Map([["a", bytes("1")], ["b", bytes("2")]]));
-    assert.deepEqual(list(target), ["SHA256SUMS", "a", "b"]);
-    assert.equal(await verifySums(target), null);
-    await writeFolderAtomic(target, new Map([["c", bytes("3")]]));
-    assert.deepEqual(list(target), ["SHA256SUMS", "c"]);
-    assert.equal(await verifySums(target), null);
-    assert.deepEqual(list(`${root}/not/yet`), ["there"]);
-    await assert.rejects(writeFolderAtomic(target, new Map([["x/y", bytes("")]])), RangeError);
-    assert.equal(await verifySums(target), null);
-  }));
+test.inFolder("a folder is written with its checksums, and replaced as a whole", async (root) => {
+  const target = `${root}/not/yet/there`;
+  await writeFolderAtomic(target, new Map([["a", bytes("1")], ["b", bytes("2")]]));
+  assert.deepEqual(list(target), ["SHA256SUMS", "a", "b"]);
+  assert.equal(await verifySums(target), null);
+  await writeFolderAtomic(target, new Map([["c", bytes("3")]]));
+  assert.deepEqual(list(target), ["SHA256SUMS", "c"]);
+  assert.equal(await verifySums(target), null);
+  assert.deepEqual(list(`${root}/not/yet`), ["there"]);
+  await assert.rejects(writeFolderAtomic(target, new Map([["x/y", bytes("")]])), RangeError);
+  assert.equal(await verifySums(target), null);
+});
 
 Deno.test({
   name: "a full disk at any file leaves the old folder and nothing incomplete",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>
-    inTempFolder(async (root) => {
+    withFolder(async (root) => {
       const target = `${root}/t`;
       const files = new Map([["a", bytes("11")], ["b", bytes("22")]]);
       for (const n of [1, 2, 3]) {
@@ -218,39 +206,37 @@ Deno.test({
     }),
 });
 
-Deno.test("errors explain missing permissions and impossible paths", () =>
-  inTempFolder(async (folder) => {
-    const denied: FileWriter = () =>
-      Promise.reject(Object.assign(new Deno.errors.PermissionDenied(""), { code: "EACCES" }));
-    await assert.rejects(
-      writeFileAtomic(`${folder}/f`, "", { write: denied }),
-      /cannot write the file: permission denied/,
-    );
-    await Deno.mkdir(`${folder}/d`);
-    await assert.rejects(
-      writeFileAtomic(`${folder}/d`, ""),
-      /\/d: cannot write the file: a folder of this name is there/,
-    );
-  }));
+test.inFolder("errors explain missing permissions and impossible paths", async (folder) => {
+  const denied: FileWriter = () =>
+    Promise.reject(Object.assign(new Deno.errors.PermissionDenied(""), { code: "EACCES" }));
+  await assert.rejects(
+    writeFileAtomic(`${folder}/f`, "", { write: denied }),
+    /cannot write the file: permission denied/,
+  );
+  await Deno.mkdir(`${folder}/d`);
+  await assert.rejects(
+    writeFileAtomic(`${folder}/d`, ""),
+    /\/d: cannot write the file: a folder of this name is there/,
+  );
+});
 
-Deno.test("leftovers of dead processes are removed, those of live ones are kept", () =>
-  inTempFolder(async (folder) => {
-    const dead = await deadPid();
-    await Deno.mkdir(`${folder}/checkpoint-5.tmp-${dead}`);
-    await Deno.writeTextFile(`${folder}/checkpoint-5.tmp-${dead}/half`, "x");
-    await Deno.writeTextFile(`${folder}/config.yaml.tmp-${dead}`, "x");
-    await Deno.mkdir(`${folder}/checkpoint-6.tmp-1`);
-    // Killed between the two renames of a replacement: the old version is renamed back.
-    await Deno.mkdir(`${folder}/checkpoint-3.old-${dead}`);
-    await Deno.writeTextFile(`${folder}/checkpoint-3.old-${dead}/file`, "old");
-    // Killed after both renames: the old version is removed.
-    await Deno.mkdir(`${folder}/checkpoint-4`);
-    await Deno.mkdir(`${folder}/checkpoint-4.old-${dead}`);
-    assert.equal((await removeLeftovers(folder)).length, 4);
-    assert.deepEqual(list(folder), ["checkpoint-3", "checkpoint-4", "checkpoint-6.tmp-1"]);
-    assert.equal(await Deno.readTextFile(`${folder}/checkpoint-3/file`), "old");
-    assert.deepEqual(await removeLeftovers(folder), []);
-  }));
+test.inFolder("leftovers of dead processes are removed, those of live ones are kept", async (folder) => {
+  const dead = await deadPid();
+  await Deno.mkdir(`${folder}/checkpoint-5.tmp-${dead}`);
+  await Deno.writeTextFile(`${folder}/checkpoint-5.tmp-${dead}/half`, "x");
+  await Deno.writeTextFile(`${folder}/config.yaml.tmp-${dead}`, "x");
+  await Deno.mkdir(`${folder}/checkpoint-6.tmp-1`);
+  // Killed between the two renames of a replacement: the old version is renamed back.
+  await Deno.mkdir(`${folder}/checkpoint-3.old-${dead}`);
+  await Deno.writeTextFile(`${folder}/checkpoint-3.old-${dead}/file`, "old");
+  // Killed after both renames: the old version is removed.
+  await Deno.mkdir(`${folder}/checkpoint-4`);
+  await Deno.mkdir(`${folder}/checkpoint-4.old-${dead}`);
+  assert.equal((await removeLeftovers(folder)).length, 4);
+  assert.deepEqual(list(folder), ["checkpoint-3", "checkpoint-4", "checkpoint-6.tmp-1"]);
+  assert.equal(await Deno.readTextFile(`${folder}/checkpoint-3/file`), "old");
+  assert.deepEqual(await removeLeftovers(folder), []);
+});
 
 async function deadPid(): Promise<number> {
   const child = new Deno.Command(Deno.execPath(), { args: ["--version"], stdout: "null" }).spawn();
@@ -258,27 +244,25 @@ async function deadPid(): Promise<number> {
   return child.pid;
 }
 
-Deno.test("a link is changed and exists at every moment", () =>
-  inTempFolder(async (folder) => {
-    await replaceSymlink(`${folder}/latest`, "checkpoint-1");
-    await replaceSymlink(`${folder}/latest`, "checkpoint-2");
-    assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-2");
-    assert.deepEqual(list(folder), ["latest"]);
-  }));
+test.inFolder("a link is changed and exists at every moment", async (folder) => {
+  await replaceSymlink(`${folder}/latest`, "checkpoint-1");
+  await replaceSymlink(`${folder}/latest`, "checkpoint-2");
+  assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-2");
+  assert.deepEqual(list(folder), ["latest"]);
+});
 
-Deno.test("lines are appended, and the new length is returned", () =>
-  inTempFolder(async (folder) => {
-    const path = `${folder}/log`;
-    assert.equal(await appendLine(path, "é"), 3);
-    assert.equal(await appendLine(path, "two", { sync: true }), 7);
-    assert.equal(await Deno.readTextFile(path), "é\ntwo\n");
-  }));
+test.inFolder("lines are appended, and the new length is returned", async (folder) => {
+  const path = `${folder}/log`;
+  assert.equal(await appendLine(path, "é"), 3);
+  assert.equal(await appendLine(path, "two", { sync: true }), 7);
+  assert.equal(await Deno.readTextFile(path), "é\ntwo\n");
+});
 
 Deno.test({
   name: "a device is written to and not replaced by a file",
   ignore: needs(Deno.build.os !== "windows", NEEDED.system),
   fn: () =>
-    inTempFolder(async (folder) => {
+    withFolder(async (folder) => {
       await Deno.symlink("/dev/null", `${folder}/null`);
       await writeFileAtomic(`${folder}/null`, "text");
       assert.equal(await Deno.readLink(`${folder}/null`), "/dev/null");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test, withFolder } from "./testing.ts";
 import { formatSums, parseSums, sha256Hex, sha256OfFile, verifySums } from "./checksums.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 
@@ -28,8 +29,7 @@ Deno.test({
   name: "sha256sum accepts a checksum file, also with unusual names",
   ignore: needs(Deno.build.os === "linux", NEEDED.system),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       for (const name of NAMES) await Deno.writeTextFile(`${folder}/${name}`, "abc");
       await Deno.writeTextFile(`${folder}/SHA256SUMS`, SUMS);
       const check = await new Deno.Command("sha256sum", {
@@ -38,26 +38,19 @@ Deno.test({
       }).output();
       assert.equal(check.code, 0, new TextDecoder().decode(check.stderr));
       assert.equal(await verifySums(folder), null);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });
 
-Deno.test("a file that does not match its checksum is reported by name", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    assert.equal(await verifySums(folder), "SHA256SUMS is missing");
-    await Deno.writeTextFile(`${folder}/SHA256SUMS`, "");
-    assert.equal(await verifySums(folder), "SHA256SUMS is damaged");
-    await Deno.writeTextFile(`${folder}/SHA256SUMS`, formatSums(new Map([["x", ABC]])));
-    assert.equal(await verifySums(folder), "x is missing");
-    await Deno.writeTextFile(`${folder}/x`, "abd");
-    assert.match((await verifySums(folder))!, /^x does not have the checksum/);
-    await Deno.writeTextFile(`${folder}/x`, "abc");
-    await Deno.writeTextFile(`${folder}/added later`, "abc");
-    assert.equal(await verifySums(folder), null);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("a file that does not match its checksum is reported by name", async (folder) => {
+  assert.equal(await verifySums(folder), "SHA256SUMS is missing");
+  await Deno.writeTextFile(`${folder}/SHA256SUMS`, "");
+  assert.equal(await verifySums(folder), "SHA256SUMS is damaged");
+  await Deno.writeTextFile(`${folder}/SHA256SUMS`, formatSums(new Map([["x", ABC]])));
+  assert.equal(await verifySums(folder), "x is missing");
+  await Deno.writeTextFile(`${folder}/x`, "abd");
+  assert.match((await verifySums(folder))!, /^x does not have the checksum/);
+  await Deno.writeTextFile(`${folder}/x`, "abc");
+  await Deno.writeTextFile(`${folder}/added later`, "abc");
+  assert.equal(await verifySums(folder), null);
 });

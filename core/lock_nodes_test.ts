@@ -3,17 +3,9 @@
  * the times of the folder's files come from one clock, as on a file server.
  */
 import assert from "node:assert/strict";
+import { test } from "./testing.ts";
 import { type Env, slurmJob } from "./machine/job.ts";
 import { LOCK_FILE, lockFolder, type LockOptions } from "./lock.ts";
-
-async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 interface Node {
   host: string;
@@ -75,64 +67,61 @@ async function onNode(folder: string, node: Node) {
   };
 }
 
-Deno.test("only one of two nodes gets the folder, however wrong their clocks are", () =>
-  inTempFolder(async (folder) => {
-    for (const ahead of [0, 7200, -7200]) {
-      const nodes = await Promise.all([
-        onNode(folder, { host: "n1" }),
-        onNode(folder, { host: "n2", ahead }),
-      ]);
-      const locked = nodes.filter(({ said }) => said === "locked");
-      assert.equal(locked.length, 1, nodes.map(({ said }) => said).join("\n"));
-      const other = nodes.find(({ said }) => said !== "locked")!;
-      assert.match(other.said, /another run is using this folder: process \d+ on n\d/);
-      // A third node is refused later too: the holder writes heartbeats.
-      await new Promise((resolve) => setTimeout(resolve, 1500));
-      const late = await onNode(folder, { host: "n3", ahead: -ahead });
-      assert.match(late.said, /another run is using this folder/);
-      for (const node of [...nodes, late]) await node.release();
-    }
-    assert.deepEqual([...Deno.readDirSync(folder)], []);
-  }));
+test.inFolder("only one of two nodes gets the folder, however wrong their clocks are", async (folder) => {
+  for (const ahead of [0, 7200, -7200]) {
+    const nodes = await Promise.all([
+      onNode(folder, { host: "n1" }),
+      onNode(folder, { host: "n2", ahead }),
+    ]);
+    const locked = nodes.filter(({ said }) => said === "locked");
+    assert.equal(locked.length, 1, nodes.map(({ said }) => said).join("\n"));
+    const other = nodes.find(({ said }) => said !== "locked")!;
+    assert.match(other.said, /another run is using this folder: process \d+ on n\d/);
+    // A third node is refused later too: the holder writes heartbeats.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const late = await onNode(folder, { host: "n3", ahead: -ahead });
+    assert.match(late.said, /another run is using this folder/);
+    for (const node of [...nodes, late]) await node.release();
+  }
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+});
 
-Deno.test("a node without heartbeats loses the folder to one waiting node, and notices", () =>
-  inTempFolder(async (folder) => {
-    const first = await onNode(folder, { host: "n1" });
-    await first.die();
-    // This node waits a minute, so that a busy machine does not change what it finds.
-    const soon = await onNode(folder, { host: "n2", ahead: 7200, staleMs: 60_000 });
-    assert.match(soon.said, /last sign of life \d{1,2} s ago/);
-    await soon.release();
-    await new Promise((resolve) => setTimeout(resolve, 1200));
-    const nodes = await Promise.all(
-      [-7200, 0, 7200].map((ahead, i) => onNode(folder, { host: `n${3 + i}`, ahead })),
-    );
-    assert.equal(nodes.filter(({ said }) => said === "locked").length, 1);
-    for (const node of nodes) await node.release();
+test.inFolder("a node without heartbeats loses the folder to one waiting node, and notices", async (folder) => {
+  const first = await onNode(folder, { host: "n1" });
+  await first.die();
+  // This node waits a minute, so that a busy machine does not change what it finds.
+  const soon = await onNode(folder, { host: "n2", ahead: 7200, staleMs: 60_000 });
+  assert.match(soon.said, /last sign of life \d{1,2} s ago/);
+  await soon.release();
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  const nodes = await Promise.all(
+    [-7200, 0, 7200].map((ahead, i) => onNode(folder, { host: `n${3 + i}`, ahead })),
+  );
+  assert.equal(nodes.filter(({ said }) => said === "locked").length, 1);
+  for (const node of nodes) await node.release();
 
-    const lock = await lockFolder(folder);
-    assert.ok(await lock.isOurs());
-    await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, `{"pid": 1, "host": "n9"}`);
-    assert.ok(!await lock.isOurs());
-    await lock.release();
-  }));
+  const lock = await lockFolder(folder);
+  assert.ok(await lock.isOurs());
+  await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, `{"pid": 1, "host": "n9"}`);
+  assert.ok(!await lock.isOurs());
+  await lock.release();
+});
 
-Deno.test("a holder that blocks timers writes heartbeats with keepAlive while it is locked", () =>
-  inTempFolder(async (folder) => {
-    const lock = await lockFolder(folder, { heartbeatMs: 20 });
-    const written = () => Deno.statSync(lock.path).mtime!.getTime();
-    const busy = () => {
-      const longAgo = Date.now() / 1000 - 1000;
-      Deno.utimeSync(lock.path, longAgo, longAgo);
-      for (const end = performance.now() + 100; performance.now() < end;) lock.keepAlive();
-      return Date.now() - written();
-    };
-    assert.ok(busy() < 100_000);
-    await Deno.writeTextFile(lock.path, `{"pid": 1, "host": "n9"}`);
-    assert.ok(busy() > 900_000);
-    await lock.release();
-    lock.keepAlive();
-  }));
+test.inFolder("a holder that blocks timers writes heartbeats with keepAlive while it is locked", async (folder) => {
+  const lock = await lockFolder(folder, { heartbeatMs: 20 });
+  const written = () => Deno.statSync(lock.path).mtime!.getTime();
+  const busy = () => {
+    const longAgo = Date.now() / 1000 - 1000;
+    Deno.utimeSync(lock.path, longAgo, longAgo);
+    for (const end = performance.now() + 100; performance.now() < end;) lock.keepAlive();
+    return Date.now() - written();
+  };
+  assert.ok(busy() < 100_000);
+  await Deno.writeTextFile(lock.path, `{"pid": 1, "host": "n9"}`);
+  assert.ok(busy() > 900_000);
+  await lock.release();
+  lock.keepAlive();
+});
 
 const job = (id: string, restarts = 0) => {
   const variables: Record<string, string> = {
@@ -143,55 +132,52 @@ const job = (id: string, restarts = 0) => {
   return { env: variables, job: slurmJob(env) };
 };
 
-Deno.test("a restarted job takes over its own lock at once, on any node", () =>
-  inTempFolder(async (folder) => {
-    const first = await onNode(folder, { host: "n1", env: job("17", 1).env });
-    assert.equal(first.said, "locked");
-    // The holder is start 1 of the job: neither start 0 nor start 1 may take over the lock.
-    for (const restarts of [0, 1]) {
-      const same = await onNode(folder, { host: "n2", env: job("17", restarts).env });
-      assert.match(same.said, /process \d+ on n1 \(job 17\), since/);
-      await same.release();
-    }
-    await first.die();
-    const again = await onNode(folder, { host: "n2", env: job("17", 2).env });
-    assert.equal(again.said, "locked");
-    await again.release();
-  }));
+test.inFolder("a restarted job takes over its own lock at once, on any node", async (folder) => {
+  const first = await onNode(folder, { host: "n1", env: job("17", 1).env });
+  assert.equal(first.said, "locked");
+  // The holder is start 1 of the job: neither start 0 nor start 1 may take over the lock.
+  for (const restarts of [0, 1]) {
+    const same = await onNode(folder, { host: "n2", env: job("17", restarts).env });
+    assert.match(same.said, /process \d+ on n1 \(job 17\), since/);
+    await same.release();
+  }
+  await first.die();
+  const again = await onNode(folder, { host: "n2", env: job("17", 2).env });
+  assert.equal(again.said, "locked");
+  await again.release();
+});
 
-Deno.test("the lock of another job is taken over when SLURM says that the job has ended", () =>
-  inTempFolder(async (folder) => {
-    const writeLock = () =>
-      Deno.writeTextFile(
-        `${folder}/${LOCK_FILE}`,
-        JSON.stringify({ pid: 1, host: "n1", started: "2020-01-01T00:00:00Z", job: "16" }),
-      );
-    const take = (answer: boolean | null, options: LockOptions = {}) =>
-      lockFolder(folder, {
-        job: job("17").job,
-        hasEnded(id) {
-          assert.equal(id, "16");
-          return Promise.resolve(answer);
-        },
-        ...options,
-      });
-    for (const answer of [false, null]) {
-      await writeLock();
-      await assert.rejects(take(answer), /process 1 on n1 \(job 16\), since 2020/);
-    }
-    // A suspended job is silent for long, and SLURM still has it.
-    await assert.rejects(take(false, { staleMs: -1 }), /job 16/);
-    await assert.rejects(take(true, { job: null }), /job 16/);
-    const lock = await take(true);
-    await lock.release();
-  }));
+test.inFolder("the lock of another job is taken over when SLURM says that the job has ended", async (folder) => {
+  const writeLock = () =>
+    Deno.writeTextFile(
+      `${folder}/${LOCK_FILE}`,
+      JSON.stringify({ pid: 1, host: "n1", started: "2020-01-01T00:00:00Z", job: "16" }),
+    );
+  const take = (answer: boolean | null, options: LockOptions = {}) =>
+    lockFolder(folder, {
+      job: job("17").job,
+      hasEnded(id) {
+        assert.equal(id, "16");
+        return Promise.resolve(answer);
+      },
+      ...options,
+    });
+  for (const answer of [false, null]) {
+    await writeLock();
+    await assert.rejects(take(answer), /process 1 on n1 \(job 16\), since 2020/);
+  }
+  // A suspended job is silent for long, and SLURM still has it.
+  await assert.rejects(take(false, { staleMs: -1 }), /job 16/);
+  await assert.rejects(take(true, { job: null }), /job 16/);
+  const lock = await take(true);
+  await lock.release();
+});
 
-Deno.test("a holder in another container or before a reboot is judged by its heartbeat", () =>
-  inTempFolder(async (folder) => {
-    const path = `${folder}/${LOCK_FILE}`, host = Deno.hostname();
-    const holder = { pid: 999_999_999, host, started: "2020-01-01T00:00:00Z" };
-    await Deno.writeTextFile(path, JSON.stringify({ ...holder, space: "elsewhere" }));
-    await assert.rejects(lockFolder(folder), /last sign of life/);
-    await Deno.writeTextFile(path, JSON.stringify(holder));
-    await (await lockFolder(folder)).release();
-  }));
+test.inFolder("a holder in another container or before a reboot is judged by its heartbeat", async (folder) => {
+  const path = `${folder}/${LOCK_FILE}`, host = Deno.hostname();
+  const holder = { pid: 999_999_999, host, started: "2020-01-01T00:00:00Z" };
+  await Deno.writeTextFile(path, JSON.stringify({ ...holder, space: "elsewhere" }));
+  await assert.rejects(lockFolder(folder), /last sign of life/);
+  await Deno.writeTextFile(path, JSON.stringify(holder));
+  await (await lockFolder(folder)).release();
+});

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { test, withFolder } from "./testing.ts";
 import { UsageError } from "./errors.ts";
 import { LOCK_FILE, lockFolder } from "./lock.ts";
 import { processIsAlive, processStartTicks } from "./machine/process_alive.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
-
-async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 /** Another process that takes the lock, reports this, and runs until it is killed. */
 async function holderProcess(folder: string) {
@@ -55,149 +47,139 @@ async function writeLock(folder: string, holder: Record<string, unknown>): Promi
   await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, JSON.stringify(holder));
 }
 
-Deno.test("a second run in a folder is refused until the first releases it", () =>
-  inTempFolder(async (folder) => {
-    const lock = await lockFolder(folder);
-    await assert.rejects(
-      lockFolder(folder),
-      refusal(`process ${Deno.pid} on ${Deno.hostname()}`, folder),
-    );
-    await lock.release();
-    await lock.release();
-    assert.deepEqual([...Deno.readDirSync(folder)], []);
-    await (await lockFolder(folder)).release();
-  }));
+test.inFolder("a second run in a folder is refused until the first releases it", async (folder) => {
+  const lock = await lockFolder(folder);
+  await assert.rejects(
+    lockFolder(folder),
+    refusal(`process ${Deno.pid} on ${Deno.hostname()}`, folder),
+  );
+  await lock.release();
+  await lock.release();
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+  await (await lockFolder(folder)).release();
+});
 
-Deno.test("the holder is named, and its lock is taken over after it was killed", () =>
-  inTempFolder(async (folder) => {
-    const other = await holderProcess(folder);
-    try {
-      await assert.rejects(lockFolder(folder), refusal(`process ${other.pid} on`));
-    } finally {
-      await other.kill();
-    }
-    const lock = await lockFolder(folder);
-    assert.equal(JSON.parse(await Deno.readTextFile(lock.path)).pid, Deno.pid);
-    await lock.release();
-    assert.deepEqual([...Deno.readDirSync(folder)], []);
-  }));
+test.inFolder("the holder is named, and its lock is taken over after it was killed", async (folder) => {
+  const other = await holderProcess(folder);
+  try {
+    await assert.rejects(lockFolder(folder), refusal(`process ${other.pid} on`));
+  } finally {
+    await other.kill();
+  }
+  const lock = await lockFolder(folder);
+  assert.equal(JSON.parse(await Deno.readTextFile(lock.path)).pid, Deno.pid);
+  await lock.release();
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+});
 
 /** Lines of a lock file that name a process that runs, and the time at which it started. */
 const HOLDER = { pid: Deno.ppid, host: Deno.hostname(), started: "2020-01-01T00:00:00Z" };
 /** Known on Linux only. */
 const HOLDER_TICKS = processStartTicks(Deno.ppid);
 
-Deno.test("a process that runs holds its lock", () =>
-  inTempFolder(async (folder) => {
-    await writeLock(folder, { ...HOLDER, ticks: HOLDER_TICKS });
-    await assert.rejects(lockFolder(folder), refusal(`process ${Deno.ppid}`, "since 2020"));
-  }));
+test.inFolder("a process that runs holds its lock", async (folder) => {
+  await writeLock(folder, { ...HOLDER, ticks: HOLDER_TICKS });
+  await assert.rejects(lockFolder(folder), refusal(`process ${Deno.ppid}`, "since 2020"));
+});
 
 Deno.test({
   name: "a reused process id does not hold a lock",
   ignore: needs(HOLDER_TICKS !== null, NEEDED.system),
   fn: () =>
-    inTempFolder(async (folder) => {
+    withFolder(async (folder) => {
       await writeLock(folder, { ...HOLDER, ticks: `${Number(HOLDER_TICKS) - 1}` });
       await (await lockFolder(folder)).release();
     }),
 });
 
-Deno.test("the lock of another machine is kept as long as it has heartbeats", () =>
-  inTempFolder(async (folder) => {
-    await writeLock(folder, { pid: 1, host: "node-17", started: "2020-01-01T00:00:00Z" });
-    await assert.rejects(
-      lockFolder(folder),
-      refusal("process 1 on node-17", "last sign of life"),
+test.inFolder("the lock of another machine is kept as long as it has heartbeats", async (folder) => {
+  await writeLock(folder, { pid: 1, host: "node-17", started: "2020-01-01T00:00:00Z" });
+  await assert.rejects(
+    lockFolder(folder),
+    refusal("process 1 on node-17", "last sign of life"),
+  );
+  const longAgo = Date.now() / 1000 - 301;
+  await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
+  await (await lockFolder(folder)).release();
+});
+
+test.inFolder("an unreadable lock is kept while it is new", async (folder) => {
+  await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, "");
+  await assert.rejects(lockFolder(folder), refusal("its lock file is not readable"));
+  const longAgo = Date.now() / 1000 - 301;
+  await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
+  await (await lockFolder(folder)).release();
+});
+
+test.inFolder("a folder or link in place of the lock file is an error: nobody would release it", async (folder) => {
+  const path = `${folder}/${LOCK_FILE}`;
+  await Deno.symlink("nowhere", path);
+  await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
+  await Deno.remove(path);
+  await Deno.mkdir(path);
+  await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
+});
+
+test.inFolder("the heartbeat updates the lock's time, but not of a lock that is no longer ours", async (folder) => {
+  const lock = await lockFolder(folder, { heartbeatMs: 20 });
+  const longAgo = Date.now() / 1000 - 1000;
+  await Deno.utime(lock.path, longAgo, longAgo);
+  const age = async () => Date.now() - (await Deno.stat(lock.path)).mtime!.getTime();
+  for (let i = 0; i < 200 && await age() > 100_000; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.ok(await age() < 100_000);
+  await writeLock(folder, { pid: 1, host: "node-17" });
+  await lock.release();
+  assert.match(await Deno.readTextFile(lock.path), /node-17/);
+});
+
+test.inFolder("a deleted lock is created again, unless its folder is gone", async (parent) => {
+  const folder = `${parent}/run`;
+  await Deno.mkdir(folder);
+  const lock = await lockFolder(folder);
+  await Deno.remove(lock.path);
+  assert.ok(await lock.isOurs());
+  await assert.rejects(lockFolder(folder), refusal(`process ${Deno.pid} on`));
+  await Deno.rename(folder, `${parent}/elsewhere`);
+  assert.ok(!await lock.isOurs());
+  await lock.release();
+  assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["elsewhere"]);
+});
+
+test.inFolder("of many processes that find an abandoned lock at the same time, one gets it", async (folder) => {
+  const other = await holderProcess(folder);
+  await other.kill();
+  const path = `${folder}/${LOCK_FILE}`, abandoned = await Deno.readTextFile(path);
+  for (let round = 0; round < 12; round++) {
+    await Deno.writeTextFile(path, abandoned);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 12 }, async (_, i) => {
+        await new Promise((resolve) => setTimeout(resolve, i % 4));
+        return await lockFolder(folder);
+      }),
     );
-    const longAgo = Date.now() / 1000 - 301;
-    await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
-    await (await lockFolder(folder)).release();
-  }));
-
-Deno.test("an unreadable lock is kept while it is new", () =>
-  inTempFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/${LOCK_FILE}`, "");
-    await assert.rejects(lockFolder(folder), refusal("its lock file is not readable"));
-    const longAgo = Date.now() / 1000 - 301;
-    await Deno.utime(`${folder}/${LOCK_FILE}`, longAgo, longAgo);
-    await (await lockFolder(folder)).release();
-  }));
-
-Deno.test("a folder or link in place of the lock file is an error: nobody would release it", () =>
-  inTempFolder(async (folder) => {
-    const path = `${folder}/${LOCK_FILE}`;
-    await Deno.symlink("nowhere", path);
-    await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
-    await Deno.remove(path);
-    await Deno.mkdir(path);
-    await assert.rejects(lockFolder(folder), /a file that locks the folder is expected there/);
-  }));
-
-Deno.test("the heartbeat updates the lock's time, but not of a lock that is no longer ours", () =>
-  inTempFolder(async (folder) => {
-    const lock = await lockFolder(folder, { heartbeatMs: 20 });
-    const longAgo = Date.now() / 1000 - 1000;
-    await Deno.utime(lock.path, longAgo, longAgo);
-    const age = async () => Date.now() - (await Deno.stat(lock.path)).mtime!.getTime();
-    for (let i = 0; i < 200 && await age() > 100_000; i++) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    const got = outcomes.filter((o) => o.status === "fulfilled");
+    assert.equal(got.length, 1);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") assert.ok(outcome.reason instanceof UsageError);
+      else await outcome.value.release();
     }
-    assert.ok(await age() < 100_000);
-    await writeLock(folder, { pid: 1, host: "node-17" });
-    await lock.release();
-    assert.match(await Deno.readTextFile(lock.path), /node-17/);
-  }));
+    assert.deepEqual([...Deno.readDirSync(folder)], [], "nothing is left");
+  }
+});
 
-Deno.test("a deleted lock is created again, unless its folder is gone", () =>
-  inTempFolder(async (parent) => {
-    const folder = `${parent}/run`;
-    await Deno.mkdir(folder);
-    const lock = await lockFolder(folder);
-    await Deno.remove(lock.path);
-    assert.ok(await lock.isOurs());
-    await assert.rejects(lockFolder(folder), refusal(`process ${Deno.pid} on`));
-    await Deno.rename(folder, `${parent}/elsewhere`);
-    assert.ok(!await lock.isOurs());
-    await lock.release();
-    assert.deepEqual([...Deno.readDirSync(parent)].map(({ name }) => name), ["elsewhere"]);
-  }));
-
-Deno.test("of many processes that find an abandoned lock at the same time, one gets it", () =>
-  inTempFolder(async (folder) => {
-    const other = await holderProcess(folder);
-    await other.kill();
-    const path = `${folder}/${LOCK_FILE}`, abandoned = await Deno.readTextFile(path);
-    for (let round = 0; round < 12; round++) {
-      await Deno.writeTextFile(path, abandoned);
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 12 }, async (_, i) => {
-          await new Promise((resolve) => setTimeout(resolve, i % 4));
-          return await lockFolder(folder);
-        }),
-      );
-      const got = outcomes.filter((o) => o.status === "fulfilled");
-      assert.equal(got.length, 1);
-      for (const outcome of outcomes) {
-        if (outcome.status === "rejected") assert.ok(outcome.reason instanceof UsageError);
-        else await outcome.value.release();
-      }
-      assert.deepEqual([...Deno.readDirSync(folder)], [], "nothing is left");
-    }
-  }));
-
-Deno.test("a process that died while it took a lock over keeps nobody out", () =>
-  inTempFolder(async (folder) => {
-    const other = await holderProcess(folder);
-    await other.kill();
-    const path = `${folder}/${LOCK_FILE}`, text = await Deno.readTextFile(path);
-    const id = createHash("sha256").update(text).digest("hex").slice(0, 16);
-    await Deno.writeTextFile(`${path}.taken-${id}`, "");
-    const minuteAgo = new Date(Date.now() - 60_000);
-    await Deno.utime(`${path}.taken-${id}`, minuteAgo, minuteAgo);
-    await (await lockFolder(folder)).release();
-    assert.deepEqual([...Deno.readDirSync(folder)], []);
-  }));
+test.inFolder("a process that died while it took a lock over keeps nobody out", async (folder) => {
+  const other = await holderProcess(folder);
+  await other.kill();
+  const path = `${folder}/${LOCK_FILE}`, text = await Deno.readTextFile(path);
+  const id = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  await Deno.writeTextFile(`${path}.taken-${id}`, "");
+  const minuteAgo = new Date(Date.now() - 60_000);
+  await Deno.utime(`${path}.taken-${id}`, minuteAgo, minuteAgo);
+  await (await lockFolder(folder)).release();
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+});
 
 Deno.test("live and dead processes are distinguished", async () => {
   assert.equal(processIsAlive(Deno.pid), true);

@@ -1,30 +1,26 @@
 /** The hash by which ranks find that they run different code. */
 import assert from "node:assert/strict";
+import { test } from "./testing.ts";
 import { ROOMS } from "../tools/architecture/imports.ts";
 import { HASHED, programHash } from "./version.ts";
 
-Deno.test("another line of code, kernel or package is another program; a test is none", async () => {
-  const folder = await Deno.makeTempDir({ prefix: "rgx-core-" });
-  try {
-    const write = async (name: string, text: string) => {
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-      return await programHash(new URL(`file://${folder}/`));
-    };
-    for (const name of ["training/step", "kernels/native"]) {
-      await Deno.mkdir(`${folder}/${name}`, { recursive: true });
-    }
-    const hashes = [
-      await write("training/step/optimizer.ts", "const EPSILON = 1e-8;"),
-      await write("training/step/optimizer.ts", "const EPSILON = 1e-7;"),
-      await write("kernels/native/x86_64.so", "code"),
-      await write("deno.lock", "{}"),
-    ];
-    assert.equal(new Set(hashes).size, hashes.length);
-    assert.equal(await write("training/step/optimizer_test.ts", ""), hashes.at(-1));
-    assert.equal(await write("notes.ts", ""), hashes.at(-1));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+test.inFolder("another line of code, kernel or package is another program; a test is none", async (folder) => {
+  const write = async (name: string, text: string) => {
+    await Deno.writeTextFile(`${folder}/${name}`, text);
+    return await programHash(new URL(`file://${folder}/`));
+  };
+  for (const name of ["training/step", "kernels/native"]) {
+    await Deno.mkdir(`${folder}/${name}`, { recursive: true });
   }
+  const hashes = [
+    await write("training/step/optimizer.ts", "const EPSILON = 1e-8;"),
+    await write("training/step/optimizer.ts", "const EPSILON = 1e-7;"),
+    await write("kernels/native/x86_64.so", "code"),
+    await write("deno.lock", "{}"),
+  ];
+  assert.equal(new Set(hashes).size, hashes.length);
+  assert.equal(await write("training/step/optimizer_test.ts", ""), hashes.at(-1));
+  assert.equal(await write("notes.ts", ""), hashes.at(-1));
 });
 
 Deno.test("the hash covers all rooms that training imports", async () => {

@@ -1,6 +1,7 @@
 /** Reads the rows of every format in both kinds of file. */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
+import { test } from "../core/testing.ts";
 import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
 import { entryJson } from "../tasks/entry_json.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -131,21 +132,16 @@ Deno.test("more rows than a group holds, and none", async () => {
   }
 });
 
-Deno.test("a file that can not be finished leaves the earlier one", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/a.jsonl`;
-    await writeJsonLines(path, [{ a: 1 }]);
-    const failing = function* () {
-      yield { a: 2 };
-      throw new Error("no more");
-    };
-    await assert.rejects(writeJsonLines(path, failing()), /no more/);
-    assert.equal(await Deno.readTextFile(path), '{"a":1}\n');
-    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.jsonl"]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("a file that can not be finished leaves the earlier one", async (folder) => {
+  const path = `${folder}/a.jsonl`;
+  await writeJsonLines(path, [{ a: 1 }]);
+  const failing = function* () {
+    yield { a: 2 };
+    throw new Error("no more");
+  };
+  await assert.rejects(writeJsonLines(path, failing()), /no more/);
+  assert.equal(await Deno.readTextFile(path), '{"a":1}\n');
+  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.jsonl"]);
 });
 
 Deno.test("a run can train on exported files, with the same problems in every format", async () => {

@@ -32,17 +32,14 @@ interface Row {
   result: string | null;
 }
 
-Deno.test({
-  name: "the recorded extractions are the same",
-  fn() {
-    const { extract_answer } = readGoldenJson<{ extract_answer: Row[] }>(
-      "reasoning-gym/core/utils.json",
-    );
-    assert.ok(extract_answer.length >= 70);
-    for (const { completion, strip, tag_name, result } of extract_answer) {
-      assert.equal(extractAnswer(completion, tag_name, strip), result, completion);
-    }
-  },
+Deno.test("the recorded extractions are the same", () => {
+  const { extract_answer } = readGoldenJson<{ extract_answer: Row[] }>(
+    "reasoning-gym/core/utils.json",
+  );
+  assert.ok(extract_answer.length >= 70);
+  for (const { completion, strip, tag_name, result } of extract_answer) {
+    assert.equal(extractAnswer(completion, tag_name, strip), result, completion);
+  }
 });
 
 Deno.test("random texts give what the regular expression gives", () => {

@@ -1,5 +1,6 @@
 /** The splits of data sets that a configuration names, as sources of problems. */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { openProblems } from "./open_problems.ts";
 
 const rows = (name: string, count: number, more: object = {}) =>
@@ -17,16 +18,13 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 async function withData(work: (folder: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await Deno.mkdir(`${folder}/set`);
     for (const [name, text] of Object.entries(FILES)) {
       await Deno.writeTextFile(`${folder}/${name}`, text);
     }
     await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("splits and slices of files, folders and a column are trained on and held out", async () => {

@@ -1,5 +1,6 @@
 /** Which files of a folder or pulled data set belong to a split; errors when this is unclear. */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles } from "./data_files.ts";
 import { COMMIT } from "./testing.ts";
@@ -8,8 +9,7 @@ async function withFiles(
   names: readonly string[],
   work: (snapshot: string, find: (name: string, split?: DataSplit) => Promise<string>) => unknown,
 ): Promise<void> {
-  const cache = await Deno.makeTempDir();
-  try {
+  await withFolder(async (cache) => {
     const snapshot = `${cache}/datasets--org--sums/snapshots/${COMMIT}`;
     for (const name of names) {
       const path = `${snapshot}/${name}`;
@@ -28,9 +28,7 @@ async function withFiles(
       }
     };
     await work(snapshot, find);
-  } finally {
-    await Deno.remove(cache, { recursive: true });
-  }
+  });
 }
 
 Deno.test("files of a split are found by name in the usual layouts of the Hub", async () => {

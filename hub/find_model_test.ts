@@ -2,6 +2,7 @@
  * Where models are looked for: paths, then the Hugging Face cache with its branches and snapshots.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../core/testing.ts";
 import { UsageError } from "../core/errors.ts";
 import { checkpointNotes, findModel, nameAndRevision, requireModel } from "./find_model.ts";
 
@@ -10,14 +11,11 @@ const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 async function withCache(
   body: (cache: string, repository: string) => Promise<void>,
 ): Promise<void> {
-  const cache = await Deno.makeTempDir();
-  try {
+  await withFolder(async (cache) => {
     const repository = `${cache}/models--org--some-model`;
     await Deno.mkdir(`${repository}/snapshots/${COMMIT}`, { recursive: true });
     await body(cache, repository);
-  } finally {
-    await Deno.remove(cache, { recursive: true });
-  }
+  });
 }
 
 const only = (key: string, value: string) => (name: string) => name === key ? value : undefined;
@@ -119,29 +117,24 @@ Deno.test("the error about a name that is not cached has the command to fetch it
   assert.match(await advice("/no/such/folder"), /^Give the path of a folder/);
 });
 
-Deno.test("a run without a final model stands for its newest checkpoint", async () => {
-  const run = await Deno.makeTempDir();
-  try {
-    const place = async () => {
-      const found = await findModel(`${run}/`);
-      return [found.path, checkpointNotes("run", found).length];
-    };
-    const write = async (folder: string, name: string) => {
-      await Deno.mkdir(`${run}/${folder}`, { recursive: true });
-      await Deno.writeTextFile(`${run}/${folder}/${name}`, "{}");
-    };
-    assert.deepEqual(await place(), [`${run}/`, 0]);
-    await write("warm-start/checkpoint-8", "config.json");
-    assert.deepEqual(await place(), [`${run}/warm-start/checkpoint-8`, 1]);
-    await write("checkpoint-9", "adapter_config.json");
-    await write("checkpoint-10", "adapter_config.json");
-    await write("checkpoint-11", "optimizer.safetensors");
-    assert.deepEqual(await place(), [`${run}/checkpoint-10`, 1]);
-    await write("", "adapter_config.json");
-    assert.deepEqual(await place(), [`${run}/`, 0]);
-  } finally {
-    await Deno.remove(run, { recursive: true });
-  }
+test.inFolder("a run without a final model stands for its newest checkpoint", async (run) => {
+  const place = async () => {
+    const found = await findModel(`${run}/`);
+    return [found.path, checkpointNotes("run", found).length];
+  };
+  const write = async (folder: string, name: string) => {
+    await Deno.mkdir(`${run}/${folder}`, { recursive: true });
+    await Deno.writeTextFile(`${run}/${folder}/${name}`, "{}");
+  };
+  assert.deepEqual(await place(), [`${run}/`, 0]);
+  await write("warm-start/checkpoint-8", "config.json");
+  assert.deepEqual(await place(), [`${run}/warm-start/checkpoint-8`, 1]);
+  await write("checkpoint-9", "adapter_config.json");
+  await write("checkpoint-10", "adapter_config.json");
+  await write("checkpoint-11", "optimizer.safetensors");
+  assert.deepEqual(await place(), [`${run}/checkpoint-10`, 1]);
+  await write("", "adapter_config.json");
+  assert.deepEqual(await place(), [`${run}/`, 0]);
 });
 
 Deno.test("a name and its revision apart, as PEFT's files have them; a path stays whole", () => {

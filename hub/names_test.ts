@@ -1,5 +1,6 @@
 /** Names of repositories, settings from the environment, patterns, and unsafe file names. */
 import assert from "node:assert/strict";
+import { test } from "../core/testing.ts";
 import { isBlobName, shown, whyUnsafe } from "./file_names.ts";
 import { wantedFiles } from "./choose_files.ts";
 import { matcher } from "./file_patterns.ts";
@@ -42,48 +43,43 @@ Deno.test("the forms in which a user may name a repository", () => {
   assert.ok(!isRevision("a".repeat(256)) && !isRevision("x.lock") && !isRevision("a\n"));
 });
 
-Deno.test("settings from the environment: defaults, precedence, old names", async () => {
-  const home = await Deno.makeTempDir();
-  try {
-    const plain = await hubSettings(environment({ HOME: home }));
-    assert.deepEqual(plain, {
-      endpoint: "https://huggingface.co",
-      cache: `${home}/.cache/huggingface/hub`,
-      token: null,
-      tokenPath: `${home}/.cache/huggingface/token`,
-      offline: null,
-      metadataTimeout: 10_000,
-      downloadTimeout: 10_000,
-      symlinks: true,
-      progress: true,
-      certificates: null,
-    });
-    await Deno.writeTextFile(`${home}/token`, " hf_file\n");
-    const other = await hubSettings(environment({
-      HF_HOME: home,
-      HF_ENDPOINT: "http://mirror:81/hub/",
-      TRANSFORMERS_OFFLINE: "yes",
-      HF_HUB_DISABLE_SYMLINKS: "1",
-      HF_HUB_DISABLE_PROGRESS_BARS: "true",
-      HF_HUB_DOWNLOAD_TIMEOUT: "2.5",
-      SSL_CERT_FILE: "/ca.pem",
-    }));
-    assert.deepEqual(
-      [other.endpoint, other.cache, other.token, other.offline, other.symlinks, other.progress],
-      ["http://mirror:81/hub", `${home}/hub`, "hf_file", "TRANSFORMERS_OFFLINE", false, false],
-    );
-    assert.deepEqual([other.downloadTimeout, other.certificates], [2500, "/ca.pem"]);
-    const token = async (values: Record<string, string>) =>
-      (await hubSettings(environment({ HF_HOME: home, ...values }))).token;
-    assert.equal(await token({ HF_TOKEN: "hf_env" }), "hf_env");
-    assert.equal(await token({ HUGGING_FACE_HUB_TOKEN: "hf_old", HF_TOKEN: "" }), "hf_old");
-    assert.equal(await token({ HF_TOKEN_PATH: `${home}/none` }), null);
-    assert.equal(await token({ HF_TOKEN: "hf_env", HF_HUB_DISABLE_IMPLICIT_TOKEN: "on" }), null);
-    await assert.rejects(token({ HF_TOKEN: "hf\nx" }), /HF_TOKEN: holds no token/);
-    await assert.rejects(hubSettings(environment({})), /there is no home folder/);
-  } finally {
-    await Deno.remove(home, { recursive: true });
-  }
+test.inFolder("settings from the environment: defaults, precedence, old names", async (home) => {
+  const plain = await hubSettings(environment({ HOME: home }));
+  assert.deepEqual(plain, {
+    endpoint: "https://huggingface.co",
+    cache: `${home}/.cache/huggingface/hub`,
+    token: null,
+    tokenPath: `${home}/.cache/huggingface/token`,
+    offline: null,
+    metadataTimeout: 10_000,
+    downloadTimeout: 10_000,
+    symlinks: true,
+    progress: true,
+    certificates: null,
+  });
+  await Deno.writeTextFile(`${home}/token`, " hf_file\n");
+  const other = await hubSettings(environment({
+    HF_HOME: home,
+    HF_ENDPOINT: "http://mirror:81/hub/",
+    TRANSFORMERS_OFFLINE: "yes",
+    HF_HUB_DISABLE_SYMLINKS: "1",
+    HF_HUB_DISABLE_PROGRESS_BARS: "true",
+    HF_HUB_DOWNLOAD_TIMEOUT: "2.5",
+    SSL_CERT_FILE: "/ca.pem",
+  }));
+  assert.deepEqual(
+    [other.endpoint, other.cache, other.token, other.offline, other.symlinks, other.progress],
+    ["http://mirror:81/hub", `${home}/hub`, "hf_file", "TRANSFORMERS_OFFLINE", false, false],
+  );
+  assert.deepEqual([other.downloadTimeout, other.certificates], [2500, "/ca.pem"]);
+  const token = async (values: Record<string, string>) =>
+    (await hubSettings(environment({ HF_HOME: home, ...values }))).token;
+  assert.equal(await token({ HF_TOKEN: "hf_env" }), "hf_env");
+  assert.equal(await token({ HUGGING_FACE_HUB_TOKEN: "hf_old", HF_TOKEN: "" }), "hf_old");
+  assert.equal(await token({ HF_TOKEN_PATH: `${home}/none` }), null);
+  assert.equal(await token({ HF_TOKEN: "hf_env", HF_HUB_DISABLE_IMPLICIT_TOKEN: "on" }), null);
+  await assert.rejects(token({ HF_TOKEN: "hf\nx" }), /HF_TOKEN: holds no token/);
+  await assert.rejects(hubSettings(environment({})), /there is no home folder/);
 });
 
 Deno.test("the cache is in HF_HUB_CACHE, its old names, HF_HOME, XDG_CACHE_HOME or home", () => {

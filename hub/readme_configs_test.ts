@@ -1,5 +1,6 @@
 /** The list `configs` of a README; the files are those that `datasets` 4.x found, too. */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { findDataFiles, isDataPath } from "./data_files.ts";
 import { withConfiguration } from "./set_configuration.ts";
@@ -9,8 +10,7 @@ const FILES = ["train.jsonl", "a/t1.jsonl", "a/t2.jsonl", "a/b/c.jsonl", "a/.y.j
   .concat("data/test_sft-00000-of-00001.jsonl", "data/rows.json", "data/rows.csv");
 
 async function withSet(configs: string | null, work: (folder: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     for (const file of FILES) {
       const path = `${folder}/${file}`;
       await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
@@ -21,9 +21,7 @@ async function withSet(configs: string | null, work: (folder: string) => Promise
       await Deno.writeTextFile(`${folder}/README.md`, text);
     }
     await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 async function find(folder: string, name: string, split: string): Promise<string> {

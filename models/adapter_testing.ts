@@ -12,15 +12,6 @@ import { encodeModelFolder, encodePeftAdapter } from "./folder_testing.ts";
 import { loraOptions, type PeftConfig } from "./network/adapters/peft_adapter.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
-export async function inTempFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
 /** 96 tokens, as many as the tiny golden models have rows. JSON needs } in place of ^. */
 export const tokenizer = createCharacterTokenizer({
   alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join("")

@@ -1,11 +1,11 @@
 /** Loading adapters and their base: several adapters on one base, and adapters that do not fit. */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import {
   adapterOn,
   IDS,
-  inTempFolder,
   logitsOf,
   logitsOfModel,
   PEFT,
@@ -22,7 +22,7 @@ import { withReference } from "./testing.ts";
 const TIED = { ...SIZES, tieWordEmbeddings: true };
 
 Deno.test("adapters share one base, generate as they do alone, and go in any order", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(TIED, folder);
       const peft = { ...PEFT, modulesToSave: ["lm_head"], targetModules: ["v_proj"], r: 2 };
@@ -77,7 +77,7 @@ Deno.test("adapters share one base, generate as they do alone, and go in any ord
   ));
 
 Deno.test("a base is shared only by models that are on it, on the same device", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
       await Deno.mkdir(`${folder}/elsewhere`);
@@ -114,7 +114,7 @@ Deno.test("a base is shared only by models that are on it, on the same device", 
   ));
 
 Deno.test("an adapter for another base is refused, and nothing stays loaded", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device, {
         ...PEFT,
@@ -156,7 +156,7 @@ Deno.test("an adapter for another base is refused, and nothing stays loaded", ()
   ));
 
 Deno.test("values beyond float32 are refused with the tensor's name, of the base and of LoRA", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(SIZES, folder);
       const adapter = await writeAdapter(SIZES, folder, device);
@@ -189,7 +189,7 @@ Deno.test("values beyond float32 are refused with the tensor's name, of the base
   ));
 
 Deno.test("invalid sequences of ids are refused before anything is computed", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(SIZES, folder);
       const { model } = await loadModel(`${folder}/base`, device);
@@ -217,7 +217,7 @@ Deno.test("invalid sequences of ids are refused before anything is computed", ()
   ));
 
 Deno.test("activations that no weight supports are refused before anything is loaded", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(TIED, folder);
       const onLoad = () => assert.fail("it is loaded");

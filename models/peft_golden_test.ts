@@ -5,7 +5,8 @@
  * tied and not, with their gradients.
  */
 import assert from "node:assert/strict";
-import { IDS, inTempFolder, SIZES, writeBase } from "./adapter_testing.ts";
+import { test, withFolder } from "../core/testing.ts";
+import { IDS, SIZES, writeBase } from "./adapter_testing.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { exportModel } from "./export/export.ts";
@@ -44,7 +45,7 @@ function assertNear(found: readonly number[], wanted: Float32Array, what: string
 
 for (const [name, config] of Object.entries(MODELS)) {
   Deno.test(`${name}: an adapter that PEFT made has PEFT's log-probabilities, also merged`, () =>
-    inTempFolder((folder) =>
+    withFolder((folder) =>
       withReference(async (device) => {
         await writeBase(config, folder);
         const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url),
@@ -86,7 +87,7 @@ for (const [name, config] of Object.entries(MODELS)) {
 
 for (const name of ["head-tied", "head-untied"]) {
   Deno.test(`${name}: an adapter on the head has PEFT's gradients`, () =>
-    inTempFolder((folder) =>
+    withFolder((folder) =>
       withReference(async (device) => {
         await writeBase(MODELS[name]!, folder);
         const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url).pathname;
@@ -115,25 +116,24 @@ for (const name of ["head-tied", "head-untied"]) {
     ));
 }
 
-Deno.test("an adapter with a head of its own is refused", () =>
-  inTempFolder(async (folder) => {
-    // This base's head is its embedding, while the adapter's copy is of an untied head.
-    await writeBase(TIED, folder);
-    const golden = new URL("../tests/golden/peft/head-untied/", import.meta.url).pathname;
-    const { config, weights } = await readPeftAdapter(golden);
-    await Deno.mkdir(`${folder}/a`);
-    const tensors = await Promise.all(
-      [...weights.tensors.values()].map(async ({ name, shape }) => ({
-        name,
-        shape,
-        data: await weights.float32(name),
-      })),
-    );
-    for (const [file, bytes] of await encodePeftAdapter(config, tensors)) {
-      await Deno.writeFile(`${folder}/a/${file}`, bytes);
-    }
-    await assert.rejects(
-      readModelFolder(`${folder}/a`),
-      /has a head of its own: .*lm_head\.base_layer\.weight has .* at \[0, 0\], the head of/,
-    );
-  }));
+test.inFolder("an adapter with a head of its own is refused", async (folder) => {
+  // This base's head is its embedding, while the adapter's copy is of an untied head.
+  await writeBase(TIED, folder);
+  const golden = new URL("../tests/golden/peft/head-untied/", import.meta.url).pathname;
+  const { config, weights } = await readPeftAdapter(golden);
+  await Deno.mkdir(`${folder}/a`);
+  const tensors = await Promise.all(
+    [...weights.tensors.values()].map(async ({ name, shape }) => ({
+      name,
+      shape,
+      data: await weights.float32(name),
+    })),
+  );
+  for (const [file, bytes] of await encodePeftAdapter(config, tensors)) {
+    await Deno.writeFile(`${folder}/a/${file}`, bytes);
+  }
+  await assert.rejects(
+    readModelFolder(`${folder}/a`),
+    /has a head of its own: .*lm_head\.base_layer\.weight has .* at \[0, 0\], the head of/,
+  );
+});

@@ -1,7 +1,8 @@
 /** For tests: a server with a tiny model in this process, and requests to it. */
+import { withFolder } from "../core/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
-import { inTempFolder, SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
+import { SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
 import { type HostOptions, ModelHost } from "./model_host.ts";
 import { PLAIN_SAMPLING } from "./sampling_fields.ts";
@@ -46,7 +47,7 @@ export function withServer(
   hostOptions: HostOptions = {},
   computeDtype: ComputeDtype = "float32",
 ): Promise<void> {
-  return inTempFolder(async (folder) => {
+  return withFolder(async (folder) => {
     const device = await createWasmDevice({ threads: 1 });
     device.computeDtype = computeDtype;
     const config = { ...SIZES, maxPositions: 256 };

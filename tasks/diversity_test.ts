@@ -15,28 +15,22 @@ const entriesOf = (name: string, seed: number, size = 1000) => [
   ...createDataset(name, { seed, size }),
 ];
 
-Deno.test({
-  name: "every task is as varied and as hard as the recorded statistics, for two seeds",
-  fn() {
-    const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
-    for (const name of testedTasks()) {
-      for (const seed of [1, 987_654]) {
-        const broken = brokenRules(entriesOf(name, seed), tasks[name]!, exceptions[name]);
-        assert.deepEqual(broken, [], `${name}, seed ${seed}`);
-      }
+Deno.test("every task is as varied and as hard as the recorded statistics, for two seeds", () => {
+  const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
+  for (const name of testedTasks()) {
+    for (const seed of [1, 987_654]) {
+      const broken = brokenRules(entriesOf(name, seed), tasks[name]!, exceptions[name]);
+      assert.deepEqual(broken, [], `${name}, seed ${seed}`);
     }
-  },
+  }
 });
 
-Deno.test({
-  name: "the check notices twenty entries that repeat",
-  fn() {
-    const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
-    for (const name of testedTasks()) {
-      const few = entriesOf(name, 1, 20);
-      const repeated = Array.from({ length: 1000 }, (_, i) => few[i % 20]!);
-      const broken = brokenRules(repeated, tasks[name]!, exceptions[name]);
-      assert.ok(broken.length > 0, `${name} (${getTask(name).category})`);
-    }
-  },
+Deno.test("the check notices twenty entries that repeat", () => {
+  const { tasks, exceptions } = readGoldenJson<Stats>("reasoning-gym/diversity/stats.json");
+  for (const name of testedTasks()) {
+    const few = entriesOf(name, 1, 20);
+    const repeated = Array.from({ length: 1000 }, (_, i) => few[i % 20]!);
+    const broken = brokenRules(repeated, tasks[name]!, exceptions[name]);
+    assert.ok(broken.length > 0, `${name} (${getTask(name).category})`);
+  }
 });

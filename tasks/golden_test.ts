@@ -64,44 +64,41 @@ function casesOf(name: string): Case[] {
   return cases;
 }
 
-Deno.test({
-  name: "every recorded answer gets the recorded score, except for listed deviations",
-  fn() {
-    const deviations = readGoldenJson<Deviation[]>("reasoning-gym/deviations.json");
-    const key = (where: string, kind: string | undefined, answer: string | null) =>
-      JSON.stringify([where, kind ?? null, answer]);
-    const right = new Map(
-      deviations.map((d) => [key(`${d.file}:${d.line}`, d.kind, d.answer), d]),
+Deno.test("every recorded answer gets the recorded score, except for listed deviations", () => {
+  const deviations = readGoldenJson<Deviation[]>("reasoning-gym/deviations.json");
+  const key = (where: string, kind: string | undefined, answer: string | null) =>
+    JSON.stringify([where, kind ?? null, answer]);
+  const right = new Map(
+    deviations.map((d) => [key(`${d.file}:${d.line}`, d.kind, d.answer), d]),
+  );
+  let compared = 0;
+  const names = testedTasks();
+  for (const name of names) {
+    const unused = new Set(
+      deviations.filter((d) => d.file.endsWith(`/${name}.jsonl`))
+        .map((d) => key(`${d.file}:${d.line}`, d.kind, d.answer)),
     );
-    let compared = 0;
-    const names = testedTasks();
-    for (const name of names) {
-      const unused = new Set(
-        deviations.filter((d) => d.file.endsWith(`/${name}.jsonl`))
-          .map((d) => key(`${d.file}:${d.line}`, d.kind, d.answer)),
+    for (const { where, kind, answer, entry, golden } of casesOf(name)) {
+      const score = scoreTaskAnswer(name, answer, entry);
+      const exception = right.get(key(where, kind, answer));
+      const expected = exception?.right ?? golden;
+      const label = `${where} ${kind ?? ""} ${JSON.stringify(answer)}`;
+      assert.ok(
+        typeof expected === "number" && Math.abs(score - expected) <= 1e-9,
+        `${label}: score ${score}, expected ${expected}`,
       );
-      for (const { where, kind, answer, entry, golden } of casesOf(name)) {
-        const score = scoreTaskAnswer(name, answer, entry);
-        const exception = right.get(key(where, kind, answer));
-        const expected = exception?.right ?? golden;
-        const label = `${where} ${kind ?? ""} ${JSON.stringify(answer)}`;
+      if (exception) {
+        unused.delete(key(where, kind, answer));
         assert.ok(
-          typeof expected === "number" && Math.abs(score - expected) <= 1e-9,
-          `${label}: score ${score}, expected ${expected}`,
+          golden === "error" || Math.abs(score - golden) > 1e-9,
+          `${label}: a listed deviation no longer deviates`,
         );
-        if (exception) {
-          unused.delete(key(where, kind, answer));
-          assert.ok(
-            golden === "error" || Math.abs(score - golden) > 1e-9,
-            `${label}: a listed deviation no longer deviates`,
-          );
-        }
-        compared++;
       }
-      assert.deepEqual([...unused], [], `${name}: listed deviations without a case`);
+      compared++;
     }
-    assert.ok(compared > 7 * names.length, `only ${compared} cases compared`);
-  },
+    assert.deepEqual([...unused], [], `${name}: listed deviations without a case`);
+  }
+  assert.ok(compared > 7 * names.length, `only ${compared} cases compared`);
 });
 
 /** The JSON type names of tasks.json; the integer 3 is also a float. */
@@ -166,80 +163,74 @@ const PARAM_TYPES: Record<string, string> = {
 /** Recorded as integers because of a default, but meant as shares. */
 const FLOATS = ["rearc.diff_lb", "rearc.diff_ub"];
 
-Deno.test({
-  name: "categories, parameters, defaults and curriculum attributes are as documented",
-  fn() {
-    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
-    for (const name of testedTasks()) {
-      const task = getTask(name), expected = facts[name]!;
-      assert.equal(task.category, expected.category, name);
-      const fields = expected.fields.filter(({ name }) => name !== "seed" && name !== "size");
-      assert.deepEqual(Object.keys(task.params).sort(), fields.map((f) => f.name).sort(), name);
-      for (const field of fields) {
-        const spec = task.params[field.name]!;
-        const free = isNullByDefault(field);
-        assert.deepEqual(spec.default, free ? null : field.default, `${name}.${field.name}`);
-        assert.equal(spec.nullable ?? false, free || field.nullable, `${name}.${field.name}`);
-        const label = `${name}.${field.name}`;
-        const type = FLOATS.includes(label) ? "float" : PARAM_TYPES[field.type] ?? field.type;
-        assert.equal(spec.type, type, label);
-        if (field.values) assert.deepEqual([...spec.values!].sort(), field.values.toSorted());
-      }
-      const size = expected.fields.find((field) => field.name === "size")?.default ?? 500;
-      assert.equal(createDataset(name, { seed: 1 }).length, size, name);
-      assert.deepEqual(
-        task.curriculum?.map((a) => ({
-          name: a.name,
-          levels: a.levels,
-          fields: a.field === undefined ? [a.lowerField, a.upperField] : [a.field],
-          ensure_interval: a.ensureInterval ?? false,
-        })) ?? null,
-        expected.curriculum?.map((a) => ({
-          name: a.name,
-          levels: a.levels,
-          fields: a.fields,
-          ensure_interval: a.ensure_interval ?? false,
-        })) ?? null,
-        name,
-      );
+Deno.test("categories, parameters, defaults and curriculum attributes are as documented", () => {
+  const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
+  for (const name of testedTasks()) {
+    const task = getTask(name), expected = facts[name]!;
+    assert.equal(task.category, expected.category, name);
+    const fields = expected.fields.filter(({ name }) => name !== "seed" && name !== "size");
+    assert.deepEqual(Object.keys(task.params).sort(), fields.map((f) => f.name).sort(), name);
+    for (const field of fields) {
+      const spec = task.params[field.name]!;
+      const free = isNullByDefault(field);
+      assert.deepEqual(spec.default, free ? null : field.default, `${name}.${field.name}`);
+      assert.equal(spec.nullable ?? false, free || field.nullable, `${name}.${field.name}`);
+      const label = `${name}.${field.name}`;
+      const type = FLOATS.includes(label) ? "float" : PARAM_TYPES[field.type] ?? field.type;
+      assert.equal(spec.type, type, label);
+      if (field.values) assert.deepEqual([...spec.values!].sort(), field.values.toSorted());
     }
-  },
+    const size = expected.fields.find((field) => field.name === "size")?.default ?? 500;
+    assert.equal(createDataset(name, { seed: 1 }).length, size, name);
+    assert.deepEqual(
+      task.curriculum?.map((a) => ({
+        name: a.name,
+        levels: a.levels,
+        fields: a.field === undefined ? [a.lowerField, a.upperField] : [a.field],
+        ensure_interval: a.ensureInterval ?? false,
+      })) ?? null,
+      expected.curriculum?.map((a) => ({
+        name: a.name,
+        levels: a.levels,
+        fields: a.fields,
+        ensure_interval: a.ensure_interval ?? false,
+      })) ?? null,
+      name,
+    );
+  }
 });
 
-Deno.test({
-  name: "the metadata has the documented keys and types",
-  fn() {
-    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
-    for (const name of testedTasks()) {
-      const { metadata, difficulty } = facts[name]!;
-      const dataset = createDataset(name, { seed: 11, size: 50 });
-      for (const entry of dataset) {
-        const keys = Object.keys(entry.metadata);
-        for (const key of keys) {
-          // Some tasks lack them upstream; here every entry has them.
-          if (key === "source_index" || key === "difficulty") continue;
-          assert.ok(metadata.some((m) => m.key === key), `${name}: unknown metadata key ${key}`);
-        }
-        for (const { key, types, always } of metadata) {
-          if (!keys.includes(key)) {
-            assert.ok(!always, `${name}: metadata key ${key} is missing`);
-          } else {
-            const type = typeOf(entry.metadata[key]);
-            assert.ok(fits(type, types), `${name}.${key}: ${type}, expected ${types}`);
-          }
-        }
-        const found = entry.metadata["difficulty"];
-        if ("(scalar)" in difficulty) {
-          assert.equal(typeof found, "number", name);
-          continue;
-        }
-        assert.deepEqual(Object.keys(found as object).sort(), Object.keys(difficulty).sort(), name);
-        for (const [key, value] of Object.entries(found as object)) {
-          assert.ok(fits(typeOf(value), difficulty[key]!), `${name}: difficulty.${key}`);
+Deno.test("the metadata has the documented keys and types", () => {
+  const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
+  for (const name of testedTasks()) {
+    const { metadata, difficulty } = facts[name]!;
+    const dataset = createDataset(name, { seed: 11, size: 50 });
+    for (const entry of dataset) {
+      const keys = Object.keys(entry.metadata);
+      for (const key of keys) {
+        // Some tasks lack them upstream; here every entry has them.
+        if (key === "source_index" || key === "difficulty") continue;
+        assert.ok(metadata.some((m) => m.key === key), `${name}: unknown metadata key ${key}`);
+      }
+      for (const { key, types, always } of metadata) {
+        if (!keys.includes(key)) {
+          assert.ok(!always, `${name}: metadata key ${key} is missing`);
+        } else {
+          const type = typeOf(entry.metadata[key]);
+          assert.ok(fits(type, types), `${name}.${key}: ${type}, expected ${types}`);
         }
       }
+      const found = entry.metadata["difficulty"];
+      if ("(scalar)" in difficulty) {
+        assert.equal(typeof found, "number", name);
+        continue;
+      }
+      assert.deepEqual(Object.keys(found as object).sort(), Object.keys(difficulty).sort(), name);
+      for (const [key, value] of Object.entries(found as object)) {
+        assert.ok(fits(typeOf(value), difficulty[key]!), `${name}: difficulty.${key}`);
+      }
     }
-  },
+  }
 });
 
 /**
@@ -275,47 +266,41 @@ function isUnchecked(valid: unknown): boolean {
   return typeof valid === "string" && valid.endsWith("has no attribute 'validate'");
 }
 
-Deno.test({
-  name: "every curriculum level gives the recorded configuration in all three modes",
-  fn() {
-    const golden = readGoldenJson<Record<string, Curricula>>("reasoning-gym/core/curricula.json");
-    const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
-    for (const name of testedTasks()) {
-      const task = getTask(name);
-      if (task.curriculum === undefined) {
-        assert.ok(!(name in golden), name);
-        continue;
-      }
-      for (const [modeText, rows] of Object.entries(golden[name]!.configs)) {
-        const mode = modeText.replace(/\(.*/, "") as CurriculumMode;
-        for (const { level, config: recorded, valid } of rows) {
-          const expected = withPlainValues(recorded);
-          for (const field of facts[name]!.fields.filter(isNullByDefault)) {
-            expected[field.name] = null;
-          }
-          const clamped: string[] = [];
-          const onClamp = (note: string) => clamped.push(note);
-          const config = curriculumConfig(task, { "*": level }, { mode, onClamp });
-          const label = `${name} ${modeText} level ${level}`;
-          assert.deepEqual(validateTaskConfig(name, config), [], label);
-          if (valid === true || isUnchecked(valid)) assert.deepEqual(config, expected, label);
-          else assert.ok(clamped.length > 0, `${label} is not valid upstream and was not clamped`);
+Deno.test("every curriculum level gives the recorded configuration in all three modes", () => {
+  const golden = readGoldenJson<Record<string, Curricula>>("reasoning-gym/core/curricula.json");
+  const facts = readGoldenJson<Record<string, TaskFacts>>("reasoning-gym/tasks.json");
+  for (const name of testedTasks()) {
+    const task = getTask(name);
+    if (task.curriculum === undefined) {
+      assert.ok(!(name in golden), name);
+      continue;
+    }
+    for (const [modeText, rows] of Object.entries(golden[name]!.configs)) {
+      const mode = modeText.replace(/\(.*/, "") as CurriculumMode;
+      for (const { level, config: recorded, valid } of rows) {
+        const expected = withPlainValues(recorded);
+        for (const field of facts[name]!.fields.filter(isNullByDefault)) {
+          expected[field.name] = null;
         }
+        const clamped: string[] = [];
+        const onClamp = (note: string) => clamped.push(note);
+        const config = curriculumConfig(task, { "*": level }, { mode, onClamp });
+        const label = `${name} ${modeText} level ${level}`;
+        assert.deepEqual(validateTaskConfig(name, config), [], label);
+        if (valid === true || isUnchecked(valid)) assert.deepEqual(config, expected, label);
+        else assert.ok(clamped.length > 0, `${label} is not valid upstream and was not clamped`);
       }
     }
-  },
+  }
 });
 
-Deno.test({
-  name: "the recorded configurations of the items are accepted",
-  fn() {
-    for (const name of testedTasks()) {
-      const [row] = readGoldenLines<{ config: Record<string, ParamValue> }>(
-        `reasoning-gym/items/${name}.jsonl`,
-      );
-      const { seed: _seed, size: _size, ...config } = withPlainValues(row!.config);
-      assert.deepEqual(checkParams(`task ${name}`, getTask(name).params, config), []);
-      assert.deepEqual(validateTaskConfig(name, config), []);
-    }
-  },
+Deno.test("the recorded configurations of the items are accepted", () => {
+  for (const name of testedTasks()) {
+    const [row] = readGoldenLines<{ config: Record<string, ParamValue> }>(
+      `reasoning-gym/items/${name}.jsonl`,
+    );
+    const { seed: _seed, size: _size, ...config } = withPlainValues(row!.config);
+    assert.deepEqual(checkParams(`task ${name}`, getTask(name).params, config), []);
+    assert.deepEqual(validateTaskConfig(name, config), []);
+  }
 });

@@ -16,20 +16,17 @@ interface Utils {
   default_score_answer: { answer: unknown; oracle: string; result: number }[];
 }
 
-Deno.test({
-  name: "the decimal and the default rule give the recorded values",
-  fn() {
-    const golden = readGoldenJson<Utils>("reasoning-gym/core/utils.json");
-    for (const { answer, oracle, strip_commas, result } of golden.compute_decimal_reward) {
-      if (!strip_commas) continue;
-      const score = scoreTaskAnswer("chain_sum", answer, { answer: oracle });
-      assert.ok(Math.abs(score - result) < 1e-9, `${answer} for ${oracle}: ${score}`);
-    }
-    for (const { answer, oracle, result } of golden.default_score_answer) {
-      const score = scoreTaskAnswer("leg_counting", answer as string, { answer: oracle });
-      assert.ok(Math.abs(score - result) < 1e-9, `${answer} for ${oracle}: ${score}`);
-    }
-  },
+Deno.test("the decimal and the default rule give the recorded values", () => {
+  const golden = readGoldenJson<Utils>("reasoning-gym/core/utils.json");
+  for (const { answer, oracle, strip_commas, result } of golden.compute_decimal_reward) {
+    if (!strip_commas) continue;
+    const score = scoreTaskAnswer("chain_sum", answer, { answer: oracle });
+    assert.ok(Math.abs(score - result) < 1e-9, `${answer} for ${oracle}: ${score}`);
+  }
+  for (const { answer, oracle, result } of golden.default_score_answer) {
+    const score = scoreTaskAnswer("leg_counting", answer as string, { answer: oracle });
+    assert.ok(Math.abs(score - result) < 1e-9, `${answer} for ${oracle}: ${score}`);
+  }
 });
 
 Deno.test("decimal answers: commas, signs, exponents, underscores, surrounding text", () => {

@@ -1,4 +1,5 @@
 /** For tests only: a small file system in memory, for tests of full and read-only disks. */
+import { withFolder } from "../core/testing.ts";
 
 function run(command: string, ...args: string[]): Promise<{ success: boolean }> {
   return new Deno.Command(command, { args, stderr: "null" }).output()
@@ -32,8 +33,7 @@ export async function withSmallDisk(
   size: string,
   work: (path: string, remount: (options: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const path = await Deno.makeTempDir();
-  try {
+  await withFolder(async (path) => {
     if (!(await mount(path, size)).success) throw new Error(`${path}: mount failed`);
     const remount = async (options: string) => {
       const { success } = await run("mount", "-o", `remount,${options}`, path);
@@ -44,7 +44,5 @@ export async function withSmallDisk(
     } finally {
       await run("umount", path);
     }
-  } finally {
-    await Deno.remove(path, { recursive: true });
-  }
+  });
 }

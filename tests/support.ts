@@ -5,8 +5,6 @@
 import assert from "node:assert/strict";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 
-export { withTempDir as withFolder } from "../training/testing.ts";
-
 export const root = new URL("..", import.meta.url);
 
 export interface Result {

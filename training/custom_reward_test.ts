@@ -3,11 +3,12 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
+import { test } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import type { TrainEvent } from "./run/events.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn, withTempDir } from "./testing.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn } from "./testing.ts";
 
 /** A run of two steps (unless it ends earlier) with the reward `mine`, whose source is given. */
 async function trainWith(source: string, dir: string, steps = 2) {
@@ -32,9 +33,8 @@ async function trainWith(source: string, dir: string, steps = 2) {
   return warnings;
 }
 
-Deno.test("a reward from a file trains; its logs are in metrics and completions", async () => {
-  await withTempDir(async (dir) => {
-    const source = `export default ({ completion, completionIds, log, logExtra, step }) => {
+test.inFolder("a reward from a file trains; its logs are in metrics and completions", async (dir) => {
+  const source = `export default ({ completion, completionIds, log, logExtra, step }) => {
       log("mine/tokens", completionIds.length);
       log("loss", 1e6);
       logExtra("tokens", completionIds.length);
@@ -43,37 +43,32 @@ Deno.test("a reward from a file trains; its logs are in metrics and completions"
       if (completionIds[0] % 2 === 0) throw new Error("even start");
       return completionIds.length;
     };`;
-    const warnings = await trainWith(source, dir);
-    assert.equal(warnings.length, 1);
-    assert.match(
-      warnings[0]!,
-      /reward mine failed and counts 0: even start \(line 7.*completion was "/,
-    );
-    const [step] = (await metricsWithoutClock(`${dir}/run`)).filter(({ split }) =>
-      split === "train"
-    );
-    assert.equal(step!["mine/tokens"], step!["completions/mean_length"]);
-    assert.notEqual(step!["loss"], 1e6);
-    assert.ok(Number(step!["rewards/mine/errors"]) > 0);
-    const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
-    const rows = await parquetReadObjects({ file: file.buffer });
-    for (const row of rows) {
-      const tokens = row["tokens"] as number;
-      assert.ok(row["mine"] === tokens || row["mine"] === 0);
-      assert.equal(row["even"], tokens % 2 === 0);
-      assert.equal(row["mixed"], tokens % 2 === 0 ? "1" : "odd");
-    }
-    assert.ok(rows.some((row) => row["mine"] !== 0), "every completion began with an even token");
-  });
+  const warnings = await trainWith(source, dir);
+  assert.equal(warnings.length, 1);
+  assert.match(
+    warnings[0]!,
+    /reward mine failed and counts 0: even start \(line 7.*completion was "/,
+  );
+  const [step] = (await metricsWithoutClock(`${dir}/run`)).filter(({ split }) => split === "train");
+  assert.equal(step!["mine/tokens"], step!["completions/mean_length"]);
+  assert.notEqual(step!["loss"], 1e6);
+  assert.ok(Number(step!["rewards/mine/errors"]) > 0);
+  const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
+  const rows = await parquetReadObjects({ file: file.buffer });
+  for (const row of rows) {
+    const tokens = row["tokens"] as number;
+    assert.ok(row["mine"] === tokens || row["mine"] === 0);
+    assert.equal(row["even"], tokens % 2 === 0);
+    assert.equal(row["mixed"], tokens % 2 === 0 ? "1" : "odd");
+  }
+  assert.ok(rows.some((row) => row["mine"] !== 0), "every completion began with an even token");
 });
 
-Deno.test("a reward file that always fails ends the run with a checkpoint", async () => {
-  await withTempDir(async (dir) => {
-    await assert.rejects(
-      trainWith("export default () => { throw new Error('never') };", dir, 9),
-      (error) =>
-        error instanceof RgxError && /mine failed on every completion of 3/.test(error.message),
-    );
-    assert.ok((await Deno.stat(`${dir}/run/checkpoint-3`)).isDirectory);
-  });
+test.inFolder("a reward file that always fails ends the run with a checkpoint", async (dir) => {
+  await assert.rejects(
+    trainWith("export default () => { throw new Error('never') };", dir, 9),
+    (error) =>
+      error instanceof RgxError && /mine failed on every completion of 3/.test(error.message),
+  );
+  assert.ok((await Deno.stat(`${dir}/run/checkpoint-3`)).isDirectory);
 });

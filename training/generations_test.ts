@@ -3,6 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
+import { withFolder } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import {
@@ -12,7 +13,6 @@ import {
   tinyRunConfig,
   trainOn,
   VARYING_RUBRIC,
-  withTempDir,
 } from "./testing.ts";
 
 type Line = Record<string, number | string | null>;
@@ -39,7 +39,7 @@ async function withRun(
 ): Promise<void> {
   const device = await createDevice("wasm", { threads: 1 });
   try {
-    await withTempDir(async (dir) => {
+    await withFolder(async (dir) => {
       const path = `${dir}/run`;
       const finished = await trainOn(
         device,

@@ -3,14 +3,9 @@
  * processor: with and without them in turns it gives the weights of a run without them.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../core/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import {
-  metricsWithoutClock,
-  tinyRunConfig,
-  trainOn,
-  VARYING_RUBRIC,
-  withTempDir,
-} from "./testing.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 
 /** Trains until `steps` more steps are done, or to the end. @returns the status of the run */
 async function train(
@@ -37,16 +32,15 @@ async function train(
 }
 
 for (const dtype of ["float32", "bfloat16"] as const) {
-  Deno.test(`a run goes on with native kernels and without to the same weights, ${dtype}`, () =>
-    withTempDir(async (whole) => {
-      await withTempDir(async (parts) => {
-        assert.equal(await train(whole, dtype, Infinity, false, false), "completed");
-        assert.equal(await train(parts, dtype, 2, true, false), "stopped");
-        assert.equal(await train(parts, dtype, 2, false, true), "stopped");
-        assert.equal(await train(parts, dtype, Infinity, true, true), "completed");
-        const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
-        assert.deepEqual(await weights(parts), await weights(whole));
-        assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
-      });
-    }));
+  test.inFolder(`a run goes on with native kernels and without to the same weights, ${dtype}`, async (whole) => {
+    await withFolder(async (parts) => {
+      assert.equal(await train(whole, dtype, Infinity, false, false), "completed");
+      assert.equal(await train(parts, dtype, 2, true, false), "stopped");
+      assert.equal(await train(parts, dtype, 2, false, true), "stopped");
+      assert.equal(await train(parts, dtype, Infinity, true, true), "completed");
+      const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
+      assert.deepEqual(await weights(parts), await weights(whole));
+      assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
+    });
+  });
 }

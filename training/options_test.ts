@@ -2,6 +2,7 @@
  * Options of the algorithm and of the data in whole runs: each has an effect, and its metrics.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
@@ -13,7 +14,6 @@ import {
   tinyRunConfig,
   trainOn,
   VARYING_RUBRIC,
-  withTempDir,
 } from "./testing.ts";
 
 type Training = NonNullable<ConfigChanges["training"]>;
@@ -29,7 +29,7 @@ async function withRuns(
   const device = await createDevice("wasm", { threads: 1 });
   let count = 0;
   try {
-    await withTempDir((dir) =>
+    await withFolder((dir) =>
       work(async (training, more = {}) => {
         const path = `${dir}/${count++}`;
         const config = tinyRunConfig(path, {
@@ -182,7 +182,7 @@ Deno.test("masked truncated completions do not count in token means", () =>
 Deno.test("prompts are refused above max_prompt_length, or keep their last tokens", async () => {
   const device = await createDevice("wasm", { threads: 1 });
   try {
-    await withTempDir(async (dir) => {
+    await withFolder(async (dir) => {
       const limit = { max_prompt_length: 12, max_steps: 1 };
       const refused = tinyRunConfig(`${dir}/refused`, { sft: null, training: limit });
       await assert.rejects(
@@ -217,7 +217,7 @@ Deno.test("prompts are refused above max_prompt_length, or keep their last token
 Deno.test("data.max_examples takes the first rows of a file", async () => {
   const device = await createDevice("wasm", { threads: 1 });
   try {
-    await withTempDir(async (dir) => {
+    await withFolder(async (dir) => {
       const file = `${dir}/problems.jsonl`;
       const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}?`, answer: `${i}` }));
       await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n"));

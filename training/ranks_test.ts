@@ -3,6 +3,7 @@
  * rank. tests/jobs/ranks_test.ts does the same with MPI and processes.
  */
 import assert from "node:assert/strict";
+import { test } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { RgxError } from "../core/errors.ts";
 import { localTransports } from "../cluster/ranks/local_ranks.ts";
@@ -17,7 +18,6 @@ import {
   trainOn,
   varying,
   VARYING_RUBRIC,
-  withTempDir,
 } from "./testing.ts";
 
 /** Trains on `size` ranks; the end of each. */
@@ -106,40 +106,36 @@ const VARIANTS: Record<string, ConfigChanges> = {
 };
 
 for (const [name, changes] of Object.entries(VARIANTS)) {
-  Deno.test(`2, 3 and 4 ranks give the bits of one: ${name}`, async () => {
-    await withTempDir(async (dir) => {
-      await completes(1, `${dir}/1`, changes);
-      const alone = await resultOf(`${dir}/1`);
-      const prompts = changes.training!.gradient_accumulation_steps! *
-        (changes.training!.per_device_train_batch_size ?? 4) / 4;
-      for (const size of [2, 3, 4].filter((count) => count <= prompts)) {
-        await completes(size, `${dir}/${size}`, changes);
-        assert.deepEqual(await resultOf(`${dir}/${size}`), alone, `${size} ranks`);
-      }
-    });
+  test.inFolder(`2, 3 and 4 ranks give the bits of one: ${name}`, async (dir) => {
+    await completes(1, `${dir}/1`, changes);
+    const alone = await resultOf(`${dir}/1`);
+    const prompts = changes.training!.gradient_accumulation_steps! *
+      (changes.training!.per_device_train_batch_size ?? 4) / 4;
+    for (const size of [2, 3, 4].filter((count) => count <= prompts)) {
+      await completes(size, `${dir}/${size}`, changes);
+      assert.deepEqual(await resultOf(`${dir}/${size}`), alone, `${size} ranks`);
+    }
   });
 }
 
-Deno.test("reduction: fast trains on ranks, and is close to one rank", async () => {
-  await withTempDir(async (dir) => {
-    const run = async (name: string, size: number, keys: ConfigChanges["training"]) => {
-      const training = { gradient_accumulation_steps: 4, reduction: "fast", ...keys } as const;
-      await completes(size, `${dir}/${name}`, { training });
-      return await resultOf(`${dir}/${name}`);
-    };
-    const norms = ({ metrics }: Awaited<ReturnType<typeof resultOf>>) =>
-      metrics.flatMap(({ grad_norm }) => grad_norm as number ?? []);
-    const one = await run("1", 1, {}), two = await run("2", 2, {});
-    const halves = await run("halves", 2, { reduce_dtype: "bfloat16" });
-    assert.equal(norms(one).length, norms(two).length);
-    for (const [i, norm] of norms(one).entries()) {
-      assert.ok(Math.abs(norm - norms(two)[i]!) < 1e-3 * norm);
-      assert.notEqual(norms(halves)[i], norm);
-      assert.ok(Math.abs(norm - norms(halves)[i]!) < 1e-2 * norm);
-    }
-    assert.deepEqual(await run("zero", 2, { zero: 1 }), two);
-    assert.deepEqual(await run("both", 2, { zero: 1, reduce_dtype: "bfloat16" }), halves);
-  });
+test.inFolder("reduction: fast trains on ranks, and is close to one rank", async (dir) => {
+  const run = async (name: string, size: number, keys: ConfigChanges["training"]) => {
+    const training = { gradient_accumulation_steps: 4, reduction: "fast", ...keys } as const;
+    await completes(size, `${dir}/${name}`, { training });
+    return await resultOf(`${dir}/${name}`);
+  };
+  const norms = ({ metrics }: Awaited<ReturnType<typeof resultOf>>) =>
+    metrics.flatMap(({ grad_norm }) => grad_norm as number ?? []);
+  const one = await run("1", 1, {}), two = await run("2", 2, {});
+  const halves = await run("halves", 2, { reduce_dtype: "bfloat16" });
+  assert.equal(norms(one).length, norms(two).length);
+  for (const [i, norm] of norms(one).entries()) {
+    assert.ok(Math.abs(norm - norms(two)[i]!) < 1e-3 * norm);
+    assert.notEqual(norms(halves)[i], norm);
+    assert.ok(Math.abs(norm - norms(halves)[i]!) < 1e-2 * norm);
+  }
+  assert.deepEqual(await run("zero", 2, { zero: 1 }), two);
+  assert.deepEqual(await run("both", 2, { zero: 1, reduce_dtype: "bfloat16" }), halves);
 });
 
 /** Asks to stop after `calls` questions, and counts them. */
@@ -153,141 +149,125 @@ function stopsAfter(calls: number): TrainControl & { asked: number } {
   };
 }
 
-Deno.test("a stop of one rank stops all; another number of ranks goes on to the same bits", async () => {
-  await withTempDir(async (dir) => {
-    const changes = SHARDED, never = stopsAfter(Infinity);
-    const onRank1 = (control: TrainControl) => (rank: number) => rank === 1 ? { control } : {};
-    await onRanks(3, `${dir}/whole`, changes, onRank1(never));
-    const whole = await resultOf(`${dir}/whole`);
-    for (const [share, after] of [[0.2, 2], [0.5, 1], [0.9, 4]] as const) {
-      const path = `${dir}/${share}`;
-      const control = stopsAfter(Math.floor(never.asked * share));
-      for (const end of await onRanks(3, path, changes, onRank1(control))) {
-        assert.ok(end.status === "fulfilled", String((end as PromiseRejectedResult).reason));
-        assert.equal(end.value.status, "stopped");
-      }
-      for (const end of await onRanks(after, path, changes, () => ({ resume: true }))) {
-        assert.equal(end.status, "fulfilled", String((end as PromiseRejectedResult).reason));
-      }
-      const { model, optimizer, evaluation } = await resultOf(path);
-      assert.deepEqual(model, whole.model, `stopped after ${share} of the run`);
-      assert.deepEqual(optimizer, whole.optimizer);
-      assert.equal(evaluation, whole.evaluation);
+test.inFolder("a stop of one rank stops all; another number of ranks goes on to the same bits", async (dir) => {
+  const changes = SHARDED, never = stopsAfter(Infinity);
+  const onRank1 = (control: TrainControl) => (rank: number) => rank === 1 ? { control } : {};
+  await onRanks(3, `${dir}/whole`, changes, onRank1(never));
+  const whole = await resultOf(`${dir}/whole`);
+  for (const [share, after] of [[0.2, 2], [0.5, 1], [0.9, 4]] as const) {
+    const path = `${dir}/${share}`;
+    const control = stopsAfter(Math.floor(never.asked * share));
+    for (const end of await onRanks(3, path, changes, onRank1(control))) {
+      assert.ok(end.status === "fulfilled", String((end as PromiseRejectedResult).reason));
+      assert.equal(end.value.status, "stopped");
     }
-  });
+    for (const end of await onRanks(after, path, changes, () => ({ resume: true }))) {
+      assert.equal(end.status, "fulfilled", String((end as PromiseRejectedResult).reason));
+    }
+    const { model, optimizer, evaluation } = await resultOf(path);
+    assert.deepEqual(model, whole.model, `stopped after ${share} of the run`);
+    assert.deepEqual(optimizer, whole.optimizer);
+    assert.equal(evaluation, whole.evaluation);
+  }
 });
 
 const reasons = (ends: PromiseSettledResult<unknown>[]) =>
   ends.map((end) => (end as PromiseRejectedResult).reason);
 
-Deno.test("a folder that holds another run is refused on all ranks", async () => {
-  await withTempDir(async (dir) => {
-    await Deno.writeTextFile(`${dir}/notes.txt`, "mine");
-    const [first, second] = reasons(
-      await onRanks(2, dir, DIVIDED),
+test.inFolder("a folder that holds another run is refused on all ranks", async (dir) => {
+  await Deno.writeTextFile(`${dir}/notes.txt`, "mine");
+  const [first, second] = reasons(
+    await onRanks(2, dir, DIVIDED),
+  );
+  assert.match(first.message, /output_dir is not empty/);
+  assert.ok(second instanceof RankFailed);
+  assert.equal(second.exitCode, 2);
+});
+
+test.inFolder("ranks whose optimizers differ are found, though they have the same gradients", async (dir) => {
+  const epsilon = (rank: number) => ({
+    config: shortRunConfig(`${dir}/run`, {
+      ...DIVIDED,
+      training: { ...DIVIDED.training, adam_epsilon: rank === 0 ? 1e-8 : 1e-3 },
+    }),
+    configText: "the same",
+  });
+  const ends = await onRanks(2, `${dir}/run`, DIVIDED, epsilon);
+  for (const { message } of reasons(ends)) {
+    assert.match(message, /ranks do not have the same weights after step 1: rank 0 has/);
+  }
+});
+
+test.inFolder("ranks with different problems are found before the first step", async (dir) => {
+  const ends = await onRanks(
+    2,
+    `${dir}/run`,
+    {},
+    (rank) => rank === 0 ? {} : { trainProblems: 40 },
+  );
+  for (const reason of reasons(ends)) {
+    assert.match(reason.message, /ranks do not have the same data: rank 0 has .* rank 1 has/);
+  }
+  await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
+});
+
+test.inFolder("ranks with different configurations are told which keys differ", async (dir) => {
+  const configText = (seed: number, more = "") => `{ training: { seed: ${seed} }${more} }`;
+  const texts = [configText(1), configText(1), configText(2, ", sft: null")];
+  const ends = await onRanks(3, `${dir}/run`, DIVIDED, (rank) => ({ configText: texts[rank]! }));
+  for (const { message } of reasons(ends)) {
+    assert.equal(
+      message,
+      "the ranks do not have the same configuration: rank 0 has training.seed=1 sft=not set, " +
+        "rank 2 has training.seed=2 sft=null",
     );
-    assert.match(first.message, /output_dir is not empty/);
-    assert.ok(second instanceof RankFailed);
-    assert.equal(second.exitCode, 2);
-  });
+  }
 });
 
-Deno.test("ranks whose optimizers differ are found, though they have the same gradients", async () => {
-  await withTempDir(async (dir) => {
-    const epsilon = (rank: number) => ({
-      config: shortRunConfig(`${dir}/run`, {
-        ...DIVIDED,
-        training: { ...DIVIDED.training, adam_epsilon: rank === 0 ? 1e-8 : 1e-3 },
-      }),
-      configText: "the same",
-    });
-    const ends = await onRanks(2, `${dir}/run`, DIVIDED, epsilon);
-    for (const { message } of reasons(ends)) {
-      assert.match(message, /ranks do not have the same weights after step 1: rank 0 has/);
-    }
-  });
-});
-
-Deno.test("ranks with different problems are found before the first step", async () => {
-  await withTempDir(async (dir) => {
-    const ends = await onRanks(
-      2,
-      `${dir}/run`,
-      {},
-      (rank) => rank === 0 ? {} : { trainProblems: 40 },
-    );
-    for (const reason of reasons(ends)) {
-      assert.match(reason.message, /ranks do not have the same data: rank 0 has .* rank 1 has/);
-    }
-    await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
-  });
-});
-
-Deno.test("ranks with different configurations are told which keys differ", async () => {
-  await withTempDir(async (dir) => {
-    const configText = (seed: number, more = "") => `{ training: { seed: ${seed} }${more} }`;
-    const texts = [configText(1), configText(1), configText(2, ", sft: null")];
-    const ends = await onRanks(3, `${dir}/run`, DIVIDED, (rank) => ({ configText: texts[rank]! }));
-    for (const { message } of reasons(ends)) {
-      assert.equal(
-        message,
-        "the ranks do not have the same configuration: rank 0 has training.seed=1 sft=not set, " +
-          "rank 2 has training.seed=2 sft=null",
-      );
-    }
-  });
-});
-
-Deno.test("a rank that loses its device ends all with its exit code, and the run can go on", async () => {
-  await withTempDir(async (dir) => {
-    const changes = DIVIDED;
-    await completes(1, `${dir}/whole`, changes);
-    let batches = 0;
-    const ends = await onRanks(2, `${dir}/run`, changes, (rank) =>
-      rank === 0 ? {} : {
-        rubric: {
-          ...VARYING_RUBRIC,
-          score(samples) {
-            if (++batches === 2) throw new RgxError("the device is lost", { exitCode: 75 });
-            return VARYING_RUBRIC.score(samples);
-          },
+test.inFolder("a rank that loses its device ends all with its exit code, and the run can go on", async (dir) => {
+  const changes = DIVIDED;
+  await completes(1, `${dir}/whole`, changes);
+  let batches = 0;
+  const ends = await onRanks(2, `${dir}/run`, changes, (rank) =>
+    rank === 0 ? {} : {
+      rubric: {
+        ...VARYING_RUBRIC,
+        score(samples) {
+          if (++batches === 2) throw new RgxError("the device is lost", { exitCode: 75 });
+          return VARYING_RUBRIC.score(samples);
         },
-      });
-    const [first, second] = reasons(ends);
-    assert.equal(second.message, "the device is lost");
-    assert.ok(first instanceof RankFailed);
-    assert.equal(first.message, "rank 1: the device is lost");
-    assert.equal(first.exitCode, 75);
-    const run = JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
-    assert.deepEqual([run.status, run.error], ["failed", "rank 1: the device is lost"]);
-    await onRanks(3, `${dir}/run`, changes, () => ({ resume: true }));
-    assert.deepEqual((await resultOf(`${dir}/run`)).model, (await resultOf(`${dir}/whole`)).model);
-  });
+      },
+    });
+  const [first, second] = reasons(ends);
+  assert.equal(second.message, "the device is lost");
+  assert.ok(first instanceof RankFailed);
+  assert.equal(first.message, "rank 1: the device is lost");
+  assert.equal(first.exitCode, 75);
+  const run = JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
+  assert.deepEqual([run.status, run.error], ["failed", "rank 1: the device is lost"]);
+  await onRanks(3, `${dir}/run`, changes, () => ({ resume: true }));
+  assert.deepEqual((await resultOf(`${dir}/run`)).model, (await resultOf(`${dir}/whole`)).model);
 });
 
-Deno.test("ranks that have nothing to do in the passes are told how to divide them", async () => {
-  await withTempDir(async (dir) => {
-    const warnings: string[] = [];
-    await onRanks(
-      2,
-      dir,
-      VARIANTS["one micro-batch in bfloat16, which one rank computes"]!,
-      (rank) =>
-        rank === 0
-          ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }
-          : {},
-    );
-    assert.match(warnings.join(), /a supervised step has 1 micro-batch, so 1 of 2 ranks wait/);
-    assert.match(warnings.join(), /sft\.per_device_train_batch_size=2 sft\.gradient_accum/);
-    assert.match(warnings.join(), /a step has 1 micro-batch, so 1 of 2 ranks wait/);
-    assert.match(warnings.join(), /batch_size=8 training\.gradient_accumulation_steps=2/);
-  });
+test.inFolder("ranks that have nothing to do in the passes are told how to divide them", async (dir) => {
+  const warnings: string[] = [];
+  await onRanks(
+    2,
+    dir,
+    VARIANTS["one micro-batch in bfloat16, which one rank computes"]!,
+    (rank) =>
+      rank === 0
+        ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }
+        : {},
+  );
+  assert.match(warnings.join(), /a supervised step has 1 micro-batch, so 1 of 2 ranks wait/);
+  assert.match(warnings.join(), /sft\.per_device_train_batch_size=2 sft\.gradient_accum/);
+  assert.match(warnings.join(), /a step has 1 micro-batch, so 1 of 2 ranks wait/);
+  assert.match(warnings.join(), /batch_size=8 training\.gradient_accumulation_steps=2/);
 });
 
-Deno.test("fewer prompts than ranks are refused with the number that works", async () => {
-  await withTempDir(async (dir) => {
-    const [first] = reasons(await onRanks(3, `${dir}/run`, {}));
-    assert.match(first.message, /3 ranks share 2 prompts: 1 would have nothing to generate/);
-    assert.match(first.advice, /Start 2 ranks/);
-  });
+test.inFolder("fewer prompts than ranks are refused with the number that works", async (dir) => {
+  const [first] = reasons(await onRanks(3, `${dir}/run`, {}));
+  assert.match(first.message, /3 ranks share 2 prompts: 1 would have nothing to generate/);
+  assert.match(first.advice, /Start 2 ranks/);
 });

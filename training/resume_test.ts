@@ -3,6 +3,7 @@
  * weights as an uninterrupted run.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../core/testing.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import {
@@ -11,7 +12,6 @@ import {
   tinyRunConfig,
   trainOn,
   VARYING_RUBRIC,
-  withTempDir,
 } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
 import type { TrainerOptions } from "./trainer.ts";
@@ -203,7 +203,7 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
 
 for (const [kind, changesFor] of Object.entries(KINDS)) {
   Deno.test(`a run that is stopped repeatedly equals an uninterrupted one: ${kind}`, async () => {
-    await withTempDir((dir) =>
+    await withFolder((dir) =>
       withDevice(async (device) => {
         const model = `${dir}/model`;
         await tinyModelFolder(model);
@@ -291,68 +291,64 @@ async function runChild(
   return "completed";
 }
 
-Deno.test("a run killed with SIGKILL at any moment equals an uninterrupted one", async () => {
-  await withTempDir(async (dir) => {
-    await withDevice((device) =>
-      trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
-    );
-    const path = `${dir}/killed`;
-    // In the warm start, while checkpoints are written, between steps, in generation, in an
-    // evaluation, and at random moments.
-    const moments = [
-      "step 1",
-      "step 3",
-      "writing 2",
-      "after 60",
-      "step 3",
-      "writing 5",
-      "eval_progress 1",
-      "asked 12",
-      "after 150",
-      "step 3",
-      "asked 25",
-      "writing 8",
-      "checkpoint 1",
-      "after 100",
-      "eval_progress 2",
-    ];
-    let killed = 0;
-    for (const moment of moments) if (await runChild(path, moment) === "killed") killed++;
-    assert.ok(killed >= 10, `only ${killed} kills hit`);
-    await runChild(path, "never 0");
-    assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
-    const { metrics } = await outcome(path);
-    assert.deepEqual(
-      metrics.filter((line) => line.split === "train").map((line) => line.step),
-      [1, 2, 3, 4, 5, 6],
-    );
-  });
+test.inFolder("a run killed with SIGKILL at any moment equals an uninterrupted one", async (dir) => {
+  await withDevice((device) =>
+    trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
+  );
+  const path = `${dir}/killed`;
+  // In the warm start, while checkpoints are written, between steps, in generation, in an
+  // evaluation, and at random moments.
+  const moments = [
+    "step 1",
+    "step 3",
+    "writing 2",
+    "after 60",
+    "step 3",
+    "writing 5",
+    "eval_progress 1",
+    "asked 12",
+    "after 150",
+    "step 3",
+    "asked 25",
+    "writing 8",
+    "checkpoint 1",
+    "after 100",
+    "eval_progress 2",
+  ];
+  let killed = 0;
+  for (const moment of moments) if (await runChild(path, moment) === "killed") killed++;
+  assert.ok(killed >= 10, `only ${killed} kills hit`);
+  await runChild(path, "never 0");
+  assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
+  const { metrics } = await outcome(path);
+  assert.deepEqual(
+    metrics.filter((line) => line.split === "train").map((line) => line.step),
+    [1, 2, 3, 4, 5, 6],
+  );
 });
 
-Deno.test("a run with all options, killed repeatedly, on varying numbers of threads", async () => {
-  await withTempDir(async (dir) => {
-    await tinyModelFolder(`${dir}/model`);
-    const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);
-    const changes = { ...rest, training: { ...training, save_strategy: "steps" as const } };
-    await withDevice((device) =>
-      trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards)
-    );
-    const path = `${dir}/killed`;
-    const moments = [
-      "step 2",
-      "after 70",
-      "step 9",
-      "asked 30",
-      "writing 9",
-      "after 130",
-      "step 2",
-    ];
-    let killed = 0;
-    for (const [i, moment] of moments.entries()) {
-      if (await runChild(path, moment, changes, 1 + i % 3) === "killed") killed++;
-    }
-    assert.ok(killed >= 4, `only ${killed} kills hit`);
-    await runChild(path, "never 0", changes, 2);
-    assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
-  });
+test.inFolder("a run with all options, killed repeatedly, on varying numbers of threads", async (dir) => {
+  await tinyModelFolder(`${dir}/model`);
+  const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);
+  const changes = { ...rest, training: { ...training, save_strategy: "steps" as const } };
+  await withDevice((device) =>
+    trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards)
+  );
+  const path = `${dir}/killed`;
+  const moments = [
+    "step 2",
+    "after 70",
+    "step 9",
+    "asked 30",
+    "writing 9",
+    "after 130",
+    "step 2",
+  ];
+  let killed = 0;
+  for (const [i, moment] of moments.entries()) {
+    if (await runChild(path, moment, changes, 1 + i % 3) === "killed") killed++;
+  }
+  assert.ok(killed >= 4, `only ${killed} kills hit`);
+  await runChild(path, "never 0", changes, 2);
+  assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
 });

@@ -3,8 +3,9 @@
  * learns, and the run is reproducible.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
-import { tinyRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "./testing.ts";
+import { tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
@@ -18,7 +19,7 @@ for (const [what, quantisation] of BITS) {
   Deno.test({
     name: `an adapter on a base in ${what} trains, samples from itself, and is reproducible`,
     fn: () =>
-      withTempDir(async (dir) => {
+      withFolder(async (dir) => {
         const run = async (name: string) => {
           const device = await createDevice("wasm", { threads: 2 });
           try {

@@ -2,6 +2,7 @@
  * Helpers for tests of training: a tiny configuration, and runs in temporary folders. Not part of
  * the program.
  */
+import { withFolder } from "../core/testing.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { GENERATION } from "../configs/schema/generation_keys.ts";
@@ -234,18 +235,8 @@ async function withDevice<T>(
   work: (device: Device, dir: string) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withTempDir((dir) => work(device, dir));
+    return await withFolder((dir) => work(device, dir));
   } finally {
     device.close();
-  }
-}
-
-/** Calls `work` with a temporary folder, which is removed afterwards. */
-export async function withTempDir<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const path = await Deno.makeTempDir({ prefix: "rgx-training-" });
-  try {
-    return await work(path);
-  } finally {
-    await Deno.remove(path, { recursive: true });
   }
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { withFolder } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { UsageError } from "../core/errors.ts";
 import { loadModel } from "../models/load_model.ts";
@@ -24,13 +25,10 @@ const TINY = {
 async function withOutput(
   work: (options: Omit<TrainOptions, "config">, folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     const overrides = { ...TINY, training: { ...TINY.training, output_dir: `${folder}/run` } };
     await work({ overrides, device: "wasm", threads: 1 }, `${folder}/run`);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 const dataset = Array.from({ length: 200 }, (_, i) => ({

@@ -4,6 +4,7 @@
  * after the device is lost.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
 import { EXIT, RgxError } from "../core/errors.ts";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../core/philox.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -12,13 +13,7 @@ import { initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { BenchStep } from "./grpo_step_bench.ts";
-import {
-  metricsWithoutClock,
-  tinyRunConfig,
-  trainOn,
-  VARYING_RUBRIC,
-  withTempDir,
-} from "./testing.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
@@ -40,7 +35,7 @@ async function weightsOf(path: string): Promise<Uint8Array> {
 webgpuTest(
   "a run on webgpu names its adapter, reads little back, and is reproducible",
   () =>
-    withTempDir(async (folder) => {
+    withFolder(async (folder) => {
       const outcomes: { metrics: unknown; weights: Uint8Array }[] = [];
       for (const name of ["first", "second"]) {
         const path = `${folder}/${name}`;
@@ -84,7 +79,7 @@ webgpuTest(
 webgpuTest(
   "a run can be resumed on the GPU from the CPU's checkpoint, and back",
   () =>
-    withTempDir(async (folder) => {
+    withFolder(async (folder) => {
       const cpu = await createWasmDevice({ threads: 1 });
       try {
         const rubric = VARYING_RUBRIC, path = `${folder}/mixed`, alone = `${folder}/alone`;
@@ -123,7 +118,7 @@ webgpuTest(
 webgpuTest(
   "a lost device ends the run with exit code 75, and the run can be resumed",
   () =>
-    withTempDir(async (folder) => {
+    withFolder(async (folder) => {
       const path = `${folder}/run`, whole = `${folder}/whole`, rubric = VARYING_RUBRIC;
       await onGpu((device) => trainOn(device, short(whole), { rubric }));
       const lost = onGpu((device) =>

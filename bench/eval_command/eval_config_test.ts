@@ -1,8 +1,8 @@
 /** The YAML file of `rgx eval` in both styles. */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import type { UsageError } from "../../core/errors.ts";
 import { readEvalConfig } from "./eval_config.ts";
-import { withFolder } from "../testing.ts";
 
 async function read(yaml: string) {
   return await withFolder(async (folder) => {
@@ -108,32 +108,30 @@ categories:
   assert.equal((options.tasks[0] as { binary: boolean }).binary, false);
 });
 
-Deno.test("models and files may be in the folder of the description", async () => {
-  await withFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/mine`);
-    await Deno.writeTextFile(`${folder}/sums.jsonl`, "");
-    await Deno.writeTextFile(
-      `${folder}/eval.yaml`,
-      `
+test.inFolder("models and files may be in the folder of the description", async (folder) => {
+  await Deno.mkdir(`${folder}/mine`);
+  await Deno.writeTextFile(`${folder}/sums.jsonl`, "");
+  await Deno.writeTextFile(
+    `${folder}/eval.yaml`,
+    `
 models: [{ name: mine, system_prompt: direct }, other]
 categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
 `,
-    );
-    const { options } = await readEvalConfig(`${folder}/eval.yaml`);
-    assert.deepEqual(options.models, [`${folder}/mine`, "other"]);
-    assert.deepEqual(options.systemPrompts, { [`${folder}/mine`]: "direct" });
-    assert.equal((options.tasks[0] as { path: string }).path, `${folder}/sums.jsonl`);
-    // The command line names the tasks of a file that has only models.
-    await Deno.writeTextFile(
-      `${folder}/eval.yaml`,
-      "models: [{ name: mine, system_prompt: direct }]",
-    );
-    await assert.rejects(readEvalConfig(`${folder}/eval.yaml`), /categories: missing/);
-    assert.deepEqual(
-      (await readEvalConfig(`${folder}/eval.yaml`, { tasksElsewhere: true })).options.tasks,
-      [],
-    );
-  });
+  );
+  const { options } = await readEvalConfig(`${folder}/eval.yaml`);
+  assert.deepEqual(options.models, [`${folder}/mine`, "other"]);
+  assert.deepEqual(options.systemPrompts, { [`${folder}/mine`]: "direct" });
+  assert.equal((options.tasks[0] as { path: string }).path, `${folder}/sums.jsonl`);
+  // The command line names the tasks of a file that has only models.
+  await Deno.writeTextFile(
+    `${folder}/eval.yaml`,
+    "models: [{ name: mine, system_prompt: direct }]",
+  );
+  await assert.rejects(readEvalConfig(`${folder}/eval.yaml`), /categories: missing/);
+  assert.deepEqual(
+    (await readEvalConfig(`${folder}/eval.yaml`, { tasksElsewhere: true })).options.tasks,
+    [],
+  );
 });
 
 Deno.test("the role of the system prompt is system, developer or user", async () => {
@@ -253,53 +251,49 @@ categories:
   );
 });
 
-Deno.test("a file has bases and variables, as configurations of training have", async () => {
-  await withFolder(async (folder) => {
-    const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
-    await write(
-      "base.yaml",
-      "model_path: a\ntemperature: 0.6\ndtype: bfloat16\nmax_tokens: ${oc.env:RGX_NO_SUCH,9}\n" +
-        "categories: [{ category: x, datasets: [{ dataset: gcd, size: 3 }] }]\n",
+test.inFolder("a file has bases and variables, as configurations of training have", async (folder) => {
+  const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
+  await write(
+    "base.yaml",
+    "model_path: a\ntemperature: 0.6\ndtype: bfloat16\nmax_tokens: ${oc.env:RGX_NO_SUCH,9}\n" +
+      "categories: [{ category: x, datasets: [{ dataset: gcd, size: 3 }] }]\n",
+  );
+  await write(
+    "eval.yaml",
+    "_base_: base.yaml\ntemperature: 1\noutput_dir: r/{{ fileBasenameNoExtension }}\n" +
+      "system_prompt: Be short.\nsystem_prompt_id: simple\n",
+  );
+  const { options, notes } = await readEvalConfig(`${folder}/eval.yaml`);
+  assert.deepEqual(options.models, ["a"]);
+  assert.deepEqual(options.sampling, { temperature: 1, max_new_tokens: 9 });
+  assert.equal(options.outputDir, "r/eval");
+  assert.deepEqual(notes.map((note) => note.replace(/^.*\//, "")), [
+    "eval.yaml:5:1: system_prompt_id: no effect beside system_prompt",
+    "base.yaml:3:1: dtype: no effect: weights stay as they are stored, products are in float32",
+  ]);
+  const refuse = (text: string, message: RegExp) =>
+    write("eval.yaml", text).then(() =>
+      assert.rejects(readEvalConfig(`${folder}/eval.yaml`), message)
     );
-    await write(
-      "eval.yaml",
-      "_base_: base.yaml\ntemperature: 1\noutput_dir: r/{{ fileBasenameNoExtension }}\n" +
-        "system_prompt: Be short.\nsystem_prompt_id: simple\n",
-    );
-    const { options, notes } = await readEvalConfig(`${folder}/eval.yaml`);
-    assert.deepEqual(options.models, ["a"]);
-    assert.deepEqual(options.sampling, { temperature: 1, max_new_tokens: 9 });
-    assert.equal(options.outputDir, "r/eval");
-    assert.deepEqual(notes.map((note) => note.replace(/^.*\//, "")), [
-      "eval.yaml:5:1: system_prompt_id: no effect beside system_prompt",
-      "base.yaml:3:1: dtype: no effect: weights stay as they are stored, products are in float32",
-    ]);
-    const refuse = (text: string, message: RegExp) =>
-      write("eval.yaml", text).then(() =>
-        assert.rejects(readEvalConfig(`${folder}/eval.yaml`), message)
-      );
-    await refuse("_base_: none.yaml\n", /eval\.yaml:1:9: _base_: no such file: none\.yaml/);
-    await refuse("_base_: eval.yaml\n", /eval\.yaml:1:9: _base_: leads back to itself/);
-    await refuse("_base_: base.yaml\nmodel: ${nowhere}\n", /eval\.yaml:2:8: model: .*nowhere/);
-    await refuse("_base_: base.yaml\ntop_p: 2\n", /^.*eval\.yaml:2:8: top_p: expected [^\n]*$/);
-  });
+  await refuse("_base_: none.yaml\n", /eval\.yaml:1:9: _base_: no such file: none\.yaml/);
+  await refuse("_base_: eval.yaml\n", /eval\.yaml:1:9: _base_: leads back to itself/);
+  await refuse("_base_: base.yaml\nmodel: ${nowhere}\n", /eval\.yaml:2:8: model: .*nowhere/);
+  await refuse("_base_: base.yaml\ntop_p: 2\n", /^.*eval\.yaml:2:8: top_p: expected [^\n]*$/);
 });
 
-Deno.test("one category of a file can be chosen", async () => {
-  await withFolder(async (folder) => {
-    const path = `${folder}/eval.yaml`;
-    await Deno.writeTextFile(
-      path,
-      "model: a\ncategories:\n" +
-        "  - { category: algebra, datasets: [gcd] }\n  - { category: words, datasets: [gcd, ab] }\n",
-    );
-    const { options } = await readEvalConfig(path, { category: "words" });
-    assert.deepEqual(options.tasks.map((task) => (task as { label: string }).label), ["gcd", "ab"]);
-    await assert.rejects(
-      readEvalConfig(path, { category: "word" }),
-      /eval\.yaml:3:3: categories: none is named "word", did you mean words\? \(algebra, words\)/,
-    );
-  });
+test.inFolder("one category of a file can be chosen", async (folder) => {
+  const path = `${folder}/eval.yaml`;
+  await Deno.writeTextFile(
+    path,
+    "model: a\ncategories:\n" +
+      "  - { category: algebra, datasets: [gcd] }\n  - { category: words, datasets: [gcd, ab] }\n",
+  );
+  const { options } = await readEvalConfig(path, { category: "words" });
+  assert.deepEqual(options.tasks.map((task) => (task as { label: string }).label), ["gcd", "ab"]);
+  await assert.rejects(
+    readEvalConfig(path, { category: "word" }),
+    /eval\.yaml:3:3: categories: none is named "word", did you mean words\? \(algebra, words\)/,
+  );
 });
 
 Deno.test("an embedded evaluation is found by its name, unless there is a file", async () => {

@@ -1,5 +1,6 @@
 /** The reports of `rgx eval`. */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { benchmark } from "../benchmark.ts";
@@ -9,7 +10,7 @@ import type {
   ModelResult,
   SampleResult,
 } from "../results/result_file.ts";
-import { withFolder, withModel } from "../testing.ts";
+import { withModel } from "../testing.ts";
 import { readEvalConfig } from "./eval_config.ts";
 import { folderName, writeEvalReports } from "./eval_reports.ts";
 
@@ -67,115 +68,113 @@ categories:
   });
 });
 
-Deno.test("the reports have the names and the sums of reasoning-gym's evaluations", async () => {
-  await withFolder(async (folder) => {
-    const sample = (extracted: string | null, score: number) => ({
-      completion: `<answer>${extracted}</answer>`,
-      extracted,
-      score,
-      truncated: false,
-      completion_tokens: 3,
-    });
-    const failed = { ...sample(null, 0), completion: "", error: "503" };
-    const example = (question: string, samples: SampleResult[]): ExampleResult => ({
-      ...samples[0]!,
-      index: 0,
-      question,
-      expected: "5",
-      metadata: { source_dataset: "chain_sum" },
-      samples,
-    });
-    const examples = [
-      example("2 + 3", [sample(null, 0), sample("is 5", 0.25), sample("5", 1)]),
-      example("1 + 4", [sample(null, 0), sample("6", 0), failed]),
-      example("0 + 5", [failed, failed, failed]),
-    ];
-    const model: ModelResult = {
-      accuracy: 0.2,
-      correct: 1,
-      total: 5,
-      ci95: [0, 1],
-      mean_score: 0.25,
-      mean_score_ci95: [0, 1],
-      format_rate: 0.6,
-      truncated_rate: 0,
-      mean_completion_tokens: 3,
-      num_examples: 3,
-      errors: 4,
-      too_long: 0,
-      accuracy_of_all: 0.1,
-      prompt: {
-        ...DEFAULT_PROMPT_SETTINGS,
-        system_prompt: SYSTEM_PROMPTS["simple"]!,
-        from: "benchmark",
-      },
-      overlap: null,
-      samples: null,
-      usage: { prompt_tokens: 9, completion_tokens: 15, seconds: 2 },
-      device: "http://localhost/v1",
-      examples,
-    };
-    const result = {
-      stamp: "20260102_030405",
-      created: "2026-01-02T03:04:05.000Z",
-      rgx_version: "1",
-      seed: 42,
-      sampling: { samples: 3, max_new_tokens: 9, temperature: 0.5, top_p: 0.8 },
-      average: {},
-      tasks: {
-        chain_sum: {
-          task: "chain_sum",
-          task_name: "chain_sum",
-          category: "sums",
-          parameters: { min_terms: 2 },
-          seed: 43,
-          models: { "openai:org/m": model },
-          comparisons: [],
-        },
-      },
-    } as unknown as AllTasksResultFile;
-    const options = { models: [], tasks: [], outputDir: folder, remote: { provider: "P" } };
-    const [path] = await writeEvalReports(result, {
-      options,
-      saveMetadata: true,
-      saveFullResults: false,
-    });
-    assert.equal(path, `${folder}/org_m_sums_20260102_030405/summary.json`);
-    const { categories: _, average: __, sampling: ___, ...summary } = JSON.parse(
-      await Deno.readTextFile(path),
-    );
-    assert.deepEqual(summary, {
-      model: "org/m",
-      provider: "P",
-      timestamp: "2026-01-02T03:04:05.000Z",
-      rgx_version: "1",
-      device: "http://localhost/v1",
-      duration_seconds: 2,
-      system_prompt: SYSTEM_PROMPTS["simple"],
-      system_prompt_id: "simple",
-      max_tokens: 9,
-      temperature: 0.5,
-      top_p: 0.8,
-      completions_per_prompt: 3,
-      seed: 42,
-      total_datasets: 1,
-      total_examples: 3,
-      dataset_best_scores: { chain_sum: 0.5 }, // of the two problems with an answer
-      dataset_mean_scores: { chain_sum: (1.25 / 3 + 0) / 2 },
-    });
-    const report = JSON.parse(
-      await Deno.readTextFile(path.replace("summary.json", "sums/chain_sum.json")),
-    );
-    assert.deepEqual(report.config, { size: 3, seed: 43, min_terms: 2 });
-    assert.equal(report.average_score, report.average_mean_score);
-    const [first, second, third] = report.results;
-    assert.deepEqual([first.best_model_answer, first.best_score], ["5", 1]);
-    assert.deepEqual([second.best_model_answer, second.best_score], ["6", 0]);
-    assert.deepEqual([third.best_full_model_response, third.error], [null, "503"]);
-    assert.deepEqual(first.metadata, { source_dataset: "chain_sum" });
-    assert.equal(first.completions[1].full_model_response, "<answer>is 5</answer>");
-    await assert.rejects(Deno.stat(path.replace("summary", "results")), Deno.errors.NotFound);
+test.inFolder("the reports have the names and the sums of reasoning-gym's evaluations", async (folder) => {
+  const sample = (extracted: string | null, score: number) => ({
+    completion: `<answer>${extracted}</answer>`,
+    extracted,
+    score,
+    truncated: false,
+    completion_tokens: 3,
   });
+  const failed = { ...sample(null, 0), completion: "", error: "503" };
+  const example = (question: string, samples: SampleResult[]): ExampleResult => ({
+    ...samples[0]!,
+    index: 0,
+    question,
+    expected: "5",
+    metadata: { source_dataset: "chain_sum" },
+    samples,
+  });
+  const examples = [
+    example("2 + 3", [sample(null, 0), sample("is 5", 0.25), sample("5", 1)]),
+    example("1 + 4", [sample(null, 0), sample("6", 0), failed]),
+    example("0 + 5", [failed, failed, failed]),
+  ];
+  const model: ModelResult = {
+    accuracy: 0.2,
+    correct: 1,
+    total: 5,
+    ci95: [0, 1],
+    mean_score: 0.25,
+    mean_score_ci95: [0, 1],
+    format_rate: 0.6,
+    truncated_rate: 0,
+    mean_completion_tokens: 3,
+    num_examples: 3,
+    errors: 4,
+    too_long: 0,
+    accuracy_of_all: 0.1,
+    prompt: {
+      ...DEFAULT_PROMPT_SETTINGS,
+      system_prompt: SYSTEM_PROMPTS["simple"]!,
+      from: "benchmark",
+    },
+    overlap: null,
+    samples: null,
+    usage: { prompt_tokens: 9, completion_tokens: 15, seconds: 2 },
+    device: "http://localhost/v1",
+    examples,
+  };
+  const result = {
+    stamp: "20260102_030405",
+    created: "2026-01-02T03:04:05.000Z",
+    rgx_version: "1",
+    seed: 42,
+    sampling: { samples: 3, max_new_tokens: 9, temperature: 0.5, top_p: 0.8 },
+    average: {},
+    tasks: {
+      chain_sum: {
+        task: "chain_sum",
+        task_name: "chain_sum",
+        category: "sums",
+        parameters: { min_terms: 2 },
+        seed: 43,
+        models: { "openai:org/m": model },
+        comparisons: [],
+      },
+    },
+  } as unknown as AllTasksResultFile;
+  const options = { models: [], tasks: [], outputDir: folder, remote: { provider: "P" } };
+  const [path] = await writeEvalReports(result, {
+    options,
+    saveMetadata: true,
+    saveFullResults: false,
+  });
+  assert.equal(path, `${folder}/org_m_sums_20260102_030405/summary.json`);
+  const { categories: _, average: __, sampling: ___, ...summary } = JSON.parse(
+    await Deno.readTextFile(path),
+  );
+  assert.deepEqual(summary, {
+    model: "org/m",
+    provider: "P",
+    timestamp: "2026-01-02T03:04:05.000Z",
+    rgx_version: "1",
+    device: "http://localhost/v1",
+    duration_seconds: 2,
+    system_prompt: SYSTEM_PROMPTS["simple"],
+    system_prompt_id: "simple",
+    max_tokens: 9,
+    temperature: 0.5,
+    top_p: 0.8,
+    completions_per_prompt: 3,
+    seed: 42,
+    total_datasets: 1,
+    total_examples: 3,
+    dataset_best_scores: { chain_sum: 0.5 }, // of the two problems with an answer
+    dataset_mean_scores: { chain_sum: (1.25 / 3 + 0) / 2 },
+  });
+  const report = JSON.parse(
+    await Deno.readTextFile(path.replace("summary.json", "sums/chain_sum.json")),
+  );
+  assert.deepEqual(report.config, { size: 3, seed: 43, min_terms: 2 });
+  assert.equal(report.average_score, report.average_mean_score);
+  const [first, second, third] = report.results;
+  assert.deepEqual([first.best_model_answer, first.best_score], ["5", 1]);
+  assert.deepEqual([second.best_model_answer, second.best_score], ["6", 0]);
+  assert.deepEqual([third.best_full_model_response, third.error], [null, "503"]);
+  assert.deepEqual(first.metadata, { source_dataset: "chain_sum" });
+  assert.equal(first.completions[1].full_model_response, "<answer>is 5</answer>");
+  await assert.rejects(Deno.stat(path.replace("summary", "results")), Deno.errors.NotFound);
 });
 
 Deno.test("a model in a relative path does not get a hidden folder", () => {

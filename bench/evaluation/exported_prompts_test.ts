@@ -1,6 +1,7 @@
 /** Files of `rgx tasks export` give the prompts that the tasks themselves give. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { withFolder } from "../../core/testing.ts";
 import { EXPORT_FORMATS, ROW_FORMATS, withSplit } from "../../data/export_formats.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { readRows } from "../../data/read_rows.ts";
@@ -18,8 +19,7 @@ const LEFT_OUT = ["composite"];
 
 Deno.test("every format of exported files gives the same prompts, system messages included", async () => {
   const names = taskNames().filter((name) => !LEFT_OUT.includes(name));
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     const choices = EXPORT_FORMATS.flatMap((format) =>
       SYSTEMS.map((systemPrompt) => ({ format, systemPrompt }))
     );
@@ -67,7 +67,5 @@ Deno.test("every format of exported files gives the same prompts, system message
         { numRuns: cases(8) },
       );
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { tinyRunConfig, withTempDir } from "../../training/testing.ts";
+import { test } from "../../core/testing.ts";
+import { tinyRunConfig } from "../../training/testing.ts";
 import { planTasks, rowsLeftOut } from "./task_plan.ts";
 
-Deno.test("a task is also named by its file, and no task has no problems", () =>
-  withTempDir(async (folder) => {
-    const text = `import { defineTask, defaultScore } from "@rgx/rgx";
+test.inFolder("a task is also named by its file, and no task has no problems", async (folder) => {
+  const text = `import { defineTask, defaultScore } from "@rgx/rgx";
       export default defineTask({
         name: "plan_of_file", category: "c", description: "d", scoring: "s", params: {},
         generate: (random) => {
@@ -13,57 +13,55 @@ Deno.test("a task is also named by its file, and no task has no problems", () =>
         },
         score: defaultScore,
       });`;
-    await Deno.writeTextFile(`${folder}/mine.ts`, text);
-    const [set] = await planTasks({ tasks: [`${folder}/mine.ts`], numExamples: 3 }, 1);
-    assert.deepEqual([set!.label, set!.entries.length], ["plan_of_file", 3]);
-    for (const numExamples of [0, -1, 1.5, NaN]) {
-      const none = planTasks({ tasks: ["chain_sum"], numExamples }, 1);
-      await assert.rejects(none, /chain_sum: \S+ problems are asked for, expected 1 or more/);
-    }
-  }));
+  await Deno.writeTextFile(`${folder}/mine.ts`, text);
+  const [set] = await planTasks({ tasks: [`${folder}/mine.ts`], numExamples: 3 }, 1);
+  assert.deepEqual([set!.label, set!.entries.length], ["plan_of_file", 3]);
+  for (const numExamples of [0, -1, 1.5, NaN]) {
+    const none = planTasks({ tasks: ["chain_sum"], numExamples }, 1);
+    await assert.rejects(none, /chain_sum: \S+ problems are asked for, expected 1 or more/);
+  }
+});
 
-Deno.test("a file with the name of a run's data that is gone is asked as that data", () =>
-  withTempDir(async (folder) => {
-    const rows = Array.from({ length: 60 }, (_, i) => `{"question": "${i} + 1 =", "answer": "1"}`);
-    const path = `${folder}/sums.jsonl`;
-    await Deno.writeTextFile(path, rows.join("\n"));
-    const data = { task_name: null, dataset_name: "/nowhere/sums.jsonl" };
-    const run = tinyRunConfig("", { data, eval: { num_examples: 5 } });
-    const tasks = [{ name: "file", path, label: "sums" }];
-    const asked = async (runs: Parameters<typeof planTasks>[2]) =>
-      await planTasks({ tasks, numExamples: 100 }, 1, runs);
-    const sets = await asked([run]);
-    assert.ok(sets[0]!.entries.length < 30, "only what its training held out");
-    assert.match(rowsLeftOut(sets).join(), /a model was trained on it, so \d+ of its 60 questions/);
-    assert.equal((await asked([]))[0]!.entries.length, 60);
-    assert.deepEqual(rowsLeftOut(await asked([])), []);
-    await Deno.writeTextFile(path, [...rows, rows[3]].join("\n"));
-    assert.match(
-      rowsLeftOut(await asked([])).join(),
-      /1 row repeats the question of an earlier one/,
-    );
-    const other = { ...run, data: { ...run.data, dataset_name: "/nowhere/others.jsonl" } };
-    assert.equal((await asked([other]))[0]!.entries.length, 60);
-  }));
+test.inFolder("a file with the name of a run's data that is gone is asked as that data", async (folder) => {
+  const rows = Array.from({ length: 60 }, (_, i) => `{"question": "${i} + 1 =", "answer": "1"}`);
+  const path = `${folder}/sums.jsonl`;
+  await Deno.writeTextFile(path, rows.join("\n"));
+  const data = { task_name: null, dataset_name: "/nowhere/sums.jsonl" };
+  const run = tinyRunConfig("", { data, eval: { num_examples: 5 } });
+  const tasks = [{ name: "file", path, label: "sums" }];
+  const asked = async (runs: Parameters<typeof planTasks>[2]) =>
+    await planTasks({ tasks, numExamples: 100 }, 1, runs);
+  const sets = await asked([run]);
+  assert.ok(sets[0]!.entries.length < 30, "only what its training held out");
+  assert.match(rowsLeftOut(sets).join(), /a model was trained on it, so \d+ of its 60 questions/);
+  assert.equal((await asked([]))[0]!.entries.length, 60);
+  assert.deepEqual(rowsLeftOut(await asked([])), []);
+  await Deno.writeTextFile(path, [...rows, rows[3]].join("\n"));
+  assert.match(
+    rowsLeftOut(await asked([])).join(),
+    /1 row repeats the question of an earlier one/,
+  );
+  const other = { ...run, data: { ...run.data, dataset_name: "/nowhere/others.jsonl" } };
+  assert.equal((await asked([other]))[0]!.entries.length, 60);
+});
 
-Deno.test("a data set is asked with the split that a run on it names, or what it held out", () =>
-  withTempDir(async (folder) => {
-    const rows = (name: string, count: number) =>
-      Array.from({ length: count }, (_, i) => `{"question": "${name}${i}", "answer": "1"}`);
-    await Deno.mkdir(`${folder}/set/data`, { recursive: true });
-    const shard = (split: string) => `${folder}/set/data/${split}-00000-of-00001.jsonl`;
-    await Deno.writeTextFile(shard("train_sft"), rows("t", 60).join("\n"));
-    await Deno.writeTextFile(shard("dev"), rows("d", 3).join("\n"));
-    const path = `${folder}/set`, tasks = [{ name: "file", path: `${path}/../set`, label: "set" }];
-    const asked = async (data: object) => {
-      const own = { task_name: null, dataset_name: path, dataset_train_split: "train_sft" };
-      const run = tinyRunConfig("", { data: { ...own, ...data }, eval: { num_examples: 5 } });
-      const [set] = await planTasks({ tasks, numExamples: 100 }, 1, [run]);
-      return set!.entries.map(({ question }) => question);
-    };
-    assert.deepEqual(await asked({ dataset_test_split: "dev[1:]" }), ["d1", "d2"]);
-    const heldOut = await asked({});
-    assert.ok(heldOut.length > 0 && heldOut.length < 30, "only what its training held out");
-    const of = { tasks, numExamples: 100 };
-    await assert.rejects(planTasks(of, 1), /no split "test", only dev, train_sft$/);
-  }));
+test.inFolder("a data set is asked with the split that a run on it names, or what it held out", async (folder) => {
+  const rows = (name: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `{"question": "${name}${i}", "answer": "1"}`);
+  await Deno.mkdir(`${folder}/set/data`, { recursive: true });
+  const shard = (split: string) => `${folder}/set/data/${split}-00000-of-00001.jsonl`;
+  await Deno.writeTextFile(shard("train_sft"), rows("t", 60).join("\n"));
+  await Deno.writeTextFile(shard("dev"), rows("d", 3).join("\n"));
+  const path = `${folder}/set`, tasks = [{ name: "file", path: `${path}/../set`, label: "set" }];
+  const asked = async (data: object) => {
+    const own = { task_name: null, dataset_name: path, dataset_train_split: "train_sft" };
+    const run = tinyRunConfig("", { data: { ...own, ...data }, eval: { num_examples: 5 } });
+    const [set] = await planTasks({ tasks, numExamples: 100 }, 1, [run]);
+    return set!.entries.map(({ question }) => question);
+  };
+  assert.deepEqual(await asked({ dataset_test_split: "dev[1:]" }), ["d1", "d2"]);
+  const heldOut = await asked({});
+  assert.ok(heldOut.length > 0 && heldOut.length < 30, "only what its training held out");
+  const of = { tasks, numExamples: 100 };
+  await assert.rejects(planTasks(of, 1), /no split "test", only dev, train_sft$/);
+});

@@ -1,6 +1,6 @@
 /** Addresses of servers, and where questions and the key may go. */
 import assert from "node:assert/strict";
-import { withFolder } from "../testing.ts";
+import { withFolder } from "../../core/testing.ts";
 import { baseUrl } from "../../core/remote/address.ts";
 import {
   answer,

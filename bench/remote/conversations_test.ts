@@ -1,5 +1,6 @@
 /** Conversations of data sets are sent to a server as they are. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { answer, withServer } from "../../core/remote/testing.ts";
 import { ask, MODEL } from "./testing.ts";
 
@@ -8,8 +9,7 @@ const system = { role: "system", content: "S" };
 const assistant = { role: "assistant", content: "It is" };
 
 async function askAbout(rows: readonly object[]) {
-  const folder = await Deno.makeTempDir();
-  try {
+  return await withFolder(async (folder) => {
     const path = `${folder}/chat.jsonl`;
     await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
     return await withServer(answer, async (url, requests) => {
@@ -17,9 +17,7 @@ async function askAbout(rows: readonly object[]) {
       const { events: _, ...done } = await ask(url, `${folder}/results`, {}, { tasks });
       return { requests, result: done.result, said: JSON.stringify(done) };
     });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("a server gets the messages of a row, without the instruction, and its values", async () => {

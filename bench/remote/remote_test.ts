@@ -1,7 +1,8 @@
 /** Remote models on a real HTTP server that misbehaves in many ways. */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { Interrupted, type RgxError } from "../../core/errors.ts";
-import { collected, withFolder } from "../testing.ts";
+import { collected } from "../testing.ts";
 import { Limiter } from "../../core/remote/limiter.ts";
 import { askedDelay, backoff } from "../../core/remote/retry.ts";
 import { baseUrl } from "../../core/remote/address.ts";
@@ -262,20 +263,17 @@ Deno.test("an unreachable server, a refused key, an unknown model end the benchm
   );
 });
 
-Deno.test("a resume needs a server only where answers are missing", async () => {
-  await withFolder(async (folder) => {
-    let address = "";
-    const first = await withServer(answer, (url) => ask(address = url, folder));
-    const again = await ask(address, folder, {}, { resume: true });
-    assert.deepEqual([again.resumed, again.evaluated, again.exitCode], [first.evaluated, 0, 0]);
-    const examples = ({ result }: typeof first) =>
-      result.tasks["chain_sum"]!.models[MODEL]!.examples;
-    assert.deepEqual(examples(again), examples(first));
-    await assert.rejects(
-      ask(address, folder, {}, { resume: true, numExamples: 6 }),
-      /the server cannot be reached/,
-    );
-  });
+test.inFolder("a resume needs a server only where answers are missing", async (folder) => {
+  let address = "";
+  const first = await withServer(answer, (url) => ask(address = url, folder));
+  const again = await ask(address, folder, {}, { resume: true });
+  assert.deepEqual([again.resumed, again.evaluated, again.exitCode], [first.evaluated, 0, 0]);
+  const examples = ({ result }: typeof first) => result.tasks["chain_sum"]!.models[MODEL]!.examples;
+  assert.deepEqual(examples(again), examples(first));
+  await assert.rejects(
+    ask(address, folder, {}, { resume: true, numExamples: 6 }),
+    /the server cannot be reached/,
+  );
 });
 
 Deno.test("the key goes to the server and nowhere else", async () => {

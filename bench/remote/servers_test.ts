@@ -1,7 +1,7 @@
 /** Peculiarities of single kinds of servers: refusals, streams, limits. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { askedDelay } from "../../core/remote/retry.ts";
-import { withFolder } from "../testing.ts";
 import {
   answer,
   delta,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import {
   checkResultFile,
@@ -72,22 +73,17 @@ const file: TaskResultFile = {
   comparisons: [],
 };
 
-Deno.test("a result file is read as written, and no temporary file remains", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/results_chain_sum_20260102_030405.json`;
-    await Deno.writeFile(path, resultFileBytes(file));
-    assert.deepEqual(await readResultFile(path), file);
-    // With a byte order mark or line ends as some editors write them.
-    const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;
-    await Deno.writeTextFile(path, edited);
-    assert.deepEqual(await readResultFile(path), file);
-    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
-      "results_chain_sum_20260102_030405.json",
-    ]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("a result file is read as written, and no temporary file remains", async (folder) => {
+  const path = `${folder}/results_chain_sum_20260102_030405.json`;
+  await Deno.writeFile(path, resultFileBytes(file));
+  assert.deepEqual(await readResultFile(path), file);
+  // With a byte order mark or line ends as some editors write them.
+  const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;
+  await Deno.writeTextFile(path, edited);
+  assert.deepEqual(await readResultFile(path), file);
+  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
+    "results_chain_sum_20260102_030405.json",
+  ]);
 });
 
 Deno.test("files of another version, damaged and missing files are refused", async () => {

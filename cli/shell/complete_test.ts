@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Command } from "commander";
-import { rgx, withFolder } from "../../tests/support.ts";
+import { withFolder } from "../../core/testing.ts";
+import { rgx } from "../../tests/support.ts";
 import { candidates } from "./complete.ts";
 
 function program(): Command {

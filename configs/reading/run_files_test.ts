@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { changedKeys } from "../config_difference.ts";
 import { loadConfig } from "../load.ts";
 import { textWithFilesOfRun } from "./run_files.ts";
-import { withTempDir } from "../../training/testing.ts";
 
 const REWARD = "export default (): number => 1;\n";
 const runConfig = (outputDir: string) => `
@@ -17,7 +17,7 @@ async function withRun(
   body: (folder: string) => Promise<void>,
   outputDir = "runs/first",
 ): Promise<void> {
-  await withTempDir(async (made) => {
+  await withFolder(async (made) => {
     const folder = await Deno.realPath(made);
     await Deno.mkdir(`${folder}/project/runs/first`, { recursive: true });
     await Deno.mkdir(`${folder}/project/mine`);

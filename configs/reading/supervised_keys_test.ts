@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { loadConfig } from "../load.ts";
 
 const MODEL = `
@@ -12,13 +13,10 @@ function load(text: string, overrides: string[], phases: "all" | "sft") {
 }
 
 async function loadText(text: string, overrides: string[], phases: "all" | "sft") {
-  const folder = await Deno.makeTempDir();
-  try {
+  return await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/f.yaml`, text);
     return await loadConfig("f.yaml", { cwd: folder, overrides, phases });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("rgx sft reads a flag without a section as a key of sft", async () => {

@@ -1,5 +1,6 @@
 /** Trees of cgroups from real machines, rebuilt in a temporary folder. */
 import assert from "node:assert/strict";
+import { test } from "../testing.ts";
 import { grantedCores, type KernelLimits, kernelLimits } from "./cgroup.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
@@ -81,17 +82,12 @@ const TREES: { what: string; files: Record<string, string>; limits: KernelLimits
 ];
 
 for (const { what, files, limits } of TREES) {
-  Deno.test(`limits of the kernel: ${what}`, async () => {
-    const root = await Deno.makeTempDir();
-    try {
-      for (const [path, text] of Object.entries(files)) {
-        await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-        await Deno.writeTextFile(`${root}/${path}`, text);
-      }
-      assert.deepEqual(kernelLimits(root), limits);
-    } finally {
-      await Deno.remove(root, { recursive: true });
+  test.inFolder(`limits of the kernel: ${what}`, async (root) => {
+    for (const [path, text] of Object.entries(files)) {
+      await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(`${root}/${path}`, text);
     }
+    assert.deepEqual(kernelLimits(root), limits);
   });
 }
 

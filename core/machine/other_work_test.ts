@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../testing.ts";
 import { type CpuTimes, cpuTimes, otherWork, OtherWorkMeter, otherWorkText } from "./other_work.ts";
 
 async function timesOf(files: Record<string, string>, own: number): Promise<CpuTimes | null> {
-  const root = await Deno.makeTempDir();
-  try {
+  return await withFolder(async (root) => {
     for (const [path, text] of Object.entries(files)) {
       await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
       await Deno.writeTextFile(`${root}/${path}`, text);
     }
     return cpuTimes(root, own);
-  } finally {
-    await Deno.remove(root, { recursive: true });
-  }
+  });
 }
 
 //                 user nice system idle iowait irq softirq steal guest guest_nice

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
@@ -205,8 +206,7 @@ root = snapshot_download("org/new")
 print(json.dumps({os.path.relpath(os.path.join(d, f), root):
   hashlib.sha256(open(os.path.join(d, f), "rb").read()).hexdigest()
   for d, _, fs in os.walk(root) for f in fs}))`;
-      const folder = await Deno.makeTempDir();
-      try {
+      await withFolder(async (folder) => {
         const { success, stdout, stderr } = await new Deno.Command(python!, {
           args: ["-c", code],
           env: {
@@ -224,8 +224,6 @@ print(json.dumps({os.path.relpath(os.path.join(d, f), root):
             FILES.map(({ path, source }) => [path, sha256Hex(source as Uint8Array)]),
           ),
         );
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
+      });
     }, { chunk: 64_000 }),
 });

@@ -1,5 +1,6 @@
 /** The file of measured kernels: what is kept is found again, and nothing else is used. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import {
   choicesFolder,
   keepChoices,
@@ -14,15 +15,12 @@ const CHOICE = { kernel: "tile", ms: 1, rule: "vector", rule_ms: 2 };
 const NOTHING = nothingKept();
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const cache = await Deno.makeTempDir();
-  try {
+  await withFolder(async (cache) => {
     const folder = choicesFolder(ABOUT, cache)!;
     assert.match(folder, /\/kernels\/A_card___80_GB-[0-9a-f]{12}$/);
     await Deno.mkdir(folder, { recursive: true });
     await work(folder);
-  } finally {
-    await Deno.remove(cache, { recursive: true });
-  }
+  });
 }
 
 Deno.test("measured kernels are found again, and later ones are added", () =>

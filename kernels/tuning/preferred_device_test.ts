@@ -1,9 +1,10 @@
 /** Which device of a card `auto` takes, by what the tuner has kept. */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { deviceOfRun } from "../../training/run/run_folder.ts";
-import { shortRunConfig, trainOn, withTempDir } from "../../training/testing.ts";
+import { shortRunConfig, trainOn } from "../../training/testing.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { hasVulkan } from "../devices/vulkan/testing.ts";
 import { hasWebgpu } from "../devices/webgpu/testing.ts";
@@ -26,7 +27,7 @@ const RACE: KeptRace = {
 /** Calls `work` with an empty cache folder of the user, and the folder of vulkan's kernels. */
 async function inCache(work: (folder: string) => Promise<void>): Promise<void> {
   const before = Deno.env.get("RGX_CACHE");
-  await withTempDir(async (cache) => {
+  await withFolder(async (cache) => {
     Deno.env.set("RGX_CACHE", cache);
     try {
       const folder = choicesFolder(VULKAN)!;
@@ -86,24 +87,22 @@ Deno.test("auto keeps webgpu for another card, driver or version, and a damaged 
     assert.equal((await preferred()).name, "webgpu");
   }));
 
-Deno.test("the device that auto takes is opened, and run.json says why", async () => {
-  await withTempDir(async (folder) => {
-    const why = { name: "vulkan" as const, why: "vulkan is 1.50 × as fast" };
-    const device = hasVulkan ? await openPreferred(why, {}) : createReferenceDevice();
-    try {
-      if (hasVulkan) assert.equal(device.name, "vulkan");
-      else device.chosenBecause = "auto: vulkan is 1.50 × as fast";
-      await trainOn(device, shortRunConfig(folder, { sft: { max_steps: 0 } }));
-    } finally {
-      device.close();
-    }
-    const run = JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
-    assert.deepEqual([run.device, run.device_choice], [
-      device.name,
-      "auto: vulkan is 1.50 × as fast",
-    ]);
-    assert.equal(await deviceOfRun(folder), device.name, "for a run that goes on");
-  });
+test.inFolder("the device that auto takes is opened, and run.json says why", async (folder) => {
+  const why = { name: "vulkan" as const, why: "vulkan is 1.50 × as fast" };
+  const device = hasVulkan ? await openPreferred(why, {}) : createReferenceDevice();
+  try {
+    if (hasVulkan) assert.equal(device.name, "vulkan");
+    else device.chosenBecause = "auto: vulkan is 1.50 × as fast";
+    await trainOn(device, shortRunConfig(folder, { sft: { max_steps: 0 } }));
+  } finally {
+    device.close();
+  }
+  const run = JSON.parse(await Deno.readTextFile(`${folder}/run.json`));
+  assert.deepEqual([run.device, run.device_choice], [
+    device.name,
+    "auto: vulkan is 1.50 × as fast",
+  ]);
+  assert.equal(await deviceOfRun(folder), device.name, "for a run that goes on");
 });
 
 Deno.test("where vulkan was better and cannot be opened, auto takes webgpu and says why", {

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { withFolder } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";
 import { PEFT, SIZES } from "../adapter_testing.ts";
@@ -186,12 +187,9 @@ function edited(text: string): fc.Arbitrary<string> {
 }
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("10,000 damaged shard indices are read or refused", () =>

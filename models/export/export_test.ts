@@ -3,16 +3,9 @@
  * within rounding in all other types, for every architecture and with merged adapters.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
-import {
-  adapterOn,
-  distance,
-  inTempFolder,
-  logitsOf,
-  PEFT,
-  SIZES,
-  tokenizer,
-} from "../adapter_testing.ts";
+import { adapterOn, distance, logitsOf, PEFT, SIZES, tokenizer } from "../adapter_testing.ts";
 import { convertModel } from "./convert.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
 import type { WeightType } from "../formats/weight_types.ts";
@@ -53,7 +46,7 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
   Deno.test({
     name: `${name}: exported and loaded again, the logits are the same`,
     fn: () =>
-      inTempFolder(async (folder) => {
+      withFolder(async (folder) => {
         const source = await goldenModel(name, folder);
         await withReference(async (device) => {
           const wanted = await logitsOf(source, device);
@@ -81,7 +74,7 @@ const GPT2_SIZES: ModelConfig = { ...SIZES, architecture: "gpt2", numKvHeads: 4 
 
 Deno.test("an adapter is merged into [out, in] and [in, out] weights", async () => {
   for (const config of [SIZES, { ...SIZES, tieWordEmbeddings: true }, GPT2_SIZES]) {
-    await inTempFolder((folder) =>
+    await withFolder((folder) =>
       withReference(async (device) => {
         const adapter = await adapterOn(config, folder, device);
         const wanted = await logitsOf(adapter, device);
@@ -118,7 +111,7 @@ Deno.test("modules stored in full are merged, and such a head is no longer tied"
     [{ ...GPT2_SIZES, tieWordEmbeddings: true }, ["wte", "ln_f"], false],
   ];
   for (const [config, modulesToSave, staysTied] of cases) {
-    await inTempFolder((folder) =>
+    await withFolder((folder) =>
       withReference(async (device) => {
         const adapter = await adapterOn(config, folder, device, { ...PEFT, modulesToSave });
         const wanted = await logitsOf(adapter, device);
@@ -136,7 +129,7 @@ Deno.test("modules stored in full are merged, and such a head is no longer tied"
 });
 
 Deno.test("an exported adapter finds its base from anywhere and holds no other files", async () => {
-  await inTempFolder((folder) =>
+  await withFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
       const output = `${folder}/elsewhere/deep/exported`;
@@ -160,7 +153,7 @@ Deno.test("an exported adapter finds its base from anywhere and holds no other f
 Deno.test({
   name: "a GGUF file becomes a folder with the same weights, in types that represent them",
   fn: () =>
-    inTempFolder((folder) =>
+    withFolder((folder) =>
       withReference(async (device) => {
         const blocks = goldenPath("ggml-blocks");
         const f16 = `${folder}/f16.gguf`;
@@ -198,7 +191,7 @@ Deno.test({
 Deno.test({
   name: "blocks, permuted rows and names are those of llama.cpp's converter",
   fn: () =>
-    inTempFolder(async (folder) => {
+    withFolder(async (folder) => {
       const source = await goldenModel("llama", folder);
       for (const dtype of ["f32", "q8_0"] as const) {
         const output = `${folder}/m.gguf`;
@@ -223,43 +216,41 @@ Deno.test({
     }),
 });
 
-Deno.test("shards of any model become one file, byte for byte", async () => {
-  await inTempFolder(async (folder) => {
-    const source = `${folder}/sharded`;
-    await Deno.mkdir(source);
-    const tensor = (name: string, dtype: "BF16" | "F8_E4M3", data: number[]) => ({
-      name,
-      dtype,
-      data: Uint8Array.from(data),
-      shape: [data.length / (dtype[0] === "B" ? 2 : 1)],
-    });
-    const shards = [[tensor("experts.0", "BF16", [1, 2, 3, 4])], [
-      tensor("experts.1", "F8_E4M3", [5, 6, 7]),
-    ]];
-    const map: Record<string, string> = {};
-    for (const [i, tensors] of shards.entries()) {
-      const name = `model-0000${i + 1}-of-00002.safetensors`;
-      await Deno.writeFile(`${source}/${name}`, encodeSafetensors(tensors));
-      for (const { name: tensor } of tensors) map[tensor] = name;
-    }
-    await Deno.writeTextFile(
-      `${source}/model.safetensors.index.json`,
-      JSON.stringify({ metadata: { total_size: 7 }, weight_map: map }),
-    );
-    await Deno.writeTextFile(`${source}/config.json`, `{"model_type":"other"}`);
-    await convertModel(source, { output: `${folder}/one` });
-    const one = await Deno.readFile(`${folder}/one/model.safetensors`);
-    assert.deepEqual(one, encodeSafetensors(shards.flat()));
-    assert.equal(await Deno.readTextFile(`${folder}/one/config.json`), `{"model_type":"other"}`);
-    await assert.rejects(
-      convertModel(`${folder}/one`, { output: `${folder}/two` }),
-      /it has one model\.safetensors already/,
-    );
+test.inFolder("shards of any model become one file, byte for byte", async (folder) => {
+  const source = `${folder}/sharded`;
+  await Deno.mkdir(source);
+  const tensor = (name: string, dtype: "BF16" | "F8_E4M3", data: number[]) => ({
+    name,
+    dtype,
+    data: Uint8Array.from(data),
+    shape: [data.length / (dtype[0] === "B" ? 2 : 1)],
   });
+  const shards = [[tensor("experts.0", "BF16", [1, 2, 3, 4])], [
+    tensor("experts.1", "F8_E4M3", [5, 6, 7]),
+  ]];
+  const map: Record<string, string> = {};
+  for (const [i, tensors] of shards.entries()) {
+    const name = `model-0000${i + 1}-of-00002.safetensors`;
+    await Deno.writeFile(`${source}/${name}`, encodeSafetensors(tensors));
+    for (const { name: tensor } of tensors) map[tensor] = name;
+  }
+  await Deno.writeTextFile(
+    `${source}/model.safetensors.index.json`,
+    JSON.stringify({ metadata: { total_size: 7 }, weight_map: map }),
+  );
+  await Deno.writeTextFile(`${source}/config.json`, `{"model_type":"other"}`);
+  await convertModel(source, { output: `${folder}/one` });
+  const one = await Deno.readFile(`${folder}/one/model.safetensors`);
+  assert.deepEqual(one, encodeSafetensors(shards.flat()));
+  assert.equal(await Deno.readTextFile(`${folder}/one/config.json`), `{"model_type":"other"}`);
+  await assert.rejects(
+    convertModel(`${folder}/one`, { output: `${folder}/two` }),
+    /it has one model\.safetensors already/,
+  );
 });
 
 Deno.test("impossible exports are refused, and nothing is left behind", async () => {
-  await inTempFolder((folder) =>
+  await withFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device), base = `${folder}/base`;
       const output = `${folder}/out`;
@@ -332,7 +323,7 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
 });
 
 Deno.test("an adapter for another base is refused with the names of its tensors", async () => {
-  await inTempFolder((folder) =>
+  await withFolder((folder) =>
     withReference(async (device) => {
       const adapter = await adapterOn(SIZES, folder, device);
       const other = await encodeModelFolder({
@@ -353,7 +344,7 @@ Deno.test("an adapter for another base is refused with the names of its tensors"
 });
 
 Deno.test("matrices whose rows are not whole blocks become f16", async () => {
-  await inTempFolder((folder) =>
+  await withFolder((folder) =>
     withReference(async (device) => {
       const odd = await adapterOn({ ...SIZES, hiddenSize: 40 }, folder, device);
       const options = { to: "gguf", dtype: "q4_0", output: `${folder}/q.gguf` } as const;
@@ -370,7 +361,7 @@ Deno.test("matrices whose rows are not whole blocks become f16", async () => {
 });
 
 Deno.test("a note says that llama.cpp ignores a model's sliding window", async () => {
-  await inTempFolder((folder) =>
+  await withFolder((folder) =>
     withReference(async (device) => {
       const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
       const { notes } = await exportModel(await adapterOn(sizes, folder, device), {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
@@ -12,16 +13,13 @@ async function withFiles(
   files: Record<string, string | Uint8Array>,
   body: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     for (const [name, content] of Object.entries(files)) {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
       await Deno.writeFile(`${folder}/${name}`, bytes);
     }
     await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("pytorch_model.bin is read like safetensors, whole and in shards", async () => {

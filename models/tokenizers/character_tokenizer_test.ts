@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { createCharacterTokenizer } from "./character_tokenizer.ts";
 import { loadTokenizer } from "./tokenizer.ts";
@@ -27,8 +28,7 @@ Deno.test("answer tags survive skipSpecialTokens, control tokens do not", () => 
 
 Deno.test("its files load like those of any model folder, with the same ids", async () => {
   const made = createCharacterTokenizer({ alphabet, special_tokens });
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     for (const [name, text] of made.files()) await Deno.writeTextFile(`${folder}/${name}`, text);
     const loaded = await loadTokenizer(folder);
     assert.deepEqual([...loaded.files()], [...made.files()]);
@@ -54,9 +54,7 @@ Deno.test("its files load like those of any model folder, with the same ids", as
       assert.equal(ids.length, 1);
       assert.equal(loaded.decode(ids), character);
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });
 
 Deno.test("impossible alphabets are refused", () => {

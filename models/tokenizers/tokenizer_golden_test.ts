@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { withFolder } from "../../core/testing.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { parseGguf } from "../formats/gguf/gguf.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
@@ -70,8 +71,7 @@ for (const { name, packageName, pre } of MODELS) {
     async fn() {
       const source = await packageFiles(packageName);
       const { json, config } = source;
-      const folder = await Deno.makeTempDir();
-      try {
+      await withFolder(async (folder) => {
         const tokenizers: Record<string, Tokenizer> = {
           "tokenizer.json": tokenizerJson(source),
           "GGUF": await fromGguf(json, pre),
@@ -103,9 +103,7 @@ for (const { name, packageName, pre } of MODELS) {
           );
           specialTokensStayText(tokenizer, json.added_tokens[0]!, form);
         }
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
+      });
     },
   });
 }
@@ -145,70 +143,67 @@ function specialTokensStayText(
   assert.equal(tokenizer.decode(literal, { skipSpecialTokens: true }), text, form);
 }
 
-Deno.test({
-  name: "SentencePiece pieces in GGUF metadata give the ids of the tokenizer.json they came from",
-  async fn() {
-    const folder = goldenPath("models/stories260k");
-    const original = await loadTokenizer(folder);
-    const json: TokenizerJson = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
-    const tokens: string[] = [];
-    for (const [token, id] of Object.entries(json.model.vocab)) tokens[id] = token;
-    const rank = new Map<string, number>();
-    json.model.merges.forEach((merge, i) => {
-      const piece = merge.replace(" ", "");
-      if (!rank.has(piece)) rank.set(piece, i);
-    });
-    const kind = (token: string, id: number) =>
-      id === 0 ? 2 : id < 3 ? 3 : /^<0x..>$/.test(token) ? 6 : 1;
-    const make = async (change: TestMetadata) => {
-      const file = await parseGguf(encodeTestGguf({
-        "tokenizer.ggml.model": ["string", "llama"],
-        "tokenizer.ggml.tokens": ["string", tokens],
-        "tokenizer.ggml.token_type": ["i32", tokens.map(kind)],
-        "tokenizer.ggml.scores": ["f32", tokens.map((token) => -(rank.get(token) ?? 1e6))],
-        "tokenizer.ggml.bos_token_id": ["u32", 1],
-        "tokenizer.ggml.eos_token_id": ["u32", 2],
-        "tokenizer.ggml.unknown_token_id": ["u32", 0],
-        ...change,
-      }, []));
-      return tokenizerFromFiles(ggufTokenizer(file)!.files, "gguf");
-    };
-    const read = await make({});
-    const same = (text: string) => assert.deepEqual(read.encode(text), original.encode(text), text);
-    same("Once upon a time, there was a little girl named Lily. She loved  to play outside.");
-    fc.assert(
-      fc.property(
-        fc.array(fc.constantFrom(..."ehtsawidno THL,.\n", "é", "🙂", "and ", "<s>"), {
-          maxLength: 30,
-        }),
-        (parts) => same(parts.join("")),
-      ),
-      { numRuns: cases(4000), seed: 3 },
-    );
-    assert.equal(read.decode(read.encode("a b"), { skipSpecialTokens: true }), "a b");
-    const bare = await make({
-      "tokenizer.ggml.add_space_prefix": ["bool", false],
-      "tokenizer.ggml.add_bos_token": ["bool", false],
-      "tokenizer.ggml.add_eos_token": ["bool", true],
-    });
-    assert.equal(bare.decode(bare.encode("a b"), { skipSpecialTokens: true }), "a b");
-    assert.equal(bare.encode("a").at(-1), 2);
-    assert.notEqual(bare.encode("a")[0], 1);
-    for (
-      const [change, message] of [
-        [{ "tokenizer.ggml.scores": ["f32", [1]] }, /scores has 1 values, there are 512 tokens/],
-        [{ "tokenizer.ggml.eos_token_id": ["u32", 512] }, /"eos_token_id" is 512/],
-        [{ "tokenizer.ggml.tokens": ["i32", [1]] }, /"tokens" is 1, expected a list of texts/],
-        [{ "tokenizer.ggml.model": ["string", "t5"] }, /of the kind "t5"/],
-        [{ "tokenizer.ggml.precompiled_charsmap": ["u8", [1]] }, /charsmap is set/],
-        [{ "tokenizer.ggml.model": ["string", "gpt2"] }, /splitting rule is "", which is not/],
-        [
-          { "tokenizer.ggml.model": ["string", "gpt2"], "tokenizer.ggml.pre": ["string", "gpt-2"] },
-          /has no merges/,
-        ],
-      ] as [TestMetadata, RegExp][]
-    ) await assert.rejects(make(change), message);
-  },
+Deno.test("SentencePiece pieces in GGUF metadata give the ids of the tokenizer.json they came from", async () => {
+  const folder = goldenPath("models/stories260k");
+  const original = await loadTokenizer(folder);
+  const json: TokenizerJson = JSON.parse(await Deno.readTextFile(`${folder}/tokenizer.json`));
+  const tokens: string[] = [];
+  for (const [token, id] of Object.entries(json.model.vocab)) tokens[id] = token;
+  const rank = new Map<string, number>();
+  json.model.merges.forEach((merge, i) => {
+    const piece = merge.replace(" ", "");
+    if (!rank.has(piece)) rank.set(piece, i);
+  });
+  const kind = (token: string, id: number) =>
+    id === 0 ? 2 : id < 3 ? 3 : /^<0x..>$/.test(token) ? 6 : 1;
+  const make = async (change: TestMetadata) => {
+    const file = await parseGguf(encodeTestGguf({
+      "tokenizer.ggml.model": ["string", "llama"],
+      "tokenizer.ggml.tokens": ["string", tokens],
+      "tokenizer.ggml.token_type": ["i32", tokens.map(kind)],
+      "tokenizer.ggml.scores": ["f32", tokens.map((token) => -(rank.get(token) ?? 1e6))],
+      "tokenizer.ggml.bos_token_id": ["u32", 1],
+      "tokenizer.ggml.eos_token_id": ["u32", 2],
+      "tokenizer.ggml.unknown_token_id": ["u32", 0],
+      ...change,
+    }, []));
+    return tokenizerFromFiles(ggufTokenizer(file)!.files, "gguf");
+  };
+  const read = await make({});
+  const same = (text: string) => assert.deepEqual(read.encode(text), original.encode(text), text);
+  same("Once upon a time, there was a little girl named Lily. She loved  to play outside.");
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(..."ehtsawidno THL,.\n", "é", "🙂", "and ", "<s>"), {
+        maxLength: 30,
+      }),
+      (parts) => same(parts.join("")),
+    ),
+    { numRuns: cases(4000), seed: 3 },
+  );
+  assert.equal(read.decode(read.encode("a b"), { skipSpecialTokens: true }), "a b");
+  const bare = await make({
+    "tokenizer.ggml.add_space_prefix": ["bool", false],
+    "tokenizer.ggml.add_bos_token": ["bool", false],
+    "tokenizer.ggml.add_eos_token": ["bool", true],
+  });
+  assert.equal(bare.decode(bare.encode("a b"), { skipSpecialTokens: true }), "a b");
+  assert.equal(bare.encode("a").at(-1), 2);
+  assert.notEqual(bare.encode("a")[0], 1);
+  for (
+    const [change, message] of [
+      [{ "tokenizer.ggml.scores": ["f32", [1]] }, /scores has 1 values, there are 512 tokens/],
+      [{ "tokenizer.ggml.eos_token_id": ["u32", 512] }, /"eos_token_id" is 512/],
+      [{ "tokenizer.ggml.tokens": ["i32", [1]] }, /"tokens" is 1, expected a list of texts/],
+      [{ "tokenizer.ggml.model": ["string", "t5"] }, /of the kind "t5"/],
+      [{ "tokenizer.ggml.precompiled_charsmap": ["u8", [1]] }, /charsmap is set/],
+      [{ "tokenizer.ggml.model": ["string", "gpt2"] }, /splitting rule is "", which is not/],
+      [
+        { "tokenizer.ggml.model": ["string", "gpt2"], "tokenizer.ggml.pre": ["string", "gpt-2"] },
+        /has no merges/,
+      ],
+    ] as [TestMetadata, RegExp][]
+  ) await assert.rejects(make(change), message);
 });
 
 Deno.test("special tokens in a chat's contents stay text, those of the template do not", () => {

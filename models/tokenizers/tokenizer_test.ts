@@ -1,73 +1,68 @@
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import { goldenPath } from "../../tests/golden.ts";
 
 const shared = goldenPath("");
 
-Deno.test({
-  name: "tinystories-656k: the ids and texts that its makers' tokenizer gives",
-  async fn() {
-    const tokenizer = await loadTokenizer(`${shared}models/tinystories-656k`);
-    const prompt = [1, 80, 147, 201, 282, 57];
-    assert.deepEqual(tokenizer.encode("Once upon a time"), prompt);
-    assert.deepEqual(
-      tokenizer.encode("Once upon a time", { addSpecialTokens: false }),
-      prompt.slice(1),
-    );
-    assert.equal(tokenizer.vocabSize, 2048);
-    assert.equal(tokenizer.eosId, 2);
-    assert.equal(tokenizer.padId, 0);
-    const greedy = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
-    assert.equal(
-      tokenizer.decode([...prompt, ...greedy], { skipSpecialTokens: true }),
-      "Once upon a time, a little girl named Lily lived in a small house with her mom, dad, and her dog",
-    );
-    assert.equal(
-      tokenizer.decode([...prompt, 2]),
-      "<|start_story|> Once upon a time<|end_story|>",
-    );
-    // This model normalises its special tokens, which puts a blank before them.
-    assert.deepEqual(tokenizer.encode("Hi <|end_story|>").slice(-1), [2]);
-    assert.ok(tokenizer.encode("🙂").includes(0));
-    assert.equal(tokenizer.tokenId("<|end_story|>"), 2);
-    assert.equal(tokenizer.tokenId("no such token"), null);
-    assert.equal(tokenizer.decode([]), "");
-    assert.equal(tokenizer.decode([1, 2], { skipSpecialTokens: true }), "");
-    assert.equal(tokenizer.decode([80, 99999]), tokenizer.decode([80]));
-    assert.equal(tokenizer.applyChatTemplate([{ role: "user", content: "x" }]), null);
-    assert.deepEqual([...tokenizer.files().keys()], [
-      "tokenizer.json",
-      "tokenizer_config.json",
-      "special_tokens_map.json",
-    ]);
-  },
+Deno.test("tinystories-656k: the ids and texts that its makers' tokenizer gives", async () => {
+  const tokenizer = await loadTokenizer(`${shared}models/tinystories-656k`);
+  const prompt = [1, 80, 147, 201, 282, 57];
+  assert.deepEqual(tokenizer.encode("Once upon a time"), prompt);
+  assert.deepEqual(
+    tokenizer.encode("Once upon a time", { addSpecialTokens: false }),
+    prompt.slice(1),
+  );
+  assert.equal(tokenizer.vocabSize, 2048);
+  assert.equal(tokenizer.eosId, 2);
+  assert.equal(tokenizer.padId, 0);
+  const greedy = [313, 598, 303, 1049, 1468, 267, 628, 333, 94, 1210, 263, 251, 604];
+  assert.equal(
+    tokenizer.decode([...prompt, ...greedy], { skipSpecialTokens: true }),
+    "Once upon a time, a little girl named Lily lived in a small house with her mom, dad, and her dog",
+  );
+  assert.equal(
+    tokenizer.decode([...prompt, 2]),
+    "<|start_story|> Once upon a time<|end_story|>",
+  );
+  // This model normalises its special tokens, which puts a blank before them.
+  assert.deepEqual(tokenizer.encode("Hi <|end_story|>").slice(-1), [2]);
+  assert.ok(tokenizer.encode("🙂").includes(0));
+  assert.equal(tokenizer.tokenId("<|end_story|>"), 2);
+  assert.equal(tokenizer.tokenId("no such token"), null);
+  assert.equal(tokenizer.decode([]), "");
+  assert.equal(tokenizer.decode([1, 2], { skipSpecialTokens: true }), "");
+  assert.equal(tokenizer.decode([80, 99999]), tokenizer.decode([80]));
+  assert.equal(tokenizer.applyChatTemplate([{ role: "user", content: "x" }]), null);
+  assert.deepEqual([...tokenizer.files().keys()], [
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+  ]);
 });
 
-Deno.test({
-  name: "stories260k: ids, and unknown characters as bytes",
-  async fn() {
-    const tokenizer = await loadTokenizer(`${shared}models/stories260k`);
-    assert.deepEqual(tokenizer.encode("Once upon a time"), [1, 403, 407, 261, 378]);
-    const text =
-      "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. " +
-      "One day, she saw a big, red ball. She wanted to play with it, but it was too high.";
-    for (const sample of [text, "naïve 🙂 ក្រុម\n\ttab", "a"]) {
-      const ids = tokenizer.encode(sample);
-      assert.ok(ids.every((id) => id < tokenizer.vocabSize));
-      assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), sample);
-    }
-    const smile = tokenizer.encode("🙂", { addSpecialTokens: false });
-    assert.deepEqual(
-      smile.slice(-4),
-      [0xf0, 0x9f, 0x99, 0x82].map((byte) => byte + 3),
-    );
-    // A character cut in half, as sampling may leave it, does not throw: a sign for each byte.
-    assert.equal(tokenizer.decode(smile.slice(0, -2), { skipSpecialTokens: true }), "\ufffd\ufffd");
-    assert.equal(tokenizer.encode("Hi</s>").at(-1), 2);
-    assert.equal(tokenizer.eosId, 2);
-    assert.equal(tokenizer.padId, null);
-  },
+Deno.test("stories260k: ids, and unknown characters as bytes", async () => {
+  const tokenizer = await loadTokenizer(`${shared}models/stories260k`);
+  assert.deepEqual(tokenizer.encode("Once upon a time"), [1, 403, 407, 261, 378]);
+  const text =
+    "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. " +
+    "One day, she saw a big, red ball. She wanted to play with it, but it was too high.";
+  for (const sample of [text, "naïve 🙂 ក្រុម\n\ttab", "a"]) {
+    const ids = tokenizer.encode(sample);
+    assert.ok(ids.every((id) => id < tokenizer.vocabSize));
+    assert.equal(tokenizer.decode(ids, { skipSpecialTokens: true }), sample);
+  }
+  const smile = tokenizer.encode("🙂", { addSpecialTokens: false });
+  assert.deepEqual(
+    smile.slice(-4),
+    [0xf0, 0x9f, 0x99, 0x82].map((byte) => byte + 3),
+  );
+  // A character cut in half, as sampling may leave it, does not throw: a sign for each byte.
+  assert.equal(tokenizer.decode(smile.slice(0, -2), { skipSpecialTokens: true }), "\ufffd\ufffd");
+  assert.equal(tokenizer.encode("Hi</s>").at(-1), 2);
+  assert.equal(tokenizer.eosId, 2);
+  assert.equal(tokenizer.padId, null);
 });
 
 /** A tokenizer of the letters a and b, with parts replaced. */
@@ -213,16 +208,11 @@ Deno.test("an unusable tokenizer is one clear error", async () => {
   );
 });
 
-Deno.test("a mark that an editor put at the beginning of a file is no part of it", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const files = tinyFiles({ eos_token: "</s>" }).set("chat_template.jinja", "{{ eos_token }}");
-    for (const [name, text] of files) {
-      await Deno.writeTextFile(`${folder}/${name}`, `\uFEFF${text}`);
-    }
-    const tokenizer = await loadTokenizer(folder);
-    assert.deepEqual([tokenizer.eosId, tokenizer.applyChatTemplate([])], [2, "</s>"]);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+test.inFolder("a mark that an editor put at the beginning of a file is no part of it", async (folder) => {
+  const files = tinyFiles({ eos_token: "</s>" }).set("chat_template.jinja", "{{ eos_token }}");
+  for (const [name, text] of files) {
+    await Deno.writeTextFile(`${folder}/${name}`, `\uFEFF${text}`);
   }
+  const tokenizer = await loadTokenizer(folder);
+  assert.deepEqual([tokenizer.eosId, tokenizer.applyChatTemplate([])], [2, "</s>"]);
 });

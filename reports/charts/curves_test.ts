@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { curveLines, explanation, extremes, runningMean, valueAxis } from "./curves.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
@@ -207,48 +208,43 @@ Deno.test("a narrow figure has its panels below each other, with the same data",
   assert.ok(domains(phone, "yaxis")[0]![0] > domains(phone, "yaxis")[1]![1]);
 });
 
-Deno.test("curves become a picture, by default in the run's folder, of several runs in the current one", async () => {
-  const root = await Deno.makeTempDir();
-  try {
-    for (const name of ["x/run", "y/run"]) {
-      await Deno.mkdir(`${root}/${name}`, { recursive: true });
-      await Deno.writeTextFile(`${root}/${name}/metrics.jsonl`, metricsText());
-    }
-    await Deno.writeTextFile(`${root}/empty.jsonl`, line({ step: 1, split: "train", other: 1 }));
-    const alone = await plotCurves([`${root}/x/run/metrics.jsonl`]);
-    assert.equal(alone.path, `${root}/x/run/curves.png`);
-    const before = Deno.cwd();
-    Deno.chdir(root);
-    const drawn = await plotCurves(["x/run", "y/run/metrics.jsonl"])
-      .finally(() => Deno.chdir(before));
-    assert.equal(drawn.path, "curves.png");
-    assert.deepEqual(drawn.runs, ["x/run", "y/run"]);
-    await Deno.mkdir(`${root}/y/other`);
-    await Deno.copyFile(`${root}/y/run/metrics.jsonl`, `${root}/y/other/metrics.jsonl`);
-    const named = await readRuns(["x/run", "y/run", "y/other"].map((name) => `${root}/${name}`));
-    assert.deepEqual(named.map(({ name }) => name), ["x/run", "y/run", "y/other"]);
-    assert.ok((await Deno.stat(`${root}/curves.png`)).size > 10_000);
-    const { notes } = await plotCurves([`${root}/x/run/`, `${root}/empty.jsonl`], {
-      metrics: ["reward"],
-      output: `${root}/c.svg`,
-    });
-    assert.deepEqual(notes, ["empty.jsonl has none of the metrics that are drawn"]);
-    const again = await readRuns([
-      `${root}/x/run`,
-      `${root}/x/run/metrics.jsonl`,
-      `${root}/x/run/`,
-    ]);
-    assert.deepEqual(again.map(({ name }) => name), ["run"]);
-    await Deno.mkdir(`${root}/x/run/checkpoint-3`);
-    for (const folder of [`${root}/x`, `${root}/x/run/checkpoint-3`]) {
-      await assert.rejects(
-        readRuns([folder]),
-        (error: unknown) =>
-          error instanceof UsageError && /holds no metrics\.jsonl/.test(error.message) &&
-          error.advice === `runs: ${root}/x/run`,
-      );
-    }
-  } finally {
-    await Deno.remove(root, { recursive: true });
+test.inFolder("curves become a picture, by default in the run's folder, of several runs in the current one", async (root) => {
+  for (const name of ["x/run", "y/run"]) {
+    await Deno.mkdir(`${root}/${name}`, { recursive: true });
+    await Deno.writeTextFile(`${root}/${name}/metrics.jsonl`, metricsText());
+  }
+  await Deno.writeTextFile(`${root}/empty.jsonl`, line({ step: 1, split: "train", other: 1 }));
+  const alone = await plotCurves([`${root}/x/run/metrics.jsonl`]);
+  assert.equal(alone.path, `${root}/x/run/curves.png`);
+  const before = Deno.cwd();
+  Deno.chdir(root);
+  const drawn = await plotCurves(["x/run", "y/run/metrics.jsonl"])
+    .finally(() => Deno.chdir(before));
+  assert.equal(drawn.path, "curves.png");
+  assert.deepEqual(drawn.runs, ["x/run", "y/run"]);
+  await Deno.mkdir(`${root}/y/other`);
+  await Deno.copyFile(`${root}/y/run/metrics.jsonl`, `${root}/y/other/metrics.jsonl`);
+  const named = await readRuns(["x/run", "y/run", "y/other"].map((name) => `${root}/${name}`));
+  assert.deepEqual(named.map(({ name }) => name), ["x/run", "y/run", "y/other"]);
+  assert.ok((await Deno.stat(`${root}/curves.png`)).size > 10_000);
+  const { notes } = await plotCurves([`${root}/x/run/`, `${root}/empty.jsonl`], {
+    metrics: ["reward"],
+    output: `${root}/c.svg`,
+  });
+  assert.deepEqual(notes, ["empty.jsonl has none of the metrics that are drawn"]);
+  const again = await readRuns([
+    `${root}/x/run`,
+    `${root}/x/run/metrics.jsonl`,
+    `${root}/x/run/`,
+  ]);
+  assert.deepEqual(again.map(({ name }) => name), ["run"]);
+  await Deno.mkdir(`${root}/x/run/checkpoint-3`);
+  for (const folder of [`${root}/x`, `${root}/x/run/checkpoint-3`]) {
+    await assert.rejects(
+      readRuns([folder]),
+      (error: unknown) =>
+        error instanceof UsageError && /holds no metrics\.jsonl/.test(error.message) &&
+        error.advice === `runs: ${root}/x/run`,
+    );
   }
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { inflateSync } from "node:zlib";
+import { withFolder } from "../../core/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { gatherResults } from "./chart_data.ts";
 import { renderPdf, renderPng, renderSvg } from "./render.ts";
@@ -30,8 +31,7 @@ Deno.test({
   name: "a PDF has all texts of the SVG, as texts",
   ignore: needs(hasPoppler, NEEDED.poppler),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
       const args = ["-layout", `${folder}/chart.pdf`, "-"];
       const { stdout } = await new Deno.Command("pdftotext", { args }).output();
@@ -40,9 +40,7 @@ Deno.test({
       const texts = [...svg.matchAll(/>([^<>]+)<\/(?:text|tspan)>/g)].map(([, text]) => text!);
       assert.ok(texts.some((text) => text.includes("Größe – über 5 %")));
       assert.deepEqual(words(new TextDecoder().decode(stdout)), words(texts.join(" ")));
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });
 
@@ -50,8 +48,7 @@ Deno.test({
   name: "poppler draws the PDF as resvg draws the SVG",
   ignore: needs(hasPoppler, NEEDED.poppler),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
       // A pixel of the layout is 1/96 inch; the PNG of resvg has two of them for each.
       const args = ["-r", "192", "-gray", `${folder}/chart.pdf`, `${folder}/chart`];
@@ -65,9 +62,7 @@ Deno.test({
       const far = one.filter((gray, i) => Math.abs(gray - other[i]!) > 48).length;
       const dark = other.filter((gray) => gray < 200).length;
       assert.ok(dark > 500 && far < 0.05 * dark, `${far} of ${dark} dark blocks differ`);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });
 

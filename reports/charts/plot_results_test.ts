@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
 import { comparisonFigure } from "./comparison.ts";
@@ -14,15 +15,12 @@ async function inFolder(
   files: Record<string, ResultFile>,
   body: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     for (const [name, file] of Object.entries(files)) {
       await Deno.writeFile(`${folder}/${name}`, resultFileBytes(file));
     }
     await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 /** All texts of a figure that lays itself out. */

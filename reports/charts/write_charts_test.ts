@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { allTasksFile } from "./testing.ts";
 import { writeCharts } from "./write_charts.ts";
 
-Deno.test("a benchmark writes a picture of each task and one of all tasks", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const counts = { base: 5, tuned: 25 };
-    const paths = await writeCharts(folder, allTasksFile({ "a/b": counts, c: counts }));
-    assert.deepEqual(paths.map((path) => path.slice(folder.length + 1)), [
-      "comparison_a_b_20260102_030405.png",
-      "comparison_c_20260102_030405.png",
-      "summary_all_tasks_20260102_030405.png",
-    ]);
-    for (const path of paths) assert.ok((await Deno.stat(path)).size > 10_000);
-    assert.equal((await writeCharts(folder, allTasksFile({ c: counts }))).length, 2);
-    assert.deepEqual(await writeCharts(folder, allTasksFile({ c: {} })), []);
-    assert.equal([...Deno.readDirSync(folder)].length, 3);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("a benchmark writes a picture of each task and one of all tasks", async (folder) => {
+  const counts = { base: 5, tuned: 25 };
+  const paths = await writeCharts(folder, allTasksFile({ "a/b": counts, c: counts }));
+  assert.deepEqual(paths.map((path) => path.slice(folder.length + 1)), [
+    "comparison_a_b_20260102_030405.png",
+    "comparison_c_20260102_030405.png",
+    "summary_all_tasks_20260102_030405.png",
+  ]);
+  for (const path of paths) assert.ok((await Deno.stat(path)).size > 10_000);
+  assert.equal((await writeCharts(folder, allTasksFile({ c: counts }))).length, 2);
+  assert.deepEqual(await writeCharts(folder, allTasksFile({ c: {} })), []);
+  assert.equal([...Deno.readDirSync(folder)].length, 3);
 });

@@ -1,6 +1,6 @@
 /** For tests: folders of runs and of results as rgx writes them, and a dashboard of them. */
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { withTempDir } from "../../training/testing.ts";
+import { withFolder } from "../../core/testing.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./server.ts";
 
 export const TOKEN = "a-token-for-tests";
@@ -148,7 +148,7 @@ export async function withDashboard(
   test: (dashboard: Dashboard, folder: string) => Promise<void>,
   options: Partial<DashboardOptions> = {},
 ): Promise<void> {
-  await withTempDir(async (folder) => {
+  await withFolder(async (folder) => {
     await write(folder);
     const dashboard = await startDashboard({
       folders: [folder],

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { writeRun } from "../dashboard/testing.ts";
 import { bytesOf, noise, settingsFor, TOKEN, withHub } from "../../hub/testing.ts";
 import type { FakeHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
 import { saveCheckpoint } from "../../training/checkpoint/checkpoint_folders.ts";
-import { withTempDir } from "../../training/testing.ts";
 import { planShare, shareModel, type ShareOptions, uploadCommand } from "./share_model.ts";
 import { findModel } from "./model_files.ts";
 
@@ -46,7 +46,7 @@ async function withTrained(
     options: ShareOptions;
   }) => Promise<void>,
 ): Promise<void> {
-  await withTempDir((folder) =>
+  await withFolder((folder) =>
     withHub(async (hub, cache) => {
       await writeTrained(folder);
       const received = acceptUploads(hub);

@@ -1,6 +1,7 @@
 /** Rewards that cost something: what they took is counted, and kept values cost nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { test } from "../../core/testing.ts";
 import { createRubric, type RubricScores } from "../rubric.ts";
 import { input } from "../testing.ts";
 
@@ -60,21 +61,16 @@ Deno.test("values are kept in the user's cache, and what they cost is counted", 
   }
 });
 
-Deno.test("a price that is none is an error of the reward; others count nothing", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = join(folder, "mine.ts");
-    await Deno.writeTextFile(
-      path,
-      "export default ({ addCost, completion }) => (completion && addCost(-1), 1);",
-    );
-    const rubric = createRubric([{ name: "mine", weight: 1, params: {}, file: { path } }]);
-    const scores = await rubric.score([input("a"), input("")]);
-    await rubric.close();
-    assert.deepEqual(scores.values, [[0], [1]]);
-    assert.match(scores.errors[0]!.message, /addCost: expected a number that is not negative/);
-    assert.equal(scores.sums.size, 0);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("a price that is none is an error of the reward; others count nothing", async (folder) => {
+  const path = join(folder, "mine.ts");
+  await Deno.writeTextFile(
+    path,
+    "export default ({ addCost, completion }) => (completion && addCost(-1), 1);",
+  );
+  const rubric = createRubric([{ name: "mine", weight: 1, params: {}, file: { path } }]);
+  const scores = await rubric.score([input("a"), input("")]);
+  await rubric.close();
+  assert.deepEqual(scores.values, [[0], [1]]);
+  assert.match(scores.errors[0]!.message, /addCost: expected a number that is not negative/);
+  assert.equal(scores.sums.size, 0);
 });

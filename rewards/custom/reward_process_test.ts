@@ -1,5 +1,6 @@
 /** Real processes of rewards: what they survive, what ends them, and that none is left behind. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createRubric, type Rubric } from "../rubric.ts";
 import { input } from "../testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
@@ -130,8 +131,7 @@ Deno.test({
   name: "no process is left when the program is killed while its reward hangs",
   ignore: needs(hasProc, NEEDED.system),
   fn: async () => {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/loop.js`, "export default () => { for (;;); }");
       const section = { name: "m", weight: 1, params: {}, timeout: 600 };
       const file = { path: `${folder}/loop.js` };
@@ -157,8 +157,6 @@ Deno.test({
         return !(await Promise.all(alive)).includes(true);
       };
       await until("its child has ended", gone);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });

@@ -49,24 +49,21 @@ interface Trace {
   incremented: boolean;
 }
 
-Deno.test({
-  name: "raising the global level follows the recorded traces",
-  fn() {
-    const golden = readGoldenJson<Record<string, { increment_trace: Trace[] }>>(
-      "reasoning-gym/core/curricula.json",
-    );
-    let compared = 0;
-    for (const [name, { increment_trace: trace }] of Object.entries(golden)) {
-      if (!hasTask(name)) continue;
-      const levels = levelsOf(name);
-      for (const { levels: expected, incremented } of trace) {
-        assert.deepEqual(levels.levels, expected, name);
-        assert.equal(levels.incrementGlobal(), incremented, name);
-        compared++;
-      }
+Deno.test("raising the global level follows the recorded traces", () => {
+  const golden = readGoldenJson<Record<string, { increment_trace: Trace[] }>>(
+    "reasoning-gym/core/curricula.json",
+  );
+  let compared = 0;
+  for (const [name, { increment_trace: trace }] of Object.entries(golden)) {
+    if (!hasTask(name)) continue;
+    const levels = levelsOf(name);
+    for (const { levels: expected, incremented } of trace) {
+      assert.deepEqual(levels.levels, expected, name);
+      assert.equal(levels.incrementGlobal(), incremented, name);
+      compared++;
     }
-    assert.ok(compared > 30);
-  },
+  }
+  assert.ok(compared > 30);
 });
 
 Deno.test("a coach raises at high means, lowers at low ones, restarts after a change", () => {
@@ -123,15 +120,12 @@ interface Experiment {
   chain_sum_config_after_increment: Record<string, ParamValue>;
 }
 
-Deno.test({
-  name: "levels change together as in the recorded experiment",
-  fn() {
-    const { experiment } = readGoldenJson<{ experiment: Experiment }>(
-      "reasoning-gym/core/composite_experiment.json",
-    );
-    const levels = levelsOf();
-    levels.incrementGlobal();
-    const { seed: _seed, size: _size, ...config } = experiment.chain_sum_config_after_increment;
-    assert.deepEqual(levels.config(), config);
-  },
+Deno.test("levels change together as in the recorded experiment", () => {
+  const { experiment } = readGoldenJson<{ experiment: Experiment }>(
+    "reasoning-gym/core/composite_experiment.json",
+  );
+  const levels = levelsOf();
+  levels.incrementGlobal();
+  const { seed: _seed, size: _size, ...config } = experiment.chain_sum_config_after_increment;
+  assert.deepEqual(levels.config(), config);
 });

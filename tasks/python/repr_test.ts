@@ -9,22 +9,19 @@ interface Table {
   round: [number, number, number][];
 }
 
-Deno.test({
-  name: "floats are written and rounded as in the recorded table",
-  fn() {
-    const table = readGoldenJson<Table>("reasoning-gym/core/python_float_format.json");
-    for (const [x, text] of table.repr) assert.equal(reprFloat(x), text);
-    for (const [x, formats] of table.fmt) {
-      for (const [format, text] of Object.entries(formats)) {
-        const digits = Number(/\.([0-9]+)/.exec(format)?.[1] ?? 6);
-        if (format.endsWith("f")) assert.equal(formatFixed(x, digits), text, `${x} ${format}`);
-        if (format.endsWith("e")) assert.equal(formatExponent(x, digits), text, `${x} ${format}`);
-      }
+Deno.test("floats are written and rounded as in the recorded table", () => {
+  const table = readGoldenJson<Table>("reasoning-gym/core/python_float_format.json");
+  for (const [x, text] of table.repr) assert.equal(reprFloat(x), text);
+  for (const [x, formats] of table.fmt) {
+    for (const [format, text] of Object.entries(formats)) {
+      const digits = Number(/\.([0-9]+)/.exec(format)?.[1] ?? 6);
+      if (format.endsWith("f")) assert.equal(formatFixed(x, digits), text, `${x} ${format}`);
+      if (format.endsWith("e")) assert.equal(formatExponent(x, digits), text, `${x} ${format}`);
     }
-    for (const [x, digits, result] of table.round) {
-      assert.equal(round(x, digits), result, `${x} ${digits}`);
-    }
-  },
+  }
+  for (const [x, digits, result] of table.round) {
+    assert.equal(round(x, digits), result, `${x} ${digits}`);
+  }
 });
 
 Deno.test("ties go to the even digit; only exact ties count", () => {

@@ -4,6 +4,7 @@
  * nothing is written.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import {
   assertClean,
@@ -13,7 +14,6 @@ import {
   spawnRgx,
   tinyConfig,
   waitFor,
-  withFolder,
 } from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
@@ -46,207 +46,197 @@ async function refused(
   return result;
 }
 
-Deno.test("arguments that mean nothing are refused, with a suggestion", async () => {
-  await withFolder(async (cwd) => {
-    const cases: [string[], (string | RegExp)[]][] = [
-      [["train"], ["missing required argument 'config'"]],
-      [["train", "quikstart"], ['"quikstart"', "did you mean", "quickstart"]],
-      [["train", "no/such.yaml"], ['"no/such.yaml"', "neither a file nor an embedded"]],
-      [["train", "."], ["is a folder, expected a YAML file"]],
-      [["train", "quickstart", "training.max_step=3"], ["training.max_step", "max_steps?"]],
-      [["tasks", "sample", "gcd", "--num-examples", "3"], ["did you mean --size?"]],
-      [["bench", "--size", "3"], ["did you mean --num-examples?"]],
-      [["tasks", "smaple"], ["unknown command", "did you mean sample?"]],
-      [["_tune"], ["unknown command '_tune' (--help"]],
-      [["train", "quickstart", "--steps", "3"], ["did you mean --max-steps?"]],
-      [["train", "quickstart", "trainig.max_steps=3"], ["did you mean training.max_steps?"]],
-      [["train", "quickstart", "--max-step", "3"], ["--max-step", "--max-steps"]],
-      [["train", "quickstart", "--resum"], ["--resum", "--resume"]],
-      [["train", "quickstart", "training.max_steps"], ['"training.max_steps"', "key.path=value"]],
-      [["train", "quickstart", "checkpoint-3"], ['"checkpoint-3"', "no override"]],
-      [["train", "quickstart", "lr=1e-4,2e-4"], ["learning_rate", '"1e-4,2e-4"', "rgx sweep"]],
-      [["train", "quickstart", "training.temperature=0"], ["temperature", "> 0, found 0"]],
-      [["train", "quickstart", "--output-dir", ""], ["output_dir", "empty"]],
-      [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
-      [["train", "quickstart", "--threads", "many"], ["--threads", "'many'"]],
-      [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
-      [["train", "quickstart", "--device", "gpu"], [
-        "--device gpu",
-        "auto, webgpu, vulkan, wasm, reference",
-        "a graphics card is called webgpu",
-      ]],
-      [["doctor", "quickstart", "--device", "cpu"], ["--device cpu", "is called wasm"]],
-      [["doctor", "--device", "wasm"], ["--device: it is for a config"]],
-      [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
-      [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
-      [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
-      [["tasks", "show", "chain_som"], ["chain_som", "chain_sum"]],
-      [["tasks", "sample", "chain_sum", "--set", "seed=3"], ["--set seed=3", "--seed 3"]],
-      [["tasks", "sample", "chain_sum", "--set", "min_terms"], ["key=value"]],
-      [["tasks", "sample", "chain_sum", "--split", "dev"], ['"dev"', "validation"]],
-      [["score", "nothing.jsonl"], ["nothing.jsonl: no such file"]],
-      [["score", "."], ["is a folder, expected a JSONL file"]],
-      [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
-    ];
-    for (const [args, says] of cases) await refused(args, says, { cwd });
-    // Vulkan finds no card if the file of its driver does not exist.
-    const noDriver = { VK_DRIVER_FILES: `${cwd}/none`, VK_ICD_FILENAMES: `${cwd}/none` };
-    const gpu = ["train", "quickstart", "--device", "webgpu"];
-    await refused(gpu, ["no GPU adapter was found", "--device wasm"], { cwd, env: noDriver });
-    const vulkan = ["train", "quickstart", "--device", "vulkan"];
-    await refused(vulkan, ["Vulkan cannot be used", "--device wasm"], { cwd, env: noDriver });
-    const noLoader = { RGX_VULKAN_LIB: `${cwd}/none.so` };
-    await refused(vulkan, ["RGX_VULKAN_LIB", "libvulkan.so.1"], { cwd, env: noLoader });
-    for (const device of ["webgpu:99", "vulkan:99"]) {
-      await refused(["train", "quickstart", "--device", device], ["no graphics card 99"], { cwd });
-    }
-    for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
-      await refused(["train", "quickstart"], [name, value], { cwd, env: { [name]: value } });
-    }
-    assert.deepEqual(names(cwd), [], "a refusal leaves nothing behind");
-  });
+test.inFolder("arguments that mean nothing are refused, with a suggestion", async (cwd) => {
+  const cases: [string[], (string | RegExp)[]][] = [
+    [["train"], ["missing required argument 'config'"]],
+    [["train", "quikstart"], ['"quikstart"', "did you mean", "quickstart"]],
+    [["train", "no/such.yaml"], ['"no/such.yaml"', "neither a file nor an embedded"]],
+    [["train", "."], ["is a folder, expected a YAML file"]],
+    [["train", "quickstart", "training.max_step=3"], ["training.max_step", "max_steps?"]],
+    [["tasks", "sample", "gcd", "--num-examples", "3"], ["did you mean --size?"]],
+    [["bench", "--size", "3"], ["did you mean --num-examples?"]],
+    [["tasks", "smaple"], ["unknown command", "did you mean sample?"]],
+    [["_tune"], ["unknown command '_tune' (--help"]],
+    [["train", "quickstart", "--steps", "3"], ["did you mean --max-steps?"]],
+    [["train", "quickstart", "trainig.max_steps=3"], ["did you mean training.max_steps?"]],
+    [["train", "quickstart", "--max-step", "3"], ["--max-step", "--max-steps"]],
+    [["train", "quickstart", "--resum"], ["--resum", "--resume"]],
+    [["train", "quickstart", "training.max_steps"], ['"training.max_steps"', "key.path=value"]],
+    [["train", "quickstart", "checkpoint-3"], ['"checkpoint-3"', "no override"]],
+    [["train", "quickstart", "lr=1e-4,2e-4"], ["learning_rate", '"1e-4,2e-4"', "rgx sweep"]],
+    [["train", "quickstart", "training.temperature=0"], ["temperature", "> 0, found 0"]],
+    [["train", "quickstart", "--output-dir", ""], ["output_dir", "empty"]],
+    [["train", "quickstart", "--threads", "0"], ["--threads", "'0'", "from 1 to 1024"]],
+    [["train", "quickstart", "--threads", "many"], ["--threads", "'many'"]],
+    [["train", "quickstart", "--threads", "5000"], ["--threads", "'5000'"]],
+    [["train", "quickstart", "--device", "gpu"], [
+      "--device gpu",
+      "auto, webgpu, vulkan, wasm, reference",
+      "a graphics card is called webgpu",
+    ]],
+    [["doctor", "quickstart", "--device", "cpu"], ["--device cpu", "is called wasm"]],
+    [["doctor", "--device", "wasm"], ["--device: it is for a config"]],
+    [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
+    [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
+    [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
+    [["tasks", "show", "chain_som"], ["chain_som", "chain_sum"]],
+    [["tasks", "sample", "chain_sum", "--set", "seed=3"], ["--set seed=3", "--seed 3"]],
+    [["tasks", "sample", "chain_sum", "--set", "min_terms"], ["key=value"]],
+    [["tasks", "sample", "chain_sum", "--split", "dev"], ['"dev"', "validation"]],
+    [["score", "nothing.jsonl"], ["nothing.jsonl: no such file"]],
+    [["score", "."], ["is a folder, expected a JSONL file"]],
+    [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
+  ];
+  for (const [args, says] of cases) await refused(args, says, { cwd });
+  // Vulkan finds no card if the file of its driver does not exist.
+  const noDriver = { VK_DRIVER_FILES: `${cwd}/none`, VK_ICD_FILENAMES: `${cwd}/none` };
+  const gpu = ["train", "quickstart", "--device", "webgpu"];
+  await refused(gpu, ["no GPU adapter was found", "--device wasm"], { cwd, env: noDriver });
+  const vulkan = ["train", "quickstart", "--device", "vulkan"];
+  await refused(vulkan, ["Vulkan cannot be used", "--device wasm"], { cwd, env: noDriver });
+  const noLoader = { RGX_VULKAN_LIB: `${cwd}/none.so` };
+  await refused(vulkan, ["RGX_VULKAN_LIB", "libvulkan.so.1"], { cwd, env: noLoader });
+  for (const device of ["webgpu:99", "vulkan:99"]) {
+    await refused(["train", "quickstart", "--device", device], ["no graphics card 99"], { cwd });
+  }
+  for (const [name, value] of [["RGX_DEVICE", "gpu"], ["RGX_NUM_THREADS", "many"]] as const) {
+    await refused(["train", "quickstart"], [name, value], { cwd, env: { [name]: value } });
+  }
+  assert.deepEqual(names(cwd), [], "a refusal leaves nothing behind");
 });
 
-Deno.test("impossible configurations are refused, with the place in the file", async () => {
-  await withFolder(async (cwd) => {
-    const file = `${cwd}/c.yaml`;
-    const cases: [string, (string | RegExp)[]][] = [
-      ["training:\n  learnig_rate: 1\n", ["c.yaml:3:3: training.learnig_rate", "learning_rate?"]],
-      ["training: {max_steps: 3\n", [/c\.yaml:\d+:\d+: /, "}"]],
-      ["training:\n\tmax_steps: 3\n", ["c.yaml:3:1", "Tabs"]],
-      ["training:\n  seed: 1\n  seed: 2\n", ["c.yaml:4:3", "duplicate", "c.yaml:3:3"]],
-      ["data: { task_name: spell_backwards }\n", [
-        "c.yaml:2:20",
-        '"spell_backwards"',
-        "spell_backward?",
-      ]],
-      ["data:\n  task_config: { min_word_len: 9 }\n", ["c.yaml:3", "min_word_len = 9", "7"]],
-      ["data:\n  task_config: { min_len: 4 }\n", ["c.yaml:3:18", "min_len", "min_word_len"]],
-      ["rewards: [{ name: corectness }]\n", ["c.yaml:2", '"corectness"', "correctness?"]],
-      ["rewards: [{ name: correctness, binray: true }]\n", ["c.yaml:2:32", "binary?"]],
-      ["rewards: []\n", ["c.yaml:2:10", "at least one reward"]],
-      ["training: { num_generations: 7 }\n", ["c.yaml:2:30", "7 does not divide", "512", "8"]],
-      ["lora: { r: 4 }\n", ["c.yaml:2:7: lora", "model.init", "~lora"]],
-      ["training: { max_completion_length: 500 }\n", [
-        "c.yaml:2:36",
-        "max_position_embeddings 128",
-      ]],
-    ];
-    for (const [text, says] of cases) {
-      await Deno.writeTextFile(file, "_base_: quickstart\n" + text);
-      await refused(["train", file, "--output-dir", `${cwd}/run`], says);
-    }
-    // All errors of a file are reported together, but a file that is not YAML has only one.
-    await Deno.writeTextFile(file, "_base_: quickstart\nlr: x\nsft: 3\nevil: 1\n");
-    await refused(["config", "check", file], ["c.yaml:2:5", "c.yaml:3:6", "c.yaml:4:1"]);
-    await Deno.writeTextFile(file, '{"question": "1+1?"}\n'.repeat(50));
-    await refused(["config", "check", file], ["c.yaml:2:1"]);
-    assert.deepEqual(names(cwd), ["c.yaml"]);
-  });
+test.inFolder("impossible configurations are refused, with the place in the file", async (cwd) => {
+  const file = `${cwd}/c.yaml`;
+  const cases: [string, (string | RegExp)[]][] = [
+    ["training:\n  learnig_rate: 1\n", ["c.yaml:3:3: training.learnig_rate", "learning_rate?"]],
+    ["training: {max_steps: 3\n", [/c\.yaml:\d+:\d+: /, "}"]],
+    ["training:\n\tmax_steps: 3\n", ["c.yaml:3:1", "Tabs"]],
+    ["training:\n  seed: 1\n  seed: 2\n", ["c.yaml:4:3", "duplicate", "c.yaml:3:3"]],
+    ["data: { task_name: spell_backwards }\n", [
+      "c.yaml:2:20",
+      '"spell_backwards"',
+      "spell_backward?",
+    ]],
+    ["data:\n  task_config: { min_word_len: 9 }\n", ["c.yaml:3", "min_word_len = 9", "7"]],
+    ["data:\n  task_config: { min_len: 4 }\n", ["c.yaml:3:18", "min_len", "min_word_len"]],
+    ["rewards: [{ name: corectness }]\n", ["c.yaml:2", '"corectness"', "correctness?"]],
+    ["rewards: [{ name: correctness, binray: true }]\n", ["c.yaml:2:32", "binary?"]],
+    ["rewards: []\n", ["c.yaml:2:10", "at least one reward"]],
+    ["training: { num_generations: 7 }\n", ["c.yaml:2:30", "7 does not divide", "512", "8"]],
+    ["lora: { r: 4 }\n", ["c.yaml:2:7: lora", "model.init", "~lora"]],
+    ["training: { max_completion_length: 500 }\n", [
+      "c.yaml:2:36",
+      "max_position_embeddings 128",
+    ]],
+  ];
+  for (const [text, says] of cases) {
+    await Deno.writeTextFile(file, "_base_: quickstart\n" + text);
+    await refused(["train", file, "--output-dir", `${cwd}/run`], says);
+  }
+  // All errors of a file are reported together, but a file that is not YAML has only one.
+  await Deno.writeTextFile(file, "_base_: quickstart\nlr: x\nsft: 3\nevil: 1\n");
+  await refused(["config", "check", file], ["c.yaml:2:5", "c.yaml:3:6", "c.yaml:4:1"]);
+  await Deno.writeTextFile(file, '{"question": "1+1?"}\n'.repeat(50));
+  await refused(["config", "check", file], ["c.yaml:2:1"]);
+  assert.deepEqual(names(cwd), ["c.yaml"]);
 });
 
-Deno.test("sizes that do not fit together are refused before the first step, with advice", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd);
-    const cases: [string[], (string | RegExp)[]][] = [
-      [["training.max_prompt_length=3"], [
-        "max_prompt_length",
-        "more than 3 tokens",
-        "longest has",
-      ]],
-      [["data.num_examples=3"], ["a step takes 4 different problems", "the training set has 3"]],
-      [
-        ["training.max_completion_length=110"],
-        ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
-      ],
-      [
-        ["training.per_device_train_batch_size=33554432", "data.num_examples=16777216"],
-        [/needs [\d.]+ [GT]B, [\d.]+ GB available/, "training.per_device_train_batch_size="],
-      ],
-      [
-        ["training.max_completion_length=9000000", "model.init.max_position_embeddings=10000000"],
-        [/needs [\d.]+ [GT]B/, /set .*training\.max_completion_length=\d+/],
-      ],
-    ];
-    for (const [overrides, says] of cases) {
-      for (const dry of [[], ["--dry-run"]]) {
-        await refused(["train", config, ...overrides, "--output-dir", `${cwd}/run`, ...dry], says);
-      }
+test.inFolder("sizes that do not fit together are refused before the first step, with advice", async (cwd) => {
+  const config = await tinyConfig(cwd);
+  const cases: [string[], (string | RegExp)[]][] = [
+    [["training.max_prompt_length=3"], [
+      "max_prompt_length",
+      "more than 3 tokens",
+      "longest has",
+    ]],
+    [["data.num_examples=3"], ["a step takes 4 different problems", "the training set has 3"]],
+    [
+      ["training.max_completion_length=110"],
+      ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
+    ],
+    [
+      ["training.per_device_train_batch_size=33554432", "data.num_examples=16777216"],
+      [/needs [\d.]+ [GT]B, [\d.]+ GB available/, "training.per_device_train_batch_size="],
+    ],
+    [
+      ["training.max_completion_length=9000000", "model.init.max_position_embeddings=10000000"],
+      [/needs [\d.]+ [GT]B/, /set .*training\.max_completion_length=\d+/],
+    ],
+  ];
+  for (const [overrides, says] of cases) {
+    for (const dry of [[], ["--dry-run"]]) {
+      await refused(["train", config, ...overrides, "--output-dir", `${cwd}/run`, ...dry], says);
     }
-    assert.deepEqual(names(cwd), ["tiny.yaml"]);
-  });
+  }
+  assert.deepEqual(names(cwd), ["tiny.yaml"]);
 });
 
-Deno.test("output folders that cannot be used are refused; --force and --resume overrule some", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd), run = `${cwd}/run`;
-    const train = (path: string, ...more: string[]) => [
-      "train",
-      config,
-      "--output-dir",
-      path,
-      ...more,
-    ];
-    assert.equal((await rgx(train(run))).code, 0);
-    const before = await Deno.readTextFile(`${run}/metrics.jsonl`);
+test.inFolder("output folders that cannot be used are refused; --force and --resume overrule some", async (cwd) => {
+  const config = await tinyConfig(cwd), run = `${cwd}/run`;
+  const train = (path: string, ...more: string[]) => [
+    "train",
+    config,
+    "--output-dir",
+    path,
+    ...more,
+  ];
+  assert.equal((await rgx(train(run))).code, 0);
+  const before = await Deno.readTextFile(`${run}/metrics.jsonl`);
 
-    await refused(train(run), ["holds another run", "--resume", "--force", "another output_dir"]);
-    const dry = await rgx(train(run, "--dry-run"));
-    assert.equal(dry.code, 0, dry.err);
-    assert.match(dry.err, /warning: the run would be refused: .* holds another run/);
-    await refused(train(run, "--resume=2"), ["gives up", "checkpoint-4", "--force"]);
-    await refused(train(run, "--resume=9"), ["--resume=9", "no such checkpoint", "step 2, 4"]);
-    await refused(train(run, "--resume", "training.max_steps=3"), ["step 4 is beyond", "3 steps"]);
-    await refused(train(run, "--resume", "model.init.hidden_size=32"), [
-      "checkpoint-4",
-      "has shape [86,16]",
-      "another model",
-    ]);
-    await refused(train(`${run}/config.yaml`), ["config.yaml", "a file of that name"]);
-    await refused(train("/proc/rgx"), ["cannot create /proc/rgx"]);
-    assert.equal(await Deno.readTextFile(`${run}/metrics.jsonl`), before);
+  await refused(train(run), ["holds another run", "--resume", "--force", "another output_dir"]);
+  const dry = await rgx(train(run, "--dry-run"));
+  assert.equal(dry.code, 0, dry.err);
+  assert.match(dry.err, /warning: the run would be refused: .* holds another run/);
+  await refused(train(run, "--resume=2"), ["gives up", "checkpoint-4", "--force"]);
+  await refused(train(run, "--resume=9"), ["--resume=9", "no such checkpoint", "step 2, 4"]);
+  await refused(train(run, "--resume", "training.max_steps=3"), ["step 4 is beyond", "3 steps"]);
+  await refused(train(run, "--resume", "model.init.hidden_size=32"), [
+    "checkpoint-4",
+    "has shape [86,16]",
+    "another model",
+  ]);
+  await refused(train(`${run}/config.yaml`), ["config.yaml", "a file of that name"]);
+  await refused(train("/proc/rgx"), ["cannot create /proc/rgx"]);
+  assert.equal(await Deno.readTextFile(`${run}/metrics.jsonl`), before);
 
-    // Other files: a run is added to them with --force only, and never overwrites them.
-    const other = `${cwd}/other`;
-    await Deno.mkdir(other);
-    await Deno.writeTextFile(`${other}/notes.txt`, "mine");
-    await refused(train(other), ["holds other files (notes.txt)", "--force"]);
-    await refused(train(other, "--resume"), ["no run to resume", "notes.txt"]);
-    await Deno.writeTextFile(`${other}/model.safetensors`, "mine");
-    await refused(train(other, "--force"), ["would overwrite (model.safetensors)"]);
-    assert.deepEqual(names(other), ["model.safetensors", "notes.txt"]);
-    await Deno.remove(`${other}/model.safetensors`);
-    assert.equal((await rgx(train(other, "--force"))).code, 0);
-    assert.equal(await Deno.readTextFile(`${other}/notes.txt`), "mine");
-    await assertSameRun(other, run);
+  // Other files: a run is added to them with --force only, and never overwrites them.
+  const other = `${cwd}/other`;
+  await Deno.mkdir(other);
+  await Deno.writeTextFile(`${other}/notes.txt`, "mine");
+  await refused(train(other), ["holds other files (notes.txt)", "--force"]);
+  await refused(train(other, "--resume"), ["no run to resume", "notes.txt"]);
+  await Deno.writeTextFile(`${other}/model.safetensors`, "mine");
+  await refused(train(other, "--force"), ["would overwrite (model.safetensors)"]);
+  assert.deepEqual(names(other), ["model.safetensors", "notes.txt"]);
+  await Deno.remove(`${other}/model.safetensors`);
+  assert.equal((await rgx(train(other, "--force"))).code, 0);
+  assert.equal(await Deno.readTextFile(`${other}/notes.txt`), "mine");
+  await assertSameRun(other, run);
 
-    const more = await rgx(train(run, "--resume", "training.max_steps=5"));
-    assert.equal(more.code, 0, more.err);
-    assert.match(more.err, /warning: the configuration differs .*: training\.max_steps/);
-    const replaced = await rgx(train(run, "--force"));
-    assert.equal(replaced.code, 0, replaced.err);
-    assert.ok(!names(run).includes("checkpoint-5"));
-    await assertSameRun(run, other);
-  });
+  const more = await rgx(train(run, "--resume", "training.max_steps=5"));
+  assert.equal(more.code, 0, more.err);
+  assert.match(more.err, /warning: the configuration differs .*: training\.max_steps/);
+  const replaced = await rgx(train(run, "--force"));
+  assert.equal(replaced.code, 0, replaced.err);
+  assert.ok(!names(run).includes("checkpoint-5"));
+  await assertSameRun(run, other);
 });
 
-Deno.test("a second run in one folder is refused, and the error names the process of the first", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd), run = `${cwd}/run`;
-    const args = ["train", config, "--output-dir", run, "training.max_steps=100000"];
-    const first = spawnRgx(args);
-    const output = first.output();
-    try {
-      const hasBegun = () => Deno.stat(`${run}/metrics.jsonl`).then(() => true, () => false);
-      await waitFor(first, hasBegun);
-      for (const how of [[], ["--resume"], ["--force"]]) {
-        await refused([...args, ...how], ["another run is using this folder", `${first.pid}`]);
-      }
-    } finally {
-      first.kill("SIGTERM");
-      assert.equal((await output).code, 75);
+test.inFolder("a second run in one folder is refused, and the error names the process of the first", async (cwd) => {
+  const config = await tinyConfig(cwd), run = `${cwd}/run`;
+  const args = ["train", config, "--output-dir", run, "training.max_steps=100000"];
+  const first = spawnRgx(args);
+  const output = first.output();
+  try {
+    const hasBegun = () => Deno.stat(`${run}/metrics.jsonl`).then(() => true, () => false);
+    await waitFor(first, hasBegun);
+    for (const how of [[], ["--resume"], ["--force"]]) {
+      await refused([...args, ...how], ["another run is using this folder", `${first.pid}`]);
     }
-  });
+  } finally {
+    first.kill("SIGTERM");
+    assert.equal((await output).code, 75);
+  }
 });
 
 Deno.test({
@@ -357,34 +347,32 @@ training: { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_g
   },
 });
 
-Deno.test("data files with a bad line are refused with file and line", async () => {
-  await withFolder(async (cwd) => {
-    const config = await tinyConfig(cwd);
-    const good = Array.from(
-      { length: 90 },
-      (_, i) => JSON.stringify({ question: `${i}?`, answer: i }),
-    );
-    const args = ["train", config, "data.task_name=null", "data.dataset_name=d.jsonl"];
-    await refused(args, ["no such file", "d.jsonl"], { cwd });
-    const cases: [string, (string | RegExp)[]][] = [
-      ["{oops", ["d.jsonl:41: not valid JSON"]],
-      ["[1]", ["d.jsonl:41: must be an object, found [1]"]],
-      ['{"q": "1?", "answer": 1}', ["d.jsonl:41", "question", "q, answer"]],
-      ['{"question": true, "answer": 1}', ["d.jsonl:41: question", "found true"]],
-      ['{"question": " ", "answer": 1}', ["d.jsonl:41: question is empty"]],
-      ['{"prompt": [{"role": "user"}]}', ["d.jsonl:41: prompt: message 1 (user): has no content"]],
-    ];
-    for (const [line, says] of cases) {
-      await Deno.writeTextFile(`${cwd}/d.jsonl`, good.toSpliced(40, 0, line).join("\n"));
-      await refused(args, says, { cwd });
-    }
-    await Deno.writeTextFile(`${cwd}/d.jsonl`, good.slice(0, 9).join("\n"));
-    await refused(args, [/a step takes 16 different problems, the training set has \d /], { cwd });
-    await Deno.writeTextFile(`${cwd}/d.jsonl`, "\n");
-    await refused(args, ["d.jsonl has no entries"], { cwd });
-    const open = Array.from({ length: 200 }, (_, i) => JSON.stringify({ prompt: `${i}?` }));
-    await Deno.writeTextFile(`${cwd}/d.jsonl`, open.join("\n"));
-    await refused(args, ["sft: entry 0 of the data file", "sft.max_steps=0"], { cwd });
-    assert.deepEqual(names(cwd), ["d.jsonl", "tiny.yaml"]);
-  });
+test.inFolder("data files with a bad line are refused with file and line", async (cwd) => {
+  const config = await tinyConfig(cwd);
+  const good = Array.from(
+    { length: 90 },
+    (_, i) => JSON.stringify({ question: `${i}?`, answer: i }),
+  );
+  const args = ["train", config, "data.task_name=null", "data.dataset_name=d.jsonl"];
+  await refused(args, ["no such file", "d.jsonl"], { cwd });
+  const cases: [string, (string | RegExp)[]][] = [
+    ["{oops", ["d.jsonl:41: not valid JSON"]],
+    ["[1]", ["d.jsonl:41: must be an object, found [1]"]],
+    ['{"q": "1?", "answer": 1}', ["d.jsonl:41", "question", "q, answer"]],
+    ['{"question": true, "answer": 1}', ["d.jsonl:41: question", "found true"]],
+    ['{"question": " ", "answer": 1}', ["d.jsonl:41: question is empty"]],
+    ['{"prompt": [{"role": "user"}]}', ["d.jsonl:41: prompt: message 1 (user): has no content"]],
+  ];
+  for (const [line, says] of cases) {
+    await Deno.writeTextFile(`${cwd}/d.jsonl`, good.toSpliced(40, 0, line).join("\n"));
+    await refused(args, says, { cwd });
+  }
+  await Deno.writeTextFile(`${cwd}/d.jsonl`, good.slice(0, 9).join("\n"));
+  await refused(args, [/a step takes 16 different problems, the training set has \d /], { cwd });
+  await Deno.writeTextFile(`${cwd}/d.jsonl`, "\n");
+  await refused(args, ["d.jsonl has no entries"], { cwd });
+  const open = Array.from({ length: 200 }, (_, i) => JSON.stringify({ prompt: `${i}?` }));
+  await Deno.writeTextFile(`${cwd}/d.jsonl`, open.join("\n"));
+  await refused(args, ["sft: entry 0 of the data file", "sft.max_steps=0"], { cwd });
+  assert.deepEqual(names(cwd), ["d.jsonl", "tiny.yaml"]);
 });

@@ -3,10 +3,11 @@
  * and what is refused.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
-import { lines, rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
+import { lines, rgx, root, spawnRgx, waitFor } from "../support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
@@ -55,137 +56,127 @@ training:
   });
 });
 
-Deno.test("samples can be written to the folder of the results, which is created", async () => {
-  await withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/model`);
-    const args = ["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--no-charts"];
-    const small = ["--max-new-tokens", "2", "--num-examples", "2", "--no-instructions", "--quiet"];
-    const out = ["--output-dir", `${folder}/out/`, "--samples-out"];
-    const done = await rgx([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
-    assert.equal(done.code, 0, done.err);
-    assert.equal((await Deno.readTextFile(`${folder}/out/samples.jsonl`)).split("\n").length, 3);
-    // A name of one's own stands in results; the answers are those of the same model.
-    const named = ["bench", "--models", `mine=${folder}/model`, "--tasks", "chain_sum", "--resume"];
-    const again = await rgx([...named, "--no-charts", ...small, "--json", ...out.slice(0, 2)]);
-    const { average, resumed } = JSON.parse(again.out);
-    assert.deepEqual([Object.keys(average), resumed], [["mine"], 2], again.err);
-    const elsewhere = await rgx([...args, ...small, ...out, `${folder}/no/samples.jsonl`]);
-    assert.equal(elsewhere.code, 2);
-    assert.match(elsewhere.err, /--samples-out .*: there is no folder/);
-  });
+test.inFolder("samples can be written to the folder of the results, which is created", async (folder) => {
+  await tinyModelFolder(`${folder}/model`);
+  const args = ["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--no-charts"];
+  const small = ["--max-new-tokens", "2", "--num-examples", "2", "--no-instructions", "--quiet"];
+  const out = ["--output-dir", `${folder}/out/`, "--samples-out"];
+  const done = await rgx([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
+  assert.equal(done.code, 0, done.err);
+  assert.equal((await Deno.readTextFile(`${folder}/out/samples.jsonl`)).split("\n").length, 3);
+  // A name of one's own stands in results; the answers are those of the same model.
+  const named = ["bench", "--models", `mine=${folder}/model`, "--tasks", "chain_sum", "--resume"];
+  const again = await rgx([...named, "--no-charts", ...small, "--json", ...out.slice(0, 2)]);
+  const { average, resumed } = JSON.parse(again.out);
+  assert.deepEqual([Object.keys(average), resumed], [["mine"], 2], again.err);
+  const elsewhere = await rgx([...args, ...small, ...out, `${folder}/no/samples.jsonl`]);
+  assert.equal(elsewhere.code, 2);
+  assert.match(elsewhere.err, /--samples-out .*: there is no folder/);
 });
 
-Deno.test("results are printed and written even if charts and samples cannot be", async () => {
-  await withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/model`);
-    const args = argv`bench --models ${folder}/model --tasks chain_sum --device reference
+test.inFolder("results are printed and written even if charts and samples cannot be", async (folder) => {
+  await tinyModelFolder(`${folder}/model`);
+  const args = argv`bench --models ${folder}/model --tasks chain_sum --device reference
       --no-instructions --max-new-tokens 2 --num-examples 2 --output-dir ${folder}/out
       --samples-out ${folder}/model`;
-    // No file may be larger than 30 KB. Results are smaller, and charts are larger.
-    const { code, stdout } = await new Deno.Command("bash", {
-      args: argv`-c ${`trap '' XFSZ; ulimit -f 30; exec "$@"`} bash ${Deno.execPath()} run -A
+  // No file may be larger than 30 KB. Results are smaller, and charts are larger.
+  const { code, stdout } = await new Deno.Command("bash", {
+    args: argv`-c ${`trap '' XFSZ; ulimit -f 30; exec "$@"`} bash ${Deno.execPath()} run -A
         --no-check ${root.pathname}main.ts ${args}`,
-      env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
-      stdin: "null",
-      stderr: "null",
-    }).output();
-    const out = new TextDecoder().decode(stdout);
-    assert.equal(code, 1);
-    assert.match(out, /chain_sum +2 /);
-    assert.match(out, /results_all_tasks_/);
-    assert.doesNotMatch(out, /\.png/);
-  });
+    env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
+    stdin: "null",
+    stderr: "null",
+  }).output();
+  const out = new TextDecoder().decode(stdout);
+  assert.equal(code, 1);
+  assert.match(out, /chain_sum +2 /);
+  assert.match(out, /results_all_tasks_/);
+  assert.doesNotMatch(out, /\.png/);
 });
 
-Deno.test("rgx eval writes to the --output-dir, and refuses a file without a model", async () => {
-  await withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/model`);
-    const eval_ = async (text: string) => {
-      await Deno.writeTextFile(`${folder}/eval.yaml`, text);
-      return await rgx(argv`eval ${folder}/eval.yaml --output-dir ${folder}/flag
+test.inFolder("rgx eval writes to the --output-dir, and refuses a file without a model", async (folder) => {
+  await tinyModelFolder(`${folder}/model`);
+  const eval_ = async (text: string) => {
+    await Deno.writeTextFile(`${folder}/eval.yaml`, text);
+    return await rgx(argv`eval ${folder}/eval.yaml --output-dir ${folder}/flag
         --device reference --no-charts --category sums --full-results --verbose`);
-    };
-    const tasks = "categories: [{ category: sums, datasets: " +
-      "[{ dataset: chain_sum, size: 2, seed: 3 }] }, { category: words, datasets: [ab] }]";
-    const model = `models: ["${folder}/model"]\nmax_tokens: 2\nadd_instructions: false`;
-    const done = await eval_(`output_dir: ${folder}/file\n${model}\n${tasks}\n`);
-    assert.equal(done.code, 0, done.err);
-    assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
-    await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
-    const summary = /^.*summary\.json$/m.exec(done.out)![0];
-    const full = JSON.parse(await Deno.readTextFile(summary.replace("summary", "results")));
-    assert.deepEqual(Object.keys(full.summary.dataset_mean_scores), ["chain_sum"]);
-    assert.equal(done.err.split("[Prompt]").length - 1, 2);
-    const flags = argv`--num-examples 1 --seed 7 --output-dir ${folder}/bench --json
+  };
+  const tasks = "categories: [{ category: sums, datasets: " +
+    "[{ dataset: chain_sum, size: 2, seed: 3 }] }, { category: words, datasets: [ab] }]";
+  const model = `models: ["${folder}/model"]\nmax_tokens: 2\nadd_instructions: false`;
+  const done = await eval_(`output_dir: ${folder}/file\n${model}\n${tasks}\n`);
+  assert.equal(done.code, 0, done.err);
+  assert.match(done.out, /^\/.*\/flag\/.*_model_sums_\d+_\d+\/summary\.json$/m);
+  await assert.rejects(Deno.stat(`${folder}/file`), Deno.errors.NotFound);
+  const summary = /^.*summary\.json$/m.exec(done.out)![0];
+  const full = JSON.parse(await Deno.readTextFile(summary.replace("summary", "results")));
+  assert.deepEqual(Object.keys(full.summary.dataset_mean_scores), ["chain_sum"]);
+  assert.equal(done.err.split("[Prompt]").length - 1, 2);
+  const flags = argv`--num-examples 1 --seed 7 --output-dir ${folder}/bench --json
       --category sums`;
-    const { out } = await rgx(argv`bench --config ${folder}/eval.yaml ${flags} --device reference`);
-    const [task] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
-    const [{ total }] = Object.values(task!.models) as [{ total: number }];
-    assert.deepEqual([task!.seed, total], [7, 1], "the command line wins over the file");
-    const none = await eval_(tasks);
-    assert.equal(none.code, 2);
-    assert.match(none.err, /eval\.yaml: no model is named\nhelp: model_path: FOLDER/);
-  });
+  const { out } = await rgx(argv`bench --config ${folder}/eval.yaml ${flags} --device reference`);
+  const [task] = Object.values(JSON.parse(out).tasks) as { seed: number; models: object }[];
+  const [{ total }] = Object.values(task!.models) as [{ total: number }];
+  assert.deepEqual([task!.seed, total], [7, 1], "the command line wins over the file");
+  const none = await eval_(tasks);
+  assert.equal(none.code, 2);
+  assert.match(none.err, /eval\.yaml: no model is named\nhelp: model_path: FOLDER/);
 });
 
-Deno.test("a stopped benchmark ends with 75, and --resume evaluates nothing twice", async () => {
-  await withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/model`);
-    const args = argv`bench --models ${folder}/model --tasks chain_sum spell_backward
+test.inFolder("a stopped benchmark ends with 75, and --resume evaluates nothing twice", async (folder) => {
+  await tinyModelFolder(`${folder}/model`);
+  const args = argv`bench --models ${folder}/model --tasks chain_sum spell_backward
       --no-instructions --max-new-tokens 60 --device reference --no-charts --num-examples 150
       --output-dir ${folder}/out`;
-    const child = spawnRgx(args);
-    const output = child.output();
-    const written = async () => {
-      try {
-        const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name);
-        const text = await Deno.readTextFile(`${folder}/out/${names[0]}`);
-        return text.split("\n").length - 1;
-      } catch {
-        return 0;
-      }
-    };
-    await waitFor(child, async () => await written() > 0);
-    child.kill("SIGTERM");
-    const { code, stderr } = await output;
-    assert.equal(code, 75, new TextDecoder().decode(stderr));
-    assert.match(new TextDecoder().decode(stderr), /--resume goes on where it was/);
-    const known = await written();
-    assert.ok(known > 0 && known < 300, `${known} samples`);
-    const done = JSON.parse((await rgx([...args, "--resume", "--json"])).out);
-    assert.deepEqual([done.resumed, done.evaluated], [known, 300 - known]);
-  });
+  const child = spawnRgx(args);
+  const output = child.output();
+  const written = async () => {
+    try {
+      const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name);
+      const text = await Deno.readTextFile(`${folder}/out/${names[0]}`);
+      return text.split("\n").length - 1;
+    } catch {
+      return 0;
+    }
+  };
+  await waitFor(child, async () => await written() > 0);
+  child.kill("SIGTERM");
+  const { code, stderr } = await output;
+  assert.equal(code, 75, new TextDecoder().decode(stderr));
+  assert.match(new TextDecoder().decode(stderr), /--resume goes on where it was/);
+  const known = await written();
+  assert.ok(known > 0 && known < 300, `${known} samples`);
+  const done = JSON.parse((await rgx([...args, "--resume", "--json"])).out);
+  assert.deepEqual([done.resumed, done.evaluated], [known, 300 - known]);
 });
 
-Deno.test("mistakes end with 2 and a suggestion, and an unreachable server with 1", async () => {
-  await withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/model`);
-    const bench = (...args: string[]) => rgx(["bench", "--output-dir", `${folder}/out`, ...args]);
-    const model = ["--models", `${folder}/model`];
-    for (
-      const [args, code, message] of [
-        [[...model, "--tasks", "chainsum"], 2, /did you mean chain_sum\?/],
-        [[...model, "--tasks", "chain_sum=x"], 2, /only a data set has a path/],
-        [[...model, "--tasks", "chain_sum", "--table", "html"], 2, /expected markdown or csv/],
-        [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
-        [[...model, "--tasks", "chain_sum", "--devices", "wasm,99"], 2, /there is no card 99/],
-        [["--tasks", "chain_sum"], 2, /no model is named/],
-        [["--category", "x"], 2, /--category: without --config/],
-        [["--merge"], 2, /models and tasks of the parts.*\n.*--merge in place of --shard/],
-        [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
-        [["--config", `${folder}/none.yaml`], 2, /there is no such file/],
-        [
-          ["--models", "openai:x", "--tasks", "chain_sum", "--base-url", "http://127.0.0.1:4"],
-          1,
-          /cannot be reached/,
-        ],
-      ] as const
-    ) {
-      const result = await bench(...args);
-      assert.equal(result.code, code, args.join(" "));
-      assert.match(result.err, message);
-      assert.equal(result.out, "");
-    }
-    await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
-  });
+test.inFolder("mistakes end with 2 and a suggestion, and an unreachable server with 1", async (folder) => {
+  await tinyModelFolder(`${folder}/model`);
+  const bench = (...args: string[]) => rgx(["bench", "--output-dir", `${folder}/out`, ...args]);
+  const model = ["--models", `${folder}/model`];
+  for (
+    const [args, code, message] of [
+      [[...model, "--tasks", "chainsum"], 2, /did you mean chain_sum\?/],
+      [[...model, "--tasks", "chain_sum=x"], 2, /only a data set has a path/],
+      [[...model, "--tasks", "chain_sum", "--table", "html"], 2, /expected markdown or csv/],
+      [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
+      [[...model, "--tasks", "chain_sum", "--devices", "wasm,99"], 2, /there is no card 99/],
+      [["--tasks", "chain_sum"], 2, /no model is named/],
+      [["--category", "x"], 2, /--category: without --config/],
+      [["--merge"], 2, /models and tasks of the parts.*\n.*--merge in place of --shard/],
+      [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
+      [["--config", `${folder}/none.yaml`], 2, /there is no such file/],
+      [
+        ["--models", "openai:x", "--tasks", "chain_sum", "--base-url", "http://127.0.0.1:4"],
+        1,
+        /cannot be reached/,
+      ],
+    ] as const
+  ) {
+    const result = await bench(...args);
+    assert.equal(result.code, code, args.join(" "));
+    assert.match(result.err, message);
+    assert.equal(result.out, "");
+  }
+  await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
 });

@@ -1,7 +1,8 @@
 /** `rgx chat` in a pipe: history, adapters, sampling keys, mistakes, and Ctrl-C. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
-import { inTempFolder, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
+import { SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
 import { assertClean, lines, rgx, spawnRgx } from "../support.ts";
 import { HAS_TERMINAL, rgxOnTerminal } from "../terminal.ts";
 
@@ -10,7 +11,7 @@ const ON_CPU = ["--device", "wasm", "--threads", "1", "--temperature", "0"];
 
 /** Calls `work` in a folder with the model `base` and the adapters `one` and `two`. */
 function withModel(work: (folder: string) => Promise<void>, maxPositions = 512): Promise<void> {
-  return inTempFolder(async (folder) => {
+  return withFolder(async (folder) => {
     const config = { ...SIZES, maxPositions }, device = createReferenceDevice();
     await writeBase(config, folder);
     await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);

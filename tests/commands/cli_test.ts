@@ -1,5 +1,6 @@
 /** The command line in general: version, help, and mistakes in arguments and configurations. */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { rgx } from "../support.ts";
 
 Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
@@ -63,23 +64,18 @@ Deno.test("help is printed for commands that exist, and refused for others", asy
   }
 });
 
-Deno.test("a config error names file, line and the nearest key, and exits with 2", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const file = `${folder}/bad.yaml`;
-    await Deno.writeTextFile(
-      file,
-      "_base_: quickstart\ntraining:\n  learnig_rate: 1e-4\n  max_steps: soon\n",
-    );
-    for (const command of [["config", "check", "--config", file], ["train", file, "--dry-run"]]) {
-      const { code, err, out } = await rgx(command);
-      assert.equal(code, 2, err);
-      assert.match(err, /bad\.yaml:3:3: .*learnig_rate.*learning_rate/);
-      assert.match(err, /bad\.yaml:4:14: .*max_steps/);
-      assert.doesNotMatch(err + out, /\n\s+at /);
-    }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+test.inFolder("a config error names file, line and the nearest key, and exits with 2", async (folder) => {
+  const file = `${folder}/bad.yaml`;
+  await Deno.writeTextFile(
+    file,
+    "_base_: quickstart\ntraining:\n  learnig_rate: 1e-4\n  max_steps: soon\n",
+  );
+  for (const command of [["config", "check", "--config", file], ["train", file, "--dry-run"]]) {
+    const { code, err, out } = await rgx(command);
+    assert.equal(code, 2, err);
+    assert.match(err, /bad\.yaml:3:3: .*learnig_rate.*learning_rate/);
+    assert.match(err, /bad\.yaml:4:14: .*max_steps/);
+    assert.doesNotMatch(err + out, /\n\s+at /);
   }
 });
 

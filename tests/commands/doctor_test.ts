@@ -23,20 +23,17 @@ Deno.test("rgx doctor --json measures the devices of this machine", async () => 
   else assert.deepEqual([others, stolen], [null, null]);
 });
 
-Deno.test({
-  name: "rgx doctor reports the weight types of a model, and the cost of other types",
-  async fn() {
-    const flags = ["doctor", "--model", TINY, "--device", "wasm"];
-    const { code, out, err } = await rgx([...flags, "--json"]);
-    assert.equal(code, 0, err);
-    const report = JSON.parse(out);
-    assert.deepEqual([report.model, report.stored[0].type], [TINY, "f32"]);
-    const four = report.held.find(({ how }: { how: string }) => how === "load_in_4bit: true");
-    assert.ok(four.weight_error > 0.05 && four.bytes < 0.6 * report.held[0].bytes);
-    const shown = await rgx(flags);
-    assert.equal(shown.code, 0, shown.err);
-    assert.match(shown.out, /load_in_4bit: true +1\.\d\d MB +\d\.\d+ %/);
-  },
+Deno.test("rgx doctor reports the weight types of a model, and the cost of other types", async () => {
+  const flags = ["doctor", "--model", TINY, "--device", "wasm"];
+  const { code, out, err } = await rgx([...flags, "--json"]);
+  assert.equal(code, 0, err);
+  const report = JSON.parse(out);
+  assert.deepEqual([report.model, report.stored[0].type], [TINY, "f32"]);
+  const four = report.held.find(({ how }: { how: string }) => how === "load_in_4bit: true");
+  assert.ok(four.weight_error > 0.05 && four.bytes < 0.6 * report.held[0].bytes);
+  const shown = await rgx(flags);
+  assert.equal(shown.code, 0, shown.err);
+  assert.match(shown.out, /load_in_4bit: true +1\.\d\d MB +\d\.\d+ %/);
 });
 
 Deno.test("rgx doctor refuses a model that does not exist, and a model together with a config", async () => {

@@ -2,7 +2,8 @@
  * `rgx export` and `rgx convert`: a tiny run in each format, what is printed, and what is refused.
  */
 import assert from "node:assert/strict";
-import { lines, rgx, TINY, withFolder } from "../support.ts";
+import { test } from "../../core/testing.ts";
+import { lines, rgx, TINY } from "../support.ts";
 
 const LORA = `
 model: { model_name_or_path: base }
@@ -18,62 +19,60 @@ training:
     gradient_accumulation_steps: 1, learning_rate: 1.0e-2 }
 `;
 
-Deno.test("a trained adapter is exported in every format, and generates the same", async () => {
-  await withFolder(async (cwd) => {
-    await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
-    await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
-    for (const [command, name, run] of [["sft", "base", "base"], ["train", "lora", "run"]]) {
-      const trained = await rgx([command!, `${name}.yaml`, "--output-dir", run!], "", {}, cwd);
-      assert.equal(trained.code, 0, trained.err);
-    }
-    const say = async (model: string) => {
-      const args = ["--model", model, "--prompt", "Spell deno", "--temperature", "0", "--json"];
-      const { code, out, err } = await rgx(
-        ["generate", ...args, "--max-new-tokens", "12", "--device", "reference"],
-        "",
-        {},
-        cwd,
-      );
-      assert.equal(code, 0, err);
-      return JSON.parse(out).completions[0].ids;
-    };
-    const wanted = await say("run");
-    const forms: [to: string, output: string, path: string][] = [
-      ["adapter", "adapter", "adapter"],
-      ["hf", "merged", "merged"],
-      ["gguf", "m.gguf", "m.gguf"],
-      ["gguf", "folder", "folder/model-f32.gguf"],
-    ];
-    for (const [to, output, path] of forms) {
-      const { code, out, err } = await rgx(
-        ["export", "run", "--to", to, "--output", output],
-        "",
-        {},
-        cwd,
-      );
-      assert.equal(code, 0, err);
-      assert.deepEqual(lines(out), [path], "the path alone is on stdout");
-      assert.deepEqual(await say(path), wanted, to);
-    }
-    const json = await rgx(
-      ["export", "run", "--to", "gguf", "--dtype", "q8_0", "--output", "q.gguf", "--json"],
+test.inFolder("a trained adapter is exported in every format, and generates the same", async (cwd) => {
+  await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
+  await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
+  for (const [command, name, run] of [["sft", "base", "base"], ["train", "lora", "run"]]) {
+    const trained = await rgx([command!, `${name}.yaml`, "--output-dir", run!], "", {}, cwd);
+    assert.equal(trained.code, 0, trained.err);
+  }
+  const say = async (model: string) => {
+    const args = ["--model", model, "--prompt", "Spell deno", "--temperature", "0", "--json"];
+    const { code, out, err } = await rgx(
+      ["generate", ...args, "--max-new-tokens", "12", "--device", "reference"],
       "",
       {},
       cwd,
     );
-    const report = JSON.parse(json.out);
-    assert.deepEqual([report.path, report.format, report.dtype], ["q.gguf", "gguf", "q8_0"]);
-    assert.equal(report.bytes, (await Deno.stat(`${cwd}/q.gguf`)).size);
-    const converted = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
-    assert.equal(converted.code, 0, converted.err);
-    assert.deepEqual(await say("back"), wanted);
+    assert.equal(code, 0, err);
+    return JSON.parse(out).completions[0].ids;
+  };
+  const wanted = await say("run");
+  const forms: [to: string, output: string, path: string][] = [
+    ["adapter", "adapter", "adapter"],
+    ["hf", "merged", "merged"],
+    ["gguf", "m.gguf", "m.gguf"],
+    ["gguf", "folder", "folder/model-f32.gguf"],
+  ];
+  for (const [to, output, path] of forms) {
+    const { code, out, err } = await rgx(
+      ["export", "run", "--to", to, "--output", output],
+      "",
+      {},
+      cwd,
+    );
+    assert.equal(code, 0, err);
+    assert.deepEqual(lines(out), [path], "the path alone is on stdout");
+    assert.deepEqual(await say(path), wanted, to);
+  }
+  const json = await rgx(
+    ["export", "run", "--to", "gguf", "--dtype", "q8_0", "--output", "q.gguf", "--json"],
+    "",
+    {},
+    cwd,
+  );
+  const report = JSON.parse(json.out);
+  assert.deepEqual([report.path, report.format, report.dtype], ["q.gguf", "gguf", "q8_0"]);
+  assert.equal(report.bytes, (await Deno.stat(`${cwd}/q.gguf`)).size);
+  const converted = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
+  assert.equal(converted.code, 0, converted.err);
+  assert.deepEqual(await say("back"), wanted);
 
-    const again = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
-    assert.deepEqual([again.code, again.out], [2, ""]);
-    assert.match(again.err, /back: it is there already\n.*--force/);
-    const forced = await rgx(["convert", "m.gguf", "--output", "back", "--force"], "", {}, cwd);
-    assert.equal(forced.code, 0, forced.err);
-  });
+  const again = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
+  assert.deepEqual([again.code, again.out], [2, ""]);
+  assert.match(again.err, /back: it is there already\n.*--force/);
+  const forced = await rgx(["convert", "m.gguf", "--output", "back", "--force"], "", {}, cwd);
+  assert.equal(forced.code, 0, forced.err);
 });
 
 Deno.test("wrong flags are usage errors that name the right ones", async () => {

@@ -1,7 +1,8 @@
 /** Disks that are full or cannot be written to, under real runs. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertClean, assertSameRun, rgx, tinyConfig, withFolder } from "../support.ts";
+import { assertClean, assertSameRun, rgx, tinyConfig } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 

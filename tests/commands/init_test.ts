@@ -1,9 +1,10 @@
 /** `rgx init`, and `rgx rewards test` on what it makes. */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { experiment, measureTask } from "../../cli/init/experiment.ts";
 import { exists } from "../../core/paths.ts";
 import { taskNames } from "../../tasks/registry.ts";
-import { rgx, withFolder } from "../support.ts";
+import { rgx } from "../support.ts";
 
 const DOUBLED = `import { defaultScore, defineTask } from "@rgx/rgx";
 export default defineTask({
@@ -20,116 +21,110 @@ export default defineTask({
 });
 `;
 
-Deno.test("init makes a project whose reward passes its cases and whose training runs", async () => {
-  await withFolder(async (folder) => {
-    const made = await rgx(["init", "first", "--json"], "", {}, folder);
-    assert.equal(made.code, 0, made.err);
-    const { files } = JSON.parse(made.out) as { files: string[] };
-    for (const file of files) assert.ok(await exists(`${folder}/first/${file}`), file);
-    const project = `${folder}/first`;
+test.inFolder("init makes a project whose reward passes its cases and whose training runs", async (folder) => {
+  const made = await rgx(["init", "first", "--json"], "", {}, folder);
+  assert.equal(made.code, 0, made.err);
+  const { files } = JSON.parse(made.out) as { files: string[] };
+  for (const file of files) assert.ok(await exists(`${folder}/first/${file}`), file);
+  const project = `${folder}/first`;
 
-    const tested = await rgx(["rewards", "test", "rewards/short_answer.ts"], "", {}, project);
-    assert.deepEqual([tested.code, tested.out], [0, "4 passed, 0 failed\n"], tested.err);
-    const words = await rgx(
-      ["rewards", "test", "rewards/short_answer.ts", "--set", "words=12"],
-      "",
-      {},
-      project,
-    );
-    assert.equal(words.code, 1, "twelve words are then worth 1");
-    assert.match(words.out, /short_answer_cases\.jsonl:3 +0\.5 +1 /);
+  const tested = await rgx(["rewards", "test", "rewards/short_answer.ts"], "", {}, project);
+  assert.deepEqual([tested.code, tested.out], [0, "4 passed, 0 failed\n"], tested.err);
+  const words = await rgx(
+    ["rewards", "test", "rewards/short_answer.ts", "--set", "words=12"],
+    "",
+    {},
+    project,
+  );
+  assert.equal(words.code, 1, "twelve words are then worth 1");
+  assert.match(words.out, /short_answer_cases\.jsonl:3 +0\.5 +1 /);
 
-    const { code, err } = await rgx(
-      ["train", "experiment.yaml", "training.max_steps=1", "sft.max_steps=2", "--quiet"],
-      "",
-      {},
-      project,
-    );
-    assert.equal(code, 0, err);
-    const metrics = await Deno.readTextFile(`${project}/runs/first/metrics.jsonl`);
-    assert.match(metrics, /"rewards\/short_answer\/mean":/);
-    assert.match(await Deno.readTextFile(`${project}/job.sh`), /train .*experiment\.yaml/);
-    assert.match(await Deno.readTextFile(`${project}/README.md`), /problems of `spell_backward`/);
-  });
+  const { code, err } = await rgx(
+    ["train", "experiment.yaml", "training.max_steps=1", "sft.max_steps=2", "--quiet"],
+    "",
+    {},
+    project,
+  );
+  assert.equal(code, 0, err);
+  const metrics = await Deno.readTextFile(`${project}/runs/first/metrics.jsonl`);
+  assert.match(metrics, /"rewards\/short_answer\/mean":/);
+  assert.match(await Deno.readTextFile(`${project}/job.sh`), /train .*experiment\.yaml/);
+  assert.match(await Deno.readTextFile(`${project}/README.md`), /problems of `spell_backward`/);
 });
 
-Deno.test("init fits the model to the problems of a task, or to one's own", async () => {
-  await withFolder(async (folder) => {
-    const rows = Array.from(
-      { length: 40 },
-      (_, i) => JSON.stringify({ question: `Größe ${i}?`.repeat(20), answer: `${i}` }),
+test.inFolder("init fits the model to the problems of a task, or to one's own", async (folder) => {
+  const rows = Array.from(
+    { length: 40 },
+    (_, i) => JSON.stringify({ question: `Größe ${i}?`.repeat(20), answer: `${i}` }),
+  );
+  await Deno.writeTextFile(`${folder}/own.jsonl`, rows.join("\n"));
+  for (
+    const [args, project, sample] of [
+      [["init", "my own", "--data", "own.jsonl", "--reward", "polite"], "my own", /Größe \d+\?/],
+      [["init", "legs", "--task", "leg_counting"], "legs", /legs/],
+    ] as const
+  ) {
+    const made = await rgx(args, "", {}, folder);
+    assert.equal(made.code, 0, made.err);
+    const next = project === "legs" ? "cd legs" : "cd 'my own'"; // for pasting into a shell
+    assert.ok(
+      made.err.endsWith(`train it with: ${next} && rgx train experiment.yaml\n`),
+      made.err,
     );
-    await Deno.writeTextFile(`${folder}/own.jsonl`, rows.join("\n"));
-    for (
-      const [args, project, sample] of [
-        [["init", "my own", "--data", "own.jsonl", "--reward", "polite"], "my own", /Größe \d+\?/],
-        [["init", "legs", "--task", "leg_counting"], "legs", /legs/],
-      ] as const
-    ) {
-      const made = await rgx(args, "", {}, folder);
-      assert.equal(made.code, 0, made.err);
-      const next = project === "legs" ? "cd legs" : "cd 'my own'"; // for pasting into a shell
-      assert.ok(
-        made.err.endsWith(`train it with: ${next} && rgx train experiment.yaml\n`),
-        made.err,
-      );
-      const plan = await rgx(
-        ["train", "experiment.yaml", "--dry-run"],
-        "",
-        {},
-        `${folder}/${project}`,
-      );
-      assert.equal(plan.code, 0, plan.err);
-      assert.match(plan.err, sample);
-    }
-    const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/my own`);
-    assert.equal(tested.code, 0, tested.err);
-  });
-});
-
-Deno.test("init makes a project of conversations, which trains", () =>
-  withFolder(async (folder) => {
-    const chat = (user: string, assistant: string) => [
-      { role: "user", content: user },
-      { role: "assistant", content: assistant },
-    ];
-    const rows = [chat("What is the capital of France?", "Paris")];
-    for (
-      const [file, given] of [["one", rows], ["several", [
-        ...rows,
-        [{ role: "system", content: "Be brief." }, ...chat("And of Italy?", "Rome, of course.")],
-        [...chat("Hi", "Hello"), ...chat("What is 1 + 1?", "It is 2.")],
-      ]]] as const
-    ) {
-      const text = given.map((messages) => JSON.stringify({ messages }) + "\n").join("");
-      await Deno.writeTextFile(`${folder}/${file}.jsonl`, text);
-      const made = await rgx(["init", file, "--data", `${file}.jsonl`], "", {}, folder);
-      assert.equal(made.code, 0, made.err);
-      const args = ["train", "experiment.yaml", "max_steps=1", "sft.max_steps=2", "--quiet"];
-      const { code, err } = await rgx(args, "", {}, `${folder}/${file}`);
-      assert.equal(code, 0, err);
-    }
-    const tested = await rgx(
-      ["rewards", "test", "rewards/same_words.ts"],
+    const plan = await rgx(
+      ["train", "experiment.yaml", "--dry-run"],
       "",
       {},
-      `${folder}/several`,
+      `${folder}/${project}`,
     );
-    assert.deepEqual([tested.code, tested.out], [0, "3 passed, 0 failed\n"], tested.err);
-  }));
-
-Deno.test("init makes a project of a task file, and says why where a task is too large", () =>
-  withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/doubled.ts`, DOUBLED);
-    const made = await rgx(["init", "mine", "--task", "./doubled.ts"], "", {}, folder);
-    assert.equal(made.code, 0, made.err);
-    const plan = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, `${folder}/mine`);
     assert.equal(plan.code, 0, plan.err);
-    assert.match(plan.err, /Twice \d\?/);
-    const large = await rgx(["init", "arc", "--task", "arc_agi"], "", {}, folder);
-    assert.equal(large.code, 2);
-    assert.match(large.err, /task arc_agi: a problem and its answer have up to \d+ characters/);
-  }));
+    assert.match(plan.err, sample);
+  }
+  const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/my own`);
+  assert.equal(tested.code, 0, tested.err);
+});
+
+test.inFolder("init makes a project of conversations, which trains", async (folder) => {
+  const chat = (user: string, assistant: string) => [
+    { role: "user", content: user },
+    { role: "assistant", content: assistant },
+  ];
+  const rows = [chat("What is the capital of France?", "Paris")];
+  for (
+    const [file, given] of [["one", rows], ["several", [
+      ...rows,
+      [{ role: "system", content: "Be brief." }, ...chat("And of Italy?", "Rome, of course.")],
+      [...chat("Hi", "Hello"), ...chat("What is 1 + 1?", "It is 2.")],
+    ]]] as const
+  ) {
+    const text = given.map((messages) => JSON.stringify({ messages }) + "\n").join("");
+    await Deno.writeTextFile(`${folder}/${file}.jsonl`, text);
+    const made = await rgx(["init", file, "--data", `${file}.jsonl`], "", {}, folder);
+    assert.equal(made.code, 0, made.err);
+    const args = ["train", "experiment.yaml", "max_steps=1", "sft.max_steps=2", "--quiet"];
+    const { code, err } = await rgx(args, "", {}, `${folder}/${file}`);
+    assert.equal(code, 0, err);
+  }
+  const tested = await rgx(
+    ["rewards", "test", "rewards/same_words.ts"],
+    "",
+    {},
+    `${folder}/several`,
+  );
+  assert.deepEqual([tested.code, tested.out], [0, "3 passed, 0 failed\n"], tested.err);
+});
+
+test.inFolder("init makes a project of a task file, and says why where a task is too large", async (folder) => {
+  await Deno.writeTextFile(`${folder}/doubled.ts`, DOUBLED);
+  const made = await rgx(["init", "mine", "--task", "./doubled.ts"], "", {}, folder);
+  assert.equal(made.code, 0, made.err);
+  const plan = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, `${folder}/mine`);
+  assert.equal(plan.code, 0, plan.err);
+  assert.match(plan.err, /Twice \d\?/);
+  const large = await rgx(["init", "arc", "--task", "arc_agi"], "", {}, folder);
+  assert.equal(large.code, 2);
+  assert.match(large.err, /task arc_agi: a problem and its answer have up to \d+ characters/);
+});
 
 Deno.test("the project of every task fits the memory and takes minutes", () => {
   const most = { rows: 0, work: 0 };
@@ -149,74 +144,70 @@ Deno.test("the project of every task fits the memory and takes minutes", () => {
   assert.ok(most.work < 4e6, `${most.work} rows of a run`);
 });
 
-Deno.test("init overwrites nothing and refuses what it cannot use, before it writes", async () => {
-  await withFolder(async (folder) => {
-    await Deno.mkdir(`${folder}/full`);
-    await Deno.writeTextFile(`${folder}/full/README.md`, "mine");
-    for (
-      const [args, message] of [
-        [["full"], /full: README\.md is there already/],
-        [["full/README.md"], /full\/README\.md: it is a file, expected a folder/],
-        [["new", "--task", "leg_cuonting"], /leg_counting/],
-        [["new", "--task", "chain_sum", "--data", "x.jsonl"], /--task and --data/],
-        [["new", "--data", "none.jsonl"], /none\.jsonl/],
-        [["new", "--reward", "a b"], /--reward a b: expected a name/],
-      ] as const
-    ) {
-      const { code, err } = await rgx(["init", ...args], "", {}, folder);
-      assert.ok(code === 1 || code === 2, `${args}: ${code}`);
-      assert.match(err, message);
-    }
-    assert.ok(!await exists(`${folder}/new`));
-    // Of one problem nothing can be held out.
-    await Deno.writeTextFile(`${folder}/one.jsonl`, '{"question": "1+1", "answer": "2"}\n');
-    const one = await rgx(["init", "one", "--data", "one.jsonl"], "", {}, folder);
-    assert.equal(one.code, 0, one.err);
-    const yaml = await Deno.readTextFile(`${folder}/one/experiment.yaml`);
-    assert.match(yaml, /^ {2}num_examples: 0 # too few problems to hold some out$/m);
-    assert.deepEqual([...Deno.readDirSync(`${folder}/full`)].map(({ name }) => name), [
-      "README.md",
-    ]);
-  });
+test.inFolder("init overwrites nothing and refuses what it cannot use, before it writes", async (folder) => {
+  await Deno.mkdir(`${folder}/full`);
+  await Deno.writeTextFile(`${folder}/full/README.md`, "mine");
+  for (
+    const [args, message] of [
+      [["full"], /full: README\.md is there already/],
+      [["full/README.md"], /full\/README\.md: it is a file, expected a folder/],
+      [["new", "--task", "leg_cuonting"], /leg_counting/],
+      [["new", "--task", "chain_sum", "--data", "x.jsonl"], /--task and --data/],
+      [["new", "--data", "none.jsonl"], /none\.jsonl/],
+      [["new", "--reward", "a b"], /--reward a b: expected a name/],
+    ] as const
+  ) {
+    const { code, err } = await rgx(["init", ...args], "", {}, folder);
+    assert.ok(code === 1 || code === 2, `${args}: ${code}`);
+    assert.match(err, message);
+  }
+  assert.ok(!await exists(`${folder}/new`));
+  // Of one problem nothing can be held out.
+  await Deno.writeTextFile(`${folder}/one.jsonl`, '{"question": "1+1", "answer": "2"}\n');
+  const one = await rgx(["init", "one", "--data", "one.jsonl"], "", {}, folder);
+  assert.equal(one.code, 0, one.err);
+  const yaml = await Deno.readTextFile(`${folder}/one/experiment.yaml`);
+  assert.match(yaml, /^ {2}num_examples: 0 # too few problems to hold some out$/m);
+  assert.deepEqual([...Deno.readDirSync(`${folder}/full`)].map(({ name }) => name), [
+    "README.md",
+  ]);
 });
 
-Deno.test("rewards test names wrong cases by their lines, and errors of a reward", async () => {
-  await withFolder(async (folder) => {
-    const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
-    const test = (...args: string[]) => rgx(["rewards", "test", ...args], "", {}, folder);
-    await write("bad.ts", 'export default () => { throw new Error("no luck"); };');
-    await write("bad_cases.jsonl", '{"completion": "a", "expected": 0}\n');
-    const failed = await test("bad.ts");
-    assert.equal(failed.code, 1);
-    assert.match(failed.out, /bad_cases\.jsonl:1 +0 +failed: no luck.*\n0 passed, 1 failed/);
-    for (
-      const [cases, message] of [
-        [
-          '\n{"completon": "a"}',
-          /cases\.jsonl:2: unknown field completon, did you mean completion/,
-        ],
-        ['{"completion": "a"}', /cases\.jsonl:1: expected is missing/],
-        ['{"completion": 4, "expected": 1}', /completion: expected text, found 4/],
-        ["nonsense", /cases\.jsonl:1: /],
-        ["\n", /no cases were found/],
-      ] as const
-    ) {
-      await write("cases.jsonl", cases);
-      const { code, err } = await test("format_answer", "cases.jsonl");
-      assert.equal(code, 2, err);
-      assert.match(err, message);
-    }
-    const json = '{"completion": "<answer>4</answer>", "expected": 1}\n' +
-      '{"completion": "4", "expected": 1}';
-    await write("cases.jsonl", json);
-    const { code, out } = await test("format_answer", "cases.jsonl", "--json");
-    assert.equal(code, 1);
-    const results = JSON.parse(out) as { line: number; value: number; passed: boolean }[];
-    assert.deepEqual(results.map(({ line, value, passed }) => [line, value, passed]), [
-      [1, 1, true],
-      [2, 0, false],
-    ]);
-    assert.equal((await test("missing.ts")).code, 2);
-    assert.match((await test("format_answer")).err, /missing argument 'cases'/);
-  });
+test.inFolder("rewards test names wrong cases by their lines, and errors of a reward", async (folder) => {
+  const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
+  const test = (...args: string[]) => rgx(["rewards", "test", ...args], "", {}, folder);
+  await write("bad.ts", 'export default () => { throw new Error("no luck"); };');
+  await write("bad_cases.jsonl", '{"completion": "a", "expected": 0}\n');
+  const failed = await test("bad.ts");
+  assert.equal(failed.code, 1);
+  assert.match(failed.out, /bad_cases\.jsonl:1 +0 +failed: no luck.*\n0 passed, 1 failed/);
+  for (
+    const [cases, message] of [
+      [
+        '\n{"completon": "a"}',
+        /cases\.jsonl:2: unknown field completon, did you mean completion/,
+      ],
+      ['{"completion": "a"}', /cases\.jsonl:1: expected is missing/],
+      ['{"completion": 4, "expected": 1}', /completion: expected text, found 4/],
+      ["nonsense", /cases\.jsonl:1: /],
+      ["\n", /no cases were found/],
+    ] as const
+  ) {
+    await write("cases.jsonl", cases);
+    const { code, err } = await test("format_answer", "cases.jsonl");
+    assert.equal(code, 2, err);
+    assert.match(err, message);
+  }
+  const json = '{"completion": "<answer>4</answer>", "expected": 1}\n' +
+    '{"completion": "4", "expected": 1}';
+  await write("cases.jsonl", json);
+  const { code, out } = await test("format_answer", "cases.jsonl", "--json");
+  assert.equal(code, 1);
+  const results = JSON.parse(out) as { line: number; value: number; passed: boolean }[];
+  assert.deepEqual(results.map(({ line, value, passed }) => [line, value, passed]), [
+    [1, 1, true],
+    [2, 0, false],
+  ]);
+  assert.equal((await test("missing.ts")).code, 2);
+  assert.match((await test("format_answer")).err, /missing argument 'cases'/);
 });

@@ -3,6 +3,7 @@
  * how other commands use what was pulled.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import {
   COMMIT,
   cut,
@@ -15,7 +16,7 @@ import {
 } from "../../hub/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
-import { assertClean, lines, rgx, spawnRgx, tinyConfig, waitFor, withFolder } from "../support.ts";
+import { assertClean, lines, rgx, spawnRgx, tinyConfig, waitFor } from "../support.ts";
 
 const WEIGHTS = noise(300_000);
 const TOKENIZER = "model.tokenizer_name_or_path";

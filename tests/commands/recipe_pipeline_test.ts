@@ -5,10 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { withFolder } from "../../core/testing.ts";
 import { type FakeHub, TOKEN, withHub } from "../../hub/testing.ts";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { argv } from "../command_line.ts";
-import { type Line, lines, type Result, rgx, withFolder } from "../support.ts";
+import { type Line, lines, type Result, rgx } from "../support.ts";
 
 /** Stands for a model of the Hub: it answers in the tags, and rarely right. */
 const BASE = `model:

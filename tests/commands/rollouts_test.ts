@@ -3,8 +3,9 @@
  * two servers is killed while it samples.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertSameRun, lines, rgx, spawnRgx, TINY, withFolder } from "../support.ts";
+import { assertSameRun, lines, rgx, spawnRgx, TINY } from "../support.ts";
 
 interface Served {
   url: string;

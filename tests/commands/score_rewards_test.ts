@@ -1,12 +1,13 @@
 /** `rgx score` with rewards: lines, the server that other trainers ask, and the Python examples. */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { startScoreServer } from "../../cli/scoring/score.ts";
 import { type Row, ROW_FORMATS } from "../../data/export_formats.ts";
 import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
+import { lines, rgx, root, spawnRgx } from "../support.ts";
 
 const SUM = { question: "1 + 1?", answer: "2" };
 
@@ -156,27 +157,25 @@ Deno.test("rewards are served for rows of TRL, of verl and of files", async () =
   });
 });
 
-Deno.test("a failing reward counts 0 and is named; one that does not apply is null", () =>
-  withFolder(async (folder) => {
-    const path = `${folder}/mine.ts`;
-    await Deno.writeTextFile(
-      path,
-      "export default ({ completion }) => { if (completion) throw Error('no'); return null; };",
-    );
-    await withScores([{ name: "mine", weight: 1, params: {}, file: { path } }], async (url) => {
-      const samples = [{ ...SUM, completion: "a" }, { ...SUM, completion: "" }];
-      // Two requests at once take turns.
-      const ask = () =>
-        fetch(`${url}/score`, { method: "POST", body: JSON.stringify({ samples }) });
-      for (const reply of await Promise.all([ask(), ask()])) {
-        const { rewards, errors } = await reply.json();
-        assert.deepEqual(rewards, [0, null]);
-        assert.equal(errors.length, 1);
-        assert.deepEqual([errors[0].index, errors[0].reward], [0, "mine"]);
-        assert.match(errors[0].message, /^no \(line 1/);
-      }
-    });
-  }));
+test.inFolder("a failing reward counts 0 and is named; one that does not apply is null", async (folder) => {
+  const path = `${folder}/mine.ts`;
+  await Deno.writeTextFile(
+    path,
+    "export default ({ completion }) => { if (completion) throw Error('no'); return null; };",
+  );
+  await withScores([{ name: "mine", weight: 1, params: {}, file: { path } }], async (url) => {
+    const samples = [{ ...SUM, completion: "a" }, { ...SUM, completion: "" }];
+    // Two requests at once take turns.
+    const ask = () => fetch(`${url}/score`, { method: "POST", body: JSON.stringify({ samples }) });
+    for (const reply of await Promise.all([ask(), ask()])) {
+      const { rewards, errors } = await reply.json();
+      assert.deepEqual(rewards, [0, null]);
+      assert.equal(errors.length, 1);
+      assert.deepEqual([errors[0].index, errors[0].reward], [0, "mine"]);
+      assert.match(errors[0].message, /^no \(line 1/);
+    }
+  });
+});
 
 /** Python with its standard library is all that the examples need. */
 const python = Deno.env.get("RGX_TEST_PYTHON") ?? "python3";

@@ -1,6 +1,7 @@
 /** `rgx serve` as a process: answers as `generate` and `logprobs` give them, signals, mistakes. */
 import assert from "node:assert/strict";
-import { assertClean, lines, rgx, root, spawnRgx, withFolder } from "../support.ts";
+import { test } from "../../core/testing.ts";
+import { assertClean, lines, rgx, root, spawnRgx } from "../support.ts";
 
 const MODEL = new URL("tests/golden/models/tinystories-656k", root).pathname;
 
@@ -57,50 +58,48 @@ Deno.test("a served model says what generate and logprobs say", async () => {
   assert.match(err, /tinystories-656k: \d+ tokens of context, \d+ completions at once, wasm/);
 });
 
-Deno.test("the key comes from a file, and Ctrl-C ends the server with 0", () =>
-  withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/key`, "sesame\n");
-    const flags = ["--api-key-file", `${folder}/key`, "--served-model-name", "mine"];
-    const { code, err } = await serving(flags, async (url) => {
-      assert.equal((await post(`${url}/completions`, {})).error.type, "authentication_error");
-      const headers = { authorization: "Bearer sesame" };
-      const { data } = await (await fetch(`${url}/models`, { headers })).json();
-      assert.deepEqual([data[0].id, data[0].max_model_len], ["mine", 512]);
-    }, "SIGINT");
-    assert.equal(code, 0);
-    assert.doesNotMatch(err, /sesame/);
-  }));
+test.inFolder("the key comes from a file, and Ctrl-C ends the server with 0", async (folder) => {
+  await Deno.writeTextFile(`${folder}/key`, "sesame\n");
+  const flags = ["--api-key-file", `${folder}/key`, "--served-model-name", "mine"];
+  const { code, err } = await serving(flags, async (url) => {
+    assert.equal((await post(`${url}/completions`, {})).error.type, "authentication_error");
+    const headers = { authorization: "Bearer sesame" };
+    const { data } = await (await fetch(`${url}/models`, { headers })).json();
+    assert.deepEqual([data[0].id, data[0].max_model_len], ["mine", 512]);
+  }, "SIGINT");
+  assert.equal(code, 0);
+  assert.doesNotMatch(err, /sesame/);
+});
 
-Deno.test("mistakes are told before anything is served", () =>
-  withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/key`, "two words\n");
-    const cases: [string[], number, RegExp][] = [
-      [[], 2, /name one model: rgx serve MODEL/],
-      [[MODEL, "--model", MODEL], 2, /name one model/],
-      [[`${folder}/none`], 2, /none/],
-      [[MODEL, "--adapter", "mine"], 2, /expected NAME=FOLDER/],
-      [[MODEL, "--adapter", `mine=${folder}`], 2, /adapter_config\.json/],
-      [[MODEL, "--api-key-file", `${folder}/key`], 2, /expected one line, the key/],
-      [[MODEL, "--api-key-file", `${folder}/none`], 2, /--api-key-file .*no such file/i],
-      [[MODEL, "--max-model-len", "99999"], 2, /has only \d+ positions/],
-      [[MODEL, "--allow-adapter-loading", `${folder}/none`], 2, /--allow-adapter-loading/],
-      [[MODEL, "--host", "192.0.2.1"], 2, /192\.0\.2\.1:8000: cannot listen there/],
-      [[MODEL, "--cors", "page.example"], 2, /--cors page\.example: expected an origin/],
-      [[MODEL, "--cors", "http://page:80/"], 2, /For example --cors http:\/\/page\./],
-      [[MODEL, "--port", "70000"], 2, /expected an integer from 0 to 65535/],
-    ];
-    for (const [args, code, message] of cases) {
-      const result = await rgx(["serve", ...args]);
-      assertClean(result);
-      assert.match(result.err, message, args.join(" "));
-      assert.equal(result.code, code, result.err);
-    }
-    const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-    const result = await rgx(["serve", MODEL, "--port", String(taken.addr.port)]);
-    taken.close();
+test.inFolder("mistakes are told before anything is served", async (folder) => {
+  await Deno.writeTextFile(`${folder}/key`, "two words\n");
+  const cases: [string[], number, RegExp][] = [
+    [[], 2, /name one model: rgx serve MODEL/],
+    [[MODEL, "--model", MODEL], 2, /name one model/],
+    [[`${folder}/none`], 2, /none/],
+    [[MODEL, "--adapter", "mine"], 2, /expected NAME=FOLDER/],
+    [[MODEL, "--adapter", `mine=${folder}`], 2, /adapter_config\.json/],
+    [[MODEL, "--api-key-file", `${folder}/key`], 2, /expected one line, the key/],
+    [[MODEL, "--api-key-file", `${folder}/none`], 2, /--api-key-file .*no such file/i],
+    [[MODEL, "--max-model-len", "99999"], 2, /has only \d+ positions/],
+    [[MODEL, "--allow-adapter-loading", `${folder}/none`], 2, /--allow-adapter-loading/],
+    [[MODEL, "--host", "192.0.2.1"], 2, /192\.0\.2\.1:8000: cannot listen there/],
+    [[MODEL, "--cors", "page.example"], 2, /--cors page\.example: expected an origin/],
+    [[MODEL, "--cors", "http://page:80/"], 2, /For example --cors http:\/\/page\./],
+    [[MODEL, "--port", "70000"], 2, /expected an integer from 0 to 65535/],
+  ];
+  for (const [args, code, message] of cases) {
+    const result = await rgx(["serve", ...args]);
     assertClean(result);
-    assert.match(result.err, /is in use/);
-  }));
+    assert.match(result.err, message, args.join(" "));
+    assert.equal(result.code, code, result.err);
+  }
+  const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const result = await rgx(["serve", MODEL, "--port", String(taken.addr.port)]);
+  taken.close();
+  assertClean(result);
+  assert.match(result.err, /is in use/);
+});
 
 Deno.test("clients that leave end their work, which would take minutes", async () => {
   const prompt = Array.from({ length: 8 }, (_, i) => `Once upon a time ${i}`);

@@ -1,8 +1,9 @@
 /** A run that was stopped before its end is a model for every command that takes one. */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { exists } from "../../core/paths.ts";
 import { argv } from "../command_line.ts";
-import { lines, rgx, spawnRgx, TINY, waitFor, withFolder } from "../support.ts";
+import { lines, rgx, spawnRgx, TINY, waitFor } from "../support.ts";
 
 const LORA = `
 model: { model_name_or_path: base }
@@ -15,77 +16,73 @@ training:
     max_completion_length: 12, gradient_accumulation_steps: 1, save_total_limit: 2 }
 `;
 
-Deno.test("a stopped LoRA run stands for its newest checkpoint, and each command says so", async () => {
-  await withFolder(async (cwd) => {
-    await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
-    await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
-    const base = await rgx(["sft", "base.yaml", "--output-dir", "base"], "", {}, cwd);
-    assert.equal(base.code, 0, base.err);
-    const child = spawnRgx(["train", "lora.yaml", "--output-dir", "run", "--quiet"], { cwd });
-    // Checkpoints go quickly: only two are kept.
-    await waitFor(child, () => exists(`${cwd}/run/latest`));
-    child.kill("SIGINT");
-    const { code, stderr } = await child.output();
-    assert.equal(code, 75, new TextDecoder().decode(stderr));
-    const steps = [...Deno.readDirSync(`${cwd}/run`)]
-      .flatMap(({ name }) => name.startsWith("checkpoint-") ? [Number(name.slice(11))] : []);
-    const newest = `run/checkpoint-${Math.max(...steps)}`;
+test.inFolder("a stopped LoRA run stands for its newest checkpoint, and each command says so", async (cwd) => {
+  await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
+  await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
+  const base = await rgx(["sft", "base.yaml", "--output-dir", "base"], "", {}, cwd);
+  assert.equal(base.code, 0, base.err);
+  const child = spawnRgx(["train", "lora.yaml", "--output-dir", "run", "--quiet"], { cwd });
+  // Checkpoints go quickly: only two are kept.
+  await waitFor(child, () => exists(`${cwd}/run/latest`));
+  child.kill("SIGINT");
+  const { code, stderr } = await child.output();
+  assert.equal(code, 75, new TextDecoder().decode(stderr));
+  const steps = [...Deno.readDirSync(`${cwd}/run`)]
+    .flatMap(({ name }) => name.startsWith("checkpoint-") ? [Number(name.slice(11))] : []);
+  const newest = `run/checkpoint-${Math.max(...steps)}`;
 
-    const said = async (...args: string[]) => {
-      const { code, out, err } = await rgx(args, "", {}, cwd);
-      assert.equal(code, 0, err);
-      return { out, isNoted: err.includes(`run has no final model yet: ${newest} is used`) };
-    };
-    const flags = ["--max-new-tokens", "8", "--temperature", "0", "--device", "reference"];
-    const say = async (...model: string[]) => {
-      const { out, isNoted } = await said(
-        "generate",
-        ...model,
-        "--prompt",
-        "abc",
-        "--json",
-        ...flags,
-      );
-      return { ids: JSON.parse(out).completions[0].ids, isNoted };
-    };
-    const { ids } = await say("--model", newest);
-    assert.deepEqual(await say("--model", "run"), { ids, isNoted: true });
-    assert.deepEqual(await say("--model", "base", "--adapter", "run"), { ids, isNoted: true });
+  const said = async (...args: string[]) => {
+    const { code, out, err } = await rgx(args, "", {}, cwd);
+    assert.equal(code, 0, err);
+    return { out, isNoted: err.includes(`run has no final model yet: ${newest} is used`) };
+  };
+  const flags = ["--max-new-tokens", "8", "--temperature", "0", "--device", "reference"];
+  const say = async (...model: string[]) => {
+    const { out, isNoted } = await said(
+      "generate",
+      ...model,
+      "--prompt",
+      "abc",
+      "--json",
+      ...flags,
+    );
+    return { ids: JSON.parse(out).completions[0].ids, isNoted };
+  };
+  const { ids } = await say("--model", newest);
+  assert.deepEqual(await say("--model", "run"), { ids, isNoted: true });
+  assert.deepEqual(await say("--model", "base", "--adapter", "run"), { ids, isNoted: true });
 
-    const scored = await said("logprobs", "--model", "run", "--prompt", "ab", "--completion", "ba");
-    assert.equal(lines(scored.out).length, 5);
-    assert.ok(scored.isNoted);
-    for (const [to, output] of [["adapter", "a"], ["hf", "merged"], ["gguf", "m.gguf"]]) {
-      const exported = await said("export", "run", "--to", to!, "--output", output!);
-      assert.ok(exported.isNoted, to);
-      assert.deepEqual((await say("--model", output!)).ids, ids, to);
-    }
-    const args = argv`--models run --tasks spell_backward --limit 2 --no-base`;
-    assert.ok((await said("bench", ...args)).isNoted);
-  });
+  const scored = await said("logprobs", "--model", "run", "--prompt", "ab", "--completion", "ba");
+  assert.equal(lines(scored.out).length, 5);
+  assert.ok(scored.isNoted);
+  for (const [to, output] of [["adapter", "a"], ["hf", "merged"], ["gguf", "m.gguf"]]) {
+    const exported = await said("export", "run", "--to", to!, "--output", output!);
+    assert.ok(exported.isNoted, to);
+    assert.deepEqual((await say("--model", output!)).ids, ids, to);
+  }
+  const args = argv`--models run --tasks spell_backward --limit 2 --no-base`;
+  assert.ok((await said("bench", ...args)).isNoted);
 });
 
-Deno.test("a run without a checkpoint and a folder of something else are told apart", async () => {
-  await withFolder(async (cwd) => {
-    await Deno.mkdir(`${cwd}/young`);
-    await Deno.writeTextFile(`${cwd}/young/run.json`, "{}");
-    await Deno.mkdir(`${cwd}/photos`);
-    const commands = (model: string) => [
-      ["generate", "--model", model, "--prompt", "a"],
-      ["logprobs", "--model", model, "--prompt", "a", "--completion", "b"],
-      ["export", model, "--to", "adapter", "--output", "x"],
-    ];
-    for (
-      const [model, message] of [
-        ["young", /young: the run has no checkpoint yet\n.*rgx train young\/config\.yaml --resume/],
-        ["photos", /photos: not a model folder/],
-      ] as const
-    ) {
-      for (const command of commands(model)) {
-        const { code, err } = await rgx(command, "", {}, cwd);
-        assert.equal(code, 2, err);
-        assert.match(err, message);
-      }
+test.inFolder("a run without a checkpoint and a folder of something else are told apart", async (cwd) => {
+  await Deno.mkdir(`${cwd}/young`);
+  await Deno.writeTextFile(`${cwd}/young/run.json`, "{}");
+  await Deno.mkdir(`${cwd}/photos`);
+  const commands = (model: string) => [
+    ["generate", "--model", model, "--prompt", "a"],
+    ["logprobs", "--model", model, "--prompt", "a", "--completion", "b"],
+    ["export", model, "--to", "adapter", "--output", "x"],
+  ];
+  for (
+    const [model, message] of [
+      ["young", /young: the run has no checkpoint yet\n.*rgx train young\/config\.yaml --resume/],
+      ["photos", /photos: not a model folder/],
+    ] as const
+  ) {
+    for (const command of commands(model)) {
+      const { code, err } = await rgx(command, "", {}, cwd);
+      assert.equal(code, 2, err);
+      assert.match(err, message);
     }
-  });
+  }
 });

@@ -1,7 +1,8 @@
 /** Tasks from a user's file: in training, mixtures, curricula, benchmarks, and what is refused. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { lines, rgx, TINY, withFolder } from "../support.ts";
+import { lines, rgx, TINY } from "../support.ts";
 
 const DIGIT_SUM = `
 import { defaultScore, defineTask, intParam as int, rangeAttribute } from "@rgx/rgx";

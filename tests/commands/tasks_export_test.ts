@@ -1,5 +1,6 @@
 /** `rgx tasks export`: its files, and what is refused. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { lines, rgx } from "../support.ts";
 
@@ -11,12 +12,9 @@ interface ExportedRow {
 }
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("every row names its split, and no question is in two splits", () =>

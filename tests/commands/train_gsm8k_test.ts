@@ -5,9 +5,10 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { parquetWriteFile } from "hyparquet-writer";
 import { parse } from "yaml";
+import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
-import { assertClean, lines, readMetrics, type Result, rgx, withFolder } from "../support.ts";
+import { assertClean, lines, readMetrics, type Result, rgx } from "../support.ts";
 
 const REWARDS = [
   "match_format_exactly",

@@ -1,6 +1,7 @@
 /** `rgx train`: whole runs as a user starts them, and everything that they leave. */
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { test, withFolder } from "../../core/testing.ts";
 import { readSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { argv } from "../command_line.ts";
 import {
@@ -12,7 +13,6 @@ import {
   readMetrics,
   rgx,
   tinyConfig,
-  withFolder,
 } from "../support.ts";
 import { goldenPath, readPipelines } from "../golden.ts";
 
@@ -198,66 +198,62 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
   });
 });
 
-Deno.test("output is plain text when piped, nothing with --quiet, and JSON on request", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const base = ["train", config, "--output-dir", `${folder}/run`, "--force"];
-    const text = await rgx(base);
-    assert.equal(text.code, 0, text.err);
-    assert.equal(text.out, "", "results on stdout only");
-    assert.ok(!text.err.includes("\r") && !text.err.includes("\x1b"));
-    assert.match(
-      text.err,
-      /^ +step +loss +entropy +grad_norm +left\n +1\/30 +\d\.\d{4} +\d\.\d{3} +[\d.]+ +\d+ s$/m,
-    );
-    assert.match(
-      text.err,
-      /^ *step +reward +correctness +format +length +entropy +KL +cut off +left\n +1\/4 +[01]\./m,
-    );
-    assert.match(text.err, /^ {2}prompt: Reverse the letters: (\w+) {2}expected: \w+$/m);
-    assert.match(text.err, /accuracy, sampled at T 1 .*\[\d/);
-    assert.match(text.err, /answer format/);
-    assert.match(text.err, /^ {2}step 4\/4 {2}reward .* tokens\/s .* left( {2}.*)?$/m);
-    const long = lines(text.err).filter((line) =>
-      [...line].length > 80 && !/^(\{'|[A-Za-z]+:? )/.test(line) && !line.includes(folder)
-    );
-    assert.deepEqual(long, [], "everything but the plan, paths and advice fits 80 columns");
+test.inFolder("output is plain text when piped, nothing with --quiet, and JSON on request", async (folder) => {
+  const config = await tinyConfig(folder);
+  const base = ["train", config, "--output-dir", `${folder}/run`, "--force"];
+  const text = await rgx(base);
+  assert.equal(text.code, 0, text.err);
+  assert.equal(text.out, "", "results on stdout only");
+  assert.ok(!text.err.includes("\r") && !text.err.includes("\x1b"));
+  assert.match(
+    text.err,
+    /^ +step +loss +entropy +grad_norm +left\n +1\/30 +\d\.\d{4} +\d\.\d{3} +[\d.]+ +\d+ s$/m,
+  );
+  assert.match(
+    text.err,
+    /^ *step +reward +correctness +format +length +entropy +KL +cut off +left\n +1\/4 +[01]\./m,
+  );
+  assert.match(text.err, /^ {2}prompt: Reverse the letters: (\w+) {2}expected: \w+$/m);
+  assert.match(text.err, /accuracy, sampled at T 1 .*\[\d/);
+  assert.match(text.err, /answer format/);
+  assert.match(text.err, /^ {2}step 4\/4 {2}reward .* tokens\/s .* left( {2}.*)?$/m);
+  const long = lines(text.err).filter((line) =>
+    [...line].length > 80 && !/^(\{'|[A-Za-z]+:? )/.test(line) && !line.includes(folder)
+  );
+  assert.deepEqual(long, [], "everything but the plan, paths and advice fits 80 columns");
 
-    const coloured = await rgx(base, "", { NO_COLOR: "", FORCE_COLOR: "1" });
-    assert.ok(coloured.err.includes("\x1b[") && !coloured.err.includes("\r"));
+  const coloured = await rgx(base, "", { NO_COLOR: "", FORCE_COLOR: "1" });
+  assert.ok(coloured.err.includes("\x1b[") && !coloured.err.includes("\r"));
 
-    const quiet = await rgx([...base, "--quiet"]);
-    assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, "", ""]);
+  const quiet = await rgx([...base, "--quiet"]);
+  assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, "", ""]);
 
-    const json = await rgx([...base, "--log-format", "json", "--json"]);
-    assert.equal(json.code, 0);
-    const events = lines(json.err).map((line) => JSON.parse(line));
-    assert.deepEqual(
-      events.filter((event) => "reward" in event).map((event) => event.step),
-      [1, 2, 3, 4],
-    );
-    assert.equal(JSON.parse(json.out).status, "completed");
-  });
+  const json = await rgx([...base, "--log-format", "json", "--json"]);
+  assert.equal(json.code, 0);
+  const events = lines(json.err).map((line) => JSON.parse(line));
+  assert.deepEqual(
+    events.filter((event) => "reward" in event).map((event) => event.step),
+    [1, 2, 3, 4],
+  );
+  assert.equal(JSON.parse(json.out).status, "completed");
 });
 
-Deno.test("--max-time stops in time with 75, and --resume completes to the same bits", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const steps = argv`training.max_steps=1000 training.save_steps=10000 training.logging_steps=100
+test.inFolder("--max-time stops in time with 75, and --resume completes to the same bits", async (folder) => {
+  const config = await tinyConfig(folder);
+  const steps = argv`training.max_steps=1000 training.save_steps=10000 training.logging_steps=100
       training.log_completions=false`;
-    const whole = `${folder}/whole`, run = `${folder}/run`;
-    await train([config, ...steps, "--output-dir", whole]);
-    const args = ["train", config, ...steps, "--output-dir", run];
-    const stopped = await rgx([...args, "--max-time", "00:00:01", "--json"]);
-    assert.equal(stopped.code, 75, stopped.err);
-    assertClean(stopped);
-    const summary = JSON.parse(stopped.out);
-    assert.equal(summary.status, "stopped");
-    assert.ok(summary.steps < 1000);
-    const resumed = await rgx([...args, "--resume"]);
-    assert.equal(resumed.code, 0, resumed.err);
-    await assertSameRun(run, whole);
-  });
+  const whole = `${folder}/whole`, run = `${folder}/run`;
+  await train([config, ...steps, "--output-dir", whole]);
+  const args = ["train", config, ...steps, "--output-dir", run];
+  const stopped = await rgx([...args, "--max-time", "00:00:01", "--json"]);
+  assert.equal(stopped.code, 75, stopped.err);
+  assertClean(stopped);
+  const summary = JSON.parse(stopped.out);
+  assert.equal(summary.status, "stopped");
+  assert.ok(summary.steps < 1000);
+  const resumed = await rgx([...args, "--resume"]);
+  assert.equal(resumed.code, 0, resumed.err);
+  await assertSameRun(run, whole);
 });
 
 const LORA = `
@@ -272,165 +268,155 @@ training:
     gradient_accumulation_steps: 1, learning_rate: 1.0e-3 }
 `;
 
-Deno.test({
-  name: "LoRA on a real model writes an adapter in PEFT's format, which can be trained further",
-  fn: async () => {
-    await withFolder(async (folder) => {
-      const config = `${folder}/lora.yaml`, run = `${folder}/run`;
-      await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
-      await train([config, "--output-dir", run]);
-      for (const path of [run, `${run}/checkpoint-2`]) {
-        const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
-        assert.deepEqual(Object.keys(adapter), Object.keys(adapter).toSorted());
-        const expected = {
-          base_model_name_or_path: MODEL,
-          bias: "none",
-          fan_in_fan_out: false,
-          inference_mode: true,
-          init_lora_weights: true,
-          lora_alpha: 8,
-          lora_dropout: 0,
-          modules_to_save: null,
-          peft_type: "LORA",
-          r: 4,
-          rank_pattern: {},
-          alpha_pattern: {},
-          layers_to_transform: null,
-          revision: null,
-          target_modules: ["q_proj", "v_proj"],
-          task_type: "CAUSAL_LM",
-          use_dora: false,
-          use_rslora: false,
-        };
-        for (const [key, value] of Object.entries(expected)) {
-          assert.deepEqual(adapter[key], value, key);
-        }
-        assert.ok(!await isThere(`${path}/model.safetensors`));
-        const file = await readSafetensors(`${path}/adapter_model.safetensors`);
-        assert.deepEqual(file.metadata, { format: "pt" });
-        const shapes: Record<string, string> = {};
-        for (const [name, { dtype, shape }] of file.tensors) {
-          shapes[name] = `${dtype} ${shape}`;
-        }
-        // The model has 2 layers of width 128, and 8 heads of width 16 with 4 for keys and values.
-        const tensors: Record<string, string> = {};
-        for (const layer of [0, 1]) {
-          const at = `base_model.model.model.layers.${layer}.self_attn`;
-          tensors[`${at}.q_proj.lora_A.weight`] = "F32 4,128";
-          tensors[`${at}.q_proj.lora_B.weight`] = "F32 128,4";
-          tensors[`${at}.v_proj.lora_A.weight`] = "F32 4,128";
-          tensors[`${at}.v_proj.lora_B.weight`] = "F32 64,4";
-        }
-        assert.deepEqual(shapes, tensors);
-        const b = await file.float32(
-          "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight",
-        );
-        assert.ok(b.some((value) => value !== 0), "it was trained");
-      }
-      // A new run starts with this adapter. The reference of its KL term is the adapter, too.
-      const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
-        training.beta=0.1 --output-dir ${folder}/more`);
-      assert.equal(more["status"], "completed");
-      const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
-        .map((line) => line["kl"] as number);
-      assert.equal(kl.length, 2);
-      assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
-      const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
-      assert.equal(adapter.base_model_name_or_path, MODEL);
-    });
-  },
-});
-
-Deno.test("with a KL term, the KL divergence starts at 0 and grows", async () => {
+Deno.test("LoRA on a real model writes an adapter in PEFT's format, which can be trained further", async () => {
   await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    await train([config, "training.beta=0.2", "training.learning_rate=0.01", "--output-dir", run]);
-    const kl = (await readMetrics(run)).filter((line) => line["split"] === "train")
-      .map((line) => line["kl"] as number);
-    assert.ok(Math.abs(kl[0]!) < 1e-6);
-    assert.ok(kl.at(-1)! > 0);
-  });
-});
-
-Deno.test("problems come from a JSONL file, whose answers are compared as text", async () => {
-  await withFolder(async (folder) => {
-    const data = `${folder}/data.jsonl`, run = `${folder}/run`;
-    const rows = Array.from(
-      { length: 100 },
-      (_, i) => JSON.stringify({ question: `${i} + 1 =`, answer: `${i + 1}` }),
-    );
-    await Deno.writeTextFile(data, rows.join("\n") + "\n");
-    const summary = await train(
-      argv`${await tinyConfig(folder)} data.task_name=null data.dataset_name=data.jsonl
-        eval.num_examples=5 --output-dir ${run}`,
-      folder,
-    );
-    assert.equal(summary["status"], "completed");
-    assert.equal((summary["eval_after"] as Line)["total"], 5);
-    assert.match(
-      summary["err"] as string,
-      /^task\s+\S*data\.jsonl, 64 to train on, \d+ held out$/m,
-    );
-    const file = await asyncBufferFromFile(`${run}/completions/completions_00001.parquet`);
-    for (const row of await parquetReadObjects({ file })) {
-      assert.match(row["prompt"], /^\d+ \+ 1 =/);
-    }
-  });
-});
-
-Deno.test({
-  name: "the configuration files of a pipeline in Python are read without changes",
-  fn: async () => {
-    const blocks = readPipelines();
-    const find = (text: string) => {
-      const block = blocks.find((block) => block.includes(text));
-      assert.ok(block !== undefined, text);
-      return block;
-    };
-    await withFolder(async (folder) => {
-      for (const name of ["tasks", "experiments", "models"]) {
-        await Deno.mkdir(`${folder}/configs/${name}`, { recursive: true });
-      }
-      const write = (path: string, text: string) =>
-        Deno.writeTextFile(`${folder}/configs/${path}`, text);
-      await write("tasks/your_task.yaml", find("tower_of_hanoi"));
-      await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
-      await write("models/my_model.yaml", find("HuggingFace/model-name"));
-      // base.yaml and qwen-7b.yaml are not written here, so the embedded files are used.
-      const show = async (path: string) => {
-        const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
-        assert.equal(result.code, 0, result.err);
-        return JSON.parse(result.out);
+    const config = `${folder}/lora.yaml`, run = `${folder}/run`;
+    await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
+    await train([config, "--output-dir", run]);
+    for (const path of [run, `${run}/checkpoint-2`]) {
+      const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
+      assert.deepEqual(Object.keys(adapter), Object.keys(adapter).toSorted());
+      const expected = {
+        base_model_name_or_path: MODEL,
+        bias: "none",
+        fan_in_fan_out: false,
+        inference_mode: true,
+        init_lora_weights: true,
+        lora_alpha: 8,
+        lora_dropout: 0,
+        modules_to_save: null,
+        peft_type: "LORA",
+        r: 4,
+        rank_pattern: {},
+        alpha_pattern: {},
+        layers_to_transform: null,
+        revision: null,
+        target_modules: ["q_proj", "v_proj"],
+        task_type: "CAUSAL_LM",
+        use_dora: false,
+        use_rslora: false,
       };
-      const { config, origins } = await show("configs/experiments/your_experiment.yaml");
-      assert.equal(config.data.task_name, "tower_of_hanoi");
-      assert.equal(config.data.num_examples, 2048);
-      assert.equal(config.data.add_instructions, true);
-      assert.equal(config.training.num_train_epochs, 3);
-      assert.equal(config.training.learning_rate, 2e-6);
-      assert.equal(config.training.output_dir, "./experiments/your_experiment");
-      assert.equal(config.logging.run_name, "your_experiment");
-      assert.equal(config.logging.project, "reasoning-gym");
-      assert.deepEqual(config.rewards, [{
-        name: "correctness",
-        weight: 1,
-        params: { binary: false },
-      }]);
-      assert.match(origins["data.task_name"], /tasks\/your_task\.yaml:2/);
+      for (const [key, value] of Object.entries(expected)) {
+        assert.deepEqual(adapter[key], value, key);
+      }
+      assert.ok(!await isThere(`${path}/model.safetensors`));
+      const file = await readSafetensors(`${path}/adapter_model.safetensors`);
+      assert.deepEqual(file.metadata, { format: "pt" });
+      const shapes: Record<string, string> = {};
+      for (const [name, { dtype, shape }] of file.tensors) {
+        shapes[name] = `${dtype} ${shape}`;
+      }
+      // The model has 2 layers of width 128, and 8 heads of width 16 with 4 for keys and values.
+      const tensors: Record<string, string> = {};
+      for (const layer of [0, 1]) {
+        const at = `base_model.model.model.layers.${layer}.self_attn`;
+        tensors[`${at}.q_proj.lora_A.weight`] = "F32 4,128";
+        tensors[`${at}.q_proj.lora_B.weight`] = "F32 128,4";
+        tensors[`${at}.v_proj.lora_A.weight`] = "F32 4,128";
+        tensors[`${at}.v_proj.lora_B.weight`] = "F32 64,4";
+      }
+      assert.deepEqual(shapes, tensors);
+      const b = await file.float32(
+        "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight",
+      );
+      assert.ok(b.some((value) => value !== 0), "it was trained");
+    }
+    // A new run starts with this adapter. The reference of its KL term is the adapter, too.
+    const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
+        training.beta=0.1 --output-dir ${folder}/more`);
+    assert.equal(more["status"], "completed");
+    const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
+      .map((line) => line["kl"] as number);
+    assert.equal(kl.length, 2);
+    assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
+    const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
+    assert.equal(adapter.base_model_name_or_path, MODEL);
+  });
+});
 
-      const weights = find('name: "brevity"');
-      await write(
-        "experiments/two.yaml",
-        "_base_: [../base.yaml, ../models/my_model.yaml, ../tasks/your_task.yaml]\n" + weights,
-      );
-      const two = (await show("configs/experiments/two.yaml")).config;
-      assert.equal(two.model.model_name_or_path, "HuggingFace/model-name");
-      assert.equal(two.lora.r, 64);
-      assert.deepEqual(two.lora.target_modules, ["q_proj", "v_proj", "k_proj", "o_proj"]);
-      assert.deepEqual(
-        two.rewards.map((reward: Line) => [reward["name"], reward["weight"]]),
-        [["correctness", 0.8], ["brevity", 0.2]],
-      );
-    });
-  },
+test.inFolder("with a KL term, the KL divergence starts at 0 and grows", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  await train([config, "training.beta=0.2", "training.learning_rate=0.01", "--output-dir", run]);
+  const kl = (await readMetrics(run)).filter((line) => line["split"] === "train")
+    .map((line) => line["kl"] as number);
+  assert.ok(Math.abs(kl[0]!) < 1e-6);
+  assert.ok(kl.at(-1)! > 0);
+});
+
+test.inFolder("problems come from a JSONL file, whose answers are compared as text", async (folder) => {
+  const data = `${folder}/data.jsonl`, run = `${folder}/run`;
+  const rows = Array.from(
+    { length: 100 },
+    (_, i) => JSON.stringify({ question: `${i} + 1 =`, answer: `${i + 1}` }),
+  );
+  await Deno.writeTextFile(data, rows.join("\n") + "\n");
+  const summary = await train(
+    argv`${await tinyConfig(folder)} data.task_name=null data.dataset_name=data.jsonl
+        eval.num_examples=5 --output-dir ${run}`,
+    folder,
+  );
+  assert.equal(summary["status"], "completed");
+  assert.equal((summary["eval_after"] as Line)["total"], 5);
+  assert.match(
+    summary["err"] as string,
+    /^task\s+\S*data\.jsonl, 64 to train on, \d+ held out$/m,
+  );
+  const file = await asyncBufferFromFile(`${run}/completions/completions_00001.parquet`);
+  for (const row of await parquetReadObjects({ file })) {
+    assert.match(row["prompt"], /^\d+ \+ 1 =/);
+  }
+});
+
+Deno.test("the configuration files of a pipeline in Python are read without changes", async () => {
+  const blocks = readPipelines();
+  const find = (text: string) => {
+    const block = blocks.find((block) => block.includes(text));
+    assert.ok(block !== undefined, text);
+    return block;
+  };
+  await withFolder(async (folder) => {
+    for (const name of ["tasks", "experiments", "models"]) {
+      await Deno.mkdir(`${folder}/configs/${name}`, { recursive: true });
+    }
+    const write = (path: string, text: string) =>
+      Deno.writeTextFile(`${folder}/configs/${path}`, text);
+    await write("tasks/your_task.yaml", find("tower_of_hanoi"));
+    await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
+    await write("models/my_model.yaml", find("HuggingFace/model-name"));
+    // base.yaml and qwen-7b.yaml are not written here, so the embedded files are used.
+    const show = async (path: string) => {
+      const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
+      assert.equal(result.code, 0, result.err);
+      return JSON.parse(result.out);
+    };
+    const { config, origins } = await show("configs/experiments/your_experiment.yaml");
+    assert.equal(config.data.task_name, "tower_of_hanoi");
+    assert.equal(config.data.num_examples, 2048);
+    assert.equal(config.data.add_instructions, true);
+    assert.equal(config.training.num_train_epochs, 3);
+    assert.equal(config.training.learning_rate, 2e-6);
+    assert.equal(config.training.output_dir, "./experiments/your_experiment");
+    assert.equal(config.logging.run_name, "your_experiment");
+    assert.equal(config.logging.project, "reasoning-gym");
+    assert.deepEqual(config.rewards, [{
+      name: "correctness",
+      weight: 1,
+      params: { binary: false },
+    }]);
+    assert.match(origins["data.task_name"], /tasks\/your_task\.yaml:2/);
+
+    const weights = find('name: "brevity"');
+    await write(
+      "experiments/two.yaml",
+      "_base_: [../base.yaml, ../models/my_model.yaml, ../tasks/your_task.yaml]\n" + weights,
+    );
+    const two = (await show("configs/experiments/two.yaml")).config;
+    assert.equal(two.model.model_name_or_path, "HuggingFace/model-name");
+    assert.equal(two.lora.r, 64);
+    assert.deepEqual(two.lora.target_modules, ["q_proj", "v_proj", "k_proj", "o_proj"]);
+    assert.deepEqual(
+      two.rewards.map((reward: Line) => [reward["name"], reward["weight"]]),
+      [["correctness", 0.8], ["brevity", 0.2]],
+    );
+  });
 });

@@ -1,9 +1,10 @@
 /** Uploads of `rgx train`: while it trains, at its end, and what a failed one leaves. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { type FakeHub, refused, TOKEN, withHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
 import { argv } from "../command_line.ts";
-import { rgx, withFolder } from "../support.ts";
+import { rgx } from "../support.ts";
 
 const TINY = argv`train quickstart training.max_steps=4 sft.max_steps=1 eval.num_examples=0
   per_device_train_batch_size=32 training.save_steps=2 data.num_examples=64`;

@@ -4,10 +4,11 @@
  * library before the Vulkan loader.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { isWebgpuWanted } from "../../kernels/devices/webgpu/testing.ts";
 import { argv } from "../command_line.ts";
-import { rgx, root, spawnRgx, waitFor, withFolder } from "../support.ts";
+import { rgx, root, spawnRgx, waitFor } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
 /**

@@ -3,9 +3,10 @@
  * line, however wide a terminal is said to be, so that `grep` finds it.
  */
 import assert from "node:assert/strict";
+import { test, withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { type Result, rgx, tinyConfig, withFolder } from "../support.ts";
+import { type Result, rgx, tinyConfig } from "../support.ts";
 import { HAS_TERMINAL, linesOnTerminal } from "../terminal.ts";
 
 /** A terminal that is narrower than any of the lines below. */
@@ -107,40 +108,35 @@ async function shows(name: string, { args, lines, input }: Case, folder: string)
   return result;
 }
 
-Deno.test("in a pipe a paragraph is one line, in every command", async () => {
-  await withFolder(async (folder) => {
-    await tinyConfig(folder);
-    for (const [name, command] of Object.entries(CASES)) await shows(name, command, folder);
-  });
+test.inFolder("in a pipe a paragraph is one line, in every command", async (folder) => {
+  await tinyConfig(folder);
+  for (const [name, command] of Object.entries(CASES)) await shows(name, command, folder);
 });
 
-Deno.test("in a pipe a run and its benchmark write whole lines", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    const lines = [
-      ...PLAN,
-      /^Accuracy .* points on 8 held-out problems; the 95 % intervals .*\.$/,
-      /^Memory .* at most \(planned for completions of full length: .*\)\.$/,
-    ];
-    const train = ["train", config, "--output-dir", run, "--device", "wasm"];
-    await shows("train", { args: () => train, lines }, folder);
-    const tasks = ["chain_sum", "spell_backward"];
-    const bench = ["bench", "--models", run, "--tasks", ...tasks, "--num-examples", "2"];
-    await shows("bench", {
-      args: () => [...bench, "--output-dir", `${folder}/bench`, "--no-charts"],
-      lines: [
-        /^warning: .* was trained on spell_backward with max_word_len=7, .*$/,
-        /^model +score +format +.*$/,
-        /^spell_backward +run − run \(untrained\) .*$/,
-        /^p: McNemar's exact test on the same problems, with Holm's .*$/,
-      ],
-    }, folder);
-    await shows("curves", {
-      args:
-        () => ["curves", run, "--metrics", "reward", "--output", `${folder}/no/such/folder.png`],
-      lines: [/^error: .*no\/such.*$/],
-    }, folder);
-  });
+test.inFolder("in a pipe a run and its benchmark write whole lines", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  const lines = [
+    ...PLAN,
+    /^Accuracy .* points on 8 held-out problems; the 95 % intervals .*\.$/,
+    /^Memory .* at most \(planned for completions of full length: .*\)\.$/,
+  ];
+  const train = ["train", config, "--output-dir", run, "--device", "wasm"];
+  await shows("train", { args: () => train, lines }, folder);
+  const tasks = ["chain_sum", "spell_backward"];
+  const bench = ["bench", "--models", run, "--tasks", ...tasks, "--num-examples", "2"];
+  await shows("bench", {
+    args: () => [...bench, "--output-dir", `${folder}/bench`, "--no-charts"],
+    lines: [
+      /^warning: .* was trained on spell_backward with max_word_len=7, .*$/,
+      /^model +score +format +.*$/,
+      /^spell_backward +run − run \(untrained\) .*$/,
+      /^p: McNemar's exact test on the same problems, with Holm's .*$/,
+    ],
+  }, folder);
+  await shows("curves", {
+    args: () => ["curves", run, "--metrics", "reward", "--output", `${folder}/no/such/folder.png`],
+    lines: [/^error: .*no\/such.*$/],
+  }, folder);
 });
 
 Deno.test({

@@ -1,10 +1,11 @@
 /** Benchmarks on several ranks, as processes that Open MPI and MPICH start. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx, rgxProgram, withFolder } from "../support.ts";
+import { rgx, rgxProgram } from "../support.ts";
 import { answersIn, signalled } from "./ranks_testing.ts";
 
 /** Problems of each of two tasks: so many that a signal comes before the end. */

@@ -3,6 +3,7 @@
  * the scheduler's signals.
  */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { EXIT } from "../../core/errors.ts";
 import { graphicsAdapter } from "../../kernels/mod.ts";
 import { argv } from "../command_line.ts";
@@ -15,7 +16,6 @@ import {
   rgx,
   spawnRgx,
   tinyConfig,
-  withFolder,
 } from "../support.ts";
 
 /**
@@ -89,190 +89,178 @@ const LONG = [
   "eval.num_examples=96",
 ];
 
-Deno.test("a job that is warned in any phase saves, ends with 75, and resumes to the same bits", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    await Deno.writeTextFile(`${folder}/slow.js`, SLOW);
-    const args = [config, ...LONG, `rewards=[{path: ${folder}/slow.js}]`];
-    const whole = await rgx(["train", ...args, "--output-dir", `${folder}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
-    const run = `${folder}/run`;
-    const saved = (name: string) => {
-      try {
-        return Deno.statSync(`${run}/${name}`).isDirectory;
-      } catch {
-        return false;
-      }
-    };
-    const said = (text: string) => (session: Session) => session.said().includes(text);
-    const moments: [what: string, signal: Deno.Signal, isNow: (session: Session) => boolean][] = [
-      ["while it starts", "SIGTERM", (s) => s.said().includes("model ")],
-      ["in the warm start", "SIGUSR2", () => stepsIn(run, "sft") >= 3],
-      ["while it saves", "SIGTERM", () => saved("warm-start/checkpoint-10")],
-      ["in the first evaluation", "SIGUSR2", said("Before: ")],
-      ["in the first step", "SIGUSR1", said("GRPO: ")],
-      ["in a later step", "SIGUSR2", () => stepsIn(run, "train") >= 8],
-      ["in an evaluation between steps", "SIGTERM", () => saved("checkpoint-10")],
-      ["in a step again", "SIGTERM", () => stepsIn(run, "train") >= 17],
-      ["in the last evaluation", "SIGUSR2", said("After: ")],
-    ];
-    for (const [restart, [what, signal, isNow]] of moments.entries()) {
-      // The command is always the same, as in a job script, and without --resume.
-      const command = ["train", ...args, "--output-dir", run, "--force"];
-      const session = start(command, inJob(restart));
-      await until(session, what, () => isNow(session));
+test.inFolder("a job that is warned in any phase saves, ends with 75, and resumes to the same bits", async (folder) => {
+  const config = await tinyConfig(folder);
+  await Deno.writeTextFile(`${folder}/slow.js`, SLOW);
+  const args = [config, ...LONG, `rewards=[{path: ${folder}/slow.js}]`];
+  const whole = await rgx(["train", ...args, "--output-dir", `${folder}/whole`]);
+  assert.equal(whole.code, 0, whole.err);
+  const run = `${folder}/run`;
+  const saved = (name: string) => {
+    try {
+      return Deno.statSync(`${run}/${name}`).isDirectory;
+    } catch {
+      return false;
+    }
+  };
+  const said = (text: string) => (session: Session) => session.said().includes(text);
+  const moments: [what: string, signal: Deno.Signal, isNow: (session: Session) => boolean][] = [
+    ["while it starts", "SIGTERM", (s) => s.said().includes("model ")],
+    ["in the warm start", "SIGUSR2", () => stepsIn(run, "sft") >= 3],
+    ["while it saves", "SIGTERM", () => saved("warm-start/checkpoint-10")],
+    ["in the first evaluation", "SIGUSR2", said("Before: ")],
+    ["in the first step", "SIGUSR1", said("GRPO: ")],
+    ["in a later step", "SIGUSR2", () => stepsIn(run, "train") >= 8],
+    ["in an evaluation between steps", "SIGTERM", () => saved("checkpoint-10")],
+    ["in a step again", "SIGTERM", () => stepsIn(run, "train") >= 17],
+    ["in the last evaluation", "SIGUSR2", said("After: ")],
+  ];
+  for (const [restart, [what, signal, isNow]] of moments.entries()) {
+    // The command is always the same, as in a job script, and without --resume.
+    const command = ["train", ...args, "--output-dir", run, "--force"];
+    const session = start(command, inJob(restart));
+    await until(session, what, () => isNow(session));
+    session.kill(signal);
+    const { code, out, err } = await session.end;
+    assert.equal(code, EXIT.resumable, `${what}: ${err}`);
+    assertClean({ code, out, err });
+  }
+  const last = await rgx(
+    ["train", ...args, "--output-dir", run, "--force"],
+    "",
+    inJob(moments.length),
+  );
+  assert.equal(last.code, 0, last.err);
+  assert.match(last.err, /note: job 4711 was restarted \(9\): going on with its run/);
+  await assertSameRun(run, `${folder}/whole`);
+  const { job, sessions } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+  assert.equal(job.restarts, moments.length);
+  assert.ok(sessions.length >= moments.length - 1 && sessions.length <= moments.length + 1);
+  assert.ok(
+    sessions.slice(1, -1).every((s: Record<string, unknown>) => s["status"] === "stopped"),
+  );
+  const steps = (await readMetrics(run)).filter((line) => line["split"] === "train");
+  assert.deepEqual(
+    steps.map((line) => line["step"]),
+    Array.from({ length: 30 }, (_, i) => i + 1),
+  );
+});
+
+test.inFolder("a job that is killed or warned at random moments ends with the same bits", async (folder) => {
+  const config = await tinyConfig(folder);
+  const args = ["train", config, ...LONG, "--output-dir"];
+  const whole = await rgx([...args, `${folder}/whole`]);
+  assert.equal(whole.code, 0, whole.err);
+  const run = `${folder}/run`;
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
+  let state = seed;
+  const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  const signals: Deno.Signal[] = ["SIGUSR2", "SIGTERM", "SIGKILL"];
+  for (let restart = 0; restart < 8; restart++) {
+    const session = start([...args, run], inJob(restart));
+    await until(session, "its first words", () => session.said() !== "");
+    await Promise.race([
+      session.end,
+      new Promise((resolve) => setTimeout(resolve, 1500 * random())),
+    ]);
+    if (session.ended()) break;
+    const signal = signals[Math.floor(3 * random())]!;
+    try {
       session.kill(signal);
-      const { code, out, err } = await session.end;
-      assert.equal(code, EXIT.resumable, `${what}: ${err}`);
-      assertClean({ code, out, err });
-    }
-    const last = await rgx(
-      ["train", ...args, "--output-dir", run, "--force"],
-      "",
-      inJob(moments.length),
-    );
-    assert.equal(last.code, 0, last.err);
-    assert.match(last.err, /note: job 4711 was restarted \(9\): going on with its run/);
-    await assertSameRun(run, `${folder}/whole`);
-    const { job, sessions } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
-    assert.equal(job.restarts, moments.length);
-    assert.ok(sessions.length >= moments.length - 1 && sessions.length <= moments.length + 1);
-    assert.ok(
-      sessions.slice(1, -1).every((s: Record<string, unknown>) => s["status"] === "stopped"),
-    );
-    const steps = (await readMetrics(run)).filter((line) => line["split"] === "train");
-    assert.deepEqual(
-      steps.map((line) => line["step"]),
-      Array.from({ length: 30 }, (_, i) => i + 1),
-    );
-  });
-});
-
-Deno.test("a job that is killed or warned at random moments ends with the same bits", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const args = ["train", config, ...LONG, "--output-dir"];
-    const whole = await rgx([...args, `${folder}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
-    const run = `${folder}/run`;
-    const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
-    let state = seed;
-    const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
-    const signals: Deno.Signal[] = ["SIGUSR2", "SIGTERM", "SIGKILL"];
-    for (let restart = 0; restart < 8; restart++) {
-      const session = start([...args, run], inJob(restart));
-      await until(session, "its first words", () => session.said() !== "");
-      await Promise.race([
-        session.end,
-        new Promise((resolve) => setTimeout(resolve, 1500 * random())),
-      ]);
-      if (session.ended()) break;
-      const signal = signals[Math.floor(3 * random())]!;
-      try {
-        session.kill(signal);
-      } catch { // it ended just now
-        break;
-      }
-      const { code, err } = await session.end;
-      const expected = [0, signal === "SIGKILL" ? 137 : EXIT.resumable];
-      assert.ok(expected.includes(code), `seed ${seed}, ${signal}, exit ${code}: ${err}`);
-    }
-    const last = await rgx([...args, run, "--resume"], "", inJob(9));
-    assert.equal(last.code, 0, `seed ${seed}: ${last.err}`);
-    await assertSameRun(run, `${folder}/whole`);
-  });
-});
-
-Deno.test("more warnings of the scheduler do not end a job before it has saved", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    const session = start(
-      argv`train ${config} --output-dir ${run} training.max_steps=500 training.save_steps=1000
-        eval.num_examples=0 sft.max_steps=0 model.init.hidden_size=512
-        model.init.intermediate_size=2048`,
-      inJob(),
-    );
-    await until(session, "a step", () => stepsIn(run, "train") >= 1);
-    session.kill("SIGUSR2");
-    await until(session, "the answer", () => session.said().includes("SIGUSR2: ending what is"));
-    for (const signal of ["SIGUSR2", "SIGTERM", "SIGTERM"] as const) {
-      if (!session.ended()) session.kill(signal);
+    } catch { // it ended just now
+      break;
     }
     const { code, err } = await session.end;
-    assert.equal(code, EXIT.resumable, err);
-    assert.doesNotMatch(err, /at once/);
-    assert.match(err, /saved .*checkpoint-/);
-  });
+    const expected = [0, signal === "SIGKILL" ? 137 : EXIT.resumable];
+    assert.ok(expected.includes(code), `seed ${seed}, ${signal}, exit ${code}: ${err}`);
+  }
+  const last = await rgx([...args, run, "--resume"], "", inJob(9));
+  assert.equal(last.code, 0, `seed ${seed}: ${last.err}`);
+  await assertSameRun(run, `${folder}/whole`);
 });
 
-Deno.test("a run saves and ends with 75 before its job ends, also without a signal", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    const result = await rgx(
-      argv`train ${config} --output-dir ${run} training.max_steps=100000`,
-      "",
-      inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
-    );
-    assert.equal(result.code, EXIT.resumable, result.err);
-    assert.match(result.err, /warning: the run takes about .*, the job ends in \d+ s/);
-    assert.match(result.err, /the end of the job: ending what is under way/);
-    const { reason, sessions, job } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
-    assert.equal(reason, "the end of the job");
-    assert.deepEqual([sessions.length, sessions[0].job, job.partition], [1, "4711", "GPUQ"]);
-  });
+test.inFolder("more warnings of the scheduler do not end a job before it has saved", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  const session = start(
+    argv`train ${config} --output-dir ${run} training.max_steps=500 training.save_steps=1000
+        eval.num_examples=0 sft.max_steps=0 model.init.hidden_size=512
+        model.init.intermediate_size=2048`,
+    inJob(),
+  );
+  await until(session, "a step", () => stepsIn(run, "train") >= 1);
+  session.kill("SIGUSR2");
+  await until(session, "the answer", () => session.said().includes("SIGUSR2: ending what is"));
+  for (const signal of ["SIGUSR2", "SIGTERM", "SIGTERM"] as const) {
+    if (!session.ended()) session.kill(signal);
+  }
+  const { code, err } = await session.end;
+  assert.equal(code, EXIT.resumable, err);
+  assert.doesNotMatch(err, /at once/);
+  assert.match(err, /saved .*checkpoint-/);
 });
 
-Deno.test("a job that is restarted many times without making a step gives up with 1", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    await Deno.mkdir(run);
-    const session = {
-      start: "2026-01-01T00:00:00Z",
-      end: null,
-      status: "stopped",
-      reason: "SIGUSR2",
-      host: "n1",
-      pid: 1,
-      job: "4711",
-      from: "the beginning",
-      to: "the beginning",
-    };
-    const sessions = Array.from({ length: 20 }, (_, restart) => ({ ...session, restart }));
-    await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));
-    const result = await rgx(["train", config, "--output-dir", run], "", inJob(20));
-    assert.equal(result.code, 1, result.err);
-    assertClean(result);
-    assert.match(result.err, /job 4711 was started 20 times in a row at the beginning/);
-    const other = await rgx(
-      ["train", config, "--output-dir", run, "--resume"],
-      "",
-      inJob(0, { SLURM_JOB_ID: "4712" }),
-    );
-    assert.equal(other.code, 0, other.err);
-  });
+test.inFolder("a run saves and ends with 75 before its job ends, also without a signal", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  const result = await rgx(
+    argv`train ${config} --output-dir ${run} training.max_steps=100000`,
+    "",
+    inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
+  );
+  assert.equal(result.code, EXIT.resumable, result.err);
+  assert.match(result.err, /warning: the run takes about .*, the job ends in \d+ s/);
+  assert.match(result.err, /the end of the job: ending what is under way/);
+  const { reason, sessions, job } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+  assert.equal(reason, "the end of the job");
+  assert.deepEqual([sessions.length, sessions[0].job, job.partition], [1, "4711", "GPUQ"]);
 });
 
-Deno.test("several processes are refused before any of them touches the folder", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const step = { SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" };
-    const result = await rgx(
-      ["train", config, "--output-dir", `${folder}/run`],
-      "",
-      inJob(0, step),
-    );
-    assert.equal(result.code, 2, result.err);
-    assertClean(result);
-    assert.match(result.err, /srun has started 2 processes without MPI: each would be alone/);
-    assert.match(result.err, /srun --ntasks=1/);
-    const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
-    assert.equal(bench.code, 2, bench.err);
-    assert.match(bench.err, /srun has started 2 processes without MPI: each would be alone/);
-    const one = await rgx(["generate", "--model", "x", "--prompt", "x"], "", inJob(0, step));
-    assert.equal(one.code, 2, one.err);
-    assert.match(one.err, /process 1 of 2 .*this command is one process/);
-    assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
-  });
+test.inFolder("a job that is restarted many times without making a step gives up with 1", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  await Deno.mkdir(run);
+  const session = {
+    start: "2026-01-01T00:00:00Z",
+    end: null,
+    status: "stopped",
+    reason: "SIGUSR2",
+    host: "n1",
+    pid: 1,
+    job: "4711",
+    from: "the beginning",
+    to: "the beginning",
+  };
+  const sessions = Array.from({ length: 20 }, (_, restart) => ({ ...session, restart }));
+  await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));
+  const result = await rgx(["train", config, "--output-dir", run], "", inJob(20));
+  assert.equal(result.code, 1, result.err);
+  assertClean(result);
+  assert.match(result.err, /job 4711 was started 20 times in a row at the beginning/);
+  const other = await rgx(
+    ["train", config, "--output-dir", run, "--resume"],
+    "",
+    inJob(0, { SLURM_JOB_ID: "4712" }),
+  );
+  assert.equal(other.code, 0, other.err);
+});
+
+test.inFolder("several processes are refused before any of them touches the folder", async (folder) => {
+  const config = await tinyConfig(folder);
+  const step = { SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" };
+  const result = await rgx(
+    ["train", config, "--output-dir", `${folder}/run`],
+    "",
+    inJob(0, step),
+  );
+  assert.equal(result.code, 2, result.err);
+  assertClean(result);
+  assert.match(result.err, /srun has started 2 processes without MPI: each would be alone/);
+  assert.match(result.err, /srun --ntasks=1/);
+  const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
+  assert.equal(bench.code, 2, bench.err);
+  assert.match(bench.err, /srun has started 2 processes without MPI: each would be alone/);
+  const one = await rgx(["generate", "--model", "x", "--prompt", "x"], "", inJob(0, step));
+  assert.equal(one.code, 2, one.err);
+  assert.match(one.err, /process 1 of 2 .*this command is one process/);
+  assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
 });
 
 Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a config fits", async () => {

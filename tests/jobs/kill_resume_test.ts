@@ -3,6 +3,7 @@
  * resumed, they have the same metrics and the same bytes of weights as a run without interruption.
  */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import {
   assertClean,
@@ -14,7 +15,6 @@ import {
   root,
   spawnRgx,
   tinyConfig,
-  withFolder,
 } from "../support.ts";
 import { V8_FLAGS } from "../../core/program_command.ts";
 
@@ -92,232 +92,214 @@ function countLines(path: string, split: string): number {
   }
 }
 
-Deno.test("after each signal a run saves, ends with 75, and resumes to the same bits", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const steps = ["training.max_steps=30", "training.save_steps=1000"];
-    const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
-    // Every session is stopped by another signal, some steps after the previous one.
-    const run = `${folder}/run`, metrics = `${run}/metrics.jsonl`;
-    const args = [config, ...steps, "--output-dir", run, "--resume", "--json"];
-    const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
-    for (const [i, signal] of signals.entries()) {
-      const session = start(args);
-      await moment(session, `step ${4 * i + 3}`, () => countLines(metrics, "train") >= 4 * i + 3);
-      session.child.kill(signal);
-      const result = await end(session);
-      assert.equal(result.code, 75, `${signal}: ${result.err}`);
-      assertClean(result);
-      assert.match(result.err, new RegExp(`${signal}: ending what is under way, then saving`));
-      assert.match(result.err, /Go on with: rgx train \S+config\.yaml --resume/);
-      const summary = JSON.parse(lines(result.out).at(-1)!);
-      assert.equal(summary.status, "stopped");
-      assert.equal(summary.checkpoint, `${run}/checkpoint-${summary.steps}`);
-      assert.ok(names(summary.checkpoint).includes("SHA256SUMS"));
-      assert.equal((await readMetrics(run)).at(-1)!["event"], "stop");
-      assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "stopped");
-      assert.ok(!names(run).includes(".rgx.lock"));
-    }
-    const last = await rgx(["train", `${run}/config.yaml`, "--resume"]);
-    assert.equal(last.code, 0, last.err);
+test.inFolder("after each signal a run saves, ends with 75, and resumes to the same bits", async (folder) => {
+  const config = await tinyConfig(folder);
+  const steps = ["training.max_steps=30", "training.save_steps=1000"];
+  const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
+  assert.equal(whole.code, 0, whole.err);
+  // Every session is stopped by another signal, some steps after the previous one.
+  const run = `${folder}/run`, metrics = `${run}/metrics.jsonl`;
+  const args = [config, ...steps, "--output-dir", run, "--resume", "--json"];
+  const signals = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGHUP"] as const;
+  for (const [i, signal] of signals.entries()) {
+    const session = start(args);
+    await moment(session, `step ${4 * i + 3}`, () => countLines(metrics, "train") >= 4 * i + 3);
+    session.child.kill(signal);
+    const result = await end(session);
+    assert.equal(result.code, 75, `${signal}: ${result.err}`);
+    assertClean(result);
+    assert.match(result.err, new RegExp(`${signal}: ending what is under way, then saving`));
+    assert.match(result.err, /Go on with: rgx train \S+config\.yaml --resume/);
+    const summary = JSON.parse(lines(result.out).at(-1)!);
+    assert.equal(summary.status, "stopped");
+    assert.equal(summary.checkpoint, `${run}/checkpoint-${summary.steps}`);
+    assert.ok(names(summary.checkpoint).includes("SHA256SUMS"));
+    assert.equal((await readMetrics(run)).at(-1)!["event"], "stop");
+    assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "stopped");
+    assert.ok(!names(run).includes(".rgx.lock"));
+  }
+  const last = await rgx(["train", `${run}/config.yaml`, "--resume"]);
+  assert.equal(last.code, 0, last.err);
+  await assertSameRun(run, `${folder}/whole`);
+});
+
+test.inFolder("under nohup a run does not stop when its terminal is closed", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  const command = [Deno.execPath(), "run", "-A", "--no-check", V8_FLAGS, "main.ts"];
+  const child = new Deno.Command("nohup", {
+    args: [...command, "train", config, "--output-dir", run],
+    cwd: root,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const ended = child.status.then(() => true);
+  while (countLines(`${run}/metrics.jsonl`, "sft") < 2) {
+    const pause = new Promise<false>((resolve) => setTimeout(() => resolve(false), 5));
+    assert.ok(!(await Promise.race([ended, pause])), "it ended too early");
+  }
+  child.kill("SIGHUP");
+  assert.equal((await child.status).code, 0);
+  assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "completed");
+});
+
+test.inFolder("runs of the safe and the fast variant resume each other to the same bits", async (folder) => {
+  const config = await tinyConfig(folder);
+  const steps = ["training.max_steps=12", "training.save_steps=1000"];
+  const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
+  assert.equal(whole.code, 0, whole.err);
+  for (const safe of [true, false]) {
+    const run = `${folder}/${safe}`;
+    const args = [config, ...steps, "--output-dir", run, "--resume"];
+    const first = start(args, { safe });
+    await moment(first, "step 3", () => countLines(`${run}/metrics.jsonl`, "train") >= 3);
+    first.child.kill("SIGTERM");
+    assert.equal((await end(first)).code, 75);
+    const second = await end(start(args, { safe: !safe }));
+    assert.equal(second.code, 0, second.err);
     await assertSameRun(run, `${folder}/whole`);
-  });
+  }
 });
 
-Deno.test("under nohup a run does not stop when its terminal is closed", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    const command = [Deno.execPath(), "run", "-A", "--no-check", V8_FLAGS, "main.ts"];
-    const child = new Deno.Command("nohup", {
-      args: [...command, "train", config, "--output-dir", run],
-      cwd: root,
-      stdin: "null",
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    const ended = child.status.then(() => true);
-    while (countLines(`${run}/metrics.jsonl`, "sft") < 2) {
-      const pause = new Promise<false>((resolve) => setTimeout(() => resolve(false), 5));
-      assert.ok(!(await Promise.race([ended, pause])), "it ended too early");
-    }
-    child.kill("SIGHUP");
-    assert.equal((await child.status).code, 0);
-    assert.equal(JSON.parse(await Deno.readTextFile(`${run}/run.json`)).status, "completed");
-  });
-});
-
-Deno.test("runs of the safe and the fast variant resume each other to the same bits", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const steps = ["training.max_steps=12", "training.save_steps=1000"];
-    const whole = await rgx(["train", config, ...steps, "--output-dir", `${folder}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
-    for (const safe of [true, false]) {
-      const run = `${folder}/${safe}`;
-      const args = [config, ...steps, "--output-dir", run, "--resume"];
-      const first = start(args, { safe });
-      await moment(first, "step 3", () => countLines(`${run}/metrics.jsonl`, "train") >= 3);
-      first.child.kill("SIGTERM");
-      assert.equal((await end(first)).code, 75);
-      const second = await end(start(args, { safe: !safe }));
-      assert.equal(second.code, 0, second.err);
-      await assertSameRun(run, `${folder}/whole`);
-    }
-  });
-});
-
-Deno.test("a run that stops does not wait for a slow reward, and repeats the step later", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder), run = `${folder}/run`;
-    await Deno.writeTextFile(
-      `${folder}/slow.js`,
-      `export default async ({ completion }, { seconds }) => {
+test.inFolder("a run that stops does not wait for a slow reward, and repeats the step later", async (folder) => {
+  const config = await tinyConfig(folder), run = `${folder}/run`;
+  await Deno.writeTextFile(
+    `${folder}/slow.js`,
+    `export default async ({ completion }, { seconds }) => {
          await new Promise((done) => setTimeout(done, seconds * 1000));
          return completion.length;
        }`,
-    );
-    const args = (folder: string, seconds: number) =>
-      argv`${config} ${`rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`}
+  );
+  const args = (folder: string, seconds: number) =>
+    argv`${config} ${`rewards=[{path: ${run}/../slow.js, timeout: 600, seconds: ${seconds}}]`}
         eval.num_examples=0 --output-dir ${folder} --resume`;
-    const whole = await rgx(["train", ...args(`${folder}/whole`, 0)]);
-    assert.equal(whole.code, 0, whole.err);
-    const session = start(args(run, 600));
-    await moment(session, "a step", () => session.err.text.includes("GRPO: 4 steps"));
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    session.child.kill("SIGINT");
-    const stopped = await end(session);
-    assert.equal(stopped.code, 75, stopped.err);
-    assertClean(stopped);
-    const last = await rgx(["train", ...args(run, 0)]);
-    assert.equal(last.code, 0, last.err);
-    await assertSameRun(run, `${folder}/whole`);
-  });
+  const whole = await rgx(["train", ...args(`${folder}/whole`, 0)]);
+  assert.equal(whole.code, 0, whole.err);
+  const session = start(args(run, 600));
+  await moment(session, "a step", () => session.err.text.includes("GRPO: 4 steps"));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  session.child.kill("SIGINT");
+  const stopped = await end(session);
+  assert.equal(stopped.code, 75, stopped.err);
+  assertClean(stopped);
+  const last = await rgx(["train", ...args(run, 0)]);
+  assert.equal(last.code, 0, last.err);
+  await assertSameRun(run, `${folder}/whole`);
 });
 
-Deno.test("a stop in the held-out evaluation does not wait for a slow reward", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    await Deno.writeTextFile(
-      `${folder}/slow.js`,
-      "export default () => new Promise((done) => setTimeout(done, 40_000, 1));",
-    );
-    const args = argv`${config} ${`rewards=[{path: ${folder}/slow.js, timeout: 900}]`}
+test.inFolder("a stop in the held-out evaluation does not wait for a slow reward", async (folder) => {
+  const config = await tinyConfig(folder);
+  await Deno.writeTextFile(
+    `${folder}/slow.js`,
+    "export default () => new Promise((done) => setTimeout(done, 40_000, 1));",
+  );
+  const args = argv`${config} ${`rewards=[{path: ${folder}/slow.js, timeout: 900}]`}
       eval.num_examples=4 sft.max_steps=0 --output-dir ${folder}/run`;
-    const session = start(args);
-    await moment(session, "the evaluation", () => session.err.text.includes("Before: 4 problems"));
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    const begin = performance.now();
-    session.child.kill("SIGINT");
-    const stopped = await end(session);
-    assert.equal(stopped.code, 75, stopped.err);
-    assert.ok(performance.now() - begin < 20_000, "it waited for the reward");
-    assertClean(stopped);
-  });
+  const session = start(args);
+  await moment(session, "the evaluation", () => session.err.text.includes("Before: 4 problems"));
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const begin = performance.now();
+  session.child.kill("SIGINT");
+  const stopped = await end(session);
+  assert.equal(stopped.code, 75, stopped.err);
+  assert.ok(performance.now() - begin < 20_000, "it waited for the reward");
+  assertClean(stopped);
 });
 
-Deno.test("a second signal ends the process at once, with nothing new saved", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    // The checkpoint takes some time to write, so the second signal arrives in time.
-    const large = argv`sft.max_steps=0 eval.num_examples=0 training.per_device_train_batch_size=4
+test.inFolder("a second signal ends the process at once, with nothing new saved", async (folder) => {
+  const config = await tinyConfig(folder);
+  // The checkpoint takes some time to write, so the second signal arrives in time.
+  const large = argv`sft.max_steps=0 eval.num_examples=0 training.per_device_train_batch_size=4
       training.save_steps=1000 model.init.hidden_size=768 model.init.intermediate_size=3072
       training.max_steps=1000`;
-    for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
-      const run = `${folder}/${signal}`;
-      const session = start([config, ...large, "--output-dir", run]);
-      await moment(session, "a step", () => countLines(`${run}/metrics.jsonl`, "train") > 0);
-      session.child.kill(signal);
-      await moment(session, "the answer", () => session.err.text.includes("ending what is under"));
-      session.child.kill(signal);
-      const result = await end(session);
-      assert.equal(result.code, code, result.err);
-      assert.match(result.err, new RegExp(`${signal} again: ending at once`));
-      assertClean(result);
-      assert.deepEqual(names(run).filter((name) => /^checkpoint-\d+$/.test(name)), []);
-      // A partial checkpoint does not prevent a resume.
-      const again = await rgx(["train", config, "--output-dir", run, "--resume"]);
-      assert.equal(again.code, 0, again.err);
-    }
-  });
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    const run = `${folder}/${signal}`;
+    const session = start([config, ...large, "--output-dir", run]);
+    await moment(session, "a step", () => countLines(`${run}/metrics.jsonl`, "train") > 0);
+    session.child.kill(signal);
+    await moment(session, "the answer", () => session.err.text.includes("ending what is under"));
+    session.child.kill(signal);
+    const result = await end(session);
+    assert.equal(result.code, code, result.err);
+    assert.match(result.err, new RegExp(`${signal} again: ending at once`));
+    assertClean(result);
+    assert.deepEqual(names(run).filter((name) => /^checkpoint-\d+$/.test(name)), []);
+    // A partial checkpoint does not prevent a resume.
+    const again = await rgx(["train", config, "--output-dir", run, "--resume"]);
+    assert.equal(again.code, 0, again.err);
+  }
 });
 
-Deno.test("kill -9 at any moment changes no bit of the result", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const whole = await rgx(["train", config, ...LONG, "--output-dir", `${folder}/whole`]);
-    assert.equal(whole.code, 0, whole.err);
+test.inFolder("kill -9 at any moment changes no bit of the result", async (folder) => {
+  const config = await tinyConfig(folder);
+  const whole = await rgx(["train", config, ...LONG, "--output-dir", `${folder}/whole`]);
+  assert.equal(whole.code, 0, whole.err);
 
-    const run = `${folder}/run`, warm = `${run}/warm-start`, metrics = `${run}/metrics.jsonl`;
-    const unfinished = (path: string, after: number) =>
-      names(path).some((name) =>
-        Number(/^checkpoint-(\d+)\.tmp-\d+$/.exec(name)?.[1] ?? -1) > after
-      );
-    /** Moments in the order of a run. Each session is killed at the next one. */
-    const moments: [string, () => boolean][] = [
-      ["while it starts", () => names(run).includes(".rgx.lock")],
-      ["in the warm start", () => countLines(metrics, "sft") >= 7],
-      ["while it writes a checkpoint of the warm start", () => unfinished(warm, 8)],
-      ["in the first evaluation", () => names(warm).includes("checkpoint-40")],
-      [
-        "in a generation",
-        () => names(`${run}/completions`).includes("completions_00006.parquet"),
-      ],
-      ["while it writes a checkpoint", () => unfinished(run, 8)],
-      ["right after a checkpoint", () => names(run).includes("checkpoint-16")],
-      [
-        "while it writes a table",
-        () => names(`${run}/completions`).some((name) => /_000(2\d|3\d)\.parquet\.tmp/.test(name)),
-      ],
-      ["while it writes a late checkpoint", () => unfinished(run, 28)],
-      ["in the last evaluation", () => names(run).includes("checkpoint-40")],
-      ["while it writes the final model", () => names(run).includes("config.json")],
-    ];
-    for (const [what, isNow] of moments) {
-      const session = start([config, ...LONG, "--output-dir", run, "--resume"]);
-      await moment(session, what, isNow);
-      session.child.kill("SIGKILL");
-      const { signal } = await end(session);
-      assert.equal(signal, "SIGKILL", what);
-    }
-    const last = await rgx(["train", config, ...LONG, "--output-dir", run, "--resume"]);
-    assert.equal(last.code, 0, last.err);
-    await assertSameRun(run, `${folder}/whole`);
-    const left = [...names(run), ...names(warm), ...names(`${run}/completions`)];
-    assert.deepEqual(left.filter((name) => /\.(tmp|old)-|\.rgx\.lock/.test(name)), []);
-    assert.equal(names(`${run}/completions`).length, 40);
-  });
+  const run = `${folder}/run`, warm = `${run}/warm-start`, metrics = `${run}/metrics.jsonl`;
+  const unfinished = (path: string, after: number) =>
+    names(path).some((name) => Number(/^checkpoint-(\d+)\.tmp-\d+$/.exec(name)?.[1] ?? -1) > after);
+  /** Moments in the order of a run. Each session is killed at the next one. */
+  const moments: [string, () => boolean][] = [
+    ["while it starts", () => names(run).includes(".rgx.lock")],
+    ["in the warm start", () => countLines(metrics, "sft") >= 7],
+    ["while it writes a checkpoint of the warm start", () => unfinished(warm, 8)],
+    ["in the first evaluation", () => names(warm).includes("checkpoint-40")],
+    [
+      "in a generation",
+      () => names(`${run}/completions`).includes("completions_00006.parquet"),
+    ],
+    ["while it writes a checkpoint", () => unfinished(run, 8)],
+    ["right after a checkpoint", () => names(run).includes("checkpoint-16")],
+    [
+      "while it writes a table",
+      () => names(`${run}/completions`).some((name) => /_000(2\d|3\d)\.parquet\.tmp/.test(name)),
+    ],
+    ["while it writes a late checkpoint", () => unfinished(run, 28)],
+    ["in the last evaluation", () => names(run).includes("checkpoint-40")],
+    ["while it writes the final model", () => names(run).includes("config.json")],
+  ];
+  for (const [what, isNow] of moments) {
+    const session = start([config, ...LONG, "--output-dir", run, "--resume"]);
+    await moment(session, what, isNow);
+    session.child.kill("SIGKILL");
+    const { signal } = await end(session);
+    assert.equal(signal, "SIGKILL", what);
+  }
+  const last = await rgx(["train", config, ...LONG, "--output-dir", run, "--resume"]);
+  assert.equal(last.code, 0, last.err);
+  await assertSameRun(run, `${folder}/whole`);
+  const left = [...names(run), ...names(warm), ...names(`${run}/completions`)];
+  assert.deepEqual(left.filter((name) => /\.(tmp|old)-|\.rgx\.lock/.test(name)), []);
+  assert.equal(names(`${run}/completions`).length, 40);
 });
 
-Deno.test("a damaged checkpoint is reported and skipped, also with other numbers of threads", async () => {
-  await withFolder(async (folder) => {
-    const config = await tinyConfig(folder);
-    const whole = `${folder}/whole`, run = `${folder}/run`;
-    const first = await rgx(["train", config, "--output-dir", whole, "--threads", "1"]);
-    assert.equal(first.code, 0, first.err);
-    const part = await rgx(["train", config, "--output-dir", run, "--threads", "2"]);
-    assert.equal(part.code, 0, part.err);
-    // One bit is wrong; the size of the file is right.
-    const path = `${run}/checkpoint-4/model.safetensors`;
-    const bytes = await Deno.readFile(path);
-    bytes[bytes.length - 5]! ^= 4;
-    await Deno.writeFile(path, bytes);
-    const resumed = await rgx(
-      ["train", config, "--output-dir", run, "--resume", "--threads", "3"],
-    );
-    assert.equal(resumed.code, 0, resumed.err);
-    assert.match(
-      resumed.err,
-      /warning: \S+checkpoint-4 is damaged and was skipped: model\.safetensors/,
-    );
-    assert.match(resumed.err, /resuming\s+\S+checkpoint-2 \(step 2 of 4\)/);
-    await assertSameRun(run, whole);
+test.inFolder("a damaged checkpoint is reported and skipped, also with other numbers of threads", async (folder) => {
+  const config = await tinyConfig(folder);
+  const whole = `${folder}/whole`, run = `${folder}/run`;
+  const first = await rgx(["train", config, "--output-dir", whole, "--threads", "1"]);
+  assert.equal(first.code, 0, first.err);
+  const part = await rgx(["train", config, "--output-dir", run, "--threads", "2"]);
+  assert.equal(part.code, 0, part.err);
+  // One bit is wrong; the size of the file is right.
+  const path = `${run}/checkpoint-4/model.safetensors`;
+  const bytes = await Deno.readFile(path);
+  bytes[bytes.length - 5]! ^= 4;
+  await Deno.writeFile(path, bytes);
+  const resumed = await rgx(
+    ["train", config, "--output-dir", run, "--resume", "--threads", "3"],
+  );
+  assert.equal(resumed.code, 0, resumed.err);
+  assert.match(
+    resumed.err,
+    /warning: \S+checkpoint-4 is damaged and was skipped: model\.safetensors/,
+  );
+  assert.match(resumed.err, /resuming\s+\S+checkpoint-2 \(step 2 of 4\)/);
+  await assertSameRun(run, whole);
 
-    // If --resume names it, it is refused.
-    await Deno.writeFile(path, bytes);
-    const named = await rgx(["train", config, "--output-dir", run, "--resume=4"]);
-    assert.equal(named.code, 1);
-    assert.match(named.err, /checkpoint-4: .*model\.safetensors/);
-    assertClean(named);
-  });
+  // If --resume names it, it is refused.
+  await Deno.writeFile(path, bytes);
+  const named = await rgx(["train", config, "--output-dir", run, "--resume=4"]);
+  assert.equal(named.code, 1);
+  assert.match(named.err, /checkpoint-4: .*model\.safetensors/);
+  assertClean(named);
 });

@@ -1,5 +1,6 @@
 /** Training on several ranks, as processes that Open MPI and MPICH start. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import {
   hasBothMpis,
   launch,
@@ -11,7 +12,7 @@ import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 import { MOMENTS } from "./mortal_rank_testing.ts";
 import { type Ended, lineCount, signalled, type Target } from "./ranks_testing.ts";
-import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
+import { assertSameRun, rgx, rgxProgram, tinyConfig } from "../support.ts";
 
 /** Four micro-batches of one prompt each. */
 const FOUR = [

@@ -1,8 +1,9 @@
 /** Jobs of rgx on a throwaway SLURM, for tests. Not part of the program. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { slurmIsInstalled, ThrowawayCluster } from "./throwaway_cluster.ts";
 import { until } from "./waiting.ts";
-import { readMetrics, rgx, withFolder } from "../support.ts";
+import { readMetrics, rgx } from "../support.ts";
 import { argv } from "../command_line.ts";
 
 export const installed = await slurmIsInstalled();

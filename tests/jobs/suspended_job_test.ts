@@ -3,7 +3,8 @@
  * by a closed laptop.
  */
 import assert from "node:assert/strict";
-import { assertSameRun, rgx, rgxProgram, tinyConfig, withFolder } from "../support.ts";
+import { withFolder } from "../../core/testing.ts";
+import { assertSameRun, rgx, rgxProgram, tinyConfig } from "../support.ts";
 import { delay, until } from "./waiting.ts";
 
 const LIMIT = 1.5;

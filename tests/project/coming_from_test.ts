@@ -3,9 +3,10 @@
  * and each of its commands is run there by a shell.
  */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { V8_FLAGS } from "../../core/program_command.ts";
 import { goldenPath } from "../golden.ts";
-import { root, withFolder } from "../support.ts";
+import { root } from "../support.ts";
 
 const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
 
@@ -28,41 +29,39 @@ async function copyFolder(from: string, to: string): Promise<void> {
   }
 }
 
-Deno.test("every command of docs/coming_from.md runs on the files that it shows", async () => {
-  await withFolder(async (folder) => {
-    for (const [name, text] of filesOf(PAGE)) await Deno.writeTextFile(`${folder}/${name}`, text);
-    await copyFolder(goldenPath("models/stories260k"), `${folder}/model`);
-    const actor = `${folder}/global_step_100/actor`;
-    await copyFolder(goldenPath("fsdp/fsdp2/actor"), actor);
-    await Deno.mkdir(`${actor}/huggingface`);
-    await Deno.copyFile(goldenPath("fsdp/config.json"), `${actor}/huggingface/config.json`);
-    const entry = { question: "2 + 3 =", answer: "5", metadata: { source_dataset: "chain_sum" } };
-    await Deno.writeTextFile(`${folder}/entries.jsonl`, JSON.stringify(entry) + "\n");
-    await Deno.mkdir(`${folder}/bin`);
-    await Deno.writeTextFile(
-      `${folder}/bin/rgx`,
-      `#!/bin/sh\nexec "${Deno.execPath()}" run -A --no-check "${V8_FLAGS}" ` +
-        `"${new URL("main.ts", root).pathname}" "$@"\n`,
-      { mode: 0o755 },
-    );
-    const commands = commandsOf(PAGE);
-    assert.ok(commands.length >= 15, `${commands.length} commands`);
-    // What exports a file comes before what reads it.
-    const isExport = (command: string) => command.startsWith("rgx tasks export");
-    for (const command of [...commands.filter(isExport), ...commands.filter((c) => !isExport(c))]) {
-      const { code, stderr } = await new Deno.Command("sh", {
-        args: ["-c", command],
-        cwd: folder,
-        env: { PATH: `${folder}/bin:${Deno.env.get("PATH")}`, NO_COLOR: "1", SLURM_JOB_ID: "" },
-        stdout: "null",
-      }).output();
-      assert.equal(code, 0, `${command}\n${new TextDecoder().decode(stderr)}`);
-    }
-    const read = (name: string) => Deno.readTextFile(`${folder}/${name}`);
-    assert.match(await read("runs/short/report.md"), /short/);
-    assert.ok((await Deno.stat(`${folder}/trained/model.safetensors`)).isFile);
-    assert.equal((await read("sums.jsonl")).trim().split("\n").length, 64);
-  });
+test.inFolder("every command of docs/coming_from.md runs on the files that it shows", async (folder) => {
+  for (const [name, text] of filesOf(PAGE)) await Deno.writeTextFile(`${folder}/${name}`, text);
+  await copyFolder(goldenPath("models/stories260k"), `${folder}/model`);
+  const actor = `${folder}/global_step_100/actor`;
+  await copyFolder(goldenPath("fsdp/fsdp2/actor"), actor);
+  await Deno.mkdir(`${actor}/huggingface`);
+  await Deno.copyFile(goldenPath("fsdp/config.json"), `${actor}/huggingface/config.json`);
+  const entry = { question: "2 + 3 =", answer: "5", metadata: { source_dataset: "chain_sum" } };
+  await Deno.writeTextFile(`${folder}/entries.jsonl`, JSON.stringify(entry) + "\n");
+  await Deno.mkdir(`${folder}/bin`);
+  await Deno.writeTextFile(
+    `${folder}/bin/rgx`,
+    `#!/bin/sh\nexec "${Deno.execPath()}" run -A --no-check "${V8_FLAGS}" ` +
+      `"${new URL("main.ts", root).pathname}" "$@"\n`,
+    { mode: 0o755 },
+  );
+  const commands = commandsOf(PAGE);
+  assert.ok(commands.length >= 15, `${commands.length} commands`);
+  // What exports a file comes before what reads it.
+  const isExport = (command: string) => command.startsWith("rgx tasks export");
+  for (const command of [...commands.filter(isExport), ...commands.filter((c) => !isExport(c))]) {
+    const { code, stderr } = await new Deno.Command("sh", {
+      args: ["-c", command],
+      cwd: folder,
+      env: { PATH: `${folder}/bin:${Deno.env.get("PATH")}`, NO_COLOR: "1", SLURM_JOB_ID: "" },
+      stdout: "null",
+    }).output();
+    assert.equal(code, 0, `${command}\n${new TextDecoder().decode(stderr)}`);
+  }
+  const read = (name: string) => Deno.readTextFile(`${folder}/${name}`);
+  assert.match(await read("runs/short/report.md"), /short/);
+  assert.ok((await Deno.stat(`${folder}/trained/model.safetensors`)).isFile);
+  assert.equal((await read("sums.jsonl")).trim().split("\n").length, 64);
 });
 
 Deno.test("the files that docs/coming_from.md shows are all used by its commands", () => {

@@ -1,10 +1,11 @@
 /** Ranks of the executable that `deno task compile` builds, under both kinds of MPI. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { lineCount, signalled } from "../jobs/ranks_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, tinyConfig, withFolder } from "../support.ts";
+import { assertSameRun, tinyConfig } from "../support.ts";
 
 const executable = new URL("../../dist/rgx", import.meta.url).pathname;
 const built = await Deno.stat(executable).then(() => true, () => false);

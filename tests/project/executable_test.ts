@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
+import { withFolder } from "../../core/testing.ts";
 import { versionLine } from "../../core/version.ts";
 import { argv } from "../command_line.ts";
 import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
@@ -45,12 +46,9 @@ async function run(cwd: string, args: string[], env: Record<string, string> = {}
 }
 
 async function inEmptyFolder(body: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test({

@@ -1,5 +1,6 @@
 /** The package for Node (`deno task build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
 import * as tasks from "../../library/tasks.ts";
 import { buildNpmPackage } from "../../tools/package/npm.ts";
@@ -67,8 +68,7 @@ Deno.test({
   name: "the npm package works in Node, and has the types of the library",
   ignore: needs(await isThere(node, 22) && await isThere("npm", 8), NEEDED.node),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       const packed = "rgx-npm.tgz";
       await buildNpmPackage(`${folder}/${packed}`);
       assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [packed]);
@@ -105,8 +105,6 @@ Deno.test({
       await Deno.writeTextFile(`${folder}/typed.ts`, TYPED);
       const check = ["check", "--node-modules-dir=manual", "--quiet", "typed.ts"];
       await output(folder, Deno.execPath(), ...check);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });

@@ -3,21 +3,19 @@
  * line of its deno.json, and `deno publish` takes it.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { buildPackage } from "../../tools/package/build.ts";
 import { argv } from "../command_line.ts";
 import { root } from "../support.ts";
 
 /** Calls `work` with a new package and an empty folder. */
 async function withPackage(work: (packed: string, folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await buildPackage(`${folder}/package`);
     await Deno.mkdir(`${folder}/mine/runs`, { recursive: true });
     await Deno.writeTextFile(`${folder}/mine/mine.ts`, REWARD);
     await work(`${folder}/package`, `${folder}/mine`);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 /** Runs Deno without the settings of this project. */

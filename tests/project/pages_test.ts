@@ -5,6 +5,7 @@
  * of the pages to try.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import config from "../../deno.json" with { type: "json" };
 import { V8_FLAGS } from "../../core/program_command.ts";
 import { resultFileBytes } from "../../bench/results/result_file.ts";
@@ -234,8 +235,7 @@ const DENO_DIR = JSON.parse(
 const COMMANDS = PAGES.map((page) => [page, commandsOf(page, read(page))] as const);
 
 Deno.test("the commands of README and docs run on the files that the pages show", async (t) => {
-  const folder = await Deno.makeTempDir({ prefix: "rgx-pages-" });
-  try {
+  await withFolder(async (folder) => {
     const reader = new Reader(folder), done = new Set<string>();
     await reader.prepare();
     const only = Deno.env.get("RGX_TEST_PAGE");
@@ -254,9 +254,7 @@ Deno.test("the commands of README and docs run on the files that the pages show"
         assert.equal(faults.length, 0, faults.join("\n\n"));
       });
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 });
 
 Deno.test("the tools that the pages start exist", () => {

@@ -4,6 +4,7 @@
  * RGX_TEST_MODEL may be another copy of SmolLM2's GGUF file; empty leaves this model out.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import { IDS, PEFT, tokenizer } from "../../models/adapter_testing.ts";
@@ -17,7 +18,6 @@ import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft
 import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { withFolder } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
 const tiny = goldenPath("tiny-models");

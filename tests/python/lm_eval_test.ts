@@ -4,6 +4,7 @@
  * RGX_TEST_LM_EVAL_PYTHON is a Python with `lm_eval[api]` (pip install "lm_eval[api]").
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
@@ -11,7 +12,7 @@ import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { lines, spawnRgx, withFolder } from "../support.ts";
+import { lines, spawnRgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LM_EVAL_PYTHON");
 const TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}";

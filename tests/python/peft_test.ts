@@ -5,6 +5,7 @@
  * model out.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
 import { loadModel } from "../../models/load_model.ts";
@@ -12,7 +13,7 @@ import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx, withFolder } from "../support.ts";
+import { rgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
 const tiny = goldenPath("tiny-models");

@@ -3,11 +3,12 @@
  * `examples/trl_reward.py`. RGX_TEST_TRL_PYTHON is a Python that has trl, torch and datasets.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createRubric } from "../../rewards/rubric.ts";
 import { startScoreServer } from "../../cli/scoring/score.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx, root, withFolder } from "../support.ts";
+import { rgx, root } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_TRL_PYTHON");
 

@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { test } from "../../core/testing.ts";
 import { type FileWriter, removeLeftovers } from "../../core/atomic_file.ts";
 import { SUMS_FILE } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
@@ -13,7 +14,6 @@ import { readCheckpoint } from "./checkpoint_files.ts";
 import { findNewestValid, saveCheckpoint } from "./checkpoint_folders.ts";
 import { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { decodeState, encodeState, freshState } from "./run_state.ts";
-import { withTempDir } from "../testing.ts";
 import { cases } from "../../tests/cases.ts";
 
 const RUNS = { numRuns: cases(3_000), seed: 4 };
@@ -119,40 +119,39 @@ Deno.test("a sum of losses that is not finite is not finite after a resume", () 
   assert.ok(Number.isNaN(lossSum + 1));
 });
 
-Deno.test("3,000 damaged checkpoints are read as they were written, or skipped", () =>
-  withTempDir(async (run) => {
-    for (const step of [1, 2]) await saveCheckpoint(run, step, files(step), { write: writeFast });
-    const folder = `${run}/checkpoint-2`;
-    const whole = new Map(files(2));
-    whole.set(SUMS_FILE, await Deno.readFile(`${folder}/${SUMS_FILE}`));
-    let passedOver = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 3 }), async (damages) => {
-        for (const one of damages) await apply(folder, one);
-        const { newest } = await findNewestValid(run);
-        const { step } = newest!;
-        if (step === 1) passedOver++;
-        let read;
-        try {
-          read = await readCheckpoint(folder, WEIGHTS);
-        } catch (error) {
-          assert.ok(error instanceof RgxError, String(error));
-          assert.ok(error.message.startsWith(folder), error.message);
-          return await repair(folder, whole, damages);
-        }
-        assert.equal(step, 2);
-        assert.deepEqual(await read.weights.float32("w"), new Float32Array(4).fill(2));
-        if (read.optimizer !== null) {
-          assert.deepEqual(await read.optimizer.float32("m.w"), new Float32Array(4).fill(2));
-        }
-        assert.equal(read.state.step, 7);
-        await repair(folder, whole, damages);
-      }),
-      RUNS,
-    );
-    assert.ok(passedOver > RUNS.numRuns / 2, `only ${passedOver} were passed over`);
-    assert.equal((await readCheckpoint(`${run}/checkpoint-1`, WEIGHTS)).state.step, 7);
-  }));
+test.inFolder("3,000 damaged checkpoints are read as they were written, or skipped", async (run) => {
+  for (const step of [1, 2]) await saveCheckpoint(run, step, files(step), { write: writeFast });
+  const folder = `${run}/checkpoint-2`;
+  const whole = new Map(files(2));
+  whole.set(SUMS_FILE, await Deno.readFile(`${folder}/${SUMS_FILE}`));
+  let passedOver = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 3 }), async (damages) => {
+      for (const one of damages) await apply(folder, one);
+      const { newest } = await findNewestValid(run);
+      const { step } = newest!;
+      if (step === 1) passedOver++;
+      let read;
+      try {
+        read = await readCheckpoint(folder, WEIGHTS);
+      } catch (error) {
+        assert.ok(error instanceof RgxError, String(error));
+        assert.ok(error.message.startsWith(folder), error.message);
+        return await repair(folder, whole, damages);
+      }
+      assert.equal(step, 2);
+      assert.deepEqual(await read.weights.float32("w"), new Float32Array(4).fill(2));
+      if (read.optimizer !== null) {
+        assert.deepEqual(await read.optimizer.float32("m.w"), new Float32Array(4).fill(2));
+      }
+      assert.equal(read.state.step, 7);
+      await repair(folder, whole, damages);
+    }),
+    RUNS,
+  );
+  assert.ok(passedOver > RUNS.numRuns / 2, `only ${passedOver} were passed over`);
+  assert.equal((await readCheckpoint(`${run}/checkpoint-1`, WEIGHTS)).state.step, 7);
+});
 
 /** JSON with a value replaced, or a text that was cut or changed. */
 const edited = fc.oneof(
@@ -213,32 +212,31 @@ Deno.test("3,000 damaged generation batches are read or refused", async () => {
   );
 });
 
-Deno.test("a save that fails at any point leaves only the checkpoints before it", () =>
-  withTempDir(async (run) => {
-    await saveCheckpoint(run, 1, files(1), { write: writeFast });
-    await fc.assert(
-      fc.asyncProperty(fc.nat(8), fc.double({ min: 0, max: 1, noNaN: true }), async (at, share) => {
-        let n = 0;
-        const write: FileWriter = async (path, pieces) => {
-          if (n++ !== at) return await writeFast(path, pieces);
-          for await (const bytes of pieces) {
-            await writeFast(path, [bytes.subarray(0, Math.floor(share * bytes.length))]);
-          }
-          throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
-        };
-        const saved = await saveCheckpoint(run, 2, files(2), { write }).then(
-          () => true,
-          (error) => {
-            assert.ok(error instanceof RgxError, String(error));
-            return false;
-          },
-        );
-        assert.equal((await findNewestValid(run)).newest?.step, saved ? 2 : 1);
-        await removeLeftovers(run);
-        const names = [...Deno.readDirSync(run)].map(({ name }) => name).sort();
-        assert.deepEqual(names, ["checkpoint-1", ...saved ? ["checkpoint-2"] : [], "latest"]);
-        if (saved) await Deno.remove(`${run}/checkpoint-2`, { recursive: true });
-      }),
-      { numRuns: cases(1_000), seed: 4 },
-    );
-  }));
+test.inFolder("a save that fails at any point leaves only the checkpoints before it", async (run) => {
+  await saveCheckpoint(run, 1, files(1), { write: writeFast });
+  await fc.assert(
+    fc.asyncProperty(fc.nat(8), fc.double({ min: 0, max: 1, noNaN: true }), async (at, share) => {
+      let n = 0;
+      const write: FileWriter = async (path, pieces) => {
+        if (n++ !== at) return await writeFast(path, pieces);
+        for await (const bytes of pieces) {
+          await writeFast(path, [bytes.subarray(0, Math.floor(share * bytes.length))]);
+        }
+        throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+      };
+      const saved = await saveCheckpoint(run, 2, files(2), { write }).then(
+        () => true,
+        (error) => {
+          assert.ok(error instanceof RgxError, String(error));
+          return false;
+        },
+      );
+      assert.equal((await findNewestValid(run)).newest?.step, saved ? 2 : 1);
+      await removeLeftovers(run);
+      const names = [...Deno.readDirSync(run)].map(({ name }) => name).sort();
+      assert.deepEqual(names, ["checkpoint-1", ...saved ? ["checkpoint-2"] : [], "latest"]);
+      if (saved) await Deno.remove(`${run}/checkpoint-2`, { recursive: true });
+    }),
+    { numRuns: cases(1_000), seed: 4 },
+  );
+});

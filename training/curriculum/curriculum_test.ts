@@ -3,23 +3,18 @@
  * both.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import type { CurriculumSection } from "../../configs/schema/run_config.ts";
 import type { Device } from "../../kernels/device.ts";
 import { createDevice } from "../../kernels/mod.ts";
-import {
-  type ConfigChanges,
-  metricsWithoutClock,
-  tinyRunConfig,
-  trainOn,
-  withTempDir,
-} from "../testing.ts";
+import { type ConfigChanges, metricsWithoutClock, tinyRunConfig, trainOn } from "../testing.ts";
 import { assemble } from "../assemble.ts";
 import { GrpoTrainer, type TrainerOptions } from "../trainer.ts";
 
 async function onDevice<T>(work: (device: Device, path: string) => Promise<T>): Promise<T> {
   const device = await createDevice("wasm", { threads: 1 });
   try {
-    return await withTempDir((path) => work(device, path));
+    return await withFolder((path) => work(device, path));
   } finally {
     device.close();
   }

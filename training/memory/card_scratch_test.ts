@@ -3,11 +3,12 @@
  * are created, and nothing is computed.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createWebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { assemble } from "../assemble.ts";
-import { tinyRunConfig, withTempDir } from "../testing.ts";
+import { tinyRunConfig } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 
 const SMALL_MODEL = goldenPath("models/tinystories-656k");
@@ -21,7 +22,7 @@ for (
   webgpuTest(
     `the peak on a card is within 10 % of the plan, ${completions} completions of ${length} tokens`,
     () =>
-      withTempDir(async (dir) => {
+      withFolder(async (dir) => {
         const config = tinyRunConfig(`${dir}/run`, {
           sft: null,
           model: { init: null, model_name_or_path: SMALL_MODEL },

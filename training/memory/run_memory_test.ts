@@ -3,12 +3,13 @@
  * that depends on it.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { loadConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
-import { tinyRunConfig, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { tinyRunConfig, VARYING_RUBRIC } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { checkPositions } from "./run_memory.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -29,7 +30,7 @@ async function take(
 ): Promise<Taken> {
   const device = await createDevice("wasm", { threads: 2 });
   try {
-    return await withTempDir(async (dir) => {
+    return await withFolder(async (dir) => {
       const training = {
         ...config.training,
         output_dir: `${dir}/run`,
@@ -193,31 +194,28 @@ Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuni
   assert.ok(taken[1]! < taken[0]! - 12e6 && taken[2]! < taken[1]! - 12e6, `${taken}`);
 });
 
-Deno.test({
-  name: "the measured peak is within 10 % of the plan: long completions, activations recomputed",
-  fn: async () => {
-    const config = tinyRunConfig("", {
-      sft: null,
-      eval: { num_examples: 2 },
-      model: { init: null, model_name_or_path: SMALL_MODEL },
-      training: { ...SHORT, num_iterations: 2, max_completion_length: 250 },
-    });
-    const roomy = await take(config);
-    assert.equal(roomy.recompute, false);
-    // Half of the available memory is less than the run would take: it recomputes, with the same
-    // result.
-    const tight = await take(config, { availableBytes: 1.9 * roomy.planned });
-    assert.equal(tight.recompute, true);
-    assertPlanned(roomy);
-    assertPlanned(tight);
-    assert.ok(tight.planned < 0.9 * roomy.planned, `${tight.planned} ${roomy.planned}`);
-    assert.deepEqual(tight.weights, roomy.weights);
-    const kept = { ...config.training, gradient_checkpointing: false };
-    const { recompute } = await take({ ...config, training: { ...kept, max_steps: 1 } }, {
-      availableBytes: 1.9 * roomy.planned,
-    });
-    assert.equal(recompute, false);
-  },
+Deno.test("the measured peak is within 10 % of the plan: long completions, activations recomputed", async () => {
+  const config = tinyRunConfig("", {
+    sft: null,
+    eval: { num_examples: 2 },
+    model: { init: null, model_name_or_path: SMALL_MODEL },
+    training: { ...SHORT, num_iterations: 2, max_completion_length: 250 },
+  });
+  const roomy = await take(config);
+  assert.equal(roomy.recompute, false);
+  // Half of the available memory is less than the run would take: it recomputes, with the same
+  // result.
+  const tight = await take(config, { availableBytes: 1.9 * roomy.planned });
+  assert.equal(tight.recompute, true);
+  assertPlanned(roomy);
+  assertPlanned(tight);
+  assert.ok(tight.planned < 0.9 * roomy.planned, `${tight.planned} ${roomy.planned}`);
+  assert.deepEqual(tight.weights, roomy.weights);
+  const kept = { ...config.training, gradient_checkpointing: false };
+  const { recompute } = await take({ ...config, training: { ...kept, max_steps: 1 } }, {
+    availableBytes: 1.9 * roomy.planned,
+  });
+  assert.equal(recompute, false);
 });
 
 Deno.test("a run that does not fit is refused with settings that fit", async () => {

@@ -3,6 +3,7 @@
  * parts add up.
  */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { embeddedShapes, plannedOnly } from "../../configs/model_shapes.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -11,7 +12,6 @@ import { createDevice } from "../../kernels/mod.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { planFromShape, type ShapePlan } from "./shape_plan.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { withTempDir } from "../testing.ts";
 import { parameterCount } from "./smaller_model.ts";
 
 /** Number of parameters of the published weights; tied heads count once. */
@@ -234,34 +234,32 @@ const CONFIG_JSON = {
   max_position_embeddings: 4096,
 };
 
-Deno.test("a config.json alone is enough for a plan: its path, or a folder with nothing else", () =>
-  withTempDir(async (dir) => {
-    await Deno.writeTextFile(`${dir}/config.json`, JSON.stringify(CONFIG_JSON));
-    for (const path of [dir, `${dir}/config.json`]) {
-      const { seen, fits } = await plan([`model.model_name_or_path=${path}`], 16e9);
-      assert.deepEqual([fits, seen.name, seen.tokens.estimated], [true, path, true]);
-      assert.equal(seen.parameters, 2 * 32000 * 1024 + 1024 + 8 * (2048 + 1024 * 14848));
-      assert.deepEqual(seen.memory.parts.frozenTypes, ["bf16"]);
-    }
-    // With the tokenizer beside it, prompts are counted.
-    const tokenizer = goldenPath("models/tinystories-656k/tokenizer.json");
-    await Deno.copyFile(tokenizer, `${dir}/tokenizer.json`);
-    const { seen } = await plan([`model.model_name_or_path=${dir}`], 16e9);
-    assert.equal(seen.tokens.estimated, false);
-    assert.ok(seen.tokens.typical.promptTokens > seen.tokens.typical.sharedTokens);
-  }));
+test.inFolder("a config.json alone is enough for a plan: its path, or a folder with nothing else", async (dir) => {
+  await Deno.writeTextFile(`${dir}/config.json`, JSON.stringify(CONFIG_JSON));
+  for (const path of [dir, `${dir}/config.json`]) {
+    const { seen, fits } = await plan([`model.model_name_or_path=${path}`], 16e9);
+    assert.deepEqual([fits, seen.name, seen.tokens.estimated], [true, path, true]);
+    assert.equal(seen.parameters, 2 * 32000 * 1024 + 1024 + 8 * (2048 + 1024 * 14848));
+    assert.deepEqual(seen.memory.parts.frozenTypes, ["bf16"]);
+  }
+  // With the tokenizer beside it, prompts are counted.
+  const tokenizer = goldenPath("models/tinystories-656k/tokenizer.json");
+  await Deno.copyFile(tokenizer, `${dir}/tokenizer.json`);
+  const { seen } = await plan([`model.model_name_or_path=${dir}`], 16e9);
+  assert.equal(seen.tokens.estimated, false);
+  assert.ok(seen.tokens.typical.promptTokens > seen.tokens.typical.sharedTokens);
+});
 
-Deno.test("a config.json without a needed field is an error that names file and field", () =>
-  withTempDir(async (dir) => {
-    const { hidden_size: _, ...rest } = CONFIG_JSON;
-    await Deno.writeTextFile(`${dir}/config.json`, JSON.stringify(rest));
-    await assert.rejects(
-      plan([`model.model_name_or_path=${dir}`], 16e9),
-      (error: UsageError) => error.message.includes(`${dir}/config.json: hidden_size`),
-    );
-    await Deno.writeTextFile(`${dir}/config.json`, "{");
-    await assert.rejects(plan([`model.model_name_or_path=${dir}`], 16e9), /not valid JSON/);
-  }));
+test.inFolder("a config.json without a needed field is an error that names file and field", async (dir) => {
+  const { hidden_size: _, ...rest } = CONFIG_JSON;
+  await Deno.writeTextFile(`${dir}/config.json`, JSON.stringify(rest));
+  await assert.rejects(
+    plan([`model.model_name_or_path=${dir}`], 16e9),
+    (error: UsageError) => error.message.includes(`${dir}/config.json: hidden_size`),
+  );
+  await Deno.writeTextFile(`${dir}/config.json`, "{");
+  await assert.rejects(plan([`model.model_name_or_path=${dir}`], 16e9), /not valid JSON/);
+});
 
 Deno.test("GSM8K with a 3B model in 4 bits takes 8 GB, and 6 GB at batch 1", async () => {
   const whole = await plan([], 16e9, "gsm8k");

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { MetricsLog } from "../run/run_folder.ts";
 
 async function withFile(test: (path: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await test(`${folder}/metrics.jsonl`);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("records are lines, and values that JSON cannot hold are null", () =>

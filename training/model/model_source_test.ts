@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { inTempFolder, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
+import { SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
 import { readPeftAdapter } from "../../models/network/adapters/peft_adapter.ts";
 import { withReference } from "../../models/testing.ts";
 import { openModel } from "./model_source.ts";
@@ -46,7 +47,7 @@ Deno.test("a wrong model.rope_scaling is refused with the name of the model", as
 });
 
 Deno.test("an adapter that is trained further names its base by a path that stays right", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(SIZES, folder);
       const adapter = await writeAdapter(SIZES, folder, device), file = `${folder}/run.yaml`;
@@ -58,7 +59,7 @@ Deno.test("an adapter that is trained further names its base by a path that stay
   ));
 
 Deno.test("an adapter beside its base is opened as the folder of the adapter is", () =>
-  inTempFolder((folder) =>
+  withFolder((folder) =>
     withReference(async (device) => {
       await writeBase(SIZES, folder);
       const adapter = await writeAdapter(SIZES, folder, device), file = `${folder}/run.yaml`;

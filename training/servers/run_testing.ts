@@ -1,4 +1,5 @@
 /** For tests only: runs of an adapter on the tiny model, with servers in this process. */
+import { withFolder } from "../../core/testing.ts";
 import {
   type ConfigChanges,
   type FinishedRun,
@@ -6,7 +7,6 @@ import {
   tinyRunConfig,
   trainOn,
   varying,
-  withTempDir,
   withWasm,
 } from "../testing.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -30,7 +30,7 @@ export interface ServedRuns {
 /** Calls `work` with the tiny model in a temporary folder; servers are closed afterwards. */
 export async function withServers(work: (runs: ServedRuns) => Promise<void>): Promise<void> {
   await withWasm((device) =>
-    withTempDir(async (dir) => {
+    withFolder(async (dir) => {
       const model = `${dir}/model`, servers: TestServer[] = [];
       await tinyModelFolder(model);
       const at = (name: string) => `${dir}/${name}`;

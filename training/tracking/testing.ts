@@ -1,4 +1,5 @@
 /** Test data: a run and one point to track, with a temporary folder. */
+import { withFolder } from "../../core/testing.ts";
 import type { TrackedRun } from "./tracker.ts";
 
 export const RUN_ID = "0123456789abcdef0123456789abcdef";
@@ -7,8 +8,7 @@ export async function withTracked(
   test: (run: TrackedRun, folder: string) => void | Promise<void>,
   changes: Partial<TrackedRun> = {},
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     await test({
       name: "run one",
       project: "my project",
@@ -21,9 +21,7 @@ export async function withTracked(
       pid: 77,
       ...changes,
     }, folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 export const POINT = {

@@ -3,6 +3,7 @@
  * too. Its rehearsal knows all the shapes that the run then has.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { createVulkanDevice } from "../../kernels/devices/vulkan/device.ts";
 import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
@@ -16,7 +17,7 @@ import { initWeights } from "../../models/network/weights/init.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { assemble } from "../assemble.ts";
 import { BenchStep } from "../grpo_step_bench.ts";
-import { shortRunConfig, trainOn, VARYING_RUBRIC, withTempDir } from "../testing.ts";
+import { shortRunConfig, trainOn, VARYING_RUBRIC } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 
 const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
@@ -35,7 +36,7 @@ async function kernelsOf(device: WebgpuDevice, folder: string): Promise<Record<s
 
 webgpuTest("a run with the same kernels has the same bits on webgpu and vulkan", async () => {
   const hasSubgroups = "lanes" in await probeSubgroups(() => createWebgpuDevice());
-  await withTempDir(async (folder) => {
+  await withFolder(async (folder) => {
     const runs = [];
     for (const open of [createWebgpuDevice, createVulkanDevice]) {
       const device = await open({ trace: "stamps" });

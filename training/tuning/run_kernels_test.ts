@@ -1,5 +1,6 @@
 /** The kernels of a run: from the cache at its beginning, and from the checkpoint when resumed. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { ChosenKernels } from "../checkpoint/chosen_kernels.ts";
 import { ALONE } from "../../cluster/ranks/ranks.ts";
@@ -8,14 +9,14 @@ import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { assemble } from "../assemble.ts";
-import { shortRunConfig, trainOn, VARYING_RUBRIC, withReference, withTempDir } from "../testing.ts";
+import { shortRunConfig, trainOn, VARYING_RUBRIC, withReference } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { chooseRunKernels } from "./run_kernels.ts";
 
 /** Calls `work` with an empty cache folder of the user. */
 async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
   const before = Deno.env.get("RGX_CACHE");
-  await withTempDir(async (cache) => {
+  await withFolder(async (cache) => {
     Deno.env.set("RGX_CACHE", cache);
     try {
       await work(cache);
@@ -72,7 +73,7 @@ webgpuTest(
   "a resumed run uses the kernels of its checkpoint, and keeps its bits",
   () =>
     withCache((cache) =>
-      withTempDir(async (folder) => {
+      withFolder(async (folder) => {
         const kernels = await keepSimple(`${folder}/none`), classes = Object.keys(kernels);
         assert.ok(classes.length >= 8, classes.join(", "));
         assert.ok(classes.some((name) => name.includes(" tn ")), "the gradients' products");

@@ -5,6 +5,7 @@
  * UPDATE_GOLDEN=1 writes the file.
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../../core/testing.ts";
 import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { addressOf, cString, joined, Struct, textArray, textOf } from "./memory_layout.ts";
 import * as structs from "./structs.ts";
@@ -46,8 +47,7 @@ Deno.test({
 });
 
 async function compiledLayouts(): Promise<Record<string, Layout>> {
-  const folder = await Deno.makeTempDir({ prefix: "rgx-vulkan-" });
-  try {
+  return await withFolder(async (folder) => {
     const print = (name: string, key: string, value: string) =>
       `  printf("${name} ${key} %zu\\n", ${value});`;
     const lines = ALL.flatMap((struct) => [
@@ -71,9 +71,7 @@ async function compiledLayouts(): Promise<Record<string, Layout>> {
       (layouts[name!] ??= {})[key!] = Number(value);
     }
     return layouts;
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("a structure has its values at their offsets, and points to texts and structures", () => {

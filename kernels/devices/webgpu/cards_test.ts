@@ -1,5 +1,6 @@
 /** Selection of a GPU, and messages when there is none, on simulated machines. */
 import assert from "node:assert/strict";
+import { test } from "../../../core/testing.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { requestDevice } from "./adapter.ts";
 import { cardEnvironment, listCards } from "./cards.ts";
@@ -8,26 +9,21 @@ import { type Machine, missingForGpu, noAdapterError } from "./no_adapter.ts";
 const H100 = { vendor: "10de", device: "2330" };
 const TWINS = [{ address: "0000:41:00.0", ...H100 }, { address: "0000:c1:00.0", ...H100 }];
 
-Deno.test("cards are the display controllers of the PCI bus, sorted by address", async () => {
-  const root = await Deno.makeTempDir();
-  try {
-    const devices: Record<string, [kind: string, vendor: string]> = {
-      "0000:c1:00.0": ["0x030200", "0x10de"],
-      "0000:00:1f.0": ["0x060100", "0x10de"],
-      "0000:41:00.0": ["0x030000", "0x10de"],
-      "0000:03:00.0": ["0x030000", "0x1a03"], // the remote console of a server
-    };
-    for (const [address, [kind, vendor]] of Object.entries(devices)) {
-      await Deno.mkdir(`${root}/${address}`);
-      await Deno.writeTextFile(`${root}/${address}/class`, `${kind}\n`);
-      await Deno.writeTextFile(`${root}/${address}/vendor`, `${vendor}\n`);
-      await Deno.writeTextFile(`${root}/${address}/device`, "0x2330\n");
-    }
-    assert.deepEqual(listCards(root), TWINS);
-    assert.deepEqual(listCards(`${root}/none`), []);
-  } finally {
-    await Deno.remove(root, { recursive: true });
+test.inFolder("cards are the display controllers of the PCI bus, sorted by address", async (root) => {
+  const devices: Record<string, [kind: string, vendor: string]> = {
+    "0000:c1:00.0": ["0x030200", "0x10de"],
+    "0000:00:1f.0": ["0x060100", "0x10de"],
+    "0000:41:00.0": ["0x030000", "0x10de"],
+    "0000:03:00.0": ["0x030000", "0x1a03"], // the remote console of a server
+  };
+  for (const [address, [kind, vendor]] of Object.entries(devices)) {
+    await Deno.mkdir(`${root}/${address}`);
+    await Deno.writeTextFile(`${root}/${address}/class`, `${kind}\n`);
+    await Deno.writeTextFile(`${root}/${address}/vendor`, `${vendor}\n`);
+    await Deno.writeTextFile(`${root}/${address}/device`, "0x2330\n");
   }
+  assert.deepEqual(listCards(root), TWINS);
+  assert.deepEqual(listCards(`${root}/none`), []);
 });
 
 Deno.test("a card is selected by Mesa's layer, or by its model if there is only one", () => {

@@ -3,6 +3,7 @@
  * has `gguf` (pip install gguf).
  */
 import assert from "node:assert/strict";
+import { withFolder } from "../../../core/testing.ts";
 import { exportModel } from "../../export/export.ts";
 import { readGguf } from "./gguf.ts";
 import { goldenPath } from "../../../tests/golden.ts";
@@ -34,8 +35,7 @@ Deno.test({
   name: "the gguf package of Python reads exported files with the same values",
   ignore: needs(python !== undefined, NEEDED.python),
   async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+    await withFolder(async (folder) => {
       for (const dtype of ["f32", "f16", "bf16", "q8_0", "q4_0"] as const) {
         const path = `${folder}/${dtype}.gguf`;
         await exportModel(source!, { to: "gguf", dtype, output: path });
@@ -59,8 +59,6 @@ Deno.test({
           assert.ok(Math.abs(theirSquares - squares) <= 1e-9 * squares, `${dtype} ${name}`);
         }
       }
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
+    });
   },
 });

@@ -56,44 +56,38 @@ for (const kind of ["f32", "q8_0"]) {
   });
 }
 
-Deno.test({
-  name: "a GGUF file has the weights and configuration of its original folder",
-  async fn() {
-    const folder = await readModelFolder(goldenPath("tiny-models/llama"));
-    const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
-    assert.deepEqual(file.config, folder.config);
-    await withReference(async (device) => {
-      const model = await CausalLM.create(device, folder.config, folder.weights, {
-        trainable: "none",
-      });
-      for (const { name, shape } of model.parameters) {
-        assert.deepEqual(
-          await file.weights(name, shape),
-          await folder.weights(name, shape) ?? await folder.weights("lm_head.weight", shape),
-          name,
-        );
-      }
-      model.dispose();
+Deno.test("a GGUF file has the weights and configuration of its original folder", async () => {
+  const folder = await readModelFolder(goldenPath("tiny-models/llama"));
+  const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
+  assert.deepEqual(file.config, folder.config);
+  await withReference(async (device) => {
+    const model = await CausalLM.create(device, folder.config, folder.weights, {
+      trainable: "none",
     });
-    assert.deepEqual(file.generationEosIds, [2]);
-    assert.equal(file.bosId, 1);
-    assert.equal(file.padId, 0);
-  },
+    for (const { name, shape } of model.parameters) {
+      assert.deepEqual(
+        await file.weights(name, shape),
+        await folder.weights(name, shape) ?? await folder.weights("lm_head.weight", shape),
+        name,
+      );
+    }
+    model.dispose();
+  });
+  assert.deepEqual(file.generationEosIds, [2]);
+  assert.equal(file.bosId, 1);
+  assert.equal(file.padId, 0);
 });
 
-Deno.test({
-  name: "the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template",
-  async fn() {
-    const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
-    const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
-    for (const [text, ids] of Object.entries(expected.tokenize)) {
-      assert.deepEqual(tokenizer!.encode(text, { addSpecialTokens: false }), ids, text);
-      assert.equal(tokenizer!.decode(ids), text);
-    }
-    assert.equal(tokenizer!.encode("it's")[0], 1, "a begin token is asked for");
-    assert.equal(tokenizer!.eosId, 2);
-    assert.ok(tokenizer!.applyChatTemplate([{ role: "user", content: "it" }])!.includes("it"));
-  },
+Deno.test("the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template", async () => {
+  const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
+  const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
+  for (const [text, ids] of Object.entries(expected.tokenize)) {
+    assert.deepEqual(tokenizer!.encode(text, { addSpecialTokens: false }), ids, text);
+    assert.equal(tokenizer!.decode(ids), text);
+  }
+  assert.equal(tokenizer!.encode("it's")[0], 1, "a begin token is asked for");
+  assert.equal(tokenizer!.eosId, 2);
+  assert.ok(tokenizer!.applyChatTemplate([{ role: "user", content: "it" }])!.includes("it"));
 });
 
 const f32 = (values: ArrayLike<number>) => new Uint8Array(Float32Array.from(values).buffer);
@@ -233,12 +227,9 @@ Deno.test("frequency divisors are recognised as Llama 3's, or refused", async ()
   await assert.rejects(ggufRopeScaling(other), /not the frequency divisors of a Llama 3 model/);
 });
 
-Deno.test({
-  name: "a quantised file tells the stored type of each tensor",
-  async fn() {
-    const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
-    assert.equal(file.tensors.size, 20);
-    assert.equal(file.info("blk.0.attn_q.weight").type.name, "Q8_0");
-    assert.equal(file.info("blk.0.attn_norm.weight").type.name, "F32");
-  },
+Deno.test("a quantised file tells the stored type of each tensor", async () => {
+  const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
+  assert.equal(file.tensors.size, 20);
+  assert.equal(file.info("blk.0.attn_q.weight").type.name, "Q8_0");
+  assert.equal(file.info("blk.0.attn_norm.weight").type.name, "F32");
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { test } from "../../../core/testing.ts";
 import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors } from "./safetensors_writer.ts";
 import { parseSafetensors, readSafetensors } from "./safetensors.ts";
@@ -100,55 +101,47 @@ Deno.test("every broken rule of the format is refused with what was found", asyn
   }
 });
 
-Deno.test("errors about truncated and missing files name them", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    const path = `${folder}/model.safetensors`;
-    const bytes = encodeSafetensors([
-      { name: "first", dtype: "F32", shape: [4], data: new Float32Array(4) },
-      { name: "second", dtype: "F32", shape: [4], data: new Float32Array(4) },
-    ]);
-    await Deno.writeFile(path, bytes.subarray(0, bytes.length - 3));
-    await assert.rejects(readSafetensors(path), /incomplete: 29 of 32 .*"second"/);
-    await assert.rejects(readSafetensors(`${folder}/none.safetensors`), /no such file/);
-    await assert.rejects(readSafetensors(folder), /not a file/);
-    await Deno.writeFile(path, bytes);
-    const file = await readSafetensors(path);
-    await Deno.truncate(path, 100);
-    await assert.rejects(
-      file.float32("second"),
-      /nothing left to read at byte 176, expected data up to 192/,
-    );
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+test.inFolder("errors about truncated and missing files name them", async (folder) => {
+  const path = `${folder}/model.safetensors`;
+  const bytes = encodeSafetensors([
+    { name: "first", dtype: "F32", shape: [4], data: new Float32Array(4) },
+    { name: "second", dtype: "F32", shape: [4], data: new Float32Array(4) },
+  ]);
+  await Deno.writeFile(path, bytes.subarray(0, bytes.length - 3));
+  await assert.rejects(readSafetensors(path), /incomplete: 29 of 32 .*"second"/);
+  await assert.rejects(readSafetensors(`${folder}/none.safetensors`), /no such file/);
+  await assert.rejects(readSafetensors(folder), /not a file/);
+  await Deno.writeFile(path, bytes);
+  const file = await readSafetensors(path);
+  await Deno.truncate(path, 100);
+  await assert.rejects(
+    file.float32("second"),
+    /nothing left to read at byte 176, expected data up to 192/,
+  );
 });
 
-Deno.test({
-  name: "the real model and an adapter written by PEFT can be read",
-  async fn() {
-    const model = await readSafetensors(`${shared}models/tinystories-656k/model.safetensors`);
-    assert.deepEqual(model.info("lm_head.weight").shape, [2048, 128]);
-    assert.ok(!model.tensors.has("model.embed_tokens.weight"));
-    let count = 0;
-    for (const info of model.tensors.values()) count += info.shape.reduce((a, b) => a * b, 1);
-    assert.equal(count, 656_000);
-    const adapter = await readSafetensors(
-      `${shared}trl-step/adapter/adapter_model.safetensors`,
-    );
-    const name = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
-    assert.deepEqual(adapter.info(name).shape, [4, 384]);
-    assert.ok((await adapter.float32(name)).some((v) => v !== 0));
-    // The same tensors written again give the file that PEFT wrote.
-    const again = encodeSafetensors(
-      await Promise.all([...adapter.tensors.values()].map(async ({ name, dtype, shape }) => ({
-        name,
-        dtype,
-        shape,
-        data: await adapter.bytes(name),
-      }))),
-      adapter.metadata,
-    );
-    assert.deepEqual(again, await Deno.readFile(adapter.label));
-  },
+Deno.test("the real model and an adapter written by PEFT can be read", async () => {
+  const model = await readSafetensors(`${shared}models/tinystories-656k/model.safetensors`);
+  assert.deepEqual(model.info("lm_head.weight").shape, [2048, 128]);
+  assert.ok(!model.tensors.has("model.embed_tokens.weight"));
+  let count = 0;
+  for (const info of model.tensors.values()) count += info.shape.reduce((a, b) => a * b, 1);
+  assert.equal(count, 656_000);
+  const adapter = await readSafetensors(
+    `${shared}trl-step/adapter/adapter_model.safetensors`,
+  );
+  const name = "base_model.model.model.layers.0.mlp.down_proj.lora_A.weight";
+  assert.deepEqual(adapter.info(name).shape, [4, 384]);
+  assert.ok((await adapter.float32(name)).some((v) => v !== 0));
+  // The same tensors written again give the file that PEFT wrote.
+  const again = encodeSafetensors(
+    await Promise.all([...adapter.tensors.values()].map(async ({ name, dtype, shape }) => ({
+      name,
+      dtype,
+      shape,
+      data: await adapter.bytes(name),
+    }))),
+    adapter.metadata,
+  );
+  assert.deepEqual(again, await Deno.readFile(adapter.label));
 });

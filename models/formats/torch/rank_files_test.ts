@@ -1,10 +1,10 @@
 /** Parts of a model that are damaged or hostile: nothing in them is run. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { test } from "../../../core/testing.ts";
 import { RgxError } from "../../../core/errors.ts";
 import { cases } from "../../../tests/cases.ts";
 import { goldenPath } from "../../../tests/golden.ts";
-import { inTempFolder as withTempDir } from "../../adapter_testing.ts";
 import { rankRules } from "./distributed_rules.ts";
 import { findRankFiles, openRankFiles } from "./rank_files.ts";
 import { parseTorchFile } from "./torch_file.ts";
@@ -58,38 +58,37 @@ Deno.test("DTensors are refused where a whole model is expected", async () => {
   );
 });
 
-Deno.test("600 damaged parts are put together or refused", () =>
-  withTempDir(async (folder) => {
-    const files = [0, 1].map((rank) => `model_world_size_2_rank_${rank}.pt`);
-    const [first, second] = await Promise.all(
-      files.map((file) => Deno.readFile(goldenPath(`fsdp/placed/actor/${file}`))),
-    );
-    await Deno.writeFile(`${folder}/${files[1]}`, second!);
-    const edit = fc.record({
-      at: fc.nat(first!.length - 1),
-      byte: fc.oneof(
-        fc.nat(255),
-        fc.constantFrom(...".()}]tuseRbQ\x81".split("").map((c) => c.charCodeAt(0))),
-      ),
-    });
-    let refused = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
-        const bytes = first!.slice();
-        for (const { at, byte } of edits) bytes[at] = byte;
-        await Deno.writeFile(`${folder}/${files[0]}`, bytes);
-        try {
-          const joined = await openRankFiles((await findRankFiles(folder))!);
-          for (const { name, shape } of joined.tensors) {
-            const { length } = await joined.bytes(name);
-            assert.ok(length >= shape.reduce((a, b) => a * b, 1));
-          }
-        } catch (error) {
-          if (!(error instanceof RgxError)) throw error;
-          refused++;
+test.inFolder("600 damaged parts are put together or refused", async (folder) => {
+  const files = [0, 1].map((rank) => `model_world_size_2_rank_${rank}.pt`);
+  const [first, second] = await Promise.all(
+    files.map((file) => Deno.readFile(goldenPath(`fsdp/placed/actor/${file}`))),
+  );
+  await Deno.writeFile(`${folder}/${files[1]}`, second!);
+  const edit = fc.record({
+    at: fc.nat(first!.length - 1),
+    byte: fc.oneof(
+      fc.nat(255),
+      fc.constantFrom(...".()}]tuseRbQ\x81".split("").map((c) => c.charCodeAt(0))),
+    ),
+  });
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+      const bytes = first!.slice();
+      for (const { at, byte } of edits) bytes[at] = byte;
+      await Deno.writeFile(`${folder}/${files[0]}`, bytes);
+      try {
+        const joined = await openRankFiles((await findRankFiles(folder))!);
+        for (const { name, shape } of joined.tensors) {
+          const { length } = await joined.bytes(name);
+          assert.ok(length >= shape.reduce((a, b) => a * b, 1));
         }
-      }),
-      { numRuns: cases(600), seed: 5 },
-    );
-    assert.ok(refused > cases(600) / 5, `only ${refused} were refused`);
-  }));
+      } catch (error) {
+        if (!(error instanceof RgxError)) throw error;
+        refused++;
+      }
+    }),
+    { numRuns: cases(600), seed: 5 },
+  );
+  assert.ok(refused > cases(600) / 5, `only ${refused} were refused`);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../../core/testing.ts";
 import { encodePeftAdapter } from "../../folder_testing.ts";
 import { UsageError } from "../../../core/errors.ts";
 import {
@@ -37,61 +38,55 @@ const matrix = (name: string, shape: [number, number]) => ({
   data: Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => i / 7),
 });
 
-async function withFolder(
+async function withFiles(
   files: Iterable<[string, Uint8Array]>,
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     for (const [name, bytes] of files) await Deno.writeFile(`${folder}/${name}`, bytes);
     await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
-Deno.test({
-  name: "an adapter written by PEFT is read and written again with the same weights file",
-  async fn() {
-    assert.equal(await isAdapterFolder(golden), true);
-    const { config, weights } = await readPeftAdapter(golden);
-    assert.deepEqual(config, {
-      baseModel: "../../models/tinystories-656k",
-      revision: null,
-      r: 4,
-      loraAlpha: 8,
-      loraDropout: 0,
-      targetModules: [
-        "down_proj",
-        "gate_proj",
-        "k_proj",
-        "o_proj",
-        "q_proj",
-        "up_proj",
-        "v_proj",
-      ],
-      useRslora: false,
-      rankPattern: {},
-      alphaPattern: {},
-      layersToTransform: null,
-    });
-    assert.equal(weights.tensors.size, 2 * 7 * 2);
-    const tensors = await Promise.all(
-      [...weights.tensors.values()].map(async ({ name, shape }) => ({
-        name,
-        shape,
-        data: await weights.float32(name),
-      })),
-    );
-    const files = await encodePeftAdapter(config, tensors.reverse());
-    assert.deepEqual(
-      files.get("adapter_model.safetensors"),
-      await Deno.readFile(`${golden}/adapter_model.safetensors`),
-    );
-    const theirs = JSON.parse(await Deno.readTextFile(`${golden}/adapter_config.json`));
-    const ours = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json")));
-    for (const [key, value] of Object.entries(ours)) assert.deepEqual(value, theirs[key], key);
-  },
+Deno.test("an adapter written by PEFT is read and written again with the same weights file", async () => {
+  assert.equal(await isAdapterFolder(golden), true);
+  const { config, weights } = await readPeftAdapter(golden);
+  assert.deepEqual(config, {
+    baseModel: "../../models/tinystories-656k",
+    revision: null,
+    r: 4,
+    loraAlpha: 8,
+    loraDropout: 0,
+    targetModules: [
+      "down_proj",
+      "gate_proj",
+      "k_proj",
+      "o_proj",
+      "q_proj",
+      "up_proj",
+      "v_proj",
+    ],
+    useRslora: false,
+    rankPattern: {},
+    alphaPattern: {},
+    layersToTransform: null,
+  });
+  assert.equal(weights.tensors.size, 2 * 7 * 2);
+  const tensors = await Promise.all(
+    [...weights.tensors.values()].map(async ({ name, shape }) => ({
+      name,
+      shape,
+      data: await weights.float32(name),
+    })),
+  );
+  const files = await encodePeftAdapter(config, tensors.reverse());
+  assert.deepEqual(
+    files.get("adapter_model.safetensors"),
+    await Deno.readFile(`${golden}/adapter_model.safetensors`),
+  );
+  const theirs = JSON.parse(await Deno.readTextFile(`${golden}/adapter_config.json`));
+  const ours = JSON.parse(new TextDecoder().decode(files.get("adapter_config.json")));
+  for (const [key, value] of Object.entries(ours)) assert.deepEqual(value, theirs[key], key);
 });
 
 Deno.test("a written adapter is read back", async () => {
@@ -103,7 +98,7 @@ Deno.test("a written adapter is read back", async () => {
     config,
     tensors,
   );
-  await withFolder(files, async (folder) => {
+  await withFiles(files, async (folder) => {
     const read = await readPeftAdapter(folder);
     assert.deepEqual(read.config, { ...config, targetModules: ["q_proj", "v_proj"] });
     assert.deepEqual(read.weights.metadata, { format: "pt" });
@@ -193,7 +188,7 @@ Deno.test("weights that are not pairs of LoRA matrices are refused", async () =>
   const json = (await encodePeftAdapter(config, [])).get("adapter_config.json")!;
   const saving = { ...config, modulesToSave: ["lm_head", "norm"], excludeModules: ["o_proj"] };
   const head = matrix("lm_head.weight", [2, 2]), norm = matrix("model.norm.weight", [1, 2]);
-  await withFolder(await encodePeftAdapter(saving, [a, b, head, norm]), async (folder) => {
+  await withFiles(await encodePeftAdapter(saving, [a, b, head, norm]), async (folder) => {
     const read = await readPeftAdapter(folder);
     assert.deepEqual(read.config.modulesToSave, ["lm_head", "norm"]);
     assert.deepEqual(read.config.excludeModules, ["o_proj"]);
@@ -205,7 +200,7 @@ Deno.test("weights that are not pairs of LoRA matrices are refused", async () =>
     b,
     matrix("model.embed_tokens.weight", [2, 2]),
   ]);
-  await withFolder(
+  await withFiles(
     other,
     (folder) =>
       assert.rejects(
@@ -218,14 +213,14 @@ Deno.test("weights that are not pairs of LoRA matrices are refused", async () =>
       ["adapter_config.json", json],
       ["adapter_model.safetensors", encodeSafetensors(tensors)],
     ];
-    await withFolder(files, (folder) => assert.rejects(readPeftAdapter(folder), message));
+    await withFiles(files, (folder) => assert.rejects(readPeftAdapter(folder), message));
   }
-  await withFolder([["adapter_config.json", json]], (folder) =>
+  await withFiles([["adapter_config.json", json]], (folder) =>
     assert.rejects(
       readPeftAdapter(folder),
       /adapter_config\.json is there but no adapter_model\.safetensors/,
     ));
-  await withFolder([], async (folder) => {
+  await withFiles([], async (folder) => {
     assert.equal(await isAdapterFolder(folder), false);
     await assert.rejects(readPeftAdapter(folder), /no adapter: looked for/);
   });

@@ -143,24 +143,21 @@ for (const adapter of [true, false]) {
 const blocksFile = goldenPath("ggml-blocks/tiny-llama.q8_0.gguf");
 const halvesFolder = goldenPath("tiny-models/llama");
 
-Deno.test({
-  name: "a file's bytes give its values, with the rows of queries and keys reordered",
-  async fn() {
-    const { config, files } = await readModelFolder(blocksFile!);
-    let stored = 0;
-    for (const { name, shape } of modelTensors(config)) {
-      const type = files.typeOf(name), [n, k] = shape;
-      if (type === null) continue;
-      stored++;
-      const words = packStored(type, n!, k!, await files.bytes(name, shape));
-      assert.deepEqual(unpackStored(type, n!, k!, words), await files.values(name, shape), name);
-      await assert.rejects(files.bytes(name, [k!, n!, 1]), /has shape/);
-    }
-    assert.ok(stored >= 7 * config.numLayers, `${stored}`);
-    const floats = await readModelFolder(halvesFolder!);
-    assert.equal(floats.files.typeOf("model.norm.weight"), null);
-    assert.equal(floats.files.typeOf("no.such.weight"), null);
-  },
+Deno.test("a file's bytes give its values, with the rows of queries and keys reordered", async () => {
+  const { config, files } = await readModelFolder(blocksFile!);
+  let stored = 0;
+  for (const { name, shape } of modelTensors(config)) {
+    const type = files.typeOf(name), [n, k] = shape;
+    if (type === null) continue;
+    stored++;
+    const words = packStored(type, n!, k!, await files.bytes(name, shape));
+    assert.deepEqual(unpackStored(type, n!, k!, words), await files.values(name, shape), name);
+    await assert.rejects(files.bytes(name, [k!, n!, 1]), /has shape/);
+  }
+  assert.ok(stored >= 7 * config.numLayers, `${stored}`);
+  const floats = await readModelFolder(halvesFolder!);
+  assert.equal(floats.files.typeOf("model.norm.weight"), null);
+  assert.equal(floats.files.typeOf("no.such.weight"), null);
 });
 
 const FROM_FILE = roomy(tinyConfig(false));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withTempDir } from "../../../training/testing.ts";
+import { withFolder } from "../../../core/testing.ts";
 import { writeCompletions } from "../testing.ts";
 import { type CompletionFilter, readCompletions } from "./completions.ts";
 
@@ -18,7 +18,7 @@ const ALL: CompletionFilter = {
 };
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {
-  await withTempDir(async (folder) => {
+  await withFolder(async (folder) => {
     for (let step = 1; step <= steps; step++) await writeCompletions(folder, step);
     await test(folder);
   });

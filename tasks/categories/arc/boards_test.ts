@@ -75,62 +75,57 @@ Deno.test("the embedded puzzles are the published ones", () => {
   assert.deepEqual(found, recorded);
 });
 
-Deno.test({
-  name: "an ARC entry is the public puzzle, all boards rotated and coloured equally",
-  fn() {
-    const train = puzzlesOf("train"), evaluation = puzzlesOf("evaluation");
-    const options = [
-      { seed: 1, size: 120 },
-      { seed: 2, size: 60, use_eval: false, rotations: ["90"], rotations_weights: [0.5, 0.5] },
-      { seed: 3, size: 60, use_train: false, mirrors_weights: [0, 0, 0, 0.5, 0.5] },
-      {
-        seed: 4,
-        size: 20,
-        rotations: [],
-        rotations_weights: [1],
-        mirrors: [],
-        mirrors_weights: [2],
-        use_color_permutation: false,
-        shuffle_example_order: false,
-      },
-    ];
-    const seen = new Set<string>();
-    for (const option of options) {
-      for (const entry of createDataset("arc_agi", option)) {
-        const id = entry.metadata["task_id"] as string;
-        assert.ok(!("use_eval" in option) || id in train);
-        assert.ok(!("use_train" in option) || id in evaluation);
-        const original = train[id] ?? evaluation[id]!;
-        const boards = [...boardsOf(entry.question), entry.answer!];
-        const pairs = boards.flatMap((board, i) =>
-          i % 2 === 0 ? [`${board}>${boards[i + 1]}`] : []
-        );
-        assert.equal(pairs.length, original.train.length + 1);
-        const test = pairs.pop()!;
-        const text = (board: string[][]) => board.map((row) => row.join(" ")).join("\n");
-        const laid = ({ input, output }: Pair, way: number) =>
-          `${text(layings(input)[way]!)}>${text(layings(output)[way]!)}`;
-        const same = "use_color_permutation" in option;
-        const first = same ? 1 : 8;
-        const found = Array.from({ length: first }, (_, way) => way).some((way) => {
-          const goal = laid(original.test[0]!, way);
-          if (pattern(goal) !== pattern(test)) return false;
-          const shown = original.train.map((pair) => laid(pair, way));
-          if (same) return [...shown, goal].join() === [...pairs, test].join();
-          // The order of the examples is free. Colours are numbered as in the test pair.
-          return shown.map((pair) => pattern(goal, pair)).sort().join() ===
-            pairs.map((pair) => pattern(test, pair)).sort().join();
-        });
-        assert.ok(found, id);
-        assert.deepEqual(
-          entry.metadata["output"],
-          entry.answer!.split("\n").map((row) => row.split(" ").map(Number)),
-        );
-        seen.add(id);
-      }
+Deno.test("an ARC entry is the public puzzle, all boards rotated and coloured equally", () => {
+  const train = puzzlesOf("train"), evaluation = puzzlesOf("evaluation");
+  const options = [
+    { seed: 1, size: 120 },
+    { seed: 2, size: 60, use_eval: false, rotations: ["90"], rotations_weights: [0.5, 0.5] },
+    { seed: 3, size: 60, use_train: false, mirrors_weights: [0, 0, 0, 0.5, 0.5] },
+    {
+      seed: 4,
+      size: 20,
+      rotations: [],
+      rotations_weights: [1],
+      mirrors: [],
+      mirrors_weights: [2],
+      use_color_permutation: false,
+      shuffle_example_order: false,
+    },
+  ];
+  const seen = new Set<string>();
+  for (const option of options) {
+    for (const entry of createDataset("arc_agi", option)) {
+      const id = entry.metadata["task_id"] as string;
+      assert.ok(!("use_eval" in option) || id in train);
+      assert.ok(!("use_train" in option) || id in evaluation);
+      const original = train[id] ?? evaluation[id]!;
+      const boards = [...boardsOf(entry.question), entry.answer!];
+      const pairs = boards.flatMap((board, i) => i % 2 === 0 ? [`${board}>${boards[i + 1]}`] : []);
+      assert.equal(pairs.length, original.train.length + 1);
+      const test = pairs.pop()!;
+      const text = (board: string[][]) => board.map((row) => row.join(" ")).join("\n");
+      const laid = ({ input, output }: Pair, way: number) =>
+        `${text(layings(input)[way]!)}>${text(layings(output)[way]!)}`;
+      const same = "use_color_permutation" in option;
+      const first = same ? 1 : 8;
+      const found = Array.from({ length: first }, (_, way) => way).some((way) => {
+        const goal = laid(original.test[0]!, way);
+        if (pattern(goal) !== pattern(test)) return false;
+        const shown = original.train.map((pair) => laid(pair, way));
+        if (same) return [...shown, goal].join() === [...pairs, test].join();
+        // The order of the examples is free. Colours are numbered as in the test pair.
+        return shown.map((pair) => pattern(goal, pair)).sort().join() ===
+          pairs.map((pair) => pattern(test, pair)).sort().join();
+      });
+      assert.ok(found, id);
+      assert.deepEqual(
+        entry.metadata["output"],
+        entry.answer!.split("\n").map((row) => row.split(" ").map(Number)),
+      );
+      seen.add(id);
     }
-    assert.ok(seen.size > 180, `${seen.size} puzzles`);
-  },
+  }
+  assert.ok(seen.size > 180, `${seen.size} puzzles`);
 });
 
 const entry = {

@@ -54,29 +54,26 @@ function legsFrom(entries: Entry[]): Map<string, number> {
   return legs;
 }
 
-Deno.test({
-  name: "animals have as many legs here as in the recorded entries",
-  fn() {
-    const ours = legsFrom([
-      ...createDataset("leg_counting", { seed: 2, size: 60, min_animals: 1, max_animals: 1 }),
-      ...createDataset("leg_counting", { seed: 1, size: 500, min_animals: 2, max_animals: 2 }),
-    ]);
-    assert.equal(ours.size, 37);
-    const rows = [
-      ...readGoldenLines<Entry>("reasoning-gym/items/leg_counting.jsonl"),
-      ...readGoldenLines<{ entry: Entry }>("reasoning-gym/scorer-cases/leg_counting.jsonl").map((
-        r,
-      ) => r.entry),
-      ...readGoldenLines<{ entry: Entry }>("reasoning-gym/model-answers/leg_counting.jsonl").map((
-        r,
-      ) => r.entry),
-    ];
-    for (const { metadata } of rows) {
-      const animals = Object.entries(metadata["animals"] as Record<string, number>);
-      const total = animals.reduce((sum, [name, count]) => sum + count * ours.get(name)!, 0);
-      assert.equal(total, metadata["total_legs"], JSON.stringify(animals));
-    }
-  },
+Deno.test("animals have as many legs here as in the recorded entries", () => {
+  const ours = legsFrom([
+    ...createDataset("leg_counting", { seed: 2, size: 60, min_animals: 1, max_animals: 1 }),
+    ...createDataset("leg_counting", { seed: 1, size: 500, min_animals: 2, max_animals: 2 }),
+  ]);
+  assert.equal(ours.size, 37);
+  const rows = [
+    ...readGoldenLines<Entry>("reasoning-gym/items/leg_counting.jsonl"),
+    ...readGoldenLines<{ entry: Entry }>("reasoning-gym/scorer-cases/leg_counting.jsonl").map((
+      r,
+    ) => r.entry),
+    ...readGoldenLines<{ entry: Entry }>("reasoning-gym/model-answers/leg_counting.jsonl").map((
+      r,
+    ) => r.entry),
+  ];
+  for (const { metadata } of rows) {
+    const animals = Object.entries(metadata["animals"] as Record<string, number>);
+    const total = animals.reduce((sum, [name, count]) => sum + count * ours.get(name)!, 0);
+    assert.equal(total, metadata["total_legs"], JSON.stringify(animals));
+  }
 });
 
 Deno.test("one animal is singular, several are plural", () => {

@@ -77,14 +77,11 @@ Deno.test("bf: the question's program prints the answer and does what its source
   }
 });
 
-Deno.test({
-  name: "bf: recorded programs print the recorded answers",
-  fn() {
-    const rows = readGoldenLines<{ answer: string; metadata: { bf_program: string } }>(
-      "reasoning-gym/items/bf.jsonl",
-    );
-    for (const { answer, metadata } of rows) assert.equal(runBf(metadata.bf_program), answer);
-  },
+Deno.test("bf: recorded programs print the recorded answers", () => {
+  const rows = readGoldenLines<{ answer: string; metadata: { bf_program: string } }>(
+    "reasoning-gym/items/bf.jsonl",
+  );
+  for (const { answer, metadata } of rows) assert.equal(runBf(metadata.bf_program), answer);
 });
 
 Deno.test("bf: cells wrap around, and broken programs are refused", () => {

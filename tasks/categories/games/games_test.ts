@@ -49,26 +49,23 @@ Deno.test("towers are moved in the minimum number of moves", () => {
   }
 });
 
-Deno.test({
-  name: "recorded towers have the length that the solver finds",
-  fn() {
-    for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/tower_of_hanoi.jsonl")) {
-      const { num_disks, num_pegs, start_peg, target_peg, solution_length } = metadata as Record<
-        string,
-        number
-      >;
-      const options = {
-        seed: 1,
-        min_disks: num_disks,
-        max_disks: num_disks,
-        min_pegs: num_pegs,
-        max_pegs: num_pegs,
-      };
-      const ours = createDataset("tower_of_hanoi", options).entry(0);
-      assert.equal(ours.metadata["solution_length"], solution_length);
-      assert.equal(fewestMoves(num_disks!, num_pegs!, start_peg!, target_peg!), solution_length);
-    }
-  },
+Deno.test("recorded towers have the length that the solver finds", () => {
+  for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/tower_of_hanoi.jsonl")) {
+    const { num_disks, num_pegs, start_peg, target_peg, solution_length } = metadata as Record<
+      string,
+      number
+    >;
+    const options = {
+      seed: 1,
+      min_disks: num_disks,
+      max_disks: num_disks,
+      min_pegs: num_pegs,
+      max_pegs: num_pegs,
+    };
+    const ours = createDataset("tower_of_hanoi", options).entry(0);
+    assert.equal(ours.metadata["solution_length"], solution_length);
+    assert.equal(fewestMoves(num_disks!, num_pegs!, start_peg!, target_peg!), solution_length);
+  }
 });
 
 Deno.test("towers: detours, unfinished, illegal and malformed answers", () => {

@@ -47,14 +47,11 @@ Deno.test("paths are legal and shortest; unreachable goals are infeasible", () =
   assert.ok(infeasible > 50);
 });
 
-Deno.test({
-  name: "recorded grids are solved with as many steps as recorded",
-  fn() {
-    for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/shortest_path.jsonl")) {
-      const path = shortestPath(metadata["matrix"] as string[][]);
-      assert.equal(path?.length ?? 0, (metadata["solution"] as string[]).length);
-    }
-  },
+Deno.test("recorded grids are solved with as many steps as recorded", () => {
+  for (const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/shortest_path.jsonl")) {
+    const path = shortestPath(metadata["matrix"] as string[][]);
+    assert.equal(path?.length ?? 0, (metadata["solution"] as string[]).length);
+  }
 });
 
 Deno.test("another shortest path scores 1, a longer one 0.5, an illegal one 0", () => {

@@ -140,20 +140,17 @@ Deno.test("knights_knaves: only the roles of the answer fit the statements", () 
   }
 });
 
-Deno.test({
-  name: "knights_knaves: the recorded puzzles have one solution, the recorded one",
-  fn() {
-    const rows = readGoldenLines<{ entry: Entry }>(
-      "reasoning-gym/model-answers/knights_knaves.jsonl",
-    );
-    assert.ok(rows.length > 20);
-    for (const { entry: { metadata } } of rows) {
-      const statements = metadata["statements"] as Statement[];
-      const solution = metadata["solution"] as boolean[];
-      assert.deepEqual(statements.map((statement) => holds(statement, solution)), solution);
-      assert.ok(hasOneSolution(statements), JSON.stringify(statements));
-    }
-  },
+Deno.test("knights_knaves: the recorded puzzles have one solution, the recorded one", () => {
+  const rows = readGoldenLines<{ entry: Entry }>(
+    "reasoning-gym/model-answers/knights_knaves.jsonl",
+  );
+  assert.ok(rows.length > 20);
+  for (const { entry: { metadata } } of rows) {
+    const statements = metadata["statements"] as Statement[];
+    const solution = metadata["solution"] as boolean[];
+    assert.deepEqual(statements.map((statement) => holds(statement, solution)), solution);
+    assert.ok(hasOneSolution(statements), JSON.stringify(statements));
+  }
 });
 
 Deno.test("knights_knaves: k right roles of n score 0.3 + 0.7·k/n, in any form", () => {

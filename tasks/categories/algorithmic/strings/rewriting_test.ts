@@ -67,23 +67,20 @@ Deno.test("string_synthesis: the rules of the question, applied", () => {
   }
 });
 
-Deno.test({
-  name: "recorded entries of string_splitting and string_synthesis have our states",
-  fn() {
-    for (const name of ["string_splitting", "string_synthesis"]) {
-      // A few thousand entries contain every start of the default range.
-      const recomputed = new Map(
-        [...createDataset(name, { seed: 2, size: 3000 })].map(({ metadata }) => {
-          const states = metadata["states"] as number[][];
-          return [String(states[0]), states];
-        }),
-      );
-      for (const { metadata } of readGoldenLines<Entry>(`reasoning-gym/items/${name}.jsonl`)) {
+Deno.test("recorded entries of string_splitting and string_synthesis have our states", () => {
+  for (const name of ["string_splitting", "string_synthesis"]) {
+    // A few thousand entries contain every start of the default range.
+    const recomputed = new Map(
+      [...createDataset(name, { seed: 2, size: 3000 })].map(({ metadata }) => {
         const states = metadata["states"] as number[][];
-        assert.deepEqual(recomputed.get(String(states[0])), states, name);
-      }
+        return [String(states[0]), states];
+      }),
+    );
+    for (const { metadata } of readGoldenLines<Entry>(`reasoning-gym/items/${name}.jsonl`)) {
+      const states = metadata["states"] as number[][];
+      assert.deepEqual(recomputed.get(String(states[0])), states, name);
     }
-  },
+  }
 });
 
 Deno.test("string_insertion: one pass of a regular expression built from the question", () => {
@@ -186,16 +183,13 @@ Deno.test("string_manipulation: the question's rules as regular expressions", ()
   assert.equal(used.size, 20);
 });
 
-Deno.test({
-  name: "string_manipulation: the same parser solves recorded entries",
-  fn() {
-    for (
-      const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/string_manipulation.jsonl")
-    ) {
-      const rules = metadata["selected_rules"] as string[];
-      assert.equal(rewritten(metadata["string"] as string, rules), metadata["solution"]);
-    }
-  },
+Deno.test("string_manipulation: the same parser solves recorded entries", () => {
+  for (
+    const { metadata } of readGoldenLines<Entry>("reasoning-gym/items/string_manipulation.jsonl")
+  ) {
+    const rules = metadata["selected_rules"] as string[];
+    assert.equal(rewritten(metadata["string"] as string, rules), metadata["solution"]);
+  }
 });
 
 Deno.test("string_manipulation: a blank answer is right where nothing is left", () => {

@@ -1,0 +1,18 @@
+/** For tests: folders of their own. */
+
+/** Calls `work` with a temporary folder, which is removed afterwards. */
+export async function withFolder<T>(work: (folder: string) => T | Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "rgx-test-" });
+  try {
+    return await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Tests with a folder: `test.inFolder("…", async (folder) => {…})`. */
+export const test = {
+  inFolder(name: string, work: (folder: string) => void | Promise<void>): void {
+    Deno.test(name, () => withFolder(work));
+  },
+};
