@@ -1,4 +1,7 @@
-/** What commands that serve have in common. */
+/**
+ * What commands that serve have in common. SIGHUP is left to its default: the closed terminal ends
+ * the server, and one that was started with nohup goes on.
+ */
 import { EXIT } from "../core/errors.ts";
 
 /** Waits for the first signal. The next one ends the process. */

@@ -3,6 +3,7 @@ import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { newToken, startDashboard } from "../../reports/dashboard/server.ts";
+import { stopSignal } from "../stop_signal.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 /** Folders that are shown when none is named. */
@@ -26,7 +27,7 @@ export async function dashboard(
     port,
     token: tokenOf(options.token),
   });
-  const end = signalled(); // before the address is printed: whoever reads it may send a signal
+  const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
   try {
     if (options.token === false) {
       log("note: without a token, everybody who reaches this port can read the runs");
@@ -70,13 +71,4 @@ function tokenOf(given: string | false | undefined): string | null {
     });
   }
   return given;
-}
-
-/** Waits for the first signal that asks to end. */
-async function signalled(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      Deno.addSignalListener(signal, () => resolve());
-    }
-  });
 }
