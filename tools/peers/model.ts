@@ -10,7 +10,7 @@ export async function textPrompts(
   tokens: number,
 ): Promise<number[][]> {
   const { tokenizer } = await readModelFolder(model);
-  const text = await Deno.readTextFile(new URL("ARCHITECTURE.md", ROOT));
+  const text = await Deno.readTextFile(new URL("docs/inside.md", ROOT));
   return Array.from(
     { length: count },
     (_, i) => tokenizer!.encode(text.slice(1000 + 2000 * i)).slice(0, tokens),
