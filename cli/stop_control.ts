@@ -8,7 +8,7 @@
  */
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/machine/job.ts";
-import type { TrainControl } from "../training/run/train_control.ts";
+import type { TrainControl } from "../training/run/trainer_options.ts";
 import { log } from "./terminal/terminal.ts";
 
 /** SIGHUP is one of them, unless the process was started with nohup. */

@@ -3,7 +3,6 @@
  * override earlier ones: built-in defaults, bases, the file, environment variables `RGX_…`, the
  * command line. All errors are reported together, before anything starts.
  */
-import { ConfigMistakes, type NamedParts } from "./config_mistakes.ts";
 import { publishedPlace } from "../hub/set_addresses.ts";
 import { buildRunConfig } from "./build.ts";
 import { type ANY_DATASET, resolveFiles } from "./reading/resolve_paths.ts";
@@ -22,6 +21,7 @@ import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_ke
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
 import { renderYaml } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
+import { UsageError } from "../core/errors.ts";
 
 /** Options for reading a configuration. */
 export interface LoadOptions {
@@ -150,4 +150,27 @@ function isOfAFile(tree: MapNode): boolean {
     return node?.kind === "scalar" ? node.value : null;
   });
   return file != null || (typeof task === "string" && publishedPlace(task) !== null);
+}
+
+/** Names of the parts of a run that may be missing on this machine; null = none, or a mistake. */
+export interface NamedParts {
+  model: {
+    model_name_or_path: string | null;
+    adapter_name_or_path: string | null;
+    tokenizer_name_or_path: string | null;
+  };
+  data: {
+    dataset_name: string | null;
+    eval_dataset_name?: string | null;
+    dataset_train_split: string | null;
+    task_name: string | null;
+  };
+}
+
+/** One line for each mistake. */
+export class ConfigMistakes extends UsageError {
+  /** @param named what the configuration names; a command may look whether it is here */
+  constructor(lines: readonly string[], readonly named: NamedParts) {
+    super(lines.join("\n"));
+  }
 }

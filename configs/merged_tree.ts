@@ -29,7 +29,7 @@ import {
 } from "./reading/inherit.ts";
 import { type Environment, interpolate, stem } from "./reading/interpolation.ts";
 import { applyOverride, environmentOverrides, type Override } from "./reading/overrides.ts";
-import { leaveBehind } from "./reading/left_behind.ts";
+import { leaveBehind } from "./reading/inherit.ts";
 import { withFilesOfRun } from "./reading/run_files.ts";
 import { textOfRead } from "./to_yaml.ts";
 

@@ -116,7 +116,7 @@ export { RewardFailure } from "../training/rollout/failing_rewards.ts";
 export { assemble, type AssembleOptions, type TrainingParts } from "../training/assemble.ts";
 export { GrpoTrainer } from "../training/trainer.ts";
 export type { TrainerOptions } from "../training/run/trainer_options.ts";
-export type { TrainControl } from "../training/run/train_control.ts";
+export type { TrainControl } from "../training/run/trainer_options.ts";
 export type { MemoryParts } from "../training/memory/step_memory.ts";
 export type { DiskPlan } from "../training/run/disk_plan.ts";
 export type { LevelChange } from "../tasks/curriculum/coach.ts";

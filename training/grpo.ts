@@ -15,7 +15,7 @@ import { EntropyControl } from "./loss/entropy_control.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
 import { importanceSettings } from "./loss/importance_ratio.ts";
 import { promptsToDraw, withAdvantages } from "./rollout/credit.ts";
-import type { GroupSource } from "./rollout/group_source.ts";
+import type { GroupSource } from "./rollout/sampler.ts";
 import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
 import { type Sampler, sampleRows } from "./rollout/sampler.ts";
 import { scoreRows } from "./rollout/score.ts";

@@ -9,7 +9,7 @@ import { RgxError } from "../core/errors.ts";
 import { localTransports } from "../cluster/ranks/local_ranks.ts";
 import { RankFailed, Ranks } from "../cluster/ranks/ranks.ts";
 import type { TrainSummary } from "./run/events.ts";
-import type { TrainControl } from "./run/train_control.ts";
+import type { TrainControl } from "./run/trainer_options.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import {
   type ConfigChanges,

@@ -21,12 +21,12 @@ import {
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint_files.ts";
 import { diskWarning } from "./run/disk_plan.ts";
-import { changedWeights } from "./curriculum/task_weights.ts";
+import { changedWeights } from "./curriculum/curriculum.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { RunEvaluations } from "./run/run_evaluations.ts";
 import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
 import { Grpo } from "./grpo.ts";
-import { GroupSource } from "./rollout/group_source.ts";
+import { GroupSource } from "./rollout/sampler.ts";
 import { RewardFailure } from "./rollout/failing_rewards.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
 import { checkPrompts } from "./run/prompt_check.ts";
@@ -44,7 +44,7 @@ import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
 import { problemOrder } from "./rollout/prompt_sampler.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
-import { followedFolder } from "./run/followed_folder.ts";
+import { followedFolder } from "./run/run_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";

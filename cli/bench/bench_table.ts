@@ -7,7 +7,7 @@ import { holm } from "../../core/holm.ts";
 import type { AllTasksResultFile, Failure, ModelResult } from "../../bench/results/result_file.ts";
 import { shownNames } from "../../bench/results/shown_names.ts";
 import { breakWidth, table, wrap } from "../terminal/terminal.ts";
-import { textWidth } from "../terminal/text_width.ts";
+import { textWidth } from "../terminal/terminal.ts";
 
 const percent = percentDigits;
 

@@ -3,7 +3,7 @@ import { UsageError } from "../../core/errors.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { type Form, TokenConstraint } from "../../models/grammar/token_constraint.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import { readInput } from "./model_input.ts";
+import { type ModelFlags, readInput } from "./model_input.ts";
 
 export interface FormFlags {
   /** A file. */
@@ -46,4 +46,27 @@ export function constraintOf(
     const { message, advice } = error;
     throw new UsageError(`${flag}: ${message}`, advice === undefined ? {} : { advice });
   }
+}
+
+export interface GenerateFlags extends ModelFlags, FormFlags {
+  /** A server that generates in place of this process; `model` is the name of its model. */
+  baseUrl?: string;
+  apiKeyEnv?: string;
+  prompt?: string;
+  file?: string;
+  chat?: boolean;
+  system?: string;
+  chatTemplateKwargs?: string;
+  ignoreEos?: boolean;
+  maxNewTokens: number;
+  temperature: number;
+  topP: number;
+  topK: number;
+  minP: number;
+  repetitionPenalty: number;
+  minNewTokens: number;
+  stop: string[];
+  seed: number;
+  n: number;
+  json?: boolean;
 }

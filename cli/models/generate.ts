@@ -10,7 +10,7 @@ import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { templateValues } from "../flag_types.ts";
 import { constraintOf, readForm } from "./answer_form.ts";
-import type { GenerateFlags } from "./generate_flags.ts";
+import type { GenerateFlags } from "./answer_form.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
 

@@ -7,7 +7,7 @@ import { systemPromptText } from "../../data/prompt.ts";
 import { templateValues } from "../flag_types.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { AskedForm } from "./answer_form.ts";
-import type { GenerateFlags } from "./generate_flags.ts";
+import type { GenerateFlags } from "./answer_form.ts";
 import { parseIds, readInput } from "./model_input.ts";
 
 type Json = Record<string, unknown>;

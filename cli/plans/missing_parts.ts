@@ -3,7 +3,7 @@
  * downloaded when a job runs, so it is said before the job waits in a queue, all of it at once and
  * with the commands that fetch it.
  */
-import { ConfigMistakes, type NamedParts } from "../../configs/config_mistakes.ts";
+import { ConfigMistakes, type NamedParts } from "../../configs/load.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";

@@ -6,7 +6,7 @@ import {
   getReward,
   REWARD_ALIASES,
 } from "../../rewards/registry.ts";
-import { describedTable } from "../terminal/described_table.ts";
+import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, print, wrap } from "../terminal/terminal.ts";
 
 function aliases(reward: BuiltInReward): string[] {

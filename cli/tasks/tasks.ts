@@ -7,7 +7,7 @@ import { entryJson } from "../../tasks/entry_json.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTaskParams } from "./task_params.ts";
-import { describedTable } from "../terminal/described_table.ts";
+import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, clip, LineWriter, print, wrap } from "../terminal/terminal.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {

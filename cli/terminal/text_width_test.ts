@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { beginning, textWidth } from "./text_width.ts";
+import { beginning, textWidth } from "./terminal.ts";
 import { clip, table, wrap } from "./terminal.ts";
 
 Deno.test("a character takes one column, two, or none", () => {

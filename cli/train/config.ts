@@ -5,7 +5,7 @@ import { EMBEDDED } from "../../configs/documents/embedded.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { renderOrigins } from "../../configs/origins_table.ts";
 import { reportError } from "../report_error.ts";
-import { describedTable } from "../terminal/described_table.ts";
+import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, log, print, wrap } from "../terminal/terminal.ts";
 
 /** The folders of embedded configs: what they are for, and whether each has a description. */

@@ -6,7 +6,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { rewardMetrics } from "../../configs/schema/metric_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Metrics } from "../../training/metrics/metrics.ts";
-import { textWidth } from "../terminal/text_width.ts";
+import { textWidth } from "../terminal/terminal.ts";
 import { dictLine, significant } from "./train_text.ts";
 
 /** Width of the lines, also on a wider terminal: so they can be quoted. */

@@ -49,7 +49,7 @@ import {
   withoutControl,
   wrap,
 } from "../terminal/terminal.ts";
-import { textWidth } from "../terminal/text_width.ts";
+import { textWidth } from "../terminal/terminal.ts";
 
 /** Maximum number of seconds without any output, when stderr is no terminal. */
 const QUIET_SECONDS = 30;

@@ -4,7 +4,7 @@ import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { clip, clipStart, withoutControl } from "../terminal/terminal.ts";
-import { textWidth } from "../terminal/text_width.ts";
+import { textWidth } from "../terminal/terminal.ts";
 import { type RewardMean, shownRewards } from "../../training/evaluation/before_and_after.ts";
 import type { TrainEvent, TrainPlan } from "../../training/run/events.ts";
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
-import { mergeMaps } from "./merge.ts";
+import { mergeMaps } from "./node.ts";
 import { fromJson, type Json, type MapNode, nowhere, toJson } from "./node.ts";
 import { load, MINIMAL } from "../testing.ts";
 

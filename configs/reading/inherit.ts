@@ -12,20 +12,22 @@ import { EMBEDDED, embeddedPath } from "../documents/embedded.ts";
 import { withAxolotlNames } from "./axolotl_names.ts";
 import { isOfVerl } from "../foreign/verl/verl.ts";
 import { type Environment, interpolateText, withFileVariables } from "./interpolation.ts";
-import { mergeMaps } from "../documents/merge.ts";
-import { leaveBehind } from "./left_behind.ts";
+import { mergeMaps } from "../documents/node.ts";
 import {
+  asText,
   type ConfigNode,
   describeNode,
   emptyMap,
   isNull,
   type MapEntry,
   type MapNode,
+  nodeAt,
   nowhere,
   type Position,
   type Problems,
   type ScalarNode,
   type Source,
+  withEntry,
 } from "../documents/node.ts";
 import { decodeUtf8, parseYaml } from "../documents/yaml_source.ts";
 
@@ -345,4 +347,32 @@ export function variables(node: ConfigNode | undefined): Record<string, string> 
         : []
     ),
   );
+}
+
+/**
+ * Section, the key that names, and the key that belongs to what it names. Where a file or the
+ * command line names another model, the revision that a base has for its own is left behind.
+ */
+const OWNED = [
+  ["model", "model_name_or_path", "model_revision"],
+  ["data", "dataset_name", "dataset_config"],
+] as const;
+
+/**
+ * The tree `after` a merge, without keys that belong to what was named `before` it. Each has a
+ * note. A key that the merge brings stays.
+ */
+export function leaveBehind(before: MapNode, after: MapNode, problems: Problems): MapNode {
+  for (const [section, name, owned] of OWNED) {
+    const map = nodeAt(after, [section]), key = nodeAt(after, [section, owned]);
+    const old = asText(nodeAt(before, [section, name]))?.value;
+    const now = asText(nodeAt(after, [section, name]))?.value;
+    if (map?.kind !== "map" || old === undefined || now === undefined || old === now) continue;
+    if (key === undefined || key !== nodeAt(before, [section, owned])) continue;
+    problems.note(key.at, key.foreign ?? owned, `is that of ${old}, and is left out for ${now}`);
+    const entries = new Map(map.entries);
+    entries.delete(owned);
+    after = withEntry(after, section, { ...map, entries });
+  }
+  return after;
 }

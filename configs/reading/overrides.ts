@@ -13,7 +13,7 @@ import { isOverride } from "../foreign/config_arguments.ts";
 import { LISTED } from "../foreign/foreign_keys.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
-import { mergeMaps } from "../documents/merge.ts";
+import { mergeMaps } from "../documents/node.ts";
 import { keyBeginning, KEYS, meaningOf } from "./key_names.ts";
 import {
   COMMAND_LINE,

@@ -4,8 +4,7 @@
  * new levels; held-out problems stay as they are. A new level is refused if the task rejects its
  * parameters or if its prompts do not fit. Each refused level is reported once.
  */
-import type { RunConfig } from "../../configs/schema/run_config.ts";
-import type { CurriculumSection } from "../../configs/schema/run_config.ts";
+import type { CurriculumSection, RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { ProblemSource } from "../../data/problem_source.ts";
 import { configAtLevels, startingLevels, type TaskShare } from "../../data/task_source.ts";
@@ -136,5 +135,34 @@ function reasonOf(check: () => string | null): string | null {
   } catch (error) {
     if (error instanceof UsageError) return error.message;
     throw error;
+  }
+}
+
+/**
+ * Task weights that the calling program changed during training, which a checkpoint holds, so that
+ * a resumed run draws problems with the same weights; null if there are none.
+ */
+export function changedWeights(
+  { mix }: ProblemSource,
+  { tasks }: RunConfig["data"],
+): Record<string, number> | null {
+  const configured = new Map(tasks?.map(({ task_name, weight }) => [task_name, weight]));
+  const changed =
+    mix?.parts.filter(({ name, weight }) =>
+      configured.has(name) && configured.get(name) !== weight
+    ) ?? [];
+  if (changed.length === 0) return null;
+  return Object.fromEntries(changed.map(({ name, weight }) => [name, weight]));
+}
+
+/** Sets the weights again. Unknown tasks are ignored. */
+export function restoreTaskWeights(
+  { mix }: ProblemSource,
+  weights: Record<string, number>,
+): void {
+  const names = new Set(mix?.parts.map(({ name }) => name));
+  // The largest first, since a mixture whose weights are all 0 is refused.
+  for (const [name, weight] of Object.entries(weights).sort(([, a], [, b]) => b - a)) {
+    if (names.has(name)) mix!.updateWeight(name, weight);
   }
 }

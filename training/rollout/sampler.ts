@@ -9,6 +9,7 @@ import type { Completion, GenerateRequest } from "../../models/generation/types.
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
+import type { Entry } from "../../tasks/types.ts";
 
 /** The completions of each request. */
 export interface Sampled {
@@ -147,5 +148,35 @@ export class OwnSampler implements Sampler {
   close(): Promise<void> {
     this.kept?.dispose();
     return Promise.resolve();
+  }
+}
+
+/** The prompts of a run as groups, by their numbers in the run: each step takes the next ones. */
+export class GroupSource {
+  /** @param entryAt the problem of prompt n of the run */
+  constructor(
+    private readonly options: RolloutOptions,
+    private readonly entryAt: (n: number) => Entry,
+    private readonly totalSteps: number,
+  ) {}
+
+  /** The prompts from number `first` on. */
+  at(first: number, count: number): RolloutGroup[] {
+    return Array.from({ length: count }, (_, i) => {
+      const entry = this.entryAt(first + i);
+      return { entry, prompt: this.options.prompts.prompt(entry), promptId: first + i };
+    });
+  }
+
+  /** The batches that may be sampled after `step` steps, by a policy up to `stale` steps old. */
+  coming(first: number, step: number, stale: number): ComingBatch[] {
+    const { training: { num_generations: n }, perBatch } = this.options;
+    if (stale === 0) return [];
+    const ahead = Math.min(stale, this.totalSteps - 1 - step);
+    return Array.from({ length: ahead + 1 }, (_, i) => {
+      const firstPrompt = first + i * perBatch;
+      const requests = () => groupRequests(this.at(firstPrompt, perBatch), n);
+      return { firstPrompt, requests };
+    });
   }
 }

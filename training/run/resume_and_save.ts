@@ -33,7 +33,7 @@ import {
   type RunState,
 } from "../checkpoint/run_state.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
-import { waitForFolder } from "./followed_folder.ts";
+import { waitForFolder } from "./run_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { changedKeys } from "../../configs/config_difference.ts";

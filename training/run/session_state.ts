@@ -9,7 +9,7 @@ import {
   type RunState,
 } from "../checkpoint/run_state.ts";
 import type { TrainingCurriculum } from "../curriculum/curriculum.ts";
-import { restoreTaskWeights } from "../curriculum/task_weights.ts";
+import { restoreTaskWeights } from "../curriculum/curriculum.ts";
 import { firstScale } from "../step/loss_scale.ts";
 import type { RunReport } from "./run_report.ts";
 import type { TrainerOptions } from "./trainer_options.ts";

@@ -9,7 +9,6 @@ import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
-import type { TrainControl } from "./train_control.ts";
 import type { TrainListener } from "./events.ts";
 import type { MemoryPlan } from "../memory/run_memory.ts";
 
@@ -82,4 +81,19 @@ export interface TrainerOptions {
   ranks?: Ranks;
   /** The number of ranks that a plan is for; default: those of the run. */
   plannedRanks?: number;
+}
+
+export interface TrainControl {
+  /**
+   * Called between two operations of the device, up to a million times in a run. "save": the run
+   * ends the current work before the weights change, saves a checkpoint and ends with status
+   * "stopped".
+   */
+  stopRequested(): "no" | "save";
+  /** Why, in a word or two, once a stop was requested: "SIGUSR2", "the time limit". */
+  readonly reason?: string | null;
+  /**
+   * Called when the writing of a checkpoint begins (true) and ends: it should not be interrupted.
+   */
+  saving?(now: boolean): void;
 }
