@@ -1,7 +1,7 @@
 /**
  * The reward's time limit: seconds for one value, from `training.reward_timeout` or from `timeout`
  * of a reward. A promise that is late gives no value. A user's reward that does not return at all
- * is ended with its process (`custom/sandbox.ts`). A value that is not there in time counts 0.
+ * is ended with its process (`custom_scorer.ts`). A value that is not there in time counts 0.
  */
 import { RgxError } from "../core/errors.ts";
 import { runningTimeout } from "../core/machine/running_time.ts";

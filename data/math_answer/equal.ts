@@ -1,16 +1,16 @@
 /** Whether an answer is right: whether two texts have the same mathematical meaning. */
 import { isBlank } from "../../tasks/python/text.ts";
-import { call, type Expr, written } from "./formulas/expression.ts";
+import { call, type Expr, minus, number, written } from "./formulas/expression.ts";
+import { proportional, sameFormula } from "./formulas/same_formula.ts";
+import { compareNumbers } from "./formulas/same_number.ts";
 import type { MathValue } from "./formulas/value.ts";
 import { fraction, same } from "./numbers/rational.ts";
-import { sameChoice } from "./choice.ts";
+import { cleanMath, unwrap } from "./reading/clean.ts";
 import { type Measure, measureOf } from "./reading/measure.ts";
-import { cleanMath } from "./reading/clean.ts";
 import { parseMath, type Reading, textOf } from "./reading/parse.ts";
-import { isRoundingOf, splitRounded } from "./rounding.ts";
-import { proportional, sameFormula } from "./formulas/same_formula.ts";
-import { sameMath } from "./same_value.ts";
 import { functionNames } from "./reading/tokens.ts";
+import { TEXT } from "./reading/units.ts";
+import { sameMath } from "./same_value.ts";
 
 /** A longer text is right only where it is the gold answer to the letter. */
 const MAX_LENGTH = 10_000;
@@ -169,4 +169,43 @@ function sameEquation(answer: string, gold: string, functions: Reading["function
   const a = parseMath(answer, reading), b = parseMath(gold, reading);
   return a?.kind === "equation" && b?.kind === "equation" &&
     proportional(a.difference, b.difference, false);
+}
+
+/** The letter of a choice: the gold (B) may be answered by "B)" or "Option B". */
+
+const GOLD = new RegExp(`^\\s*(?:${TEXT}\\s*\\{\\s*\\(?([A-J])\\)?\\s*\\}|\\(([A-J])\\))\\s*$`);
+const COMMAND = new RegExp(`${TEXT}\\s*\\{([^{}]*)\\}`, "g");
+const CHOSEN =
+  /^\s*(?:(?:the\s+)?(?:correct\s+)?(?:answer|option|choice)(?:\s+is|:)?\s*)?\(?\s*([A-J])\s*[).:]?\s*$/i;
+const MAX_CHOICE = 80;
+
+/** Whether an answer is the gold letter; false also where one of them is no choice. */
+function sameChoice(answer: string, gold: string): boolean {
+  const wanted = GOLD.exec(gold)?.slice(1).find((letter) => letter !== undefined);
+  if (wanted === undefined || answer.length > MAX_CHOICE) return false;
+  return CHOSEN.exec(unwrap(answer).replace(COMMAND, "$1"))?.[1] === wanted;
+}
+
+/** Values with their rounded forms: 2√5 ≈ 4.47. */
+
+/** Stands between a value and the same value rounded, or before a value. */
+const ROUNDED = /\\(?:approx|simeq|thickapprox)(?![A-Za-z])|≈|\bapprox(?:imately|\.)/i;
+/** A name before the sign, as in x ≈ 2; π and e are numbers. */
+const NAME = /^[\s$(]*(?:(?!e[\s$]*$)[A-Za-z]+|\\(?!pi)[a-z]+)[\s$]*$/;
+
+/** The parts of a text with an approximation sign, without names and words; null without a sign. */
+function splitRounded(text: string): string[] | null {
+  const parts = text.split(ROUNDED);
+  if (parts.length < 2) return null;
+  return parts.filter((part, i) => !isBlank(part) && !(i === 0 && NAME.test(part)));
+}
+
+/** Whether a decimal or a whole number is a value rounded to the number's last digit. */
+function isRoundingOf(rounded: Expr, value: Expr): boolean {
+  const literal = rounded.kind === "call" && rounded.name === "negate" ? rounded.args[0]! : rounded;
+  if (literal.kind !== "number") return false;
+  const half = number(1n, 2n * 10n ** BigInt(Math.max(0, literal.digits?.after ?? 0)));
+  const error = minus(value, rounded);
+  const [high, low] = [compareNumbers(error, half), compareNumbers(call("negate", error), half)];
+  return high !== null && low !== null && high <= 0 && low <= 0;
 }

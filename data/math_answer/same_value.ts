@@ -2,7 +2,7 @@
 import { call, type Expr, hasNames, number, written } from "./formulas/expression.ts";
 import { regionOf } from "./formulas/region_of.ts";
 import { type Region, sameRegion } from "./formulas/region.ts";
-import type { Relation } from "./formulas/relation.ts";
+import type { Relation } from "./formulas/expression.ts";
 import { proportional, sameFormula } from "./formulas/same_formula.ts";
 import { isRounded } from "./formulas/same_number.ts";
 import type { MathValue, Unit } from "./formulas/value.ts";

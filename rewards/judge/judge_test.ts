@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { failure, type Handler, type Request, withServer } from "../../core/remote/testing.ts";
 import { createRubric, type RubricScores } from "../rubric.ts";
 import { input } from "../testing.ts";
-import { checkTemplate, fillTemplate } from "./prompt_template.ts";
-import { readVerdict } from "./verdict.ts";
+import { checkTemplate, fillTemplate } from "./judge.ts";
+import { readVerdict } from "./judge.ts";
 
 /** A judge that answers this. */
 const says = (content: string, finish_reason = "stop"): Response =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
 import { HELPERS } from "./protocol.ts";
 import { loadCode } from "../../core/sandbox/code_file.ts";
-import { TaskProcess } from "./task_process.ts";
+import { TaskProcess } from "./task_file.ts";
 
 async function withTask(
   source: string,

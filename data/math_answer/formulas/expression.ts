@@ -120,3 +120,11 @@ export function linear(expr: Expr): { a: Expr; b: Expr } | null {
 const isZero = (a: Expr) => a.kind === "number" && a.value.n === 0n;
 const plus = (a: Expr, b: Expr) => isZero(a) ? b : isZero(b) ? a : call("+", a, b);
 const times = (a: Expr, b: Expr) => isZero(a) ? a : isZero(b) ? b : call("*", a, b);
+
+/** A relation between two formulas, as their difference compared with 0. */
+
+export interface Relation {
+  /** left − right */
+  difference: Expr;
+  sign: "=" | "≠" | "<" | "≤";
+}

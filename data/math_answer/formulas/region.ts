@@ -11,7 +11,7 @@ import {
   number,
 } from "./expression.ts";
 import { compareNumbers } from "./same_number.ts";
-import type { Relation } from "./relation.ts";
+import type { Relation } from "./expression.ts";
 
 export interface Region {
   /** The ends of intervals, and single points, ascending. */

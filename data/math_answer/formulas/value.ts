@@ -1,7 +1,7 @@
 /** The value of an answer. */
 import type { Expr } from "./expression.ts";
 import type { Region } from "./region.ts";
-import type { Relation } from "./relation.ts";
+import type { Relation } from "./expression.ts";
 
 /** A sign after a number that is a unit and a factor at once: 1/100, or π/180. */
 export type Unit = "%" | "°";

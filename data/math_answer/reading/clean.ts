@@ -3,7 +3,6 @@
  * wrappers, units and a leading `x =` are dropped; spellings with the same meaning become one.
  */
 import { strip } from "../../../tasks/python/text.ts";
-import { based } from "./bases.ts";
 import { dropUnits, TEXT, worded } from "./units.ts";
 
 const WRAPPERS = [
@@ -253,4 +252,26 @@ function repeating(_: string, whole: string, fixed: string, period: string): str
   const all = BigInt(`${whole}${fixed}${period}`), before = BigInt(`${whole}${fixed}` || "0");
   const nines = `${"9".repeat(period.length)}${"0".repeat(fixed.length)}`;
   return `\\frac{${all - before}}{${nines}}`;
+}
+
+/** The base of a number in words: 4210 (base 5), 4210_{\text{five}}. */
+
+const NAMES = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|" +
+  "fifteen|sixteen";
+const BASES = ["", "", ...NAMES.split("|")];
+const WRITTEN = new RegExp(
+  `^([-+]?[\\dA-F]+)\\s*(_|(?=[\\s(\\\\{]{0,3}(?:${TEXT})?[\\s({]{0,3}base))(.*)$`,
+);
+const COMMAND = new RegExp(TEXT, "g");
+
+/** Writes the base as an index in digits: (101)_2 and 101_{\text{two}} are 101_2. */
+function based(answer: string): string {
+  const text = answer.replace(/^\(([\dA-F]+)\)(?=\s*_)/, "$1");
+  const [, digits, index, words] = WRITTEN.exec(text) ?? [];
+  if (digits === undefined || /^\s*\{?\w?\d?\}?\s*$/.test(words!)) return text;
+  const bare = words!.replace(COMMAND, "").replace(/[{}()\s-]/g, "");
+  const [, named, base] = /^(base)?(\d{1,2}|[a-z]+)$/.exec(bare) ?? [];
+  if (base === undefined || (index === "" && named === undefined)) return text;
+  const value = /\d/.test(base) ? Number(base) : BASES.indexOf(base);
+  return value < 2 ? text : `${digits}_{${value}}`;
 }

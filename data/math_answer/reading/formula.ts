@@ -10,9 +10,9 @@ import {
   type Operation,
   written,
 } from "../formulas/expression.ts";
-import { literal } from "./literal.ts";
-import { type Token, Unreadable } from "./tokens.ts";
 import type { MathValue } from "../formulas/value.ts";
+import { fraction } from "../numbers/rational.ts";
+import { type Token, Unreadable } from "./tokens.ts";
 
 const MAX_DEPTH = 50;
 const CLOSING: Readonly<Record<string, readonly string[]>> = {
@@ -393,4 +393,22 @@ const digitsOf = (_: string, value: unknown) => typeof value === "bigint" ? Stri
 /** The two values of a ± sign become items of the set around them. */
 function flat(items: readonly MathValue[]): MathValue[] {
   return items.flatMap((item) => item.kind === "set" && item.signs ? item.items : [item]);
+}
+
+/** Numbers as they are written. */
+
+const MAX_DIGITS = 500;
+
+/** @throws Unreadable for a number that is too long */
+function literal(text: string): Extract<Expr, { kind: "number" }> {
+  const [, digits, exponent = "0"] = /^([^e]*)(?:e(.*))?$/i.exec(text.replaceAll(",", ""))!;
+  if (digits!.length > MAX_DIGITS) throw new Unreadable();
+  const [whole, part] = digits!.split(".");
+  const shift = Number(exponent) - (part ?? "").length;
+  const all = BigInt(`${whole}${part ?? ""}` || "0");
+  const value = shift >= 0
+    ? fraction(all * 10n ** BigInt(shift))
+    : fraction(all, 10n ** BigInt(-shift));
+  if (part === undefined) return { kind: "number", value };
+  return { kind: "number", value, digits: { after: -shift, significant: String(all).length } };
 }

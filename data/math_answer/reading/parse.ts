@@ -3,19 +3,34 @@
  * their unions, sets, lists and ±, matrices, equations. What the grammar does not cover stays text.
  */
 import { isBlank } from "../../../tasks/python/text.ts";
-import { cleanMath, MAX_CHARACTERS } from "./clean.ts";
-import { call, type Expr, hasNames, infinite, minus, number } from "../formulas/expression.ts";
-import { Parser } from "./formula.ts";
-import { isInequality, parseInequality } from "./inequality.ts";
-import { parseMatrix } from "./matrix.ts";
-import { parseNamed } from "./named.ts";
-import { parseRatio } from "./ratio.ts";
-import { type Region, union, without } from "../formulas/region.ts";
+import {
+  call,
+  type Expr,
+  hasNames,
+  infinite,
+  minus,
+  namesOf,
+  number,
+  type Relation,
+} from "../formulas/expression.ts";
+import {
+  ALL,
+  intersection,
+  isEmpty,
+  type Region,
+  solutions,
+  union,
+  without,
+} from "../formulas/region.ts";
 import { regionOf } from "../formulas/region_of.ts";
 import { sameNumber, valueOf } from "../formulas/same_number.ts";
+import type { MathValue } from "../formulas/value.ts";
+import { signOf } from "../numbers/real.ts";
+import { cleanMath, MAX_CHARACTERS } from "./clean.ts";
+import { Parser } from "./formula.ts";
+import { parseMatrix } from "./matrix.ts";
 import { splitTop } from "./split.ts";
 import { functionNames, tokenize, Unreadable } from "./tokens.ts";
-import type { MathValue } from "../formulas/value.ts";
 
 const MAX_EQUATIONS = 24;
 /** Plain words without mathematics. */
@@ -148,3 +163,141 @@ function withoutPercent(value: MathValue | null): MathValue | null {
 /** Whether a formula without unknowns has a value; with unknowns it may have one. */
 const isNumber = (expr: Expr): boolean =>
   hasNames(expr) || infinite(expr) !== 0 || valueOf(expr) !== null;
+
+/** Ratios such as 11 : 21 or V_1 : V_2 = 11 : 21. */
+
+const NAMES = /^[^:=\d]+(?:_(?:\w|\{\w+\}))?(?::[^:=\d]+(?:_(?:\w|\{\w+\}))?)+=(?=[^=]*$)/;
+/** 12:00 is a time; times are compared as texts. */
+const TIME = /^\s*\d{1,2}\s*:\s*0\d(?:\s*:\s*\d\d)?\s*$/;
+
+/** null: the text is no ratio of numbers above 0. */
+function parseRatio(clean: string, read: (text: string) => Expr | null): MathValue | null {
+  const text = clean.replace(/\s+/g, " ").replace(NAMES, "");
+  if (text.includes("=") || TIME.test(text)) return null;
+  const parts = text.split(":").map(read);
+  if (parts.length < 2 || parts.length > 8 || parts.includes(null)) return null;
+  const positive = (parts as Expr[]).every((part) => {
+    const value = valueOf(part);
+    return value === null || signOf(value.re) === 1;
+  });
+  return positive ? { kind: "ratio", parts: parts as Expr[] } : null;
+}
+
+/** Values with names: AB = 4, CD = 5; p = 5, q = 2; p = 7, q = 2. */
+
+type Named = Extract<MathValue, { kind: "named" }>;
+
+const NAME = String.raw`(?:m\s*)?(?:\\[a-z]+\s*)?\{?[A-Za-z]{1,12}'*\}?(?:_(?:\w|\{\w+\}))?` +
+  String.raw`(?:\([\w\s,.-]{1,12}\))?`;
+const STARTS = new RegExp(`[,;]\\s*(?=${NAME}\\s*=)`);
+const PART = new RegExp(`^\\s*(${NAME})\\s*=([^=]+)$`);
+const MAX_PARTS = 24;
+
+/**
+ * Whether a tuple holds the values by the alphabet: x, y, z; a_1, a_2. Others, such as r, θ or
+ * m, b, stand in the order of the text.
+ */
+function isAlphabetical(sorted: Named["parts"]): boolean {
+  const names = sorted.map(({ name }) => name);
+  if (names.some((name) => name.startsWith("\\"))) return false;
+  return names.some((name) => name.length > 1) ||
+    names.every((name, i) => i === 0 || name.charCodeAt(0) === names[i - 1]!.charCodeAt(0) + 1);
+}
+
+/** Two or more values with names; a set of such where names occur again. Null for other texts. */
+function parseNamed(
+  clean: string,
+  read: (text: string) => MathValue | null,
+): MathValue | null {
+  const texts = clean.split(STARTS);
+  if (texts.length < 2 || texts.length > MAX_PARTS) return null;
+  const groups: Named["parts"][] = [[]];
+  for (const text of texts) {
+    const [, written, right] = PART.exec(text) ?? [];
+    const value = right === undefined ? null : read(right);
+    if (value === null || value.kind === "equation" || value.kind === "named") return null;
+    const name = written!.replace(/[\s{}]/g, "");
+    if (groups.at(-1)!.some((part) => part.name === name)) groups.push([]);
+    groups.at(-1)!.push({ name, value });
+  }
+  const items = groups.map((parts): Named => {
+    const sorted = [...parts].sort((a, b) => a.name < b.name ? -1 : 1);
+    const tuple = (isAlphabetical(sorted) ? sorted : parts).map(({ value }) => value);
+    return { kind: "named", parts: sorted, tuple };
+  });
+  if (items.length === 1) return items[0]!;
+  // All groups have the same names.
+  const names = items.map(({ parts }) => parts.map(({ name }) => name).join());
+  return new Set(names).size === 1 ? { kind: "set", items } : null;
+}
+
+/** Inequalities, with "and", "or" and chains, as sets of numbers or as relations. */
+
+type Read = (text: string) => Expr | null;
+
+const NEXT = String.raw`(?=[\s\d(\\|+-]|[A-Za-z](?![A-Za-z]))`;
+const BEFORE = String.raw`(?<![A-Za-z\\][A-Za-z]|\\)`;
+const OR = new RegExp(String.raw`\s*[,;]?\s*(?:∨|\\lor\b|\\vee\b|${BEFORE}or${NEXT})\s*`);
+const AND = new RegExp(
+  String.raw`\s*[,;]?\s*(?:∧|\\land\b|\\wedge\b|${BEFORE}and${NEXT}|\bbut${NEXT})\s*`,
+);
+const MAX_RELATIONS = 12;
+/** The values of a function, as in 0 < f(x) < 1. */
+const VALUES = /^\s*[fgh]\s*\([a-z]\)\s*$/;
+
+/** Whether a text holds a relation other than =. */
+const isInequality = (clean: string): boolean => /[<>≤≥≠]/.test(clean);
+
+/** null: the text is something else. @throws RangeError for ends without an order */
+function parseInequality(clean: string, read: Read): MathValue | null {
+  const groups: Relation[][] = [];
+  /** Whether only commas stand between the relations. */
+  let commas = true;
+  const options = clean.split(OR);
+  for (const option of options) {
+    const parts = option.split(AND);
+    commas &&= parts.length === 1 && options.length === 1;
+    const relations = parts.flatMap((part) =>
+      splitTop(part, ",;").map((text) => chain(text, read))
+    );
+    if (relations.includes(null)) return null;
+    groups.push((relations as Relation[][]).flat());
+  }
+  const all = groups.flat();
+  if (all.length > MAX_RELATIONS) return null;
+  return region(groups, commas) ?? (all.length === 0 ? null : { kind: "relations", groups });
+}
+
+/** The relations of a < b ≤ c; those with ±∞, which always hold, are left out. */
+function chain(text: string, read: Read): Relation[] | null {
+  const parts = text.split(/([<>≤≥≠=])/), relations: Relation[] = [];
+  const sides = parts.filter((_, i) => i % 2 === 0)
+    .map((text): Expr | null =>
+      VALUES.test(text) ? { kind: "name", name: text.trim() } : read(text)
+    );
+  if (sides.includes(null) || sides.length < 2) return null;
+  for (let i = 1; i < sides.length; i++) {
+    let [left, right] = [sides[i - 1]!, sides[i]!], sign = parts[2 * i - 1]!;
+    if (sign === ">" || sign === "≥") {
+      [left, right] = [right, left];
+      sign = sign === ">" ? "<" : "≤";
+    }
+    if (infinite(left) === -1 && infinite(right) === 0 && sign === "<") continue;
+    if (infinite(right) === 1 && infinite(left) === 0 && sign === "<") continue;
+    if (infinite(left) !== 0 || infinite(right) !== 0) return null;
+    relations.push({ difference: minus(left, right), sign: sign as Relation["sign"] });
+  }
+  return relations;
+}
+
+function region(groups: readonly (readonly Relation[])[], commas: boolean): MathValue | null {
+  const names = namesOf(...groups.flat().map(({ difference }) => difference));
+  if (names.length !== 1) return null;
+  const found = groups.map((group) => group.map(solutions));
+  if (found.some((group) => group.includes(null))) return null;
+  const regions = (found as Region[][]).map((group) => group.reduce(intersection, ALL));
+  let value = regions.reduce(union);
+  // x < 1, x > 2 can only mean "or".
+  if (commas && isEmpty(value)) value = (found as Region[][])[0]!.reduce(union);
+  return { kind: "region", region: value, name: names[0]! };
+}
