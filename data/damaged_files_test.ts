@@ -9,7 +9,7 @@ import { RgxError } from "../core/errors.ts";
 import { RandomStream } from "../core/philox.ts";
 import { assertFast } from "../core/time_limit_testing.ts";
 import { openProblems, readEntries } from "./open_problems.ts";
-import { parseTable } from "./table_rows.ts";
+import { parseTable } from "./read_rows.ts";
 
 /** How many mutated files are read; RGX_FUZZ_TABLES=10000 reads more, RGX_FUZZ_SEED others. */
 const COUNT = Number(Deno.env.get("RGX_FUZZ_TABLES") ?? 300);

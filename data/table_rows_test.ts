@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { readTextRows } from "./read_rows.ts";
-import { parseTable } from "./table_rows.ts";
+import { parseTable, readTextRows } from "./read_rows.ts";
 
 const columns = (text: string, delimiter: "," | "\t" = ",") =>
   parseTable(text, "f.csv", delimiter).map((row) => row.columns);

@@ -1,6 +1,6 @@
 /** What reaches the server while it generates. Everything is counted in tokens, not in seconds. */
 import assert from "node:assert/strict";
-import { IoTurns } from "./io_turns.ts";
+import { IoTurns } from "./model_host.ts";
 import { type Order, STATE } from "./raw_client_testing.ts";
 import { type TestServer, withServer } from "./testing.ts";
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { reportHtml } from "./html.ts";
+import { reportHtml, writeReport } from "./write_report.ts";
 import { reportMarkdown } from "./markdown.ts";
 import { readRunRecord } from "./run_record.ts";
 import { reportSections } from "./sections.ts";
-import { writeReport } from "./write_report.ts";
 
 const share = (correct: number, total: number) => ({
   accuracy: correct / total,

@@ -1,8 +1,13 @@
 /** Writes `report.md` and `report.html` into the folder of a run, from the files in that folder. */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
-import { reportHtml } from "./html.ts";
 import { reportMarkdown } from "./markdown.ts";
-import { readRunRecord } from "./run_record.ts";
+import { readRunRecord, type RunRecord } from "./run_record.ts";
+import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
+import { FONT_FAMILY } from "../charts/font.ts";
+import { drawScript, fontFace, plotlyScript } from "../charts/html.ts";
+import { BAND, escapeText, FAINT_INK, GRID, INK } from "../charts/style.ts";
+import { reportSections, short } from "./sections.ts";
+import type { Table } from "./table.ts";
 
 /** Paths of a report. */
 export interface Report {
@@ -23,4 +28,143 @@ export async function writeReport(folder: string): Promise<Report> {
   await writeFileAtomic(paths.markdown, reportMarkdown(record));
   await writeFileAtomic(paths.html, reportHtml(record));
   return paths;
+}
+
+// A run's report as a single HTML page without other files; its curves are interactive.
+
+export function reportHtml(record: RunRecord): string {
+  const sections = reportSections(record);
+  const { title, verdict, facts, evaluation, warmStart, course, answers } = sections;
+  const { remarks, cost, phases, samples } = sections;
+  const figure = (width?: number) =>
+    curvesFigure([record.metrics], shownMetrics(record), "Curves", width);
+  const chart = record.metrics.series.size === 0 ? null : figure();
+  const body = [
+    `<h1>${text(title)}</h1>`,
+    `<p class="verdict">${text(verdict)}</p>`,
+    ...(evaluation === null ? [] : ["<h2>Before and after</h2>", table(evaluation)]),
+    ...(chart === null ? [] : [`<div class="chart"><div id="curves"></div></div>`]),
+    ...(warmStart === null ? [] : ["<h2>Warm start</h2>", table(warmStart)]),
+    ...(course === null ? [] : ["<h2>Course</h2>", table(course)]),
+    ...(answers === null ? [] : [`<h2>${text(answers.title)}</h2>`, table(answers.table)]),
+    ...(remarks.length === 0 ? [] : ["<h2>What was noticed</h2>", remarkList(remarks)]),
+    ...(samples.length === 0 ? [] : ["<h2>Samples</h2>", ...samples.map(sample)]),
+    `<div class="beside"><div><h2>The run</h2>${table(facts)}</div>`,
+    `<div><h2>Cost</h2>${table(cost)}${
+      phases === null ? "" : `<h2>By phase</h2>${table(phases)}`
+    }</div></div>`,
+    record.configText === ""
+      ? ""
+      : `<details><summary>Settings (config.yaml)</summary><pre>${
+        text(record.configText)
+      }</pre></details>`,
+  ].join("\n");
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>
+${fontFace()}
+${STYLE}
+</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+${
+    chart === null
+      ? ""
+      : `${plotlyScript()}\n${
+        drawScript(chart, "curves", title, NARROWER.map((w) => figure(w).layout))
+      }`
+  }
+</body>
+</html>
+`;
+}
+
+/** Widths of the curves in windows that are too narrow for the figure, in pixels. */
+const NARROWER = [900, 720, 390];
+/** Maximum number of rewards with a curve. */
+const MAX_REWARDS = 6;
+
+const STYLE = `
+body { margin: 0; background: #ffffff; color: ${INK}; font: 16px/1.5 ${FONT_FAMILY}; }
+main { max-width: 1120px; margin: 0 auto; padding: 24px; }
+h1 { margin: 0 0 8px; }
+h2 { margin: 32px 0 8px; font-size: 20px; }
+.verdict { font-size: 18px; margin: 0 0 16px; }
+.chart, .wide { overflow-x: auto; }
+.chart { margin: 24px -24px 0; }
+.beside { display: flex; flex-wrap: wrap; gap: 48px; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 3px 12px; text-align: left; border-bottom: 1px solid ${GRID}; \
+white-space: nowrap; }
+th:first-child, td:first-child { padding-left: 0; }
+.numbers th:not(:first-child), .numbers td:not(:first-child) { text-align: right; }
+.facts td:nth-child(2) { white-space: normal; overflow-wrap: anywhere; }
+.part { padding-left: 16px; }
+pre { background: ${BAND}; padding: 8px 12px; margin: 4px 0 12px; \
+white-space: pre-wrap; overflow-wrap: anywhere;
+  font: 13px/1.4 ui-monospace, monospace; }
+.given { color: ${FAINT_INK}; font-size: 14px; }
+code { background: ${BAND}; padding: 1px 4px; font: 13px ui-monospace, monospace; }
+summary { cursor: pointer; margin-top: 32px; }
+`.trim();
+
+/** The usual metrics; where there are several rewards, each of them too. */
+function shownMetrics({ metrics }: RunRecord): string[] {
+  const rewards = [...metrics.series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
+  const [first, ...others] = chooseMetrics([metrics], undefined);
+  const supervised = metrics.series.has("sft/loss") ? ["sft/loss"] : [];
+  const parts = rewards.length > 1 ? rewards.slice(0, MAX_REWARDS) : [];
+  return [...new Set([first!, ...parts, ...others, ...supervised])];
+}
+
+const text = escapeText;
+
+function table({ rows }: Table): string {
+  const [head, ...body] = rows, isFacts = head!.length === 2;
+  const cells = (row: readonly string[], tag: string) =>
+    row.map((cell) => `<${tag}>${cell.startsWith("  ") ? part(cell) : text(cell)}</${tag}>`).join(
+      "",
+    );
+  const heading = isFacts ? "" : `<tr>${cells(head!, "th")}</tr>`;
+  const lines = body.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
+  return `<div class="wide"><table class="${
+    isFacts ? "facts" : "numbers"
+  }">${heading}\n${lines}</table></div>`;
+}
+
+function part(cell: string): string {
+  return `<span class="part">${text(cell.trim())}</span>`;
+}
+
+function remarkList(remarks: RunRecord["remarks"]): string {
+  const items = remarks.map(({ step, text: said, tries }) => {
+    const keys = tries.map((key) => `<code>${text(key)}</code>`).join(" ");
+    return `<li>${step === null ? "" : `Step ${step}: `}${text(said)}${
+      keys && ` Try: ${keys}`
+    }</li>`;
+  });
+  return `<ul>${items.join("\n")}</ul>`;
+}
+
+function sample({ step, prompt, expected, completions }: RunRecord["samples"][number]): string {
+  const answers = completions.map(({ text: said, rewards, advantage }) => {
+    const given = Object.entries(rewards).map(([name, value]) =>
+      `${text(name)} ${value === null ? "–" : short(value)}`
+    );
+    return `<div class="given">${[...given, `advantage ${short(advantage)}`].join(" · ")}</div>` +
+      `<pre>${text(said)}</pre>`;
+  });
+  return `<details${step <= 1 ? "" : " open"}><summary>A group of step ${step}</summary>` +
+    `<div class="given">prompt</div><pre>${text(prompt)}</pre>${
+      expected === null
+        ? ""
+        : `<div class="given">expected answer</div><pre>${text(expected)}</pre>`
+    }${answers.join("\n")}</details>`;
 }

@@ -1,7 +1,6 @@
 /** Uploads a model of a run, or of a checkpoint, with its card and chart to the Hub. */
-
-import { exists } from "../../core/paths.ts";
-import { checkRepositoryName } from "../../hub/repository.ts";
+import { exists, folderOf } from "../../core/paths.ts";
+import { checkRepositoryName, isRepositoryName } from "../../hub/repository.ts";
 import { type HubSettings, hubSettings } from "../../hub/settings.ts";
 import type { UploadFile } from "../../hub/upload/files.ts";
 import {
@@ -12,9 +11,19 @@ import {
   wholeName,
 } from "../../hub/upload/upload.ts";
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
-import { readRunRecord, type RunRecord } from "../run_report/run_record.ts";
-import { modelCardText } from "./model_card.ts";
-import { filesToShare, findModel, type ModelToShare, wholeFolder } from "./model_files.ts";
+import { type Json, readRunRecord, type RunRecord } from "../run_report/run_record.ts";
+import { stringify } from "yaml";
+import { VERSION } from "../../core/version.ts";
+import { nameAndRevision } from "../../hub/find_model.ts";
+import { fenced, markdownTable } from "../run_report/markdown.ts";
+import { reportSections } from "../run_report/sections.ts";
+import { UsageError } from "../../core/errors.ts";
+import { modelInVerlFolder } from "../../hub/verl_folder.ts";
+import {
+  checkpointDamage,
+  findNewestValid,
+  listCheckpoints,
+} from "../../training/checkpoint/checkpoint_folders.ts";
 
 /** Where a model is uploaded, and what its card says. */
 export interface ShareOptions {
@@ -150,4 +159,297 @@ export function uploadCommand(folder: string, { repoId, optimizerSaveMode }: {
 }): string {
   const mode = optimizerSaveMode === "full" ? "" : " --optimizer-save-mode none";
   return `rgx upload ${folder} --repo-id ${repoId}${mode}`;
+}
+
+// The card of an uploaded model: base, data, results with intervals, a chart, the configuration and
+// the licence. It holds no path of this machine, except those that the configuration names, and no
+// token.
+
+interface CardOptions {
+  /** Title, usually the repository's name. */
+  name: string;
+  /** null: only the files say something. */
+  record: RunRecord | null;
+  step: number | null;
+  /** Base model on the Hub; null: the one of the configuration, if it is on the Hub. */
+  base: string | null;
+  /** Identifier of the licence; null: that of the base applies. */
+  license: string | null;
+  isAdapter: boolean;
+  hasChart: boolean;
+  /** Folder with the state of the optimizer in the repository; null: there is none. */
+  optimizer: string | null;
+}
+
+function modelCardText(options: CardOptions): string {
+  const { name, record, step, license, isAdapter, hasChart, optimizer } = options;
+  const config = record?.config ?? {}, base = options.base ?? hubName(section(config, "model"));
+  const data = section(config, "data"), training = section(config, "training");
+  const dataset = text(data["dataset_name"]);
+  const task = taskNames(data), sections = record === null ? null : reportSections(record);
+  const head = {
+    ...(base === null ? {} : { base_model: base }),
+    ...(license === null ? {} : { license }),
+    ...(dataset !== null && isRepositoryName(dataset) && dataset.includes("/")
+      ? { datasets: [dataset] }
+      : {}),
+    library_name: isAdapter ? "peft" : "transformers",
+    pipeline_tag: "text-generation",
+    tags: ["grpo", "reasoning", "rgx"],
+    ...(record === null ? {} : modelIndex(name, task, record.run)),
+  };
+  const parts = [
+    `---\n${stringify(head, { lineWidth: 0 })}---`,
+    `# ${name}`,
+    `${isAdapter ? "A LoRA adapter" : "A model"}${
+      base === null ? "" : ` of [${base}](https://huggingface.co/${base})`
+    }${task === null ? "" : `, trained on ${task}`} with GRPO by rgx ${VERSION}${
+      step === null ? "" : ` (step ${step})`
+    }.`,
+  ];
+  if (sections !== null) {
+    parts.push("## Results", sections.verdict);
+    if (sections.evaluation !== null) {
+      parts.push(markdownTable(sections.evaluation), "Intervals are 95 % intervals.");
+    }
+    if (hasChart) parts.push("![Curves of the training](curves.png)");
+  }
+  parts.push("## Use", fenced(usage(name, base, isAdapter), "python"));
+  if (record !== null) {
+    const facts = [
+      ["data", task ?? "–"],
+      ["loss", text(training["loss_type"]) ?? "–"],
+      ["learning rate", String(training["learning_rate"] ?? "–")],
+      ["completions a prompt", String(training["num_generations"] ?? "–")],
+      ["KL coefficient", String(training["beta"] ?? "–")],
+      ["seed", String(training["seed"] ?? "–")],
+    ];
+    parts.push(
+      "## Training",
+      markdownTable({ rows: [["setting", "value"], ...facts] }),
+      `<details><summary>Configuration</summary>\n\n${
+        fenced(withoutFolders(record.configText).trimEnd(), "yaml")
+      }\n\n</details>`,
+    );
+  }
+  if (optimizer !== null) {
+    parts.push(
+      "## Going on with the training",
+      `\`${optimizer}/\` holds the state of the optimizer and all else that an exact resume ` +
+        `needs: \`rgx train CONFIG --resume=${optimizer}\`.`,
+    );
+  }
+  parts.push(
+    "## Licence",
+    license !== null
+      ? `${license}. The licence of the base model applies to its weights too.`
+      : base === null
+      ? "No licence was named."
+      : `The licence of [${base}](https://huggingface.co/${base}) applies.`,
+  );
+  return parts.join("\n\n") + "\n";
+}
+
+/** The results in the form that the Hub shows beside a model. */
+function modelIndex(name: string, task: string | null, run: Json): Record<string, unknown> {
+  const after = run["eval_after"] as Json | null | undefined, accuracy = after?.["accuracy"];
+  if (typeof accuracy !== "number") return {};
+  const greedy = (after!["greedy"] as Json | undefined)?.["accuracy"];
+  return {
+    "model-index": [{
+      name,
+      results: [{
+        task: { type: "text-generation" },
+        dataset: { type: task ?? "held-out", name: `${task ?? "held-out"} (held-out problems)` },
+        metrics: [
+          { type: "accuracy", name: "accuracy, sampled", value: accuracy },
+          ...(typeof greedy === "number"
+            ? [{ type: "accuracy", name: "accuracy, greedy", value: greedy }]
+            : []),
+        ],
+      }],
+    }],
+  };
+}
+
+function usage(name: string, base: string | null, isAdapter: boolean): string {
+  const load = isAdapter && base !== null
+    ? [
+      "from peft import PeftModel",
+      "from transformers import AutoModelForCausalLM, AutoTokenizer",
+      "",
+      `model = AutoModelForCausalLM.from_pretrained("${base}")`,
+      `model = PeftModel.from_pretrained(model, "${name}")`,
+    ]
+    : [
+      "from transformers import AutoModelForCausalLM, AutoTokenizer",
+      "",
+      `model = AutoModelForCausalLM.from_pretrained("${name}")`,
+    ];
+  return [...load, `tokenizer = AutoTokenizer.from_pretrained("${name}")`].join("\n");
+}
+
+/** The model's name if it can be one of the Hub, and is no path. */
+function hubName(model: Json): string | null {
+  const name = text(model["model_name_or_path"]);
+  if (name === null || isHere(name)) return null;
+  const repository = nameAndRevision(name).name;
+  return isRepositoryName(repository) ? repository : null;
+}
+
+function isHere(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function taskNames(data: Json): string | null {
+  const { tasks } = data;
+  if (Array.isArray(tasks)) return tasks.map((task) => String(task?.task_name)).join(", ");
+  return text(data["task_name"]) ?? text(data["dataset_name"]);
+}
+
+/** The configuration without the folder of the run, which says something about this machine. */
+function withoutFolders(config: string): string {
+  return config.replace(/^( *output_dir: ).*\/([^/\n]+)$/m, "$1./$2");
+}
+
+const text = (value: unknown) => typeof value === "string" ? value : null;
+const section = (config: Json, name: string): Json =>
+  typeof config[name] === "object" && config[name] !== null ? config[name] as Json : {};
+
+// The files of a checkpoint or a run that are uploaded: the model and its tokenizer at the top of
+// the repository, and on request everything that a resume needs in `checkpoint-{step}/`.
+
+/** What is uploaded, and where it is from. */
+interface ModelToShare {
+  /** Folder with the weights. */
+  model: string;
+  /** The run that it belongs to; null: none is known. */
+  run: string | null;
+  /** The checkpoint with the state of the optimizer; null: there is none. */
+  checkpoint: string | null;
+  step: number | null;
+}
+
+const WEIGHTS = /^(adapter_)?model(-\d{5}-of-\d{5})?\.safetensors$/;
+const MODEL_FILES = new RegExp(
+  [
+    WEIGHTS.source,
+    String.raw`^model\.safetensors\.index\.json$`,
+    String
+      .raw`^(adapter_config|config|generation_config|special_tokens_map|added_tokens|vocab)\.json$`,
+    String.raw`^tokenizer(_config)?\.(json|model)$`,
+    String.raw`^merges\.txt$`,
+    String.raw`^chat_template\.jinja$`,
+  ].join("|"),
+);
+
+/**
+ * Finds the model in the folder of a run or of a checkpoint.
+ * @param step of a run's checkpoints the one to take; null: the final model, or the newest one
+ * @throws UsageError when there is no model, or a damaged one
+ */
+export async function findModel(folder: string, step: number | null): Promise<ModelToShare> {
+  const path = folder.replace(/(?<=.)\/+$/, "");
+  const names = await namesIn(path);
+  const isRun = names.includes("metrics.jsonl") || names.includes("run.json");
+  if (!isRun) return await findInCheckpoint(path, names, step);
+  const checkpoints = await listCheckpoints(path);
+  if (step !== null) {
+    const found = checkpoints.find((checkpoint) => checkpoint.step === step);
+    if (found === undefined) {
+      const steps = checkpoints.map((one) => one.step).join(", ");
+      throw new UsageError(`${path}: there is no checkpoint-${step}`, {
+        advice: steps === "" ? "This run has no checkpoint yet." : `Its checkpoints: ${steps}.`,
+      });
+    }
+    return { ...await findInCheckpoint(found.path, await namesIn(found.path), step), run: path };
+  }
+  const { newest } = await findNewestValid(path);
+  if (names.some((name) => WEIGHTS.test(name))) {
+    return { model: path, run: path, checkpoint: newest?.path ?? null, step: newest?.step ?? null };
+  }
+  if (newest === null) {
+    throw new UsageError(`${path}: this run has neither a final model nor a whole checkpoint`, {
+      advice: "Upload when it has saved one (training.save_steps), or resume it: --resume.",
+    });
+  }
+  return { model: newest.path, run: path, checkpoint: newest.path, step: newest.step };
+}
+
+async function findInCheckpoint(
+  path: string,
+  names: readonly string[],
+  step: number | null,
+): Promise<ModelToShare> {
+  if (!names.some((name) => WEIGHTS.test(name))) {
+    const inside = await modelInVerlFolder(path);
+    if (inside !== null) return await findInCheckpoint(inside, await namesIn(inside), step);
+    const isSharded = names.some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name));
+    throw new UsageError(
+      isSharded
+        ? `${path}: the weights are in parts of several processes (FSDP)`
+        : `${path}: no model in this folder (model.safetensors or adapter_model.safetensors)`,
+      {
+        advice: isSharded
+          ? `rgx convert ${path} --output NEW joins them; upload NEW.`
+          : "Name the folder of a run or of a checkpoint.",
+      },
+    );
+  }
+  const isOurs = names.includes("SHA256SUMS"),
+    damage = isOurs ? await checkpointDamage(path) : null;
+  if (damage !== null) {
+    throw new UsageError(`${path}: this checkpoint is damaged: ${damage}`, {
+      advice: "Upload another one: --step N.",
+    });
+  }
+  // "latest" is a link to the checkpoint.
+  const real = await Deno.realPath(path).catch(() => path);
+  const number = /checkpoint-(\d+)$|global_step_(\d+)/.exec(real);
+  const parent = folderOf(real);
+  return {
+    model: path,
+    run: await exists(`${parent}/metrics.jsonl`) ? parent : null,
+    checkpoint: isOurs ? path : null,
+    step: step ?? (number === null ? null : Number(number[1] ?? number[2])),
+  };
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  try {
+    return (await Array.fromAsync(Deno.readDir(path))).map(({ name }) => name);
+  } catch {
+    throw new UsageError(`${path}: there is no such folder`, {
+      advice: "Name the folder of a run or of a checkpoint.",
+    });
+  }
+}
+
+/**
+ * The model's files, without a card.
+ * @param withOptimizer also everything that a resume needs
+ */
+async function filesToShare(
+  { model, checkpoint, step }: ModelToShare,
+  withOptimizer: boolean,
+): Promise<UploadFile[]> {
+  const files = (await namesIn(model)).filter((name) => MODEL_FILES.test(name)).sort()
+    .map((name): UploadFile => ({ path: name, source: `${model}/${name}` }));
+  if (withOptimizer && checkpoint !== null) files.push(...await wholeFolder(checkpoint, step));
+  return files;
+}
+
+/** All files of a checkpoint, below a folder of its name. */
+async function wholeFolder(
+  checkpoint: string,
+  step: number | null,
+  folder = `checkpoint-${step ?? 0}`,
+): Promise<UploadFile[]> {
+  return (await namesIn(checkpoint)).filter((name) => !name.startsWith(".")).sort()
+    .map((name) => ({ path: `${folder}/${name}`, source: `${checkpoint}/${name}` }));
 }

@@ -6,8 +6,13 @@ import { bytesOf, noise, settingsFor, TOKEN, withHub } from "../../hub/testing.t
 import type { FakeHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
 import { saveCheckpoint } from "../../training/checkpoint/checkpoint_folders.ts";
-import { planShare, shareModel, type ShareOptions, uploadCommand } from "./share_model.ts";
-import { findModel } from "./model_files.ts";
+import {
+  findModel,
+  planShare,
+  shareModel,
+  type ShareOptions,
+  uploadCommand,
+} from "./share_model.ts";
 
 const MODEL = {
   "config.json": bytesOf("{}"),
