@@ -225,29 +225,8 @@ function drawDivisor(random: RandomStream, size: bigint, limit: number): number 
   return Math.min(random.choice(from), random.choice(from));
 }
 
-const SMALL_PRIMES = [
-  2,
-  3,
-  5,
-  7,
-  11,
-  13,
-  17,
-  19,
-  23,
-  29,
-  31,
-  37,
-  41,
-  43,
-  47,
-  53,
-  59,
-  61,
-  67,
-  71,
-  73,
-];
+/** Larger primes of a number stay together in one factor. */
+const LARGEST_PRIME = 73;
 const MAX_DIVISORS = 256;
 
 /**
@@ -275,7 +254,8 @@ function divisors(size: bigint, limit: number): number[] {
       if (next <= limit && found.length < MAX_DIVISORS && !found.includes(next)) found.push(next);
     }
   };
-  for (const prime of SMALL_PRIMES) {
+  // Its smaller factors are gone when a number that is no prime comes.
+  for (let prime = 2; prime <= LARGEST_PRIME; prime++) {
     const p = BigInt(prime);
     while (rest % p === 0n) {
       rest /= p;

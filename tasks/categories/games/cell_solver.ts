@@ -5,6 +5,7 @@
  * a unit, and bounds from inequalities. Then the solver guesses in the cell with the fewest
  * candidates.
  */
+import type { RandomStream } from "../../../core/philox.ts";
 
 /** The structure of a puzzle, shared by all its grids. */
 export interface Shape {
@@ -51,10 +52,21 @@ export function latinUnits(n: number): number[][] {
   ];
 }
 
+/** The blocks of side × side cells of a grid with as many blocks in a row as a block has cells. */
+export function blockUnits(side: number): number[][] {
+  const n = side * side;
+  return Array.from({ length: n }, (_, b) => {
+    const corner = Math.floor(b / side) * side * n + (b % side) * side;
+    return Array.from({ length: n }, (_, i) => corner + Math.floor(i / side) * n + i % side);
+  });
+}
+
 /** Sorts candidates by the order in which they are tried. Default: the lowest digit first. */
 export type Choose = (candidates: number[]) => number[];
 
 export class CellSolver {
+  /** All digits of a cell. */
+  readonly full: number;
   /** The number of failed guesses of the last search. */
   #failures = 0;
   #maxFailures = 0;
@@ -64,6 +76,7 @@ export class CellSolver {
     private readonly shape: Shape,
     private readonly inequalities: readonly Inequality[] = [],
   ) {
+    this.full = (1 << shape.n) - 1;
     this.#queue = new Int32Array(shape.cells);
   }
 
@@ -133,7 +146,7 @@ export class CellSolver {
 
   /** Applies digits with a single place in a unit, and inequalities, until nothing changes. */
   #settle(cells: Uint16Array): boolean {
-    const full = (1 << this.shape.n) - 1;
+    const { full } = this;
     for (let isChanged = true; isChanged;) {
       isChanged = false;
       for (const { less, more } of this.inequalities) {
@@ -201,7 +214,7 @@ function bitCount(bits: number): number {
  * solution with another digit there. Counts as no when the search needs more than `maxFailures`
  * guesses.
  */
-export function canBeEmptied(
+function canBeEmptied(
   solver: CellSolver,
   clues: Uint16Array,
   cell: number,
@@ -215,9 +228,36 @@ export function canBeEmptied(
   return other === null;
 }
 
+/**
+ * Empties up to `count` cells of a complete grid in random order, as long as the solution stays
+ * unique. Returns how many.
+ */
+export function emptyCells(
+  random: RandomStream,
+  solver: CellSolver,
+  clues: Uint16Array,
+  count: number,
+  maxFailures: number,
+): number {
+  const full = solver.full;
+  let empty = 0;
+  for (const cell of random.shuffle(Array.from(clues, (_, cell) => cell))) {
+    if (empty === count) break;
+    if (!canBeEmptied(solver, clues, cell, full, maxFailures)) continue;
+    clues[cell] = full;
+    empty++;
+  }
+  return empty;
+}
+
 /** The digit of a bit: 1 for the lowest bit, 2 for the next, … */
 function digitOf(bit: number): number {
   return 32 - Math.clz32(bit);
+}
+
+/** A grid of digits as text; _ for 0. */
+export function digitsText(grid: readonly number[][]): string {
+  return grid.map((row) => row.map((digit) => digit || "_").join(" ")).join("\n");
 }
 
 /** The digits of a grid with n columns, row by row; 0 for a cell with several candidates. */

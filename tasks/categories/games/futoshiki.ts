@@ -7,9 +7,9 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, levels } from "../../define.ts";
 import { NUMBER_GRID } from "../../scoring_rules.ts";
 import {
-  canBeEmptied,
   CellSolver,
   digitRows,
+  emptyCells,
   type Inequality,
   latinUnits,
   makeShape,
@@ -114,15 +114,8 @@ function emptied(
     return sign === "<" ? { less: first, more: second } : { less: second, more: first };
   });
   const solver = new CellSolver(shapeOf(n), inequalities);
-  const clues = square.slice(), full = (1 << n) - 1;
-  const order = random.shuffle(Array.from(clues, (_, cell) => cell));
-  let left = clues.length;
-  for (const cell of order) {
-    if (left <= MIN_CLUE_SHARE * clues.length) break;
-    if (!canBeEmptied(solver, clues, cell, full, MAX_FAILURES)) continue;
-    clues[cell] = full;
-    left--;
-  }
+  const clues = square.slice(), left = Math.floor(MIN_CLUE_SHARE * clues.length);
+  emptyCells(random, solver, clues, clues.length - left, MAX_FAILURES);
   return clues;
 }
 

@@ -5,7 +5,15 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int, intervals } from "../../define.ts";
 import { NUMBER_GRID } from "../../scoring_rules.ts";
-import { canBeEmptied, CellSolver, digitRows, latinUnits, makeShape } from "./cell_solver.ts";
+import {
+  blockUnits,
+  CellSolver,
+  digitRows,
+  digitsText,
+  emptyCells,
+  latinUnits,
+  makeShape,
+} from "./cell_solver.ts";
 
 const SIZE = 9, CELLS = 81, FULL = 0x1ff;
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
@@ -31,9 +39,11 @@ export default defineTask({
     return {
       question:
         "Fill in this sudoku. Every row, every column and each of the nine 3×3 blocks must " +
-        `hold each digit from 1 to 9 exactly once; _ marks an empty cell.\n${gridText(puzzle)}\n` +
+        `hold each digit from 1 to 9 exactly once; _ marks an empty cell.\n${
+          digitsText(puzzle)
+        }\n` +
         "Answer with the completed grid: nine lines of nine digits separated by spaces.",
-      answer: gridText(solution),
+      answer: digitsText(solution),
       metadata: { puzzle, solution, num_empty: empty },
     };
   },
@@ -42,27 +52,13 @@ export default defineTask({
 let solver: CellSolver | undefined;
 
 function sudokuSolver(): CellSolver {
-  return solver ??= new CellSolver(makeShape(SIZE, [...latinUnits(SIZE), ...blocks()]));
-}
-
-function blocks(): number[][] {
-  return Array.from({ length: SIZE }, (_, b) => {
-    const corner = Math.floor(b / 3) * 27 + (b % 3) * 3;
-    return Array.from({ length: SIZE }, (_, i) => corner + Math.floor(i / 3) * SIZE + i % 3);
-  });
+  return solver ??= new CellSolver(makeShape(SIZE, [...latinUnits(SIZE), ...blockUnits(3)]));
 }
 
 function drawPuzzle(random: RandomStream, wanted: number) {
   const clues = completeGrid(random);
   const solution = digitRows(clues, SIZE);
-  const order = random.shuffle(Array.from({ length: CELLS }, (_, i) => i));
-  let empty = 0;
-  for (const cell of order) {
-    if (empty === wanted) break;
-    if (!canBeEmptied(sudokuSolver(), clues, cell, FULL, MAX_FAILURES)) continue;
-    clues[cell] = FULL;
-    empty++;
-  }
+  const empty = emptyCells(random, sudokuSolver(), clues, wanted, MAX_FAILURES);
   return { puzzle: digitRows(clues, SIZE), solution, empty };
 }
 
@@ -75,8 +71,4 @@ function completeGrid(random: RandomStream): Uint16Array {
     const grid = sudokuSolver().solve(open, MAX_FAILURES, (bits) => random.shuffle(bits));
     if (grid) return grid;
   }
-}
-
-function gridText(grid: readonly number[][]): string {
-  return grid.map((row) => row.map((digit) => digit || "_").join(" ")).join("\n");
 }
