@@ -34,6 +34,40 @@ const CONFIG = "dist/deno.compile.json", LOCK = "dist/deno.compile.lock";
  */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
 
+/**
+ * Files of packages that no program reads, although `deno compile` embeds whole packages: source
+ * maps, types, and builds for browsers. Licences stay.
+ */
+const UNREAD =
+  /\.map$|\.d\.[cm]?ts$|\/pdfkit\/[^/]+\/js\/pdfkit\.(?:standalone|es)\.js$|\/fontkit\/.*\/browser/;
+
+/** The paths of these files in Deno's cache. */
+async function unreadFiles(): Promise<string[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string };
+  const { npm } = JSON.parse(await Deno.readTextFile(new URL(LOCK, ROOT)));
+  const found: string[] = [];
+  for (const name of Object.keys(npm)) {
+    // "name@version", and behind a "_" the packages that it was resolved with.
+    const [, packageName, version] = /^(.+?)@([^@_]+)/.exec(name)!;
+    const folder = `${npmCache}/registry.npmjs.org/${packageName}/${version}`;
+    for (const path of filesBelow(folder)) if (UNREAD.test(path)) found.push(path);
+  }
+  return found;
+}
+
+function filesBelow(folder: string): string[] {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = [...Deno.readDirSync(folder)];
+  } catch {
+    return []; // a package of tests alone, which was not fetched
+  }
+  return entries.flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesBelow(`${folder}/${name}`) : [`${folder}/${name}`]
+  );
+}
+
 /** The imports of `deno.json` that the executable needs; packages of tests and tools stay out. */
 export function neededImports(): Record<string, string> {
   const needed = packagesOf(ENTRIES);
@@ -95,6 +129,7 @@ if (import.meta.main) {
       "--quiet",
       safe ? SAFE_V8_FLAGS : V8_FLAGS,
       ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", file]),
+      ...(await unreadFiles()).flatMap((file) => ["--exclude", file]),
       "--output",
       output,
       ENTRIES[0]!,
