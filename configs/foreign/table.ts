@@ -12,6 +12,13 @@
  *     ? fsdp ["", false]: advice                  noted at any other value, or at those
  *     ? overwrite_output_dir [false] [true]: advice   of a second list
  *
+ * A rule may name two keys for a pair of numbers, and end in a condition on another key:
+ *
+ *     betas: pair? -> training.adam_beta1, training.adam_beta2 -- doc
+ *     alpha: number? -> lora.lora_alpha if x.rank    where x.rank is neither null, 0 nor false
+ *     bf16: bool? -> true: a.b=c if !x.dtype         where it is
+ *     tau: number? -> a.b if x.mode=sapo             where it has this value
+ *
  * A key with a type is checked like one of rgx, then its rules, or the functions of its project,
  * set keys of rgx. Names after `/` stand at the top, and are other spellings. `section.*` is all
  * that stands in a section and is not listed by itself. A deeper line goes on with the one above.
@@ -54,8 +61,10 @@ export type ValueRule = (node: ConfigNode) => ConfigNode | string;
 export interface Rule {
   /** Whether a value is meant. */
   when(value: Json): boolean;
-  /** Dotted key of rgx. */
-  path: string;
+  /** The condition on another key; null: there is none. */
+  only: string | null;
+  /** Dotted keys of rgx: one, or two for a pair of numbers. */
+  paths: readonly string[];
   /** Undefined: the value itself. */
   value: Json | undefined;
 }
@@ -188,9 +197,10 @@ function rangeOf(text: string): Range {
   );
 }
 
-/** `path`, `>0: path`, `true: path=false`, `a|b: path=c` */
+/** `path`, `>0: path`, `true: path=false`, `a|b: path=c`, `path, path`, `path if key` */
 function ruleOf(text: string): Rule {
-  const [, condition, path, value] = /^(?:(\S+): )?([\w.]+)(?:=(.*))?$/.exec(text)!;
+  const [, condition, paths, value, only = null] =
+    /^(?:(\S+): )?([\w.]+(?:, [\w.]+)?)(?:=(.*?))?(?: if (\S+))?$/.exec(text)!;
   const [, sign, bound] = /^([<>]=?)(.*)$/.exec(condition ?? "") ?? [];
   const compare: Record<string, (value: number) => boolean> = {
     ">": (value) => value > Number(bound),
@@ -199,7 +209,8 @@ function ruleOf(text: string): Rule {
     ">=": (value) => value >= Number(bound),
   };
   return {
-    path: path!,
+    only,
+    paths: paths!.split(", "),
     value: value === undefined
       ? undefined
       : /^[a-z]\w*$/.test(value) && !/^(true|false)$/.test(value)

@@ -31,7 +31,9 @@ Deno.test("a line of a table is a key in each of its sections, with what becomes
   assert.deepEqual([spec.doc, spec.aliases], ["X: how often", ["every"]]);
   assert.equal(spec.type.expected, "an integer ≥ -1 or null");
   const set = (value: number) =>
-    MADE.rules["freq"]!.filter(({ when }) => when(value)).map(({ path, value }) => [path, value]);
+    MADE.rules["freq"]!.filter(({ when }) => when(value)).map((
+      { paths, value },
+    ) => [...paths, value]);
   assert.deepEqual(set(5), [["training.save_steps", undefined]]);
   assert.deepEqual(set(-1), [["training.save_strategy", "no"]]);
   const listed = (key: string) => {

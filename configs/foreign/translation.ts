@@ -145,12 +145,23 @@ export class Translation {
   applyRules(): void {
     for (const [key, rules] of this.rules) {
       const node = this.given(key);
-      const value = node && this.#valueOf(key, node);
-      if (node === undefined || value === undefined) continue;
-      for (const { when, path, value: fixed } of rules) {
-        if (when(value as Json)) this.set(path, fixed ?? value as Json, node);
+      const read = node && this.#valueOf(key, node);
+      if (node === undefined || read === undefined) continue;
+      const value = read === node ? toJson(node) : read as Json;
+      for (const { when, only, paths: [path, second], value: fixed } of rules) {
+        if (!when(value) || (only !== null && !this.#holds(only))) continue;
+        if (second === undefined) this.set(path!, fixed ?? value, node);
+        else this.setPair(node, path!, second);
       }
     }
+  }
+
+  /** Whether `key` asks for something, `!key` for nothing, or `key=value` has that value. */
+  #holds(condition: string): boolean {
+    const [, not, key, wanted] = /^(!?)([^=]+)(?:=(.*))?$/.exec(condition)!;
+    const node = this.given(key!), value = node === undefined ? null : toJson(node);
+    const isSo = wanted === undefined ? Boolean(value) : String(value) === wanted;
+    return not === "" ? isSo : !isSo;
   }
 
   #put(path: string, value: Json, from: ConfigNode): void {

@@ -2,11 +2,17 @@
  * Flags of OpenRLHF's train_ppo_ray (releases 0.8 and 0.9; the newer names in groups, of main of
  * 2026-08-13, mean the same), as keys of a section `openrlhf`. `command_line.ts` puts them there.
  */
-import { table } from "../table.ts";
+import { table, type ValueRule } from "../table.ts";
 import { type ConfigNode, toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
 const REWARD = "rewards=[correctness], or a file of TypeScript, rewards=[{path: ./mine.ts}]";
+
+/** A list of `all-linear` alone is that word. */
+const linear: ValueRule = (node) => {
+  const [only] = node.kind === "list" && node.items.length === 1 ? node.items : [];
+  return only?.kind === "scalar" && only.value === "all-linear" ? only : node;
+};
 
 export const OPENRLHF = table(
   "OpenRLHF",
@@ -60,15 +66,16 @@ policy_loss_type: one ppo|gspo? -> ppo: training.loss_type=dapo; gspo: training.
   training.importance_sampling_level=sequence -- loss_type: dapo, or importance_sampling_level:
   sequence with loss_type: grpo
 eps_clip_low_high: pair? -- training.epsilon and epsilon_high
-adam_betas: pair? -- training.adam_beta1 and adam_beta2
+adam_betas: pair? -> training.adam_beta1, training.adam_beta2 -- training.adam_beta1 and adam_beta2
 min_lr_ratio: number>=0<=1? -- lr_scheduler_kwargs: {min_lr_rate}
 lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: all weights are trained
-lora_alpha: number? -- lora.lora_alpha, with lora_rank
-lora_dropout: number? -- lora.lora_dropout, with lora_rank
-target_modules: any names of modules -- lora.target_modules, with lora_rank
+lora_alpha: number? -> lora.lora_alpha if openrlhf.lora_rank -- lora.lora_alpha, with lora_rank
+lora_dropout: number? -> lora.lora_dropout if openrlhf.lora_rank -- lora.lora_dropout, with lora_rank
+target_modules (linear): any names of modules -> lora.target_modules if openrlhf.lora_rank --
+  lora.target_modules, with lora_rank
 param_dtype: one bf16|fp16? -> bf16: training.compute_dtype=bfloat16; fp16:
   training.compute_dtype=float16 -- training.compute_dtype
-bf16: bool? -- training.compute_dtype: bfloat16
+bf16: bool? -> true: training.compute_dtype=bfloat16 if !openrlhf.param_dtype -- training.compute_dtype: bfloat16
 save_steps: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- training.save_steps;
   -1: none but at the end
 overlong_buffer_len: number>=1? -- the reward soft_overlong, with soft_punish_cache
@@ -120,6 +127,7 @@ wandb_project: name? -- logging.project, with use_wandb
 ~ image_key max_images_per_prompt: images, which rgx does not read
 ~ eval_split eval_temperature eval_n_samples_per_prompt: eval_dataset, which is refused
 `,
+  { linear },
 );
 
 const at = (name: string) => `openrlhf.${name}`;
@@ -130,7 +138,6 @@ export function translateOpenRlhf(translation: Translation): void {
   translateBatches(translation);
   translateLoss(translation);
   translateOptimizer(translation);
-  translateAdapter(translation);
   translateFiles(translation);
 }
 
@@ -220,16 +227,10 @@ function translateKl(translation: Translation): void {
 }
 
 function translateOptimizer(translation: Translation): void {
-  const betas = translation.given(at("adam_betas"));
-  if (betas !== undefined) translation.setPair(betas, "training.adam_beta1", "training.adam_beta2");
   const least = translation.number(at("min_lr_ratio"));
   const type = translation.text("training.lr_scheduler_type");
   if (least !== null && type === "cosine_with_min_lr") {
     translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
-  }
-  const bf16 = translation.given(at("bf16"));
-  if (translation.given(at("param_dtype")) === undefined && translation.isTrue(at("bf16"))) {
-    translation.set("training.compute_dtype", "bfloat16", bf16!);
   }
 }
 
@@ -237,18 +238,6 @@ function translateOptimizer(translation: Translation): void {
 function setBoth(translation: Translation, list: ConfigNode, first: string, second: string): void {
   translation.drop(first);
   translation.setPair(list, first, second);
-}
-
-function translateAdapter(translation: Translation): void {
-  const rank = translation.number(at("lora_rank"));
-  if (rank === null || rank.value === 0) return;
-  for (const name of ["lora_alpha", "lora_dropout", "target_modules"]) {
-    const node = translation.given(at(name));
-    if (node === undefined) continue;
-    const value = toJson(node),
-      only = Array.isArray(value) && value.length === 1 ? value[0]! : value;
-    translation.set(`lora.${name}`, only === "all-linear" ? only : value, node);
-  }
 }
 
 function translateFiles(translation: Translation): void {

@@ -41,20 +41,17 @@ const MEGATRON_MODULES: Readonly<Record<string, readonly string[]>> = {
   linear_fc2: ["down_proj"],
 };
 
-/** Sets section `lora`, where the rank is above 0. verl's own defaults fill what is not written. */
+/** Fills what is not written of an adapter with verl's defaults, and names Megatron's modules. */
 function translateAdapter(translation: Translation): void {
   const rank = translation.number(`${MODEL}.lora_rank`);
   if (rank !== null && rank.value > 0) {
-    translation.set("lora.r", rank.value, rank.node);
-    copyOr(translation, `${MODEL}.lora_alpha`, "lora.lora_alpha", 16, rank.node);
-    copyOr(translation, `${MODEL}.target_modules`, "lora.target_modules", "all-linear", rank.node);
-    translation.copy(`${MODEL}.exclude_modules`, "lora.exclude_modules");
+    translation.fill("lora.lora_alpha", 16, rank.node);
+    translation.fill("lora.target_modules", "all-linear", rank.node);
   }
   const joined = translation.number(`${MODEL}.lora.rank`);
   if (joined === null || joined.value === 0) return;
-  translation.set("lora.r", joined.value, joined.node);
-  copyOr(translation, `${MODEL}.lora.alpha`, "lora.lora_alpha", 32, joined.node);
-  copyOr(translation, `${MODEL}.lora.dropout`, "lora.lora_dropout", 0, joined.node);
+  translation.fill("lora.lora_alpha", 32, joined.node);
+  translation.fill("lora.lora_dropout", 0, joined.node);
   const modules = translation.given(`${MODEL}.lora.target_modules`);
   const names = modules === undefined ? Object.keys(MEGATRON_MODULES) : toJson(modules);
   // Names that are not Megatron's stay as they are.
@@ -62,17 +59,6 @@ function translateAdapter(translation: Translation): void {
     ? names.flatMap((name): Json[] => [...MEGATRON_MODULES[String(name)] ?? [name]])
     : names;
   translation.set("lora.target_modules", split, modules ?? joined.node);
-}
-
-function copyOr(
-  translation: Translation,
-  from: string,
-  path: string,
-  otherwise: Json,
-  rank: ConfigNode,
-): void {
-  translation.copy(from, path);
-  translation.fill(path, otherwise, rank);
 }
 
 /** Keys that repeat another one: they set it where it is not written, and must not differ. */
@@ -115,18 +101,10 @@ function modeOf(translation: Translation): string {
 }
 
 function translateMode(translation: Translation): void {
-  const node = translation.given(`${ACTOR}.policy_loss.loss_mode`), mode = modeOf(translation);
+  const mode = modeOf(translation);
   const mean = translation.given(`${ACTOR}.loss_agg_mode`);
   const written = translation.text(`${ACTOR}.loss_agg_mode`);
-  if (node !== undefined && mode !== "vanilla") {
-    if (mode === "gspo") {
-      translation.set("training.importance_sampling_level", "sequence", node);
-      translation.set("training.loss_type", "grpo", node);
-    } else {
-      translation.set("training.loss_type", "sapo", node);
-      translation.copy(`${ACTOR}.tau_pos`, "training.sapo_temperature_pos");
-      translation.copy(`${ACTOR}.tau_neg`, "training.sapo_temperature_neg");
-    }
+  if (mode !== "vanilla") {
     if (mean !== undefined && written !== "seq-mean-token-mean") {
       const text = `loss_mode ${mode} takes seq-mean-token-mean, in verl too`;
       translation.note(mean, `${ACTOR}.loss_agg_mode`, text);
@@ -169,8 +147,6 @@ function translateKl(translation: Translation): void {
 }
 
 function translateOptimizer(translation: Translation): void {
-  const betas = translation.given(`${OPTIM}.betas`);
-  if (betas !== undefined) translation.setPair(betas, "training.adam_beta1", "training.adam_beta2");
   translateSchedule(translation);
   const steps = translation.number(`${OPTIM}.lr_warmup_steps`);
   const share = translation.number(`${OPTIM}.lr_warmup_steps_ratio`);
@@ -222,15 +198,11 @@ function translateResume(translation: Translation): void {
   const path = translation.given("trainer.resume_from_path");
   const written = translation.text("trainer.resume_from_path");
   const asked = translation.text("trainer.resume_mode");
-  if (mode !== undefined && (asked === "auto" || asked === "disable")) {
-    translation.set("training.resume_from_checkpoint", asked === "auto", mode);
-    if (written !== null) {
-      const text = "has no effect without resume_mode resume_path, in verl too";
-      translation.note(path!, "trainer.resume_from_path", text);
-    }
-  } else if (mode !== undefined && asked === "resume_path") {
-    if (written !== null) translation.set("training.resume_from_checkpoint", written, path!);
-    else translation.refuse(mode, "trainer.resume_mode", "resume_path needs resume_from_path");
+  if ((asked === "auto" || asked === "disable") && written !== null) {
+    const text = "has no effect without resume_mode resume_path, in verl too";
+    translation.note(path!, "trainer.resume_from_path", text);
+  } else if (asked === "resume_path" && written === null) {
+    translation.refuse(mode!, "trainer.resume_mode", "resume_path needs resume_from_path");
   }
 }
 
@@ -260,10 +232,6 @@ function translateSampling(translation: Translation): void {
   const sampled = translation.given(at("do_sample"));
   const temperature = translation.number(at("temperature"));
   const isGreedy = sampled !== undefined && !translation.isTrue(at("do_sample"));
-  if (isGreedy) translation.set("eval.temperature", 0, sampled);
-  else if (temperature !== null) {
-    translation.set("eval.temperature", temperature.value, temperature.node);
-  }
   if (isGreedy || temperature?.value === 0) return;
   // `off` is verl's value for none.
   for (const [name, none, off] of [["top_p", 1, 1], ["top_k", 0, -1]] as const) {

@@ -7,6 +7,7 @@ import type { MapEntry } from "../../documents/node.ts";
 import { table, type ValueRule } from "../table.ts";
 
 const A = "actor_rollout_ref.actor", R = "actor_rollout_ref.ref", O = "actor_rollout_ref.rollout";
+const M = "actor_rollout_ref.model";
 const PLACE = "it says how verl spreads, stores and schedules its work";
 const PRECISION = "fsdp_config.dtype of the actor says in which type products are";
 const PROFILER = "there is no profiler; rgx train CONFIG --verbose times each step";
@@ -33,11 +34,11 @@ override_config.rope_scaling override_config.rope_parameters = model.rope_scalin
 tokenizer_path = model.tokenizer_name_or_path
 custom_chat_template = model.chat_template
 enable_gradient_checkpointing = training.gradient_checkpointing
-lora_rank: int>=0? -- lora.r; 0: no adapter
-lora_alpha: number>0? -- lora.lora_alpha, with lora_rank (16 unless written)
-target_modules (modules): any all-linear, a list, or an expression -- lora.target_modules, with
-  lora_rank (all-linear unless written)
-exclude_modules: any a list or an expression -- lora.exclude_modules, with lora_rank
+lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: no adapter
+lora_alpha: number>0? -> lora.lora_alpha if ${M}.lora_rank -- lora.lora_alpha, with lora_rank (16 unless written)
+target_modules (modules): any all-linear, a list, or an expression -> lora.target_modules if
+  ${M}.lora_rank -- lora.target_modules, with lora_rank (all-linear unless written)
+exclude_modules: any a list or an expression -> lora.exclude_modules if ${M}.lora_rank -- lora.exclude_modules, with lora_rank
 - use_shm enable_activation_offload use_remove_padding use_liger use_fused_kernels
   fused_kernel_options.* tiled_mlp.* gradient_checkpointing_kwargs.*
   override_config.attn_implementation: ${PLACE}
@@ -51,9 +52,9 @@ exclude_modules: any a list or an expression -- lora.exclude_modules, with lora_
   adapters have dropout: lora_dropout
 ! override_config.moe_config.freeze_moe_router [false]: ${MIXTURES}
 ! lora_adapter_path lora.adapter_path: name the adapter's folder in model_name_or_path
-lora.rank: int>=0? -- lora.r; 0: no adapter
-lora.alpha: number>=0? -- lora.lora_alpha
-lora.dropout: number>=0? -- lora.lora_dropout
+lora.rank: int>=0? -> >0: lora.r -- lora.r; 0: no adapter
+lora.alpha: number>=0? -> lora.lora_alpha if ${M}.lora.rank -- lora.lora_alpha
+lora.dropout: number>=0? -> lora.lora_dropout if ${M}.lora.rank -- lora.lora_dropout
 lora.target_modules: any a list of linear_qkv, linear_proj, linear_fc1, linear_fc2 --
   lora.target_modules, the same modules by their names in the file
 - lora.merge lora.a2a_experimental lora.dtype: ${PLACE}
@@ -71,7 +72,7 @@ eps = training.adam_epsilon
 optimizer: one AdamW|AdamW8bit|PagedAdamW8bit not SGD|Adam|muon|Muon|PagedAdamW
   same adamw=AdamW|adam=AdamW? -> AdamW8bit|PagedAdamW8bit: training.optim=adamw_8bit -- optim;
   AdamW8bit is adamw_8bit
-betas: any a list of two numbers -- [adam_beta1, adam_beta2]
+betas: any a list of two numbers -> training.adam_beta1, training.adam_beta2 -- [adam_beta1, adam_beta2]
 lr_scheduler_type: one constant|cosine? -- ${SCHEDULE}
 warmup_style: one constant|cosine? -- ${SCHEDULE}
 lr_decay_style: one constant|cosine|linear? -- lr_scheduler_type, after a warm-up
@@ -122,11 +123,14 @@ kl_loss_coef: number>=0? -- beta, where use_kl_loss is true (0.001 unless writte
 kl_loss_type: one low_var_kl|k3 not kl|k1|abs|mse|k2|full|k3+|low_var_kl+|k1+|kl+? -- the KL term as
   it is with use_bias_correction_kl: false
 policy_loss.loss_mode: one vanilla|gspo|sapo
-  not cispo|gpg|clip_cov|kl_cov|geo_mean|dro|dppo_tv|dppo_kl? -- gspo is importance_sampling_level
+  not cispo|gpg|clip_cov|kl_cov|geo_mean|dro|dppo_tv|dppo_kl? -> gspo: training.importance_sampling_level=sequence; gspo:
+  training.loss_type=grpo; sapo: training.loss_type=sapo -- gspo is importance_sampling_level
   sequence with loss_type grpo, sapo is loss_type sapo; known: vanilla, gspo, sapo; of cispo write
   loss_type: cispo with epsilon_high 1 + clip_ratio_high, as it has no lower bound
-tau_pos policy_loss.tau_pos: number>=0? -- sapo_temperature_pos
-tau_neg policy_loss.tau_neg: number>=0? -- sapo_temperature_neg
+tau_pos policy_loss.tau_pos: number>=0? -> training.sapo_temperature_pos if
+  ${A}.policy_loss.loss_mode=sapo -- sapo_temperature_pos
+tau_neg policy_loss.tau_neg: number>=0? -> training.sapo_temperature_neg if
+  ${A}.policy_loss.loss_mode=sapo -- sapo_temperature_neg
 - calculate_entropy calculate_sum_pi_squared: the entropy of each step is logged
 ~ policy_loss.clip_cov_ratio policy_loss.clip_cov_lb policy_loss.clip_cov_ub: loss_mode clip_cov,
   which is refused
@@ -203,8 +207,8 @@ seed = training.generation_seed
 prompt_length: int>=1? -- max_prompt_length, as data.max_prompt_length
 response_length: int>=1? -- max_completion_length, as data.max_response_length
 max_model_len: int>=1? -- must not be less than prompt and response together
-val_kwargs.temperature: number>=0? -- eval.temperature, of the evaluation before and after training
-val_kwargs.do_sample: bool? -- false is eval.temperature 0
+val_kwargs.temperature: number>=0? -> eval.temperature if !${O}.val_kwargs.do_sample=false -- eval.temperature, of the evaluation before and after training
+val_kwargs.do_sample: bool? -> false: eval.temperature=0 -- false is eval.temperature 0
 val_kwargs.n: int>=1? -> training.num_generations_eval -- num_generations_eval
 val_kwargs.top_p: number? -- must be top_p, where it samples
 val_kwargs.top_k: int? -- must be top_k, where it samples
@@ -312,9 +316,11 @@ save_freq: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -
 test_freq: int>=-1? -- eval_steps, with eval_strategy steps; −1 or 0: never
 val_before_train: bool -- eval_on_start
 logger: any a name or a list of names -- report_to, where that is not written
-resume_mode: one auto|disable|resume_path? -- resume_from_checkpoint true, false, or what
+resume_mode: one auto|disable|resume_path? -> auto: training.resume_from_checkpoint=true; disable:
+  training.resume_from_checkpoint=false -- resume_from_checkpoint true, false, or what
   resume_from_path names
-resume_from_path: any a path, null or false -- resume_from_checkpoint, with resume_mode resume_path
+resume_from_path: any a path, null or false -> training.resume_from_checkpoint if
+  trainer.resume_mode=resume_path -- resume_from_checkpoint, with resume_mode resume_path
 - balance_batch ray_wait_register_center_timeout use_legacy_worker_impl use_v1 worker_env.*: ${PLACE}
 - log_val_generations val_generations_to_log_to_wandb rollout_data_dir validation_data_dir: ${KEPT}
 - device: rgx train CONFIG --device
