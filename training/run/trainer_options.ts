@@ -83,6 +83,7 @@ export interface TrainerOptions {
   plannedRanks?: number;
 }
 
+/** How a run is told to stop. */
 export interface TrainControl {
   /**
    * Called between two operations of the device, up to a million times in a run. "save": the run
