@@ -5,18 +5,14 @@
 import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "text" };
 import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "text" };
 import app from "./client/app.ts" with { type: "text" };
-import bars from "./client/bars.ts" with { type: "text" };
 import benchmarksView from "./client/benchmarks_view.ts" with { type: "text" };
 import chart from "./client/chart.ts" with { type: "text" };
 import compareView from "./client/compare_view.ts" with { type: "text" };
 import completionsView from "./client/completions_view.ts" with { type: "text" };
-import curveAnswers from "./client/curve_answers.ts" with { type: "text" };
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
 import page from "./client/index.html" with { type: "text" };
 import metricCharts from "./client/metric_charts.ts" with { type: "text" };
-import metricGroups from "./client/metric_groups.ts" with { type: "text" };
-import runChooser from "./client/run_chooser.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
 import server from "./client/server.ts" with { type: "text" };
@@ -25,17 +21,13 @@ import text from "./client/text.ts" with { type: "text" };
 
 const SCRIPTS: Readonly<Record<string, string>> = {
   "app.ts": app,
-  "bars.ts": bars,
   "benchmarks_view.ts": benchmarksView,
   "chart.ts": chart,
   "compare_view.ts": compareView,
   "completions_view.ts": completionsView,
-  "curve_answers.ts": curveAnswers,
   "curves_view.ts": curvesView,
   "dom.ts": dom,
   "metric_charts.ts": metricCharts,
-  "metric_groups.ts": metricGroups,
-  "run_chooser.ts": runChooser,
   "run_view.ts": runView,
   "runs_view.ts": runsView,
   "server.ts": server,

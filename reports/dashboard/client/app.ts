@@ -4,11 +4,10 @@ import { benchmarksView } from "./benchmarks_view.ts";
 import { compareView } from "./compare_view.ts";
 import { completionsView } from "./completions_view.ts";
 import { curvesView } from "./curves_view.ts";
-import { h, problemBox } from "./dom.ts";
+import { h, type PageState, problemBox, type View } from "./dom.ts";
 import { runView } from "./run_view.ts";
 import { runsView } from "./runs_view.ts";
 import { ask, listen } from "./server.ts";
-import type { PageState, View } from "./view.ts";
 
 const VIEWS: readonly (readonly [
   path: string,

@@ -1,7 +1,6 @@
 /** What two runs' configurations differ in. */
 import type { ConfigComparison } from "../api.ts";
-import type { PageState, View } from "./view.ts";
-import { choice, field, h, problemBox } from "./dom.ts";
+import { choice, field, h, type PageState, problemBox, type View } from "./dom.ts";
 import { ask } from "./server.ts";
 
 export function compareView({ overview, parameters, remember }: PageState): View {

@@ -1,7 +1,15 @@
 /** The completions of a run by step and prompt, filtered and searched. */
 import type { CompletionPage, CompletionRow } from "../api.ts";
-import type { PageState, View } from "./view.ts";
-import { choice, debounced, field, h, marked, problemBox } from "./dom.ts";
+import {
+  choice,
+  debounced,
+  field,
+  h,
+  marked,
+  type PageState,
+  problemBox,
+  type View,
+} from "./dom.ts";
 import { ask } from "./server.ts";
 import { short } from "./text.ts";
 

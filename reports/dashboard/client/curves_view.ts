@@ -1,11 +1,9 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
-import type { Overview } from "../api.ts";
-import type { PageState, View } from "./view.ts";
-import type { ShownRun } from "./chart.ts";
-import { CurveAnswers, type CurveQuestion } from "./curve_answers.ts";
-import { debounced, field, h, problemBox } from "./dom.ts";
+import type { CurvesOfRun, Overview } from "../api.ts";
+import { debounced, field, h, type PageState, problemBox, type View } from "./dom.ts";
+import { type ShownRun, swatch } from "./chart.ts";
 import { MetricCharts } from "./metric_charts.ts";
-import { RunChooser } from "./run_chooser.ts";
+import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
 const AT_FIRST = 6;
@@ -142,4 +140,165 @@ function searchBox(changed: (text: string) => void): HTMLElement {
   const search = h("input", { type: "search" });
   search.addEventListener("input", () => changed(search.value.trim().toLowerCase()));
   return search;
+}
+
+// The curves of the runs, as far as the server has told them.
+
+/** Requests that run at the same time. */
+const REQUESTS = 6;
+
+/** What is asked about each run, besides the metrics. */
+interface CurveQuestion {
+  /** The most points of a curve. */
+  points: number;
+  /** 0: none. */
+  smoothing: number;
+  /** First and last step; null: all steps. */
+  range: readonly [first: number, last: number] | null;
+}
+
+class CurveAnswers {
+  readonly #known = new Map<string, CurvesOfRun>();
+  /** Counts the questions. Answers to an earlier one are worth nothing. */
+  #round = 0;
+  #isEnded = false;
+
+  /**
+   * @param openMetrics the metrics whose charts are open
+   * @param foundMetrics called when a run's first answer says which metrics it has
+   */
+  constructor(
+    private readonly openMetrics: () => readonly string[],
+    private readonly foundMetrics: () => void,
+  ) {}
+
+  /** The newest answer of a run. */
+  of(run: string): CurvesOfRun | undefined {
+    return this.#known.get(run);
+  }
+
+  /**
+   * Asks for the curves of these runs in all open charts.
+   * @param isAnew whether what is asked has changed
+   * @returns what went wrong, "" for nothing; null when another question came in between
+   */
+  async load(
+    runs: readonly ShownRun[],
+    question: () => CurveQuestion,
+    isAnew: boolean,
+  ): Promise<string | null> {
+    if (isAnew) this.#round++;
+    const round = this.#round, waiting = [...runs];
+    const isOutdated = () => round !== this.#round || this.#isEnded;
+    let failure = "";
+    const worker = async () => {
+      for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+        try {
+          const answer = await this.#ask(run.id, question());
+          if (isOutdated()) return;
+          if (this.#keep(answer)) waiting.unshift(run);
+        } catch (error) {
+          failure = (error as Error).message;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: REQUESTS }, worker));
+    return isOutdated() ? null : failure;
+  }
+
+  /** Answers that are still on their way are worth nothing. */
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  #ask(run: string, { points, smoothing, range }: CurveQuestion): Promise<CurvesOfRun> {
+    const [from, to] = range ?? [null, null];
+    const metrics = this.openMetrics().join(",");
+    return ask<CurvesOfRun>("curves", { run, metrics, points, smoothing, from, to });
+  }
+
+  /** @returns whether the run must be asked again: charts were opened for it */
+  #keep(answer: CurvesOfRun): boolean {
+    const isFirst = !this.#known.has(answer.run);
+    this.#known.set(answer.run, answer);
+    // The first answer says which metrics there are, the next one has their curves.
+    if (!isFirst || answer.metrics.length === 0) return false;
+    this.foundMetrics();
+    return this.openMetrics().some((name) => answer.metrics.includes(name) && !answer.curves[name]);
+  }
+}
+
+// Chooses the runs whose curves are shown: a box for each, with the colour of its lines.
+
+/** With more runs than this the list is closed at first. */
+const OPEN_UP_TO = 12;
+
+class RunChooser {
+  readonly element: HTMLElement;
+  readonly #all: readonly ShownRun[];
+  readonly #chosen: Set<string>;
+  readonly #changed: (ids: readonly string[]) => void;
+  readonly #choices = h("div", { class: "choices" });
+
+  /**
+   * @param chosen the ids that are chosen at first
+   * @param changed called with the ids after a choice of the user
+   */
+  constructor(
+    all: readonly ShownRun[],
+    chosen: Iterable<string>,
+    changed: (ids: readonly string[]) => void,
+  ) {
+    this.#all = all;
+    this.#chosen = new Set(chosen);
+    this.#changed = changed;
+    const button = (text: string, onclick: () => void) =>
+      h("button", { type: "button", onclick }, text);
+    this.element = h(
+      "details",
+      { class: "chooser", open: all.length <= OPEN_UP_TO },
+      h("summary", {}, "Runs"),
+      h(
+        "fieldset",
+        {},
+        h("legend", { class: "hidden" }, "Runs to show"),
+        this.#choices,
+        h(
+          "p",
+          {},
+          button("All", () => this.#choose(all, [])),
+          " ",
+          button("None", () => this.#choose([], all)),
+        ),
+      ),
+    );
+    this.draw();
+  }
+
+  /** The chosen runs, in the order of all. */
+  get chosen(): readonly ShownRun[] {
+    return this.#all.filter(({ id }) => this.#chosen.has(id));
+  }
+
+  /** Draws the boxes, in the colours of the theme. */
+  draw(): void {
+    this.#choices.replaceChildren(...this.#all.map((run) => {
+      const box = h("input", { type: "checkbox", "data-run": run.id });
+      box.checked = this.#chosen.has(run.id);
+      box.addEventListener(
+        "change",
+        () => this.#choose(box.checked ? [run] : [], box.checked ? [] : [run]),
+      );
+      return h("label", {}, box, swatch(run.index), run.name);
+    }));
+  }
+
+  #choose(added: readonly ShownRun[], removed: readonly ShownRun[]): void {
+    for (const { id } of added) this.#chosen.add(id);
+    for (const { id } of removed) this.#chosen.delete(id);
+    for (const box of this.#choices.querySelectorAll<HTMLInputElement>("input")) {
+      box.checked = this.#chosen.has(box.dataset["run"]!);
+    }
+    this.#changed([...this.#chosen]);
+  }
 }

@@ -1,4 +1,5 @@
 /** Builds elements. Texts are always set as text, so that no text of a model becomes HTML. */
+import type { Changes, Overview } from "../api.ts";
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | ((event: Event) => void)>;
@@ -87,4 +88,25 @@ export function debounced(work: () => void, ms = 250): () => void {
     clearTimeout(timer);
     timer = setTimeout(work, ms) as unknown as number;
   };
+}
+
+// What the page and its views know of each other. Only types.
+
+/** A view on the page. */
+export interface View {
+  title: string;
+  element: HTMLElement;
+  /** Called when files have changed. */
+  changed?(changes: Changes): void;
+  /** Called when the theme or the width of the window has changed. */
+  redraw?(): void;
+  leave?(): void;
+}
+
+/** What views know about the page: the list, and the parameters in the address. */
+export interface PageState {
+  overview: Overview;
+  parameters: URLSearchParams;
+  /** Changes parameters in the address, without drawing the view again; "" removes one. */
+  remember(parameters: Readonly<Record<string, string>>): void;
 }

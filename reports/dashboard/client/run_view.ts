@@ -1,7 +1,6 @@
 /** One run: its state, its job, its sessions, and what was noticed. */
 import type { RunDetails } from "../api.ts";
-import type { PageState, View } from "./view.ts";
-import { debounced, h, problemBox } from "./dom.ts";
+import { debounced, h, type PageState, problemBox, type View } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, agoText, dateText, metricText, short, timeText } from "./text.ts";
 

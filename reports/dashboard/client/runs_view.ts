@@ -1,7 +1,6 @@
 /** The list of runs, with the state of each, and links to curves of several. */
 import type { AccuracyInfo, Overview, RunInfo } from "../api.ts";
-import type { PageState, View } from "./view.ts";
-import { debounced, field, h, problemBox } from "./dom.ts";
+import { debounced, field, h, type PageState, problemBox, type View } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, agoText, short, timeText } from "./text.ts";
 
