@@ -1,6 +1,6 @@
 /**
  * The commands of a test run. Two run at a time, so the longest come first and both finish
- * together.
+ * together. What mostly waits runs beside them.
  */
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../../core/program_command.ts";
 import { sourcesIn } from "../architecture/imports.ts";
@@ -9,6 +9,8 @@ import type { Job } from "./processes.ts";
 /** A check that counts as one test, or a run of `deno test`. */
 export interface PlannedJob extends Job {
   kind: "check" | "tests";
+  /** It waits for most of its time, and runs beside the others. */
+  waits?: boolean;
 }
 
 /** Files with examples that are run. */
@@ -19,8 +21,8 @@ const PAGES = [...Deno.readDirSync(new URL("../../docs/", import.meta.url))]
   .filter(({ name }) => name.endsWith(".md"))
   .map(({ name }) => `docs/${name}`);
 
-/** Waits for jobs of a real SLURM for two minutes, and uses little processor time. */
-const SLURM_CLUSTER = "tests/jobs/slurm_cluster_test.ts";
+/** They wait for jobs of a real SLURM for minutes, and use 20 seconds of processor time. */
+const SLURM = ["tests/jobs/slurm_cluster_test.ts", "tests/jobs/slurm_ranks_test.ts"];
 
 /** Starts the program for every command of the pages. */
 const PAGES_TEST = "tests/project/pages_test.ts";
@@ -160,13 +162,16 @@ export function fastPlan(): PlannedJob[] {
 
 /** All tests. The kernels run once more with bounds checks, where an access out of bounds traps. */
 export function fullPlan(): PlannedJob[] {
+  const own = ["tests/commands/", PAGES_TEST, ...SLURM];
   return [
-    tests("kernels", ["kernels/"]),
-    tests("a real SLURM", [SLURM_CLUSTER]),
-    tests("training", ["training/"]),
-    tests("across rooms", [`--ignore=${SLURM_CLUSTER},${PAGES_TEST}`, "tests/"]),
-    tests("the commands of the pages", [PAGES_TEST]),
+    { ...tests("a real SLURM", SLURM), waits: true },
+    tests("conformance of the kernels", ["kernels/conformance/"]),
+    tests("commands", ["tests/commands/"]),
+    tests("across rooms", [`--ignore=${own}`, "tests/"]),
     tests("models", ["models/"]),
+    tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),
+    tests("training", ["training/"]),
+    tests("the commands of the pages", [PAGES_TEST]),
     tests(
       "kernels with bounds checks",
       [...sourcesIn("kernels")].filter(runsWasm),

@@ -12,7 +12,7 @@ import { V8_FLAGS } from "../../core/program_command.ts";
 import { ROOT } from "../architecture/imports.ts";
 import { changedFiles, reachedTests, readSources } from "./changed.ts";
 import { fastPlan, fullPlan, type PlannedJob, tests } from "./plan.ts";
-import { runJobs } from "./processes.ts";
+import { type JobResult, runJobs } from "./processes.ts";
 import { Summary } from "./summary.ts";
 
 /** Most tests use one thread at a time, so on two cores two runs do not slow each other down. */
@@ -46,14 +46,19 @@ if (Deno.args[0] === "--watch") {
 }
 
 const summary = new Summary(), start = performance.now();
-await runJobs(planOf(Deno.args), CONCURRENCY, ROOT, ({ job, success, text, seconds }) => {
+const report = ({ job, success, text, seconds }: JobResult) => {
   const { kind } = job as PlannedJob;
   if (kind === "check") summary.addCheck(job.name, success);
   else summary.addRun(job.name, text, success);
   const isQuiet = kind === "check" && success;
   if (!isQuiet) console.log(`\n# ${job.name}\n${text.trimEnd()}`);
   console.log(`${success ? "ok" : "FAILED"}: ${job.name} (${seconds.toFixed(0)} s)`);
-});
+};
+const plan = planOf(Deno.args), waits = ({ waits = false }: PlannedJob) => waits;
+await Promise.all([
+  runJobs(plan.filter((job) => !waits(job)), CONCURRENCY, ROOT, report),
+  runJobs(plan.filter(waits), 1, ROOT, report),
+]);
 console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`);
 console.log(summary.lines().join("\n"));
 Deno.exit(summary.failed === 0 ? 0 : 1);
