@@ -13,20 +13,19 @@ export function versionLine(): string {
 
 /** The rooms whose code takes part in training, and the files that name the packages. */
 export const HASHED: readonly string[] = [
+  "bench",
   "cli",
+  "cluster",
   "configs",
   "core",
   "data",
   "deno.json",
   "deno.lock",
-  "evaluation",
   "hub",
   "kernels",
   "models",
-  "ranks",
   "rewards",
   "tasks",
-  "tracking",
   "training",
 ];
 
