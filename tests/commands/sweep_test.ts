@@ -53,10 +53,11 @@ test.inFolder("a sweep trains every combination, and a second one keeps what is 
 
 test.inFolder("a stopped sweep goes on with the same command", async (folder) => {
   await tinyConfig(folder);
-  const args = ["sweep", "tiny.yaml", "training.seed=1,2", "training.max_steps=400"];
+  const sizes = ["training.max_steps=200", "training.save_steps=50"];
+  const args = ["sweep", "tiny.yaml", "training.seed=1,2", ...sizes];
   const child = spawnRgx([...args, "--output-dir", "out"], { cwd: folder });
   const output = child.output();
-  await waitFor(child, () => exists(`${folder}/out/seed-1/checkpoint-2`));
+  await waitFor(child, () => exists(`${folder}/out/seed-1/checkpoint-50`));
   child.kill("SIGTERM");
   const { code, stderr } = await output;
   const text = new TextDecoder().decode(stderr);
