@@ -102,7 +102,7 @@ export async function measurePart(
       case "bus":
         return { bus: await bus(device, sizes) };
       case "conformance":
-        return { conformance: await conformance(open, sizes.conformance, deadline) };
+        return { conformance: await conformance(device, open, sizes.conformance, deadline) };
     }
   } finally {
     device.close();
@@ -129,10 +129,12 @@ const STRIDE = 16;
 
 /**
  * @param tables their names; null: all
- * @param open opens a device; again after a failure, which may have spoilt it
+ * @param given the device of the first cases, which the caller closes
+ * @param open opens another one after a failure, which may have spoilt the one before
  * @param deadline no case begins later, as of performance.now()
  */
 async function conformance(
+  given: Device,
   open: () => Promise<Device>,
   tables: readonly string[] | null,
   deadline: number,
@@ -145,7 +147,8 @@ async function conformance(
     (_, start) => cases.filter((_, i) => i % STRIDE === start),
   ).flat();
   const found: Conformance = { cases: 0, left: 0, wrong: [] };
-  let device = await open();
+  let device = given;
+  const close = () => device !== given && device.close();
   try {
     for (const test of ordered) {
       if (performance.now() > deadline) {
@@ -157,12 +160,12 @@ async function conformance(
         await checkCase(device, test);
       } catch (error) {
         found.wrong.push(`${test.op} ${test.name}: ${messageOf(error).split("\n")[0]}`);
-        device.close();
+        close();
         device = await open();
       }
     }
   } finally {
-    device.close();
+    close();
   }
   return found;
 }
