@@ -72,7 +72,6 @@ function read(program: Command, words: readonly string[]) {
 /** The values of flags whose parser knows them better than their declaration. */
 const FLAG_VALUES: Readonly<Record<string, () => readonly string[]>> = {
   "--device": () => DEVICE_NAMES,
-  "--log-format": () => ["text", "json"],
   "--split": () => ["train", "validation", "test"],
   "--category": () => [...new Set(taskNames().map((name) => getTask(name).category))].sort(),
   "--config": evaluationNames,

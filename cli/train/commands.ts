@@ -2,7 +2,7 @@
  * Flags and help of `rgx train`, `rgx sft` and `rgx config`, the commands that take a
  * configuration.
  */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { examples, integer } from "../flag_types.ts";
 import { addCardFlags, cardFromFlags } from "../plans/card_flags.ts";
 
@@ -68,7 +68,10 @@ function runCommand(
     .option("--ranks <n>", "train on this many processes (MPI)", integer(1, 65536))
     .optionsGroup("What is printed:")
     .option("--json", "print a summary object as the last line of stdout")
-    .option("--log-format <format>", "text or json", "text")
+    .addOption(
+      new Option("--log-format <format>", "how progress is written")
+        .choices(["text", "json"]).default("text"),
+    )
     .option("--log-metrics <names>", "metrics of the progress lines, such as reward,kl; or all")
     .option("--quiet", "warnings and errors only")
     .option("--verbose", "more detail, and stacks of errors");

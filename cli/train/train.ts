@@ -51,9 +51,6 @@ export async function train(
   commandOptions: readonly string[] = [],
   phases: "all" | "sft" = "all",
 ): Promise<number> {
-  if (options.logFormat !== "text" && options.logFormat !== "json") {
-    throw new UsageError(`--log-format ${options.logFormat}: expected text or json`);
-  }
   readChosenMetrics(options.logMetrics); // refuses it before anything starts
   const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const plansOnly = (options.printConfig || options.dryRun) ?? false;

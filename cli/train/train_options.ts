@@ -21,8 +21,7 @@ export interface TrainOptions {
   force?: boolean;
   /** Print the summary as JSON on stdout. */
   json?: boolean;
-  /** `text` or `json`; anything else is refused. */
-  logFormat: string;
+  logFormat: "text" | "json";
   /** Names of metrics with commas, for the lines of a step. */
   logMetrics?: string;
   /** Measure kernels: true also on a software adapter, false never. */

@@ -78,7 +78,7 @@ test.inFolder("arguments that mean nothing are refused, with a suggestion", asyn
     [["doctor", "--device", "wasm"], ["--device: it is for a config"]],
     [["train", "quickstart", "--max-time", "5m"], ["--max-time 5m", "HH:MM:SS"]],
     [["train", "quickstart", "--max-time", "00:99:00"], ["00:99:00", "HH:MM:SS"]],
-    [["train", "quickstart", "--log-format", "xml"], ["--log-format xml", "text or json"]],
+    [["train", "quickstart", "--log-format", "xml"], ["--log-format", "'xml'", "text, json"]],
     [["tasks", "show", "chain_som"], ["chain_som", "chain_sum"]],
     [["tasks", "sample", "chain_sum", "--set", "seed=3"], ["--set seed=3", "--seed 3"]],
     [["tasks", "sample", "chain_sum", "--set", "min_terms"], ["key=value"]],
