@@ -335,3 +335,12 @@ export async function appendLine(
     throw explainFileError(error, "append to the file", path);
   }
 }
+
+/** Makes a folder and those above it. @throws as explainFileError explains it */
+export async function makeFolder(path: string): Promise<void> {
+  try {
+    await Deno.mkdir(path, { recursive: true });
+  } catch (error) {
+    throw explainFileError(error, "make the folder", path);
+  }
+}

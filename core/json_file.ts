@@ -35,6 +35,16 @@ export function parseJsonObject(text: string, where: string): Record<string, unk
   return value as Record<string, unknown>;
 }
 
+/** The object in the JSON of another program; null when there is none. */
+export function jsonObjectOrNull(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value as Record<string, unknown> | null : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Texts, which may hold anything, and the numbers that Python's `json` writes besides JSON's. */
 const PYTHON_NUMBERS = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 

@@ -1,5 +1,6 @@
 /** The API requests of a download: the list of a revision's files, and the metadata of a file. */
 import { RgxError } from "../core/errors.ts";
+import { jsonObjectOrNull } from "../core/json_file.ts";
 import { checkFileNames, isBlobName, shown } from "./file_names.ts";
 import type { HubHttp } from "./http.ts";
 import { addressOf, isCommit, type Repository } from "./repository.ts";
@@ -51,7 +52,7 @@ export async function listFiles(
   const request = { settings: http.settings, repository, revision, file: null };
   const text = await http.text(url, request);
   const from = `${repository.name} on ${endpoint}`;
-  const { sha, siblings } = parseObject(text) ?? {};
+  const { sha, siblings } = jsonObjectOrNull(text) ?? {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
     throw new RgxError(`${from}: the answer is no list of a repository's files`, {
       advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
@@ -149,13 +150,4 @@ function sizeOrNull(value: unknown): number | null {
   if (value === null || value === "") return null;
   const size = Number(value);
   return Number.isSafeInteger(size) && size >= 0 ? size : null;
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -5,7 +5,7 @@
  * that holds a commit). Nothing here uses the network.
  */
 import { dirname } from "node:path";
-import { explainFileError, replaceSymlink } from "../core/atomic_file.ts";
+import { explainFileError, makeFolder, replaceSymlink } from "../core/atomic_file.ts";
 import { RgxError } from "../core/errors.ts";
 import { isAbsent, isFolder } from "../core/paths.ts";
 import { readIfThere } from "../core/text_file.ts";
@@ -219,14 +219,6 @@ export async function fileSize(path: string): Promise<number | null> {
   } catch (error) {
     if (isAbsent(error)) return null;
     throw error;
-  }
-}
-
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await Deno.mkdir(path, { recursive: true });
-  } catch (error) {
-    throw explainFileError(error, "make the folder", path);
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
+import { jsonObjectOrNull } from "../core/json_file.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
 import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
 import { chooseFiles, EVERYTHING_NEEDED, type Selection, wantedFiles } from "./choose_files.ts";
@@ -321,7 +322,7 @@ async function pullOffline(
   async function listed(commit: string): Promise<string[] | null> {
     const { folder } = new RepositoryCache(cache, repository);
     const text = await readIfThere(`${folder}/trees/${commit}.json`);
-    const files = (text === null ? null : parse(text))?.["files"];
+    const files = (text === null ? null : jsonObjectOrNull(text))?.["files"];
     return typeof files === "object" && files !== null ? Object.keys(files) : null;
   }
 }
@@ -365,20 +366,11 @@ async function shardsOf(snapshot: string, present: readonly string[]): Promise<s
   const shards = new Set<string>();
   for (const name of present.filter((name) => name.endsWith(".safetensors.index.json"))) {
     const folder = name.slice(0, name.lastIndexOf("/") + 1);
-    const map = parse(await Deno.readTextFile(`${snapshot}/${name}`))?.["weight_map"];
+    const map = jsonObjectOrNull(await Deno.readTextFile(`${snapshot}/${name}`))?.["weight_map"];
     if (typeof map !== "object" || map === null) continue;
     for (const file of Object.values(map)) {
       if (typeof file === "string") shards.add(folder + file);
     }
   }
   return [...shards];
-}
-
-function parse(text: string): Record<string, unknown> | null {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : null;
-  } catch {
-    return null;
-  }
 }

@@ -6,7 +6,7 @@ import { basename, relative, resolve } from "node:path";
 import { shellWord } from "../../cluster/quote.ts";
 import { slurmScript } from "../../cluster/train_script.ts";
 import { planJob } from "../cluster/job_needs.ts";
-import { explainFileError, writeFileAtomic } from "../../core/atomic_file.ts";
+import { makeFolder, writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { exists, isFolder } from "../../core/paths.ts";
 import { log, print } from "../terminal/terminal.ts";
@@ -109,12 +109,4 @@ async function problemsOf(
   }
   const measured = measureTask(await taskNameOf(task));
   return { task: isCodePath(task) ? relative(folder, resolve(task)) : task, ...measured };
-}
-
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await Deno.mkdir(path, { recursive: true });
-  } catch (error) {
-    throw explainFileError(error, "make the folder", path);
-  }
 }

@@ -4,6 +4,7 @@
  * upload; an upload that was cut is simply started again and sends only what is missing.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
+import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { type HttpOptions, HubHttp } from "../http.ts";
 import { HttpStatus, type Request } from "../refusal.ts";
 import { checkRepositoryName, isRevision, type Repository } from "../repository.ts";
@@ -514,14 +515,10 @@ async function put(
 }
 
 /** The object in an answer. @throws RgxError when it is none */
-export function parse(text: string, request: Request): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // reported below
-  }
-  throw malformed(request, "is no JSON object");
+function parse(text: string, request: Request): Record<string, unknown> {
+  const value = jsonObjectOrNull(text);
+  if (value === null) throw malformed(request, "is no JSON object");
+  return value;
 }
 
 function malformed({ settings, repository }: Request, what: string): RgxError {

@@ -18,6 +18,7 @@ import {
   lineStyle,
   linesWidth,
   textRows,
+  whitePage,
   wrapText,
 } from "./style.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
@@ -168,12 +169,7 @@ export function curvesFigure(
   const figure: Figure = {
     data: [],
     layout: {
-      width,
-      height,
-      font: { family: FONT_FAMILY, size: 14, color: INK },
-      paper_bgcolor: "#ffffff",
-      plot_bgcolor: "#ffffff",
-      margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
+      ...whitePage(width, height),
       hovermode: "closest",
       hoverlabel: { namelength: -1, bgcolor: "#ffffff", font: { family: FONT_FAMILY, size: 14 } },
       showlegend: runs.length > 1,

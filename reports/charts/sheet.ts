@@ -6,7 +6,7 @@
  */
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
-import { escapeText, INK, type SeriesStyle, wrapText } from "./style.ts";
+import { escapeText, INK, type SeriesStyle, whitePage, wrapText } from "./style.ts";
 
 /**
  * A bar from x to the right with its centre at y; `low` and `high` bound the interval, from x on.
@@ -90,12 +90,7 @@ export class Sheet {
     return {
       data: [...this.#barTraces(), ...this.#textTraces()],
       layout: {
-        width,
-        height,
-        font: { family: FONT_FAMILY, size: 14, color: INK },
-        paper_bgcolor: "#ffffff",
-        plot_bgcolor: "#ffffff",
-        margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
+        ...whitePage(width, height),
         showlegend: false,
         barmode: "overlay",
         hovermode: "closest",

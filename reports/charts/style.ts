@@ -4,7 +4,7 @@
  * lightness (CIE L* 42, 77, 57, 91, 59, 68), and the later ones also have a pattern.
  */
 import { percentDigits } from "../../core/counted.ts";
-import { textWidth } from "./font.ts";
+import { FONT_FAMILY, textWidth } from "./font.ts";
 
 export interface SeriesStyle {
   color: string;
@@ -106,4 +106,16 @@ export function linesWidth(lines: readonly string[], size: number): number {
 /** 0.632 → "63.2 %". */
 export function percent(share: number): string {
   return `${percentDigits(share)} %`;
+}
+
+/** The part of a layout that all figures have; they place everything themselves. */
+export function whitePage(width: number, height: number) {
+  return {
+    width,
+    height,
+    font: { family: FONT_FAMILY, size: 14, color: INK },
+    paper_bgcolor: "#ffffff",
+    plot_bgcolor: "#ffffff",
+    margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
+  };
 }
