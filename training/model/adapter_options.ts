@@ -21,11 +21,8 @@ function targetsOf(lora: LoraSection, model: ModelConfig): readonly string[] | s
   return lora.target_modules ?? architectureOf(model).loraTargets;
 }
 
-export function loraFromSection(
-  config: RunConfig,
-  lora: LoraSection,
-  model: ModelConfig,
-): LoraOptions {
+/** What both the model and the adapter's file need of the section. */
+function shapeOf(lora: LoraSection, model: ModelConfig) {
   return {
     r: lora.r,
     alpha: lora.lora_alpha,
@@ -34,8 +31,18 @@ export function loraFromSection(
     rankPattern: lora.rank_pattern,
     alphaPattern: lora.alpha_pattern,
     layersToTransform: lora.layers_to_transform,
-    excludeModules: lora.exclude_modules,
-    modulesToSave: lora.modules_to_save,
+    ...(lora.exclude_modules.length === 0 ? {} : { excludeModules: lora.exclude_modules }),
+    ...(lora.modules_to_save.length === 0 ? {} : { modulesToSave: lora.modules_to_save }),
+  };
+}
+
+export function loraFromSection(
+  config: RunConfig,
+  lora: LoraSection,
+  model: ModelConfig,
+): LoraOptions {
+  return {
+    ...shapeOf(lora, model),
     init: lora.init_lora_weights,
     dropout: dropoutOf(config),
     seed: config.training.seed,
@@ -52,25 +59,13 @@ export function peftConfig(
   model: ModelConfig,
   continued?: PeftConfig,
 ): PeftConfig {
-  if (continued !== undefined) {
-    return withNames({ ...continued, loraDropout: lora.lora_dropout }, model);
-  }
-  const { model_name_or_path: name } = config.model;
-  const described: PeftConfig = {
+  const { model_name_or_path: name } = config.model, dropout = lora.lora_dropout;
+  const described = continued ?? {
     ...(name === null ? { baseModel: null, revision: null } : baseOf(name)),
-    r: lora.r,
-    loraAlpha: lora.lora_alpha,
-    loraDropout: lora.lora_dropout,
-    targetModules: targetsOf(lora, model),
-    useRslora: lora.use_rslora,
-    rankPattern: lora.rank_pattern,
-    alphaPattern: lora.alpha_pattern,
-    layersToTransform: lora.layers_to_transform,
-    ...(lora.exclude_modules.length === 0 ? {} : { excludeModules: lora.exclude_modules }),
-    ...(lora.modules_to_save.length === 0 ? {} : { modulesToSave: lora.modules_to_save }),
+    ...shapeOf(lora, model),
     fanInFanOut: architectureOf(model).inOut,
   };
-  return withNames(described, model);
+  return withNames({ ...described, dropout }, model);
 }
 
 /**

@@ -20,29 +20,17 @@ const PEFT_VERSION = "0.21.2";
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
 
-export interface PeftConfig {
+/** What an adapter's file says of it besides where its base is. */
+type Described = "alpha" | "dropout" | "useRslora" | "rankPattern" | "alphaPattern";
+
+export interface PeftConfig
+  extends Omit<LoraOptions, Described | "init" | "seed">, Required<Pick<LoraOptions, Described>> {
   /**
    * Folder (relative to the adapter's, or as given) or Hub name; null when the adapter names none.
    */
   baseModel: string | null;
   revision: string | null;
-  r: number;
-  loraAlpha: number;
-  /** Dropout that the adapter was trained with; it has no effect on inference. */
-  loraDropout: number;
-  /** Module names or path suffixes, a regular expression for the whole path, or "all-linear". */
-  targetModules: readonly string[] | string;
-  useRslora: boolean;
-  rankPattern: Readonly<Record<string, number>>;
-  alphaPattern: Readonly<Record<string, number>>;
   layersToTransform: readonly number[] | null;
-  /**
-   * Modules, by the end of their path, without an adapter: a list, or a regular expression for the
-   * whole path.
-   */
-  excludeModules?: readonly string[] | string;
-  /** Modules, by the end of their path, that are stored in full; absent = none. */
-  modulesToSave?: readonly string[];
   /** Whether the adapted modules store their weights as [in, out], as GPT-2's do; default false. */
   fanInFanOut?: boolean;
 }
@@ -54,20 +42,10 @@ export interface PeftAdapter {
 }
 
 /** The adapter as options of a model. Dropout is left out: the next training chooses its own. */
-export function loraOptions(config: PeftConfig): LoraOptions {
-  const { r, loraAlpha, targetModules, useRslora, rankPattern, alphaPattern } = config;
-  const { excludeModules, modulesToSave } = config;
-  return {
-    r,
-    alpha: loraAlpha,
-    targetModules,
-    useRslora,
-    rankPattern,
-    alphaPattern,
-    layersToTransform: config.layersToTransform,
-    ...(excludeModules === undefined ? {} : { excludeModules }),
-    ...(modulesToSave === undefined ? {} : { modulesToSave }),
-  };
+export function loraOptions(
+  { baseModel: _, revision: _1, fanInFanOut: _2, dropout: _3, ...lora }: PeftConfig,
+): LoraOptions {
+  return lora;
 }
 
 /** Whether the folder holds an adapter. */
@@ -259,8 +237,8 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     baseModel: readText("base_model_name_or_path"),
     revision: readText("revision"),
     r,
-    loraAlpha: readNumber("lora_alpha", 8, 0),
-    loraDropout: readNumber("lora_dropout", 0, 0),
+    alpha: readNumber("lora_alpha", 8, 0),
+    dropout: readNumber("lora_dropout", 0, 0),
     targetModules: targets,
     useRslora: json["use_rslora"] === true,
     rankPattern: readPattern("rank_pattern"),
@@ -286,8 +264,8 @@ export function writePeftConfig(config: PeftConfig): string {
     inference_mode: true,
     init_lora_weights: true,
     layers_to_transform: config.layersToTransform,
-    lora_alpha: config.loraAlpha,
-    lora_dropout: config.loraDropout,
+    lora_alpha: config.alpha,
+    lora_dropout: config.dropout,
     modules_to_save: modulesToSave === undefined ? null : sorted(modulesToSave),
     peft_type: "LORA",
     peft_version: PEFT_VERSION,

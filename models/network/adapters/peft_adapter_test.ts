@@ -22,8 +22,8 @@ const config: PeftConfig = {
   baseModel: "../base",
   revision: null,
   r: 4,
-  loraAlpha: 8,
-  loraDropout: 0.05,
+  alpha: 8,
+  dropout: 0.05,
   targetModules: ["v_proj", "q_proj"],
   useRslora: true,
   rankPattern: { "layers.0.self_attn.q_proj": 2 },
@@ -55,8 +55,8 @@ Deno.test("an adapter written by PEFT is read and written again with the same we
     baseModel: "../../models/tinystories-656k",
     revision: null,
     r: 4,
-    loraAlpha: 8,
-    loraDropout: 0,
+    alpha: 8,
+    dropout: 0,
     targetModules: [
       "down_proj",
       "gate_proj",
@@ -127,7 +127,7 @@ Deno.test("missing keys have PEFT's defaults, unknown ones may only be switched 
     /^UsageError: c: a key is not understood: lora_twist \(2\)/,
   );
   assert.equal(read.r, 8);
-  assert.equal(read.loraAlpha, 8);
+  assert.equal(read.alpha, 8);
   assert.equal(read.targetModules, "all-linear");
   const one = readPeftConfig(
     {
