@@ -1,9 +1,4 @@
-// Zeros for new tensors, and reads that bring memory into the caches before it is needed.
-
-/** Sets bytes [64·begin, 64·end) from `target` on to zero. */
-export function zero(target: usize, begin: i32, end: i32, scratch: usize): void {
-  memory.fill(target + (begin as usize) * 64, 0, ((end - begin) as usize) * 64);
-}
+// Reads that bring memory into the caches before it is needed.
 
 /**
  * Reads a word of every cache line of [from, from + bytes), so that all lines are on their way from

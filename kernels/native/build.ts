@@ -110,7 +110,7 @@ const TARGETS: readonly Target[] = [
       "--export=kernel_names",
       "--export=__stack_pointer",
     ].map((option) => `-Wl,${option}`).concat(`-mcpu=${WASM}`),
-    sources: sourcesFor(WASM, { "int8.c": WASM }),
+    sources: sourcesFor(WASM, { "int8.c": WASM, "rounded.c": WASM }),
   },
 ];
 

@@ -81,7 +81,7 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory): CKe
   const found = kernelsOf(names, (index) => (args, begin, end, scratch) => {
     run_kernel(base, index, args, begin, end, scratch, options);
   });
-  if (!dots) found.delete("matmul_int8");
+  if (!dots) { for (const name of ["matmul_int8", "matmul_int8_prepare"]) found.delete(name); }
   if (bf16 === null) { for (const name of BF16_KERNELS) found.delete(name); }
   return found;
 }

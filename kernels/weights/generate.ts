@@ -1,13 +1,11 @@
 /**
  * Generates `codes.as.ts`: the loops over codes of stored weights, unrolled. A word of a panel has
  * codes of one row, so four rows (eight with V8's revectorizer) are shifted, masked and converted
- * side by side. The form that the revectorizer needs is described in
- * kernels/ops/matmul/wasm/generate.ts. To read the generated file, which exists only while the
- * compiler runs:
+ * side by side. The form that the revectorizer needs is described in docs/log/matrix-products.md.
+ * To read the generated file, which exists only while the compiler runs:
  *
  *     deno task build:wasm --print codes.as.ts
  */
-import { dotHalves } from "./generate_halves.ts";
 import { each, range } from "./generate_text.ts";
 
 const VECTORS = 4;
@@ -24,18 +22,6 @@ export const RECORDS = {
 } as const;
 type RecordType = keyof typeof RECORDS;
 
-/** Stores value(j) at `to` + offset + 16·j, of two neighbours the upper one first. */
-function stores(value: (j: number) => string, offset: number): string {
-  return each(VECTORS / 2, (h) =>
-    `v128.store(to, ${value(2 * h + 1)}, ${offset + 32 * h + 16}); ` +
-    `v128.store(to, ${value(2 * h)}, ${offset + 32 * h});`);
-}
-
-/** Nibble i of a word. */
-function nibble(word: string, i: number): string {
-  return i === 0 ? `v128.and(${word}, mask)` : `v128.and(i32x4.shr_u(${word}, ${4 * i}), mask)`;
-}
-
 /** Byte i of a word times 2^24. */
 function byte(word: string, i: number): string {
   if (i === 0) return `i32x4.shl(${word}, 24)`;
@@ -46,81 +32,6 @@ const loadWords = (name: string, at: number, vectors = VECTORS) =>
   each(vectors, (j) => `const ${name}${j} = v128.load(codes, ${at + 16 * j});`);
 const loadScales = (name: string, at: number, vectors = VECTORS) =>
   each(vectors, (j) => `const ${name}${j} = v128.load(scales, ${at + 16 * j});`);
-
-/** Stores s·q + m for nibble i of a word. */
-function storeNibble(i: number): string {
-  const value = (j: number) =>
-    `f32x4.relaxed_madd(f32x4.convert_i32x4_s(${nibble(`w${j}`, i)}), s${j}, m${j})`;
-  return "      " + each(VECTORS, (j) => `const q${i}${j} = ${value(j)};`) + "\n      " +
-    stores((j) => `q${i}${j}`, 64 * i);
-}
-
-function widenNibbles(): string {
-  return `/** Blocks of 32 terms, 4-bit codes: s·q + m. scales: 16 s, then 16 m, for every block. */
-export function widen_nibbles(codes: usize, scales: usize, to: usize, blocks: i32): void {
-  const mask = v128.load32_splat(MASKS);
-  for (; blocks > 0; blocks--) {
-    ${loadScales("s", 0)}
-    ${loadScales("m", 64)}
-    for (let word = 0; word < 4; word++) {
-      ${loadWords("w", 0)}
-${range(8).map(storeNibble).join("\n")}
-      codes += 64;
-      to += 512;
-    }
-    scales += 128;
-  }
-}`;
-}
-
-/** Stores s·q for byte i of the words of these names. */
-function storeBytes(words: readonly string[], i: number): string {
-  return words.map((name, w) => {
-    const value = (j: number) => `f32x4.mul(f32x4.convert_i32x4_s(${byte(name + j, i)}), s${j})`;
-    return "      " + each(VECTORS, (j) => `const ${name}${i}${j} = ${value(j)};`) + "\n      " +
-      stores((j) => `${name}${i}${j}`, 64 * (words.length * i + w));
-  }).join("\n");
-}
-
-/** Widens records, which also have the scales. */
-function widenRecords(type: RecordType): string {
-  const nibbles = type === "q4_0" || type === "q4_1", steps = nibbles ? 8 : 4;
-  const { codes, bytes } = RECORDS[type];
-  return `/** Records of ${type}. */
-export function widen_${type}(record: usize, to: usize, blocks: i32): void {
-  const mask = v128.load32_splat(MASKS${nibbles ? "" : ", 16"});
-  for (; blocks > 0; blocks--) {
-      ${recordScales(type)}
-    for (let codes = record, end = record + ${codes}; codes < end; codes += 64) {
-      ${loadWords("w", 0)}
-${range(steps).map((i) => nibbles ? storeNibble(i) : storeBytes(["w"], i)).join("\n")}
-      to += ${64 * steps};
-    }
-    record += ${bytes};
-  }
-}`;
-}
-
-/** Widens split codes: pairs of words with the even and with the odd terms of eight. */
-function widenSplit(): string {
-  return `/** Blocks of 8·\`pairs\` terms, split 8-bit codes: s·2^24·q; 16 scales s a block. */
-export function widen_split(
-  codes: usize, scales: usize, to: usize, blocks: i32, pairs: i32,
-): void {
-  const mask = v128.load32_splat(MASKS, 16);
-  for (; blocks > 0; blocks--) {
-    ${loadScales("s", 0)}
-    for (let pair = 0; pair < pairs; pair++) {
-      ${loadWords("e", 0)}
-      ${loadWords("o", 64)}
-${range(4).map((i) => storeBytes(["e", "o"], i)).join("\n")}
-      codes += 128;
-      to += 512;
-    }
-    scales += 64;
-  }
-}`;
-}
 
 /** The sum, in order, of the accumulators of row r of x and vector j. */
 function chainSum(r: number, j: number, chains: number): string {
@@ -178,7 +89,7 @@ function dotBytes(rows: number): string {
   const step = (i: number) => part.step(i, (j) => byte(`w${j}`, i), 4 * i);
   return `/**
  * Adds to the totals of 16 rows of a panel for ${rows} of x; blocks of 4·\`words\` terms, scales as
- * in widen_split.
+ * those of scales.as.ts.
  */
 export function dot_bytes_${rows}(
   codes: usize, scales: usize, x: usize, xStep: usize, totals: usize, blocks: i32, words: i32,
@@ -369,12 +280,9 @@ export function codesSource(): string {
     "// for each term. All functions are exported because the revectorizer does not widen\n" +
     "// inlined ones.",
     "/**\n * Masks of codes and of halves; 2^112 and 2^88 (they correct exponents of f16), −8,\n" +
-    " * 2^−24. In memory: see kernels/ops/common/math.as.ts.\n */\n" +
+    " * 2^−24.\n */\n" +
     "export const MASKS = memory.data<u32>(\n  [\n    0xf, 0xf0, 0xf00, 0xf000, 0xff000000, " +
     "0xffff0000, 0x8fffe000,\n    0x77800000, 0x6b800000, 0xc1000000, 0x33800000,\n  ],\n  64,\n);",
-    widenNibbles(),
-    widenSplit(),
-    ...(["q4_0", "q4_1", "q8_0", "int8"] as const).map(widenRecords),
     ...[1, 2].map(dotBytes),
     ...[1, 2].flatMap((rows) => [
       dotNibbles("q4_0", rows),
@@ -383,6 +291,5 @@ export function codesSource(): string {
       dotRecordBytes("q8_0", rows),
       dotRecordBytes("int8", rows),
     ]),
-    ...[1, 2].flatMap((rows) => [dotHalves("f16", rows), dotHalves("bf16", rows)]),
   ].join("\n\n") + "\n";
 }

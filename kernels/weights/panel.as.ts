@@ -1,14 +1,13 @@
-// Widens panels of stored weights, or multiplies them by one or two rows of x. Panels are read in
-// the order of memory, which hardware prefetchers follow. Where codes must be split or scales
+// Multiplies panels of stored weights by one or two rows of x. Panels are read in the order of
+// memory, which hardware prefetchers follow. Where codes must be split or scales
 // expanded, that is done for a few blocks at a time.
 
 import { touch } from "../memory.as";
 import * as codes from "./codes.as";
-import { widen_halves_panel } from "./halves.as";
 import * as scales from "./scales.as";
 import { split_nf4, split_q5_0, split_q6_k } from "./split.as";
 import {
-  BF16, block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
+  block_weights, INT8, NF4, Q4_0, Q4_1, Q4_K, Q5_0, Q6_K, Q8_0, record_bytes,
 } from "./types.as";
 
 /** Number of weights of a row whose codes are split and whose scales are expanded at once. */
@@ -52,41 +51,6 @@ function split_codes(type: i32, from: usize, blocks: i32, to: usize): void {
       touch(from, step, to);
       split_q6_k(from, from + 2048, to, 16);
       to += 4096;
-    }
-  }
-}
-
-/**
- * Widens the blocks [first, first + blocks) of a panel with `rows` rows of k weights, to floats
- * [k][16] at `to`; missing rows are zeros. `work`: WORK_BYTES.
- */
-export function widen_panel(
-  type: i32, panel: usize, rows: i32, k: i32, first: i32, blocks: i32, to: usize, work: usize,
-): void {
-  if (type <= BF16) {
-    const from = panel + (first as usize) * 4;
-    widen_halves_panel(from, (k as usize) * 2, rows, 2 * blocks, to, type == BF16 ? 1 : 0);
-    return;
-  }
-  const weights = block_weights(type), step = record_bytes(type), s = work + SPLIT_BYTES;
-  let from = panel + (first as usize) * step;
-  if (type == Q4_1) codes.widen_q4_1(from, to, blocks);
-  else if (type == Q4_0) codes.widen_q4_0(from, to, blocks);
-  else if (type == Q8_0) codes.widen_q8_0(from, to, blocks);
-  else if (type == INT8) codes.widen_int8(from, to, blocks);
-  else if (type == Q4_K) {
-    for (; blocks > 0; blocks--, from += step, to += 16384) {
-      scales.scales_q4_k(from + 2048, s);
-      codes.widen_nibbles(from, s, to, 8);
-    }
-  } else {
-    const atOnce = CHUNK / weights, parts = type == Q6_K ? 16 : 1;
-    for (; blocks > 0; blocks -= atOnce, first += atOnce, to += CHUNK * 64) {
-      const count = min(blocks, atOnce);
-      split_codes(type, from, count, work);
-      expand_scales(type, panel, k, from, first, count, s);
-      codes.widen_split(work, s, to, count * parts, weights / parts / 8);
-      from += (atOnce as usize) * step;
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Compiles the AssemblyScript kernels to `kernels.wasm`. This file is committed, so running rgx
- * needs no compiler. The same sources give the same bytes everywhere. Three of the sources are
+ * needs no compiler. The same sources give the same bytes everywhere. Two of the sources are
  * generated when the compiler reads them; they are not stored as files.
  *
  *     deno task build:wasm                       compiles the file
@@ -8,7 +8,6 @@
  *     deno task build:wasm --print <NAME>.as.ts  prints a generated source
  */
 import asc from "assemblyscript/asc";
-import { tilesSource } from "../../ops/matmul/wasm/generate.ts";
 import { int8TilesSource } from "../../ops/matmul/wasm/generate_int8.ts";
 import { codesSource } from "../../weights/generate.ts";
 
@@ -17,7 +16,6 @@ const ENTRY = "devices/wasm/index.as.ts";
 
 /** The generated sources, by their path in `kernels/`. */
 const GENERATED: Readonly<Record<string, () => string>> = {
-  "ops/matmul/wasm/tiles.as.ts": tilesSource,
   "ops/matmul/wasm/int8_tiles.as.ts": int8TilesSource,
   "weights/codes.as.ts": codesSource,
 };

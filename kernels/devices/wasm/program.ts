@@ -19,7 +19,7 @@ import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** The kernels of a device. Workers get the same. */
 export interface KernelCode {
-  /** The kernels that are written in AssemblyScript. */
+  /** The kernels that are written in AssemblyScript: products of codes with one or two rows. */
   module: WebAssembly.Module;
   /** The kernels that are written in C. */
   c: WebAssembly.Module;

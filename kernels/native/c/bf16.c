@@ -1,6 +1,5 @@
 // Products in bfloat16 (kernels/ops/matmul/bf16.ts): the division of a product into tiles. The
-// kernels here and in bf16_pack.c have the names and arguments of
-// kernels/ops/matmul/wasm/rounded.as.ts, behind the number of the unit that multiplies.
+// kernels here and in bf16_pack.c have the names and arguments of those in rounded.c.
 #include "bf16.h"
 #include "kernel.h"
 

@@ -1,5 +1,4 @@
-// The blocked product: out [rows, columns] = (with `accumulate` +=) alpha · S · V. It is
-// matmul_blocks of kernels/ops/matmul/wasm/blocks.as.ts, which explains the arguments.
+// The blocked product: out [rows, columns] = (with `accumulate` +=) alpha · S · V.
 #pragma once
 #include "tiles.h"
 

@@ -281,3 +281,45 @@ KERNEL(matmul_stored_dot, MatmulStoredDotArgs) {
     default: dots_NF4(&g, begin, end);
   }
 }
+
+/** x for codes that are not in the order of a row: of every eight elements the even ones first. */
+INLINE void even_first(const char *from, char *to, int k) {
+  for (int i = 0; i < k; i += LANES, from += ROW, to += ROW) {
+    const f32x16 x = load16(from);
+    store16(
+      to,
+      __builtin_shufflevector(x, x, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15)
+    );
+  }
+}
+
+typedef struct {
+  double type, x, k, to, sums;
+} MatmulStoredPrepareArgs;
+
+/**
+ * Prepares rows of x for matmul_stored_dot. For 4-bit codes element i is multiplied by
+ * 16^−(i mod 4), and `sums` gets the sums of blocks of 32. For split codes, of every eight elements
+ * the even ones come first. Unit: a row.
+ */
+KERNEL(matmul_stored_prepare, MatmulStoredPrepareArgs) {
+  const int type = args->type, k = args->k;
+  const f32x4 factors = { 1, 0x1p-4f, 0x1p-8f, 0x1p-12f };
+  for (int row = begin; row < end; row++) {
+    const char *from = AT(x) + (size_t)row * k * 4;
+    char *to = AT(to) + (size_t)row * k * 4, *sums = AT(sums) + (size_t)row * (k / 32) * 4;
+    if (type != Q4_0 && type != Q4_1 && type != Q4_K) {
+      even_first(from, to, k);
+      continue;
+    }
+    for (int block = 0; block < k / 32; block++, sums += 4) {
+      f32x4 sum = 0.0f;
+      for (int i = 0; i < 8; i++, from += 16, to += 16) {
+        const f32x4 x = *(const loose_f32x4 *)from;
+        sum += x;
+        *(loose_f32x4 *)to = x * factors;
+      }
+      store1(sums, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    }
+  }
+}

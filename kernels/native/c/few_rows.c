@@ -1,6 +1,5 @@
-// x·Wᵀ for a few rows of x, with W in place, in floats or halves: matmul_dot and matmul_halves_dot
-// of kernels/ops/matmul/wasm/{dot,halves}.as.ts, which explain the arguments. A dot product has
-// eight running sums; two rows of W share a vector.
+// x·Wᵀ for a few rows of x, with W in place, in floats or halves. A dot product has eight running
+// sums; two rows of W share a vector.
 #include "codes.h"
 #include "kernel.h"
 
@@ -31,21 +30,27 @@ INLINE f32x16 sum_halves(f32x16 x) {
   return x + __builtin_shufflevector(x, x, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
 }
 
-/** `rows` rows of x times the rows [row, row + W_ROWS) of W that are below `last`. */
-INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int row, int last) {
+/** Pairs of rows of W, with so many rows of x, whose sums stay in registers. */
+INLINE int pairs_of(const int rows) {
+  return min(W_ROWS / 2, MAX_SUMS / rows);
+}
+
+/** `rows` rows of x times the pairs of rows of W from `row` on that are below `last`. */
+INLINE void dot_pairs(const int kind, const int rows, const Dots *g, int i, int row, int last) {
+  const int pairs = pairs_of(rows);
   const char *w[W_ROWS], *x = g->x + (size_t)i * g->xStep;
-  UNROLL for (int j = 0; j < W_ROWS; j++) w[j] = g->w + (size_t)min(row + j, last - 1) * g->wStep;
+  UNROLL for (int j = 0; j < 2 * pairs; j++) w[j] = g->w + (size_t)min(row + j, last - 1) * g->wStep;
   const size_t ahead = row + 2 * W_ROWS <= last ? W_ROWS * g->wStep : 0;
   f32x16 sums[X_ROWS][W_ROWS / 2];
   UNROLL for (int r = 0; r < rows; r++) {
-    UNROLL for (int p = 0; p < W_ROWS / 2; p++) sums[r][p] = (f32x16)0.0f;
+    UNROLL for (int p = 0; p < pairs; p++) sums[r][p] = (f32x16)0.0f;
   }
   const int terms = kind == FLOATS ? 8 : 16;
   for (int kk = 0; kk < g->k; kk += terms, x += terms * 4) {
     const size_t at = (size_t)kk * (kind == FLOATS ? 4 : 2);
     // Rows are several streams, which the hardware's prefetchers do not follow.
     if (i == 0 && ahead != 0 && at % 64 == 0) {
-      UNROLL for (int j = 0; j < W_ROWS; j++) __builtin_prefetch(w[j] + ahead + at, 0, 2);
+      UNROLL for (int j = 0; j < 2 * pairs; j++) __builtin_prefetch(w[j] + ahead + at, 0, 2);
     }
     f32x16 even[X_ROWS], odd[X_ROWS];
     UNROLL for (int r = 0; r < rows; r++) {
@@ -56,7 +61,7 @@ INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int 
         odd[r] = join(b, b);
       }
     }
-    UNROLL for (int p = 0; p < W_ROWS / 2; p++) {
+    UNROLL for (int p = 0; p < pairs; p++) {
       const f32x16 both = join(load_half(w[2 * p] + at), load_half(w[2 * p + 1] + at));
       if (kind == FLOATS) {
         UNROLL for (int r = 0; r < rows; r++) sums[r][p] = fma16(even[r], both, sums[r][p]);
@@ -72,7 +77,7 @@ INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int 
   }
   UNROLL for (int r = 0; r < rows; r++) {
     char *to = g->out + (size_t)(i + r) * g->outStep + (size_t)row * 4;
-    UNROLL for (int p = 0; p < W_ROWS / 2; p++) {
+    UNROLL for (int p = 0; p < pairs; p++) {
       const f32x16 result = g->alpha * sum_halves(settled(sums[r][p]));
       UNROLL for (int j = 0; j < 2; j++) {
         char *at = to + (2 * p + j) * 4;
@@ -81,6 +86,12 @@ INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int 
       }
     }
   }
+}
+
+/** The rows [row, row + W_ROWS) of W that are below `last`. */
+INLINE void dot_group(const int kind, const int rows, const Dots *g, int i, int row, int last) {
+  const int stop = min(row + W_ROWS, last);
+  for (; row < stop; row += 2 * pairs_of(rows)) dot_pairs(kind, rows, g, i, row, last);
 }
 
 #define GROUP(kind, rows) \
@@ -95,6 +106,10 @@ GROUPS(FLOATS, GROUP(FLOATS, 1) GROUP(FLOATS, 2) GROUP(FLOATS, 3) GROUP(FLOATS, 
 GROUPS(F16_HALVES, GROUP(F16_HALVES, 1) GROUP(F16_HALVES, 2))
 GROUPS(BF16_HALVES, GROUP(BF16_HALVES, 1) GROUP(BF16_HALVES, 2))
 
+/**
+ * out [m, n] = (with `accumulate` +=) alpha · x [m, k] · w [n, k]ᵀ. k is a multiple of 8, n of 4.
+ * Unit: eight rows of w.
+ */
 typedef struct {
   double x, w, out, m, n, k, alpha, accumulate;
 } MatmulDotArgs;
@@ -112,6 +127,33 @@ KERNEL(matmul_dot, MatmulDotArgs) {
   }
 }
 
+typedef struct {
+  double x, k, factor, to;
+} MatmulHalvesPrepareArgs;
+
+/**
+ * Prepares rows of x for matmul_halves_dot: of every 16 elements first the even ones, then the odd
+ * ones, all multiplied by `factor`. Unit: a row.
+ */
+KERNEL(matmul_halves_prepare, MatmulHalvesPrepareArgs) {
+  const int k = args->k;
+  const f32x16 factor = args->factor;
+  const char *from = AT(x) + (size_t)begin * k * 4;
+  char *to = AT(to) + (size_t)begin * k * 4;
+  const char *const last = AT(x) + (size_t)end * k * 4;
+  for (; from < last; from += ROW, to += ROW) {
+    const f32x16 x = load16(from) * factor;
+    store16(
+      to,
+      __builtin_shufflevector(x, x, 0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)
+    );
+  }
+}
+
+/**
+ * The same for one or two prepared rows of x and a weight in halves. k is a multiple of 16. With
+ * f16 the result is 2^112 times too small. Unit: four rows of W.
+ */
 typedef struct {
   double bf16, x, w, out, m, n, k, alpha, accumulate;
 } MatmulHalvesDotArgs;

@@ -152,3 +152,45 @@ KERNEL(matmul_int8, MatmulInt8Args) {
     }
   }
 }
+
+/** As in int8_rows.ts. */
+#define MIN_MAGNITUDE 0x1p-118f
+
+/** The largest magnitude of 32 floats, as bits; that of NaN if one of them is. */
+INLINE int largest(f32x16 a, f32x16 b) {
+  const i32x16 x = (i32x16)((u32x16)a & 0x7fffffff), y = (i32x16)((u32x16)b & 0x7fffffff);
+  return __builtin_reduce_max(__builtin_elementwise_max(x, y));
+}
+
+typedef struct {
+  double x, k, bytes, scales;
+} MatmulInt8PrepareArgs;
+
+/**
+ * Rounds rows of x [m, k] to bytes [m, k], of every eight the even ones first; scales [m, k/32, 2]
+ * are s and s·Σ(bytes) of each block. Unit: a row.
+ */
+KERNEL(matmul_int8_prepare, MatmulInt8PrepareArgs) {
+  typedef int8_t i8x16 __attribute__((ext_vector_type(16), aligned(1)));
+  const int k = args->k;
+  const size_t first = (size_t)begin * k;
+  const char *x = AT(x) + first * 4;
+  char *bytes = AT(bytes) + first;
+  float *scales = (float *)AT(scales) + first / 16;
+  for (int block = (end - begin) * (k / 32); block > 0; block--, x += 2 * ROW, scales += 2) {
+    const union { int bits; float x; } magnitude = { largest(load16(x), load16(x + ROW)) };
+    const float inverse = magnitude.x >= MIN_MAGNITUDE ? 127.0f / magnitude.x : 0;
+    i32x16 sum = 0;
+    for (int half = 0; half < 2; half++, bytes += LANES) {
+      // A product of 0 and an infinite number could not be converted.
+      const f32x16 scaled = inverse == 0 ? (f32x16)0.0f : load16(x + half * ROW) * inverse;
+      const i32x16 all = __builtin_convertvector(__builtin_elementwise_roundeven(scaled), i32x16);
+      sum += all;
+      *(i8x16 *)bytes = __builtin_convertvector(
+        __builtin_shufflevector(all, all, 0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15), i8x16
+      );
+    }
+    scales[0] = magnitude.x / 127.0f;
+    scales[1] = scales[0] * (float)__builtin_reduce_add(sum);
+  }
+}

@@ -1,4 +1,4 @@
-// The natural logarithm with the bits of AssemblyScript's Mathf.log, which the WASM kernels use.
+// The natural logarithm of a float.
 #pragma once
 #include "vector.h"
 

@@ -1,8 +1,17 @@
-// Dense products: the kernels of kernels/ops/matmul/wasm/{blocks,pack,tall}.as.ts and of
-// kernels/weights/transpose.as.ts with the same names and arguments.
+// Dense products, and the packing of their operands (kernels/ops/matmul/wasm/gemm.ts). The elements
+// of S [rows, k] are broadcast to all lanes of a vector; S is read in place or packed. V
+// [k, columns] fills the lanes, in panels of 16 columns. For x·Wᵀ the operands may be swapped
+// (S = W, V = xᵀ).
 #include "blocks.h"
 #include "kernel.h"
 
+/**
+ * Unit: a row block × a panel; the panel varies fastest. A row block has `blockTiles` tiles of up
+ * to TILE_ROWS rows, whose heights differ by at most one. `kBlock` is the number of terms that are
+ * summed in order before they are added to the output. `sStep`, `vDirectStep` and `outStep` are
+ * bytes between rows. The first `directPanels` panels of V are read in place at `vDirect`, the
+ * others packed at `vPacked`. `swapped`: out [columns, rows].
+ */
 typedef struct {
   double s, sStep, sLayout, vDirect, vDirectStep, directPanels, vPacked, out, outStep, rows,
     columns, k, kBlock, blockTiles, alpha, accumulate, swapped;
@@ -115,18 +124,15 @@ static void multiply_chunk(
 /**
  * partial[chunk] = a[rows of the chunk]ᵀ · b[rows of the chunk]; a [k, m], b [k, n],
  * partial [chunks, m, n]. Unit: a chunk of `depth` rows.
- * Scratch: depth · (m + n rounded up to 16) floats, and 64 bytes for each row of a block of
- * `blockTiles` tiles.
+ * Scratch: depth · (m + n rounded up to 16) floats.
  */
 typedef struct {
-  double a, b, partial, m, n, k, depth, kBlock, blockTiles;
+  double a, b, partial, m, n, k, depth, kBlock;
 } MatmulTallArgs;
 
 KERNEL(matmul_tall, MatmulTallArgs) {
   char *const a = AT(a), *const b = AT(b), *const partial = AT(partial);
-  const int m = args->m, n = args->n, k = args->k, depth = args->depth, kBlock = args->kBlock,
-    blockTiles = args->blockTiles;
-  (void)blockTiles;
+  const int m = args->m, n = args->n, k = args->k, depth = args->depth, kBlock = args->kBlock;
   const size_t aStep = (size_t)m * 4, bStep = (size_t)n * 4;
   const int tiles = ceil_div(m, MAX_ROWS);
   const Heights heights = { .tiles = tiles, .low = m / tiles, .high = m % tiles };
@@ -168,6 +174,67 @@ void transpose_panels(
     for (; kk < k; kk++) {
       ONE_BY_ONE for (int c = 0; c < count; c++) {
         store1(to + (size_t)kk * ROW + c * 4, load1(from + (size_t)c * stride + (size_t)kk * 4));
+      }
+    }
+  }
+}
+
+/** Number of rows of a matrix that are packed at once, in the order of memory. */
+#define PACK_STEPS 16
+
+typedef struct {
+  double source, stride, columns, k, firstPanel, panels;
+} MatmulPackArgs;
+
+/**
+ * Panels [k][16] of `source` [k, columns], whose rows are `stride` bytes apart, from panel
+ * `firstPanel` on; columns beyond the matrix are zero. Unit: a panel.
+ */
+KERNEL(matmul_pack, MatmulPackArgs) {
+  const char *const source = AT(source);
+  char *const panels = AT(panels);
+  const size_t stride = args->stride;
+  const int columns = args->columns, k = args->k, firstPanel = args->firstPanel;
+  for (int row = 0; row < k; row += PACK_STEPS) {
+    const int stop = min(k, row + PACK_STEPS);
+    for (int p = begin; p < end; p++) {
+      const int first = (firstPanel + p) * LANES, count = min(LANES, columns - first);
+      const char *from = source + (size_t)row * stride + (size_t)first * 4;
+      char *to = panels + ((size_t)p * k + row) * ROW;
+      for (int i = row; i < stop; i++, from += stride, to += ROW) {
+        store16(to, count == LANES ? load16(from) : load_lanes(from, count));
+      }
+    }
+  }
+}
+
+typedef struct {
+  double source, stride, low, high, k, packed;
+} MatmulPackTilesArgs;
+
+/**
+ * Copies `source` [k, rows], whose rows are `stride` bytes apart, to tiles [k, height], which a
+ * product reads in order. The first `high` tiles have low + 1 rows, the others `low`. Unit: a tile.
+ */
+KERNEL(matmul_pack_tiles, MatmulPackTilesArgs) {
+  const char *const source = AT(source);
+  char *const packed = AT(packed);
+  const size_t stride = args->stride;
+  const int low = args->low, high = args->high, k = args->k;
+  for (int first = 0; first < k; first += PACK_STEPS) {
+    const int stop = min(k, first + PACK_STEPS);
+    for (int t = begin; t < end; t++) {
+      const int height = t < high ? low + 1 : low, row = t * low + min(t, high);
+      const char *from = source + (size_t)first * stride + (size_t)row * 4;
+      char *to = packed + ((size_t)row * k + (size_t)first * height) * 4;
+      for (int i = first; i < stop; i++, from += stride, to += (size_t)height * 4) {
+        if (height == TILE_ROWS) {
+          *(loose_f32x4 *)to = *(const loose_f32x4 *)from;
+          store1(to + 16, load1(from + 16));
+          store1(to + 20, load1(from + 20));
+        } else {
+          ONE_BY_ONE for (int c = 0; c < height * 4; c += 4) store1(to + c, load1(from + c));
+        }
       }
     }
   }

@@ -1,6 +1,5 @@
-// Products with stored weights: the kernels of kernels/ops/matmul/wasm/stored.as.ts with the same
-// names and arguments, which are explained there. Weights are widened slice by slice on the stack
-// of the thread or in its scratch, and multiplied there.
+// Products with stored weights (kernels/ops/matmul/wasm/stored.ts). Weights are widened slice by
+// slice in the scratch of the thread, and multiplied there.
 #include "blocks.h"
 #include "widen_columns.h"
 #include "kernel.h"
@@ -51,6 +50,14 @@ static void copy_rows(const char *from, size_t fromStep, char *to, size_t toStep
   ONE_BY_ONE for (; rows > 0; rows--, from += fromStep, to += toStep) store16(to, load16(from));
 }
 
+/**
+ * out [m, n] = (with `accumulate` +=) alpha · a [m, k] · Wᵀ; W [n, k]. Unit: `unitRows` rows of a ×
+ * `unitPanels` panels of W; the panels vary fastest. `slice` terms (whole blocks) are widened at
+ * once; `kBlock` and `blockTiles` are those of matmul_blocks.
+ * Where r > 0, the product of an adapter is added: loraScale · xa [m, r] · loraB [n, r]ᵀ, `rBlock`
+ * terms in order.
+ * Scratch: 64 · max(slice, r) · TOGETHER bytes.
+ */
 typedef struct {
   double type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, blockTiles, alpha,
     accumulate, xa, loraB, r, rBlock, loraScale;
@@ -139,6 +146,11 @@ KERNEL(matmul_stored, MatmulStoredArgs) {
   }
 }
 
+/**
+ * out [m, n] = (with `accumulate` +=) alpha · a [m, k] · W; W [k, n]. Unit: `unitRows` rows of a ×
+ * `unitColumns` columns (whole blocks); the columns vary fastest. `slice` terms, a multiple of 16,
+ * are widened at once. Scratch: 4 · slice · unitColumns bytes.
+ */
 typedef struct {
   double type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, blockTiles, alpha,
     accumulate;
@@ -165,5 +177,39 @@ KERNEL(matmul_stored_rows, MatmulStoredRowsArgs) {
         depth, kBlock, blockTiles, alpha, kk > 0 || accumulate, NULL
       );
     }
+  }
+}
+
+typedef struct {
+  double type, w, rows, k, to;
+} StoredPanelsArgs;
+
+/** Widens `rows` rows of W [*, k] to panels [k][16]. Unit: a panel. */
+KERNEL(stored_panels, StoredPanelsArgs) {
+  const char *const w = AT(w);
+  char *const to = AT(to);
+  const int type = args->type, rows = args->rows, k = args->k, blocks = k / block_weights(type);
+  for (int p = begin; p < end; p++) {
+    const char *panel = w + (size_t)p * panel_bytes(type, k);
+    widen_panel(type, panel, rows - p * LANES, k, 0, blocks, to + (size_t)p * k * ROW);
+  }
+}
+
+typedef struct {
+  double type, w, width, rows, unitColumns, to;
+} StoredColumnsArgs;
+
+/**
+ * Widens `rows` rows of W [*, width] to panels [rows][16] of columns. Unit: `unitColumns` columns
+ * (whole blocks and panels).
+ */
+KERNEL(stored_columns, StoredColumnsArgs) {
+  const char *const w = AT(w);
+  char *const to = AT(to);
+  const int type = args->type, width = args->width, rows = args->rows,
+    unitColumns = args->unitColumns;
+  for (int unit = begin; unit < end; unit++) {
+    const int first = unit * unitColumns, columns = min(unitColumns, width - first);
+    widen_columns(type, w, width, 0, rows, first, columns, to + (size_t)first * rows * 4);
   }
 }

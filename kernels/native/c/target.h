@@ -14,11 +14,14 @@
 #define MAX_ROWS_OF_4 6
 /** Max rows of a tile of a product of bytes (int8.c). */
 #define MAX_INT8_ROWS 12
+/** Vectors of running sums in few_rows.c. */
+#define MAX_SUMS 16
 #else
 // A vector is two registers of 16 (AVX2, and WebAssembly there), or four of 32 (NEON).
 #define MAX_ROWS 6
 #define MAX_PANELS 1
 #define MAX_INT8_ROWS 4
+#define MAX_SUMS 4
 #endif
 
 /**

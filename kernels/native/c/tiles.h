@@ -1,7 +1,7 @@
 // Register tiles of the matrix product: up to 14 rows × 2 panels, or 6 rows × 4 panels, of 16
 // columns each. An element of the result is one chain of fused multiply-adds in the order of the
-// terms, so its bits do not depend on the tile. They are those of the WASM tiles
-// (kernels/ops/matmul/wasm/generate.ts), which are 6 rows × 1 panel.
+// terms, so its bits do not depend on the tile. WebAssembly, AVX2 and NEON have tiles of 6 rows × 1
+// panel.
 #pragma once
 #include "vector.h"
 

@@ -1,5 +1,4 @@
-// Widens panels of stored weights to floats: widen_panel of kernels/weights/panel.as.ts, with the
-// same bits.
+// Widens panels of stored weights (kernels/weights/types.ts) to floats.
 #pragma once
 #include "codes.h"
 

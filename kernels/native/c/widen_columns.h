@@ -1,5 +1,4 @@
-// Widens columns of stored weights to floats: widen_columns of
-// kernels/ops/matmul/wasm/stored.as.ts, with the same bits.
+// Widens columns of stored weights to floats.
 #pragma once
 #include "widen.h"
 
@@ -29,6 +28,7 @@ static void widen_halves_columns(
   }
 }
 
+#ifndef __wasm__
 // Codes of the following types are brought into the order of a row before they are widened. That
 // takes one instruction or less for 16 weights, where a transposition of floats takes four.
 
@@ -136,6 +136,7 @@ static int widen_panel_in_rows(
   }
   return 1;
 }
+#endif
 
 /**
  * Widens `count` rows of W [*, width] from `row` (a multiple of 16) on to panels of 16 columns:
@@ -160,9 +161,12 @@ static void widen_columns(
     prefetch(panel + PANELS_AHEAD * step + (size_t)(first / weights) * record_bytes(type), bytes);
     const int rows = min(LANES, count - r), blocks = columns / weights;
     char *const in = to + (size_t)r * ROW;
+#ifndef __wasm__
+    // V8 makes slower code of this than of a transposition.
     if (widen_panel_in_rows(type, panel, width, rows, first / weights, blocks, in, panelStep)) {
       continue;
     }
+#endif
     widen_panel(type, panel, LANES, width, first / weights, blocks, wide);
     for (int c = 0; c < columns; c += LANES) {
       f32x16 t[16];

@@ -4,8 +4,8 @@
  * other operations (the fused head) can use it for scratch memory. The plan depends only on the
  * shape, never on the number of threads.
  *
- * In the kernels (blocks.as.ts), S is the operand whose elements are broadcast, and V the one whose
- * columns fill the lanes.
+ * In the kernels (native/c/blocks.c), S is the operand whose elements are broadcast, and V the one
+ * whose columns fill the lanes.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
@@ -13,14 +13,7 @@ import { roundedProduct } from "./rounded.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
 import { storedProduct, widensRows } from "./stored.ts";
-import {
-  blockTiles,
-  CHUNK_WORK,
-  MAX_BLOCK_TILES,
-  termsInOrder,
-  TILE_ROWS,
-  tileCount,
-} from "./tiling.ts";
+import { blockTiles, CHUNK_WORK, termsInOrder, TILE_ROWS, tileCount } from "./tiling.ts";
 
 const LANES = PANEL;
 /** Number of elements that are packed in a chunk of work (about 2.5 µs). */
@@ -241,14 +234,14 @@ function tall(
   { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
   depth: number,
 ) {
-  const chunks = Math.ceil(k / depth), tiles = Math.min(MAX_BLOCK_TILES, tileCount(m));
+  const chunks = Math.ceil(k / depth);
   const partial = ctx.scratch(4 * chunks * m * n);
   ctx.parallel({
     kernel: "matmul_tall",
     units: chunks,
     grain: Math.max(1, Math.round(CHUNK_WORK / (m * n * depth))),
-    args: [a, b, partial, m, n, k, depth, termsInOrder(depth), tiles],
-    scratchBytes: 4 * depth * (m + packedLength(n, 1)) + tiles * TILE_ROWS * LANES * 4,
+    args: [a, b, partial, m, n, k, depth, termsInOrder(depth)],
+    scratchBytes: 4 * depth * (m + packedLength(n, 1)),
   });
   ctx.parallel({
     kernel: "matmul_sum_partial",
@@ -265,7 +258,6 @@ function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: GemmA
     units: Math.ceil(n / 8),
     grain: Math.max(1, Math.round(CHUNK_WORK / 2 / Math.max(1, m * k * 8))),
     args: [a, b, out, m, n, k, alpha, accumulate ? 1 : 0],
-    scratchBytes: 256,
   });
 }
 
@@ -301,6 +293,5 @@ function blocks(ctx: WasmContext, g: GemmArgs, broadcast: Broadcast, lanes: Lane
       g.accumulate ? 1 : 0,
       broadcast.swapped ? 1 : 0,
     ],
-    scratchBytes: inBlock * TILE_ROWS * LANES * 4,
   });
 }

@@ -7,7 +7,7 @@
  * A word of a panel holds eight codes of one row. Its even and its odd nibbles are two vectors of
  * bytes, and each is multiplied by four bytes of x. Pairs of products are added to 16-bit sums up
  * to the end of a block: 16 products of at most 15 · 127 are less than 2¹⁵. The form that V8's
- * revectorizer needs is described in generate.ts.
+ * revectorizer needs is described in docs/log/matrix-products.md.
  */
 import { RECORDS, recordScales } from "../../../weights/generate.ts";
 import { each, range } from "../../../weights/generate_text.ts";
@@ -85,7 +85,7 @@ export function int8TilesSource(): string {
     "// x: rows of bytes from matmul_int8_prepare; scales: s and s·Σ(bytes) of every block of a\n" +
     "// row. All functions are exported because the revectorizer does not widen inlined ones.\n" +
     'import { MASKS } from "../../../weights/codes.as";',
-    "/** Masks of the lower nibbles; ones. In memory: see kernels/ops/common/math.as.ts. */\n" +
+    "/** Masks of the lower nibbles; ones. */\n" +
     "const CONSTANTS = memory.data<u32>([0x0f0f0f0f, 0x00010001], 64);",
     ...(["q4_0", "q4_1", "q4_k"] as const).flatMap((type) =>
       range(MAX_ROWS).map((rows) => tile(type, rows + 1))

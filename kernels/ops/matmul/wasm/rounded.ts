@@ -1,10 +1,10 @@
 /**
- * Plans a product in bfloat16 or float16 on the WASM device (rounded.as.ts): how the work is
- * divided. The plan depends only on the shape, and no bit depends on the plan.
+ * Plans a product in bfloat16 or float16 on the WASM device (native/c/rounded.c, bf16.c): how the
+ * work is divided. The plan depends only on the shape, and no bit depends on the plan.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf } from "../../../weights/types.ts";
-import { typeCode, WORK_BYTES } from "../../../weights/wasm.ts";
+import { typeCode } from "../../../weights/wasm.ts";
 import { TERMS } from "../bf16.ts";
 import type { GemmArgs } from "./gemm_args.ts";
 
@@ -47,7 +47,7 @@ function plan({ m, n, k, transB, weightType, lora }: GemmArgs) {
   const maxRows = Math.max(PAIR, Math.min(fitting, enough));
   const unitRows = roundUp(Math.ceil(m / Math.ceil(m / maxRows)), PAIR);
   const sums = k > slice ? 4 * unitRows * unitColumns : 0;
-  const scratchBytes = WORK_BYTES + 64 * unitColumns + 8 * depth * unitColumns + 384 + sums;
+  const scratchBytes = 8 * depth * unitColumns + sums;
   return { unitRows, unitColumns, slice, groups, scratchBytes };
 }
 
@@ -122,7 +122,7 @@ function packColumns(ctx: WasmContext, g: GemmArgs): number {
     units: Math.ceil(n / columns),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (columns * k))),
     args: [kindOf(g), transB ? 1 : 0, g.b, n, k, columns, packed],
-    scratchBytes: WORK_BYTES + 64 * columns + 4 * roundUp(k, TERMS) * columns,
+    scratchBytes: 4 * roundUp(k, TERMS) * columns,
   });
   return packed;
 }
@@ -162,7 +162,7 @@ function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
       lora?.r ?? 0,
       lora?.scale ?? 0,
     ],
-    scratchBytes: 4 * PAIR * (roundUp(k, TERMS) + roundUp(lora?.r ?? 0, TERMS)) + 768,
+    scratchBytes: 4 * PAIR * (roundUp(k, TERMS) + roundUp(lora?.r ?? 0, TERMS)),
   });
   ctx.release(mark);
 }

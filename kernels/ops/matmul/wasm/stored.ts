@@ -1,7 +1,7 @@
 /**
- * Plans a product with a stored weight on the WASM device (stored.as.ts): which kernel is used, how
- * the work is divided, and how much is widened at once. The plan depends only on the shape, never
- * on the number of threads.
+ * Plans a product with a stored weight on the WASM device (native/c/stored.c): which kernel is
+ * used, how the work is divided, and how much is widened at once. The plan depends only on the
+ * shape, never on the number of threads.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
@@ -26,7 +26,7 @@ const CHUNK_ELEMENTS = 8_000;
  * of a row's result do not depend on how many other rows there are.
  */
 const MAX_TERMS = 192;
-/** Tiles of few rows do a multiple of this number of terms (READ_AHEAD of generate.ts). */
+/** The number of terms that are summed in order is a multiple of this one. */
 const TILE_TERMS = 16;
 /** Up to this many rows, only the terms that are summed in order are widened at once. */
 const SLICED_ROWS = 96;
@@ -110,7 +110,6 @@ function halvesDots(ctx: WasmContext, g: GemmArgs, type: "f16" | "bf16"): void {
     units: Math.ceil(n / 4),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (4 * Math.max(1, k)))),
     args: [type === "bf16" ? 1 : 0, x, g.b, g.out, m, n, k, factor * g.alpha, g.accumulate ? 1 : 0],
-    scratchBytes: 256,
   });
   ctx.release(mark);
 }
@@ -155,9 +154,8 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
       termsInOrder(lora.r),
       lora.scale,
     ],
-    // The native kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
-    scratchBytes: WORK_BYTES + tiles * TILE_ROWS * PANEL * 4 +
-      4 * Math.max(slice, lora.r) * MAX_UNIT_PANELS * PANEL,
+    // The kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
+    scratchBytes: 4 * Math.max(slice, lora.r) * MAX_UNIT_PANELS * PANEL,
   });
 }
 
@@ -209,8 +207,7 @@ function alongColumns(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
     units: chunks * Math.ceil(n / unitColumns),
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
     args: storedArguments(g, type, unitRows, unitColumns, slice, kBlock, tiles),
-    scratchBytes: WORK_BYTES + 64 * unitColumns + tiles * TILE_ROWS * PANEL * 4 +
-      4 * slice * unitColumns,
+    scratchBytes: 4 * slice * unitColumns,
   });
 }
 
@@ -230,7 +227,6 @@ export function packPanels(
     units: Math.ceil(count / PANEL),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * k))),
     args: [typeCode(type), b, count, k, packed],
-    scratchBytes: WORK_BYTES,
   });
 }
 
@@ -252,6 +248,5 @@ export function packPanelColumns(
     units: Math.ceil(width / columns),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / 2 / (columns * count))),
     args: [typeCode(type), b, width, count, columns, packed],
-    scratchBytes: WORK_BYTES + 64 * columns,
   });
 }

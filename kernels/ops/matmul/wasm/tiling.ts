@@ -1,4 +1,4 @@
-/** How products are divided for the register tiles of the WASM device (tiles.as.ts). */
+/** How products are divided for the register tiles of the WASM device (native/c/tiles.h). */
 
 /** Max number of rows of a register tile. */
 export const TILE_ROWS = 6;
