@@ -79,7 +79,14 @@ function runCommand(
     .addHelpText("after", keyFlagsHelp())
     .allowUnknownOption()
     .action(async (config, overrides, options, command: Command) => {
-      (await import("../stop_control.ts")).listenEarly();
+      const { listenEarly, parseDuration } = await import("../stop_control.ts");
+      listenEarly();
+      // Both are read here, so that a mistake in them is refused in a plan for a card, too.
+      const { maxTime, logMetrics } = options;
+      if (maxTime !== undefined) options.maxTime = parseDuration(maxTime);
+      if (logMetrics !== undefined) {
+        options.logMetrics = (await import("./metric_lines.ts")).readChosenMetrics(logMetrics);
+      }
       const known = command.options.map((option) => option.long ?? "");
       const card = cardFromFlags(options, {
         plans: options.dryRun ?? false,

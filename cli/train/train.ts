@@ -35,11 +35,10 @@ import { measuredRunTime } from "../plans/run_time.ts";
 import { type AskedRanks, askedRanks } from "../ranks/asked_ranks.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
 import { isRank, runRanks } from "../ranks/start_ranks.ts";
-import { listenForStop, parseDuration, type StopControl } from "../stop_control.ts";
+import { listenForStop, type StopControl } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { refuseMissing, showDryRun } from "./dry_run.ts";
 import { loadRun } from "./load_run.ts";
-import { readChosenMetrics } from "./metric_lines.ts";
 import type { TrainOptions } from "./train_options.ts";
 import { TrainProgress } from "./train_progress.ts";
 
@@ -51,8 +50,6 @@ export async function train(
   commandOptions: readonly string[] = [],
   phases: "all" | "sft" = "all",
 ): Promise<number> {
-  readChosenMetrics(options.logMetrics); // refuses it before anything starts
-  const maxSeconds = options.maxTime === undefined ? null : parseDuration(options.maxTime);
   const plansOnly = (options.printConfig || options.dryRun) ?? false;
   let loaded!: LoadedConfig;
   const read = async () => {
@@ -96,15 +93,13 @@ export async function train(
       if (joined.label !== null) log(`note: ${joined.label}`);
     }
     const which = plansOnly ? ALONE : ranks, count = asked?.count ?? ranks.size;
-    return await runTraining(loaded, which, options, { phases, maxSeconds, count });
+    return await runTraining(loaded, which, options, { phases, count });
   });
 }
 
 /** Which parts of a run are done, and within which limits. */
 interface RunScope {
   phases: "all" | "sft";
-  /** From `--max-time`. */
-  maxSeconds: number | null;
   /** The number of ranks that the run has; a plan is made by one of them. */
   count: number;
 }
@@ -117,7 +112,7 @@ async function runTraining(
   loaded: LoadedConfig,
   ranks: Ranks,
   options: TrainOptions,
-  { phases, maxSeconds, count }: RunScope,
+  { phases, count }: RunScope,
 ): Promise<number> {
   // The number of ranks is no part of what a run stores: one of 4 may go on with 1 or 2.
   const training = { ...loaded.config.training, nnodes: null, n_gpus_per_node: null };
@@ -131,7 +126,7 @@ async function runTraining(
   using opened = new DisposableStack();
   const { device, memory } = await openRankDevice(ranks, { ...options, keep });
   opened.defer(() => device.close());
-  const control = listenForStop(maxSeconds, undefined, !isFirst);
+  const control = listenForStop(options.maxTime ?? null, undefined, !isFirst);
   opened.defer(() => control.ended());
   const observers = new RunObservers(config, device, options, isFirst);
   opened.defer(() => observers.close());
@@ -264,11 +259,7 @@ class RunObservers {
     options: TrainOptions,
     private readonly isFirst: boolean,
   ) {
-    const { logMetrics, ...others } = options;
-    this.progress = new TrainProgress(config, device, {
-      ...others,
-      logMetrics: readChosenMetrics(logMetrics),
-    });
+    this.progress = new TrainProgress(config, device, options);
     this.quiet = options.quiet || options.logFormat === "json" || !isFirst;
     this.loading = new LoadProgress(this.quiet);
     this.drawing = new LoadProgress(this.quiet, drawText);

@@ -1,4 +1,7 @@
 /** The flags of `rgx train` and `rgx sft`, after parsing. */
+import type { ChosenMetrics } from "./metric_lines.ts";
+
+/** What the flags ask for; undefined: a flag was not given. */
 export interface TrainOptions {
   /** A checkpoint's path, or "latest". */
   resume?: string;
@@ -15,15 +18,15 @@ export interface TrainOptions {
   /** Processes that train together; undefined: as the configuration asks. */
   ranks?: number;
   outputDir?: string;
-  /** `HH:MM:SS`, after which the run saves and stops. */
-  maxTime?: string;
+  /** Seconds, after which the run saves and stops. */
+  maxTime?: number;
   /** Begin anew in a folder that has a run. */
   force?: boolean;
   /** Print the summary as JSON on stdout. */
   json?: boolean;
   logFormat: "text" | "json";
-  /** Names of metrics with commas, for the lines of a step. */
-  logMetrics?: string;
+  /** Metrics in the lines of a step. */
+  logMetrics?: ChosenMetrics;
   /** Measure kernels: true also on a software adapter, false never. */
   tune?: boolean;
   quiet?: boolean;

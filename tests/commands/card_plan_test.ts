@@ -41,6 +41,8 @@ Deno.test("flags that do not go together, and unknown cards, are refused", async
     [[...dry, "--gpu", "h100", "--device", "wasm"], /--gpu plans for a graphics card, and .*wasm/],
     [[...dry, "--gpu", "h100", "--device-memory", "80GB"], /give one of them/],
     [[...dry, "--device-memory", "eighty"], /expected a size with its unit/],
+    [[...dry, "--gpu", "h100", "--max-time", "5"], /--max-time 5: expected HH:MM:SS/],
+    [[...dry, "--gpu", "h100", "--log-metrics", ","], /--log-metrics: no metric is named/],
     [["train", QWEN_7B, "--gpu", "h100"], /--gpu h100: only a plan .*\nhelp: Add --dry-run/],
     [["doctor", "--gpu", "h100"], /which configuration\?/],
     [["doctor", "--plan", "nosuch", "--gpu", "h100"], /no configuration "nosuch"/],
