@@ -27,16 +27,6 @@ import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { hasTask, taskNames, validateTaskConfig } from "../../tasks/registry.ts";
 import type { BenchmarkOptions } from "../benchmark.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
-import {
-  CATEGORY_KEYS,
-  DATASET_KEYS,
-  inWords,
-  isWanted,
-  KEYS,
-  MODEL_KEYS,
-  SAME,
-  type Wanted,
-} from "./eval_keys.ts";
 import { isRemoteName, namedModel, REMOTE_PREFIX } from "../../core/remote/model_names.ts";
 import type { RemoteOptions } from "../../core/remote/server.ts";
 import type { PromptSettings } from "../evaluation/prompt_settings.ts";
@@ -50,6 +40,7 @@ import { meaningOf } from "../../configs/reading/key_names.ts";
 import { TaskFiles } from "../../configs/reading/task_files.ts";
 import { UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
+import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
 
 export interface EvalDescription {
   options: BenchmarkOptions;
@@ -453,4 +444,111 @@ async function withTaskFiles(tree: MapNode, problems: Problems): Promise<MapNode
     ),
   );
   return withEntry(tree, "categories", { ...categories, items });
+}
+
+// The keys of the YAML file of `rgx eval`, the values that each accepts, and their descriptions.
+
+/** The values that a key accepts; for numbers with their range. */
+type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
+  kind: "number" | "integer";
+  min: number;
+  /** `min` itself is not allowed. */
+  above?: boolean;
+  max?: number;
+};
+
+const COUNT: Wanted = { kind: "integer", min: 1 };
+const SEED: Wanted = { kind: "integer", min: 0 };
+const SAMPLES: Wanted = { kind: "integer", min: 1, max: 4096 };
+
+const KEYS: Readonly<Record<string, Wanted>> = {
+  model_path: "text",
+  model: "text",
+  models: "list",
+  provider: "text",
+  max_concurrent: { kind: "integer", min: 1, max: 1024 },
+  max_tokens: COUNT,
+  temperature: { kind: "number", min: 0, max: 100 },
+  top_p: { kind: "number", min: 0, above: true, max: 1 },
+  activations: ["int8", "float32"],
+  compute_dtype: ["bfloat16", "float16", "float32"],
+  // It has no effect: weights stay as they are stored, and the computing is in float32.
+  dtype: ["auto", "float32", "bfloat16", "float16", "float", "half"],
+  developer_prompt: "text",
+  developer_role: PROMPT_ROLES,
+  eval_repeats: SAMPLES,
+  system_prompt: "text",
+  system_prompt_id: "text",
+  system_role: PROMPT_ROLES,
+  completions_per_prompt: SAMPLES,
+  batch_size: COUNT,
+  default_size: COUNT,
+  default_seed: SEED,
+  output_dir: "text",
+  save_metadata: "boolean",
+  save_full_results: "boolean",
+  categories: "list",
+  base_url: "text",
+  api_key_env: "text",
+  seed: SEED,
+  samples: SAMPLES,
+  add_instructions: "boolean",
+  chat_template_kwargs: "map",
+  few_shot: { kind: "integer", min: 0, max: 64 },
+  few_shot_as: ["prompt", "turns"],
+  binary: "boolean",
+};
+const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
+  category: "text",
+  datasets: "list",
+};
+const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
+/** Keys of the two styles, and of rgx, for the same thing: a file has one of them. */
+const SAME: readonly (readonly string[])[] = [
+  ["samples", "completions_per_prompt", "eval_repeats"],
+  ["seed", "default_seed"],
+  ["system_prompt", "developer_prompt"],
+  ["system_role", "developer_role"],
+];
+/** Any other key is a parameter of the task. */
+const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
+  dataset: "text",
+  size: COUNT,
+  seed: SEED,
+  params: "map",
+  path: "text",
+};
+
+const NAMES = {
+  text: "a text (numbers in quotes)",
+  number: "a number",
+  integer: "an integer",
+  boolean: "true or false",
+  map: "a map",
+  list: "a list",
+};
+
+function isChoice(wanted: Wanted): wanted is readonly string[] {
+  return Array.isArray(wanted);
+}
+
+function inWords(wanted: Wanted): string {
+  if (typeof wanted === "string") return NAMES[wanted];
+  if (isChoice(wanted)) return wanted.join(", ").replace(/, (?=[^,]*$)/, " or ");
+  const { kind, min, above = false, max } = wanted, name = NAMES[kind];
+  if (above) return `${name} above ${min}, up to ${max}`;
+  return max === undefined ? `${name} of at least ${min}` : `${name} from ${min} to ${max}`;
+}
+
+function isWanted(node: ConfigNode, wanted: Wanted): boolean {
+  if (node.kind !== "scalar") return node.kind === wanted;
+  const { value } = node;
+  if (value === null) return true; // like a key that is not there
+  if (isChoice(wanted)) return wanted.some((one) => one === value);
+  if (wanted === "text") return typeof value === "string";
+  if (wanted === "boolean") return typeof value === "boolean";
+  if (typeof wanted === "string" || typeof value !== "number") return false;
+  const { kind, min, above = false, max = Infinity } = wanted;
+  const isInRange = value >= min && value <= max && !(above && value === min);
+  return isInRange && (kind === "number" || Number.isSafeInteger(value));
 }

@@ -29,7 +29,6 @@ import { signOf } from "../numbers/real.ts";
 import { cleanMath, MAX_CHARACTERS } from "./clean.ts";
 import { Parser } from "./formula.ts";
 import { parseMatrix } from "./matrix.ts";
-import { splitTop } from "./split.ts";
 import { functionNames, tokenize, Unreadable } from "./tokens.ts";
 
 const MAX_EQUATIONS = 24;
@@ -300,4 +299,21 @@ function region(groups: readonly (readonly Relation[])[], commas: boolean): Math
   // x < 1, x > 2 can only mean "or".
   if (commas && isEmpty(value)) value = (found as Region[][])[0]!.reduce(union);
   return { kind: "region", region: value, name: names[0]! };
+}
+
+/** Splits a text at signs that stand outside of all brackets. */
+function splitTop(text: string, signs: string): string[] {
+  const parts: string[] = [];
+  let depth = 0, from = 0;
+  for (let i = 0; i < text.length; i++) {
+    const sign = text[i]!;
+    if ("([{".includes(sign)) depth++;
+    else if (")]}".includes(sign)) depth--;
+    else if (depth === 0 && signs.includes(sign)) {
+      parts.push(text.slice(from, i));
+      from = i + 1;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts;
 }
