@@ -15,6 +15,7 @@ import type { OpName, Ops } from "../ops/ops.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
 import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
+import { checks } from "./check_cases.ts";
 import { nativeLibraries } from "./library.ts";
 
 /** Words before and after a tensor; more than the largest vector that a kernel stores. */
@@ -359,6 +360,10 @@ Deno.test("heads and rows of random shapes write only their results, with the sa
   const heads = Array.from({ length: 40 }, () => head(random)).flat();
   const others = Array.from({ length: 30 }, () => [...rowOperations(random), ...draws(random)]);
   await compare([...heads, ...others.flat()]);
+});
+
+Deno.test("the operations of the check at the start write only their results", async () => {
+  await compare([...checks()] as unknown as GuardedCase[]);
 });
 
 const SPECIAL = [NaN, Infinity, -Infinity, -0, 1e-42, -1e-42, 3e38, -3e38, 1e-30];

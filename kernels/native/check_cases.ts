@@ -1,4 +1,5 @@
 /** What the self-check computes: operations that together use every native kernel. */
+import { dynamicTables } from "../ops/adamw_8bit/dynamic_map.ts";
 import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
 import { INT8_ACTIVATIONS, packedLength } from "../ops/matmul/spec.ts";
@@ -309,6 +310,151 @@ function rowsAndDraws(numbers: Numbers): Check[] {
   ];
 }
 
+/** LayerNorm, GELU, dropout, biases, and what is done with single elements. */
+function elements(numbers: Numbers): Check[] {
+  const rows = 7, d = 84, n = rows * d, floats = (count: number) => numbers.floats(count);
+  const norm = { x: floats(n), weight: floats(d), mean: floats(rows), rho: floats(rows), rows, d };
+  const masks = { keys: numbers.stored(3 * rows), p: 0.3, site: 2, seedLow: 5, seedHigh: 6 };
+  return [
+    check("layernorm", {
+      ...norm,
+      add: floats(n),
+      sum: floats(n),
+      bias: floats(d),
+      out: floats(n),
+      eps: 1e-5,
+    }, ["out", "sum", "mean", "rho"]),
+    check("layernorm_backward", {
+      ...norm,
+      dout: floats(n),
+      dx: floats(n),
+      dweight: floats(d),
+      accumulate: true,
+    }, ["dx", "dweight"]),
+    check("add_bias", { x: floats(n), bias: floats(d), rows, d }, ["x"]),
+    check("add_bias_backward", { dout: floats(n), dbias: floats(d), rows, d }, ["dbias"]),
+    check("gelu", { x: floats(n), out: floats(n), n }, ["out"]),
+    check("gelu_backward", {
+      dout: floats(n),
+      x: floats(n),
+      dx: floats(n),
+      activated: floats(n),
+      n,
+    }, ["dx", "activated"]),
+    check("dropout", { ...masks, x: floats(n), out: floats(n), rows, d, accumulate: true }, [
+      "out",
+    ]),
+    check("add", { a: floats(n), b: floats(n), out: floats(n), n, scale: 0.3 }, ["out"]),
+    check("copy", { src: floats(n), out: floats(n), n }, ["out"]),
+    check("fill", { out: floats(n), n, value: 3 }, ["out"]),
+  ];
+}
+
+/** Optimizers, and weights in bfloat16. */
+function optimizers(numbers: Numbers): Check[] {
+  const n = 4442, floats = (count: number) => numbers.floats(count);
+  const positive = (count: number) => floats(count).map(Math.abs);
+  const bytes = () => numbers.stored(Math.ceil(n / 4)), blocks = Math.ceil(n / 256);
+  const step = {
+    param: floats(n),
+    grad: floats(n),
+    n,
+    lr: 0.01,
+    beta1: 0.9,
+    beta2: 0.99,
+    eps: 1e-8,
+    weightDecay: 0.1,
+    correction1: 0.3,
+    correction2: 0.1,
+    gradScale: 0.7,
+  };
+  const rounding = { x: floats(n), weight: numbers.stored(n / 2), n, first: 8 };
+  const counters = { c1: 1, c2: 2, c3: 3, seedLow: 4, seedHigh: 5 }, rest = numbers.stored(n / 2);
+  return [
+    check("adamw", { ...step, m: floats(n), v: positive(n) }, ["param", "m", "v"]),
+    check("adamw_8bit", {
+      ...step,
+      m: bytes(),
+      v: bytes(),
+      mMax: floats(blocks),
+      vMax: positive(blocks),
+      tables: dynamicTables(),
+    }, ["param", "m", "v", "mMax", "vMax"]),
+    check("sum_squares", { x: floats(n), partial: floats(2), n }, ["partial"]),
+    check("widen_bf16", { weight: rounding.weight, rest, out: floats(n), n }, ["out"]),
+    check("round_bf16", { ...rounding, ...counters }, ["weight"]),
+    check("round_bf16", { ...rounding, ...counters, rest }, ["weight", "rest"]),
+  ];
+}
+
+/** Filtered draws, rules for logits, sums and stored weights of rows, and a head from its mean. */
+function rules(numbers: Numbers): Check[] {
+  const rows = 5, vocab = 333, d = 256, floats = (count: number) => numbers.floats(count);
+  const n = rows * vocab, words = Math.ceil(vocab / 32) * rows;
+  const order = Uint32Array.from({ length: rows }, (_, i) => rows - 1 - i), row = [0, 3, 5];
+  const pairs = { pairStart: Uint32Array.from([0, 1, 1, 3, 4, rows]), targets: order, pairs: rows };
+  const weight = numbers.stored(storedWords("q6_k", 16, d)), weightType = "q6_k" as const;
+  const head = { hidden: floats(rows * d), lse: floats(rows), entropy: floats(rows), vocab: 16 };
+  return [
+    check("sample", {
+      logits: floats(n).map((x) => 9 * x),
+      counters: numbers.stored(5 * rows),
+      rows,
+      vocab,
+      tokens: new Uint32Array(rows),
+      logp: floats(rows),
+      temperature: 0.9,
+      topK: 40,
+      topP: 0.9,
+      minP: 0.01,
+    }, ["tokens", "logp"]),
+    check("adjust_logits", {
+      logits: floats(n),
+      out: floats(n),
+      rows,
+      vocab,
+      penalty: 1.2,
+      slots: order,
+      seen: numbers.stored(words),
+      newest: order,
+      allowed: numbers.stored(words),
+      forbidden: Uint32Array.from(row),
+      forbiddenCount: row.length,
+    }, ["out", "seen"]),
+    check("gather_rows", {
+      table: weight,
+      weightType,
+      index: order,
+      out: floats(rows * d),
+      rows,
+      d,
+    }, [
+      "out",
+    ]),
+    check("scatter_add_rows", {
+      src: floats(rows * d),
+      order,
+      runs: Uint32Array.from(row),
+      table: floats(2 * d),
+      target: Uint32Array.from([1, 0]),
+      runCount: 2,
+      d,
+    }, ["table"]),
+    check("head_backward", {
+      ...head,
+      ...pairs,
+      weight,
+      weightType,
+      rows,
+      d,
+      temperature: 0.7,
+      dlogp: floats(rows),
+      mean: floats(rows * d),
+      dhidden: floats(rows * d),
+    }, ["dhidden"]),
+  ];
+}
+
 /** Products in bfloat16 with all layouts, and the head's running values. */
 const BF16_SHAPES: readonly Shape[] = [
   { m: 33, n: 70, k: 340 },
@@ -344,4 +490,7 @@ export function* checks(): Generator<Check> {
   yield* heads(numbers);
   yield* rowOperations(numbers);
   yield* rowsAndDraws(numbers);
+  yield* elements(numbers);
+  yield* optimizers(numbers);
+  yield* rules(numbers);
 }
