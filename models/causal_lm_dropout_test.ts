@@ -18,7 +18,7 @@ import {
 import { packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { gradients, randomModel, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, test, tinyConfig, withReference } from "./testing.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { DropoutKey, Group } from "./network/types.ts";
 
@@ -56,33 +56,32 @@ async function step(model: CausalLM, batch = groups, dropout: DropoutKey | undef
 
 for (const recompute of [false, true]) {
   const how = recompute ? "recomputing" : "keeping activations";
-  Deno.test(`with fixed masks gradients equal finite differences, ${how}`, () =>
-    withReference(async (device) => {
-      const model = await randomModel(device, config, options(0.3, recompute));
-      const { grads } = await step(model);
-      const objective = async () => {
-        const how = { temperature, train: false, dropout: key };
-        const { logp, entropy } = await model.forward(groups, how);
-        return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+  test.onReference(`with fixed masks gradients equal finite differences, ${how}`, async (device) => {
+    const model = await randomModel(device, config, options(0.3, recompute));
+    const { grads } = await step(model);
+    const objective = async () => {
+      const how = { temperature, train: false, dropout: key };
+      const { logp, entropy } = await model.forward(groups, how);
+      return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+    };
+    const size = 1e-5;
+    for (const [name, grad] of grads) {
+      const { value } = model.trainable.find((p) => p.name === name)!;
+      const start = Float64Array.from(await device.read(value));
+      const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
+      const expected = grad.reduce((sum, g, i) => sum + g * direction[i]!, 0);
+      const at = async (t: number) => {
+        model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
+        return await objective();
       };
-      const size = 1e-5;
-      for (const [name, grad] of grads) {
-        const { value } = model.trainable.find((p) => p.name === name)!;
-        const start = Float64Array.from(await device.read(value));
-        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-        const expected = grad.reduce((sum, g, i) => sum + g * direction[i]!, 0);
-        const at = async (t: number) => {
-          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-          return await objective();
-        };
-        const slope = (8 * (await at(size) - await at(-size)) -
-          (await at(2 * size) - await at(-2 * size))) / (12 * size);
-        model.writeParameter(name, start);
-        const scale = Math.max(1e-2, largest(grad));
-        assert.ok(largest(grad) > 0, name);
-        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
-      }
-    }));
+      const slope = (8 * (await at(size) - await at(-size)) -
+        (await at(2 * size) - await at(-2 * size))) / (12 * size);
+      model.writeParameter(name, start);
+      const scale = Math.max(1e-2, largest(grad));
+      assert.ok(largest(grad) > 0, name);
+      assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
+    }
+  });
 }
 
 Deno.test("a recomputed layer has the masks of its forward, bit for bit", () =>
@@ -126,52 +125,48 @@ Deno.test("the CPU device has the same masks as the reference", async () => {
   }
 });
 
-Deno.test("masks belong to prompt, branch and position, however a batch is split", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, config, options(0.3));
-    const whole = await step(model);
-    const part = (g: number, from: number, to: number): Group => ({
-      ...groups[g]!,
-      branches: groups[g]!.branches.slice(from, to),
-      firstBranch: from,
-    });
-    // Group 0 in three parts, and the groups in another order.
-    const cuts = [[part(1, 0, 1), part(0, 3, 5)], [part(0, 0, 2)], [part(0, 2, 3), part(2, 0, 0)]];
-    /** Indices of a branch's tokens among all tokens. */
-    const places = [[0, 3, 4, 4, 8], [10]];
-    model.zeroGrad();
-    for (const cut of cuts) {
-      const places_ = cut.flatMap(({ branches, firstBranch = 0, promptId }) =>
-        branches.flatMap((ids, b) =>
-          ids.map((_, t) => places[promptId! - 70]![firstBranch + b]! + t)
-        )
-      );
-      const { logp } = await model.forward(cut, { temperature, train: true, dropout: key });
-      assertWithin(logp, places_.map((i) => whole.logp[i]!), 1e-12, "logp");
-      const take = (values: Float64Array) => Float64Array.from(places_, (i) => values[i]!);
-      model.backward(take(dlogp), take(dentropy));
-    }
-    for (const [name, grad] of await gradients(model)) {
-      assertWithin(grad, whole.grads.get(name)!, 1e-12 * largest(grad), name);
-    }
-  }));
+test.onReference("masks belong to prompt, branch and position, however a batch is split", async (device) => {
+  const model = await randomModel(device, config, options(0.3));
+  const whole = await step(model);
+  const part = (g: number, from: number, to: number): Group => ({
+    ...groups[g]!,
+    branches: groups[g]!.branches.slice(from, to),
+    firstBranch: from,
+  });
+  // Group 0 in three parts, and the groups in another order.
+  const cuts = [[part(1, 0, 1), part(0, 3, 5)], [part(0, 0, 2)], [part(0, 2, 3), part(2, 0, 0)]];
+  /** Indices of a branch's tokens among all tokens. */
+  const places = [[0, 3, 4, 4, 8], [10]];
+  model.zeroGrad();
+  for (const cut of cuts) {
+    const places_ = cut.flatMap(({ branches, firstBranch = 0, promptId }) =>
+      branches.flatMap((ids, b) => ids.map((_, t) => places[promptId! - 70]![firstBranch + b]! + t))
+    );
+    const { logp } = await model.forward(cut, { temperature, train: true, dropout: key });
+    assertWithin(logp, places_.map((i) => whole.logp[i]!), 1e-12, "logp");
+    const take = (values: Float64Array) => Float64Array.from(places_, (i) => values[i]!);
+    model.backward(take(dlogp), take(dentropy));
+  }
+  for (const [name, grad] of await gradients(model)) {
+    assertWithin(grad, whole.grads.get(name)!, 1e-12 * largest(grad), name);
+  }
+});
 
-Deno.test("seed, pass and prompt key the masks, which stay the same in every forward", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, config, options(0.3));
-    const first = await step(model);
-    assert.deepEqual(await step(model), first);
-    const renumbered = groups.map((group) => ({ ...group, promptId: group.promptId! + 2 ** 32 }));
-    for (
-      const other of [
-        await step(model, groups, { ...key, seed: 13 }),
-        await step(model, groups, { ...key, pass: 0 }),
-        await step(model, renumbered),
-      ]
-    ) {
-      for (const [i, x] of first.logp.entries()) assert.ok(x !== other.logp[i], `token ${i}`);
-    }
-  }));
+test.onReference("seed, pass and prompt key the masks, which stay the same in every forward", async (device) => {
+  const model = await randomModel(device, config, options(0.3));
+  const first = await step(model);
+  assert.deepEqual(await step(model), first);
+  const renumbered = groups.map((group) => ({ ...group, promptId: group.promptId! + 2 ** 32 }));
+  for (
+    const other of [
+      await step(model, groups, { ...key, seed: 13 }),
+      await step(model, groups, { ...key, pass: 0 }),
+      await step(model, renumbered),
+    ]
+  ) {
+    for (const [i, x] of first.logp.entries()) assert.ok(x !== other.logp[i], `token ${i}`);
+  }
+});
 
 Deno.test("no two rows of a batch have the same key, no two modules the same site", () => {
   const batch = [...groups, { ...groups[0]!, branches: [[1, 2, 3], [3, 4]], firstBranch: 5 }];
@@ -197,73 +192,70 @@ Deno.test("no two rows of a batch have the same key, no two modules the same sit
   });
 });
 
-Deno.test("the mean effect of the adapter over many masks is that without dropout", () =>
-  withReference(async (device) => {
-    // One layer with a small adapter: log-probabilities are nearly linear in what the adapter adds.
-    const one = { ...config, numLayers: 1 };
-    const model = await randomModel(device, one, options(0.2));
-    for (const { name } of model.trainable) {
-      if (!name.endsWith("lora_B.weight")) continue;
-      model.writeParameter(name, (await model.readParameter(name)).map((x) => 1e-3 * x));
-    }
-    const off = { temperature, train: false };
-    const base = (await model.forward(groups, { ...off, adapter: false })).logp.slice();
-    const full = (await model.forward(groups, off)).logp.slice();
-    const count = 400;
-    const sum = new Float64Array(pairs), squares = new Float64Array(pairs);
-    for (let seed = 0; seed < count; seed++) {
-      const { logp } = await model.forward(groups, { ...off, dropout: { seed, pass: 1 } });
-      for (let i = 0; i < pairs; i++) {
-        const change = logp[i]! - base[i]!;
-        sum[i]! += change / count;
-        squares[i]! += change ** 2 / count;
-      }
-    }
+test.onReference("the mean effect of the adapter over many masks is that without dropout", async (device) => {
+  // One layer with a small adapter: log-probabilities are nearly linear in what the adapter adds.
+  const one = { ...config, numLayers: 1 };
+  const model = await randomModel(device, one, options(0.2));
+  for (const { name } of model.trainable) {
+    if (!name.endsWith("lora_B.weight")) continue;
+    model.writeParameter(name, (await model.readParameter(name)).map((x) => 1e-3 * x));
+  }
+  const off = { temperature, train: false };
+  const base = (await model.forward(groups, { ...off, adapter: false })).logp.slice();
+  const full = (await model.forward(groups, off)).logp.slice();
+  const count = 400;
+  const sum = new Float64Array(pairs), squares = new Float64Array(pairs);
+  for (let seed = 0; seed < count; seed++) {
+    const { logp } = await model.forward(groups, { ...off, dropout: { seed, pass: 1 } });
     for (let i = 0; i < pairs; i++) {
-      const expected = full[i]! - base[i]!;
-      const sigma = Math.sqrt((squares[i]! - sum[i]! ** 2) / count);
-      assert.ok(sigma > 0 && Math.abs(expected) > 0);
-      assert.ok(
-        Math.abs(sum[i]! - expected) < 4 * sigma + 1e-3 * Math.abs(expected),
-        `token ${i}: ${sum[i]} ± ${sigma}, expected ${expected}`,
-      );
+      const change = logp[i]! - base[i]!;
+      sum[i]! += change / count;
+      squares[i]! += change ** 2 / count;
     }
-  }));
-
-Deno.test("nothing is dropped without a key, with the adapter off, or in generation", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, config, options(0.5));
-    const without = await randomModel(device, config, options(0));
-    const off = { temperature, train: false };
-    const bits = async (m: CausalLM, how: { adapter?: boolean; dropout?: DropoutKey }) =>
-      (await m.forward(groups, { ...off, ...how })).logp.slice();
-    assert.ok(sameBits(await bits(model, {}), await bits(without, {})));
-    const adapterOff = { adapter: false, dropout: key };
-    assert.ok(sameBits(await bits(model, adapterOff), await bits(without, adapterOff)));
+  }
+  for (let i = 0; i < pairs; i++) {
+    const expected = full[i]! - base[i]!;
+    const sigma = Math.sqrt((squares[i]! - sum[i]! ** 2) / count);
+    assert.ok(sigma > 0 && Math.abs(expected) > 0);
     assert.ok(
-      !sameBits(await bits(model, { dropout: key }), await bits(without, { dropout: key })),
+      Math.abs(sum[i]! - expected) < 4 * sigma + 1e-3 * Math.abs(expected),
+      `token ${i}: ${sum[i]} ± ${sigma}, expected ${expected}`,
     );
-    assert.deepEqual(await model.lastLogits([1, 2]), await without.lastLogits([1, 2]));
-    const requests = [{ promptId: 70, promptIds: [1, 2, 3], n: 4 }];
-    const sampling = { maxNewTokens: 6, temperature: 1, seed: 12, eosIds: [] };
-    assert.deepEqual(
-      await model.generate(requests, sampling),
-      await without.generate(requests, sampling),
-    );
-  }));
+  }
+});
 
-Deno.test("training with dropout is refused without the keys of its masks", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, config, options(0.1));
-    const refused = (batch: Group[], dropout: DropoutKey | undefined, text: RegExp) =>
-      assert.rejects(
-        () => step(model, batch, dropout),
-        (e) => e instanceof RgxError && text.test(e.message),
-      );
-    await assert.rejects(
-      () => model.forward(groups, { temperature, train: true }),
-      /training an adapter with lora_dropout needs the key of its masks/,
+test.onReference("nothing is dropped without a key, with the adapter off, or in generation", async (device) => {
+  const model = await randomModel(device, config, options(0.5));
+  const without = await randomModel(device, config, options(0));
+  const off = { temperature, train: false };
+  const bits = async (m: CausalLM, how: { adapter?: boolean; dropout?: DropoutKey }) =>
+    (await m.forward(groups, { ...off, ...how })).logp.slice();
+  assert.ok(sameBits(await bits(model, {}), await bits(without, {})));
+  const adapterOff = { adapter: false, dropout: key };
+  assert.ok(sameBits(await bits(model, adapterOff), await bits(without, adapterOff)));
+  assert.ok(
+    !sameBits(await bits(model, { dropout: key }), await bits(without, { dropout: key })),
+  );
+  assert.deepEqual(await model.lastLogits([1, 2]), await without.lastLogits([1, 2]));
+  const requests = [{ promptId: 70, promptIds: [1, 2, 3], n: 4 }];
+  const sampling = { maxNewTokens: 6, temperature: 1, seed: 12, eosIds: [] };
+  assert.deepEqual(
+    await model.generate(requests, sampling),
+    await without.generate(requests, sampling),
+  );
+});
+
+test.onReference("training with dropout is refused without the keys of its masks", async (device) => {
+  const model = await randomModel(device, config, options(0.1));
+  const refused = (batch: Group[], dropout: DropoutKey | undefined, text: RegExp) =>
+    assert.rejects(
+      () => step(model, batch, dropout),
+      (e) => e instanceof RgxError && text.test(e.message),
     );
-    const anonymous = [groups[0]!, { promptIds: [1], branches: [[2]] }];
-    await refused(anonymous, key, /group 1: no promptId/);
-  }));
+  await assert.rejects(
+    () => model.forward(groups, { temperature, train: true }),
+    /training an adapter with lora_dropout needs the key of its masks/,
+  );
+  const anonymous = [groups[0]!, { promptIds: [1], branches: [[2]] }];
+  await refused(anonymous, key, /group 1: no promptId/);
+});

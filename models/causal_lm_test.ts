@@ -3,7 +3,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
-import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
@@ -43,262 +43,250 @@ for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
   for (const [part, config] of TINY_MODELS) {
     const what = `${kind} fine-tuning with ${part}`;
 
-    Deno.test(`a group equals its separate sequences, ${what}`, () =>
-      withReference(async (device) => {
-        const model = await randomModel(device, config, options);
-        const together = await model.forward(groups, { temperature, train: true });
-        model.backward(dlogp, dentropy);
-        const expected = await gradients(model);
+    test.onReference(`a group equals its separate sequences, ${what}`, async (device) => {
+      const model = await randomModel(device, config, options);
+      const together = await model.forward(groups, { temperature, train: true });
+      model.backward(dlogp, dentropy);
+      const expected = await gradients(model);
 
-        model.zeroGrad();
-        let at = 0;
-        for (const { promptIds, branches } of groups) {
-          for (const branch of branches) {
-            const end = at + branch.length;
-            const alone = await model.forward([{ promptIds, branches: [branch] }], {
-              temperature,
-              train: true,
-            });
-            assertWithin(alone.logp, together.logp.subarray(at, end), 1e-12, "logp");
-            assertWithin(alone.entropy, together.entropy.subarray(at, end), 1e-12, "entropy");
-            model.backward(dlogp.slice(at, end), dentropy.slice(at, end));
-            at = end;
-          }
+      model.zeroGrad();
+      let at = 0;
+      for (const { promptIds, branches } of groups) {
+        for (const branch of branches) {
+          const end = at + branch.length;
+          const alone = await model.forward([{ promptIds, branches: [branch] }], {
+            temperature,
+            train: true,
+          });
+          assertWithin(alone.logp, together.logp.subarray(at, end), 1e-12, "logp");
+          assertWithin(alone.entropy, together.entropy.subarray(at, end), 1e-12, "entropy");
+          model.backward(dlogp.slice(at, end), dentropy.slice(at, end));
+          at = end;
         }
-        assert.equal(at, pairs);
-        assertSameGradients(await gradients(model), expected, 1e-12);
+      }
+      assert.equal(at, pairs);
+      assertSameGradients(await gradients(model), expected, 1e-12);
+      model.dispose();
+      assert.equal(device.allocatedBytes, 0);
+    });
+
+    test.onReference(`gradients equal finite differences, ${what}`, async (device) => {
+      const model = await randomModel(device, config, options);
+      await model.forward(groups, { temperature, train: true });
+      model.backward(dlogp, dentropy);
+      const step = 1e-5;
+      for (const [name, grad] of await gradients(model)) {
+        const { value } = model.trainable.find((p) => p.name === name)!;
+        const start = Float64Array.from(await device.read(value));
+        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
+        let expected = 0;
+        for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
+        const at = async (t: number) => {
+          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
+          return await objective(model);
+        };
+        const slope = (8 * (await at(step) - await at(-step)) -
+          (await at(2 * step) - await at(-2 * step))) / (12 * step);
+        model.writeParameter(name, start);
+        const scale = Math.max(1e-2, largest(grad));
+        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
+      }
+    });
+
+    test.onReference(`recomputed activations give the same bits, ${what}`, async (device) => {
+      const results = [];
+      for (const recompute of [false, true]) {
+        const model = await randomModel(device, config, { ...options, recompute });
+        const { logp } = await model.forward(groups, { temperature, train: true });
+        model.backward(dlogp, dentropy);
+        results.push({ logp, grads: await gradients(model) });
         model.dispose();
-        assert.equal(device.allocatedBytes, 0);
-      }));
-
-    Deno.test(`gradients equal finite differences, ${what}`, () =>
-      withReference(async (device) => {
-        const model = await randomModel(device, config, options);
-        await model.forward(groups, { temperature, train: true });
-        model.backward(dlogp, dentropy);
-        const step = 1e-5;
-        for (const [name, grad] of await gradients(model)) {
-          const { value } = model.trainable.find((p) => p.name === name)!;
-          const start = Float64Array.from(await device.read(value));
-          const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-          let expected = 0;
-          for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
-          const at = async (t: number) => {
-            model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-            return await objective(model);
-          };
-          const slope = (8 * (await at(step) - await at(-step)) -
-            (await at(2 * step) - await at(-2 * step))) / (12 * step);
-          model.writeParameter(name, start);
-          const scale = Math.max(1e-2, largest(grad));
-          assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
-        }
-      }));
-
-    Deno.test(`recomputed activations give the same bits, ${what}`, () =>
-      withReference(async (device) => {
-        const results = [];
-        for (const recompute of [false, true]) {
-          const model = await randomModel(device, config, { ...options, recompute });
-          const { logp } = await model.forward(groups, { temperature, train: true });
-          model.backward(dlogp, dentropy);
-          results.push({ logp, grads: await gradients(model) });
-          model.dispose();
-        }
-        assert.deepEqual(results[1], results[0]);
-      }));
+      }
+      assert.deepEqual(results[1], results[0]);
+    });
   }
 }
 
-Deno.test("the first step of LoRA leaves A alone and moves B", () =>
-  withReference(async (device) => {
-    const config = tinyConfig(true);
-    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.4), LORA);
-    await model.forward(groups, { temperature, train: true });
-    model.backward(dlogp);
-    for (const [name, grad] of await gradients(model)) {
-      if (name.endsWith("lora_A.weight")) assert.equal(largest(grad), 0, name);
-      else assert.ok(largest(grad) > 0, name);
-    }
-  }));
+test.onReference("the first step of LoRA leaves A alone and moves B", async (device) => {
+  const config = tinyConfig(true);
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.4), LORA);
+  await model.forward(groups, { temperature, train: true });
+  model.backward(dlogp);
+  for (const [name, grad] of await gradients(model)) {
+    if (name.endsWith("lora_A.weight")) assert.equal(largest(grad), 0, name);
+    else assert.ok(largest(grad) > 0, name);
+  }
+});
 
-Deno.test("an adapter begins as no change, and can be switched off", () =>
-  withReference(async (device) => {
-    const config = tinyConfig(false), weights = initWeights(config, 1, 0.4);
-    const base = await CausalLM.create(device, config, weights, { trainable: "none" });
-    const model = await CausalLM.create(device, config, weights, LORA);
-    const off = { temperature, train: false, adapter: false };
-    const expected = await base.forward(groups, off);
-    assert.deepEqual(await model.forward(groups, { temperature, train: false }), expected);
-    const name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight";
-    model.writeParameter(name, new Float32Array(16 * 3).fill(0.5));
-    assert.notDeepEqual(await model.forward(groups, { temperature, train: false }), expected);
-    assert.deepEqual(await model.forward(groups, off), expected);
-    assert.deepEqual(base.trainableArenas, []);
-    assert.deepEqual(base.trainable, []);
-  }));
+test.onReference("an adapter begins as no change, and can be switched off", async (device) => {
+  const config = tinyConfig(false), weights = initWeights(config, 1, 0.4);
+  const base = await CausalLM.create(device, config, weights, { trainable: "none" });
+  const model = await CausalLM.create(device, config, weights, LORA);
+  const off = { temperature, train: false, adapter: false };
+  const expected = await base.forward(groups, off);
+  assert.deepEqual(await model.forward(groups, { temperature, train: false }), expected);
+  const name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight";
+  model.writeParameter(name, new Float32Array(16 * 3).fill(0.5));
+  assert.notDeepEqual(await model.forward(groups, { temperature, train: false }), expected);
+  assert.deepEqual(await model.forward(groups, off), expected);
+  assert.deepEqual(base.trainableArenas, []);
+  assert.deepEqual(base.trainable, []);
+});
 
-Deno.test("adapters on some modules with different ranks train correctly", () =>
-  withReference(async (device) => {
-    const some: CausalLMOptions = {
-      trainable: "lora",
-      lora: {
-        ...lora,
-        targetModules: ["q_proj", "down_proj"],
-        layersToTransform: [1, 2],
-        rankPattern: { "layers.2.mlp.down_proj": 5 },
-        useRslora: true,
-      },
-    };
-    const model = await randomModel(device, tinyConfig(true), some);
-    assert.deepEqual(model.trainable.map((p) => [p.name, p.shape]), [
-      ["base_model.model.model.layers.1.mlp.down_proj.lora_A.weight", [3, 20]],
-      ["base_model.model.model.layers.1.mlp.down_proj.lora_B.weight", [12, 3]],
-      ["base_model.model.model.layers.1.self_attn.q_proj.lora_A.weight", [3, 12]],
-      ["base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight", [16, 3]],
-      ["base_model.model.model.layers.2.mlp.down_proj.lora_A.weight", [5, 20]],
-      ["base_model.model.model.layers.2.mlp.down_proj.lora_B.weight", [12, 5]],
-      ["base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight", [3, 12]],
-      ["base_model.model.model.layers.2.self_attn.q_proj.lora_B.weight", [16, 3]],
-    ]);
-    await model.forward(groups, { temperature, train: true });
-    model.backward(dlogp, dentropy);
-    const name = model.trainable[3]!.name, grad = (await gradients(model)).get(name)!;
-    const start = await model.readParameter(name), step = 2 ** -12;
-    const at = async (t: number) => {
-      model.writeParameter(name, start.map((x, i) => i === 4 ? x + t : x));
-      return await objective(model);
-    };
-    const slope = (await at(step) - await at(-step)) / (2 * step);
-    assert.ok(Math.abs(slope - grad[4]!) < 1e-5 * largest(grad), `${slope}, ${grad[4]}`);
-  }));
+test.onReference("adapters on some modules with different ranks train correctly", async (device) => {
+  const some: CausalLMOptions = {
+    trainable: "lora",
+    lora: {
+      ...lora,
+      targetModules: ["q_proj", "down_proj"],
+      layersToTransform: [1, 2],
+      rankPattern: { "layers.2.mlp.down_proj": 5 },
+      useRslora: true,
+    },
+  };
+  const model = await randomModel(device, tinyConfig(true), some);
+  assert.deepEqual(model.trainable.map((p) => [p.name, p.shape]), [
+    ["base_model.model.model.layers.1.mlp.down_proj.lora_A.weight", [3, 20]],
+    ["base_model.model.model.layers.1.mlp.down_proj.lora_B.weight", [12, 3]],
+    ["base_model.model.model.layers.1.self_attn.q_proj.lora_A.weight", [3, 12]],
+    ["base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight", [16, 3]],
+    ["base_model.model.model.layers.2.mlp.down_proj.lora_A.weight", [5, 20]],
+    ["base_model.model.model.layers.2.mlp.down_proj.lora_B.weight", [12, 5]],
+    ["base_model.model.model.layers.2.self_attn.q_proj.lora_A.weight", [3, 12]],
+    ["base_model.model.model.layers.2.self_attn.q_proj.lora_B.weight", [16, 3]],
+  ]);
+  await model.forward(groups, { temperature, train: true });
+  model.backward(dlogp, dentropy);
+  const name = model.trainable[3]!.name, grad = (await gradients(model)).get(name)!;
+  const start = await model.readParameter(name), step = 2 ** -12;
+  const at = async (t: number) => {
+    model.writeParameter(name, start.map((x, i) => i === 4 ? x + t : x));
+    return await objective(model);
+  };
+  const slope = (await at(step) - await at(-step)) / (2 * step);
+  assert.ok(Math.abs(slope - grad[4]!) < 1e-5 * largest(grad), `${slope}, ${grad[4]}`);
+});
 
-Deno.test("trainable values and gradients are in one arena, decayed ones first", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), FULL);
-    const arena = model.trainableArenas[0]!;
-    for (const { name, decay, shape, value } of model.trainable) {
-      const offset = arena.offsets.get(name)!;
-      assert.equal(decay, shape.length === 2, name);
-      assert.equal(offset < arena.decayedLength, decay, name);
-      assert.equal(offset % 64, 0);
-      assert.deepEqual(
-        await device.read(arena.value!, offset, value.length),
-        await device.read(value),
-      );
-    }
-    await model.forward(groups, { temperature, train: true });
-    model.backward(dlogp);
-    assert.ok(largest(await device.read(arena.grad)) > 0);
-    model.zeroGrad();
-    assert.equal(largest(await device.read(arena.grad)), 0);
-  }));
+test.onReference("trainable values and gradients are in one arena, decayed ones first", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), FULL);
+  const arena = model.trainableArenas[0]!;
+  for (const { name, decay, shape, value } of model.trainable) {
+    const offset = arena.offsets.get(name)!;
+    assert.equal(decay, shape.length === 2, name);
+    assert.equal(offset < arena.decayedLength, decay, name);
+    assert.equal(offset % 64, 0);
+    assert.deepEqual(
+      await device.read(arena.value!, offset, value.length),
+      await device.read(value),
+    );
+  }
+  await model.forward(groups, { temperature, train: true });
+  model.backward(dlogp);
+  assert.ok(largest(await device.read(arena.grad)) > 0);
+  model.zeroGrad();
+  assert.equal(largest(await device.read(arena.grad)), 0);
+});
 
-Deno.test("memory stays constant over batches of varying size after the largest", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), LORA);
-    const step = async (batch: readonly Group[]) => {
-      const { logp } = await model.forward(batch, { temperature, train: true });
-      model.backward(new Float64Array(logp.length).fill(1));
-      await model.forward(batch, { temperature, train: false });
-    };
+test.onReference("memory stays constant over batches of varying size after the largest", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), LORA);
+  const step = async (batch: readonly Group[]) => {
+    const { logp } = await model.forward(batch, { temperature, train: true });
+    model.backward(new Float64Array(logp.length).fill(1));
+    await model.forward(batch, { temperature, train: false });
+  };
+  await step(groups);
+  const { allocatedBytes } = device;
+  device.resetPeak();
+  for (let i = 1; i < 6; i++) {
+    await step([{ promptIds: [1, 2, 3].slice(0, 1 + i % 3), branches: [[4, 5], [6]] }]);
     await step(groups);
-    const { allocatedBytes } = device;
-    device.resetPeak();
-    for (let i = 1; i < 6; i++) {
-      await step([{ promptIds: [1, 2, 3].slice(0, 1 + i % 3), branches: [[4, 5], [6]] }]);
-      await step(groups);
-    }
-    assert.equal(device.allocatedBytes, allocatedBytes);
-    assert.equal(device.peakBytes, allocatedBytes);
-  }));
+  }
+  assert.equal(device.allocatedBytes, allocatedBytes);
+  assert.equal(device.peakBytes, allocatedBytes);
+});
 
-Deno.test("a batch with nothing to predict gives nothing and changes nothing", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), FULL);
-    const none = await model.forward([{ promptIds: [1], branches: [[]] }], {
-      temperature,
-      train: true,
+test.onReference("a batch with nothing to predict gives nothing and changes nothing", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), FULL);
+  const none = await model.forward([{ promptIds: [1], branches: [[]] }], {
+    temperature,
+    train: true,
+  });
+  assert.equal(none.logp.length + none.entropy.length, 0);
+  model.backward(new Float64Array(0));
+  assert.equal(largest(await device.read(model.trainableArenas[0]!.grad)), 0);
+});
+
+test.onReference("an inference forward may come between a training forward and its backward", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), FULL);
+  await model.forward(groups, { temperature, train: true });
+  model.backward(dlogp, dentropy);
+  const expected = await gradients(model);
+  model.zeroGrad();
+  await model.forward(groups, { temperature, train: true });
+  const long = Array.from({ length: 30 }, (_, i) => i % 19);
+  await model.forward([{ promptIds: long, branches: [[1, 2]] }], { temperature, train: false });
+  await model.lastLogits(long);
+  model.backward(dlogp, dentropy);
+  assert.deepEqual(await gradients(model), expected);
+});
+
+test.onReference("a sequence as long as the model's positions has logits at each of them", async (device) => {
+  for (const [part, config] of TINY_MODELS) {
+    const model = await randomModel(device, config, { trainable: "none" });
+    const ids = Array.from({ length: config.maxPositions }, (_, i) => i % config.vocabSize);
+    const seen: number[] = [];
+    await model.positionLogits(ids, (position, logits) => {
+      seen.push(position);
+      assert.ok(logits.every(Number.isFinite), `${part}, position ${position}`);
     });
-    assert.equal(none.logp.length + none.entropy.length, 0);
-    model.backward(new Float64Array(0));
-    assert.equal(largest(await device.read(model.trainableArenas[0]!.grad)), 0);
-  }));
+    assert.deepEqual(seen, ids.map((_, i) => i));
+    await assert.rejects(model.lastLogits([...ids, 1]), /the model has/);
+  }
+});
 
-Deno.test("an inference forward may come between a training forward and its backward", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), FULL);
-    await model.forward(groups, { temperature, train: true });
-    model.backward(dlogp, dentropy);
-    const expected = await gradients(model);
-    model.zeroGrad();
-    await model.forward(groups, { temperature, train: true });
-    const long = Array.from({ length: 30 }, (_, i) => i % 19);
-    await model.forward([{ promptIds: long, branches: [[1, 2]] }], { temperature, train: false });
-    await model.lastLogits(long);
-    model.backward(dlogp, dentropy);
-    assert.deepEqual(await gradients(model), expected);
-  }));
+test.onReference("wrong uses of a model are refused with an explanation", async (device) => {
+  const config = tinyConfig(true), weights = initWeights(config, 1, 0.4);
+  const refused = async (work: () => Promise<unknown>, kind: typeof RgxError, text: RegExp) => {
+    await assert.rejects(work, (e) => e instanceof kind && text.test(e.message));
+  };
+  const create = (options: CausalLMOptions, source = weights) => () =>
+    CausalLM.create(device, config, source, options);
+  await refused(create({ trainable: "lora" }), UsageError, /needs LoRA options/);
+  await refused(create({ trainable: "full", lora }), UsageError, /exclude each other/);
+  await refused(
+    create({ trainable: "lora", lora: { ...lora, dropout: 1 } }),
+    UsageError,
+    /lora_dropout .* got 1/,
+  );
+  await refused(
+    create({ trainable: "lora", lora: { ...lora, targetModules: ["lm_haed"] } }),
+    UsageError,
+    /"lm_haed" is no linear module of this model/,
+  );
+  const without = new Map(weights);
+  without.delete("model.layers.1.mlp.up_proj.weight");
+  await refused(create(FULL, without), RgxError, /no tensor "model.layers.1.mlp.up_proj.weight"/);
+  const short = new Map(weights).set("model.norm.weight", new Float32Array(3));
+  await refused(
+    create(FULL, short),
+    RgxError,
+    /"model.norm.weight": found 3 values, expected 12/,
+  );
 
-Deno.test("a sequence as long as the model's positions has logits at each of them", () =>
-  withReference(async (device) => {
-    for (const [part, config] of TINY_MODELS) {
-      const model = await randomModel(device, config, { trainable: "none" });
-      const ids = Array.from({ length: config.maxPositions }, (_, i) => i % config.vocabSize);
-      const seen: number[] = [];
-      await model.positionLogits(ids, (position, logits) => {
-        seen.push(position);
-        assert.ok(logits.every(Number.isFinite), `${part}, position ${position}`);
-      });
-      assert.deepEqual(seen, ids.map((_, i) => i));
-      await assert.rejects(model.lastLogits([...ids, 1]), /the model has/);
-    }
-  }));
-
-Deno.test("wrong uses of a model are refused with an explanation", () =>
-  withReference(async (device) => {
-    const config = tinyConfig(true), weights = initWeights(config, 1, 0.4);
-    const refused = async (work: () => Promise<unknown>, kind: typeof RgxError, text: RegExp) => {
-      await assert.rejects(work, (e) => e instanceof kind && text.test(e.message));
-    };
-    const create = (options: CausalLMOptions, source = weights) => () =>
-      CausalLM.create(device, config, source, options);
-    await refused(create({ trainable: "lora" }), UsageError, /needs LoRA options/);
-    await refused(create({ trainable: "full", lora }), UsageError, /exclude each other/);
-    await refused(
-      create({ trainable: "lora", lora: { ...lora, dropout: 1 } }),
-      UsageError,
-      /lora_dropout .* got 1/,
-    );
-    await refused(
-      create({ trainable: "lora", lora: { ...lora, targetModules: ["lm_haed"] } }),
-      UsageError,
-      /"lm_haed" is no linear module of this model/,
-    );
-    const without = new Map(weights);
-    without.delete("model.layers.1.mlp.up_proj.weight");
-    await refused(create(FULL, without), RgxError, /no tensor "model.layers.1.mlp.up_proj.weight"/);
-    const short = new Map(weights).set("model.norm.weight", new Float32Array(3));
-    await refused(
-      create(FULL, short),
-      RgxError,
-      /"model.norm.weight": found 3 values, expected 12/,
-    );
-
-    const model = await CausalLM.create(device, config, weights, { trainable: "none" });
-    const train = { temperature, train: true };
-    await refused(() => model.forward(groups, train), RgxError, /nothing .* is trainable/);
-    assert.throws(() => model.backward(dlogp), /no forward with train/);
-    await refused(
-      () => model.forward(groups, { temperature: 0, train: false }),
-      RgxError,
-      /temperature is 0/,
-    );
-    await assert.rejects(
-      () => Promise.resolve().then(() => model.readParameter("model.norm.weigth")),
-      /no tensor "model.norm.weigth"/,
-    );
-    const full = await CausalLM.create(device, config, weights, FULL);
-    await full.forward(groups, train);
-    assert.throws(() => full.backward(new Float64Array(3)), /dlogp has 3 elements, the batch 14/);
-  }));
+  const model = await CausalLM.create(device, config, weights, { trainable: "none" });
+  const train = { temperature, train: true };
+  await refused(() => model.forward(groups, train), RgxError, /nothing .* is trainable/);
+  assert.throws(() => model.backward(dlogp), /no forward with train/);
+  await refused(
+    () => model.forward(groups, { temperature: 0, train: false }),
+    RgxError,
+    /temperature is 0/,
+  );
+  await assert.rejects(
+    () => Promise.resolve().then(() => model.readParameter("model.norm.weigth")),
+    /no tensor "model.norm.weigth"/,
+  );
+  const full = await CausalLM.create(device, config, weights, FULL);
+  await full.forward(groups, train);
+  assert.throws(() => full.backward(new Float64Array(3)), /dlogp has 3 elements, the batch 14/);
+});

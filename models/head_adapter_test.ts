@@ -10,7 +10,7 @@ import { planParameterBytes } from "./network/model_bytes.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import type { ForwardOptions, Group } from "./network/types.ts";
 import { initWeights } from "./network/weights/init.ts";
-import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
 
 const groups: Group[] = [
   {
@@ -51,70 +51,68 @@ for (const [part, config] of TINY_MODELS) {
     ["dropout", lora(["lm_head", layer!], { dropout: 0.3 }), masks],
     ["an embedding in full", lora(["lm_head"], { modulesToSave: [copied!] }), {}],
   ];
-  Deno.test(`an adapter on the head has the gradients of finite differences, with ${part}`, () =>
-    withReference(async (device) => {
-      for (const [what, options, how] of cases) {
-        const model = await randomModel(device, config, trained(options));
-        const { grads } = await step(model, how);
-        assert.ok(largest(grads.get(A)!) > 0 && largest(grads.get(B)!) > 0, what);
-        for (const [name, grad] of grads) {
-          const { value } = model.trainable.find((p) => p.name === name)!;
-          const start = Float64Array.from(await device.read(value)), size = 1e-5;
-          const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-          const expected = grad.reduce((sum, g, i) => sum + g * direction[i]!, 0);
-          const at = async (t: number) => {
-            model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-            const { logp, entropy } = await model.forward(groups, {
-              temperature,
-              train: false,
-              ...how,
-            });
-            return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
-          };
-          const slope = (8 * (await at(size) - await at(-size)) -
-            (await at(2 * size) - await at(-2 * size))) / (12 * size);
-          model.writeParameter(name, start);
-          const scale = Math.max(1e-2, largest(grad));
-          assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${what}, ${name}: ${slope}`);
-        }
-        model.dispose();
-        assert.equal(device.allocatedBytes, 0);
+  test.onReference(`an adapter on the head has the gradients of finite differences, with ${part}`, async (device) => {
+    for (const [what, options, how] of cases) {
+      const model = await randomModel(device, config, trained(options));
+      const { grads } = await step(model, how);
+      assert.ok(largest(grads.get(A)!) > 0 && largest(grads.get(B)!) > 0, what);
+      for (const [name, grad] of grads) {
+        const { value } = model.trainable.find((p) => p.name === name)!;
+        const start = Float64Array.from(await device.read(value)), size = 1e-5;
+        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
+        const expected = grad.reduce((sum, g, i) => sum + g * direction[i]!, 0);
+        const at = async (t: number) => {
+          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
+          const { logp, entropy } = await model.forward(groups, {
+            temperature,
+            train: false,
+            ...how,
+          });
+          return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+        };
+        const slope = (8 * (await at(size) - await at(-size)) -
+          (await at(2 * size) - await at(-2 * size))) / (12 * size);
+        model.writeParameter(name, start);
+        const scale = Math.max(1e-2, largest(grad));
+        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${what}, ${name}: ${slope}`);
       }
-    }));
+      model.dispose();
+      assert.equal(device.allocatedBytes, 0);
+    }
+  });
 }
 
-Deno.test("the logits are those of a head with the product added to its weight", () =>
-  withReference(async (device) => {
-    for (const tied of [true, false]) {
-      const config = tinyConfig(tied), options = lora(["lm_head"], { useRslora: true });
-      const model = await randomModel(device, config, trained(options));
-      const a = await model.readParameter(A), b = await model.readParameter(B), d = 12, r = 2;
-      const name = tied ? "model.embed_tokens.weight" : "lm_head.weight";
-      const head = Float64Array.from(await model.readParameter(name));
-      for (let i = 0; i < head.length; i++) {
-        for (let k = 0; k < r; k++) {
-          head[i]! += 6 / Math.sqrt(r) * b[Math.floor(i / d) * r + k]! * a[k * d + i % d]!;
-        }
+test.onReference("the logits are those of a head with the product added to its weight", async (device) => {
+  for (const tied of [true, false]) {
+    const config = tinyConfig(tied), options = lora(["lm_head"], { useRslora: true });
+    const model = await randomModel(device, config, trained(options));
+    const a = await model.readParameter(A), b = await model.readParameter(B), d = 12, r = 2;
+    const name = tied ? "model.embed_tokens.weight" : "lm_head.weight";
+    const head = Float64Array.from(await model.readParameter(name));
+    for (let i = 0; i < head.length; i++) {
+      for (let k = 0; k < r; k++) {
+        head[i]! += 6 / Math.sqrt(r) * b[Math.floor(i / d) * r + k]! * a[k * d + i % d]!;
       }
-      const weights = new Map<string, Float64Array>();
-      for (const { name } of model.parameters) {
-        if (name.startsWith("base_model")) continue;
-        weights.set(name, Float64Array.from(await model.readParameter(name)));
-      }
-      const untied = { ...config, tieWordEmbeddings: false };
-      const merged = await CausalLM.create(device, untied, weights.set("lm_head.weight", head), {
-        trainable: "none",
-      });
-      const ids = [3, 1, 4, 1, 5];
-      assertWithin(await model.lastLogits(ids), await merged.lastLogits(ids), 1e-6, "logits");
-      const how = { temperature, train: false };
-      const found = await model.forward(groups, how), wanted = await merged.forward(groups, how);
-      assertWithin(found.logp, wanted.logp, 1e-6, "logp");
-      assertWithin(found.entropy, wanted.entropy, 1e-6, "entropy");
-      model.dispose();
-      merged.dispose();
     }
-  }));
+    const weights = new Map<string, Float64Array>();
+    for (const { name } of model.parameters) {
+      if (name.startsWith("base_model")) continue;
+      weights.set(name, Float64Array.from(await model.readParameter(name)));
+    }
+    const untied = { ...config, tieWordEmbeddings: false };
+    const merged = await CausalLM.create(device, untied, weights.set("lm_head.weight", head), {
+      trainable: "none",
+    });
+    const ids = [3, 1, 4, 1, 5];
+    assertWithin(await model.lastLogits(ids), await merged.lastLogits(ids), 1e-6, "logits");
+    const how = { temperature, train: false };
+    const found = await model.forward(groups, how), wanted = await merged.forward(groups, how);
+    assertWithin(found.logp, wanted.logp, 1e-6, "logp");
+    assertWithin(found.entropy, wanted.entropy, 1e-6, "entropy");
+    model.dispose();
+    merged.dispose();
+  }
+});
 
 for (const [part, config] of [...TINY_MODELS.slice(0, 2), TINY_MODELS.at(-1)!]) {
   Deno.test(`every device has the same gradients of the head's adapter, with ${part}`, async () => {
@@ -218,68 +216,66 @@ Deno.test("a head that is merged in parts has the log-probabilities of a forward
   device.close();
 });
 
-Deno.test("adapters on one base generate one after the other, each with its head", () =>
-  withReference(async (device) => {
-    const first = await randomModel(device, tinyConfig(true), {
-      trainable: "none",
-      lora: lora(["lm_head"]),
-    });
-    const second = await first.withAdapter(lora(["lm_head"], { init: "false" }));
-    const plain = await first.withAdapter(null);
-    const greedy = { maxNewTokens: 8, temperature: 0, seed: 1, eosIds: [] };
-    const ask = (model: CausalLM) =>
-      model.generate([{ promptId: 0, promptIds: [3, 1, 4], n: 1 }], greedy);
-    const models = [first, second, plain], alone = [];
-    for (const model of models) alone.push((await ask(model))[0]![0]!.logprobs);
-    const together = await Promise.all(models.map(ask));
-    assert.deepEqual(together.map((found) => found[0]![0]!.logprobs), alone);
-    assert.notDeepEqual(alone[0], alone[1]);
-    assert.notDeepEqual(alone[0], alone[2]);
-    for (const model of models) model.dispose();
-    assert.equal(device.allocatedBytes, 0);
-  }));
+test.onReference("adapters on one base generate one after the other, each with its head", async (device) => {
+  const first = await randomModel(device, tinyConfig(true), {
+    trainable: "none",
+    lora: lora(["lm_head"]),
+  });
+  const second = await first.withAdapter(lora(["lm_head"], { init: "false" }));
+  const plain = await first.withAdapter(null);
+  const greedy = { maxNewTokens: 8, temperature: 0, seed: 1, eosIds: [] };
+  const ask = (model: CausalLM) =>
+    model.generate([{ promptId: 0, promptIds: [3, 1, 4], n: 1 }], greedy);
+  const models = [first, second, plain], alone = [];
+  for (const model of models) alone.push((await ask(model))[0]![0]!.logprobs);
+  const together = await Promise.all(models.map(ask));
+  assert.deepEqual(together.map((found) => found[0]![0]!.logprobs), alone);
+  assert.notDeepEqual(alone[0], alone[1]);
+  assert.notDeepEqual(alone[0], alone[2]);
+  for (const model of models) model.dispose();
+  assert.equal(device.allocatedBytes, 0);
+});
 
-Deno.test("the memory of the head's adapter is planned", () =>
-  withReference(async (device) => {
-    const long = [0, 1].map((g) => ({
-      promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
-      branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
-      promptId: g,
-    }));
-    const config = { ...tinyConfig(true), maxPositions: 256 };
-    const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
-    for (const dropout of [0, 0.2]) {
-      const options = lora(["lm_head", "q_proj"], { dropout, rankPattern: { lm_head: 9 } });
-      const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-        ...trained(options),
-      });
-      const { values, gradients } = planParameterBytes(model.sizes);
-      assert.equal(values + gradients, device.allocatedBytes);
-      const before = device.allocatedBytes;
-      device.resetPeak();
-      const how = dropout === 0 ? {} : masks;
-      await model.forward(long, { temperature: 1, train: true, ...how });
-      model.backward(new Float64Array(count).fill(1));
-      const measured = device.peakBytes - before, planned = model.planBytes(rows, count, true);
-      assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, ${measured}`);
-      model.dispose();
-    }
-    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-      trainable: "none",
-      lora: lora(["lm_head"]),
-    });
-    const before = device.allocatedBytes, n = 4;
-    device.resetPeak();
-    await model.generate([{ promptId: 0, promptIds: [1, 2, 3], n }], {
-      maxNewTokens: 8,
-      temperature: 1,
-      seed: 1,
-      eosIds: [],
-    });
-    const shape = { promptRows: 3, branches: n, maxNewTokens: 8 };
-    const planned = packedBytes(model.sizes) + planGenerationBytes(model.sizes, shape);
-    const measured = device.peakBytes - before;
-    assert.ok(measured <= planned && planned <= 1.6 * measured, `${planned}, ${measured}`);
-    model.dispose();
-    assert.equal(device.allocatedBytes, 0);
+test.onReference("the memory of the head's adapter is planned", async (device) => {
+  const long = [0, 1].map((g) => ({
+    promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
+    branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
+    promptId: g,
   }));
+  const config = { ...tinyConfig(true), maxPositions: 256 };
+  const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
+  for (const dropout of [0, 0.2]) {
+    const options = lora(["lm_head", "q_proj"], { dropout, rankPattern: { lm_head: 9 } });
+    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
+      ...trained(options),
+    });
+    const { values, gradients } = planParameterBytes(model.sizes);
+    assert.equal(values + gradients, device.allocatedBytes);
+    const before = device.allocatedBytes;
+    device.resetPeak();
+    const how = dropout === 0 ? {} : masks;
+    await model.forward(long, { temperature: 1, train: true, ...how });
+    model.backward(new Float64Array(count).fill(1));
+    const measured = device.peakBytes - before, planned = model.planBytes(rows, count, true);
+    assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, ${measured}`);
+    model.dispose();
+  }
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
+    trainable: "none",
+    lora: lora(["lm_head"]),
+  });
+  const before = device.allocatedBytes, n = 4;
+  device.resetPeak();
+  await model.generate([{ promptId: 0, promptIds: [1, 2, 3], n }], {
+    maxNewTokens: 8,
+    temperature: 1,
+    seed: 1,
+    eosIds: [],
+  });
+  const shape = { promptRows: 3, branches: n, maxNewTokens: 8 };
+  const planned = packedBytes(model.sizes) + planGenerationBytes(model.sizes, shape);
+  const measured = device.peakBytes - before;
+  assert.ok(measured <= planned && planned <= 1.6 * measured, `${planned}, ${measured}`);
+  model.dispose();
+  assert.equal(device.allocatedBytes, 0);
+});

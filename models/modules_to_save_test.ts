@@ -6,7 +6,7 @@ import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { planParameterBytes } from "./network/model_bytes.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { gradients, randomModel, TINY_MODELS, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
@@ -63,34 +63,33 @@ async function moveCopies(model: CausalLM): Promise<void> {
 
 for (const [part, config] of TINY_MODELS) {
   const cases = config.architecture === "gpt2" ? GPT2_CASES : CASES;
-  Deno.test(`modules saved in full have the gradients of finite differences, with ${part}`, () =>
-    withReference(async (device) => {
-      for (const [modules, targets] of cases) {
-        const model = await randomModel(device, config, options(modules, targets));
-        await moveCopies(model);
-        await model.forward(groups, { temperature: 0.8, train: true });
-        model.backward(dlogp, dentropy);
-        for (const [name, grad] of await gradients(model)) {
-          const { value } = model.trainable.find((p) => p.name === name)!;
-          const start = Float64Array.from(await device.read(value)), step = 1e-5;
-          const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-          let expected = 0;
-          for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
-          const at = async (t: number) => {
-            model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-            return await objective(model);
-          };
-          const slope = (8 * (await at(step) - await at(-step)) -
-            (await at(2 * step) - await at(-2 * step))) / (12 * step);
-          model.writeParameter(name, start);
-          const scale = Math.max(1e-2, largest(grad));
-          const found = `${modules}: ${name}: ${expected}, ${slope}`;
-          assert.ok(Math.abs(slope - expected) < 1e-7 * scale, found);
-        }
-        model.dispose();
-        assert.equal(device.allocatedBytes, 0);
+  test.onReference(`modules saved in full have the gradients of finite differences, with ${part}`, async (device) => {
+    for (const [modules, targets] of cases) {
+      const model = await randomModel(device, config, options(modules, targets));
+      await moveCopies(model);
+      await model.forward(groups, { temperature: 0.8, train: true });
+      model.backward(dlogp, dentropy);
+      for (const [name, grad] of await gradients(model)) {
+        const { value } = model.trainable.find((p) => p.name === name)!;
+        const start = Float64Array.from(await device.read(value)), step = 1e-5;
+        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
+        let expected = 0;
+        for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
+        const at = async (t: number) => {
+          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
+          return await objective(model);
+        };
+        const slope = (8 * (await at(step) - await at(-step)) -
+          (await at(2 * step) - await at(-2 * step))) / (12 * step);
+        model.writeParameter(name, start);
+        const scale = Math.max(1e-2, largest(grad));
+        const found = `${modules}: ${name}: ${expected}, ${slope}`;
+        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, found);
       }
-    }));
+      model.dispose();
+      assert.equal(device.allocatedBytes, 0);
+    }
+  });
 }
 
 for (const [part, config] of TINY_MODELS.slice(3)) {
@@ -116,103 +115,98 @@ for (const [part, config] of TINY_MODELS.slice(3)) {
   });
 }
 
-Deno.test("the model is its base before the first step and whenever the adapter is off", () =>
-  withReference(async (device) => {
-    for (const tied of [true, false]) {
-      const config = tinyConfig(tied), weights = initWeights(config, 1, 0.4);
-      const base = await CausalLM.create(device, config, weights, { trainable: "none" });
-      const model = await CausalLM.create(
-        device,
-        config,
-        weights,
-        options(["lm_head", "embed_tokens", "norm", "mlp"], ["q_proj"]),
-      );
-      const ids = [3, 1, 4, 1, 5], wanted = await base.lastLogits(ids);
-      const ask = { maxNewTokens: 6, temperature: 0, seed: 1, eosIds: [] };
-      const request = [{ promptId: 0, promptIds: ids, n: 1 }];
-      assert.deepEqual(await model.lastLogits(ids), wanted);
-      await moveCopies(model);
-      assert.notDeepEqual(await model.lastLogits(ids), wanted);
-      assert.deepEqual(await model.lastLogits(ids, { adapter: false }), wanted);
-      const off = { temperature: 1, train: false, adapter: false };
-      assert.deepEqual(await model.forward(groups, off), await base.forward(groups, off));
-      const [ours, theirs] = [
-        await model.generate(request, { ...ask, adapter: false }),
-        await base.generate(request, ask),
-      ];
-      assert.deepEqual(ours, theirs);
-      // Generation reports the same log-probabilities that a forward computes.
-      const sampled = (await model.generate(request, { ...ask, temperature: 1 }))[0]![0]!;
-      const { ids: branch, logprobs } = sampled;
-      const { logp } = await model.forward([{ promptIds: ids, branches: [branch] }], {
-        temperature: 1,
-        train: false,
-      });
-      logp.forEach((x, i) => assert.ok(Math.abs(x - logprobs[i]!) < 1e-9));
-      base.dispose();
-      model.dispose();
-    }
-  }));
-
-Deno.test("the copy of a weight in a storage type begins with the stored values", () =>
-  withReference(async (device) => {
-    for (const tied of [true, false]) {
-      const config = { ...tinyConfig(tied), hiddenSize: 16 };
-      const given = options(["lm_head", "embed_tokens", "layers.1.mlp"], ["q_proj"]);
-      for (const weights of [{ dtype: "bfloat16" }, { dtype: "float16" }] as const) {
-        const source = initWeights(config, 1, 0.4);
-        const model = await CausalLM.create(device, config, source, { ...given, weights });
-        const up = model.parameters.find(({ name }) =>
-          name.endsWith("layers.0.mlp.up_proj.weight")
-        )!;
-        assert.notEqual(up.storage, null, "the base is held in halves");
-        const ids = [3, 1, 4, 1, 5], plain = await model.lastLogits(ids, { adapter: false });
-        assert.deepEqual(await model.lastLogits(ids), plain);
-        await moveCopies(model);
-        assert.notDeepEqual(await model.lastLogits(ids), plain);
-        assert.deepEqual(await model.lastLogits(ids, { adapter: false }), plain);
-        model.dispose();
-      }
-    }
-    assert.equal(device.allocatedBytes, 0);
-  }));
-
-Deno.test("copies are planned, trained and named as PEFT names them", () =>
-  withReference(async (device) => {
-    const config = { ...tinyConfig(true), maxPositions: 256 };
-    const long = [0, 1].map((g) => ({
-      promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
-      branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
-    }));
-    const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
-    const names = async (modules: string[]) => {
-      const model = await CausalLM.create(
-        device,
-        config,
-        initWeights(config, 1, 0.1),
-        options(modules, ["layers.0.self_attn.q_proj", "layers.0.mlp.up_proj"]),
-      );
-      const { values, gradients } = planParameterBytes(model.sizes);
-      assert.equal(values + gradients, device.allocatedBytes);
-      const before = device.allocatedBytes;
-      device.resetPeak();
-      await model.forward(long, { temperature: 1, train: true });
-      model.backward(new Float64Array(count).fill(1));
-      const measured = device.peakBytes - before, planned = model.planBytes(rows, count, true);
-      assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, ${measured}`);
-      const found = model.trainable.map(({ name, decay }) => [name, decay] as const)
-        .filter(([name]) => !/lora_[AB]/.test(name));
-      assert.equal(model.trainable.length - found.length, modules.includes("mlp") ? 2 : 4);
-      model.dispose();
-      return Object.fromEntries(found);
-    };
-    assert.deepEqual(await names(["lm_head"]), { "base_model.model.lm_head.weight": true });
-    assert.deepEqual(await names(["embed_tokens", "model.norm"]), {
-      "base_model.model.model.embed_tokens.weight": true,
-      "base_model.model.model.norm.weight": false,
+test.onReference("the model is its base before the first step and whenever the adapter is off", async (device) => {
+  for (const tied of [true, false]) {
+    const config = tinyConfig(tied), weights = initWeights(config, 1, 0.4);
+    const base = await CausalLM.create(device, config, weights, { trainable: "none" });
+    const model = await CausalLM.create(
+      device,
+      config,
+      weights,
+      options(["lm_head", "embed_tokens", "norm", "mlp"], ["q_proj"]),
+    );
+    const ids = [3, 1, 4, 1, 5], wanted = await base.lastLogits(ids);
+    const ask = { maxNewTokens: 6, temperature: 0, seed: 1, eosIds: [] };
+    const request = [{ promptId: 0, promptIds: ids, n: 1 }];
+    assert.deepEqual(await model.lastLogits(ids), wanted);
+    await moveCopies(model);
+    assert.notDeepEqual(await model.lastLogits(ids), wanted);
+    assert.deepEqual(await model.lastLogits(ids, { adapter: false }), wanted);
+    const off = { temperature: 1, train: false, adapter: false };
+    assert.deepEqual(await model.forward(groups, off), await base.forward(groups, off));
+    const [ours, theirs] = [
+      await model.generate(request, { ...ask, adapter: false }),
+      await base.generate(request, ask),
+    ];
+    assert.deepEqual(ours, theirs);
+    // Generation reports the same log-probabilities that a forward computes.
+    const sampled = (await model.generate(request, { ...ask, temperature: 1 }))[0]![0]!;
+    const { ids: branch, logprobs } = sampled;
+    const { logp } = await model.forward([{ promptIds: ids, branches: [branch] }], {
+      temperature: 1,
+      train: false,
     });
-    assert.equal(Object.keys(await names(["mlp"])).length, 9);
+    logp.forEach((x, i) => assert.ok(Math.abs(x - logprobs[i]!) < 1e-9));
+    base.dispose();
+    model.dispose();
+  }
+});
+
+test.onReference("the copy of a weight in a storage type begins with the stored values", async (device) => {
+  for (const tied of [true, false]) {
+    const config = { ...tinyConfig(tied), hiddenSize: 16 };
+    const given = options(["lm_head", "embed_tokens", "layers.1.mlp"], ["q_proj"]);
+    for (const weights of [{ dtype: "bfloat16" }, { dtype: "float16" }] as const) {
+      const source = initWeights(config, 1, 0.4);
+      const model = await CausalLM.create(device, config, source, { ...given, weights });
+      const up = model.parameters.find(({ name }) => name.endsWith("layers.0.mlp.up_proj.weight"))!;
+      assert.notEqual(up.storage, null, "the base is held in halves");
+      const ids = [3, 1, 4, 1, 5], plain = await model.lastLogits(ids, { adapter: false });
+      assert.deepEqual(await model.lastLogits(ids), plain);
+      await moveCopies(model);
+      assert.notDeepEqual(await model.lastLogits(ids), plain);
+      assert.deepEqual(await model.lastLogits(ids, { adapter: false }), plain);
+      model.dispose();
+    }
+  }
+  assert.equal(device.allocatedBytes, 0);
+});
+
+test.onReference("copies are planned, trained and named as PEFT names them", async (device) => {
+  const config = { ...tinyConfig(true), maxPositions: 256 };
+  const long = [0, 1].map((g) => ({
+    promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
+    branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
   }));
+  const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
+  const names = async (modules: string[]) => {
+    const model = await CausalLM.create(
+      device,
+      config,
+      initWeights(config, 1, 0.1),
+      options(modules, ["layers.0.self_attn.q_proj", "layers.0.mlp.up_proj"]),
+    );
+    const { values, gradients } = planParameterBytes(model.sizes);
+    assert.equal(values + gradients, device.allocatedBytes);
+    const before = device.allocatedBytes;
+    device.resetPeak();
+    await model.forward(long, { temperature: 1, train: true });
+    model.backward(new Float64Array(count).fill(1));
+    const measured = device.peakBytes - before, planned = model.planBytes(rows, count, true);
+    assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, ${measured}`);
+    const found = model.trainable.map(({ name, decay }) => [name, decay] as const)
+      .filter(([name]) => !/lora_[AB]/.test(name));
+    assert.equal(model.trainable.length - found.length, modules.includes("mlp") ? 2 : 4);
+    model.dispose();
+    return Object.fromEntries(found);
+  };
+  assert.deepEqual(await names(["lm_head"]), { "base_model.model.lm_head.weight": true });
+  assert.deepEqual(await names(["embed_tokens", "model.norm"]), {
+    "base_model.model.model.embed_tokens.weight": true,
+    "base_model.model.model.norm.weight": false,
+  });
+  assert.equal(Object.keys(await names(["mlp"])).length, 9);
+});
 
 Deno.test("a name selects every module whose path ends with it, and everything in it", () => {
   const saved = (path: string, name: string) => isSavedModule(path, [name]);
@@ -223,19 +217,18 @@ Deno.test("a name selects every module whose path ends with it, and everything i
   assert.ok(!saved("model.layers.1.mlp.up_proj", "layers.0.mlp"));
 });
 
-Deno.test("a module that the model does not have is refused by name", () =>
-  withReference(async (device) => {
-    const create = (config: ModelConfig, modules: string[], targets: string[]) =>
-      CausalLM.create(device, config, initWeights(config, 1, 0.1), options(modules, targets));
-    await assert.rejects(create(tinyConfig(true), ["lm_haed"], ["q_proj"]), (error) => {
-      assert.ok(error instanceof UsageError);
-      assert.match(error.message, /^modules_to_save: "lm_haed" is no module of this model/);
-      assert.match(error.advice ?? "", /did you mean "lm_head"/);
-      return true;
-    });
-    await assert.rejects(
-      create(tinyConfig(true), ["q_proj"], ["q_proj"]),
-      /select no module/,
-    );
-    assert.equal(device.allocatedBytes, 0);
-  }));
+test.onReference("a module that the model does not have is refused by name", async (device) => {
+  const create = (config: ModelConfig, modules: string[], targets: string[]) =>
+    CausalLM.create(device, config, initWeights(config, 1, 0.1), options(modules, targets));
+  await assert.rejects(create(tinyConfig(true), ["lm_haed"], ["q_proj"]), (error) => {
+    assert.ok(error instanceof UsageError);
+    assert.match(error.message, /^modules_to_save: "lm_haed" is no module of this model/);
+    assert.match(error.advice ?? "", /did you mean "lm_head"/);
+    return true;
+  });
+  await assert.rejects(
+    create(tinyConfig(true), ["q_proj"], ["q_proj"]),
+    /select no module/,
+  );
+  assert.equal(device.allocatedBytes, 0);
+});

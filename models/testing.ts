@@ -91,6 +91,13 @@ export async function withReference<T>(
   }
 }
 
+/** Tests with such a device in float64: `test.onReference("…", async (device) => {…})`. */
+export const test = {
+  onReference(name: string, work: (device: Device) => Promise<void>): void {
+    Deno.test(name, () => withReference(work));
+  },
+};
+
 /** Gradients of all trained parameters by name. */
 export async function gradients(model: CausalLM): Promise<Map<string, Float64Array>> {
   const result = new Map<string, Float64Array>();

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { createWebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import type { Device } from "../../kernels/device.ts";
-import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import { randomModel, test, TINY_MODELS, tinyConfig } from "../testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { GenerateOptions, GenerateRequest } from "./types.ts";
 
@@ -48,24 +48,23 @@ function readsLater(device: Device): { count: number } {
 }
 
 for (const [part, config] of TINY_MODELS.slice(0, 4)) {
-  Deno.test(`steps ahead of the host change no completion, with ${part}`, () =>
-    withReference(async (device) => {
-      const model = await randomModel(device, config, { trainable: "none" });
-      for (const asked of [requests, others]) {
-        const expected = await model.generate(asked, options);
-        const copies = readsLater(device);
-        for (const limits of LIMITS) {
-          assert.deepEqual(
-            await model.generate(asked, options, limits),
-            expected,
-            JSON.stringify(limits),
-          );
-        }
-        assert.ok(copies.count > 10);
-        delete device.readLater;
+  test.onReference(`steps ahead of the host change no completion, with ${part}`, async (device) => {
+    const model = await randomModel(device, config, { trainable: "none" });
+    for (const asked of [requests, others]) {
+      const expected = await model.generate(asked, options);
+      const copies = readsLater(device);
+      for (const limits of LIMITS) {
+        assert.deepEqual(
+          await model.generate(asked, options, limits),
+          expected,
+          JSON.stringify(limits),
+        );
       }
-      model.dispose();
-    }));
+      assert.ok(copies.count > 10);
+      delete device.readLater;
+    }
+    model.dispose();
+  });
 }
 
 webgpuTest("a card has the next step while the host reads", async () => {

@@ -8,7 +8,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, tinyConfig, withReference } from "../testing.ts";
+import { randomModel, test, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const requests: GenerateRequest[] = [
@@ -106,45 +106,43 @@ for (const [name, params] of RULES) {
     }));
 }
 
-Deno.test("penalty and stop function have an effect, and the minimum length holds", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const unruled = await model.generate(requests, base);
-    for (const [name, params] of RULES.slice(1)) {
-      const found = await model.generate(requests, { ...base, ...params });
-      assert.notDeepEqual(found, unruled, name);
-      for (const { ids } of found.flat()) {
-        assert.ok(ids.length > (params.minNewTokens ?? 0) - 1, name);
-      }
+test.onReference("penalty and stop function have an effect, and the minimum length holds", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const unruled = await model.generate(requests, base);
+  for (const [name, params] of RULES.slice(1)) {
+    const found = await model.generate(requests, { ...base, ...params });
+    assert.notDeepEqual(found, unruled, name);
+    for (const { ids } of found.flat()) {
+      assert.ok(ids.length > (params.minNewTokens ?? 0) - 1, name);
     }
-    const fixed = await model.generate(requests, { ...base, minNewTokens: 9, stopWhen });
-    assert.deepEqual(fixed.flat().map((c) => c.ids.length), Array(9).fill(9));
-  }));
+  }
+  const fixed = await model.generate(requests, { ...base, minNewTokens: 9, stopWhen });
+  assert.deepEqual(fixed.flat().map((c) => c.ids.length), Array(9).fill(9));
+});
 
-Deno.test("with penalties, a sample does not depend on batch, slots, memory or reads", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
-    for (const [name, params] of RULES.slice(1)) {
-      const options = { ...base, ...params };
-      const together = await model.generate(requests, options);
-      const variants: Partial<GeneratorLimits>[] = [
-        { stepsPerRead: 4 },
-        { stepsPerRead: 100 },
-        { bytes: 1 },
-        { bytes: 12_000, stepsPerRead: 2 },
-      ];
-      for (const limits of variants) {
-        const found = await model.generate(requests, options, limits);
-        assert.deepEqual(found, together, `${name}, ${JSON.stringify(limits)}`);
-      }
-      for (const [r, request] of requests.entries()) {
-        for (let b = 0; b < request.n; b++) {
-          const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
-          assert.deepEqual(alone, [[together[r]![b]]], `${name}, request ${r}, branch ${b}`);
-        }
+test.onReference("with penalties, a sample does not depend on batch, slots, memory or reads", async (device) => {
+  const model = await randomModel(device, tinyConfig(false), { trainable: "none" });
+  for (const [name, params] of RULES.slice(1)) {
+    const options = { ...base, ...params };
+    const together = await model.generate(requests, options);
+    const variants: Partial<GeneratorLimits>[] = [
+      { stepsPerRead: 4 },
+      { stepsPerRead: 100 },
+      { bytes: 1 },
+      { bytes: 12_000, stepsPerRead: 2 },
+    ];
+    for (const limits of variants) {
+      const found = await model.generate(requests, options, limits);
+      assert.deepEqual(found, together, `${name}, ${JSON.stringify(limits)}`);
+    }
+    for (const [r, request] of requests.entries()) {
+      for (let b = 0; b < request.n; b++) {
+        const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
+        assert.deepEqual(alone, [[together[r]![b]]], `${name}, request ${r}, branch ${b}`);
       }
     }
-  }));
+  }
+});
 
 Deno.test("with penalties, a sample has the same bits for any number of threads", async () => {
   const all: Completion[][][] = [];
@@ -162,20 +160,19 @@ Deno.test("with penalties, a sample has the same bits for any number of threads"
   assert.deepEqual(all[2], all[0]);
 });
 
-Deno.test("penalties and minimum length cost an operation only in steps where they apply", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const steps = async (params: Partial<GenerateOptions>) => {
-      const counted = countOf(device, "adjust_logits");
-      await model.generate(requests, { ...base, eosIds: [], ...params });
-      return counted();
-    };
-    assert.equal(await steps({}), 0);
-    assert.equal(await steps({ repetitionPenalty: 1, minNewTokens: 0, stopWhen }), 0);
-    assert.equal(await steps({ minNewTokens: 4 }), 0, "nothing can end before its length");
-    assert.equal(await steps({ minNewTokens: 4, eosIds: [3, 99] }), 4);
-    assert.equal(await steps({ repetitionPenalty: 2 }), 9);
-  }));
+test.onReference("penalties and minimum length cost an operation only in steps where they apply", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const steps = async (params: Partial<GenerateOptions>) => {
+    const counted = countOf(device, "adjust_logits");
+    await model.generate(requests, { ...base, eosIds: [], ...params });
+    return counted();
+  };
+  assert.equal(await steps({}), 0);
+  assert.equal(await steps({ repetitionPenalty: 1, minNewTokens: 0, stopWhen }), 0);
+  assert.equal(await steps({ minNewTokens: 4 }), 0, "nothing can end before its length");
+  assert.equal(await steps({ minNewTokens: 4, eosIds: [3, 99] }), 4);
+  assert.equal(await steps({ repetitionPenalty: 2 }), 9);
+});
 
 /** Counts the runs of an operation from now on. */
 function countOf(device: Device, name: string): () => number {
@@ -191,16 +188,15 @@ function countOf(device: Device, name: string): () => number {
   };
 }
 
-Deno.test("sampling parameters out of range are refused", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const refused = (params: Partial<GenerateOptions>, text: RegExp) =>
-      assert.rejects(
-        () => model.generate(requests, { ...base, ...params }),
-        (e) => e instanceof RgxError && text.test(e.message),
-      );
-    await refused({ repetitionPenalty: 0 }, /repetitionPenalty is 0, expected a number above 0/);
-    await refused({ repetitionPenalty: Infinity }, /repetitionPenalty is Infinity/);
-    await refused({ minNewTokens: 10 }, /minNewTokens is 10, expected .* maxNewTokens \(9\)/);
-    await refused({ minNewTokens: 1.5 }, /minNewTokens is 1.5/);
-  }));
+test.onReference("sampling parameters out of range are refused", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const refused = (params: Partial<GenerateOptions>, text: RegExp) =>
+    assert.rejects(
+      () => model.generate(requests, { ...base, ...params }),
+      (e) => e instanceof RgxError && text.test(e.message),
+    );
+  await refused({ repetitionPenalty: 0 }, /repetitionPenalty is 0, expected a number above 0/);
+  await refused({ repetitionPenalty: Infinity }, /repetitionPenalty is Infinity/);
+  await refused({ minNewTokens: 10 }, /minNewTokens is 10, expected .* maxNewTokens \(9\)/);
+  await refused({ minNewTokens: 1.5 }, /minNewTokens is 1.5/);
+});

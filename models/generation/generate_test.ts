@@ -6,7 +6,7 @@ import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { planGenerationBytes } from "./memory/generation_bytes.ts";
 import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import { randomModel, test, TINY_MODELS, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;
@@ -80,113 +80,107 @@ for (const [kind, how] of MODELS) {
       }));
   }
 
-  Deno.test(`a sample does not depend on batch, slots, memory or reads, ${kind}`, () =>
-    withReference(async (device) => {
-      const model = await randomModel(device, tinyConfig(false), how);
-      const together = await model.generate(requests, options);
-      const lengths = together.flat().map((c) => c.ids.length);
-      assert.ok(new Set(lengths).size > 2, `branches must end at different steps: ${lengths}`);
+  test.onReference(`a sample does not depend on batch, slots, memory or reads, ${kind}`, async (device) => {
+    const model = await randomModel(device, tinyConfig(false), how);
+    const together = await model.generate(requests, options);
+    const lengths = together.flat().map((c) => c.ids.length);
+    assert.ok(new Set(lengths).size > 2, `branches must end at different steps: ${lengths}`);
 
-      for (const [r, request] of requests.entries()) {
-        for (let b = 0; b < request.n; b++) {
-          const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
-          assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
-        }
+    for (const [r, request] of requests.entries()) {
+      for (let b = 0; b < request.n; b++) {
+        const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
+        assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
       }
-      const half = planGenerationBytes(model.sizes, {
-        promptRows: 4,
-        branches: 3,
-        maxNewTokens: options.maxNewTokens,
-      });
-      const variants: Partial<GeneratorLimits>[] = [
-        { stepsPerRead: 4 },
-        { stepsPerRead: 100 },
-        { bytes: 1 },
-        { largestBuffer: 1 },
-        { bytes: half, stepsPerRead: 2 },
-        { slots: 2, prefillRows: 1 },
-        { slots: 4, stepsPerRead: 3 },
-      ];
-      for (const limits of variants) {
-        const run = spyOn(device);
-        assert.deepEqual(await model.generate(requests, options, limits), together);
-        // In the last layer only the last row of a prompt is computed.
-        assert.equal(run.rows("attention"), 2 * 9 + 3, "each prompt runs once");
-        run.restore();
-      }
-      const reversed = await model.generate(requests.toReversed(), options);
-      assert.deepEqual(reversed.toReversed(), together);
-      assert.notDeepEqual(await model.generate(requests, { ...options, seed: 78 }), together);
-    }));
+    }
+    const half = planGenerationBytes(model.sizes, {
+      promptRows: 4,
+      branches: 3,
+      maxNewTokens: options.maxNewTokens,
+    });
+    const variants: Partial<GeneratorLimits>[] = [
+      { stepsPerRead: 4 },
+      { stepsPerRead: 100 },
+      { bytes: 1 },
+      { largestBuffer: 1 },
+      { bytes: half, stepsPerRead: 2 },
+      { slots: 2, prefillRows: 1 },
+      { slots: 4, stepsPerRead: 3 },
+    ];
+    for (const limits of variants) {
+      const run = spyOn(device);
+      assert.deepEqual(await model.generate(requests, options, limits), together);
+      // In the last layer only the last row of a prompt is computed.
+      assert.equal(run.rows("attention"), 2 * 9 + 3, "each prompt runs once");
+      run.restore();
+    }
+    const reversed = await model.generate(requests.toReversed(), options);
+    assert.deepEqual(reversed.toReversed(), together);
+    assert.notDeepEqual(await model.generate(requests, { ...options, seed: 78 }), together);
+  });
 }
 
-Deno.test("a completion ends with the first end token, which is kept, or at its limit", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const completions = (await model.generate(requests, options)).flat();
-    for (const { ids, logprobs, finishReason } of completions) {
-      assert.equal(ids.length, logprobs.length);
-      const first = ids.findIndex((id) => options.eosIds.includes(id));
-      if (finishReason === "stop") assert.equal(first, ids.length - 1);
-      else assert.deepEqual([first, ids.length], [-1, options.maxNewTokens]);
-    }
-    assert.deepEqual(new Set(completions.map((c) => c.finishReason)), new Set(["stop", "length"]));
-    const endless = await model.generate(requests, { ...options, eosIds: [] });
-    assert.deepEqual(endless.flat().map((c) => c.ids.length), Array(9).fill(9));
-  }));
+test.onReference("a completion ends with the first end token, which is kept, or at its limit", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const completions = (await model.generate(requests, options)).flat();
+  for (const { ids, logprobs, finishReason } of completions) {
+    assert.equal(ids.length, logprobs.length);
+    const first = ids.findIndex((id) => options.eosIds.includes(id));
+    if (finishReason === "stop") assert.equal(first, ids.length - 1);
+    else assert.deepEqual([first, ids.length], [-1, options.maxNewTokens]);
+  }
+  assert.deepEqual(new Set(completions.map((c) => c.finishReason)), new Set(["stop", "length"]));
+  const endless = await model.generate(requests, { ...options, eosIds: [] });
+  assert.deepEqual(endless.flat().map((c) => c.ids.length), Array(9).fill(9));
+});
 
-Deno.test("a long prompt leaves room for fewer tokens, other prompts are not affected", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const long = Array.from({ length: 29 }, (_, i) => i % 19);
-    const asked = [
-      { promptId: 0, promptIds: long, n: 2 },
-      { promptId: 1, promptIds: [1, 2], n: 2 },
-    ];
-    for (const stepsPerRead of [1, 5]) {
-      const completions = await model.generate(asked, { ...options, eosIds: [] }, { stepsPerRead });
-      assert.deepEqual(completions.flat().map((c) => c.ids.length), [3, 3, 9, 9]);
-      const expected = await scored(model, asked, completions, options.temperature);
-      assertWithin(flat(completions), expected, 1e-12, "log-probabilities");
-    }
-  }));
+test.onReference("a long prompt leaves room for fewer tokens, other prompts are not affected", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const long = Array.from({ length: 29 }, (_, i) => i % 19);
+  const asked = [
+    { promptId: 0, promptIds: long, n: 2 },
+    { promptId: 1, promptIds: [1, 2], n: 2 },
+  ];
+  for (const stepsPerRead of [1, 5]) {
+    const completions = await model.generate(asked, { ...options, eosIds: [] }, { stepsPerRead });
+    assert.deepEqual(completions.flat().map((c) => c.ids.length), [3, 3, 9, 9]);
+    const expected = await scored(model, asked, completions, options.temperature);
+    assertWithin(flat(completions), expected, 1e-12, "log-probabilities");
+  }
+});
 
-Deno.test("no requests give no completions; one token needs no cache", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    assert.deepEqual(await model.generate([], options), []);
-    assert.deepEqual(await model.generate([{ promptId: 0, promptIds: [1], n: 0 }], options), [[]]);
-    const one = await model.generate(requests, { ...options, maxNewTokens: 1 });
-    const many = await model.generate(requests, options);
-    assert.deepEqual(one.flat().map((c) => c.ids[0]), many.flat().map((c) => c.ids[0]));
-  }));
+test.onReference("no requests give no completions; one token needs no cache", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  assert.deepEqual(await model.generate([], options), []);
+  assert.deepEqual(await model.generate([{ promptId: 0, promptIds: [1], n: 0 }], options), [[]]);
+  const one = await model.generate(requests, { ...options, maxNewTokens: 1 });
+  const many = await model.generate(requests, options);
+  assert.deepEqual(one.flat().map((c) => c.ids[0]), many.flat().map((c) => c.ids[0]));
+});
 
-Deno.test("the time of every step is in the reported timing", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    let waves = 0;
-    // The host reads only once, when the generation ends.
-    await model.generate([requests[0]!], {
-      ...options,
-      eosIds: [],
-      onTiming: ({ promptTokens, newTokens, prefillSeconds, decodeSeconds }) => {
-        waves++;
-        assert.deepEqual([promptTokens, newTokens], [4, 5 * 9]);
-        assert.ok(prefillSeconds > 0 && decodeSeconds > 0, `${prefillSeconds}, ${decodeSeconds}`);
-      },
-    }, { stepsPerRead: 8 });
-    assert.equal(waves, 1);
-    model.dispose();
-  }));
+test.onReference("the time of every step is in the reported timing", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  let waves = 0;
+  // The host reads only once, when the generation ends.
+  await model.generate([requests[0]!], {
+    ...options,
+    eosIds: [],
+    onTiming: ({ promptTokens, newTokens, prefillSeconds, decodeSeconds }) => {
+      waves++;
+      assert.deepEqual([promptTokens, newTokens], [4, 5 * 9]);
+      assert.ok(prefillSeconds > 0 && decodeSeconds > 0, `${prefillSeconds}, ${decodeSeconds}`);
+    },
+  }, { stepsPerRead: 8 });
+  assert.equal(waves, 1);
+  model.dispose();
+});
 
-Deno.test("the adapter can be switched off while generating", () =>
-  withReference(async (device) => {
-    const base = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
-    const expected = await base.generate(requests, options);
-    assert.deepEqual(await model.generate(requests, { ...options, adapter: false }), expected);
-    assert.notDeepEqual(await model.generate(requests, options), expected);
-  }));
+test.onReference("the adapter can be switched off while generating", async (device) => {
+  const base = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+  const expected = await base.generate(requests, options);
+  assert.deepEqual(await model.generate(requests, { ...options, adapter: false }), expected);
+  assert.notDeepEqual(await model.generate(requests, options), expected);
+});
 
 Deno.test("merged and separate adapters sample the same tokens", () =>
   onEachDevice(async (device, exact) => {
@@ -200,92 +194,87 @@ Deno.test("merged and separate adapters sample the same tokens", () =>
     assertWithin(flat(separate), flat(merged), exact ? 1e-12 : 1e-5, "log-probabilities");
   }));
 
-Deno.test("generation can be interrupted, and used again afterwards", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const expected = await model.generate(requests, options);
-    let looks = 0;
-    const interrupted = model.generate(requests, { ...options, shouldStop: () => ++looks === 3 });
-    await assert.rejects(interrupted, (e) => e instanceof Interrupted && e.exitCode === 75);
-    assert.deepEqual(await model.generate(requests, options), expected);
-  }));
+test.onReference("generation can be interrupted, and used again afterwards", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const expected = await model.generate(requests, options);
+  let looks = 0;
+  const interrupted = model.generate(requests, { ...options, shouldStop: () => ++looks === 3 });
+  await assert.rejects(interrupted, (e) => e instanceof Interrupted && e.exitCode === 75);
+  assert.deepEqual(await model.generate(requests, options), expected);
+});
 
-Deno.test("generation's memory is reused from call to call", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
-    await model.generate(requests, { ...options, eosIds: [] });
-    const { allocatedBytes } = device;
-    device.resetPeak();
-    for (let seed = 0; seed < 4; seed++) {
-      await model.generate(requests.slice(seed % 2), { ...options, seed });
-    }
-    assert.equal(device.peakBytes, allocatedBytes);
-    model.dispose();
-    assert.equal(device.allocatedBytes, 0);
-  }));
+test.onReference("generation's memory is reused from call to call", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+  await model.generate(requests, { ...options, eosIds: [] });
+  const { allocatedBytes } = device;
+  device.resetPeak();
+  for (let seed = 0; seed < 4; seed++) {
+    await model.generate(requests.slice(seed % 2), { ...options, seed });
+  }
+  assert.equal(device.peakBytes, allocatedBytes);
+  model.dispose();
+  assert.equal(device.allocatedBytes, 0);
+});
 
-Deno.test("concurrent calls run one after the other, also for models on one base", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
-    const other = await model.withAdapter(lora);
-    const alone: Completion[][][] = [];
-    for (const request of requests) alone.push(await model.generate([request], options));
-    const ofOther = await other.generate(requests, options);
-    const refused = model.generate([{ ...requests[0]!, promptIds: [] }], options);
-    const [together, theirs] = await Promise.all([
-      Promise.all(requests.map((request) => model.generate([request], options))),
-      other.generate(requests, options),
-      assert.rejects(refused),
-    ]);
-    assert.deepEqual(together, alone);
-    assert.deepEqual(theirs, ofOther);
-    other.dispose();
-    model.dispose();
-  }));
+test.onReference("concurrent calls run one after the other, also for models on one base", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
+  const other = await model.withAdapter(lora);
+  const alone: Completion[][][] = [];
+  for (const request of requests) alone.push(await model.generate([request], options));
+  const ofOther = await other.generate(requests, options);
+  const refused = model.generate([{ ...requests[0]!, promptIds: [] }], options);
+  const [together, theirs] = await Promise.all([
+    Promise.all(requests.map((request) => model.generate([request], options))),
+    other.generate(requests, options),
+    assert.rejects(refused),
+  ]);
+  assert.deepEqual(together, alone);
+  assert.deepEqual(theirs, ofOther);
+  other.dispose();
+  model.dispose();
+});
 
-Deno.test("when a request fails, the others end and the model is free", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const right = await model.generate(requests, options);
-    let tokens = 0, ended = 0;
-    const fails = (branch: number) => {
+test.onReference("when a request fails, the others end and the model is free", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const right = await model.generate(requests, options);
+  let tokens = 0, ended = 0;
+  const fails = (branch: number) => {
+    tokens++;
+    if (branch === 0) throw new Error("of the caller");
+  };
+  const asked = requests.map((request, i) => ({
+    ...request,
+    onToken: i === 1 ? fails : () => {
       tokens++;
-      if (branch === 0) throw new Error("of the caller");
-    };
-    const asked = requests.map((request, i) => ({
-      ...request,
-      onToken: i === 1 ? fails : () => {
-        tokens++;
-      },
-    }));
-    const onEnd = () => ended++;
-    await assert.rejects(() => model.generate(asked, { ...options, onEnd }), /of the caller/);
-    const seen = tokens;
-    assert.deepEqual(await model.generate(requests, options), right);
-    assert.deepEqual([tokens, ended], [seen, 0]);
-    model.dispose();
+    },
   }));
+  const onEnd = () => ended++;
+  await assert.rejects(() => model.generate(asked, { ...options, onEnd }), /of the caller/);
+  const seen = tokens;
+  assert.deepEqual(await model.generate(requests, options), right);
+  assert.deepEqual([tokens, ended], [seen, 0]);
+  model.dispose();
+});
 
-Deno.test("impossible requests are refused with an explanation", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const refused = async (
-      request: Partial<GenerateRequest>,
-      change: Partial<GenerateOptions>,
-      text: RegExp,
-    ) => {
-      const asked = [{ ...requests[0]!, ...request }];
-      await assert.rejects(
-        () => model.generate(asked, { ...options, ...change }),
-        (e) => e instanceof RgxError && text.test(e.message),
-      );
-    };
-    await refused({}, { maxNewTokens: 0 }, /maxNewTokens is 0/);
-    await refused({}, { temperature: -1 }, /temperature is -1/);
-    await refused({}, { topP: 0 }, /topP is 0/);
-    await refused({}, { topK: 1.5 }, /topK is 1.5/);
-    await refused({}, { minP: 1.5 }, /minP is 1.5/);
-    await refused({ promptIds: [] }, {}, /prompt is empty/);
-    await refused({ n: 4097 }, {}, /branches 0 … 4096/);
-    await refused({ promptIds: Array(32).fill(1) }, {}, /32 tokens and leaves no room/);
-  }));
+test.onReference("impossible requests are refused with an explanation", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const refused = async (
+    request: Partial<GenerateRequest>,
+    change: Partial<GenerateOptions>,
+    text: RegExp,
+  ) => {
+    const asked = [{ ...requests[0]!, ...request }];
+    await assert.rejects(
+      () => model.generate(asked, { ...options, ...change }),
+      (e) => e instanceof RgxError && text.test(e.message),
+    );
+  };
+  await refused({}, { maxNewTokens: 0 }, /maxNewTokens is 0/);
+  await refused({}, { temperature: -1 }, /temperature is -1/);
+  await refused({}, { topP: 0 }, /topP is 0/);
+  await refused({}, { topK: 1.5 }, /topK is 1.5/);
+  await refused({}, { minP: 1.5 }, /minP is 1.5/);
+  await refused({ promptIds: [] }, {}, /prompt is empty/);
+  await refused({ n: 4097 }, {}, /branches 0 … 4096/);
+  await refused({ promptIds: Array(32).fill(1) }, {}, /32 tokens and leaves no room/);
+});

@@ -9,7 +9,7 @@ import type { CausalLM } from "../causal_lm.ts";
 import { planGenerationBytes } from "./memory/generation_bytes.ts";
 import { packedBytes } from "./packed_weights.ts";
 import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import { randomModel, test, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
@@ -127,79 +127,76 @@ Deno.test("generation stays within its memory limit", () =>
     }
   }, "f32"));
 
-Deno.test("a slot goes to the next branch as soon as its branch has ended", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const long = { promptId: 0, promptIds: [1, 2], n: 1, sampling: { maxNewTokens: 30 } };
-    const short = Array.from({ length: 28 }, (_, i) => ({
-      promptId: 1 + i,
-      promptIds: [3],
-      n: 1,
-      sampling: { maxNewTokens: 2 },
-    }));
-    let steps = 0;
-    const run = device.run;
-    device.run = (op, args) => {
-      if (op === "decode_layer") steps++;
-      run.call(device, op, args);
-    };
-    const found = await model.generate([long, ...short], { ...options, eosIds: [] }, { slots: 2 });
-    device.run = run;
-    assert.deepEqual(found.map(([c]) => c!.ids.length), [30, ...short.map(() => 2)]);
-    assert.equal(steps / 3, 29, "the short ones take no extra step");
+test.onReference("a slot goes to the next branch as soon as its branch has ended", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const long = { promptId: 0, promptIds: [1, 2], n: 1, sampling: { maxNewTokens: 30 } };
+  const short = Array.from({ length: 28 }, (_, i) => ({
+    promptId: 1 + i,
+    promptIds: [3],
+    n: 1,
+    sampling: { maxNewTokens: 2 },
   }));
+  let steps = 0;
+  const run = device.run;
+  device.run = (op, args) => {
+    if (op === "decode_layer") steps++;
+    run.call(device, op, args);
+  };
+  const found = await model.generate([long, ...short], { ...options, eosIds: [] }, { slots: 2 });
+  device.run = run;
+  assert.deepEqual(found.map(([c]) => c!.ids.length), [30, ...short.map(() => 2)]);
+  assert.equal(steps / 3, 29, "the short ones take no extra step");
+});
 
-Deno.test("an aborted request releases its memory for the others", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const room = { branches: 2, promptRows: 12, maxNewTokens: 14, adjusted: true };
-    const [expected] = await model.generate([requests[3]!], options);
-    const generation = model.openGeneration(room, { ...options, eosIds: [] });
-    const stop = new AbortController(), never = new AbortController();
-    const running = generation.add({
-      promptId: 0,
-      promptIds: [1, 2, 3, 4, 5, 6, 7],
-      n: 5,
-      signal: stop.signal,
-      onToken: (_branch, _token) => stop.abort(new Error("gone")),
-    });
-    const waiting = generation.add({
-      promptId: 1,
-      promptIds: [1, 2, 3, 4, 5, 6, 7],
-      n: 1,
-      signal: never.signal,
-    });
-    never.abort(new Error("not wanted"));
-    const other = generation.add({ ...requests[3]!, sampling: { eosIds: options.eosIds } });
-    await assert.rejects(running, /gone/);
-    await assert.rejects(waiting, /not wanted/);
-    assert.deepEqual(await other, expected);
-    const late = generation.add({ promptId: 1, promptIds: [1], n: 1, signal: stop.signal });
-    await assert.rejects(late, /gone/);
-    assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
-  }));
+test.onReference("an aborted request releases its memory for the others", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const room = { branches: 2, promptRows: 12, maxNewTokens: 14, adjusted: true };
+  const [expected] = await model.generate([requests[3]!], options);
+  const generation = model.openGeneration(room, { ...options, eosIds: [] });
+  const stop = new AbortController(), never = new AbortController();
+  const running = generation.add({
+    promptId: 0,
+    promptIds: [1, 2, 3, 4, 5, 6, 7],
+    n: 5,
+    signal: stop.signal,
+    onToken: (_branch, _token) => stop.abort(new Error("gone")),
+  });
+  const waiting = generation.add({
+    promptId: 1,
+    promptIds: [1, 2, 3, 4, 5, 6, 7],
+    n: 1,
+    signal: never.signal,
+  });
+  never.abort(new Error("not wanted"));
+  const other = generation.add({ ...requests[3]!, sampling: { eosIds: options.eosIds } });
+  await assert.rejects(running, /gone/);
+  await assert.rejects(waiting, /not wanted/);
+  assert.deepEqual(await other, expected);
+  const late = generation.add({ promptId: 1, promptIds: [1], n: 1, signal: stop.signal });
+  await assert.rejects(late, /gone/);
+  assert.deepEqual(await generation.add({ promptId: 1, promptIds: [1], n: 0 }), []);
+});
 
-Deno.test("a request that leaves between the prompts of others is not computed", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const room = { branches: 4, promptRows: 40, maxNewTokens: 3 }, leaving = new AbortController();
-    const generation = model.openGeneration(room, { ...options, maxNewTokens: 3 }, {
-      prefillRows: 4,
-      turnMs: 0,
-      turn: () => Promise.resolve(leaving.abort(new Error("gone"))),
-    });
-    const results = [0, 1, 2].map((promptId) =>
-      generation.add({
-        promptId,
-        promptIds: [1 + promptId, 2, 3, 4],
-        n: 1,
-        ...(promptId === 2 ? { signal: leaving.signal } : {}),
-      })
-    );
-    await assert.rejects(results[2]!, /gone/);
-    await Promise.all(results.slice(0, 2));
-    assert.equal(generation.timing.promptTokens, 8);
-  }));
+test.onReference("a request that leaves between the prompts of others is not computed", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const room = { branches: 4, promptRows: 40, maxNewTokens: 3 }, leaving = new AbortController();
+  const generation = model.openGeneration(room, { ...options, maxNewTokens: 3 }, {
+    prefillRows: 4,
+    turnMs: 0,
+    turn: () => Promise.resolve(leaving.abort(new Error("gone"))),
+  });
+  const results = [0, 1, 2].map((promptId) =>
+    generation.add({
+      promptId,
+      promptIds: [1 + promptId, 2, 3, 4],
+      n: 1,
+      ...(promptId === 2 ? { signal: leaving.signal } : {}),
+    })
+  );
+  await assert.rejects(results[2]!, /gone/);
+  await Promise.all(results.slice(0, 2));
+  assert.equal(generation.timing.promptTokens, 8);
+});
 
 Deno.test("a pass that merges adapters into the packed copies changes no later request", () =>
   onEachDevice(async (device) => {
@@ -217,80 +214,77 @@ Deno.test("a pass that merges adapters into the packed copies changes no later r
     assert.deepEqual(await generation.add(request), before);
   }));
 
-Deno.test("a callback that throws fails only its own request", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const expected = await model.generate(requests, options);
-    const room = { branches: 4, promptRows: 40, maxNewTokens: 14, adjusted: true };
-    const generation = model.openGeneration(room, options);
-    const results = requests.map((request, r) =>
-      generation.add({
-        ...request,
-        ...(r % 5 !== 2 ? {} : {
-          onToken: (branch: number) => {
-            if (branch === 3) throw new Error("the listener is gone");
-          },
-        }),
-      })
-    );
-    const bad = generation.add({
-      promptId: 99,
-      promptIds: [1],
-      n: 2,
-      sampling: {
-        stopWhen: () => {
-          throw new Error("no rule");
+test.onReference("a callback that throws fails only its own request", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const expected = await model.generate(requests, options);
+  const room = { branches: 4, promptRows: 40, maxNewTokens: 14, adjusted: true };
+  const generation = model.openGeneration(room, options);
+  const results = requests.map((request, r) =>
+    generation.add({
+      ...request,
+      ...(r % 5 !== 2 ? {} : {
+        onToken: (branch: number) => {
+          if (branch === 3) throw new Error("the listener is gone");
         },
+      }),
+    })
+  );
+  const bad = generation.add({
+    promptId: 99,
+    promptIds: [1],
+    n: 2,
+    sampling: {
+      stopWhen: () => {
+        throw new Error("no rule");
       },
-    });
-    const [last, ...ends] = await Promise.allSettled([bad, ...results]);
-    assert.match(String((last as PromiseRejectedResult).reason), /no rule/);
-    for (const [r, end] of ends.entries()) {
-      if (end.status === "fulfilled") assert.deepEqual(end.value, expected[r]);
-      else assert.match(String(end.reason), /the listener is gone/);
-      assert.equal(end.status, r % 5 === 2 ? "rejected" : "fulfilled");
-    }
-    assert.deepEqual(await generation.add(requests[2]!), expected[2]);
-  }));
+    },
+  });
+  const [last, ...ends] = await Promise.allSettled([bad, ...results]);
+  assert.match(String((last as PromiseRejectedResult).reason), /no rule/);
+  for (const [r, end] of ends.entries()) {
+    if (end.status === "fulfilled") assert.deepEqual(end.value, expected[r]);
+    else assert.match(String(end.reason), /the listener is gone/);
+    assert.equal(end.status, r % 5 === 2 ? "rejected" : "fulfilled");
+  }
+  assert.deepEqual(await generation.add(requests[2]!), expected[2]);
+});
 
-Deno.test("a failure ends all requests, and later ones work again", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const expected = await model.generate(requests.slice(0, 6), options);
-    const room = { branches: 3, promptRows: 30, maxNewTokens: 14 };
-    let looks = 0;
-    const generation = model.openGeneration(room, { ...options, shouldStop: () => ++looks === 9 });
-    const first = requests.slice(0, 6).map((request) => generation.add(request));
-    const ends = await Promise.allSettled(first);
-    assert.ok(ends.some((end) => end.status === "rejected" && end.reason instanceof Interrupted));
-    const run = device.run;
-    device.run = () => {
-      throw new Error("the device is lost");
-    };
-    await assert.rejects(generation.add(requests[0]!), /the device is lost/);
-    device.run = run;
-    const again = requests.slice(0, 6).map((request) => generation.add(request));
-    assert.deepEqual(await Promise.all(again), expected);
-  }));
+test.onReference("a failure ends all requests, and later ones work again", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const expected = await model.generate(requests.slice(0, 6), options);
+  const room = { branches: 3, promptRows: 30, maxNewTokens: 14 };
+  let looks = 0;
+  const generation = model.openGeneration(room, { ...options, shouldStop: () => ++looks === 9 });
+  const first = requests.slice(0, 6).map((request) => generation.add(request));
+  const ends = await Promise.allSettled(first);
+  assert.ok(ends.some((end) => end.status === "rejected" && end.reason instanceof Interrupted));
+  const run = device.run;
+  device.run = () => {
+    throw new Error("the device is lost");
+  };
+  await assert.rejects(generation.add(requests[0]!), /the device is lost/);
+  device.run = run;
+  const again = requests.slice(0, 6).map((request) => generation.add(request));
+  assert.deepEqual(await Promise.all(again), expected);
+});
 
-Deno.test("a request that does not fit is refused, and others go on", () =>
-  withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const room = { branches: 2, promptRows: 4, maxNewTokens: 6 };
-    const generation = model.openGeneration(room, { ...options, maxNewTokens: 6 });
-    const request = { promptId: 0, promptIds: [1, 2], n: 1 };
-    const good = generation.add(request);
-    const refused = (change: Partial<GenerateRequest>, text: RegExp) =>
-      assert.throws(
-        () => generation.add({ ...request, ...change }),
-        (e) => e instanceof RgxError && text.test(e.message),
-      );
-    refused({ promptIds: [1, 2, 3, 4, 5] }, /prompt has 5 tokens, this generation room for 4/);
-    refused({ sampling: { maxNewTokens: 7 } }, /maxNewTokens is 7, this generation has room for 6/);
-    refused({ sampling: { temperature: 0.5 } }, /all sampled in the same way/);
-    refused({ sampling: { temperature: -1 } }, /temperature is -1/);
-    refused({ sampling: { seed: -1 } }, /seed is -1/);
-    refused({ promptIds: [99] }, /id 99 is not in the vocabulary/);
-    refused({ promptIds: [] }, /prompt is empty/);
-    assert.equal((await good)[0]!.ids.length > 0, true);
-  }));
+test.onReference("a request that does not fit is refused, and others go on", async (device) => {
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const room = { branches: 2, promptRows: 4, maxNewTokens: 6 };
+  const generation = model.openGeneration(room, { ...options, maxNewTokens: 6 });
+  const request = { promptId: 0, promptIds: [1, 2], n: 1 };
+  const good = generation.add(request);
+  const refused = (change: Partial<GenerateRequest>, text: RegExp) =>
+    assert.throws(
+      () => generation.add({ ...request, ...change }),
+      (e) => e instanceof RgxError && text.test(e.message),
+    );
+  refused({ promptIds: [1, 2, 3, 4, 5] }, /prompt has 5 tokens, this generation room for 4/);
+  refused({ sampling: { maxNewTokens: 7 } }, /maxNewTokens is 7, this generation has room for 6/);
+  refused({ sampling: { temperature: 0.5 } }, /all sampled in the same way/);
+  refused({ sampling: { temperature: -1 } }, /temperature is -1/);
+  refused({ sampling: { seed: -1 } }, /seed is -1/);
+  refused({ promptIds: [99] }, /id 99 is not in the vocabulary/);
+  refused({ promptIds: [] }, /prompt is empty/);
+  assert.equal((await good)[0]!.ids.length > 0, true);
+});

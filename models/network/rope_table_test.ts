@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { assertWithin } from "../../kernels/testing.ts";
 import { ropeFrequencies } from "../architectures/rope_frequencies.ts";
 import { RopeTable } from "./rope_table.ts";
-import { tinyConfig, withReference } from "../testing.ts";
+import { test, tinyConfig } from "../testing.ts";
 
 const rope = { headDim: 8, ropeTheta: 10_000, ropeScaling: null };
 
@@ -26,20 +26,19 @@ Deno.test("Llama 3 keeps short wavelengths, divides long ones and blends between
   assertWithin(found, [1, (1 - t) * 0.1 / 8 + t * 0.1, 0.01 / 8, 0.001 / 8], 1e-15, "llama3");
 });
 
-Deno.test("tables have cos and sin of position times frequency and grow as needed", () =>
-  withReference(async (device) => {
-    const config = { ...tinyConfig(true), maxPositions: 5000 };
-    const table = new RopeTable(device, config);
-    const frequencies = ropeFrequencies(config);
-    for (const last of [3, 255, 256, 4999]) {
-      const { cos, sin } = table.upTo(last);
-      const at = last * 2 + 1, angle = last * frequencies[1]!;
-      assert.equal((await device.read(cos, at, 1))[0], Math.cos(angle));
-      assert.equal((await device.read(sin, at, 1))[0], Math.sin(angle));
-    }
-    const { cos } = table.upTo(4999);
-    assert.equal(cos.length, 5000 * 2, "no further than the model's positions");
-    assert.equal(table.upTo(1).cos, cos, "reused");
-    table.dispose();
-    assert.equal(device.allocatedBytes, 0);
-  }));
+test.onReference("tables have cos and sin of position times frequency and grow as needed", async (device) => {
+  const config = { ...tinyConfig(true), maxPositions: 5000 };
+  const table = new RopeTable(device, config);
+  const frequencies = ropeFrequencies(config);
+  for (const last of [3, 255, 256, 4999]) {
+    const { cos, sin } = table.upTo(last);
+    const at = last * 2 + 1, angle = last * frequencies[1]!;
+    assert.equal((await device.read(cos, at, 1))[0], Math.cos(angle));
+    assert.equal((await device.read(sin, at, 1))[0], Math.sin(angle));
+  }
+  const { cos } = table.upTo(4999);
+  assert.equal(cos.length, 5000 * 2, "no further than the model's positions");
+  assert.equal(table.upTo(1).cos, cos, "reused");
+  table.dispose();
+  assert.equal(device.allocatedBytes, 0);
+});

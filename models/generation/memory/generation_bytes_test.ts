@@ -7,7 +7,7 @@ import { planParameterBytes, refuseIfTooLarge } from "../../network/model_bytes.
 import { planEqualRequests, planSlots } from "./generation_slots.ts";
 import { modelSizes } from "../../network/weights/model_sizes.ts";
 import { packedBytes } from "../packed_weights.ts";
-import { TINY_MODELS, tinyConfig, withReference } from "../../testing.ts";
+import { test, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { LoraOptions } from "../../network/adapters/lora.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightType } from "../../formats/stored_weight.ts";
@@ -50,25 +50,24 @@ const KINDS: [string, ModelConfig, CausalLMOptions][] = [
 ];
 
 for (const [kind, config, options] of KINDS) {
-  Deno.test(`planned memory is what a training step takes, ${kind}`, () =>
-    withReference(async (device) => {
-      const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
-      const { values, gradients } = planParameterBytes(model.sizes);
-      assert.equal(values + gradients, device.allocatedBytes);
-      assert.equal(gradients, 8 * model.trainableArenas[0]!.length);
-      for (const train of [false, true]) {
-        const before = device.allocatedBytes;
-        device.resetPeak();
-        await model.forward(groups, { temperature: 1, train, dropout: { seed: 1, pass: 1 } });
-        if (train) model.backward(new Float64Array(pairs).fill(1));
-        const measured = device.peakBytes - before;
-        const planned = model.planBytes(rows, pairs, train);
-        assert.ok(
-          measured <= planned && planned <= 1.25 * measured,
-          `train ${train}: planned ${planned}, measured ${measured}`,
-        );
-      }
-    }));
+  test.onReference(`planned memory is what a training step takes, ${kind}`, async (device) => {
+    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
+    const { values, gradients } = planParameterBytes(model.sizes);
+    assert.equal(values + gradients, device.allocatedBytes);
+    assert.equal(gradients, 8 * model.trainableArenas[0]!.length);
+    for (const train of [false, true]) {
+      const before = device.allocatedBytes;
+      device.resetPeak();
+      await model.forward(groups, { temperature: 1, train, dropout: { seed: 1, pass: 1 } });
+      if (train) model.backward(new Float64Array(pairs).fill(1));
+      const measured = device.peakBytes - before;
+      const planned = model.planBytes(rows, pairs, train);
+      assert.ok(
+        measured <= planned && planned <= 1.25 * measured,
+        `train ${train}: planned ${planned}, measured ${measured}`,
+      );
+    }
+  });
 }
 
 const GENERATIONS: [string, ModelConfig, LoraOptions, adjusted: boolean, StorageOptions?][] = [
@@ -91,46 +90,44 @@ const GENERATIONS: [string, ModelConfig, LoraOptions, adjusted: boolean, Storage
 ];
 
 for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
-  Deno.test(`planned memory is what generation takes${how}`, () =>
-    withReference(async (device) => {
-      const options: CausalLMOptions = { trainable: "lora", lora, weights };
-      const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
-      const before = device.allocatedBytes;
-      const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };
-      await model.generate(
-        groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
-        { ...sampling, ...(adjusted ? { repetitionPenalty: 1.1, minNewTokens: 5 } : {}) },
-      );
-      const measured = device.peakBytes - before;
-      const generation = { promptRows: 80, branches: 80, maxNewTokens: 30, adjusted };
-      const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
-      assert.ok(
-        measured <= planned && planned <= 1.25 * measured,
-        `planned ${planned}, measured ${measured}`,
-      );
-    }));
+  test.onReference(`planned memory is what generation takes${how}`, async (device) => {
+    const options: CausalLMOptions = { trainable: "lora", lora, weights };
+    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
+    const before = device.allocatedBytes;
+    const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };
+    await model.generate(
+      groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
+      { ...sampling, ...(adjusted ? { repetitionPenalty: 1.1, minNewTokens: 5 } : {}) },
+    );
+    const measured = device.peakBytes - before;
+    const generation = { promptRows: 80, branches: 80, maxNewTokens: 30, adjusted };
+    const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
+    assert.ok(
+      measured <= planned && planned <= 1.25 * measured,
+      `planned ${planned}, measured ${measured}`,
+    );
+  });
 }
 
-Deno.test("the plan counts prompts that are prefilled a few at a time", () =>
-  withReference(async (device) => {
-    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-      trainable: "none",
-    });
-    const before = device.allocatedBytes;
-    const requests = Array.from({ length: 12 }, (_, promptId) => ({
-      promptId,
-      promptIds: groups[promptId % 2]!.promptIds,
-      n: 2,
-    }));
-    const sampling = { maxNewTokens: 12, temperature: 1, seed: 1, eosIds: [] };
-    await model.generate(requests, sampling, { prefillRows: 40 });
-    const measured = device.peakBytes - before;
-    const generation = { promptRows: 480, passRows: 40, branches: 24, maxNewTokens: 12 };
-    const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
-    assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, not ${measured}`);
-    const whole = planGenerationBytes(model.sizes, { ...generation, passRows: 480 });
-    assert.ok(whole > 1.25 * planned, `${whole} at once`);
+test.onReference("the plan counts prompts that are prefilled a few at a time", async (device) => {
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
+    trainable: "none",
+  });
+  const before = device.allocatedBytes;
+  const requests = Array.from({ length: 12 }, (_, promptId) => ({
+    promptId,
+    promptIds: groups[promptId % 2]!.promptIds,
+    n: 2,
   }));
+  const sampling = { maxNewTokens: 12, temperature: 1, seed: 1, eosIds: [] };
+  await model.generate(requests, sampling, { prefillRows: 40 });
+  const measured = device.peakBytes - before;
+  const generation = { promptRows: 480, passRows: 40, branches: 24, maxNewTokens: 12 };
+  const planned = planGenerationBytes(model.sizes, generation) + packedBytes(model.sizes);
+  assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, not ${measured}`);
+  const whole = planGenerationBytes(model.sizes, { ...generation, passRows: 480 });
+  assert.ok(whole > 1.25 * planned, `${whole} at once`);
+});
 
 Deno.test("a generation respects the largest buffer of a device", () => {
   const sizes = modelSizes(config, { trainable: "none", storage: new Map() });
