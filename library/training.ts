@@ -117,13 +117,13 @@ export { assemble, type AssembleOptions, type TrainingParts } from "../training/
 export { GrpoTrainer } from "../training/trainer.ts";
 export type { TrainerOptions } from "../training/run/trainer_options.ts";
 export type { TrainControl } from "../training/run/trainer_options.ts";
-export type { MemoryParts } from "../training/memory/step_memory.ts";
+export type { MemoryParts } from "../training/memory/memory_parts.ts";
 export type { DiskPlan } from "../training/run/disk_plan.ts";
 export type { LevelChange } from "../tasks/curriculum/coach.ts";
 export type { PlannedRunOptions } from "../training/memory/planned_run.ts";
 export type { OpenRunOptions } from "../training/open_run.ts";
 export type { LargestBatch } from "../training/memory/fitting_settings.ts";
-export type { LargestBuffer } from "../training/memory/largest_buffer.ts";
+export type { LargestBuffer } from "../training/memory/counted_step.ts";
 export type { OptimizerKind } from "../training/step/moments.ts";
 export type { SlurmJob } from "../core/machine/job.ts";
 export type { MemoryPlan } from "../training/memory/run_memory.ts";

@@ -7,6 +7,8 @@
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
+import type { CountingDevice } from "../kernels/devices/counting/device.ts";
+import { packWeights } from "./generation/packed_weights.ts";
 import { bestSlots } from "./generation/row_threads.ts";
 import { type AdapterDropout, adapterDropout } from "./network/dropout.ts";
 import {
@@ -45,14 +47,16 @@ import {
   weightFile,
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
-import { mergeAdapters, mergedBytes } from "./network/merged_copies.ts";
+import { mergeAdapters } from "./network/merged_copies.ts";
 import {
   DEFAULT_GENERATION_BYTES,
   type GenerationSizes,
-} from "./generation/memory/generation_bytes.ts";
-import { planPassBytes } from "./network/model_bytes.ts";
+  packedBytes,
+  rehearseGeneration,
+} from "./generation/memory/counted_generation.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
 import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
+import { emptyParameters } from "./network/counted_network.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
 import { type PackedBatch, packGroups } from "./network/packing.ts";
@@ -94,7 +98,7 @@ export class CausalLM implements LanguageModel {
    */
   readonly #plain: Network;
   /**
-   * The sizes that decide how much memory the model needs, for network/model_bytes.ts.
+   * The sizes that decide how much memory the model needs.
    * @internal
    */
   readonly sizes: ModelSizes;
@@ -174,6 +178,16 @@ export class CausalLM implements LanguageModel {
     }
   }
 
+  /**
+   * A model without values, which counts what its passes and generations would allocate.
+   * @internal
+   */
+  static empty(device: CountingDevice, sizes: ModelSizes): CausalLM {
+    const { config, trainable, recompute } = sizes, { base, all } = emptyParameters(device, sizes);
+    const options = { trainable, recompute };
+    return new CausalLM(new ModelBase(device, config, base), options, all, sizes);
+  }
+
   static async #on(
     base: ModelBase,
     options: CausalLMOptions,
@@ -212,8 +226,8 @@ export class CausalLM implements LanguageModel {
 
   /** @internal */
   async frozenCopy({ storage, writable = false, empty = false }: CopyOptions): Promise<CausalLM> {
-    const { device, config } = this, { lora, trainable: what } = this.options;
-    const frozen = { trainable: "none", ...(lora === undefined ? {} : { lora }) } as const;
+    const { device, config } = this, { trainable: what } = this.options;
+    const frozen = { ...this.options, trainable: "none", recompute: false } as const;
     const types = what === "full" && empty
       ? storage
       : what === "full" && !writable
@@ -221,7 +235,7 @@ export class CausalLM implements LanguageModel {
       : what === "full"
       ? ALL_FLOAT
       : this.sizes.storage;
-    const sizes = modelSizes(config, { ...frozen, storage: types }, this.sizes);
+    const sizes = { ...this.sizes, trainable: "none", storage: types, recompute: false } as const;
     const specs =
       (what === "full" ? baseSpecs(config, false, types) : adapterSpecs(config, sizes, false)).map((
         spec,
@@ -396,6 +410,17 @@ export class CausalLM implements LanguageModel {
     return joinGeneration(to, this.#network, this.sizes, options, this.generationLimits);
   }
 
+  /**
+   * Makes the buffers of a generation with these sizes, without requests.
+   * @internal
+   */
+  async rehearseGeneration(sizes: GenerationSizes, keep?: ActivationStore): Promise<void> {
+    const { inference, copies } = this.#base, { copyBytes } = this.generationLimits;
+    const packs = packedBytes(this.sizes) <= copyBytes;
+    const network = packs ? packWeights(this.#network, copies, { adapter: true }) : this.#network;
+    await rehearseGeneration(network, inference, sizes, keep);
+  }
+
   /** @internal */
   activationStore(): ActivationStore {
     return new ActivationStore(this.device, this.config);
@@ -403,11 +428,6 @@ export class CausalLM implements LanguageModel {
 
   releasePasses(): void {
     this.#training.dispose();
-  }
-
-  planBytes(rows: number, pairs: number, train: boolean): number {
-    const merged = train && this.sizes.dropout !== null ? 0 : mergedBytes(this.sizes, rows);
-    return merged + planPassBytes(this.sizes, rows, pairs, train);
   }
 
   async lastLogits(

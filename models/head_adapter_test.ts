@@ -4,13 +4,12 @@ import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { planGenerationBytes } from "./generation/memory/generation_bytes.ts";
-import { packedBytes } from "./generation/packed_weights.ts";
-import { planParameterBytes } from "./network/model_bytes.ts";
+import { countGeneration, packedBytes } from "./generation/memory/counted_generation.ts";
+import { parameterBytes } from "./network/counted_network.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import type { ForwardOptions, Group } from "./network/types.ts";
 import { initWeights } from "./network/weights/init.ts";
-import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
+import { countedBytes, gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
 
 const groups: Group[] = [
   {
@@ -243,21 +242,23 @@ test.onReference("the memory of the head's adapter is planned", async (device) =
     promptId: g,
   }));
   const config = { ...tinyConfig(true), maxPositions: 256 };
-  const rows = 2 * (40 + 2 + 59 + 49), count = 2 * 113;
+  const count = 2 * 113;
   for (const dropout of [0, 0.2]) {
     const options = lora(["lm_head", "q_proj"], { dropout, rankPattern: { lm_head: 9 } });
     const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
       ...trained(options),
     });
-    const { values, gradients } = planParameterBytes(model.sizes);
+    const { values, gradients } = parameterBytes(model.sizes);
     assert.equal(values + gradients, device.allocatedBytes);
     const before = device.allocatedBytes;
     device.resetPeak();
     const how = dropout === 0 ? {} : masks;
-    await model.forward(long, { temperature: 1, train: true, ...how });
-    model.backward(new Float64Array(count).fill(1));
-    const measured = device.peakBytes - before, planned = model.planBytes(rows, count, true);
-    assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, ${measured}`);
+    const step = async (model: CausalLM) => {
+      await model.forward(long, { temperature: 1, train: true, ...how });
+      model.backward(new Float64Array(count).fill(1));
+    };
+    await step(model);
+    assert.equal(await countedBytes(model, step), device.peakBytes - before);
     model.dispose();
   }
   const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
@@ -272,8 +273,8 @@ test.onReference("the memory of the head's adapter is planned", async (device) =
     seed: 1,
     eosIds: [],
   });
-  const shape = { promptRows: 3, branches: n, maxNewTokens: 8 };
-  const planned = packedBytes(model.sizes) + planGenerationBytes(model.sizes, shape);
+  const shape = { promptRows: 16, branches: n, maxNewTokens: 8 };
+  const planned = packedBytes(model.sizes) + (await countGeneration(model.sizes, shape)).bytes;
   const measured = device.peakBytes - before;
   assert.ok(measured <= planned && planned <= 1.6 * measured, `${planned}, ${measured}`);
   model.dispose();

@@ -86,8 +86,6 @@ export interface LanguageModel {
   activationStore(): ActivationStore;
   /** Frees the buffers of training passes; the next one allocates what it needs. */
   releasePasses(): void;
-  /** Planned peak number of bytes for a pass over such a batch, besides the parameters. */
-  planBytes(rows: number, pairs: number, train: boolean): number;
   /** Frees its tensors. The device stays open. */
   dispose(): void;
 }

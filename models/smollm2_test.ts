@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { planParameterBytes } from "./network/model_bytes.ts";
+import { parameterBytes } from "./network/counted_network.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 import { largeModel } from "../tests/large_model.ts";
@@ -62,7 +62,7 @@ function checkMemory({ model }: LoadedModel, bytes: number): void {
   if (Deno.env.get("RGX_TEST_MODEL") === undefined) {
     assert.deepEqual(types, new Set([null, "q4_1", "q8_0"]));
   }
-  const { values } = planParameterBytes(model.sizes);
+  const { values } = parameterBytes(model.sizes);
   assert.equal(bytes, values);
   const { size } = Deno.statSync(path!);
   assert.ok(values < 1.1 * size, `${values} bytes on the device, ${size} in the file`);

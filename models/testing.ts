@@ -4,6 +4,7 @@
  */
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Device } from "../kernels/device.ts";
+import { CountingDevice } from "../kernels/devices/counting/device.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
@@ -97,6 +98,17 @@ export const test = {
     Deno.test(name, () => withReference(work));
   },
 };
+
+/** Bytes that work with a model takes beside its parameters, as counted without data. */
+export async function countedBytes(
+  { sizes }: CausalLM,
+  work: (model: CausalLM) => unknown,
+): Promise<number> {
+  const device = new CountingDevice(sizes, (label) => label);
+  const empty = CausalLM.empty(device, sizes), before = device.allocatedBytes;
+  await work(empty);
+  return device.peakBytes - before;
+}
 
 /** Gradients of all trained parameters by name. */
 export async function gradients(model: CausalLM): Promise<Map<string, Float64Array>> {

@@ -4,14 +4,15 @@
  */
 import { basename } from "node:path";
 import { UsageError } from "../core/errors.ts";
+import { largestThat } from "../models/generation/memory/largest_that.ts";
 import { memoryRoom } from "../core/machine/memory.ts";
 import type { Device } from "../kernels/device.ts";
 import { promptAlignment } from "../models/generation/cache/cached_prompt.ts";
 import type { Generation } from "../models/generation/generation.ts";
 import {
+  countGeneration,
   type GenerationSizes,
-  planGenerationBytes,
-} from "../models/generation/memory/generation_bytes.ts";
+} from "../models/generation/memory/counted_generation.ts";
 import type {
   Completion,
   GenerateRequest,
@@ -130,7 +131,7 @@ export class ModelHost {
       }
       // The first answer that is held to a form would keep the others waiting for this.
       vocabularyOf(loaded.tokenizer, loaded.model.vocabSize);
-      const room = planRoom(loaded, length, options), id = options.servedNames?.[0] ?? path;
+      const room = await planRoom(loaded, length, options), id = options.servedNames?.[0] ?? path;
       const base = { id, root: loaded.base, parent: null, created: now(), loaded };
       return new ModelHost(
         base,
@@ -281,11 +282,11 @@ export class ModelHost {
  * The sizes of the generation. The KV cache has as many rows as the memory allows, half of them for
  * prompts; each completion takes as many as it may have tokens.
  */
-function planRoom(
+async function planRoom(
   { model }: LoadedModel,
   length: number,
   { maxSequences = DEFAULT_SEQUENCES, bytes = defaultBytes(model) }: HostOptions,
-): GenerationSizes {
+): Promise<GenerationSizes> {
   const align = promptAlignment(model.config), longest = Math.ceil(length / align) * align;
   const onGpu = model.device.adapter !== undefined, { prefillRows } = model.generationLimits;
   const room = (branches: number, rows: number): GenerationSizes => ({
@@ -296,14 +297,13 @@ function planRoom(
     adjusted: true,
     ...(onGpu ? {} : { branchRows: rows }),
   });
-  const fits = (branches: number, rows: number) =>
-    planGenerationBytes(model.sizes, room(branches, rows)) <= bytes;
-  let branches = Math.min(maxSequences, model.bestSlots);
-  while (branches > 1 && !fits(branches, longest)) branches--;
+  const left = async (branches: number, rows: number) =>
+    bytes - (await countGeneration(model.sizes, room(branches, rows))).bytes;
+  const most = Math.min(maxSequences, model.bestSlots);
+  const branches = Math.max(1, await largestThat(most, (n) => left(n, longest)));
   // One sequence always runs. More rows than all sequences can use serve as a cache of prompts.
-  let rows = longest;
-  while (rows < MAX_CACHE * branches * longest && fits(branches, rows + longest)) rows += longest;
-  return room(branches, rows);
+  const times = await largestThat(MAX_CACHE * branches, (n) => left(branches, n * longest));
+  return room(branches, Math.max(1, times) * longest);
 }
 
 /** A CPU's memory holds the model, too: at most half of what is free, and what WASM can address. */

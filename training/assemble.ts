@@ -82,7 +82,7 @@ export async function assemble(
   return {
     model,
     memory,
-    promptMisfit: promptMisfit(config, sizes, opened.config.maxPositions, needs, memory),
+    promptMisfit: await promptMisfit(config, sizes, opened.config.maxPositions, needs, memory),
     modelWriter: config.lora === null
       ? fullWriter(model, opened)
       : adapterWriter(model, peftConfig(config, config.lora, opened.config, continued?.config)),

@@ -67,7 +67,7 @@ export async function doctorPlan(
   show(cardVerdictText(plan));
   const scaling = layout === null || plan.time === null || card.figures === null
     ? null
-    : { plan: scalingPlan(config, plan, layout, card.figures), layout };
+    : { plan: await scalingPlan(config, plan, layout, card.figures), layout };
   if (scaling !== null) show(scalingText(scaling.plan, scaling.layout));
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) show(`note: ${line}`);

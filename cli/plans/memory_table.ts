@@ -20,7 +20,7 @@ function limitText(limit: string | null): string {
 }
 
 export function memoryTable({ parts, peak, available, limit }: MemoryPlan): string {
-  const { otherwise, kept } = parts, again = parts.activations === otherwise.recomputed;
+  const { otherwise, kept } = parts, again = kept.recompute;
   const rows: [part: string, bytes: number, note: string][] = [
     ["weights", parts.frozen, `not trained, in ${parts.frozenTypes.join(" and ")}`],
     ["trained values", parts.trained, `in ${kept.trained.join(" and ")}`],
@@ -39,7 +39,7 @@ export function memoryTable({ parts, peak, available, limit }: MemoryPlan): stri
     ],
     ["of sampling", parts.sampled, "activations that the training pass takes"],
     ["head", parts.head, `in chunks; all logits at once: ${bytesText(otherwise.allLogits)}`],
-    ["16-bit panels", parts.panels, "rounded operands of one product"],
+    ["one operation", parts.panels, "its scratch: packed operands, sums in parts"],
     ["other training", parts.scratch, "backward's scratch, merged weights"],
     ["checkpoint", parts.checkpoint, "while one is written, tensor by tensor"],
   ];

@@ -10,11 +10,11 @@ import { checkRequest } from "./generation_job.ts";
 import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./memory/generation_slots.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import type { Network } from "../network/forward_pass.ts";
-import type { GenerationSizes } from "./memory/generation_bytes.ts";
+import { type GenerationSizes, packedBytes, stepsPerRead } from "./memory/counted_generation.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
 import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
-import { packedBytes, packWeights, SharedWeights } from "./packed_weights.ts";
+import { packWeights, SharedWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import { WeightCopies } from "../network/weights/weight_copies.ts";
 import type { Completion, GenerateOptions, GenerateRequest, JoinedModel } from "./types.ts";
@@ -27,7 +27,7 @@ export interface GeneratorLimits {
   largestBuffer: number;
   /** Maximum number of branches that decode together; null = the best number for the device. */
   slots: number | null;
-  /** Decode steps until the host reads tokens. A read costs little on a CPU and much on a GPU. */
+  /** Decode steps until the host reads tokens. */
   stepsPerRead: number;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;
@@ -50,7 +50,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
     bytes,
     largestBuffer: device.promisedTensor ?? device.largestTensor ?? Infinity,
     slots: null,
-    stepsPerRead: onGpu ? 16 : 1,
+    stepsPerRead: stepsPerRead(device),
     prefillRows: onGpu ? PREFILL_ROWS_GPU : PREFILL_ROWS,
     copyBytes: MAX_COPY_BYTES,
     turnMs: 50,
@@ -89,7 +89,10 @@ export async function generate(
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
   const maxSlots = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(network));
-  const plan = planSlots(sizes, requests, { maxNewTokens, adjusted }, { ...limits, maxSlots });
+  const plan = await planSlots(sizes, requests, { maxNewTokens, adjusted }, {
+    ...limits,
+    maxSlots,
+  });
   let failed = false;
   const shouldStop = () => failed || (options.shouldStop?.() ?? false);
   const open = { ...options, shouldStop };
@@ -117,7 +120,7 @@ export async function generate(
 /**
  * Opens a generation that takes requests while it runs. Until its last request has ended, the
  * model's weights must not change and no other pass of the model may run.
- * @param room its maximum sizes, whose memory planGenerationBytes computes
+ * @param room its maximum sizes, whose memory countGeneration gives
  */
 export function openGeneration(
   network: Network,

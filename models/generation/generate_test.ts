@@ -4,7 +4,7 @@ import type { Device } from "../../kernels/device.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { planGenerationBytes } from "./memory/generation_bytes.ts";
+import { countGeneration } from "./memory/counted_generation.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { randomModel, test, TINY_MODELS, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
@@ -92,7 +92,7 @@ for (const [kind, how] of MODELS) {
         assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
       }
     }
-    const half = planGenerationBytes(model.sizes, {
+    const { bytes: half } = await countGeneration(model.sizes, {
       promptRows: 4,
       branches: 3,
       maxNewTokens: options.maxNewTokens,

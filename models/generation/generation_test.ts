@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { planGenerationBytes } from "./memory/generation_bytes.ts";
-import { packedBytes } from "./packed_weights.ts";
+import { countGeneration, packedBytes } from "./memory/counted_generation.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { randomModel, test, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
@@ -118,7 +117,7 @@ Deno.test("generation stays within its memory limit", () =>
       const fresh = await randomModel(device, tinyConfig(true), { trainable: "none" });
       const before = device.allocatedBytes;
       const sizes = { branches, promptRows: 30, maxNewTokens: 14, adjusted: true };
-      const bytes = planGenerationBytes(fresh.sizes, sizes);
+      const bytes = (await countGeneration(fresh.sizes, sizes)).bytes;
       device.resetPeak();
       assert.deepEqual(await fresh.generate(mixed, options, { bytes }), expected);
       const taken = device.peakBytes - before - packedBytes(fresh.sizes);

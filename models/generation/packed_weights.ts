@@ -9,68 +9,16 @@
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
-import {
-  architectureOf,
-  headName,
-  linearDims,
-  LM_HEAD,
-  modelTensors,
-  modulesOf,
-} from "../architectures/mod.ts";
+import { linearDims, modulesOf } from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import type { Network } from "../network/forward_pass.ts";
-import { isStored, type ModelSizes } from "../network/weights/model_sizes.ts";
-import { headAdapter, layerAdapters, withLinears } from "../network/weights/model_weights.ts";
+import type { ModelSizes } from "../network/weights/model_sizes.ts";
+import { withLinears } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
 import type { WeightCopies } from "../network/weights/weight_copies.ts";
 import { storedWords } from "../../kernels/mod.ts";
 import type { Device } from "../../kernels/device.ts";
 import { fitsType } from "../formats/stored_weight.ts";
-
-/** Whether generation has packed copies of all modules of all layers. */
-export function packsLayers(sizes: ModelSizes): boolean {
-  if (sizes.computeDtype !== "float32") return false;
-  return !architectureOf(sizes.config).inOut && matrices(sizes).every(({ stored }) => !stored);
-}
-
-/** The matrices of the layers: [rows, width] each, and whether it is in a storage type. */
-function matrices(sizes: ModelSizes): { rows: number; width: number; stored: boolean }[] {
-  return modelTensors(sizes.config)
-    .filter(({ layer, shape }) => layer !== null && shape.length > 1)
-    .map(({ name, shape: [rows, width] }) => ({
-      rows: rows!,
-      width: width!,
-      stored: isStored(sizes, name),
-    }));
-}
-
-/** Bytes of the packed copies, and of the buffer in which one weight at a time is merged. */
-export function packedBytes(sizes: ModelSizes): number {
-  if (sizes.computeDtype === "bfloat16") return roundedBytes(sizes);
-  if (sizes.computeDtype === "float16") return 0;
-  const { config, lora, saved, storage, floatBytes, card } = sizes;
-  const { vocabSize, hiddenSize } = config, { inOut } = architectureOf(config);
-  const headStored = storage.has(headName(config)) &&
-    !saved.some(({ replaces }) => replaces === LM_HEAD);
-  let elements = headStored ? 0 : packedLength(vocabSize, hiddenSize);
-  const kept = card === null
-    ? layerAdapters(lora).filter(({ path }) => isStored(sizes, `${path}.weight`))
-    : [];
-  for (const { module, r } of kept) elements += packedLength(r, linearDims(config, module)[0]);
-  const mergesHead = !headStored && headAdapter(lora) !== null;
-  if (mergesHead) elements += headPart(config) * hiddenSize;
-  const adapted = layerAdapters(lora).filter(({ path }) => !storage.has(`${path}.weight`));
-  if (inOut) {
-    const merged = adapted.map(({ module }) => linearDims(config, module));
-    for (const [inDim, outDim] of merged) elements += inDim * outDim;
-    return floatBytes * elements;
-  }
-  for (const { rows, width, stored } of matrices(sizes)) {
-    if (!stored) elements += packedLength(rows, width);
-  }
-  if (adapted.length > 0) elements += largestWeight(config);
-  return floatBytes * elements;
-}
 
 function largestWeight(config: ModelSizes["config"]): number {
   return Math.max(
@@ -216,23 +164,6 @@ function round(device: Device, x: Tensor, copy: Tensor, rest: Tensor, n: number)
     const count = Math.min(PART, n - first), weight = copy.view(first / 2, count / 2);
     device.run("round_bf16", { x: x.view(first, count), weight, rest, n: count, ...key });
   }
-}
-
-/** Bytes of a copy [rows, width], or 0 where halves cannot have rows of this width. */
-function copyBytes(rows: number, width: number): number {
-  return fitsType(TYPE, width) ? 4 * storedWords(TYPE, rows, width) : 0;
-}
-
-/** Bytes of the rounded copies, and of the buffer in which they are made. */
-function roundedBytes(sizes: ModelSizes): number {
-  const { config } = sizes;
-  let bytes = isStored(sizes, headName(config))
-    ? 0
-    : copyBytes(config.vocabSize, config.hiddenSize);
-  for (const { rows, width, stored } of matrices(sizes)) {
-    if (!stored) bytes += copyBytes(rows, width);
-  }
-  return bytes === 0 ? 0 : bytes + 2 * PART;
 }
 
 /**

@@ -8,7 +8,7 @@ import { CausalLM } from "../causal_lm.ts";
 import type { LoadListener } from "../network/weights/load_weights.ts";
 import { contextText } from "../architectures/rope_scaling.ts";
 import { modelTensors } from "../architectures/mod.ts";
-import { planParameterBytes } from "../network/model_bytes.ts";
+import { parameterBytes } from "../network/counted_network.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import { modelSizes } from "../network/weights/model_sizes.ts";
 import { elementCount } from "../formats/element_count.ts";
@@ -123,7 +123,7 @@ function storedParts({ config, files }: ModelFolder): StoredPart[] {
 
 function bytesOf({ config, files }: ModelFolder, weights: StorageOptions): number {
   const storage = planStorage(config, "none", weights, (name) => files.typeOf(name));
-  return planParameterBytes(modelSizes(config, { trainable: "none", storage })).values;
+  return parameterBytes(modelSizes(config, { trainable: "none", storage })).values;
 }
 
 /** Log-probabilities of all tokens but the first. */

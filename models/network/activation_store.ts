@@ -35,23 +35,6 @@ function keptTensor(activations: LayerActivations, name: KeptName): Tensor | nul
   return activations[name];
 }
 
-/** Elements per row of what is kept of a layer. */
-function keptWidths(config: ModelConfig): number[] {
-  const widths = activationWidths(config);
-  return NAMES.flatMap((name) => widths[name] ?? []);
-}
-
-/** Elements of a store per row. */
-function storeWidth(config: ModelConfig): number {
-  const layer = keptWidths(config).reduce((sum, width) => sum + width, 0);
-  return config.numLayers * layer + config.hiddenSize;
-}
-
-/** Bytes of a store with room for `rows` tokens, of floats of `floatBytes`. */
-export function planStoreBytes(config: ModelConfig, rows: number, floatBytes: number): number {
-  return rows * storeWidth(config) * floatBytes;
-}
-
 export class ActivationStore {
   #layers: readonly Partial<Record<KeptName, Tensor>>[] = [];
   /** The sum that leaves the last layer. */

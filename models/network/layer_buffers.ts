@@ -110,7 +110,7 @@ export function layerActivations(
 }
 
 /** Elements per row of the scratch that all forward passes share (LayerPass). */
-export function passWidths(
+function passWidths(
   config: ModelConfig,
 ): { projected: number; activated: number; qkv?: number } {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize } = config;

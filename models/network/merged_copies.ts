@@ -27,7 +27,7 @@ function mergePays(inDim: number, outDim: number, rows: number): boolean {
 }
 
 /** Bytes of the copies that {@link mergeAdapters} makes for a pass over `rows` rows. */
-export function mergedBytes(
+function mergedBytes(
   { config, lora, storage, floatBytes, computeDtype }: ModelSizes,
   rows: number,
 ): number {

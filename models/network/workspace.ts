@@ -11,7 +11,7 @@ import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts
  * Capacity for a length: an eighth more, so that slowly growing batches do not reallocate in each
  * step.
  */
-export function bufferCapacity(length: number): number {
+function bufferCapacity(length: number): number {
   const wanted = Math.max(1, Math.ceil(length * 1.125));
   return Math.ceil(wanted / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
@@ -53,6 +53,20 @@ export class Workspace {
     return tensor;
   }
 
+  /** Whether `get` would return the buffer that there is. */
+  has(name: string, length: number): boolean {
+    return (this.#buffers.get(name)?.length ?? -1) >= length;
+  }
+
+  /** Frees the buffers whose names begin with `prefix`. */
+  drop(prefix: string): void {
+    for (const [name, tensor] of this.#buffers) {
+      if (!name.startsWith(prefix)) continue;
+      this.device.free(tensor);
+      this.#buffers.delete(name);
+    }
+  }
+
   /** The u32 buffer `name`, filled with `data`. */
   upload(name: string, data: Uint32Array): Tensor {
     const tensor = this.get(name, data.length, "u32");
@@ -68,8 +82,7 @@ export class Workspace {
   }
 
   dispose(): void {
-    for (const tensor of this.#buffers.values()) this.device.free(tensor);
-    this.#buffers.clear();
+    this.drop("");
   }
 }
 

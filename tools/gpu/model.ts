@@ -8,8 +8,8 @@ import { elementCount } from "../../models/formats/element_count.ts";
 import { modelTensors } from "../../models/architectures/mod.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
-import { planParameterBytes } from "../../models/network/model_bytes.ts";
-import { bytesBesideParameters, stepSize } from "../../training/memory/step_memory.ts";
+import { countStep } from "../../training/memory/counted_step.ts";
+import { stepSize } from "../../training/memory/step_size.ts";
 import { decodeBytes } from "../../training/card/card_speed.ts";
 import { BenchStep } from "../../training/grpo_step_bench.ts";
 import type { Sizes } from "./sizes.ts";
@@ -183,8 +183,7 @@ async function plannedBytes(model: CausalLM, step: Sizes["step"]): Promise<numbe
     copiedReference: false,
     referenceStorage: ALL_FLOAT,
   });
-  const { values, gradients } = planParameterBytes(model.sizes);
-  return values + gradients + bytesBesideParameters(model.sizes, size);
+  return (await countStep(model.sizes, size)).peak;
 }
 
 const sum = (times: Record<string, number>) => Object.values(times).reduce((a, b) => a + b, 0);

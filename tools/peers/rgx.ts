@@ -8,8 +8,8 @@ import type { Device } from "../../kernels/device.ts";
 import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
-import { planGenerationBytes } from "../../models/generation/memory/generation_bytes.ts";
-import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import { countGeneration } from "../../models/generation/memory/counted_generation.ts";
+import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
@@ -116,8 +116,8 @@ async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
     if (op === "attention_decode") attention += performance.now() - start;
   };
   const room = { promptRows: 64, branches: 1, maxNewTokens: newTokens };
-  const { values } = planParameterBytes(model.sizes);
-  const plannedBytes = values + planGenerationBytes(model.sizes, room);
+  const { values } = parameterBytes(model.sizes);
+  const plannedBytes = values + (await countGeneration(model.sizes, room)).bytes;
   const generation = model.openGeneration(room, {
     maxNewTokens: newTokens,
     temperature: 0,

@@ -54,7 +54,7 @@ export interface CardTime {
   /** To copy the weights to the card, at the speed of its bus. */
   upload: number;
   /** Of one step, to generate for some of its prompts alone. */
-  generationOf: (prompts: number) => number;
+  generationOf: (prompts: number) => Promise<number>;
 }
 
 /** What is known even of a run that does not fit. */
@@ -135,7 +135,7 @@ export async function planOnCard(
   if (shape !== null) {
     const { sizes, memory, tokens: { typical: tokens, trainProblems, ...counts } } = shape;
     const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
-    const time = cardTime({ ...timed, ...counts });
+    const time = await cardTime({ ...timed, ...counts });
     const disk = diskOf({ config, phases, memory, trainProblems }, shape.parameters);
     return { ...ofShape(shape), time, disk };
   }
@@ -153,7 +153,7 @@ export async function planOnCard(
     askedBetween: askedWhileTraining(problems).length,
   };
   const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
-  const time = cardTime({ ...timed, ...counts });
+  const time = await cardTime({ ...timed, ...counts });
   const disk = diskOf({ config, phases, memory, trainProblems }, parameterCount(sizes.config));
   return { ...ofRun(plan), time, disk };
 }
@@ -189,7 +189,7 @@ interface TimeInput {
   askedBetween: number;
 }
 
-function cardTime(about: TimeInput): CardTime | null {
+async function cardTime(about: TimeInput): Promise<CardTime | null> {
   const { config, card: { figures }, phases, sizes, memory, tokens, trainProblems } = about;
   const { training, sft } = config;
   if (figures === null || !hasSteps(config, trainProblems)) return null;
@@ -205,8 +205,8 @@ function cardTime(about: TimeInput): CardTime | null {
   const expected = rows.warmStartSteps > 0
     ? workedTokens(input)
     : Math.ceil(maxTokens * UNMEASURED);
-  const parts = (completionTokens: number, rowsPerGeneration = rows.rowsPerGeneration) => {
-    const lanes = lanesOf(about, rowsPerGeneration);
+  const parts = async (completionTokens: number, rowsPerGeneration = rows.rowsPerGeneration) => {
+    const lanes = await lanesOf(about, rowsPerGeneration);
     const group = training.num_generations, { promptTokens } = tokens;
     const work = { promptTokens, completionTokens, group, lanes, moments: memory.optimizer };
     const speed = cardSpeed(figures, sizes, work);
@@ -218,18 +218,19 @@ function cardTime(about: TimeInput): CardTime | null {
     const step = generation + passes + speed.update;
     return { lanes, generation, training: passes, update: speed.update, step, ...others };
   };
-  const usual = parts(expected), upload = memory.parts.frozen / figures.bus;
+  const usual = await parts(expected), upload = memory.parts.frozen / figures.bus;
   const steps = input.sizes.totalSteps, supervised = sft?.max_steps ?? 0;
   return {
     ...usual,
     completionTokens: expected,
     maxTokens,
     steps,
-    longestStep: parts(maxTokens).step,
+    longestStep: (await parts(maxTokens)).step,
     run: upload + usual.warmStart + supervised * usual.update + steps * usual.step +
       usual.evaluations,
     upload,
-    generationOf: (prompts) => parts(expected, prompts * training.num_generations).generation,
+    generationOf: async (prompts) =>
+      (await parts(expected, prompts * training.num_generations)).generation,
   };
 }
 
@@ -243,10 +244,10 @@ const UNMEASURED = 1 / 2;
 const MANY_PROBLEMS = 2 ** 30;
 
 /** Completions of a generation batch that fit into its memory together. */
-function lanesOf(
+async function lanesOf(
   { config, sizes, memory, tokens }: TimeInput,
   rowsPerGeneration: number,
-): number {
+): Promise<number> {
   const { num_generations: n, max_completion_length: maxNewTokens } = config.training;
   const length = Math.ceil(tokens.promptTokens);
   const requests = Array.from(
@@ -259,5 +260,5 @@ function lanesOf(
     maxSlots: Infinity,
     prefillRows: PREFILL_ROWS_GPU,
   };
-  return planSlots(sizes, requests, { maxNewTokens, adjusted: false }, limits).branches;
+  return (await planSlots(sizes, requests, { maxNewTokens, adjusted: false }, limits)).branches;
 }

@@ -81,13 +81,13 @@ Deno.test("a buffer beyond WebGPU's limit is refused although the memory is enou
     "training.gradient_accumulation_steps=16",
   ]);
   assert.ok(seen.memory.peak < seen.memory.available);
-  assert.match(error!.message, /needs a buffer of 2\.49 GB \(the largest frozen weight\)/);
+  assert.match(error!.message, /needs a buffer of 2\.49 GB \(lm_head\.weight\)/);
   // Other vendors' drivers allow half of NVIDIA's buffers.
   const small = "model.model_name_or_path=Qwen/Qwen2.5-1.5B-Instruct";
   const wide = [small, "training.per_device_train_batch_size=128"];
   const nvidia = await plan(QWEN_7B, "h200", wide), amd = await plan(QWEN_7B, "mi300x", wide);
   assert.equal(nvidia.error, null);
-  assert.match(amd.error?.message ?? "", /activations of \d+ tokens in one pass/);
+  assert.match(amd.error?.message ?? "", /needs a buffer of .* \(training\..*\)/);
 });
 
 Deno.test("a model on this machine, and one from a seed, are planned with their tokenizer", async () => {

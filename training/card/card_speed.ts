@@ -13,7 +13,7 @@ import {
   layerAdapters,
   type LoraPlacement,
 } from "../../models/network/weights/model_weights.ts";
-import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { ModelSpeed } from "../duration/speed_probe.ts";
 
 /**
@@ -106,7 +106,7 @@ export function cardSpeed(
     sizes,
     (promptTokens + completionTokens) / 2,
   );
-  const { gradients } = planParameterBytes(sizes);
+  const { gradients } = parameterBytes(sizes);
   // The share of a pass's tokens that have logits: prompts are shared by their group.
   const predicted = group * completionTokens / (promptTokens + group * completionTokens);
   const forward = layers + attention + predicted * head;

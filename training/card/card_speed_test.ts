@@ -6,7 +6,7 @@ import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { planParameterBytes } from "../../models/network/model_bytes.ts";
+import { parameterBytes } from "../../models/network/counted_network.ts";
 import { modelSizes } from "../../models/network/weights/model_sizes.ts";
 import {
   BANDWIDTH_SHARE,
@@ -75,7 +75,7 @@ Deno.test("training costs three forwards, two without weight gradients, one more
   const adapters = 3 * 2 * 8 * (64 + 64);
   const lora = seconds({ trainable: "lora", lora: LORA });
   near(lora.trainedRow, (2 * (layers + adapters) + 3.5 * attention + 2 * head) / rate);
-  const { gradients } = planParameterBytes(modelSizes(CONFIG, { trainable: "lora", lora: LORA }));
+  const { gradients } = parameterBytes(modelSizes(CONFIG, { trainable: "lora", lora: LORA }));
   near(lora.update, (3 * gradients + 2e6) / (BANDWIDTH_SHARE * CARD.bandwidth));
 });
 

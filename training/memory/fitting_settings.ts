@@ -1,6 +1,10 @@
 /** Settings with which a run that is too large would fit, and the largest batch that fits. */
 import { batchSizes, type SizeKeys } from "../../configs/batch_sizes.ts";
-import type { StepSize } from "./step_memory.ts";
+import { largestThat } from "../../models/generation/memory/largest_that.ts";
+import type { StepSize } from "./step_size.ts";
+
+/** The share of the memory that a step of this size leaves; negative if it does not fit. */
+export type LeftBy = (size: StepSize) => Promise<number>;
 
 /** Shorter completions, of less than half the length, hold no answer any more. */
 const USEFUL_TOKENS = 64;
@@ -13,12 +17,10 @@ export interface FittingSettings {
   others: string[];
 }
 
-export function fittingSettings(
-  size: StepSize,
-  fits: (size: StepSize) => boolean,
-): FittingSettings {
+export async function fittingSettings(size: StepSize, left: LeftBy): Promise<FittingSettings> {
+  const fits = async (size: StepSize) => await left(size) >= 0;
   const { batch, accumulation, group, completion, items, itemAccumulation } = size;
-  const parts = (
+  const parts = async (
     section: string,
     whole: number,
     count: number,
@@ -26,7 +28,7 @@ export function fittingSettings(
   ) => {
     for (let parts = 2; parts <= whole; parts++) {
       const [each, all] = [whole / parts, count * parts];
-      if (whole % parts !== 0 || !fits(smaller(each, all))) continue;
+      if (whole % parts !== 0 || !await fits(smaller(each, all))) continue;
       return [
         `${section}.per_device_train_batch_size=${each} ` +
         `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
@@ -34,35 +36,49 @@ export function fittingSettings(
     }
     return [];
   };
-  const training = parts("training", batch, accumulation, (batch, accumulation) => ({
+  const training = await parts("training", batch, accumulation, (batch, accumulation) => ({
     ...size,
     batch,
     accumulation,
   }));
-  const sft = parts("sft", items, itemAccumulation, (items, itemAccumulation) => ({
+  const sft = await parts("sft", items, itemAccumulation, (items, itemAccumulation) => ({
     ...size,
     items,
     itemAccumulation,
   }));
   const batches = [...training, ...sft];
-  const prompts = largest(Math.floor(batch / group), (n) => fits({ ...size, batch: n * group }));
+  const prompts = await below(
+    Math.floor(batch / group),
+    (n) => left({ ...size, batch: n * group }),
+  );
   if (training.length === 0 && prompts > 0) {
     batches.push(`training.per_device_train_batch_size=${prompts * group}`);
   }
-  const problems = largest(items, (n) => fits({ ...size, items: n }));
+  const problems = await below(items, (n) => left({ ...size, items: n }));
   if (sft.length === 0 && problems > 0) {
     batches.push(`sft.per_device_train_batch_size=${problems}`);
   }
   const others: string[] = [];
   const bytes = { ...size.optimizer, moments: "8bit" } as const;
-  if (size.optimizer.moments === "float" && fits({ ...size, optimizer: bytes })) {
+  if (size.optimizer.moments === "float" && await fits({ ...size, optimizer: bytes })) {
     others.push("training.optim=adamw_8bit");
   }
-  const tokens = largest(completion, (n) => fits({ ...size, completion: n }));
+  const tokens = await below(completion, (n) => left({ ...size, completion: n }));
   if (tokens > 0 && tokens >= Math.min(USEFUL_TOKENS, completion / 2)) {
     others.push(`training.max_completion_length=${tokens}`);
   }
   return { batches, others };
+}
+
+/** The smallest steps that one of the settings gives, each alone. */
+export function smallestSizes(size: StepSize): StepSize[] {
+  const { batch, accumulation, items, itemAccumulation, completion } = size;
+  return [
+    { ...size, batch: Math.min(1, batch), accumulation: accumulation * batch },
+    { ...size, items: Math.min(1, items), itemAccumulation: itemAccumulation * items },
+    { ...size, optimizer: { ...size.optimizer, moments: "8bit" } },
+    { ...size, completion: Math.min(completion, USEFUL_TOKENS) },
+  ];
 }
 
 /** The largest batch of a training pass that fits, and the key that sets it. */
@@ -79,50 +95,39 @@ export interface LargestBatch {
 const MAX_BATCH = 2 ** 16;
 
 /** The largest batch that fits with all other keys as they are. */
-export function largestBatch(
+export async function largestBatch(
   size: StepSize,
   keys: SizeKeys,
-  fits: (size: StepSize) => boolean,
-): LargestBatch {
+  left: LeftBy,
+): Promise<LargestBatch> {
   if (size.batch === 0) {
-    const items = largest(MAX_BATCH, (n) => fits({ ...size, items: n }));
-    return { key: "sft.per_device_train_batch_size", now: size.items, largest: items };
+    const now = size.items;
+    const items = await largestThat(MAX_BATCH, (n) => left({ ...size, items: n }), now);
+    return { key: "sft.per_device_train_batch_size", now, largest: items };
   }
   const key = "training.per_device_train_batch_size", now = size.batch;
-  const works = (n: number) => {
+  const leftBy = (n: number) => {
     const { generationBatchSize } = batchSizes({ ...keys, per_device_train_batch_size: n });
-    return fits({ ...size, batch: n, generated: generationBatchSize });
+    return left({ ...size, batch: n, generated: generationBatchSize });
   };
   const whole = keys.generation_batch_size;
   if (whole !== null) {
-    const divisors = Array.from({ length: whole }, (_, i) => whole - i)
-      .filter((n) => whole % n === 0);
-    return { key, now, largest: divisors.find(works) ?? 0 };
+    const divisors = Array.from({ length: whole }, (_, i) => i + 1).filter((n) => whole % n === 0);
+    const place = await largestThat(divisors.length, (n) => leftBy(divisors[n - 1]!));
+    return { key, now, largest: divisors[place - 1] ?? 0 };
   }
   // Groups are not split between generations.
   const { stepsPerGeneration } = batchSizes(keys);
   const unit = size.group / commonDivisor(size.group, stepsPerGeneration);
-  return {
-    key,
-    now,
-    largest: unit * largest(Math.floor(MAX_BATCH / unit), (n) => works(n * unit)),
-  };
+  const units = Math.floor(MAX_BATCH / unit);
+  const found = await largestThat(units, (n) => leftBy(n * unit), Math.floor(now / unit));
+  return { key, now, largest: unit * found };
 }
 
 function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }
 
-/**
- * The largest integer in [1, below) for which `works`, or 0. If it works for n, it works for all
- * below n.
- */
-function largest(below: number, works: (n: number) => boolean): number {
-  let low = 0, high = below;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (works(middle)) low = middle;
-    else high = middle;
-  }
-  return low;
-}
+/** The largest integer in [1, below) that fits, or 0. */
+const below = (limit: number, left: (n: number) => Promise<number>) =>
+  limit < 2 ? 0 : largestThat(limit - 1, left);

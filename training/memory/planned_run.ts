@@ -19,7 +19,7 @@ import {
 } from "./run_memory.ts";
 import { referenceStorage } from "./reference_storage.ts";
 import { fourBitStorage, smallerModel } from "./smaller_model.ts";
-import type { RunNeeds } from "./step_memory.ts";
+import type { RunNeeds } from "./step_size.ts";
 
 /** What the plan of a run depends on besides its configuration. */
 export interface PlannedRunOptions {
@@ -70,15 +70,10 @@ export async function planRun(
   };
   const layout = { ...trainable, storage };
   const numbers = deviceSizes(device, config.training.compute_dtype);
+  const plain = modelSizes(opened.config, layout, numbers);
   const recompute = config.training.gradient_checkpointing &&
-    await needsRecompute(
-      config,
-      device,
-      modelSizes(opened.config, layout, numbers),
-      needs,
-      availableBytes,
-    );
-  const sizes = modelSizes(opened.config, { ...layout, recompute }, numbers);
+    await needsRecompute(config, device, plain, needs, availableBytes);
+  const sizes = recompute ? { ...plain, recompute } : plain;
   const memory = await planMemory(config, device, sizes, needs, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     onPlan: (plan) => planned?.(plan, { sizes, needs }),

@@ -6,29 +6,31 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
+import { largestThat } from "../../models/generation/memory/largest_that.ts";
 import { memoryRoom as machineRoom } from "../../core/machine/memory.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import type { Device } from "../../kernels/device.ts";
 import { MAX_WEIGHT_ROOM } from "../../kernels/devices/wasm/memory.ts";
 import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { generationLimit } from "../../models/generation/memory/generation_limit.ts";
-import { planParameterBytes, refuseIfTooLarge } from "../../models/network/model_bytes.ts";
-import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/generation_bytes.ts";
+import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
+import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import { fittingSettings, type LargestBatch, largestBatch } from "./fitting_settings.ts";
-import { bufferMisfit, type LargestBuffer, largestBuffer } from "./largest_buffer.ts";
 import {
-  bytesBesideParameters,
-  type Lengths,
-  type MemoryParts,
-  memoryParts,
-  planStep,
-  type RunNeeds,
-  type StepSize,
-  stepSize,
-} from "./step_memory.ts";
-import { planOptimizerBytes } from "../step/moments.ts";
+  fittingSettings,
+  type LargestBatch,
+  largestBatch,
+  smallestSizes,
+} from "./fitting_settings.ts";
+import {
+  checkpointBytes,
+  type CountedStep,
+  countStep,
+  type LargestBuffer,
+} from "./counted_step.ts";
+import { type MemoryParts, memoryParts } from "./memory_parts.ts";
+import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_size.ts";
 
 /** The least rank of an adapter that is proposed. */
 const MIN_RANK = 4;
@@ -39,7 +41,13 @@ export const MAX_PROMPTS_MEASURED = 256;
 /** What a plan depends on of its device, which need not be on this machine. */
 export type PlanDevice = Pick<
   Device,
-  "name" | "float" | "adapter" | "matrixUnits" | "allocatedBytes" | "largestTensor"
+  | "name"
+  | "float"
+  | "adapter"
+  | "matrixUnits"
+  | "allocatedBytes"
+  | "largestTensor"
+  | "promisedTensor"
 >;
 
 /** A plan, in bytes. */
@@ -148,26 +156,27 @@ export function checkPositions(
  * A function that says why prompts that are longer than planned do not fit (the positions of the
  * model, the available memory), or null if they fit.
  */
-export function promptMisfit(
+export async function promptMisfit(
   config: RunConfig,
   sizes: ModelSizes,
   maxPositions: number,
   needs: RunNeeds,
   { available, generationLimit }: MemoryPlan,
-): (tokens: number) => string | null {
+): Promise<(tokens: number) => string | null> {
   const completion = maxGenerated(config, needs.supervisedOnly);
-  const { values, gradients } = planParameterBytes(sizes);
+  const left = async (prompt: number) => {
+    const size = { ...stepSize(config, { ...needs, prompt }), generationLimit };
+    return available - bytesOf(await countStep(sizes, size), sizes);
+  };
+  const longest = await largestThat(maxPositions - completion, left, needs.prompt);
   return (tokens) => {
     if (tokens + completion > maxPositions) {
       return `its longest prompt has ${tokens} tokens, with ${completion} of the completion that ` +
         `is more than the model's ${maxPositions}`;
     }
-    const longer = { ...needs, prompt: Math.max(tokens, needs.prompt) };
-    const size = { ...stepSize(config, longer), generationLimit };
-    const bytes = values + gradients + bytesBesideParameters(sizes, size);
-    if (bytes <= available) return null;
-    return `its longest prompt has ${tokens} tokens, which takes ${bytesText(bytes)} of memory, ` +
-      `${bytesText(available)} are available`;
+    if (tokens <= Math.max(longest, needs.prompt)) return null;
+    return `its longest prompt has ${tokens} tokens, and the available memory ` +
+      `(${bytesText(available)}) is enough for prompts of at most ${longest}`;
   };
 }
 
@@ -183,10 +192,9 @@ export async function needsRecompute(
   needs: RunNeeds,
   available?: number,
 ): Promise<boolean> {
-  const { values, gradients } = planParameterBytes(sizes);
-  const size = stepSize(config, needs);
-  const room = roomFor(await memoryRoom(device, available), sizes, size);
-  return values + gradients + bytesBesideParameters(sizes, size) > room / 2;
+  const step = await countStep(sizes, stepSize(config, needs));
+  const room = roomFor(await memoryRoom(device, available), step);
+  return bytesOf(step, sizes) > room / 2;
 }
 
 export interface PlanOptions {
@@ -195,7 +203,7 @@ export interface PlanOptions {
   /** Called with the plan, even if it does not fit. */
   onPlan?: (plan: MemoryPlan) => void;
   /** Returns the name of a model that would fit, or null; called if no setting helps. */
-  smaller?: (fits: (sizes: ModelSizes) => boolean) => string | null;
+  smaller?: (fits: (sizes: ModelSizes) => Promise<boolean>) => Promise<string | null>;
   /** The same model with its linear layers in 4 bits; null where that cannot be trained. */
   inFourBits?: () => ModelSizes | null;
 }
@@ -209,62 +217,73 @@ export async function planMemory(
   device: PlanDevice,
   sizes: ModelSizes,
   needs: RunNeeds,
-  { available, onPlan = () => {}, smaller = () => null, inFourBits = () => null }: PlanOptions = {},
+  { available, onPlan = () => {}, smaller = () => Promise.resolve(null), inFourBits = () => null }:
+    PlanOptions = {},
 ): Promise<MemoryPlan> {
   const baseSize = stepSize(config, needs);
   const held = device.allocatedBytes, machine = await memoryRoom(device, available);
-  const room = roomFor(machine, sizes, baseSize), { where } = machine;
-  const bytes = (model: ModelSizes, step: StepSize) => {
-    const { values, gradients } = planParameterBytes(model);
-    return values + gradients + bytesBesideParameters(model, step);
+  const base = await countStep(sizes, baseSize);
+  const room = roomFor(machine, base), { where } = machine, { largestTensor = Infinity } = device;
+  const leftBy = async (model: ModelSizes, size: StepSize) => {
+    if (room === Infinity && largestTensor === Infinity) return 1;
+    const { values, gradients } = parameterBytes(model);
+    if (values + gradients > machine.withWeights) return -1;
+    const step = await countStep(model, size);
+    const share = bytesOf(step, model) / roomFor(machine, step);
+    return 1 - Math.max(share, step.largest.bytes / largestTensor);
   };
-  const fits = (model: ModelSizes, step: StepSize) =>
-    bytes(model, step) <= roomFor(machine, model, step) &&
-    bufferMisfit(largestBuffer(model, step), device) === null;
-  const { values, gradients } = planParameterBytes(sizes);
-  const left = room - bytes(sizes, baseSize);
-  const size = {
-    ...baseSize,
-    generationLimit: generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2),
-  };
+  const fits = async (model: ModelSizes, step: StepSize) => await leftBy(model, step) >= 0;
+  const left = room - bytesOf(base, sizes);
+  let size = baseSize, step = base;
+  // A run that does not fit may still do so with fewer completions at a time.
+  const limits = left >= 0
+    ? [generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2)]
+    : [left, 2 * left].map((less) => Math.floor(DEFAULT_GENERATION_BYTES + less));
+  for (const limit of limits.filter((limit) => limit >= DEFAULT_GENERATION_BYTES / 4)) {
+    const tried = { ...baseSize, generationLimit: limit }, other = await countStep(sizes, tried);
+    if (bytesOf(other, sizes) > room) continue;
+    [size, step] = [tried, other];
+    break;
+  }
+  const parts = await memoryParts(sizes, size, step);
+  const peak = bytesOf(step, sizes), { optimizer, reference, checkpoint } = parts;
   // Larger passes recompute their activations where they may.
   const recompute = sizes.recompute || config.training.gradient_checkpointing;
+  const searched = size.generationLimit < baseSize.generationLimit ? size : baseSize;
+  const largest = recompute === sizes.recompute ? sizes : { ...sizes, recompute };
   const plan = {
-    parameters: values + gradients,
-    optimizer: planOptimizerBytes(sizes, size.optimizer, size.shards),
-    ...planStep(sizes, size),
+    parameters: parts.frozen + parts.trained + parts.gradients,
+    optimizer,
+    reference,
+    generation: parts.packed + parts.caches + parts.inference,
+    training: parts.activations + parts.sampled + parts.head + parts.panels + parts.scratch,
+    checkpoint,
     generationLimit: size.generationLimit,
-    parts: memoryParts(sizes, size),
-    peak: bytes(sizes, size),
+    parts,
+    peak,
     available: held + room,
     limit: room === Infinity ? null : machine.limit,
-    weightRoom: weightRoom(machine, sizes, size, bytes(sizes, size)),
-    largestBuffer: largestBuffer(sizes, size),
-    largestBatch: largestBatch(
-      baseSize,
-      config.training,
-      (step) => fits({ ...sizes, recompute }, step),
-    ),
+    weightRoom: weightRoom(machine, step, peak),
+    largestBuffer: step.largest,
+    largestBatch: await largestBatch(searched, config.training, (size) => leftBy(largest, size)),
   };
   onPlan(plan);
   const misfit = bufferMisfit(plan.largestBuffer, device);
   if (plan.peak > room || misfit !== null) {
-    const settingsFor = (model: ModelSizes) => {
-      const { batches, others } = fittingSettings(baseSize, (other) => fits(model, other));
-      return [...batches, ...weightSettings(model), ...others];
-    };
-    const weightSettings = (model: ModelSizes) => {
-      if (model !== sizes) return [];
-      const four = inFourBits(), rank = fittingRank(sizes, (other) => fits(other, baseSize));
-      return [
-        ...(four !== null && fits(four, baseSize) ? ["model.load_in_4bit=true"] : []),
-        ...(rank === null ? [] : [`lora.r=${rank}`]),
-      ];
-    };
-    const settings = settingsFor(sizes);
-    const other = settings.length > 0
-      ? null
-      : smaller((model) => fits(model, baseSize) || settingsFor(model).length > 0);
+    const { batches, others } = await fittingSettings(baseSize, (size) => leftBy(sizes, size));
+    const four = inFourBits(), rank = await fittingRank(sizes, (other) => fits(other, baseSize));
+    const settings = [
+      ...batches,
+      ...(four !== null && await fits(four, baseSize) ? ["model.load_in_4bit=true"] : []),
+      ...(rank === null ? [] : [`lora.r=${rank}`]),
+      ...others,
+    ];
+    const other = settings.length > 0 ? null : await smaller(async (model) => {
+      for (const size of [baseSize, ...smallestSizes(baseSize)]) {
+        if (await fits(model, size)) return true;
+      }
+      return false;
+    });
     if (other !== null) settings.push(`model.model_name_or_path=${other}`);
     if (settings.length === 0) {
       settings.push("smaller batches, shorter completions or a smaller model");
@@ -289,11 +308,14 @@ export async function planMemory(
 }
 
 /** The largest half, quarter, … of the adapter's rank that fits; null where none does. */
-function fittingRank(sizes: ModelSizes, fits: (sizes: ModelSizes) => boolean): number | null {
+async function fittingRank(
+  sizes: ModelSizes,
+  fits: (sizes: ModelSizes) => Promise<boolean>,
+): Promise<number | null> {
   const now = Math.max(0, ...sizes.lora.map(({ r }) => r));
   for (let r = now >> 1; r >= MIN_RANK; r >>= 1) {
     const lora = sizes.lora.map((placed) => ({ ...placed, r: Math.min(r, placed.r) }));
-    if (fits({ ...sizes, lora })) return r;
+    if (await fits({ ...sizes, lora })) return r;
   }
   return null;
 }
@@ -339,26 +361,19 @@ async function memoryRoom(
     };
 }
 
-/** Bytes of all weights that are only read, with the copy for the reference, and of the largest. */
-function frozenBytes(
-  sizes: ModelSizes,
-  size: StepSize,
-): { frozen: number; largest: number; second: number } {
-  const { values, trained, largestFrozen } = planParameterBytes(sizes);
-  const isCopied = size.copiedReference && !size.movingReference && sizes.trainable === "full";
-  const copy = isCopied
-    ? planParameterBytes({ ...sizes, trainable: "none", storage: size.referenceStorage })
-    : { values: 0, largestFrozen: [] };
-  const [largest, second] = [...largestFrozen, ...copy.largestFrozen].sort((a, b) => b - a);
-  return { frozen: values - trained + copy.values, largest: largest!, second: second! };
+/** Bytes of a run with such steps. */
+function bytesOf(step: CountedStep, sizes: ModelSizes): number {
+  return step.peak + checkpointBytes(step, sizes);
 }
 
 /**
  * Bytes that a model may take. On the CPU frozen weights can be outside of the kernels' memory,
  * except the largest one and a copy of another.
  */
-function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes, size: StepSize): number {
-  const { frozen, largest, second } = frozenBytes(sizes, size);
+function roomFor(
+  { bytes, withWeights }: Room,
+  { frozen, largestFrozen: [largest, second] }: CountedStep,
+): number {
   const outside = Math.max(0, frozen - largest - second);
   return Math.min(withWeights, bytes + outside);
 }
@@ -369,12 +384,41 @@ function roomFor({ bytes, withWeights }: Room, sizes: ModelSizes, size: StepSize
  */
 function weightRoom(
   { bytes, withWeights }: Room,
-  sizes: ModelSizes,
-  size: StepSize,
+  { frozen, largestFrozen: [largest, second] }: CountedStep,
   peak: number,
 ): number | null {
   if (bytes === withWeights) return null;
-  const { frozen, largest, second } = frozenBytes(sizes, size);
   const others = peak - frozen;
   return Math.max(largest, Math.min(MAX_WEIGHT_ROOM, bytes - others - second));
+}
+
+/** Why the largest buffer is too large for a device; null when it is not. */
+function bufferMisfit(
+  { bytes, what }: LargestBuffer,
+  { largestTensor = Infinity, adapter }: PlanDevice,
+): string | null {
+  if (bytes <= largestTensor) return null;
+  return `the run needs a buffer of ${bytesText(bytes)} (${what}), and ` +
+    `${adapter?.name ?? "the device"} has buffers of at most ${bytesText(largestTensor)}`;
+}
+
+/**
+ * Refuses work that does not fit in memory, before it begins.
+ * @param options settings that reduce the memory, the most useful one first
+ * @param limit where the available bytes come from, when it is not the machine's free memory
+ * @throws UsageError "training needs 11.2 GB, 8.0 GB available" with the options as advice
+ */
+function refuseIfTooLarge(
+  what: string,
+  neededBytes: number,
+  availableBytes: number,
+  options: readonly string[],
+  limit: string | null = null,
+): void {
+  if (neededBytes <= availableBytes) return;
+  throw new UsageError(
+    `${what} needs ${bytesText(neededBytes)}, ${bytesText(availableBytes)} available` +
+      (limit === null ? "" : `: ${limit}`),
+    options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
+  );
 }

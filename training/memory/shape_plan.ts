@@ -34,7 +34,7 @@ import { plainText, promptMessages } from "../../bench/evaluation/prompt_text.ts
 import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
-import type { Lengths } from "./step_memory.ts";
+import type { Lengths } from "./step_size.ts";
 
 /** A memory plan with what it was made from. */
 export interface ShapePlan {
@@ -91,15 +91,10 @@ export async function planFromShape(
   };
   const layout = { ...trained, storage };
   const numbers = deviceSizes(device, training.compute_dtype);
+  const plain = modelSizes(modelConfig, layout, numbers);
   const recompute = training.gradient_checkpointing &&
-    await needsRecompute(
-      config,
-      device,
-      modelSizes(modelConfig, layout, numbers),
-      needs,
-      availableBytes,
-    );
-  const sizes = modelSizes(modelConfig, { ...layout, recompute }, numbers);
+    await needsRecompute(config, device, plain, needs, availableBytes);
+  const sizes = recompute ? { ...plain, recompute } : plain;
   const result = (memory: MemoryPlan): ShapePlan => ({
     name,
     parameters: parameterCount(modelConfig),

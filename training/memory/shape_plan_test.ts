@@ -103,8 +103,10 @@ Deno.test("on a GPU generation gets half of the free memory, and always fits", a
   // All completions together take less than there is.
   assert.ok(large.generationLimit > 20e9 && large.peak < 60e9, `${large.peak}`);
   assert.ok(large.generation > small.generation);
-  const minBytes = small.peak - (small.generationLimit - 2 ** 30);
-  assert.equal((await memory(minBytes)).generationLimit, 2 ** 30);
+  let least = 0;
+  const onPlan = ({ memory }: ShapePlan) => least = memory.peak;
+  await assert.rejects(planFromShape(config, card, { availableBytes: 20e9, onPlan }));
+  assert.equal((await memory(least)).generationLimit, 2 ** 30);
 });
 
 Deno.test("a 7B model is planned from its configuration, and refused with advice", async () => {
@@ -155,7 +157,7 @@ Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory"
   assert.ok(eight.seen.memory.parts.frozen > 1.5 * seen.memory.parts.frozen);
   assert.ok(eight.seen.memory.parts.frozen < 0.6 * inHalves.seen.memory.parts.frozen);
   const single = ["per_device_train_batch_size=1", "gradient_accumulation_steps=16"];
-  const one = await plan([...GSM8K_SIZES, ...single, "load_in_4bit=true"], 4.3e9);
+  const one = await plan([...GSM8K_SIZES, ...single, "load_in_4bit=true"], 4.35e9);
   assert.equal(one.fits, true);
   // A checkpoint is written in parts, so its whole tensors are not counted.
   const { checkpoint, optimizer } = one.seen.memory;
@@ -186,7 +188,7 @@ Deno.test("full fine-tuning of 3B with KL fits 48 GB with 8-bit moments", async 
   await assert.rejects(
     () => planned(48e9),
     (error: UsageError) =>
-      /needs 59\.\d GB/.test(error.message) && /optim=adamw_8bit/.test(error.advice!),
+      /needs 60\.\d GB/.test(error.message) && /optim=adamw_8bit/.test(error.advice!),
   );
   const floats = await planned(80e9), small = await planned(48e9, bytes);
   // One copy in the type of the file.
@@ -198,7 +200,7 @@ Deno.test("full fine-tuning of 3B with KL fits 48 GB with 8-bit moments", async 
 
 Deno.test("settings that fit are suggested, and the plan with them fits", async () => {
   const small = "model.model_name_or_path=Qwen/Qwen2.5-0.5B-Instruct";
-  const roomy = await plan([small], 4.2e9), room = 0.97 * roomy.seen.memory.peak;
+  const roomy = await plan([small], 4.2e9), room = 0.75 * roomy.seen.memory.peak;
   const { error } = await plan([small], room);
   const setting = /training\.max_completion_length=\d+/.exec(error!.advice!)![0];
   assert.equal((await plan([small, setting], room)).fits, true);

@@ -30,28 +30,28 @@ export function parameterCount(config: ModelConfig): number {
  * Name of the largest model of the same architecture that is smaller and fits, trained the same
  * way; null if there is none.
  */
-export function smallerModel(
+export async function smallerModel(
   config: ModelConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },
   numbers: DeviceSizes,
   weights: StorageOptions,
-  fits: (sizes: ModelSizes) => boolean,
-): string | null {
+  fits: (sizes: ModelSizes) => Promise<boolean>,
+): Promise<string | null> {
   const models = [...embeddedShapes()].map(([name, shape]) => {
     const { modelConfig } = readHfConfig(shape, name);
     return { name, modelConfig, count: parameterCount(modelConfig), type: configType(shape) };
   });
   const below = parameterCount(config);
-  const found = models
+  const smaller = models
     .filter(({ modelConfig, count }) =>
       modelConfig.architecture === config.architecture && count < below
     )
-    .sort((a, b) => b.count - a.count)
-    .find(({ modelConfig, type }) => {
-      const storage = planStorage(modelConfig, options.trainable, weights, () => type);
-      return fits(modelSizes(modelConfig, { ...options, storage }, numbers));
-    });
-  return found?.name ?? null;
+    .sort((a, b) => b.count - a.count);
+  for (const { name, modelConfig, type } of smaller) {
+    const storage = planStorage(modelConfig, options.trainable, weights, () => type);
+    if (await fits(modelSizes(modelConfig, { ...options, storage }, numbers))) return name;
+  }
+  return null;
 }
 
 /** The storage of the same model in 4 bits; null where its weights are trained or quantised. */

@@ -116,18 +116,18 @@ export interface ScalingPlan {
 }
 
 /** @throws RangeError when the time of the plan is not known */
-export function scalingPlan(
+export async function scalingPlan(
   config: RunConfig,
   { time, memory }: Pick<CardPlan, "time" | "memory">,
   layout: RankLayout,
   card: { bus: number },
-): ScalingPlan {
+): Promise<ScalingPlan> {
   if (time === null) throw new RangeError("the time of a step is not known");
   const { training } = config, ranks = layout.nodes * layout.gpus;
   const { promptsPerGeneration } = batchSizes(training);
   const micro = training.gradient_accumulation_steps;
   const prompts = Math.ceil(promptsPerGeneration / ranks);
-  const microBatches = Math.ceil(micro / ranks);
+  const microBatches = Math.ceil(micro / ranks), generation = await time.generationOf(prompts);
   const bytes = memory.parts.gradients;
   const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
   const nodes = exact ? maxNodes(micro, ranks) : 1;
@@ -138,7 +138,7 @@ export function scalingPlan(
       time,
       layout,
       wire,
-      prompts,
+      generation,
       microBatches,
       micro,
       bytes,
@@ -249,7 +249,8 @@ interface StepInput {
   time: CardTime;
   layout: RankLayout;
   wire: WireBytes;
-  prompts: number;
+  /** Seconds to generate for the prompts of a rank. */
+  generation: number;
   microBatches: number;
   micro: number;
   bytes: number;
@@ -263,10 +264,9 @@ interface StepInput {
 }
 
 function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number } {
-  const { time, layout, wire, prompts, microBatches, micro, bytes, nodes, byMpi, halves, card } =
+  const { time, layout, wire, generation, microBatches, micro, bytes, nodes, byMpi, halves, card } =
     input;
   const ranks = layout.nodes * layout.gpus;
-  const generation = time.generationOf(prompts);
   const training = time.training * microBatches / micro;
   // The card adds up its micro-batches; the host reads the partial sums, adds and writes back.
   const added = byMpi ? 0 : HOST_ADD + (halves ? HOST_HALVES : 0);

@@ -13,7 +13,7 @@ async function plan(nodes: number, gpus: number, overrides: string[] = []) {
   const card = planCard({ gpu: "h100-80gb" });
   const layout = { nodes, gpus, network: NETWORK_BYTES, nodeFailures: NODE_FAILURE_SECONDS };
   const planned = await planOnCard(config, card, { ranks: nodes * gpus });
-  const scaling = scalingPlan(config, planned, layout, findCard("h100-80gb"));
+  const scaling = await scalingPlan(config, planned, layout, findCard("h100-80gb"));
   return { ...scaling, time: planned.time!, parts: planned.memory.parts };
 }
 

@@ -49,17 +49,6 @@ export function reductionOf(
   return sumCopies(microBatches) * gradientBytes <= AUTO_BYTES ? "exact" : "fast";
 }
 
-/** Bytes of the copies that an exact sum has at a time, and of their rounding; 0 for a fast one. */
-export function copyBytes(
-  { reduction, halves }: { reduction: "auto" | Reduction; halves: boolean },
-  microBatches: number,
-  gradientBytes: number,
-): number {
-  if (reductionOf(reduction, microBatches, gradientBytes) === "fast") return 0;
-  const rounding = halves ? roundingBytes(gradientBytes) : 0;
-  return sumCopies(microBatches) * gradientBytes + rounding;
-}
-
 /** How gradients are added. */
 export interface GradientSumOptions {
   /** Default "fast". */
@@ -225,11 +214,6 @@ export class GradientSum {
 
 /** Elements that are rounded at once. */
 const CHUNK = 2 ** 22;
-
-/** Bytes that rounding takes on the device, for so many bytes of gradients. */
-export function roundingBytes(gradientBytes: number): number {
-  return Math.min(gradientBytes, 4 * CHUNK);
-}
 
 /** Rounds gradients on their device to bfloat16, to the nearest; they stay floats. */
 export class GradientRounding {

@@ -5,15 +5,9 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { Device } from "../../kernels/device.ts";
-import { TABLES } from "../../kernels/ops/adamw_8bit/dynamic_map.ts";
 import { BLOCK } from "../../kernels/ops/adamw_8bit/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
-import { storedWords } from "../../models/formats/stored_weight.ts";
-import { adapterSpecs, baseSpecs } from "../../models/network/weights/model_weights.ts";
-import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
-import { arenaElements } from "../../models/network/weights/parameters.ts";
-import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
 import type { Slice } from "../../cluster/ranks/vector_sum.ts";
 import { floatType, type StateTensor } from "./state_tensors.ts";
 
@@ -124,32 +118,4 @@ export function momentTensors(
 export function stateBytes(about: About, kind: OptimizerKind, isHalf: boolean, float = 4): number {
   const moments = has8bitMoments(about, kind) ? 2 + 2 * float / BLOCK : 2 * float;
   return moments + (isHalf && kind.rounding === "kahan" ? 2 : 0);
-}
-
-/**
- * Bytes of everything that the optimizer of a model keeps.
- * @param ranks over which the states are divided: bytes of the one that keeps most
- */
-export function planOptimizerBytes(sizes: ModelSizes, kind: OptimizerKind, ranks = 1): number {
-  const { config, trainable, storage, floatBytes } = sizes;
-  const specs = trainable === "full"
-    ? baseSpecs(config, true, storage)
-    : adapterSpecs(config, sizes, trainable === "lora");
-  const tables = specs.some((spec) => has8bitMoments(spec, kind)) ? 4 * TABLES.words : 0;
-  let bytes = 0, largestHalf = 0, largestOne = 0;
-  for (const spec of specs) {
-    const n = elementCount(spec.shape), isHalf = storage.has(spec.name) && trainable === "full";
-    bytes += floatBytes * Math.ceil(arenaElements(spec.shape) / SUM_CHUNK);
-    bytes += has8bitMoments(spec, kind)
-      ? 2 * (4 * Math.ceil(n / 4) + floatBytes * Math.ceil(n / BLOCK))
-      : 2 * floatBytes * arenaElements(spec.shape);
-    largestOne = Math.max(largestOne, stateBytes(spec, kind, isHalf, floatBytes));
-    if (!isHalf) continue;
-    largestHalf = Math.max(largestHalf, n);
-    if (kind.rounding !== "kahan") continue;
-    bytes += 4 * storedWords("bf16", spec.shape[0]!, spec.shape[1]!);
-  }
-  // Parts end at whole blocks.
-  const own = ranks === 1 ? bytes : Math.ceil(bytes / ranks) + 2 * BLOCK * largestOne;
-  return tables + own + floatBytes * Math.min(largestHalf, CHUNK);
 }

@@ -5,9 +5,8 @@ import type { Device } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
-import { planParameterBytes } from "../../models/network/model_bytes.ts";
-import { randomModel, withReference } from "../../models/testing.ts";
-import { planOptimizerBytes } from "./moments.ts";
+import { parameterBytes } from "../../models/network/counted_network.ts";
+import { countedBytes, randomModel, withReference } from "../../models/testing.ts";
 import { AdamW } from "./optimizer.ts";
 import { fillGradients, KINDS, SETTINGS, values, wideConfig } from "./optimizer_testing.ts";
 
@@ -19,12 +18,13 @@ for (const [name, kind, weights] of KINDS) {
   Deno.test(`the optimizer takes the planned memory: ${name}`, () =>
     withReference(async (device) => {
       const model = await create(device);
-      const { values, gradients } = planParameterBytes(model.sizes);
+      const { values, gradients } = parameterBytes(model.sizes);
       const before = device.allocatedBytes;
       assert.ok(Math.abs(values + gradients - before) <= 256 * model.trainable.length);
       const optimizer = new AdamW(device, model, settings);
-      const taken = device.allocatedBytes - before, planned = planOptimizerBytes(model.sizes, kind);
-      assert.ok(taken <= planned && planned < 1.05 * taken, `planned ${planned}, taken ${taken}`);
+      const taken = device.allocatedBytes - before;
+      const counted = countedBytes(model, (model) => new AdamW(model.device, model, settings));
+      assert.equal(await counted, taken);
       optimizer.dispose();
       assert.equal(device.allocatedBytes, before);
       model.dispose();

@@ -49,6 +49,8 @@ export interface FrozenOptions {
   storage?: WeightStorage;
   /** Whether `sync` will be called; then all of the copy is float. Default true. */
   moves?: boolean;
+  /** Leaves the values of the copy out, where only its memory counts. Default false. */
+  empty?: boolean;
 }
 
 /**
@@ -59,10 +61,10 @@ export async function frozenReference(
   device: Device,
   model: LanguageModel,
   saved: SafetensorsFile | null,
-  { storage = ALL_FLOAT, moves = true }: FrozenOptions = {},
+  { storage = ALL_FLOAT, moves = true, empty = false }: FrozenOptions = {},
 ): Promise<ReferencePolicy> {
   const copy = saved === null
-    ? await model.frozenCopy({ storage, writable: moves })
+    ? await model.frozenCopy({ storage, writable: moves, empty })
     : await model.frozenCopy({ storage: typesIn(saved), writable: moves, empty: true });
   const trained = model.trainable.map((policy) => ({
     policy,
@@ -135,7 +137,7 @@ type Half = "f16" | "bf16";
 const TYPES = { f16: "F16", bf16: "BF16", float: null } as const;
 
 /** Elements that `sync` moves at once. */
-export const SYNC_CHUNK = 2 ** 20;
+const SYNC_CHUNK = 2 ** 20;
 
 /** The storage types of the weights in a file. */
 function typesIn(file: SafetensorsFile): WeightStorage {

@@ -66,12 +66,6 @@ export function unitsForAttention(
   return fits ? heads : null;
 }
 
-/** Elements of the operands in halves, and of their factors. */
-export function splitLength(shape: Shape, heads: MatrixHeads, products: number): number {
-  const { low, packedRows } = places(shape, new MatrixTiles(heads, products), products);
-  return low + packedRows;
-}
-
 /** Operands of attention that were split into halves. */
 export interface SplitOperands {
   heads: MatrixHeads;

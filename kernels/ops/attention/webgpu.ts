@@ -14,6 +14,7 @@ import {
   deltaSpec,
   keyGradientSpec,
   limitsSpec,
+  MIN_PART_ROWS,
   queryGradientSpec,
   sumSpec,
 } from "./backward.wgsl.ts";
@@ -36,18 +37,35 @@ import {
   splitOperands,
   unitsForAttention,
 } from "./matrix_attention.ts";
-import { gradientParts } from "./scratch.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { Tiles, type TileShape } from "./tiles.wgsl.ts";
 
 /** A window that is longer than every sequence. */
 const NO_WINDOW = 0xffffffff;
+/**
+ * Max number of parts that the queries of a tile of keys are divided into, and max number of
+ * elements of the sums of all parts together.
+ */
+const MAX_PARTS = 8;
+const MAX_PART_ELEMENTS = 2 ** 24;
+
 export const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);
 const rowLimits = variants(limitsSpec);
 export const queryGradient = variants(queryGradientSpec);
 export const keyGradient = variants(keyGradientSpec);
 const sumParts = variants(sumSpec);
+
+/**
+ * Number of parts of the queries in the gradient of the keys.
+ * @param elements of the keys in one binding
+ */
+function gradientParts(rows: number, elements: number, bindingElements: number): number {
+  const fitting = Math.floor(
+    Math.min(MAX_PART_ELEMENTS, bindingElements) / Math.max(1, elements),
+  );
+  return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
+}
 
 /** What was chosen for a gradient: a tile, matrix units, or nothing. */
 function chosenKernel<Args>(

@@ -9,8 +9,10 @@ import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { branchChoice, decodeShape, prefixChoice } from "./choose.ts";
 import { branchSpec, mergeSpec, MIN_PIECE_KEYS, prefixSpec } from "./partial.wgsl.ts";
-import { MAX_PIECES } from "./scratch.ts";
 import type { AttentionDecodeArgs } from "./spec.ts";
+
+/** Max number of pieces that a range of keys is divided into. */
+const MAX_PIECES = 16;
 
 export const prefixPieces = variants(prefixSpec);
 export const branchPieces = variants(branchSpec);

@@ -8,7 +8,6 @@
  * of larger chunks in the forward, too.
  */
 import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
-import { packedRowBytes } from "../matmul/wasm/rounded.ts";
 import { packedLength } from "../matmul/spec.ts";
 import { packPanelColumns, packPanels } from "../matmul/wasm/stored.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
@@ -40,13 +39,6 @@ const ROW_CHUNK = 256;
 const VOCAB_CHUNK = 1024;
 /** Rows of a chunk with products in 16 bits: the weight is packed again for each chunk of rows. */
 const ROUNDED_ROW_CHUNK = 1024;
-
-/** Bytes of scratch, beside that of threads, of a head's products in 16 bits. */
-export function roundedHeadBytes(rows: number, vocab: number, d: number): number {
-  const chunk = Math.min(rows, ROUNDED_ROW_CHUNK), width = Math.min(vocab, VOCAB_CHUNK);
-  const packed = Math.max(packedRowBytes(chunk, d), packedRowBytes(chunk, width));
-  return 4 * chunk * width + Math.max(packed, packedRowBytes(width, chunk));
-}
 /** Number of multiply-adds in a chunk of work (about 20 µs). */
 const UNIT_ELEMENTS = 1_000_000;
 /** Number of elements in a chunk of a pass over rows (about 3 µs). */

@@ -45,6 +45,13 @@ export class KvCache {
     rows: { prompts: number; branches: number },
     packsKeys: boolean,
   ) {
+    // A generation with fewer prompts and more branches, or the other way round, is within its
+    // limit only if the larger buffers of the one before do not stay beside its own.
+    const grows = (["prefix", "branches"] as const).some((name) => {
+      const count = name === "prefix" ? rows.prompts : rows.branches;
+      return !workspace.has(`cache.${name}.0.k`, count * this.#width);
+    });
+    if (grows) workspace.drop("cache.");
     this.prompts = layerCaches(network, workspace, "prefix", rows.prompts);
     this.packedKeys = packsKeys
       ? network.weights.layers.map((_, layer) =>

@@ -5,7 +5,7 @@
  */
 import type { Device } from "../../../kernels/device.ts";
 import { gpuAvailableBytes } from "../../../kernels/devices/webgpu/gpu_memory.ts";
-import { DEFAULT_GENERATION_BYTES } from "./generation_bytes.ts";
+import { DEFAULT_GENERATION_BYTES } from "./counted_generation.ts";
 
 /** Share of a GPU's free memory: another process may load its model on it at the same time. */
 const SHARE = 0.4;

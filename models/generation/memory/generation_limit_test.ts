@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AdapterInfo } from "../../../kernels/device.ts";
 import { currentGenerationLimit, generationLimit } from "./generation_limit.ts";
-import { DEFAULT_GENERATION_BYTES } from "./generation_bytes.ts";
+import { DEFAULT_GENERATION_BYTES } from "./counted_generation.ts";
 
 const card = { name: "a card", software: false } as AdapterInfo;
 const software = { name: "a processor", software: true } as AdapterInfo;

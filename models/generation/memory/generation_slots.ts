@@ -4,12 +4,9 @@
  * So a prompt rarely has to wait because of a branch that takes long or because of gaps in the
  * cache.
  */
+import { largestThat } from "./largest_that.ts";
 import { promptAlignment } from "../cache/cached_prompt.ts";
-import {
-  type GenerationSizes,
-  planGenerationBytes,
-  planLargestBuffer,
-} from "./generation_bytes.ts";
+import { countGeneration, type GenerationSizes } from "./counted_generation.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";
 import type { GenerateRequest } from "../types.ts";
 
@@ -33,12 +30,12 @@ export interface SlotLimits {
 }
 
 /** The largest sizes within the limits, with at least one branch. */
-export function planSlots(
+export async function planSlots(
   sizes: ModelSizes,
   requests: readonly RequestSize[],
   { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
-  { bytes, largestBuffer, maxSlots, prefillRows }: SlotLimits,
-): GenerationSizes {
+  limits: SlotLimits,
+): Promise<GenerationSizes> {
   const align = promptAlignment(sizes.config);
   const sized = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
     n,
@@ -46,25 +43,32 @@ export function planSlots(
     rows: Math.ceil(length / align) * align,
   }));
   // A prefill has one row per token; gaps exist only in the cache.
-  const longest = sized.reduce((max, { length }) => Math.max(max, length), prefillRows);
+  const longest = sized.reduce((max, { length }) => Math.max(max, length), limits.prefillRows);
   const passRows = Math.min(longest, sized.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
-  const shape = (branches: number): GenerationSizes => ({
+  const most = Math.max(1, Math.min(total, limits.maxSlots));
+  return await largestWithin(sizes, most, limits, (branches) => ({
     promptRows: promptRowsFor(sized, branches),
     passRows,
     branches,
     maxNewTokens,
     adjusted: adjusted ?? false,
-  });
-  let low = 1, high = Math.max(1, Math.min(total, maxSlots));
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2), tried = shape(middle);
-    const fits = planGenerationBytes(sizes, tried) <= bytes &&
-      planLargestBuffer(sizes, tried) <= largestBuffer;
-    if (fits) low = middle;
-    else high = middle - 1;
-  }
-  return shape(low);
+  }));
+}
+
+/** The sizes with the most branches, up to `most`, whose memory is within the limits. */
+async function largestWithin(
+  sizes: ModelSizes,
+  most: number,
+  { bytes, largestBuffer }: Pick<SlotLimits, "bytes" | "largestBuffer">,
+  sizesOf: (branches: number) => GenerationSizes,
+): Promise<GenerationSizes> {
+  const limited = Number.isFinite(bytes) || Number.isFinite(largestBuffer);
+  const left = async (branches: number) => {
+    const count = await countGeneration(sizes, sizesOf(branches));
+    return Math.min(bytes - count.bytes, largestBuffer - count.largest);
+  };
+  return sizesOf(limited && most > 1 ? Math.max(1, await largestThat(most, left)) : most);
 }
 
 /**
@@ -97,20 +101,22 @@ function promptRowsFor(
 }
 
 /**
- * The result of `planSlots` without memory limits for `prompts` requests of `each` completions
- * whose prompts have `length` tokens. It needs no list, since there may be millions of requests.
+ * The result of `planSlots` for `prompts` requests of `each` completions whose prompts have
+ * `length` tokens. It needs no list, since there may be millions of requests.
  */
-export function planEqualRequests(
+export async function planEqualRequests(
   sizes: ModelSizes,
   { prompts, each, length }: { prompts: number; each: number; length: number },
-  { maxSlots, prefillRows }: Pick<SlotLimits, "maxSlots" | "prefillRows">,
-): Required<Pick<GenerationSizes, "promptRows" | "passRows" | "branches">> {
+  { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
+  limits: SlotLimits,
+): Promise<GenerationSizes> {
   const align = promptAlignment(sizes.config), rows = Math.ceil(length / align) * align;
-  const branches = Math.max(1, Math.min(prompts * each, maxSlots));
-  const held = Math.ceil(branches / Math.ceil(each / 2)) + 3;
-  return {
-    promptRows: rows * Math.min(prompts, held),
-    passRows: Math.min(Math.max(prefillRows, length), prompts * length),
+  const most = Math.max(1, Math.min(prompts * each, limits.maxSlots));
+  return await largestWithin(sizes, most, limits, (branches) => ({
+    promptRows: rows * Math.min(prompts, Math.ceil(branches / Math.ceil(each / 2)) + 3),
+    passRows: Math.min(Math.max(limits.prefillRows, length), prompts * length),
     branches,
-  };
+    maxNewTokens,
+    adjusted: adjusted ?? false,
+  }));
 }

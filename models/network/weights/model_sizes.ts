@@ -3,7 +3,7 @@
  * worthwhile. They are known before the model exists.
  */
 import type { Device } from "../../../kernels/device.ts";
-import type { WebgpuTraits } from "../../../kernels/ops/common/webgpu_op.ts";
+import type { CountedDevice } from "../../../kernels/devices/counting/device.ts";
 import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
 import { linearDims, modelTensors, moduleNames } from "../../architectures/mod.ts";
@@ -31,8 +31,8 @@ export interface ModelSizes {
    * W + s·B·A would lose most of a small s·B·A.
    */
   computeDtype: ComputeDtype;
-  /** What decides the scratch memory of kernels on a graphics card; null = a CPU computes. */
-  card: Pick<WebgpuTraits, "software" | "matrixUnits"> | null;
+  /** A graphics card; null = a CPU computes. */
+  card: CountedDevice["card"];
 }
 
 /** What the sizes say of the device. */
@@ -40,10 +40,18 @@ export type DeviceSizes = Pick<ModelSizes, "floatBytes" | "computeDtype" | "card
 
 /** What the sizes say of a device that may only be planned for. */
 export function deviceSizes(
-  { float, adapter, matrixUnits = null }: Pick<Device, "float" | "adapter" | "matrixUnits">,
+  { float, adapter, matrixUnits = null, promisedTensor, largestTensor }: Pick<
+    Device,
+    "float" | "adapter" | "matrixUnits" | "promisedTensor" | "largestTensor"
+  >,
   computeDtype: ComputeDtype,
 ): DeviceSizes {
-  const card = adapter === undefined ? null : { software: adapter.software, matrixUnits };
+  const largest = promisedTensor ?? largestTensor;
+  const card = adapter === undefined ? null : {
+    software: adapter.software,
+    matrixUnits,
+    ...(largest === undefined ? {} : { largestTensor: largest }),
+  };
   return { floatBytes: float === "f64" ? 8 : 4, computeDtype, card };
 }
 

@@ -51,7 +51,7 @@ export interface ParameterSpec {
 }
 
 /** Elements that a tensor takes in the arena. */
-export function arenaElements(shape: readonly number[]): number {
+function arenaElements(shape: readonly number[]): number {
   return Math.ceil(elementCount(shape) / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 

@@ -52,7 +52,7 @@ function plan({ m, n, k, transB, weightType, lora }: GemmArgs) {
 }
 
 /** Bytes of the packed rows of a, or columns of b. The WASM kernels keep them as floats. */
-export function packedRowBytes(m: number, k: number): number {
+function packedRowBytes(m: number, k: number): number {
   return 4 * roundUp(m, LANES) * roundUp(k, TERMS);
 }
 
@@ -104,12 +104,6 @@ function groupOfColumns(
   if (bytes <= B_BYTES) return roundUp(n, PAIR);
   const columns = roundUp(n / Math.ceil(bytes / GROUP_BYTES), PAIR);
   return columns >= MIN_GROUP ? columns : 0;
-}
-
-/** Bytes of what is packed for a product of floats, or of a weight, with an adapter of rank r. */
-export function operandBytes(m: number, n: number, k: number, r: number): number {
-  const lines = groupOfColumns({ m, n, k, transA: false }) > 0 ? n : m;
-  return packedRowBytes(lines, k) + packedRowBytes(lines, r);
 }
 
 /** Packs all columns of b. @returns their address */

@@ -125,12 +125,6 @@ function partsOfSum(args: SumSizes, tile: TileShape): number {
 
 type SumSizes = Pick<MatmulArgs, "m" | "n" | "k" | "r">;
 
-/** Elements of scratch for the parts of the sums of a gradient. */
-export function sumScratch(sizes: SumSizes): number {
-  const parts = partsOfSum(sizes, chooseTile(sizes.m, sizes.n, false));
-  return parts === 1 ? 0 : parts * sizes.m * sizes.n;
-}
-
 /** Whether the sum may be divided into parts. */
 const isLong = ({ k, r = 0 }: SumSizes) => k >= LONG_SUM && r === 0;
 

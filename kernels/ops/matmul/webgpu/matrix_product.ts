@@ -27,10 +27,6 @@ const padded = (n: number, to: number) => Math.ceil(n / to) * to;
 const halvesLength = (rows: number, k: number) =>
   padded(rows, MATRIX_TILE) * padded(k, MATRIX_TERMS) / 2;
 
-/** Elements of scratch that a product takes. */
-export const matrixScratch = ({ m, n, k }: Pick<MatmulArgs, "m" | "n" | "k">) =>
-  halvesLength(m, k) + m + halvesLength(n, k) + n;
-
 /** The units for a product, without its adapter; null where it needs other kernels. */
 export function unitsFor(
   { a, b, out, m, n, k }: MatmulArgs,

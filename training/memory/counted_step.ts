@@ -1,0 +1,248 @@
+/**
+ * The memory of a run's steps. It is counted: the code of a step runs with the largest sizes of the
+ * run on a device without data. What reaches the peak is what is allocated then.
+ */
+import { DROPOUT_PASS } from "../../core/philox.ts";
+import type { Ranks } from "../../cluster/ranks/ranks.ts";
+import { CountingDevice, SCRATCH } from "../../kernels/devices/counting/device.ts";
+import { CausalLM } from "../../models/causal_lm.ts";
+import { countGeneration } from "../../models/generation/memory/counted_generation.ts";
+import {
+  planEqualRequests,
+  PREFILL_ROWS,
+  PREFILL_ROWS_GPU,
+} from "../../models/generation/memory/generation_slots.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import type { ActivationStore } from "../../models/network/activation_store.ts";
+import { activationWidths } from "../../models/network/layer_buffers.ts";
+import { PART_ELEMENTS } from "../../models/formats/tensor_stream.ts";
+import type { Group } from "../../models/network/types.ts";
+import { ofModel } from "../../models/network/counted_network.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { GradientSum, reductionOf } from "../step/gradient_sum.ts";
+import { AdamW } from "../step/optimizer.ts";
+import { adapterOffReference, frozenReference } from "../step/reference_policy.ts";
+import { Shards } from "../step/shards.ts";
+import type { StepSize } from "./step_size.ts";
+
+/** What is in memory at the peak, in bytes; the names are those of the plan's parts. */
+const PARTS = [
+  "frozen",
+  "trained",
+  "gradients",
+  "optimizer",
+  "reference",
+  "packed",
+  "caches",
+  "inference",
+  "activations",
+  "sampled",
+  "head",
+  "panels",
+  "scratch",
+] as const;
+type Part = typeof PARTS[number];
+
+/** The largest tensor of a run. */
+export interface LargestBuffer {
+  /** Its size. */
+  bytes: number;
+  /** What it holds, for messages. */
+  what: string;
+}
+
+/** A step that was counted. */
+export interface CountedStep {
+  parts: Record<Part, number>;
+  /** The sum of all parts. */
+  peak: number;
+  /** The largest tensor of the weights and the training passes. */
+  largest: LargestBuffer;
+  /** Bytes of all weights that are only read, with the copy for the reference. */
+  frozen: number;
+  /** Bytes of the largest two of them. */
+  largestFrozen: [number, number];
+}
+
+/** Parts of tensors that are in memory while a checkpoint is written, as measured. */
+const WRITTEN_PARTS = 16;
+
+/** Bytes that writing a checkpoint takes; tensors are read from the device part by part. */
+export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSizes): number {
+  return Math.min(parts.gradients, WRITTEN_PARTS * PART_ELEMENTS * floatBytes);
+}
+
+const counted = new WeakMap<ModelSizes, Map<string, Promise<CountedStep>>>();
+
+/** Counts a step, once for the same sizes. */
+export function countStep(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
+  const known = counted.get(sizes) ?? new Map<string, Promise<CountedStep>>();
+  counted.set(sizes, known);
+  const key = JSON.stringify(size), step = known.get(key) ?? count(sizes, size);
+  known.set(key, step);
+  return step;
+}
+
+async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
+  // While the model, its copy and the optimizer are made, all tensors belong to these.
+  let making: "model" | "reference" | "optimizer" | null = "model";
+  const device = new CountingDevice(
+    sizes,
+    (label, use) => making === "model" ? ofModel(label, use) : making ?? partOf(label, sizes),
+  );
+  const model = CausalLM.empty(device, sizes);
+  making = "reference";
+  const reference = size.copiedReference
+    ? await frozenReference(device, model, null, {
+      storage: size.referenceStorage,
+      moves: size.movingReference,
+      empty: true,
+    })
+    : adapterOffReference(model);
+  if (size.movingReference && size.copiedReference) reference.sync(1);
+  making = "optimizer";
+  if (sizes.trainable !== "none") makeOptimizer(device, model, size);
+  making = null;
+  await runPasses(model, size, reference);
+  const parts = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<Part, number>;
+  const isCard = sizes.card !== null;
+  for (const [part, bytes] of device.partsAtPeak) {
+    // The scratch of a CPU's operations is outside of what its device calls allocated.
+    parts[part === SCRATCH ? isCard ? "scratch" : "panels" : part as Part] += bytes;
+  }
+  const largest = [...device.largest].filter(([part]) => part !== "caches" && part !== "inference")
+    .map(([, { bytes, label }]) => ({ bytes, what: label }))
+    .reduce((best, tensor) => tensor.bytes > best.bytes ? tensor : best);
+  const [first = 0, second = 0] = device.weights.toSorted((a, b) => b - a);
+  return {
+    parts,
+    peak: device.peakBytes,
+    largest,
+    frozen: device.weights.reduce((sum, bytes) => sum + bytes, 0),
+    largestFrozen: [first, second],
+  };
+}
+
+/** The part of a tensor that passes make, by its label. */
+function partOf(label: string, { config }: ModelSizes): Part {
+  const [owner, name = "", ...rest] = label.split(".");
+  if (owner === "copies") return "packed";
+  if (owner === "kept") return "sampled";
+  if (owner === "inference") return name === "cache" ? "caches" : "inference";
+  if (owner === "rope") return "inference";
+  if (owner !== "training") return "scratch";
+  if (name === "head") return "head";
+  const isActivation = name === "layers" || name === "u" || name in activationWidths(config);
+  return isActivation || rest.length > 1 ? "activations" : "scratch";
+}
+
+/** Its step takes no more than this. */
+function makeOptimizer(
+  device: CountingDevice,
+  model: CausalLM,
+  { optimizer: kind, shards }: StepSize,
+): void {
+  const settings = { beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, maxGradNorm: 0, kind };
+  const ranks = { rank: 0, size: shards } as Ranks;
+  new AdamW(device, model, settings, shards === 1 ? null : new Shards(ranks, model, kind));
+}
+
+/** Groups of a pass: `total` completions of at most `each` for a prompt. */
+function groupsOf(
+  total: number,
+  each: number,
+  { prompt, completion, model }: { prompt: number; completion: number; model: ModelConfig },
+): Group[] {
+  const { maxPositions: most, vocabSize } = model, length = Math.min(prompt, most - 1);
+  const ids = (from: number, length: number) =>
+    Array.from({ length }, (_, i) => (from + i) % vocabSize);
+  const promptIds = ids(0, length);
+  const branch = ids(length, Math.max(1, Math.min(completion, most - length)));
+  return Array.from({ length: Math.ceil(total / each) }, (_, promptId) => ({
+    promptId,
+    promptIds,
+    branches: Array<number[]>(Math.min(each, total - promptId * each)).fill(branch),
+  }));
+}
+
+/** The passes and generations of a run, each with its largest sizes. */
+async function runPasses(
+  model: CausalLM,
+  size: StepSize,
+  reference: Pick<ReturnType<typeof adapterOffReference>, "logp">,
+): Promise<void> {
+  const { batch, group, prompt, completion, items, kept } = size, { sizes } = model;
+  const lengths = { prompt, completion, model: model.config };
+  const supervised = groupsOf(items, 1, { ...lengths, completion: size.answer });
+  const groups = groupsOf(batch, group, lengths);
+  const [, during] = size.evaluations;
+  const asked = during === undefined ? [] : groupsOf(during.slots, during.each, lengths);
+  const dropout = sizes.dropout === null ? {} : { dropout: { seed: 0, pass: DROPOUT_PASS.grpo } };
+  const train = async (passes: readonly Group[], store?: ActivationStore) => {
+    const how = store === undefined ? dropout : { kept: store };
+    const { logp } = await model.forward(passes, { temperature: 1, train: true, ...how });
+    model.backward(new Float64Array(logp.length), new Float64Array(logp.length));
+  };
+  const step = async (
+    accumulation: number,
+    passes: readonly Group[],
+    store?: ActivationStore,
+  ): Promise<void> => {
+    const arenas = model.trainableArenas;
+    const bytes = arenas.reduce((sum, { length }) => sum + 4 * length, 0);
+    const reduction = reductionOf(size.reduction, accumulation, bytes);
+    const sum = new GradientSum(model, model.device, { reduction, halves: size.halves });
+    // The first pass makes the buffers; the last one has the most partial sums beside it.
+    await sum.over(accumulation, async (number) => {
+      if (number === 0 || number === accumulation - 1) await train(passes, store);
+    });
+  };
+  if (items > 0) await step(size.itemAccumulation, supervised);
+  if (kept === "each step") {
+    // The estimate of the time makes a pass of its own, before anything is sampled.
+    await train(groups);
+    model.releasePasses();
+  }
+  const store = kept === "none" ? undefined : model.activationStore();
+  const policy = { prompts: Math.ceil(size.generated / group), each: group, slots: size.generated };
+  store?.clear(policy.prompts * prompt + size.generated * completion);
+  const generations = [];
+  for (const wave of [policy, ...size.evaluations].filter(({ prompts }) => prompts > 0)) {
+    const generation = await planEqualRequests(
+      sizes,
+      { ...wave, length: prompt },
+      { maxNewTokens: completion, adjusted: size.adjusted },
+      {
+        bytes: size.generationLimit,
+        largestBuffer: sizes.card?.largestTensor ?? Infinity,
+        maxSlots: wave.slots,
+        prefillRows: sizes.card === null ? PREFILL_ROWS : PREFILL_ROWS_GPU,
+      },
+    );
+    const { bytes } = await countGeneration(sizes, generation);
+    generations.push({ generation, bytes, keep: wave === policy ? store : undefined });
+  }
+  // The buffers of the last one stay.
+  for (const { generation, keep } of generations.toSorted((a, b) => a.bytes - b.bytes)) {
+    await model.rehearseGeneration(generation, keep);
+  }
+  for (const passes of [groups, asked]) {
+    if (passes.length === 0) continue;
+    await model.forward(passes, { temperature: 1, train: false });
+    await reference.logp(passes, 1);
+  }
+  if (batch === 0) return;
+  if (store !== undefined) keepRows(store, groups);
+  if (kept !== "each step") await step(size.accumulation, groups);
+  if (kept !== "none") await step(size.accumulation, groups, store);
+}
+
+/** Gives all tokens of the groups their rows of a store. */
+function keepRows(store: ActivationStore, groups: readonly Group[]): void {
+  store.clear(0);
+  for (const { promptId = 0, promptIds, branches } of groups) {
+    const first = store.reserve(promptIds.length);
+    store.addPrompt(promptId, Uint32Array.from(promptIds, (_, row) => first + row));
+    branches.forEach(({ length }, branch) => store.addBranch(promptId, branch, length));
+  }
+}
