@@ -10,7 +10,8 @@ import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
 import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
 import { checkpointNotes, findModel, requireModel } from "../../hub/find_model.ts";
 import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
-import { BYTE_TOKEN, ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
+import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
+import { TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { type ModelTensor, modelTensors } from "../architectures/mod.ts";
@@ -184,7 +185,7 @@ async function writeGgufFile(
     notes.push(`${others.length} matrices are f16: their rows are no multiples of 32 weights`);
   }
   const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
-  if (metadata.get("tokenizer.ggml.model")![1] === "llama" && !kinds.includes(BYTE_TOKEN)) {
+  if (metadata.get("tokenizer.ggml.model")![1] === "llama" && !kinds.includes(TOKEN_KIND.byte)) {
     notes.push("llama.cpp refuses texts with characters that have no token of their own");
   }
   if (putsSpaceTwice(tokenizer, metadata)) {

@@ -10,16 +10,12 @@ import { splittingName } from "../tokenizers/make_tokenizer_json.ts";
 import { memorySource } from "../formats/byte_source.ts";
 import { selectChatTemplate } from "../tokenizers/chat_template.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";
-import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
+import { ggufTokenizer, TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
 import type { GgufMetadata, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import { parseJsonObject } from "../../core/json_file.ts";
-import { namedSpecials, withSpecials } from "../tokenizers/named_specials.ts";
+import { namedSpecials, tokenText, withSpecials } from "../tokenizers/named_specials.ts";
 import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
-
-/** `token_type` of a token for a single byte. */
-export const BYTE_TOKEN = 6;
-const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: BYTE_TOKEN };
 
 export interface TokenizerToWrite {
   tokenizer: Tokenizer;
@@ -144,7 +140,7 @@ function tokenTable(
   where: string,
 ): { tokens: string[]; kinds: number[] } {
   const tokens: (string | undefined)[] = Array(vocabSize).fill(undefined);
-  const kinds: number[] = Array(vocabSize).fill(KIND.unused);
+  const kinds: number[] = Array(vocabSize).fill(TOKEN_KIND.unused);
   const put = (id: number, token: string, type: number) => {
     if (id >= vocabSize) throw refuse(where, `its token ${id} is beyond the model's ${vocabSize}`);
     tokens[id] = token;
@@ -152,7 +148,7 @@ function tokenTable(
   };
   for (const [token, id] of Object.entries(vocab)) {
     const byte = kind.model === "llama" && /^<0x[0-9A-F]{2}>$/.test(token);
-    put(id, token, byte ? KIND.byte : KIND.normal);
+    put(id, token, byte ? TOKEN_KIND.byte : TOKEN_KIND.normal);
   }
   const added = (json["added_tokens"] ?? []) as {
     id: number;
@@ -160,11 +156,11 @@ function tokenTable(
     special?: boolean;
   }[];
   for (const { id, content, special } of added) {
-    put(id, content, special === true ? KIND.control : KIND.userDefined);
+    put(id, content, special === true ? TOKEN_KIND.control : TOKEN_KIND.userDefined);
   }
   const whole = tokens.map((token, id) => token ?? `[PAD${id}]`);
   const at = unknown === null ? -1 : whole.indexOf(unknown);
-  if (at >= 0) kinds[at] = KIND.unknown;
+  if (at >= 0) kinds[at] = TOKEN_KIND.unknown;
   return { tokens: whole, kinds };
 }
 
@@ -209,10 +205,8 @@ function beginId({ tokenizer, bosId, where }: TokenizerToWrite): number | null {
   const token = text === undefined
     ? undefined
     : parseJsonObject(text, `${where}/tokenizer_config.json`)["bos_token"];
-  const content = typeof token === "object" && token !== null && "content" in token
-    ? token.content
-    : token;
-  return typeof content === "string" ? tokenizer.tokenId(content) ?? bosId : bosId;
+  const content = tokenText(token);
+  return content === null ? bosId : tokenizer.tokenId(content) ?? bosId;
 }
 
 /** The tokens that are added before and after a text. */
@@ -271,7 +265,9 @@ function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToW
 function specialTexts(metadata: GgufMetadata): string[] {
   const tokens = metadata.get("tokenizer.ggml.tokens")![1] as readonly string[];
   const kinds = metadata.get("tokenizer.ggml.token_type")![1] as readonly number[];
-  return tokens.filter((_, id) => kinds[id] === KIND.control || kinds[id] === KIND.userDefined);
+  return tokens.filter((_, id) =>
+    kinds[id] === TOKEN_KIND.control || kinds[id] === TOKEN_KIND.userDefined
+  );
 }
 
 /**

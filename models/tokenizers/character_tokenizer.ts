@@ -4,6 +4,7 @@
  * a model that is trained from scratch is saved and loaded like any other.
  */
 import { UsageError } from "../../core/errors.ts";
+import { PLAIN_FLAGS } from "./components/added_tokens.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
@@ -68,10 +69,7 @@ function tokenizerFiles(
   }
   const flags = (token: string) => ({
     content: token,
-    single_word: false,
-    lstrip: false,
-    rstrip: false,
-    normalized: false,
+    ...PLAIN_FLAGS,
     special: CONTROL_TOKENS[token] !== undefined,
   });
   const tokenizer = {

@@ -5,7 +5,7 @@
  * published tokenizers. An unknown name is refused.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
-import type { AddedToken } from "./components/added_tokens.ts";
+import { type AddedToken, PLAIN_FLAGS } from "./components/added_tokens.ts";
 
 export interface TokenizerParts {
   /** Token → id, without a prototype, because any text can be a token. */
@@ -202,13 +202,7 @@ function common({ vocab, added, before, after }: TokenizerParts): Record<string,
     version: "1.0",
     truncation: null,
     padding: null,
-    added_tokens: added.map((token) => ({
-      ...token,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-    })),
+    added_tokens: added.map((token) => ({ ...token, ...PLAIN_FLAGS })),
     post_processor: single.length === 1 ? null : {
       type: "TemplateProcessing",
       single,

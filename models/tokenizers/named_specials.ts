@@ -4,6 +4,7 @@
  * `tokenizer.json` only lists it in its vocabulary.
  * Left out: tokens that are in no vocabulary. A model has no embedding for them.
  */
+import { PLAIN_FLAGS } from "./components/added_tokens.ts";
 import type { Json } from "./components/component.ts";
 
 const ROLES = [
@@ -49,7 +50,7 @@ function othersOf({ additional_special_tokens: named }: Json): string[] {
 }
 
 /** The text of a token written as "</s>" or as {"content": "</s>", …}. */
-function tokenText(value: unknown): string | null {
+export function tokenText(value: unknown): string | null {
   if (typeof value === "string") return value;
   if (value !== null && typeof value === "object" && "content" in value) {
     return typeof value.content === "string" ? value.content : null;
@@ -66,18 +67,10 @@ export function withSpecials(json: Json, tokens: Iterable<string>): Json {
   const added = (listed ?? []) as readonly Json[];
   const known = new Set(added.map(({ content }) => content));
   const missing = [...new Set(tokens)].filter((token) => !known.has(token) && token !== "")
-    .map((content) => ({ ...PLAIN, content, id: idIn(vocab, content) }))
+    .map((content) => ({ ...PLAIN_FLAGS, special: true, content, id: idIn(vocab, content) }))
     .filter(({ id }) => id >= 0);
   return missing.length === 0 ? json : { ...json, added_tokens: [...added, ...missing] };
 }
-
-const PLAIN = {
-  single_word: false,
-  lstrip: false,
-  rstrip: false,
-  normalized: false,
-  special: true,
-};
 
 /** @returns −1 when the vocabulary lacks it */
 function idIn(vocab: unknown, token: string): number {

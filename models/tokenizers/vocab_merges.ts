@@ -7,6 +7,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { parseJsonObject, readJsonObject } from "../../core/json_file.ts";
 import type { AddedToken } from "./components/added_tokens.ts";
 import { byteLevelBpe, splitMerges } from "./make_tokenizer_json.ts";
+import { tokenText } from "./named_specials.ts";
 
 export const VOCABULARY_FILES = ["vocab.json", "merges.txt"] as const;
 
@@ -60,7 +61,7 @@ export async function tokenizerFromVocabulary(
   if (vocab[DEFAULT_SPECIAL] !== undefined) {
     for (const role of ["bos_token", "eos_token"]) complete[role] ??= DEFAULT_SPECIAL;
   }
-  const begin = vocab[textOf(complete["bos_token"]) ?? ""];
+  const begin = vocab[tokenText(complete["bos_token"]) ?? ""];
   const tokenizer = byteLevelBpe(
     {
       vocab,
@@ -113,13 +114,6 @@ function mergeLines(text: string): string[] {
   return lines.filter((line) => line !== "");
 }
 
-function textOf(token: unknown): string | null {
-  const value = token !== null && typeof token === "object" && "content" in token
-    ? token.content
-    : token;
-  return typeof value === "string" ? value : null;
-}
-
 function addedTokens(
   vocab: Readonly<Record<string, number>>,
   config: Readonly<Record<string, unknown>>,
@@ -132,12 +126,12 @@ function addedTokens(
   };
   const decoder = config["added_tokens_decoder"];
   for (const [id, token] of Object.entries(decoder ?? {})) {
-    put(textOf(token), Number(id), (token as { special?: unknown } | null)?.special === true);
+    put(tokenText(token), Number(id), (token as { special?: unknown } | null)?.special === true);
   }
   const extra = config["additional_special_tokens"];
   const named = [
-    ...ROLES.map((role) => textOf(config[role])),
-    ...Array.isArray(extra) ? extra.map(textOf) : [],
+    ...ROLES.map((role) => tokenText(config[role])),
+    ...Array.isArray(extra) ? extra.map(tokenText) : [],
   ];
   for (const content of named) {
     if (content !== null) put(content, vocab[content] ?? older[content], true);

@@ -14,7 +14,8 @@ import {
 import type { GgufFile } from "./gguf.ts";
 import type { GgufValue } from "./gguf_header.ts";
 
-const KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4 };
+/** The values of `token_type`. */
+export const TOKEN_KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 };
 
 export interface GgufTokenizer {
   /** Input of `tokenizerFromFiles`. */
@@ -43,7 +44,7 @@ export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
   }
   const tokens = read.texts("tokens");
   if (tokens === null) throw new RgxError(`${file.label}: the tokenizer has no tokens`);
-  const kinds = read.numbers("token_type", tokens.length) ?? tokens.map(() => KIND.normal);
+  const kinds = read.numbers("token_type", tokens.length) ?? tokens.map(() => TOKEN_KIND.normal);
   const id = (key: string) => read.tokenId(key, tokens.length);
   const bos = id("bos_token_id"), eos = id("eos_token_id"), unknown = id("unknown_token_id");
   const splitting = read.text("pre") ?? "";
@@ -56,7 +57,7 @@ export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
     added: addedTokens(tokens, kinds),
     before: bos !== null && (read.flag("add_bos_token") ?? bosByDefault) ? [bos] : [],
     after: eos !== null && read.flag("add_eos_token") === true ? [eos] : [],
-    unknown: model === "llama" || kinds[unknown ?? 0] === KIND.unknown
+    unknown: model === "llama" || kinds[unknown ?? 0] === TOKEN_KIND.unknown
       ? tokens[unknown ?? 0] ?? null
       : null,
   };
@@ -105,8 +106,8 @@ function vocabulary(tokens: readonly string[], where: string): Record<string, nu
 function addedTokens(tokens: readonly string[], kinds: readonly number[]): AddedToken[] {
   const added: AddedToken[] = [];
   tokens.forEach((content, id) => {
-    const special = kinds[id] === KIND.control || kinds[id] === KIND.unknown;
-    if ((special || kinds[id] === KIND.userDefined) && content !== "") {
+    const special = kinds[id] === TOKEN_KIND.control || kinds[id] === TOKEN_KIND.unknown;
+    if ((special || kinds[id] === TOKEN_KIND.userDefined) && content !== "") {
       added.push({ id, content, special });
     }
   });
@@ -125,7 +126,8 @@ function mergesOfScores(
   where: string,
 ): [left: string, right: string][] {
   if (scores === null) throw new RgxError(`${where}: the tokenizer has no scores`);
-  const isPiece = (id: number) => kinds[id] === KIND.normal || kinds[id] === KIND.userDefined;
+  const isPiece = (id: number) =>
+    kinds[id] === TOKEN_KIND.normal || kinds[id] === TOKEN_KIND.userDefined;
   const pieces = new Map(
     tokens.flatMap((token, id) => isPiece(id) ? [[token, id] as const] : []),
   );

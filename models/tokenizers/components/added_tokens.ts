@@ -18,6 +18,14 @@ export interface AddedToken {
   special?: boolean;
 }
 
+/** Of a token that is found as it stands, wherever it stands. */
+export const PLAIN_FLAGS = {
+  single_word: false,
+  lstrip: false,
+  rstrip: false,
+  normalized: false,
+};
+
 /** A stretch of text that holds no token, or that is a token. */
 export interface Section {
   text: string;
