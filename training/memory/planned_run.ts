@@ -1,6 +1,7 @@
-/** The plan of a run that was opened: the longest prompts, the layout of weights, the memory. */
+/** The plan of a run: the longest prompts, the layout of weights, the memory. */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { checkAll } from "../../core/errors.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import {
   deviceSizes,
   type ModelSizes,
@@ -19,7 +20,7 @@ import {
 } from "./run_memory.ts";
 import { referenceStorage } from "./reference_storage.ts";
 import { fourBitStorage, smallerModel } from "./smaller_model.ts";
-import type { RunNeeds } from "./step_size.ts";
+import type { Lengths, RunNeeds } from "./step_size.ts";
 
 /** What the plan of a run depends on besides its configuration. */
 export interface PlannedRunOptions {
@@ -44,44 +45,75 @@ export interface PlannedRun {
   memory: MemoryPlan;
 }
 
+/** A model whose run is planned: one that was opened, or one of which only the sizes are known. */
+export interface PlannedModel {
+  config: ModelConfig;
+  trainable: OpenedRun["trainable"];
+  /** The type in which the file has a weight. */
+  typeOf: Parameters<typeof planStorage>[3];
+  /** The longest prompt and answer, in tokens. */
+  longest: Lengths;
+  /** Whether the run starts from an adapter that was trained before. */
+  hasAdapter: boolean;
+}
+
 /** @throws UsageError when prompts do not fit, or when the planned memory is more than there is */
 export async function planRun(
   config: RunConfig,
   device: PlanDevice,
   run: OpenedRun,
-  { availableBytes, phases = "all", ranks = 1, planned }: PlannedRunOptions = {},
+  options: PlannedRunOptions = {},
 ): Promise<PlannedRun> {
   const { opened, problems, trainProblems, prompts, trainable } = run;
-  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
-  const lengths = longestLengths(prompts, problems, trainProblems, withAnswers);
+  const longest = longestLengths(prompts, problems, trainProblems, hasWarmStart(config));
+  return await planModel(config, device, {
+    config: opened.config,
+    trainable,
+    typeOf: opened.typeOf,
+    longest,
+    hasAdapter: opened.adapter !== null,
+  }, options);
+}
+
+/** Whether supervised training comes first. */
+export function hasWarmStart(config: RunConfig): boolean {
+  return config.sft !== null && config.sft.max_steps > 0;
+}
+
+/** @throws UsageError as `planRun` */
+export async function planModel(
+  config: RunConfig,
+  device: PlanDevice,
+  { config: shape, trainable, typeOf, longest, hasAdapter }: PlannedModel,
+  { availableBytes, phases = "all", ranks = 1, planned }: PlannedRunOptions = {},
+): Promise<PlannedRun> {
   checkAll(
-    () => modelSizes(opened.config, trainable),
-    () => checkPositions(config, opened.config.maxPositions, lengths, phases),
+    () => modelSizes(shape, trainable),
+    () => checkPositions(config, shape.maxPositions, longest, phases),
   );
-  const fixedReference = config.lora !== null && opened.adapter === null && !withAnswers;
+  // Without its adapter, a model is its own reference, unless what it starts from is trained.
+  const fixedReference = config.lora !== null && !hasAdapter && !hasWarmStart(config);
   const weights = storageOptions(config.model);
-  const storage = planStorage(opened.config, trainable.trainable, weights, opened.typeOf);
+  const storage = planStorage(shape, trainable.trainable, weights, typeOf);
   const needs = {
-    ...lengths,
+    ...longest,
     supervisedOnly: phases === "sft",
     ranks,
     copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
-    referenceStorage: referenceStorage(config, opened.config, storage, opened.typeOf),
+    referenceStorage: referenceStorage(config, shape, storage, typeOf),
   };
-  const layout = { ...trainable, storage };
   const numbers = deviceSizes(device, config.training.compute_dtype);
-  const plain = modelSizes(opened.config, layout, numbers);
+  const plain = modelSizes(shape, { ...trainable, storage }, numbers);
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, plain, needs, availableBytes);
   const sizes = recompute ? { ...plain, recompute } : plain;
   const memory = await planMemory(config, device, sizes, needs, {
     ...(availableBytes === undefined ? {} : { available: availableBytes }),
     onPlan: (plan) => planned?.(plan, { sizes, needs }),
-    smaller: (fits) =>
-      smallerModel(opened.config, { ...trainable, recompute }, numbers, weights, fits),
+    smaller: (fits) => smallerModel(shape, { ...trainable, recompute }, numbers, weights, fits),
     inFourBits: () => {
-      const four = fourBitStorage(opened.config, trainable.trainable, weights, opened.typeOf);
-      return four && modelSizes(opened.config, { ...trainable, storage: four, recompute }, numbers);
+      const four = fourBitStorage(shape, trainable.trainable, weights, typeOf);
+      return four && modelSizes(shape, { ...trainable, storage: four, recompute }, numbers);
     },
   });
   return { weights, needs, sizes, memory };

@@ -1,29 +1,20 @@
 /** The memory plan of a run whose model is not on this machine, from the model's sizes alone. */
-import { checkAll } from "../../core/errors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { findModel } from "../../hub/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
-import {
-  deviceSizes,
-  type ModelSizes,
-  modelSizes,
-} from "../../models/network/weights/model_sizes.ts";
-import { configType, planStorage } from "../../models/network/weights/weight_storage.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { configType } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "../model/adapter_options.ts";
+import { hasWarmStart, planModel, type PlannedRun } from "./planned_run.ts";
 import {
-  checkPositions,
   longestLengths,
   MAX_PROMPTS_MEASURED,
   type MemoryPlan,
-  needsRecompute,
   type PlanDevice,
-  planMemory,
 } from "./run_memory.ts";
-import { referenceStorage } from "./reference_storage.ts";
-import { fourBitStorage, parameterCount, smallerModel } from "./smaller_model.ts";
+import { parameterCount } from "./smaller_model.ts";
 import { shapeSource } from "./shape_source.ts";
 import { scaledConfig } from "../model/model_source.ts";
-import { storageOptions } from "../model/storage_options.ts";
 import { mean } from "../../core/statistics.ts";
 import { askedWhileTraining, type SplitProblems, splitProblems } from "../../data/held_out.ts";
 import { isAbsent, openProblems } from "../../data/open_problems.ts";
@@ -63,57 +54,37 @@ export async function planFromShape(
     onPlan?: (plan: ShapePlan) => void;
   },
 ): Promise<ShapePlan | null> {
-  const { phases = "all", ranks = 1, availableBytes, onPlan = () => {} } = options;
-  const { model, training } = config, source = await shapeSource(model);
+  const { onPlan, ...others } = options;
+  const { model } = config, source = await shapeSource(model);
   if (source === null) return null;
   const { name, shape, where } = source;
   const modelConfig = scaledConfig(readHfConfig(shape, where).modelConfig, model);
-  const withAnswers = config.sft !== null && config.sft.max_steps > 0;
   const named = model.tokenizer_name_or_path;
   const tokenizer = named === null ? source.tokenizer : (await findModel(named)).path;
-  const tokens = await shapeTokens(config, modelConfig.maxPositions, withAnswers, tokenizer);
-  const trained = config.lora === null
-    ? { trainable: "full" as const }
-    : { trainable: "lora" as const, lora: loraFromSection(config, config.lora, modelConfig) };
-  checkAll(
-    () => modelSizes(modelConfig, trained),
-    () => checkPositions(config, modelConfig.maxPositions, tokens.longest, phases),
+  const tokens = await shapeTokens(
+    config,
+    modelConfig.maxPositions,
+    hasWarmStart(config),
+    tokenizer,
   );
-  const weights = storageOptions(model), fileType = () => configType(shape);
-  const storage = planStorage(modelConfig, trained.trainable, weights, fileType);
-  const needs = {
-    ...tokens.longest,
-    supervisedOnly: phases === "sft",
-    ranks,
-    copiedReference: phases === "all" && training.beta !== 0 &&
-      (config.lora === null || withAnswers),
-    referenceStorage: referenceStorage(config, modelConfig, storage, fileType),
-  };
-  const layout = { ...trained, storage };
-  const numbers = deviceSizes(device, training.compute_dtype);
-  const plain = modelSizes(modelConfig, layout, numbers);
-  const recompute = training.gradient_checkpointing &&
-    await needsRecompute(config, device, plain, needs, availableBytes);
-  const sizes = recompute ? { ...plain, recompute } : plain;
-  const result = (memory: MemoryPlan): ShapePlan => ({
+  const parameters = parameterCount(modelConfig);
+  const planned = (memory: MemoryPlan, { sizes }: Pick<PlannedRun, "sizes">): ShapePlan => ({
     name,
-    parameters: parameterCount(modelConfig),
+    parameters,
     tokens,
     sizes,
     memory,
   });
-  return result(
-    await planMemory(config, device, sizes, needs, {
-      ...(availableBytes === undefined ? {} : { available: availableBytes }),
-      onPlan: (memory) => onPlan(result(memory)),
-      smaller: (fits) =>
-        smallerModel(modelConfig, { ...trained, recompute }, numbers, weights, fits),
-      inFourBits: () => {
-        const four = fourBitStorage(modelConfig, trained.trainable, weights, fileType);
-        return four && modelSizes(modelConfig, { ...trained, storage: four, recompute }, numbers);
-      },
-    }),
-  );
+  const plan = await planModel(config, device, {
+    config: modelConfig,
+    trainable: config.lora === null
+      ? { trainable: "full" }
+      : { trainable: "lora", lora: loraFromSection(config, config.lora, modelConfig) },
+    typeOf: () => configType(shape),
+    longest: tokens.longest,
+    hasAdapter: false,
+  }, { ...others, planned: (memory, about) => onPlan?.(planned(memory, about)) });
+  return planned(plan.memory, plan);
 }
 
 /**
