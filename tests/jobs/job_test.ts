@@ -304,7 +304,7 @@ Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a
   assertClean(tight);
   assert.match(
     tight.out.replaceAll("\n", " "),
-    /needs 24\d MB, .* all that SLURM gave the job/,
+    /needs 2\d\d MB, .* all that SLURM gave the job/,
   );
   const wrong = await rgx(["doctor", "quickstart", "training.max_step=3"]);
   assert.equal(wrong.code, 2);

@@ -7,6 +7,7 @@ import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { CountingDevice, SCRATCH } from "../../kernels/devices/counting/device.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { countGeneration } from "../../models/generation/memory/counted_generation.ts";
+import { continuedTo } from "../../models/generation/memory/largest_that.ts";
 import {
   planEqualRequests,
   PREFILL_ROWS,
@@ -74,13 +75,68 @@ export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSiz
 
 const counted = new WeakMap<ModelSizes, Map<string, Promise<CountedStep>>>();
 
+/** Levels of the tree that adds gradients, of a sum that is counted. */
+const MAX_SUM_LEVELS = 14;
+
 /** Counts a step, once for the same sizes. */
 export function countStep(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   const known = counted.get(sizes) ?? new Map<string, Promise<CountedStep>>();
   counted.set(sizes, known);
-  const key = JSON.stringify(size), step = known.get(key) ?? count(sizes, size);
+  const key = JSON.stringify(size), isLarge = rowsOf(size) > MAX_ROWS;
+  const step = known.get(key) ?? (isLarge ? continued(sizes, size) : count(sizes, size));
   known.set(key, step);
   return step;
+}
+
+/** A pass with more rows is not counted: the lists of its rows would take this process's memory. */
+const MAX_ROWS = 2 ** 16;
+
+/** Rows of the largest pass of a step: the tokens of its prompts and completions. */
+function rowsOf(
+  { batch, group, prompt, completion, items, answer, evaluations }: StepSize,
+): number {
+  const [, during = { slots: 0, each: 1 }] = evaluations;
+  const rows = (total: number, each: number) =>
+    Math.ceil(total / each) * prompt + total * completion;
+  return Math.max(rows(batch, group), rows(during.slots, during.each), items * (prompt + answer));
+}
+
+/**
+ * About half of a step: half of the groups in each pass, or where that makes the largest pass no
+ * smaller, half of the tokens in each.
+ */
+function halved(size: StepSize): StepSize {
+  const { batch, group, items, generated, evaluations, prompt, completion, answer } = size;
+  const half = (n: number, unit = 1) => n <= unit ? n : unit * Math.ceil(n / unit / 2);
+  const [before, during] = evaluations;
+  const fewer = {
+    ...size,
+    batch: half(batch, group),
+    generated: half(generated, group),
+    items: half(items),
+    evaluations: [before, during].filter((wave) => wave !== undefined)
+      .map((wave) => ({ ...wave, slots: half(wave.slots, wave.each) })),
+  };
+  if (rowsOf(fewer) < rowsOf(size)) return fewer;
+  return { ...size, prompt: half(prompt), completion: half(completion), answer: half(answer) };
+}
+
+/** A large step, from half and a quarter of it: what its passes take grows with their rows. */
+async function continued(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
+  const half = halved(size), quarter = halved(half);
+  const large = await countStep(sizes, half), small = await countStep(sizes, quarter);
+  const grown = (now: number, before: number) =>
+    continuedTo(rowsOf(size), [rowsOf(half), now], [rowsOf(quarter), before]);
+  const parts = Object.fromEntries(
+    PARTS.map((part) => [part, grown(large.parts[part], small.parts[part])]),
+  ) as Record<Part, number>;
+  const { bytes, what } = large.largest;
+  return {
+    ...large,
+    parts,
+    peak: grown(large.peak, small.peak),
+    largest: { bytes: grown(bytes, small.largest.bytes), what },
+  };
 }
 
 async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
@@ -192,9 +248,11 @@ async function runPasses(
     const bytes = arenas.reduce((sum, { length }) => sum + 4 * length, 0);
     const reduction = reductionOf(size.reduction, accumulation, bytes);
     const sum = new GradientSum(model, model.device, { reduction, halves: size.halves });
-    // The first pass makes the buffers; the last one has the most partial sums beside it.
-    await sum.over(accumulation, async (number) => {
-      if (number === 0 || number === accumulation - 1) await train(passes, store);
+    // The first pass makes the buffers. Of a power of two, the last pass has the max number of
+    // partial sums beside it. A sum over more passes has hardly more of them.
+    const count = 2 ** Math.min(MAX_SUM_LEVELS, Math.floor(Math.log2(accumulation)));
+    await sum.over(count, async (number) => {
+      if (number === 0 || number === count - 1) await train(passes, store);
     });
   };
   if (items > 0) await step(size.itemAccumulation, supervised);

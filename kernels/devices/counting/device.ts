@@ -76,7 +76,7 @@ export class CountingDevice implements Device {
   readonly largestTensor?: number;
   readonly matrixUnits: MatrixUnits | null;
   /** The largest tensor of each part so far; scratch is not a tensor. */
-  readonly largest = new Map<string, NamedSize>();
+  readonly largest: Map<string, NamedSize> = new Map();
   /** Bytes of each weight that operations only read. */
   readonly weights: number[] = [];
   /** Bytes of each part now, and at the last peak unless that is now. */

@@ -12,6 +12,7 @@
  * as vec2 and padded with zeros.
  */
 
+import { UsageError } from "../../../core/errors.ts";
 import { type Exchange, subgroupLanes } from "../common/wgsl/subgroups.ts";
 
 export interface TileSizes {
@@ -77,7 +78,11 @@ export function tileSizes(
       }
     }
   }
-  throw new Error(`no tile for heads of ${headDim} in ${bytes} bytes`);
+  throw new UsageError(
+    `attention on a graphics card: heads of ${headDim} numbers do not fit into the ${bytes} bytes ` +
+      "that a workgroup shares",
+    { advice: "Use a model with smaller heads (head_dim), or --device wasm." },
+  );
 }
 
 /** A product of scores: its matrices of rows and of columns, and the name of the sums. */

@@ -14,6 +14,7 @@ import { Decoder, rowsFor } from "../decoder.ts";
 import { packWeights } from "../packed_weights.ts";
 import { samplingBatches, samplingParams } from "../sampling/sampling_params.ts";
 import type { SamplingOptions } from "../types.ts";
+import { continuedTo } from "./largest_that.ts";
 
 /** The maximum of what a generation holds at the same time. */
 export interface GenerationSizes {
@@ -81,6 +82,12 @@ export function packedBytes(sizes: ModelSizes): number {
   return countedModel(sizes).packed;
 }
 
+/**
+ * A generation with more branches is not counted: their list would take this process's memory. What
+ * it takes grows with them.
+ */
+const MAX_BRANCHES = 2 ** 12;
+
 /** Bytes of a generation, besides the copies of weights. */
 export async function countGeneration(
   sizes: ModelSizes,
@@ -89,6 +96,15 @@ export async function countGeneration(
   const { network, held, known } = countedModel(sizes), { device } = network;
   const key = JSON.stringify(generation), before = known.get(key);
   if (before !== undefined) return before;
+  const { branches } = generation;
+  if (branches > MAX_BRANCHES) {
+    const half = Math.ceil(branches / 2), quarter = Math.ceil(branches / 4);
+    const large = await countGeneration(sizes, { ...generation, branches: half });
+    const small = await countGeneration(sizes, { ...generation, branches: quarter });
+    const grown = (part: keyof GenerationBytes) =>
+      continuedTo(branches, [half, large[part]], [quarter, small[part]]);
+    return { bytes: grown("bytes"), largest: grown("largest") };
+  }
   const workspace = new Workspace(device, "inference");
   device.resetPeak();
   device.largest.clear();
@@ -107,6 +123,8 @@ export async function rehearseGeneration(
   keep?: ActivationStore,
 ): Promise<void> {
   const { config: { vocabSize, maxPositions }, device } = network;
+  // A prompt leaves a position for a token of its completion.
+  const maxLength = maxPositions - 1;
   const { promptRows, branches, maxNewTokens, adjusted = false } = generation;
   const { passRows = promptRows, branchRows = null } = generation;
   const shape = {
@@ -118,7 +136,7 @@ export async function rehearseGeneration(
   };
   const decoder = new Decoder(network, workspace, shape, true, keep);
   const rows = Math.max(1, Math.min(passRows, promptRows));
-  const count = Math.max(Math.min(branches, rows), Math.ceil(rows / maxPositions));
+  const count = Math.max(Math.min(branches, rows), Math.ceil(rows / maxLength));
   const prompts = promptsOf(rows, count, (promptId) => promptId % vocabSize);
   const options = { maxNewTokens, temperature: 1, seed: 1, eosIds: [] };
   const params = samplingParams(options, vocabSize);
@@ -142,7 +160,7 @@ export async function rehearseGeneration(
   });
   // Long prompts that share all but their last token, whose rows are copied; then prompts that
   // share nothing.
-  const longest = Math.max(1, Math.min(maxPositions, rows - count));
+  const longest = Math.max(1, Math.min(maxLength, rows - count));
   decoder.prefill(promptsOf(Math.min(promptRows, count * longest), count, () => 0));
   const prefill = decoder.prefill(prompts);
   const first = decoded.map((_, branch) => ({ index: branch % count, ids: [] }));

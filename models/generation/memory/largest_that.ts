@@ -1,4 +1,18 @@
 /**
+ * The value at `n` on the straight line through the values at two smaller sizes, but at least that
+ * at the larger one.
+ */
+export function continuedTo(
+  n: number,
+  [size, value]: [size: number, value: number],
+  [smaller, before]: [size: number, value: number],
+): number {
+  if (size === smaller) return value;
+  const slope = Math.max(0, value - before) / (size - smaller);
+  return Math.round(value + slope * (n - size));
+}
+
+/**
  * The largest integer in [1, most] that works, or 0. If one works, all below do. A try takes time,
  * so the next one is where a straight line through two of those before crosses zero. Between
  * borders, one that stays counts half each time (the Illinois method).
