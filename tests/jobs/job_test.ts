@@ -119,7 +119,8 @@ test.inFolder("a job that is warned in any phase saves, ends with 75, and resume
     // The command is always the same, as in a job script, and without --resume.
     const command = ["train", ...args, "--output-dir", run, "--force"];
     const session = start(command, inJob(restart));
-    await until(session, what, () => isNow(session));
+    // An earlier session may have gone so far already: this one has to listen first.
+    await until(session, what, () => session.said().includes("model ") && isNow(session));
     session.kill(signal);
     const { code, out, err } = await session.end;
     assert.equal(code, EXIT.resumable, `${what}: ${err}`);
