@@ -3,6 +3,7 @@
  * answer; the part that was given stays in the conversation. The model's cache keeps the
  * conversation, so each turn computes only what is new.
  */
+import type { SamplingSettings } from "../../bench/evaluation/sampling.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -269,15 +270,10 @@ class Chat {
   }
 }
 
-export interface ChatSampling {
-  /** 0 is greedy. */
-  temperature: number;
-  top_p: number;
-  /** 0 = off. */
-  top_k: number;
-  min_p: number;
-  repetition_penalty: number;
-  max_new_tokens: number;
+type Drawn = "temperature" | "top_p" | "top_k" | "min_p" | "repetition_penalty" | "max_new_tokens";
+
+/** The settings of an answer that `/set` changes. */
+export interface ChatSampling extends Pick<SamplingSettings, Drawn> {
   seed: number;
 }
 
