@@ -56,7 +56,12 @@ export async function doctorPlan(
     const { message, advice } = error, misfit = `${message}${advice ? `; ${advice}` : ""}`;
     if (json) {
       print(
-        JSON.stringify({ config: name, fits: false, misfits: [misfit], ...cardMemoryJson(seen) }),
+        JSON.stringify({
+          config: name,
+          fits: false,
+          misfits: [misfit],
+          ...await cardMemoryJson(seen),
+        }),
       );
     } else {
       show(`does not fit\n`);
@@ -64,7 +69,7 @@ export async function doctorPlan(
     }
     return EXIT.failure;
   }
-  show(cardVerdictText(plan));
+  show(await cardVerdictText(plan));
   const scaling = layout === null || plan.time === null || card.figures === null
     ? null
     : { plan: await scalingPlan(config, plan, layout, card.figures), layout };
@@ -78,7 +83,7 @@ export async function doctorPlan(
         config: name,
         fits: true,
         misfits: [],
-        ...cardPlanJson(plan),
+        ...await cardPlanJson(plan),
         ...(scaling === null ? {} : { ranks: scalingJson(scaling.plan, scaling.layout) }),
       }),
     );

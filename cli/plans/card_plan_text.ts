@@ -40,9 +40,9 @@ function cardText(card: PlanCard): string {
 }
 
 /** The verdict, the largest batch and the times of a plan that fits. */
-export function cardVerdictText({ card, memory, time, disk }: CardPlan): string {
-  const spare = bytesText(memory.available - memory.peak),
-    { key, now, largest } = memory.largestBatch;
+export async function cardVerdictText({ card, memory, time, disk }: CardPlan): Promise<string> {
+  const spare = bytesText(memory.available - memory.peak);
+  const { key, now, largest } = await memory.largestBatch();
   const lines = [
     `fits, with ${spare} to spare`,
     `largest batch that fits: ${key}=${largest} (now ${now})`,
@@ -105,9 +105,9 @@ function timeTable(time: CardTime): string {
 }
 
 /** The fields of a plan in the JSON documents of `rgx train --dry-run` and `rgx doctor`. */
-export function cardPlanJson({ time, disk, ...plan }: CardPlan) {
+export async function cardPlanJson({ time, disk, ...plan }: CardPlan) {
   return {
-    ...cardMemoryJson(plan),
+    ...await cardMemoryJson(plan),
     disk_planned_bytes: disk?.total ?? null,
     estimated_seconds: time?.run ?? null,
     estimated_seconds_per_step: time?.step ?? null,
@@ -127,8 +127,8 @@ export function cardPlanJson({ time, disk, ...plan }: CardPlan) {
 }
 
 /** The same of a plan that does not fit. */
-export function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
-  const { parts, largestBuffer, largestBatch } = memory;
+export async function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
+  const { parts, largestBuffer } = memory, largest = await memory.largestBatch();
   return {
     card: {
       id: card.figures?.id ?? null,
@@ -163,6 +163,6 @@ export function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
       checkpoint: parts.checkpoint,
     },
     largest_buffer_bytes: largestBuffer.bytes,
-    largest_batch: { key: largestBatch.key, value: largestBatch.largest },
+    largest_batch: { key: largest.key, value: largest.largest },
   };
 }

@@ -107,13 +107,13 @@ async function showCardPlan(
     phases,
     onMemory: (plan) => log(cardMemoryText(plan, config)),
   });
-  log(`${cardVerdictText(plan)}\n\ndry run: nothing was written`);
+  log(`${await cardVerdictText(plan)}\n\ndry run: nothing was written`);
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) log(`note: ${line}`);
   if (missing.length > 0) log(`before the run, ${missingAdvice(missing)}`);
   if (!json) return;
   const { output_dir } = config.training;
-  print(JSON.stringify({ output_dir, status: "planned", ...cardPlanJson(plan) }));
+  print(JSON.stringify({ output_dir, status: "planned", ...await cardPlanJson(plan) }));
 }
 
 /** The JSON object of a dry run: the part of the summary of a run that is known before it. */

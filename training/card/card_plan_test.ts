@@ -37,12 +37,12 @@ Deno.test("a 7B model with adapters fits on a card of 80 GB, and not on one of 1
   assert.notEqual(large.plan!.time, null);
   const small = await plan(QWEN_7B, "t4");
   assert.match(small.error!.message, /the run needs \d+\.\d GB, 15\.5 GB available/);
-  assert.equal(small.seen.memory.largestBatch.largest, 0);
+  assert.equal((await small.seen.memory.largestBatch()).largest, 0);
 });
 
 Deno.test("the largest batch that is said to fit does, and the next one does not", async () => {
   const { seen } = await plan(QWEN_7B, "rtx4090");
-  const { key, now, largest } = seen.memory.largestBatch;
+  const { key, now, largest } = await seen.memory.largestBatch();
   assert.equal(key, "training.per_device_train_batch_size");
   assert.ok(largest > 0, `${largest}, now ${now}`);
   assert.equal((await plan(QWEN_7B, "rtx4090", [`${key}=${largest}`])).error, null);

@@ -76,8 +76,8 @@ export interface MemoryPlan {
   limit: string | null;
   /** The largest tensor, which a graphics card must allow. */
   largestBuffer: LargestBuffer;
-  /** How large the batch of a training pass may be. */
-  largestBatch: LargestBatch;
+  /** Searches how large the batch of a training pass may be, which takes a moment. */
+  largestBatch: () => Promise<LargestBatch>;
   /**
    * Maximum bytes of frozen weights in the memory that kernels write to; null where the device has
    * only one memory.
@@ -265,7 +265,7 @@ export async function planMemory(
     limit: room === Infinity ? null : machine.limit,
     weightRoom: weightRoom(machine, step, peak),
     largestBuffer: step.largest,
-    largestBatch: await largestBatch(searched, config.training, (size) => leftBy(largest, size)),
+    largestBatch: () => largestBatch(searched, config.training, (size) => leftBy(largest, size)),
   };
   onPlan(plan);
   const misfit = bufferMisfit(plan.largestBuffer, device);
