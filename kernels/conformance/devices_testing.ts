@@ -56,22 +56,18 @@ function webgpu(): DeviceUnderTest[] {
 
 /**
  * The same kernels on Vulkan through FFI, with the same bits as WebGPU on the same adapter. Few
- * cases show that; RGX_TEST_VULKAN=1 runs all of them, for minutes, and once more with kernels that
- * reach their buffers by address.
+ * cases show that; RGX_TEST_VULKAN=1 runs all of them, for minutes.
  */
 function vulkan(): DeviceUnderTest[] {
   if (!isWebgpuWanted) return [];
   const all = Deno.env.get("RGX_TEST_VULKAN") === "1";
-  const common = {
+  return [{
+    name: "vulkan",
+    create: () => createVulkanDevice(),
     sameBitsAs: "webgpu",
     someCases: !all,
     isMissing: () => needs(hasVulkan && hasWebgpu, NEEDED.vulkan),
-  };
-  const byAddress = () => createVulkanDevice({ descriptorBytes: 0 });
-  return [
-    { name: "vulkan", create: () => createVulkanDevice(), ...common },
-    ...(all ? [{ name: "vulkan by address", create: byAddress, ...common }] : []),
-  ];
+  }];
 }
 
 /** Waits until all threads run; else a short test would only use the calling thread. */

@@ -9,14 +9,9 @@ import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { probeSubgroups } from "../../kernels/devices/webgpu/subgroups.ts";
-import { isWebgpuWanted, webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
-import { sameBits } from "../../kernels/testing.ts";
-import type { HostArray } from "../../kernels/tensor.ts";
-import { CausalLM } from "../../models/causal_lm.ts";
-import { initWeights } from "../../models/network/weights/init.ts";
+import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { assemble } from "../assemble.ts";
-import { BenchStep } from "../grpo_step_bench.ts";
 import { shortRunConfig, trainOn, VARYING_RUBRIC } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 
@@ -67,64 +62,3 @@ webgpuTest("a run with the same kernels has the same bits on webgpu and vulkan",
     }
   });
 }, () => needs(hasVulkan, NEEDED.vulkan));
-
-/** A step and a generation: the tokens, and every gradient and weight after the step. */
-async function outcome(descriptorBytes?: number) {
-  const config = {
-    vocabSize: 300,
-    hiddenSize: 32,
-    intermediateSize: 48,
-    numLayers: 2,
-    numHeads: 4,
-    numKvHeads: 2,
-    headDim: 8,
-    maxPositions: 128,
-    ropeTheta: 10000,
-    ropeScaling: null,
-    rmsNormEps: 1e-5,
-    tieWordEmbeddings: true,
-  };
-  const device = await createVulkanDevice({
-    trace: "stamps",
-    ...(descriptorBytes === undefined ? {} : { descriptorBytes }),
-  });
-  try {
-    const weights = initWeights(config, 5, 0.2);
-    const model = await CausalLM.create(device, config, weights, { trainable: "full" });
-    const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
-    const promptIds = [13, 40].map((n, p) =>
-      Array.from({ length: n }, (_, i) => (7 + p) * i % 300)
-    );
-    const requests = promptIds.map((promptIds, promptId) => ({ promptId, promptIds, n: 5 }));
-    const sampling = { maxNewTokens: 9, temperature: 1, topP: 0.9, seed: 3, eosIds: [] };
-    const completions = (await model.generate(requests, sampling)).flat();
-    const tokens = Uint32Array.from(completions.flatMap(({ ids }) => [...ids]));
-    const found = new Map<string, HostArray>([["tokens", tokens]]);
-    const shape = { promptIds, completions: 4, newTokens: 9, eosIds: [], repeatPrompt: false };
-    await bench.run(shape);
-    for (const { name, value, grad } of model.trainable) {
-      found.set(name, await device.read(value));
-      found.set(`gradient of ${name}`, await device.read(grad!));
-    }
-    bench.dispose();
-    return { found, dispatches: device.counters.dispatches, kernels: device.kernelTimes().length };
-  } finally {
-    device.close();
-  }
-}
-
-if (isWebgpuWanted) {
-  Deno.test({
-    name: "tensors beyond the range of a descriptor give the bits of those within (vulkan)",
-    ignore: needs(hasVulkan, NEEDED.vulkan),
-    async fn() {
-      const within = await outcome(), beyond = await outcome(1024);
-      for (const [name, values] of within.found) {
-        assert.ok(sameBits(beyond.found.get(name)!, values), name);
-      }
-      // They are the same kernels: nothing is done in parts.
-      assert.equal(beyond.dispatches, within.dispatches);
-      assert.ok(within.kernels > 20, `${within.kernels} kernels`);
-    },
-  });
-}

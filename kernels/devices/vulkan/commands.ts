@@ -3,7 +3,6 @@
  * each other only where they use the same buffer and one of them writes it.
  */
 import type {
-  GpuBindEntry,
   GpuBindGroup,
   GpuBuffer,
   GpuEncoder,
@@ -12,15 +11,13 @@ import type {
   GpuPassDescriptor,
   GpuQuerySet,
 } from "../webgpu/gpu.ts";
-import { type AddressedBuffer, pushConstants } from "./addressed.ts";
 import type { CardMemory } from "./memory.ts";
 import { type Bytes, u64Array, zeros } from "./memory_layout.ts";
 import type { Core, Queue } from "./queue.ts";
-import * as vk from "./structs.ts";
 
 const COMPUTE_BIND_POINT = 1;
-/** Of VkPipelineStageFlags, and of VkShaderStageFlags. */
-const STAGE_COMPUTE = 0x800, COMPUTE_STAGE = 0x20;
+/** Of VkPipelineStageFlags. */
+const STAGE_COMPUTE = 0x800;
 
 /** How the parts of a device reach it. */
 export interface Host {
@@ -38,7 +35,6 @@ export class VulkanBuffer implements GpuBuffer {
   /** The number of the last submit that copies to it, for the host to read. */
   copiedBy = 0;
   #destroyed = false;
-  #address: bigint | null = null;
 
   constructor(
     readonly host: Host,
@@ -49,13 +45,6 @@ export class VulkanBuffer implements GpuBuffer {
     readonly usage: number,
     public label: string,
   ) {}
-
-  /** Where kernels that take addresses find the buffer. */
-  get address(): bigint {
-    const { vulkan, device } = this.host.core;
-    const info = vk.VkBufferDeviceAddressInfo.make({ buffer: this.handle });
-    return this.#address ??= vulkan.vkGetBufferDeviceAddress(device, info);
-  }
 
   /** Waits for the copy to this buffer, not for what was submitted after it. */
   mapAsync(): Promise<void> {
@@ -118,8 +107,6 @@ export class VulkanBindGroup implements GpuBindGroup {
     readonly set: bigint,
     readonly reads: readonly VulkanBuffer[],
     readonly writes: readonly VulkanBuffer[],
-    /** The ranges of the buffers by binding, if a kernel must reach them by address. */
-    readonly ranges: ReadonlyMap<number, GpuBindEntry["resource"]> | null = null,
   ) {
     this.sets = u64Array([set]);
   }
@@ -132,12 +119,6 @@ export class VulkanBindGroup implements GpuBindGroup {
 export interface VulkanPipeline extends GpuObject {
   readonly handle: bigint;
   readonly layout: bigint;
-  /** The same kernel with addresses, which is compiled when it is first needed. */
-  addressed(): AddressedPipeline;
-}
-
-export interface AddressedPipeline extends Pick<VulkanPipeline, "handle" | "layout"> {
-  readonly buffers: readonly AddressedBuffer[];
 }
 
 export interface VulkanQuerySet extends GpuQuerySet {
@@ -197,23 +178,13 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
 
   dispatchWorkgroups(x: number, y: number, z: number): void {
     const { vulkan } = this.#host.core, group = this.#group!;
+    const { handle, layout } = this.#pipeline!;
     // A kernel that does not compile has no pipeline; this was reported.
-    if (this.#host.isDead || this.#pipeline!.handle === 0n) return;
-    const addressed = group.ranges === null ? null : this.#pipeline!.addressed();
-    const { handle, layout } = addressed ?? this.#pipeline!;
-    if (handle === 0n) return;
+    if (this.#host.isDead || handle === 0n) return;
     this.#order(group.reads, group.writes);
     if (this.#bound !== handle) {
       vulkan.vkCmdBindPipeline(this.#commands, COMPUTE_BIND_POINT, handle);
       this.#bound = handle;
-    }
-    if (addressed !== null) {
-      const pushed = pushConstants(addressed.buffers, (binding) => {
-        const { buffer, offset, size } = group.ranges!.get(binding)!;
-        return { address: (buffer as VulkanBuffer).address + BigInt(offset), size };
-      });
-      const length = pushed.length;
-      vulkan.vkCmdPushConstants(this.#commands, layout, COMPUTE_STAGE, 0, length, pushed);
     }
     vulkan.vkCmdBindDescriptorSets(
       this.#commands,

@@ -15,26 +15,20 @@ import {
   requestFeatures,
 } from "./physical.ts";
 
-export interface VulkanDeviceOptions extends WebgpuDeviceOptions {
-  /** Kernels reach longer ranges of buffers by address. Default: what descriptors can bind. */
-  descriptorBytes?: number;
-}
-
 /**
  * Creates a device on a card; without one, on a CPU behind Vulkan.
  * @throws RgxError (exit 2, with what to install) when there is no Vulkan, no such card, or the
  *   card lacks what the kernels need
  */
 export async function createVulkanDevice(
-  options: VulkanDeviceOptions = {},
+  options: WebgpuDeviceOptions = {},
 ): Promise<WebgpuDevice> {
   const opened = createInstance();
   try {
     const found = listPhysical(opened.vulkan, opened.instance);
     const physical = choosePhysical(found, options.card ?? null);
     const { info } = physical;
-    const open = () => new VulkanGpu(opened, physical, options.descriptorBytes);
-    return await deviceOn("vulkan", info, options, open);
+    return await deviceOn("vulkan", info, options, () => new VulkanGpu(opened, physical));
   } catch (error) {
     opened.destroy();
     if (error instanceof VulkanError) throw noVulkanError(error.message);

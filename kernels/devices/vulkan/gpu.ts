@@ -12,9 +12,7 @@ import type {
   GpuObject,
   GpuQuerySet,
 } from "../webgpu/gpu.ts";
-import { byAddress } from "./addressed.ts";
 import {
-  type AddressedPipeline,
   type Host,
   type SetLayout,
   VulkanBindGroup,
@@ -37,7 +35,7 @@ import {
   requestFeatures,
 } from "./physical.ts";
 import { PipelineCacheFile } from "./pipeline_cache.ts";
-import { type PipelineLayout, PipelineObjects, STORAGE_BUFFER } from "./pipeline_objects.ts";
+import { type PipelineLayout, PipelineObjects } from "./pipeline_objects.ts";
 import { BUFFER_USAGE, type Core, Queue } from "./queue.ts";
 import * as vk from "./structs.ts";
 
@@ -55,8 +53,6 @@ interface Scope {
 }
 
 interface ShaderModule extends GpuObject {
-  /** WGSL. */
-  code: string;
   /** Null when the text is wrong, which was reported. */
   spirv: Bytes | null;
   /** Then they must be full, and of the size that the card reports. */
@@ -77,7 +73,6 @@ export class VulkanGpu implements Gpu, Host {
   readonly #resolveLost: (reason: { message: string }) => void;
   readonly #available: Features;
   readonly #subgroupSize: number;
-  readonly #descriptorBytes: number;
   readonly #objects: PipelineObjects;
   readonly #cache: PipelineCacheFile;
   readonly #buffers = new Set<VulkanBuffer>();
@@ -87,17 +82,9 @@ export class VulkanGpu implements Gpu, Host {
   #listener: ((event: Event) => void) | null = null;
   #isDestroyed = false;
 
-  /**
-   * @param descriptorBytes kernels reach longer ranges by address; tests take less than the driver
-   * @throws VulkanError when the driver does not create the device
-   */
-  constructor(
-    { vulkan, instance, destroy }: Instance,
-    physical: Physical,
-    descriptorBytes = vk.VkPhysicalDeviceLimits.number(physical.limits, "maxStorageBufferRange"),
-  ) {
+  /** @throws VulkanError when the driver does not create the device */
+  constructor({ vulkan, instance, destroy }: Instance, physical: Physical) {
     this.#destroyInstance = destroy;
-    this.#descriptorBytes = descriptorBytes;
     const { family, stamps } = computeQueue(vulkan, physical);
     const { features, ...wanted } = requestFeatures(vulkan, instance, physical);
     this.#available = features;
@@ -112,7 +99,7 @@ export class VulkanGpu implements Gpu, Host {
     this.limits = {
       maxBufferSize: physical.maxBuffer,
       maxAllocationSize: physical.maxAllocation,
-      maxStorageBufferBindingSize: MAX_BINDING,
+      maxStorageBufferBindingSize: Math.min(L.number(limits, "maxStorageBufferRange"), MAX_BINDING),
       maxComputeWorkgroupsPerDimension: Math.min(
         ...[0, 1, 2].map((i) => L.number(limits, "maxComputeWorkGroupCount", i)),
       ),
@@ -182,7 +169,7 @@ export class VulkanGpu implements Gpu, Host {
     this.guard(() => {
       const bits = BUFFER_USAGE.copySource | BUFFER_USAGE.copyTarget |
         ((usage & UNIFORM) === 0 ? 0 : BUFFER_USAGE.uniform) |
-        ((usage & STORAGE) === 0 ? 0 : BUFFER_USAGE.storage | BUFFER_USAGE.address);
+        ((usage & STORAGE) === 0 ? 0 : BUFFER_USAGE.storage);
       const { handle, memory } = createBufferIn(this.core, bytes, bits, use);
       made = new VulkanBuffer(this, handle, memory, bytes, usage, label);
       this.#buffers.add(made);
@@ -202,34 +189,21 @@ export class VulkanGpu implements Gpu, Host {
     { layout, entries }: { layout: GpuObject; entries: GpuBindEntry[] },
   ): VulkanBindGroup {
     const setLayout = layout as SetLayout;
-    const isStorage = (binding: number) => setLayout.types.get(binding)!.type === STORAGE_BUFFER;
-    const isLong = entries.some(({ binding, resource: { size } }) =>
-      isStorage(binding) && size > this.#descriptorBytes
-    );
     let set = 0n;
-    this.guard(() =>
-      set = this.#objects.set(
-        setLayout,
-        isLong ? entries.filter(({ binding }) => !isStorage(binding)) : entries,
-      )
-    );
-    const ranges = isLong
-      ? new Map(entries.map(({ binding, resource }) => [binding, resource]))
-      : null;
+    this.guard(() => set = this.#objects.set(setLayout, entries));
     const buffers = (written: boolean) =>
       this.isDead
         ? []
         : entries.flatMap(({ binding, resource: { buffer } }) =>
           setLayout.types.get(binding)!.writes === written ? [buffer as VulkanBuffer] : []
         );
-    return new VulkanBindGroup(this, setLayout, set, buffers(false), buffers(true), ranges);
+    return new VulkanBindGroup(this, setLayout, set, buffers(false), buffers(true));
   }
 
   createShaderModule({ code, label = "" }: { code: string; label?: string }): GPUShaderModule {
     const module: ShaderModule = {
       label,
       spirv: this.#translated(code, !this.#available.robust),
-      code,
       usesSubgroups: /^enable wgpu_cooperative_matrix;|\bsubgroupShuffle(Xor)?\(/m.test(code),
     };
     return module as unknown as GPUShaderModule;
@@ -240,34 +214,14 @@ export class VulkanGpu implements Gpu, Host {
     compute: { module: GPUShaderModule; entryPoint: string };
     label?: string;
   }): VulkanPipeline {
-    const { spirv, code, usesSubgroups } = compute.module as unknown as ShaderModule;
+    const { spirv, usesSubgroups } = compute.module as unknown as ShaderModule;
     const subgroup = usesSubgroups ? this.#subgroupSize : null, { entryPoint } = compute;
-    const ofDescriptors = layout as PipelineLayout;
-    const compile = (spirv: Bytes, layout: bigint) => {
-      let handle = 0n;
-      this.guard(() => handle = this.#objects.pipeline(spirv, entryPoint, layout, subgroup));
-      return handle;
-    };
-    let addressed: AddressedPipeline | null = null;
-    return {
-      label,
-      handle: spirv === null ? 0n : compile(spirv, ofDescriptors.handle),
-      layout: ofDescriptors.handle,
-      // Addresses are not checked by the driver, so indices are.
-      addressed: () =>
-        addressed ??= this.#addressed(this.#translated(code, true)!, ofDescriptors, compile),
-    };
-  }
-
-  #addressed(
-    spirv: Bytes,
-    pipelineLayout: PipelineLayout,
-    compile: (spirv: Bytes, layout: bigint) => bigint,
-  ): AddressedPipeline {
-    const kernel = byAddress(spirv);
-    let layout = 0n;
-    this.guard(() => layout = pipelineLayout.addressed());
-    return { handle: compile(kernel.spirv, layout), layout, buffers: kernel.buffers };
+    const { handle: layoutHandle } = layout as PipelineLayout;
+    let handle = 0n;
+    if (spirv !== null) {
+      this.guard(() => handle = this.#objects.pipeline(spirv, entryPoint, layoutHandle, subgroup));
+    }
+    return { label, handle, layout: layoutHandle };
   }
 
   /** Null when the text is wrong, which is reported. */

@@ -119,11 +119,7 @@ export class MemoryPool {
   }
 
   #allocate(type: number, size: number, use: MemoryUse): Allocation {
-    const ADDRESS = 2, flags = vk.VkMemoryAllocateFlagsInfo.make({ flags: ADDRESS });
-    const info = vk.VkMemoryAllocateInfo.make(
-      { allocationSize: size, memoryTypeIndex: type },
-      use === "card" ? flags : null,
-    );
+    const info = vk.VkMemoryAllocateInfo.make({ allocationSize: size, memoryTypeIndex: type });
     const memory = handleOf(
       "vkAllocateMemory",
       (out) => this.#vulkan.vkAllocateMemory(this.#device, info, null, out),

@@ -261,7 +261,6 @@ export function requestFeatures(
   chain = v12.make({
     shaderFloat16: half,
     timelineSemaphore: 1,
-    bufferDeviceAddress: 1,
     vulkanMemoryModel: 1,
     vulkanMemoryModelDeviceScope: 1,
   }, chain);

@@ -14,19 +14,14 @@ const SETS = 64;
 /** VkShaderStageFlags. */
 const COMPUTE = 0x20;
 /** VkDescriptorType. */
-export const STORAGE_BUFFER = 7;
+const STORAGE_BUFFER = 7;
 const DYNAMIC_UNIFORM = 8;
 
 /** VkPipelineShaderStageCreateFlags. */
 const FULL_SUBGROUPS = 2;
 
-/** Bytes of push constants that every driver has. */
-const PUSHED_BYTES = 128;
-
 export interface PipelineLayout extends GpuObject {
   readonly handle: bigint;
-  /** The layout of the kernels that take addresses. */
-  addressed(): bigint;
 }
 
 export class PipelineObjects {
@@ -86,30 +81,18 @@ export class PipelineObjects {
     return { label: "", handle, types, idle: [] };
   }
 
-  pipelineLayout(setLayout: SetLayout): PipelineLayout {
-    let addressed: bigint | null = null;
-    return {
-      label: "",
-      handle: this.#layout(setLayout, 0),
-      addressed: () => addressed ??= this.#layout(setLayout, PUSHED_BYTES),
-    };
-  }
-
-  /** @param pushed bytes of push constants */
-  #layout({ handle: setLayout }: SetLayout, pushed: number): bigint {
+  pipelineLayout({ handle: setLayout }: SetLayout): PipelineLayout {
     const { vulkan, device } = this.#core;
-    const range = vk.VkPushConstantRange.make({ stageFlags: COMPUTE, size: pushed });
     const info = vk.VkPipelineLayoutCreateInfo.make({
       setLayoutCount: 1,
       pSetLayouts: u64Array([setLayout]),
-      pushConstantRangeCount: pushed > 0 ? 1 : 0,
-      pPushConstantRanges: pushed > 0 ? range : null,
     });
-    return this.#create(
+    const handle = this.#create(
       "vkCreatePipelineLayout",
       (out) => vulkan.vkCreatePipelineLayout(device, info, null, out),
       (handle) => vulkan.vkDestroyPipelineLayout(device, handle, null),
     );
+    return { label: "", handle };
   }
 
   /** A set of descriptors for these buffers. */

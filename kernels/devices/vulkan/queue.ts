@@ -22,7 +22,6 @@ export const BUFFER_USAGE = {
   copyTarget: 2,
   uniform: 0x10,
   storage: 0x20,
-  address: 0x20000,
 } as const;
 /** Bits of VkPipelineStageFlags and VkAccessFlags. */
 const STAGE = { compute: 0x800, copy: 0x1000, host: 0x4000 };

@@ -49,10 +49,6 @@ export const VkMemoryAllocateInfo = new Struct("VkMemoryAllocateInfo", 5, {
   allocationSize: "u64",
   memoryTypeIndex: "u32",
 });
-export const VkMemoryAllocateFlagsInfo = new Struct("VkMemoryAllocateFlagsInfo", 1000060000, {
-  flags: "u32",
-  deviceMask: "u32",
-});
 export const VkSemaphoreCreateInfo = new Struct("VkSemaphoreCreateInfo", 9, { flags: "u32" });
 export const VkQueryPoolCreateInfo = new Struct("VkQueryPoolCreateInfo", 11, {
   flags: "u32",
@@ -67,9 +63,6 @@ export const VkBufferCreateInfo = new Struct("VkBufferCreateInfo", 12, {
   sharingMode: "u32",
   queueFamilyIndexCount: "u32",
   pQueueFamilyIndices: "pointer",
-});
-export const VkBufferDeviceAddressInfo = new Struct("VkBufferDeviceAddressInfo", 1000244001, {
-  buffer: "u64",
 });
 export const VkShaderModuleCreateInfo = new Struct("VkShaderModuleCreateInfo", 16, {
   flags: "u32",
@@ -101,11 +94,6 @@ export const VkPipelineLayoutCreateInfo = new Struct("VkPipelineLayoutCreateInfo
   pSetLayouts: "pointer",
   pushConstantRangeCount: "u32",
   pPushConstantRanges: "pointer",
-});
-export const VkPushConstantRange = new Struct("VkPushConstantRange", null, {
-  stageFlags: "u32",
-  offset: "u32",
-  size: "u32",
 });
 export const VkDescriptorSetLayoutCreateInfo = new Struct("VkDescriptorSetLayoutCreateInfo", 32, {
   flags: "u32",
