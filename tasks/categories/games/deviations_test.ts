@@ -44,6 +44,8 @@ const SCORES: Row[] = [
   ["V7", "puzzle24", four, "4*(7 + 5 - 6).", 0.01, 1],
   ["V8", "countdown", million, "1000*1000 + 1", 1, 0.05],
   ["V8", "countdown", { metadata: { numbers: [15, 4], target: 19 } }, "(15 + 4).", 0.01, 0.01],
+  ["V8", "countdown", { metadata: { numbers: [15, 4], target: 19 } }, "(15\n+ 4)", 1, 1],
+  ["V8", "countdown", { metadata: { numbers: [15, 4], target: 19 } }, "15 +\n4", 0.01, 0.01],
   ["V8", "countdown", { metadata: { numbers: [5, 2], target: 25 } }, "5**2", 1, 0.01],
   ["V8", "countdown", { metadata: { numbers: [2, 5, 4], target: 10 } }, "2.5*4", 1, 0.01],
   ["V13", "tsumego", stone, "C11", 2 / 3, 0.05],

@@ -32,6 +32,8 @@ export function readIntegerExpression(answer: string): IntegerExpression | null 
   const reduce = () => apply(pending.pop()!, values);
   let wantsOperand = true;
   for (const token of tokens) {
+    // As in Python, an open bracket goes on in the next line.
+    if (/[\n\r\f]/.test(token) && pending.includes("(")) continue;
     const isNumber = /^(?:0+|[1-9][0-9]*)$/.test(token);
     if (wantsOperand) {
       if (isNumber) {
