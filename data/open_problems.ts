@@ -184,7 +184,9 @@ async function testFilesOf(name: string, train: readonly string[]): Promise<stri
     const files = await requireDataFiles(name, "test");
     return files.some((file) => train.includes(file)) ? null : files;
   } catch (error) {
-    if (error instanceof UsageError) return null;
+    const { splits } = await findDataFiles(name, TRAIN);
+    const isThere = splits?.some((split) => split === TEST || split === "validation") ?? false;
+    if (error instanceof UsageError && !isThere) return null;
     throw error;
   }
 }

@@ -181,6 +181,13 @@ test.inFolder("files that are named are read alone; a folder leaves out what run
     assert.deepEqual(await readFiles(train, test), named, mark);
     await Deno.remove(`${folder}/out`, { recursive: true });
   }
+  await write("old/test.jsonl", "x");
+  assert.deepEqual(await readFiles(folder, null), parts, "the folder's own files");
+  await write("sets/train.jsonl", "a", "b");
+  await write("sets/one/test.jsonl", "c");
+  await write("sets/two/test.jsonl", "d");
+  await assert.rejects(readFiles(`${folder}/sets`, null), /several sets of problems: one, two/);
+  await Deno.remove(`${folder}/sets`, { recursive: true });
   // A run whose output_dir is the folder of the data.
   await write("run.json");
   await write("eval_before.jsonl", "x");

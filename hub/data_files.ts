@@ -177,8 +177,8 @@ function ofSplit(
     configuration: string | null;
   },
 ): Pick<FoundData, "files" | "splits"> {
-  const found = filesOfSplit(splits, split), names = splitNames(splits);
-  if (found === undefined) {
+  const all = filesOfSplit(splits, split), names = splitNames(splits);
+  if (all === undefined) {
     throw new UsageError(
       `${label}${configuration ?? ""}: there is no split "${split}", only ` +
         (names ?? []).join(", "),
@@ -188,11 +188,15 @@ function ofSplit(
       },
     );
   }
-  const sets = splits.isListed || configuration !== null ? new Map() : Map.groupBy(found, setOf);
-  if (sets.size > 1) {
+  const sets = splits.isListed || configuration !== null
+    ? new Map<string, string[]>()
+    : Map.groupBy(all, setOf);
+  // A folder's own files are the data set, whatever lies in folders below it.
+  const found = sets.get(OWN) ?? all;
+  if (sets.size > 1 && found === all) {
     const names = [...sets.keys()];
     throw new UsageError(`${label}: it holds several sets of problems: ${listText(names)}`, {
-      advice: `Name one of them: ${label}/${names.find((name) => name !== ".")}`,
+      advice: `Name one of them: ${label}/${names[0]}`,
     });
   }
   // A repository may hold the same rows in both formats: then only parquet is read.
@@ -320,12 +324,15 @@ function splitOf(file: string): string | null {
   return null;
 }
 
+/** The set of the files that lie in no folder but those of splits. */
+const OWN = ".";
+
 /** The folder of a file, without the parts that name a split. */
 function setOf(file: string): string {
   const folders = file.split("/").slice(0, -1).filter((part) =>
     !SPLIT_WORDS.some(([form]) => form.test(part.toLowerCase()))
   );
-  return folders.length === 0 ? "." : folders.join("/");
+  return folders.length === 0 ? OWN : folders.join("/");
 }
 
 export function listText(names: readonly string[]): string {

@@ -53,6 +53,8 @@ Deno.test("files of a split are found by name in the usual layouts of the Hub", 
     [["train.csv", "test.csv"], "train.csv", "test.csv"],
     [["train.csv", "train.jsonl", "scores.csv"], "train.jsonl", 'no split "test", only train'],
     [["problems.jsonl", "test.jsonl"], "problems.jsonl", "test.jsonl"],
+    [["train.csv", "test.csv", "old/test.csv", "old/train.csv"], "train.csv", "test.csv"],
+    [["train.csv", "a/test.csv", "b/test.csv"], "train.csv", "several sets of problems: a, b"],
     [["data-00000-of-00001.arrow"], "Arrow files are not read", "to_parquet"],
   ];
   for (const [names, train, test] of layouts) {
