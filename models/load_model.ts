@@ -2,7 +2,7 @@
  * Loads a model for inference: from a folder (a full model, or a PEFT adapter and its base) onto a
  * device.
  */
-import { RgxError } from "../core/errors.ts";
+import { inPlace, RgxError } from "../core/errors.ts";
 import { withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { WEIGHT_LIMIT } from "../kernels/weights/finite.ts";
@@ -164,7 +164,11 @@ async function writeAdapter(
   const largest = new Map<string, number>();
   for (const name of adapterNames(fit)) {
     const values = await weights.float32(name);
-    model.writeParameter(name, values);
+    try {
+      model.writeParameter(name, values);
+    } catch (error) {
+      throw inPlace(weights.label, error);
+    }
     largest.set(name, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
   }
   for (const { path, r, scale } of fit.lora) {

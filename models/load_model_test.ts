@@ -179,6 +179,11 @@ Deno.test("values beyond float32 are refused with the tensor's name, of the base
         assert.match(error.message, /their product overflows float32$/);
         return true;
       });
+      await change(`${adapter}/adapter_model.safetensors`, /layers\.1\.self_attn\.q_proj/, NaN);
+      await assert.rejects(
+        loadModel(adapter, device),
+        /adapter_model\.safetensors: tensor ".*": element .* is NaN, expected a finite number/,
+      );
       await change(`${folder}/base/model.safetensors`, /layers\.0\.mlp\.up_proj/, 1e300);
       await assert.rejects(
         loadModel(`${folder}/base`, device),

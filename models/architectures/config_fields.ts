@@ -30,7 +30,7 @@ export function readNumber(json: Json, key: string, where: string): number {
     throw new UsageError(
       value === undefined
         ? `${where}: ${key} is missing`
-        : `${where}: ${key} is ${JSON.stringify(value)}, expected a number`,
+        : `${where}: ${key} is ${shown(value)}, expected a number`,
     );
   }
   return value;
@@ -152,18 +152,30 @@ export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
 export function refuseUnknownKeys(json: Json, known: ReadonlySet<string>, where: string): void {
   const unknown = Object.keys(json).filter((key) =>
     json[key] !== null && json[key] !== undefined && !known.has(key) && !WITHOUT_BEARING.has(key) &&
-    !(key in COMMON_NEUTRAL) &&
+    !Object.hasOwn(COMMON_NEUTRAL, key) &&
     !/^(_|unsloth)/.test(key)
   );
+  requireNone(json, unknown, where, {
+    advice:
+      "The model may compute something that rgx does not. Remove a key that is of no account.",
+  });
+}
+
+/** @throws UsageError that names the keys, when there are any, with `advice` */
+export function requireNone(
+  json: Json,
+  unknown: readonly string[],
+  where: string,
+  advice: { readonly advice: string },
+): void {
   if (unknown.length === 0) return;
-  const found = unknown.map((key) => `${key} (${JSON.stringify(json[key])?.slice(0, 60)})`);
-  throw new UsageError(
-    `${where}: ${unknown.length === 1 ? "a key is" : "keys are"} not understood: ${
-      found.join(", ")
-    }`,
-    {
-      advice:
-        "The model may compute something that rgx does not. Remove a key that is of no account.",
-    },
-  );
+  const found = unknown.map((key) => `${key} (${shown(json[key])})`).join(", ");
+  const are = unknown.length === 1 ? "a key is" : "keys are";
+  throw new UsageError(`${where}: ${are} not understood: ${found}`, advice);
+}
+
+/** A value for a message. Python writes Infinity and NaN, which JSON does not have. */
+export function shown(value: unknown): string {
+  const isInJson = typeof value !== "number" && value !== undefined;
+  return isInJson ? JSON.stringify(value).slice(0, 60) : String(value);
 }

@@ -9,6 +9,7 @@ import type { FileContent } from "../../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
+import { type Json, requireNone, shown } from "../../architectures/config_fields.ts";
 import type { LoraOptions } from "./lora.ts";
 import { HEAD_COPY, isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
 import { readSafetensors, type SafetensorsFile } from "../../formats/safetensors/safetensors.ts";
@@ -150,8 +151,6 @@ function isUnset(value: unknown): boolean {
     typeof value === "object" && Object.keys(value).length === 0;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /**
  * @param where path of the file, for messages
  * @throws UsageError that names the key for anything mistyped or not supported
@@ -179,26 +178,20 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     }
   }
   const unknown = Object.keys(json).filter((key) =>
-    !OTHER_KEYS.has(key) && !(key in NEUTRAL_KEYS) && !isUnset(json[key])
+    !OTHER_KEYS.has(key) && !Object.hasOwn(NEUTRAL_KEYS, key) && !isUnset(json[key])
   );
-  if (unknown.length > 0) {
-    const found = unknown.map((key) => `${key} (${JSON.stringify(json[key])?.slice(0, 60)})`);
-    throw new UsageError(
-      `${where}: ${unknown.length === 1 ? "a key is" : "keys are"} not understood: ${
-        found.join(", ")
-      }`,
-      {
-        advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it " +
-          "does not know: if they are of no account, remove them.",
-      },
-    );
-  }
+  requireNone(json, unknown, where, {
+    advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it does " +
+      "not know: if they are of no account, remove them.",
+  });
   const bad = (key: string, expected: string) =>
-    new UsageError(`${where}: ${key} is ${JSON.stringify(json[key])}, expected ${expected}`);
+    new UsageError(`${where}: ${key} is ${shown(json[key])}, expected ${expected}`);
   const readNumber = (key: string, byDefault: number, minimum: number): number => {
     const value = json[key] ?? byDefault;
-    if (typeof value !== "number" || !(value >= minimum)) throw bad(key, `at least ${minimum}`);
-    return value;
+    if (!Number.isFinite(value) || (value as number) < minimum) {
+      throw bad(key, `a number, at least ${minimum}`);
+    }
+    return value as number;
   };
   const readText = (key: string): string | null => {
     const value = json[key] ?? null;

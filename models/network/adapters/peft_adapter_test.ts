@@ -126,6 +126,10 @@ Deno.test("missing keys have PEFT's defaults, unknown ones may only be switched 
     () => readPeftConfig({ peft_type: "LORA", target_modules: ["q_proj"], lora_twist: 2 }, "c"),
     /^UsageError: c: a key is not understood: lora_twist \(2\)/,
   );
+  assert.throws(
+    () => readPeftConfig({ peft_type: "LORA", target_modules: ["q_proj"], constructor: 2 }, "c"),
+    /a key is not understood: constructor \(2\)/,
+  );
   assert.equal(read.r, 8);
   assert.equal(read.alpha, 8);
   assert.equal(read.targetModules, "all-linear");
@@ -162,7 +166,8 @@ Deno.test("other kinds of adapters are refused by name", () => {
     [{ trainable_token_indices: [1] }, /trainable_token_indices is/],
     [{ target_modules: [] }, /target_modules is \[\], expected a list of module names/],
     [{ target_modules: undefined }, /target_modules is undefined/],
-    [{ r: 0 }, /r is 0, expected at least 1/],
+    [{ r: 0 }, /r is 0, expected a number, at least 1/],
+    [{ lora_alpha: Infinity }, /lora_alpha is Infinity, expected a number, at least 0/],
     [{ r: 2.5 }, /r is 2\.5, expected a whole number/],
     [{ lora_alpha: "8" }, /lora_alpha is "8"/],
     [{ rank_pattern: { q: "x" } }, /rank_pattern is/],
