@@ -6,14 +6,12 @@ import type { Device } from "../device.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
 import { BRANCH } from "../ops/attention_decode/spec.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import type { Tensor } from "../tensor.ts";
 
 interface Sizes {
-  /** Width, intermediate width, tokens, heads. */
+  /** Width, intermediate width, heads. */
   d: number;
   inner: number;
-  vocab: number;
   heads: number;
   kvHeads: number;
   headDim: number;
@@ -27,7 +25,6 @@ interface Sizes {
 const CARD: Sizes = {
   d: 896,
   inner: 4864,
-  vocab: 151_936,
   heads: 14,
   kvHeads: 2,
   headDim: 64,
@@ -38,8 +35,7 @@ const CARD: Sizes = {
 
 const SOFTWARE: Sizes = {
   d: 96,
-  inner: 256,
-  vocab: 1500,
+  inner: 512,
   heads: 4,
   kvHeads: 2,
   headDim: 24,
@@ -80,8 +76,6 @@ export async function sampleCalls(device: Rehearsing, software: boolean): Promis
     for (const count of sizes.branches) {
       withTensors((make) => decoding(device, sizes, count, make));
     }
-    withTensors((make) => logProbabilities(device, sizes, make));
-    withTensors((make) => norms(device, sizes, make));
     return Promise.resolve();
   });
 }
@@ -150,9 +144,9 @@ function attention(device: Device, sizes: Sizes, { floats, words }: Make): void 
   });
 }
 
-/** Attention of `count` branches of one prompt, and the draw of their tokens. */
+/** Attention of `count` branches of one prompt. */
 function decoding(device: Device, sizes: Sizes, count: number, { floats, words }: Make): void {
-  const { heads, kvHeads, headDim, prompt, vocab } = sizes, maxNew = prompt / 2;
+  const { heads, kvHeads, headDim, prompt } = sizes, maxNew = prompt / 2;
   const branches = new Uint32Array(count * BRANCH.columns), row = kvHeads * headDim;
   for (let b = 0; b < count; b++) {
     branches.set([0, prompt, b, maxNew], b * BRANCH.columns);
@@ -172,47 +166,4 @@ function decoding(device: Device, sizes: Sizes, count: number, { floats, words }
     headDim,
     scale: headDim ** -0.5,
   });
-  const draw = {
-    logits: floats(count * vocab),
-    counters: words(new Uint32Array(count * COUNTER_WORDS)),
-    tokens: words(new Uint32Array(count)),
-    logp: floats(count),
-    rows: count,
-    vocab,
-    temperature: 1,
-    topK: 0,
-    topP: 1,
-    minP: 0,
-  };
-  device.run("sample", draw);
-  device.run("sample", { ...draw, topP: 0.95 });
-}
-
-/** The head over the branches' rows, one target each, and its gradient. */
-function logProbabilities(device: Device, sizes: Sizes, { floats, words }: Make): void {
-  const { d, vocab } = sizes, rows = rowsOf(sizes) / 2;
-  const args = {
-    hidden: floats(rows * d),
-    weight: floats(vocab * d),
-    pairStart: words(Uint32Array.from({ length: rows + 1 }, (_, row) => row)),
-    targets: words(Uint32Array.from({ length: rows }, (_, row) => (97 * row) % vocab)),
-    lse: floats(rows),
-    entropy: floats(rows),
-    rows,
-    pairs: rows,
-    vocab,
-    d,
-    temperature: 1,
-  };
-  const logp = floats(rows), dhidden = floats(rows * d);
-  device.run("head", { ...args, logp });
-  device.run("head", { ...args, logp, mean: floats(rows * d) });
-  device.run("head_backward", { ...args, dlogp: logp, dhidden });
-}
-
-function norms(device: Device, sizes: Sizes, { floats }: Make): void {
-  const { d } = sizes, rows = rowsOf(sizes), [x, out] = [floats(rows * d), floats(rows * d)];
-  const args = { x, weight: floats(d), rho: floats(rows), rows, d };
-  device.run("rmsnorm", { ...args, out, eps: 1e-6 });
-  device.run("rmsnorm_backward", { ...args, dout: out, dx: floats(rows * d), accumulate: true });
 }

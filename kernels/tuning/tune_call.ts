@@ -214,12 +214,11 @@ export class CallBench {
     }
   }
 
-  /** Milliseconds of the kernels of the choice so far; null: kernels are not timed. */
+  /** Milliseconds of kernels so far; null: kernels are not timed. */
   #clock(): number | null {
-    const times = this.device.kernelTimes(), { timed = [""] } = this.point;
+    const times = this.device.kernelTimes();
     if (!this.device.timesKernels) return null;
-    return times.filter(({ name }) => timed.some((begin) => name.startsWith(begin)))
-      .reduce((sum, { milliseconds }) => sum + milliseconds, 0);
+    return times.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
   }
 
   #run(candidate: string): void {
@@ -306,7 +305,6 @@ export function disagreement(
   expected: Results,
   times = 1,
 ): string | null {
-  if (point.compare !== undefined) return point.compare(found, expected);
   const { absolute, relative } = point.tolerance(args);
   return difference(found, expected, { absolute: times * absolute, relative: times * relative });
 }

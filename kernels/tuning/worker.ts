@@ -4,7 +4,6 @@
  */
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { probeSubgroups, type Subgroups } from "../devices/webgpu/subgroups.ts";
-import { keepsHalves } from "../devices/webgpu/halves.ts";
 import { openTunedDevice } from "./tuned_devices.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -58,14 +57,9 @@ export function decodeJob(text: string): TuneJob | RaceJob {
 async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise<void> {
   const found = await subgroupsOf(job, tell);
   tell({ event: "subgroups", found });
-  let exactHalves: boolean | null = null;
   const open = async () => {
     const device = await openTunedDevice(job.device, job.card);
     device.subgroups = "lanes" in found;
-    // Only products in float16 keep halves.
-    if (job.calls.some(({ computeDtype }) => computeDtype === "float16")) {
-      device.exactHalves = exactHalves ??= await keepsHalves(device);
-    }
     return device;
   };
   const end = performance.now() + job.budgetMs;

@@ -5,16 +5,7 @@ import {
   forwardChoice,
 } from "../../ops/attention/choose.ts";
 import { branchChoice, prefixChoice } from "../../ops/attention_decode/choose.ts";
-import {
-  backwardChunkChoice,
-  backwardRowChoice,
-  chunkChoice,
-  rowChoice,
-} from "../../ops/head/choose.ts";
-import { layernormBackwardChoice, layernormChoice } from "../../ops/layernorm/choose.ts";
 import { productChoice } from "../../ops/matmul/webgpu/choose.ts";
-import { rmsnormBackwardChoice, rmsnormChoice } from "../../ops/rmsnorm/choose.ts";
-import { drawChoice, searchChoice } from "../../ops/sample/choose.ts";
 import type { ChoicePoint } from "../../ops/common/webgpu_op.ts";
 
 type AnyPoint = ChoicePoint<Record<string, unknown>>;
@@ -26,16 +17,6 @@ const POINTS = [
   backwardKeysChoice,
   prefixChoice,
   branchChoice,
-  chunkChoice,
-  rowChoice,
-  backwardChunkChoice,
-  backwardRowChoice,
-  searchChoice,
-  drawChoice,
-  rmsnormChoice,
-  rmsnormBackwardChoice,
-  layernormChoice,
-  layernormBackwardChoice,
 ] as unknown as readonly AnyPoint[];
 
 /** @throws Error for a name that no choice has */

@@ -64,9 +64,8 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly matrixUnits: MatrixUnits | null;
   /** The adapter says that kernels can exchange values within subgroups. */
   readonly offersSubgroups: boolean;
-  /** What tests (subgroups.ts, halves.ts) have shown. Only the tuner needs to know. */
+  /** What a test (subgroups.ts) has shown. Only the tuner needs to know. */
   subgroups = false;
-  exactHalves = false;
   readonly bf16Unit: string;
   readonly card: number | null;
   readonly limits: WebgpuLimits;

@@ -6,11 +6,11 @@
 import { messageOf } from "../../../core/errors.ts";
 import { entryPoint } from "../../ops/common/wgsl/entry.ts";
 import { kernel } from "../../ops/common/wgsl/kernel.ts";
-import { GROUP, reduceSum } from "../../ops/common/wgsl/reduce.ts";
-import { MIN_SUBGROUP } from "../../ops/common/wgsl/subgroups.ts";
+import { GROUP } from "../../ops/common/wgsl/reduce.ts";
+import { exchangeSteps, MIN_SUBGROUP } from "../../ops/common/wgsl/subgroups.ts";
 import type { WebgpuDevice } from "./device.ts";
 
-/** Number of invocations that share a sum: fewer than some subgroups have. */
+/** Number of invocations that share a sum, where a subgroup has as many. */
 const LANES = 32;
 
 /**
@@ -21,9 +21,12 @@ const probe = kernel({
   name: "subgroups",
   buffers: { found: "write u32" },
   params: {},
-  code: `${reduceSum(LANES, GROUP, "subgroups")}
-${entryPoint(GROUP, "subgroups").replace(") {", ", @builtin(subgroup_invocation_id) id: u32) {")}
-  found[local] = u32(reduce_sum(local, f32(local * local % 97u)));
+  code: `${
+    entryPoint(GROUP, "subgroups").replace(") {", ", @builtin(subgroup_invocation_id) id: u32) {")
+  }
+  var sum = local * local % 97u;
+  ${exchangeSteps("sum", 1, LANES).join("\n  ")}
+  found[local] = sum;
   found[${GROUP}u + local] = subgroup_lanes;
   found[${2 * GROUP}u + local] = id;
   found[${3 * GROUP}u + local] = subgroupShuffle(local, (local + 1u) & (subgroup_lanes - 1u));
@@ -59,10 +62,11 @@ export function judge(found: Uint32Array): Subgroups {
   if (lanes < MIN_SUBGROUP || lanes > GROUP || (lanes & (lanes - 1)) !== 0) {
     return { reason: `its subgroups have ${lanes} invocations` };
   }
+  const summed = Math.min(LANES, lanes);
   for (let local = 0; local < GROUP; local++) {
-    const first = local - local % LANES;
+    const first = local - local % summed;
     let sum = 0;
-    for (let i = first; i < first + LANES; i++) sum += i * i % 97;
+    for (let i = first; i < first + summed; i++) sum += i * i % 97;
     if (found[local] !== sum) {
       return { reason: `a sum is ${found[local]}, expected ${sum}` };
     }

@@ -50,8 +50,6 @@ export interface WebgpuTraits {
   readonly computeDtype: ComputeDtype;
   /** Absent where kernels cannot reach them. */
   readonly matrixUnits?: MatrixUnits | null;
-  /** Conversions of halves keep all of them. Absent: that is not known. */
-  readonly exactHalves?: boolean;
   /** Kernels that exchange values within subgroups may be tried. Absent: not. */
   readonly subgroups?: boolean;
 }
@@ -78,11 +76,6 @@ export interface ChoicePoint<Args> {
    * held against what the rule takes.
    */
   readonly reference?: string;
-  /**
-   * How the names of the kernels begin whose time the choice changes. The time of the operation's
-   * other kernels would hide a difference. Absent: all of them.
-   */
-  readonly timed?: readonly string[];
   /** The arguments that the operation writes. */
   readonly outputs: readonly (keyof Args & string)[];
   /**
@@ -90,8 +83,6 @@ export interface ChoicePoint<Args> {
    * relative to the largest result.
    */
   tolerance(args: Args): { absolute: number; relative: number };
-  /** Compares results in place of the tolerance. @returns what is wrong; null: they agree */
-  compare?(found: Results, expected: Results): string | null;
   /** The scalars of a smaller call of the same kind, and the lengths of its tensors. */
   small?(args: Args): SmallCall<Args>;
   /** The argument that is a weight in a storage type, [rows, length]; null: there is none. */

@@ -9,7 +9,6 @@ import type { WeightType } from "../../weights/types.ts";
 import { BLOCK_PARAMS, rowBufferType, rowFour } from "../../weights/widen.wgsl.ts";
 import { EXP, LOG } from "../common/wgsl/math.ts";
 import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 export interface RowOptions {
   invocations: number;
@@ -18,8 +17,8 @@ export interface RowOptions {
 }
 
 /** WGSL: the entry point and `number`, the row of the chunk that this workgroup does. */
-function rowEntry(invocations: number, exchange: Exchange = "memory"): string {
-  return `${entryPoint(invocations, exchange)}
+function rowEntry(invocations: number): string {
+  return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;
   if (number >= p.rows) { return; }
   let row = p.row + number;`;
@@ -59,12 +58,6 @@ fn max_load(x: f32) -> f32 { return x; }`
   };
 }
 
-export interface MergeOptions extends RowOptions {
-  mean: boolean;
-  /** How the invocations of a row find its largest logit and its sums. */
-  exchange: Exchange;
-}
-
 /**
  * Merges a chunk of logits, the columns from p.first on, into the running values of its rows: the
  * largest logit m, Σ e^(z−m) and Σ e^(z−m)·(z−m). It also stores the logits of the targets. The
@@ -73,11 +66,11 @@ export interface MergeOptions extends RowOptions {
  * to the new m. In the last chunk both are divided by the total sum: then their product only has to
  * be added to the mean.
  */
-export const mergeLogits = variants((options: MergeOptions) => {
-  const { invocations, mean, exchange } = options;
+export const mergeLogits = variants((options: RowOptions & { mean: boolean }) => {
+  const { invocations, mean } = options;
   const { loadType, rowRange, eachLoad, columnLogit, functions } = logitAccess(options);
   return {
-    name: `head.merge${mean ? "_mean" : ""}${exchange === "memory" ? "" : ".subgroups"}`,
+    name: `head.merge${mean ? "_mean" : ""}`,
     buffers: {
       logits: `${mean ? "write" : "read"} ${loadType}`,
       pair_start: "read u32",
@@ -96,10 +89,10 @@ export const mergeLogits = variants((options: MergeOptions) => {
       last: "u32" as const,
       d: "u32" as const,
     },
-    code: `${EXP}${LOG}${reduceSum(invocations, invocations, exchange)}${
-      reduceMax(invocations, invocations, exchange)
+    code: `${EXP}${LOG}${reduceSum(invocations, invocations)}${
+      reduceMax(invocations, invocations)
     }${functions}
-${rowEntry(invocations, exchange)}
+${rowEntry(invocations)}
   ${rowRange}
   let pair_end = pair_start[row + 1u];
   for (var pair = pair_start[row] + local; pair < pair_end; pair += ${invocations}u) {

@@ -11,15 +11,7 @@ import { inRowParts, inStoredParts, storedRowsView } from "../common/webgpu_part
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
-import {
-  backwardChunkChoice,
-  backwardRowChoice,
-  chunkChoice,
-  type ChunkSize,
-  chunkSizes,
-  rowChoice,
-  rowShape,
-} from "./choose.ts";
+import { type ChunkSize, chunkSizes, rowOptions } from "./choose.ts";
 import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
 
 /** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
@@ -91,14 +83,13 @@ function eachChunk(
 
 export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
   const { pairStart, targets, logp, lse, entropy, mean, vocab, d } = args;
-  const size = chunkSizes(args, ctx, ctx.choose(chunkChoice, args));
-  const rowKernel = ctx.choose(rowChoice, args);
+  const size = chunkSizes(args, ctx);
   const running = ctx.scratch("float", 4 * size.rows, "running values");
   eachChunk(args, size, ctx, (chunk, logits) => {
     const { row, rows, first, width } = chunk;
     const means = mean?.view(row * d, rows * d);
     ctx.dispatch({
-      kernel: mergeLogits({ ...rowShape(width, rowKernel), mean: means !== undefined }),
+      kernel: mergeLogits({ ...rowOptions(width), mean: means !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,
@@ -133,13 +124,11 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     backwardFromMean({ ...args, mean }, ctx);
     return;
   }
-  const size = chunkSizes(args, ctx, ctx.choose(backwardChunkChoice, args));
-  const rowKernel = ctx.choose(backwardRowChoice, args);
+  const size = chunkSizes(args, ctx);
   eachChunk(args, size, ctx, (chunk, logits) => {
-    const { row, rows, first, width } = chunk,
-      { invocations, vectors } = rowShape(width, rowKernel);
+    const { row, rows, first, width } = chunk;
     ctx.dispatch({
-      kernel: logitSlopes({ invocations, vectors, dentropy: dentropy !== undefined }),
+      kernel: logitSlopes({ ...rowOptions(width), dentropy: dentropy !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,

@@ -1,19 +1,17 @@
 /**
  * GPU bindings of LayerNorm. 32 to 256 neighbouring invocations share a row; they sum in a fixed
- * order (../rmsnorm/choose.ts). The gradient of the weight sums every column over the rows.
+ * order (../rmsnorm/webgpu.ts). The gradient of the weight sums every column over the rows.
  */
-import { type RowShape, rowShape } from "../rmsnorm/choose.ts";
-import { exchangeSuffix, rowHeader } from "../rmsnorm/webgpu.ts";
+import { lanesFor, rowHeader } from "../rmsnorm/webgpu.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { layernormBackwardChoice, layernormChoice } from "./choose.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
-const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean }) => ({
-  name: `layernorm${residual ? ".residual" : ""}${exchangeSuffix(shape)}`,
+const forward = variants(({ residual, lanes }: { residual: boolean; lanes: number }) => ({
+  name: `layernorm${residual ? ".residual" : ""}`,
   buffers: {
     x: "read f32",
     ...(residual ? { branch: "read f32", total: "write f32" } : {}),
@@ -24,16 +22,16 @@ const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean
     rho: "write f32",
   },
   params: { rows: "u32" as const, d: "u32" as const, eps: "f32" as const },
-  code: `${rowHeader(shape)}
+  code: `${rowHeader(lanes)}
   var sum = 0.0;
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let h = x[i]${residual ? " + branch[i]" : ""};
     ${residual ? "total[i] = h;" : ""}
     sum += h;
   }
   let mean = reduce_sum(local, sum) / f32(p.d);
   var squares = 0.0;
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let h = ${residual ? "total" : "x"}[i] - mean;
     squares = fma(h, h, squares);
   }
@@ -42,7 +40,7 @@ const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean
     means[row] = mean;
     rho[row] = scale;
   }
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let h = (${residual ? "total" : "x"}[i] - mean) * scale;
     normed[i] = h * scales[i - begin] + shifts[i - begin];
   }
@@ -51,11 +49,11 @@ const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean
 
 export const layernormWebgpu: WebgpuOp<LayernormArgs> = (args, ctx) => {
   const { x, add, sum, weight, bias, out, mean, rho, rows, d, eps } = args;
-  const shape = rowShape(ctx, layernormChoice, args);
+  const lanes = lanesFor(d);
   const residual = add !== undefined && sum !== undefined;
   inRowParts(ctx, rows, d, (part, count) =>
     ctx.dispatch({
-      kernel: forward({ ...shape, residual }),
+      kernel: forward({ residual, lanes }),
       buffers: {
         x: part(x, d),
         ...(residual ? { branch: part(add, d), total: part(sum, d) } : {}),
@@ -66,13 +64,13 @@ export const layernormWebgpu: WebgpuOp<LayernormArgs> = (args, ctx) => {
         rho: part(rho, 1),
       },
       params: { rows: count, d, eps },
-      groups: ctx.grid(Math.ceil(count * shape.lanes / GROUP)),
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 8 * count * d,
     }));
 };
 
-const backward = variants(({ accumulate, ...shape }: RowShape & { accumulate: boolean }) => ({
-  name: `layernorm_backward${accumulate ? ".accumulate" : ""}${exchangeSuffix(shape)}`,
+const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: number }) => ({
+  name: `layernorm_backward${accumulate ? ".accumulate" : ""}`,
   buffers: {
     dout: "read f32",
     x: "read f32",
@@ -82,19 +80,19 @@ const backward = variants(({ accumulate, ...shape }: RowShape & { accumulate: bo
     dx: "write f32",
   },
   params: { rows: "u32" as const, d: "u32" as const },
-  code: `${rowHeader(shape)}
+  code: `${rowHeader(lanes)}
   let mean = select(0.0, means[min(row, p.rows - 1u)], inside);
   let scale = select(0.0, rho[min(row, p.rows - 1u)], inside);
   var slope_sum = 0.0;
   var along_sum = 0.0;
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let g = dout[i] * scales[i - begin];
     slope_sum += g;
     along_sum = fma(g, x[i] - mean, along_sum);
   }
   let slope = reduce_sum(local, slope_sum) / f32(p.d);
   let along = scale * scale * (reduce_sum(local, along_sum) / f32(p.d));
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let g = dout[i] * scales[i - begin] - slope;
     let derivative = scale * (g - (x[i] - mean) * along);
     dx[i] = ${accumulate ? "dx[i] + " : ""}derivative;
@@ -110,7 +108,7 @@ const weightChunks = columnChunks(
 
 export const layernormBackwardWebgpu: WebgpuOp<LayernormBackwardArgs> = (args, ctx) => {
   const { dout, x, weight, mean, rho, dx, accumulate = false, dweight, rows, d } = args;
-  const shape = rowShape(ctx, layernormBackwardChoice, args);
+  const lanes = lanesFor(d);
   inRowParts(ctx, rows, d, (part, count) => {
     const inputs = {
       dout: part(dout, d),
@@ -122,10 +120,10 @@ export const layernormBackwardWebgpu: WebgpuOp<LayernormBackwardArgs> = (args, c
       addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 4 });
     }
     ctx.dispatch({
-      kernel: backward({ ...shape, accumulate }),
+      kernel: backward({ accumulate, lanes }),
       buffers: { ...inputs, scales: weight, dx: part(dx, d) },
       params: { rows: count, d },
-      groups: ctx.grid(Math.ceil(count * shape.lanes / GROUP)),
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 12 * count * d,
     });
   });

@@ -311,7 +311,7 @@ function dispatchParts(
 
 function dispatchTile(
   call: Call,
-  { parts: _, half, ...shape }: TileShape,
+  { parts: _, ...shape }: TileShape,
   flush: number,
   args: MatmulArgs,
   ctx: WebgpuContext,
@@ -328,7 +328,6 @@ function dispatchTile(
     aligned,
     lora: lora !== null,
     rounding,
-    ...(half && rounding !== null ? { half } : {}),
     ...(split === null ? {} : { split: true }),
   };
   const lda = transA ? wholeM : wholeK;

@@ -1,6 +1,6 @@
 /**
  * GPU bindings of RMSNorm. 32 to 256 neighbouring invocations share a row; they sum in a fixed
- * order (choose.ts). The gradient of the weight sums every column over the rows.
+ * order. The gradient of the weight sums every column over the rows.
  */
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
@@ -8,13 +8,17 @@ import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { rmsnormBackwardChoice, rmsnormChoice, type RowShape, rowShape } from "./choose.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./spec.ts";
 
+/** Number of invocations that share a row of d elements, a power of two. */
+export function lanesFor(d: number): number {
+  return d <= 64 ? 32 : d <= 256 ? 64 : d <= 1024 ? 128 : GROUP;
+}
+
 /** WGSL: the entry point, with the row and the lane of this invocation. */
-export function rowHeader({ lanes, exchange }: RowShape): string {
-  return `${reduceSum(lanes, GROUP, exchange)}
-${entryPoint(GROUP, exchange)}
+export function rowHeader(lanes: number): string {
+  return `${reduceSum(lanes)}
+${entryPoint(GROUP)}
   let row = (group.x + group.y * groups.x) * ${GROUP / lanes}u + local / ${lanes}u;
   let lane = local % ${lanes}u;
   let inside = row < p.rows;
@@ -22,11 +26,8 @@ ${entryPoint(GROUP, exchange)}
   let end = select(begin, begin + p.d, inside);`;
 }
 
-/** The end of a kernel's name. */
-export const exchangeSuffix = ({ exchange }: RowShape) => exchange === "memory" ? "" : ".subgroups";
-
-const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean }) => ({
-  name: `rmsnorm${residual ? ".residual" : ""}${exchangeSuffix(shape)}`,
+const forward = variants(({ residual, lanes }: { residual: boolean; lanes: number }) => ({
+  name: `rmsnorm${residual ? ".residual" : ""}`,
   buffers: {
     x: "read f32",
     ...(residual ? { branch: "read f32", total: "write f32" } : {}),
@@ -35,16 +36,16 @@ const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean
     rho: "write f32",
   },
   params: { rows: "u32" as const, d: "u32" as const, eps: "f32" as const },
-  code: `${rowHeader(shape)}
+  code: `${rowHeader(lanes)}
   var sum = 0.0;
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let h = x[i]${residual ? " + branch[i]" : ""};
     ${residual ? "total[i] = h;" : ""}
     sum = fma(h, h, sum);
   }
   let scale = 1.0 / sqrt(reduce_sum(local, sum) / f32(p.d) + p.eps);
   if (inside && lane == 0u) { rho[row] = scale; }
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     normed[i] = ${residual ? "total" : "x"}[i] * scale * scales[i - begin];
   }
 }`,
@@ -52,11 +53,11 @@ const forward = variants(({ residual, ...shape }: RowShape & { residual: boolean
 
 export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
   const { x, add, sum, weight, out, rho, rows, d, eps } = args;
-  const shape = rowShape(ctx, rmsnormChoice, args);
+  const lanes = lanesFor(d);
   const residual = add !== undefined && sum !== undefined;
   inRowParts(ctx, rows, d, (part, count) =>
     ctx.dispatch({
-      kernel: forward({ ...shape, residual }),
+      kernel: forward({ residual, lanes }),
       buffers: {
         x: part(x, d),
         ...(residual ? { branch: part(add, d), total: part(sum, d) } : {}),
@@ -65,13 +66,13 @@ export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
         rho: part(rho, 1),
       },
       params: { rows: count, d, eps },
-      groups: ctx.grid(Math.ceil(count * shape.lanes / GROUP)),
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 4 * count * d,
     }));
 };
 
-const backward = variants(({ accumulate, ...shape }: RowShape & { accumulate: boolean }) => ({
-  name: `rmsnorm_backward${accumulate ? ".accumulate" : ""}${exchangeSuffix(shape)}`,
+const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: number }) => ({
+  name: `rmsnorm_backward${accumulate ? ".accumulate" : ""}`,
   buffers: {
     dout: "read f32",
     x: "read f32",
@@ -80,14 +81,14 @@ const backward = variants(({ accumulate, ...shape }: RowShape & { accumulate: bo
     dx: "write f32",
   },
   params: { rows: "u32" as const, d: "u32" as const },
-  code: `${rowHeader(shape)}
+  code: `${rowHeader(lanes)}
   var sum = 0.0;
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     sum = fma(dout[i] * scales[i - begin], x[i], sum);
   }
   let scale = select(0.0, rho[min(row, p.rows - 1u)], inside);
   let along = scale * scale * (reduce_sum(local, sum) / f32(p.d));
-  for (var i = begin + lane; i < end; i += ${shape.lanes}u) {
+  for (var i = begin + lane; i < end; i += ${lanes}u) {
     let derivative = scale * (dout[i] * scales[i - begin] - x[i] * along);
     dx[i] = ${accumulate ? "dx[i] + " : ""}derivative;
   }
@@ -102,7 +103,7 @@ const weightChunks = columnChunks(
 
 export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) => {
   const { dout, x, weight, rho, dx, accumulate = false, dweight, rows, d } = args;
-  const shape = rowShape(ctx, rmsnormBackwardChoice, args);
+  const lanes = lanesFor(d);
   inRowParts(ctx, rows, d, (part, count) => {
     // dweight before dx, because dx may be dout.
     if (dweight !== undefined) {
@@ -110,7 +111,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
       addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 3 });
     }
     ctx.dispatch({
-      kernel: backward({ ...shape, accumulate }),
+      kernel: backward({ accumulate, lanes }),
       buffers: {
         dout: part(dout, d),
         x: part(x, d),
@@ -119,7 +120,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
         dx: part(dx, d),
       },
       params: { rows: count, d },
-      groups: ctx.grid(Math.ceil(count * shape.lanes / GROUP)),
+      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 8 * count * d,
     });
   });

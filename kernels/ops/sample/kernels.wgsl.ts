@@ -3,8 +3,7 @@
  * most as many as a workgroup has invocations, so that many workgroups share a long row. Each chunk
  * outputs its largest logit and its Σ e^((x − largest)/T). Then one workgroup for each row merges
  * these, chooses the chunk by a prefix sum, and the token within it by another. All sums are fixed
- * trees, the same ones in memory and in subgroups. The exponents are differences of logits, so that
- * every temperature is safe.
+ * trees. The exponents are differences of logits, so that every temperature is safe.
  */
 import { COUNTER_WORDS } from "./spec.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
@@ -13,7 +12,6 @@ import { EXP, LOG } from "../common/wgsl/math.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
 import { prefixSum } from "../common/wgsl/prefix.ts";
 import { reduceMax, reduceSum } from "../common/wgsl/reduce.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 /** WGSL: `ordered_key(x)`, u32 numbers in the order of x; −0 counts as 0. */
 export const ORDERED_KEY = `
@@ -30,8 +28,8 @@ fn finite(x: f32) -> f32 { return max(x, -3.0e38); }
 `;
 
 /** WGSL: the entry point and `number`, the number of this workgroup. */
-export function numberedEntry(invocations: number, exchange: Exchange): string {
-  return `${entryPoint(invocations, exchange)}
+export function numberedEntry(invocations: number): string {
+  return `${entryPoint(invocations)}
   let number = group.x + group.y * groups.x;`;
 }
 
@@ -61,19 +59,13 @@ export interface WeighOptions {
   filtered: boolean;
   /** Four logits are loaded at a time: the vocabulary is a multiple of four. */
   vectors: boolean;
-  exchange: Exchange;
 }
-
-/** The end of a kernel's name. */
-export const exchangeSuffix = (exchange: Exchange) => exchange === "memory" ? "" : ".subgroups";
 
 /**
  * Largest logit and weight of each chunk. With `filtered`: the row's largest logit, and the weight
  * of the kept tokens relative to it.
  */
-export const weighChunks = variants((
-  { invocations, filtered, vectors, exchange }: WeighOptions,
-) => {
+export const weighChunks = variants(({ invocations, filtered, vectors }: WeighOptions) => {
   const lanes = vectors ? [".x", ".y", ".z", ".w"] : [""];
   const [type, divided] = vectors ? ["vec4<f32>", " / 4u"] : ["f32", ""];
   const eachLoad = (body: string) =>
@@ -83,17 +75,17 @@ export const weighChunks = variants((
     return filtered ? `select(0.0, ${weight}, kept(finite(x${lane}), best, lowest))` : weight;
   });
   return {
-    name: `sample.${filtered ? "weigh_kept" : "weigh"}${exchangeSuffix(exchange)}`,
+    name: `sample.${filtered ? "weigh_kept" : "weigh"}`,
     buffers: {
       logits: `read ${type}`,
       ...(filtered ? { row_limits: "read u32" } : {}),
       stats: "write vec2<f32>",
     },
     params: CHUNK_PARAMS,
-    code: `${EXP}${FINITE}${reduceSum(invocations, invocations, exchange)}${
-      filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations, exchange)
+    code: `${EXP}${FINITE}${reduceSum(invocations, invocations)}${
+      filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations)
     }
-${numberedEntry(invocations, exchange)}
+${numberedEntry(invocations)}
   if (number >= p.rows * p.chunks) { return; }
   let row = number / p.chunks;
   let begin = row * p.vocab;
@@ -123,7 +115,6 @@ export interface DrawOptions {
   filtered: boolean;
   /** Takes the first largest logit instead of drawing. */
   greedy: boolean;
-  exchange: Exchange;
 }
 
 /**
@@ -131,14 +122,14 @@ export interface DrawOptions {
  * `all_stats` those of `scored`.
  */
 export const drawTokens = variants((options: DrawOptions) => {
-  const { invocations, filtered, greedy, exchange } = options;
+  const { invocations, filtered, greedy } = options;
   const tokenWeight = greedy
     ? "select(0.0, 1.0, x == best)"
     : filtered
     ? "select(0.0, exp_f32((x - best) * p.inverse), kept(x, best, lowest))"
     : "exp_f32((x - best) * p.inverse)";
   return {
-    name: `sample.draw${greedy ? "_greedy" : filtered ? "_kept" : ""}${exchangeSuffix(exchange)}`,
+    name: `sample.draw${greedy ? "_greedy" : filtered ? "_kept" : ""}`,
     buffers: {
       logits: "read f32",
       scored: "read f32",
@@ -152,13 +143,12 @@ export const drawTokens = variants((options: DrawOptions) => {
     params: CHUNK_PARAMS,
     code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
 ${greedy ? "" : `${MUL_HIGH}${PHILOX}`}
-${reduceSum(invocations, invocations, exchange)}${reduceMax(invocations, invocations, exchange)}${
+${reduceSum(invocations, invocations)}${reduceMax(invocations, invocations)}${
       prefixSum({
         name: "prefix",
         type: "f32",
         add: (a, b) => `${a} + ${b}`,
         invocations,
-        exchange,
       })
     }
 var<workgroup> first_beyond: atomic<u32>;
@@ -181,7 +171,7 @@ fn pick(local: u32, value: f32, upto: f32, aim: f32) -> u32 {
   let beyond = atomicLoad(&first_beyond);
   return select(atomicLoad(&last_with_any), beyond, beyond < ${invocations}u);
 }
-${numberedEntry(invocations, exchange)}
+${numberedEntry(invocations)}
   if (number >= p.rows) { return; }
   let row = number;
   let begin = row * p.vocab;

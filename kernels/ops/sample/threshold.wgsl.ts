@@ -12,8 +12,7 @@ import { EXP } from "../common/wgsl/math.ts";
 import { MUL_HIGH } from "../common/wgsl/philox.ts";
 import { prefixSum } from "../common/wgsl/prefix.ts";
 import { reduceMax } from "../common/wgsl/reduce.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
-import { exchangeSuffix, FINITE, numberedEntry, ORDERED_KEY } from "./kernels.wgsl.ts";
+import { FINITE, numberedEntry, ORDERED_KEY } from "./kernels.wgsl.ts";
 
 /** WGSL: 64-bit integers as (low, high). */
 const WIDE = `
@@ -34,12 +33,11 @@ export interface ThresholdOptions {
   /** Number of bits of each digit, from the top; 32 in total. */
   digits: readonly number[];
   /** Whether a round with spread digits comes first. Some digits must end at its PREFIX_BITS. */
-  spread?: boolean;
+  spread: boolean;
   /** Number of logits that an invocation loads before it uses the first: the loads overlap. */
   loads: number;
   /** These are one vector of four logits: the vocabulary is a multiple of four. */
   vectors: boolean;
-  exchange: Exchange;
   topK: boolean;
   topP: boolean;
 }
@@ -49,9 +47,9 @@ export interface ThresholdOptions {
  * down reaches `wanted`. It stores that digit, and how much is still wanted within it, in workgroup
  * variables.
  */
-function searchDigits({ invocations, exchange }: ThresholdOptions): string {
+function searchDigits({ invocations }: ThresholdOptions): string {
   const add = (a: string, b: string) => `wide_sum(${a}, ${b})`;
-  return `${prefixSum({ name: "wide_prefix", type: "vec2u", add, invocations, exchange })}
+  return `${prefixSum({ name: "wide_prefix", type: "vec2u", add, invocations })}
 var<workgroup> found_digit: u32;
 var<workgroup> found_rest: vec2u;
 fn bin(digit: u32) -> vec2u { return vec2u(atomicLoad(&low[digit]), atomicLoad(&high[digit])); }
@@ -148,7 +146,7 @@ function knownDigits(digits: readonly number[]): number {
  */
 function searchKey(
   name: string,
-  { invocations, digits, loads, vectors, spread = false }: ThresholdOptions,
+  { invocations, digits, loads, vectors, spread }: ThresholdOptions,
   skip: string,
   add: string,
   wanted: string,
@@ -229,7 +227,7 @@ function searchKey(
  * The limits of each row: the lowest key that is kept (0: all), and the bits of the largest logit.
  */
 export const rowLimits = variants((options: ThresholdOptions) => {
-  const { invocations, digits, topK, topP, spread = false, vectors, exchange } = options;
+  const { invocations, digits, topK, topP, spread, vectors } = options;
   const bins = Math.max(2 ** Math.max(...digits), spread ? SPREAD_BINS : 0);
   const byCount = topK
     ? searchKey("lowest_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
@@ -251,7 +249,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     )
     : "let lowest_by_mass = 0u;";
   return {
-    name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}${exchangeSuffix(exchange)}`,
+    name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}`,
     buffers: {
       logits: `read ${vectors ? "vec4<f32>" : "f32"}`,
       stats: "read vec2<f32>",
@@ -266,7 +264,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
       top_p: "u32" as const,
     },
     code: `${topP ? `${EXP}${MUL_HIGH}` : ""}${FINITE}${ORDERED_KEY}${
-      reduceMax(invocations, invocations, exchange)
+      reduceMax(invocations, invocations)
     }${
       topK || topP
         ? `var<workgroup> low: array<atomic<u32>, ${bins}>;
@@ -285,7 +283,7 @@ fn share(total: vec2u) -> vec2u {
 }`
         : ""
     }
-${numberedEntry(invocations, exchange)}
+${numberedEntry(invocations)}
   if (number >= p.rows) { return; }
   let begin = number * p.vocab;
   let end = begin + p.vocab;

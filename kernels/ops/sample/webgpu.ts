@@ -6,7 +6,7 @@
  */
 import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { chunkShape, drawChoice, filtersOf, searchChoice, searchShape } from "./choose.ts";
+import { chunkShape, filtersOf, searchShape } from "./choose.ts";
 import { COUNTER_WORDS, type SampleArgs } from "./spec.ts";
 import { drawTokens, weighChunks } from "./kernels.wgsl.ts";
 import { rowLimits } from "./threshold.wgsl.ts";
@@ -16,9 +16,8 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
   const { topP, minP } = args;
   const greedy = temperature === 0;
   const { topK, filtered } = filtersOf(args);
-  const search = searchShape(vocab, ctx, ctx.choose(searchChoice, args));
+  const search = searchShape(vocab, ctx);
   const { invocations, size, chunks, vectors } = chunkShape(vocab);
-  const exchange = ctx.choose(drawChoice, args) === "subgroups" ? "subgroups" : "memory";
   const shared = {
     vocab,
     chunks,
@@ -32,7 +31,7 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
     const weigh = (weighed: typeof logits, label: string) => {
       const stats = ctx.scratch("float", 2 * count * chunks, label);
       ctx.dispatch({
-        kernel: weighChunks({ invocations, filtered: false, vectors, exchange }),
+        kernel: weighChunks({ invocations, filtered: false, vectors }),
         buffers: { logits: part(weighed, vocab), stats },
         params,
         groups: ctx.grid(count * chunks),
@@ -56,14 +55,14 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
         groups: ctx.grid(count),
       });
       ctx.dispatch({
-        kernel: weighChunks({ invocations, filtered, vectors, exchange }),
+        kernel: weighChunks({ invocations, filtered, vectors }),
         buffers: { logits: part(logits, vocab), row_limits: limits, stats },
         params,
         groups: ctx.grid(count * chunks),
       });
     }
     ctx.dispatch({
-      kernel: drawTokens({ invocations, filtered, greedy, exchange }),
+      kernel: drawTokens({ invocations, filtered, greedy }),
       buffers: {
         logits: part(logits, vocab),
         scored: part(scored, vocab),

@@ -1,18 +1,16 @@
 /**
- * WGSL: prefix sums over the invocations of a workgroup, in a fixed order that does not depend on
- * how values are exchanged: within blocks of 32, then over the sums of the blocks. At each level
- * the upper half of a group takes the last sum of the lower half.
+ * WGSL: prefix sums over the invocations of a workgroup, in a fixed order: within blocks of 32,
+ * then over the sums of the blocks. At each level the upper half of a group takes the last sum of
+ * the lower half.
  */
-import { type Exchange, fromInvocation } from "./subgroups.ts";
 
 export interface PrefixOptions {
   /** The function is `<name>_sum(local, value)`, the sums are in the workgroup's `<name>_slots`. */
   name: string;
   type: string;
   add: (a: string, b: string) => string;
-  /** Number of invocations, a power of two; in subgroups they must fill whole ones. */
+  /** Number of invocations, a power of two. */
   invocations: number;
-  exchange: Exchange;
 }
 
 const BLOCK = 32;
@@ -22,12 +20,12 @@ const BLOCK = 32;
  * must call it. It ends with a barrier, after which all sums are in the slots.
  */
 export function prefixSum(options: PrefixOptions): string {
-  const { name, type, invocations, exchange } = options, blocks = invocations / BLOCK;
+  const { name, type, invocations } = options, blocks = invocations / BLOCK;
   if (blocks > BLOCK) throw new Error(`prefix sums of ${invocations} invocations`);
   return `
 var<workgroup> ${name}_slots: array<${type}, ${invocations}>;
 ${blocks > 1 ? `var<workgroup> ${name}_blocks: array<${type}, ${blocks}>;` : ""}
-${exchange === "memory" ? inMemory(options) : inSubgroups(options)}
+${sumFunction(options)}
 `;
 }
 
@@ -40,7 +38,7 @@ function levels(count: number): number[] {
 const lowerLast = (half: number) => `(local & ${0x1_0000_0000 - 2 * half}u) + ${half - 1}u`;
 
 /** In place: at each level nothing is written that another invocation reads. */
-function inMemory({ name, type, add, invocations }: PrefixOptions): string {
+function sumFunction({ name, type, add, invocations }: PrefixOptions): string {
   const slots = `${name}_slots`, sums = `${name}_blocks`, blocks = invocations / BLOCK;
   const level = (array: string, half: number, among = "") => {
     const both = add(`${array}[local]`, `${array}[${lowerLast(half)}]`);
@@ -65,39 +63,5 @@ function inMemory({ name, type, add, invocations }: PrefixOptions): string {
   ${levels(Math.min(BLOCK, invocations)).map((half) => level(slots, half)).join("\n  ")}
   ${others}
   return ${slots}[local];
-}`;
-}
-
-/** Levels that are wider than a subgroup go through memory. */
-function inSubgroups({ name, type, add, invocations }: PrefixOptions): string {
-  const slots = `${name}_slots`, sums = `${name}_blocks`, blocks = invocations / BLOCK;
-  const spans = levels(Math.min(BLOCK, invocations));
-  const from = (half: number) => `${name}_from_${2 * half}`;
-  const functions = spans.map((half) => fromInvocation(from(half), 2 * half, type, slots));
-  const level = (sum: string, half: number) =>
-    `{
-    let lower = ${from(half)}(local, ${sum}, ${lowerLast(half)});
-    if ((local & ${half}u) != 0u) { ${sum} = ${add(sum, "lower")}; }
-  }`;
-  // Each block's invocations have all sums of blocks, repeated.
-  const others = blocks > 1
-    ? `workgroupBarrier();
-  if ((local & ${BLOCK - 1}u) == ${BLOCK - 1}u) { ${sums}[local / ${BLOCK}u] = sum; }
-  workgroupBarrier();
-  var before = ${sums}[local & ${blocks - 1}u];
-  ${levels(blocks).map((half) => level("before", half)).join("\n  ")}
-  let block = local / ${BLOCK}u;
-  before = ${from(BLOCK / 2)}(local, before, ${BLOCK}u * block + max(block, 1u) - 1u);
-  if (block > 0u) { sum = ${add("sum", "before")}; }`
-    : "";
-  return `${functions.join("\n")}
-fn ${name}_sum(local: u32, value: ${type}) -> ${type} {
-  var sum = value;
-  ${spans.map((half) => level("sum", half)).join("\n  ")}
-  ${others}
-  workgroupBarrier();
-  ${slots}[local] = sum;
-  workgroupBarrier();
-  return sum;
 }`;
 }

@@ -34,23 +34,3 @@ export function exchangeSteps(
   }
   return steps;
 }
-
-/**
- * WGSL: `name(local, value, from)`, the value of the invocation `from` of the workgroup. A subgroup
- * that is large enough needs no memory; smaller ones go through `slots`, with barriers, so all
- * invocations must call it.
- * @param span `from` and `local` are in the same group of so many invocations, a power of two
- */
-export function fromInvocation(name: string, span: number, type: string, slots: string): string {
-  const inSubgroup = "subgroupShuffle(value, from_local & (subgroup_lanes - 1u))";
-  const shuffles = `fn ${name}(local: u32, value: ${type}, from_local: u32) -> ${type} {
-  if (subgroup_lanes >= ${span}u) { return ${inSubgroup}; }
-  workgroupBarrier();
-  ${slots}[local] = value;
-  workgroupBarrier();
-  return ${slots}[from_local];
-}`;
-  return span > MIN_SUBGROUP
-    ? shuffles
-    : `fn ${name}(local: u32, value: ${type}, from_local: u32) -> ${type} { return ${inSubgroup}; }`;
-}

@@ -141,19 +141,14 @@ function kernelName(choice: Choice): string {
     const sizes = threads === undefined ? "" : ` ${threads} x${columns}`;
     return `vector${sizes}${exchange === "memory" ? "" : ` ${exchange}`}`;
   }
-  const { bm, bn, tm, tn, bk, slices, parts = 1, half } = choice;
-  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}` +
-    (half ? " half" : "");
-}
-
-/** A tile, and the same with operands of two bytes in workgroup memory where it can have them. */
-function withHalf(shape: TileShape): TileShape[] {
-  return shape.slices === 1 ? [shape, { ...shape, half: true }] : [shape];
+  const { bm, bn, tm, tn, bk, slices, parts = 1 } = choice;
+  return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}`;
 }
 
 /**
  * The kernel of a name that {@link productChoice} gave, also in an earlier version: a checkpoint
- * keeps the kernels of its run.
+ * keeps the kernels of its run. (A tile called "half" kept its operands in two bytes; it had the
+ * bits of the tile without.)
  */
 export function kernelNamed(name: string): Choice {
   if (name === "plain" || name === "matrix") return name;
@@ -166,11 +161,11 @@ export function kernelNamed(name: string): Choice {
       ...(subgroups === undefined ? {} : { exchange: "subgroups" }),
     };
   }
-  const tile = /^tile (\d+)x(\d+) ([48])x([48]) k(\d+) s(\d+)(?: p(\d+))?( half)?$/.exec(name);
+  const tile = /^tile (\d+)x(\d+) ([48])x([48]) k(\d+) s(\d+)(?: p(\d+))?(?: half)?$/.exec(name);
   if (tile === null) throw unknownKernel(`matrix product "${name}"`);
   const [bm, bn, tm, tn, bk, slices] = tile.slice(1, 7).map(Number) as SixNumbers;
   const parts = tile[7] === undefined ? {} : { parts: Number(tile[7]) };
-  return { bm, bn, tm, tn, bk, slices, ...parts, ...(tile[8] ? { half: true as const } : {}) };
+  return { bm, bn, tm, tn, bk, slices, ...parts };
 }
 
 type SixNumbers = [number, number, number, number, number, number];
@@ -196,12 +191,10 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
     const { limits: { workgroupBytes, invocations } } = traits, { m, n } = args;
     const fits = (shape: TileShape) =>
       threadsOf(shape) <= invocations && sharedBytes(shape) <= workgroupBytes;
-    const rounding = elementRounding(args, traits);
-    const packs = rounding === "bf16" || (rounding === "f16" && traits.exactHalves === true);
     const few = Math.min(m, n) <= FEW_ROWS;
     const { software: _, ...tiles } = TILES;
     const shapes: TileShape[] = [...Object.values(tiles), ...MORE_TILES];
-    const useful = (packs ? shapes.flatMap(withHalf) : shapes).filter((shape) =>
+    const useful = shapes.filter((shape) =>
       fits(shape) && (few || shape.slices === 1) &&
       // A tile that is three quarters empty is not worth a measurement.
       4 * Math.min(m, n) >= Math.min(shape.bm, shape.bn)
@@ -209,7 +202,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
     const { large, medium } = TILES;
     const split = isLong(args)
       ? useful.filter((shape) =>
-        !shape.half && Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn) < ENOUGH_GROUPS &&
+        Math.ceil(m / shape.bm) * Math.ceil(n / shape.bn) < ENOUGH_GROUPS &&
         shape !== large && shape !== medium
       ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
       : [];

@@ -65,29 +65,6 @@ export function rounded(rounding: Rounding, value: string): string {
   return rounding === null ? value : `round_${rounding}(${value})`;
 }
 
-/**
- * fn packed(v), fn unpacked(w): four rounded numbers in two words, and back, without any change.
- * For float16 that needs conversions that keep every half, which not all cards promise
- * (`devices/webgpu/halves.ts` tries them).
- */
-export function packFunctions(rounding: NonNullable<Rounding>): string {
-  if (rounding === "f16") {
-    return `
-fn packed(v: vec4f) -> vec2u { return vec2u(pack2x16float(v.xy), pack2x16float(v.zw)); }
-fn unpacked(w: vec2u) -> vec4f { return vec4f(unpack2x16float(w.x), unpack2x16float(w.y)); }`;
-  }
-  return `
-fn packed(v: vec4f) -> vec2u {
-  let bits = bitcast<vec4u>(v);
-  return (bits.xz >> vec2u(16u)) | bits.yw;
-}
-fn unpacked(w: vec2u) -> vec4f {
-  let low = bitcast<vec2f>(w << vec2u(16u));
-  let high = bitcast<vec2f>(w & vec2u(0xffff0000u));
-  return vec4f(low.x, high.x, low.y, high.y);
-}`;
-}
-
 /** How an operand of this type is rounded: one that is stored in the type of products is exact. */
 export function roundingOfStored(rounding: Rounding, type: string): Rounding {
   return type === rounding ? null : rounding;

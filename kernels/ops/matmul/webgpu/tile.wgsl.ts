@@ -21,7 +21,6 @@ import {
   bufferType,
   type Elements,
   fourElements,
-  packFunctions,
   roundFunction,
   type Rounding,
 } from "./elements.wgsl.ts";
@@ -45,11 +44,6 @@ export interface TileShape {
    * added in order by another kernel (split.wgsl.ts).
    */
   parts?: number;
-  /**
-   * Rounded operands take two bytes in workgroup memory, with the same bits of the result. Only
-   * with one slice, whose sums do not go through that memory.
-   */
-  half?: true;
 }
 
 export interface TileOptions extends Omit<TileShape, "parts"> {
@@ -80,21 +74,20 @@ function sharedVectors(shape: Omit<TileShape, "parts">): number {
 
 /** Bytes of workgroup memory. */
 export function sharedBytes(shape: Omit<TileShape, "parts">): number {
-  return (shape.half ? 8 : 16) * sharedVectors(shape);
+  return 16 * sharedVectors(shape);
 }
 
 const range = (n: number) => [...Array(n).keys()];
 
 export function tileKernel(options: TileOptions): KernelSpec {
   const { bm, bn, bk, a, b, bType, aligned, lora, rounding = null, split = false } = options;
-  const half = options.half ? rounding : null;
   const f32: Elements = { type: "f32", aligned, rounding };
   const readB = operandB(bType, b, aligned, rounding);
   const slices = options.slices > 1 ? `s${options.slices}` : "";
   return {
     name: `matmul.${bm}x${bn}x${bk}${slices}${split ? ".parts" : ""}${lora ? ".lora" : ""}${
       rounding === null ? "" : `.${rounding}`
-    }${half === null ? "" : ".half"}`,
+    }`,
     buffers: {
       mat_a: `read ${bufferType(f32)}`,
       mat_b: `read ${readB.buffer}`,
@@ -118,10 +111,7 @@ export function tileKernel(options: TileOptions): KernelSpec {
       ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
     },
     code: [
-      `var<workgroup> lines: array<${half === null ? "vec4f" : "vec2u"}, ${
-        sharedVectors(options)
-      }>;`,
-      ...(half === null ? [] : [packFunctions(half)]),
+      `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
       ...(rounding === null ? [] : [roundFunction(rounding)]),
       fourElements("a", "mat_a", f32),
       blockFunction("a", a, "m", "p.a_base", "p.lda", "p.k"),
@@ -223,10 +213,7 @@ function rounds(options: TileOptions): Round[] {
       },
       widen: !later ? "" : widenRound(q, hasA, hasB, options),
       store: guard(
-        range(4).map((i) => {
-          const value = options.half ? `packed(block${q}[${i}])` : `block${q}[${i}]`;
-          return `lines[place${q} + ${i}u * ${stride}] = ${value};`;
-        }).join(" "),
+        range(4).map((i) => `lines[place${q} + ${i}u * ${stride}] = block${q}[${i}];`).join(" "),
       ),
     };
   });
@@ -334,12 +321,11 @@ ${sums.map((c) => `      ${c} = vec4f(0.0);`).join("\n")}
 }
 
 /** WGSL: one term of every product of an invocation. */
-function multiplyTerm({ bm, bn, bk, tm, tn, slices, half }: TileOptions, step: number): string {
+function multiplyTerm({ bm, bn, bk, tm, tn, slices }: TileOptions, step: number): string {
   const lineAt = (lines: number, offset: number, thread: string) => {
     // Neighbouring slices do neighbouring terms, whose lines are in different memory banks.
     const slice = slices > 1 ? ` + slice * ${lines}u` : "";
-    const line = `lines[${thread}${slice} + ${offset + step * slices * lines}u]`;
-    return half ? `unpacked(${line})` : line;
+    return `lines[${thread}${slice} + ${offset + step * slices * lines}u]`;
   };
   const a = range(tm / 4).map((g) =>
     `    let a${step}_${g} = ${lineAt(bm / 4, g * (bm / tm), "ty")};`
