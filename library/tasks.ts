@@ -109,5 +109,14 @@ export {
   text as textParam,
   texts as textListParam,
 } from "../tasks/define.ts";
-export type { Bounds, ConfigOf, Levels, Param, TaskDeclaration } from "../tasks/define.ts";
+export type {
+  Bounds,
+  ConfigOf,
+  Levels,
+  Param,
+  Range,
+  RangeLevels,
+  Rules,
+  TaskDeclaration,
+} from "../tasks/define.ts";
 export { decimalScore, defaultScore } from "../tasks/scoring_rules.ts";

@@ -124,3 +124,11 @@ let words: string[] | undefined;
 export function storyWords(): readonly string[] {
   return words ??= STORY.match(/\w+/g)!;
 }
+
+/** For `validate`: a text of the story cannot have more words than the story. */
+export function storyWordErrors(max_words: number): string[] {
+  const available = storyWords().length;
+  return max_words <= available
+    ? []
+    : [`max_words: the built-in text has ${available} words, found max_words = ${max_words}`];
+}

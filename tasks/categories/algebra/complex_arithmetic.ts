@@ -1,9 +1,8 @@
 /** One operation with two complex numbers whose parts are integers; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, texts } from "../../define.ts";
+import { choices, defineTask, sizes, weights } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { mustNotBeEmpty, weightErrors, weights } from "./rules.ts";
 
 type Complex = readonly [re: bigint, im: bigint];
 
@@ -19,37 +18,28 @@ export default defineTask({
   description: "Add, subtract, multiply or divide two complex numbers.",
   scoring: "min(1, e^-d), where d is the distance to the right number; 0 for any other text.",
   params: {
-    min_real: int(-10, "smallest real part", { min: -1e9 }),
-    max_real: int(10, "largest real part", { max: 1e9 }),
-    min_imag: int(-10, "smallest imaginary part", { min: -1e9 }),
-    max_imag: int(10, "largest imaginary part", { max: 1e9 }),
-    operations: texts(["+", "-", "*", "/"], "operations to draw from", ["+", "-", "*", "/"]),
-    operations_weights: weights([0.4, 0.4, 0.1, 0.1], "probability of each operation"),
+    real: sizes([-10, 10], "real part", {
+      min: -1e9,
+      max: 1e9,
+      each: [LEVELS.map((n) => -n), LEVELS],
+    }),
+    imag: sizes([-10, 10], "imaginary part", {
+      min: -1e9,
+      max: 1e9,
+      each: [LEVELS.map((n) => -n), LEVELS],
+    }),
+    operations: choices(["+", "-", "*", "/"], "operations to draw from", ["+", "-", "*", "/"]),
+    operations_weights: weights([0.4, 0.4, 0.1, 0.1], "probability of each", "operations", [
+      [0.4, 0.4, 0.1, 0.1],
+      [0.25, 0.25, 0.25, 0.25],
+      [0.2, 0.2, 0.3, 0.3],
+      [0.1, 0.1, 0.4, 0.4],
+    ]),
   },
-  curriculum: {
-    min_real: levels(LEVELS.map((n) => -n), "smallest real part"),
-    max_real: levels(LEVELS, "largest real part"),
-    min_imag: levels(LEVELS.map((n) => -n), "smallest imaginary part"),
-    max_imag: levels(LEVELS, "largest imaginary part"),
-    operations_weights: levels([[0.4, 0.4, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25], [
-      0.2,
-      0.2,
-      0.3,
-      0.3,
-    ], [0.1, 0.1, 0.4, 0.4]], "probability of each operation"),
-  },
-  validate(config) {
-    const { min_real, max_real, min_imag, max_imag, operations, operations_weights } = config;
-    const errors = mustNotBeEmpty("operations", operations);
-    errors.push(...weightErrors("operations_weights", operations_weights, operations));
-    if (
-      operations.includes("/") && [min_real, max_real, min_imag, max_imag].every((n) => n === 0)
-    ) {
-      errors.push(
-        "max_real: must be above 0 for divisions (or max_imag), found only 0 in all ranges",
-      );
-    }
-    return errors;
+  rules: {
+    "max_real: must be above 0 for divisions (or max_imag)": (c) =>
+      !c.operations.includes("/") ||
+      [c.min_real, c.max_real, c.min_imag, c.max_imag].some((end) => end !== 0),
   },
   generate(random, config) {
     const operation = random.weighted(config.operations, config.operations_weights);

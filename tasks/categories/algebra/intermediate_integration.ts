@@ -1,9 +1,8 @@
 /** Indefinite integrals that need a substitution or integration by parts. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, type Param, texts } from "../../define.ts";
+import { choices, defineTask, int, sizes, weights } from "../../define.ts";
 import { fraction, type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
-import { mustNotBeEmpty, weights } from "./rules.ts";
 
 /**
  * Eight families of integrands with their antiderivatives, drawn by formula: powers of linear
@@ -221,65 +220,34 @@ function drawProblem(
   return FAMILIES[family]!(draw, draw.outer(), variable);
 }
 
+/** Levels at which one kind alone is asked for. */
+const UNITS = FAMILY_NAMES.map((_, level) => FAMILY_NAMES.map((_, i) => i === level ? 1 : 0));
 const EQUAL = FAMILY_NAMES.map(() => 1 / FAMILY_NAMES.length);
-
-/** A string counts as the list of its characters. */
-const symbols: Param<string | string[]> = {
-  type: "string[]",
-  default: "x",
-  values: ["x", "X"],
-  description: "variables to draw from",
-};
 
 export default defineTask({
   description: "Find an indefinite integral by substitution or by parts.",
   scoring: INTEGRAL_SCORING,
   params: {
-    problem_types: texts([...FAMILY_NAMES], "kinds of integrands", FAMILY_NAMES),
-    problem_type_weights: weights(EQUAL, "weight of each kind"),
+    problem_types: choices([...FAMILY_NAMES], "kinds of integrands", FAMILY_NAMES),
+    problem_type_weights: weights(EQUAL, "weight of each kind", "problem_types", UNITS),
     linear_lower_bound: int(1, "smallest coefficient of an inner function", { min: 1 }),
     linear_upper_bound: int(10, "largest coefficient of an inner function", { max: 400 }),
-    min_linear_degree: int(2, "smallest power of a linear term", { min: 1 }),
-    max_linear_degree: int(4, "largest power of a linear term", { max: 50 }),
+    linear_degree: sizes([2, 4], "power of a linear term", { min: 1, max: 50 }),
     outer_constant_min: int(1, "smallest factor of an integrand", { min: 1 }),
     outer_constant_max: int(3, "largest factor of an integrand", { max: 1000 }),
-    min_poly_degree: int(1, "smallest power beside sin, cos or exp", { min: 1 }),
-    max_poly_degree: int(3, "largest power beside sin, cos or exp", { max: 12 }),
-    symbols,
-    operators: texts(["+", "-"], "signs of numbers", ["+", "-"]),
+    poly_degree: sizes([1, 3], "power beside sin, cos or exp", { min: 1, max: 12 }),
+    // A string counts as the list of its characters.
+    symbols: {
+      ...choices([], "variables to draw from", ["x", "X"]),
+      default: "x" as string | string[],
+    },
+    operators: choices(["+", "-"], "signs of numbers", ["+", "-"]),
   },
-  curriculum: {
-    problem_type_weights: levels(
-      FAMILY_NAMES.map((_, level) => FAMILY_NAMES.map((_, i) => i === level ? 1 : 0)),
-      "which kind of integrand is asked for",
-    ),
-  },
-  validate(config) {
-    const { problem_types, problem_type_weights, operators, symbols } = config;
-    const errors = [
-      ...mustNotBeEmpty("problem_types", problem_types),
-      ...mustNotBeEmpty("operators", operators),
-      ...mustNotBeEmpty("symbols", [...symbols]),
-    ];
-    if (problem_type_weights.length !== problem_types.length) {
-      errors.push(
-        `problem_type_weights: must have one weight for each of the ${problem_types.length} ` +
-          `problem_types, found ${problem_type_weights.length}`,
-      );
-    } else if (!problem_type_weights.some((weight) => weight > 0)) {
-      errors.push("problem_type_weights: one must be above 0, found only 0");
-    }
-    for (
-      const [low, high] of [["linear_lower_bound", "linear_upper_bound"], [
-        "outer_constant_min",
-        "outer_constant_max",
-      ]] as const
-    ) {
-      if (config[low] > config[high]) {
-        errors.push(`${low}: must be ≤ ${high}, found ${config[low]} and ${config[high]}`);
-      }
-    }
-    return errors;
+  rules: {
+    "linear_lower_bound: must be ≤ linear_upper_bound": (c) =>
+      c.linear_lower_bound <= c.linear_upper_bound,
+    "outer_constant_min: must be ≤ outer_constant_max": (c) =>
+      c.outer_constant_min <= c.outer_constant_max,
   },
   generate(random, config) {
     const problem_type = random.weighted(config.problem_types, config.problem_type_weights);

@@ -1,12 +1,11 @@
 /** The real roots of a polynomial equation. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals, levels, texts } from "../../define.ts";
+import { choices, counts, defineTask, sizes } from "../../define.ts";
 import { parseDecimal } from "../../python/decimals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { isBlank, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { powerText, sumText } from "./formula_text.ts";
-import { mustNotBeEmpty } from "./rules.ts";
 
 /** Excludes i and j, which could be read as the imaginary unit. */
 const LETTERS = "abcdefghklmnopqrstuvwxyz";
@@ -26,19 +25,11 @@ export default defineTask({
     "only a blank is right.",
   acceptsBlank: true,
   params: {
-    min_terms: int(2, "fewest terms that are drawn", { min: 1 }),
-    max_terms: int(4, "most terms that are drawn"),
-    min_value: int(1, "smallest coefficient", { min: 1 }),
-    max_value: int(100, "largest coefficient", { max: 1e9 }),
-    min_degree: int(1, "smallest degree", { min: 1 }),
-    max_degree: int(3, "largest degree", { max: 20 }),
-    operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
+    degree: sizes([1, 3], "degree", { min: 1, max: 20, spans: [1, 2, 3, 4] }),
+    value: sizes([1, 100], "coefficient", { min: 1, max: 1e9 }),
+    terms: counts([2, 4], "terms that are drawn", { min: 1, levels: [2, 3, 4, 5] }),
+    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
   },
-  curriculum: {
-    degree: intervals([1, 2, 3, 4], "degree of the equation"),
-    terms: levels([2, 3, 4, 5], "terms that are drawn"),
-  },
-  validate: ({ operators }) => mustNotBeEmpty("operators", operators),
   generate(random, config) {
     const variable = LETTERS[random.below(LETTERS.length)]!;
     let degree = 0, terms = 0, coefficients: number[] = [], roots: number[] = [];

@@ -1,6 +1,6 @@
 /** Products of polynomials in expanded form; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, levels, texts } from "../../define.ts";
+import { bool, choices, counts, defineTask, sizes } from "../../define.ts";
 import { type Domain, parseFormula, run, type Step } from "./expression.ts";
 import { NOTATION } from "./formula_text.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type Term,
   variablesOf,
 } from "./polynomial.ts";
-import { mustNotBeEmpty } from "./rules.ts";
 
 /** Maximum number of attempts to draw a factor whose terms do not cancel out. */
 const DRAWS = 20;
@@ -22,44 +21,34 @@ export default defineTask({
     "1 when the answer is the product written out as a sum, in any order and also with several " +
     "terms of a kind, else 0.",
   params: {
-    min_terms: int(2, "fewest terms of a polynomial", { min: 1 }),
-    max_terms: int(4, "most terms of a polynomial"),
-    min_value: int(1, "smallest coefficient", { min: 1 }),
-    max_value: int(100, "largest coefficient"),
-    min_degree: int(0, "smallest degree of a term", { min: 0 }),
-    max_degree: int(3, "largest degree of a term", { max: 1000 }),
-    min_polynomials: int(2, "fewest polynomials", { min: 2 }),
-    max_polynomials: int(3, "most polynomials", { max: 100 }),
-    variables: texts(["x", "y", "z"], "variables to draw from"),
+    terms: counts([2, 4], "terms of a polynomial", {
+      min: 1,
+      each: [[2, 4, 6, 8], [4, 8, 12, 16]],
+    }),
+    value: sizes([1, 100], "coefficient", {
+      min: 1,
+      each: [[1, 10, 100, 1000], [100, 10_000, 1_000_000, 100_000_000]],
+    }),
+    degree: sizes([0, 3], "degree of a term", {
+      min: 0,
+      max: 1000,
+      each: [[0, 1, 2, 3], [2, 4, 8, 10]],
+    }),
+    polynomials: counts([2, 3], "polynomials", {
+      min: 2,
+      max: 100,
+      each: [[2, 3, 4, 5], [4, 6, 8, 10]],
+    }),
+    variables: choices(["x", "y", "z"], "variables to draw from"),
     allow_cross_variable_product: bool(false, "each polynomial may have a variable of its own"),
     allow_multivariate_polynomials: bool(false, "a polynomial may have all variables"),
-    operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
+    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
   },
-  curriculum: {
-    min_terms: levels([2, 4, 6, 8], "fewest terms of a polynomial"),
-    max_terms: levels([4, 8, 12, 16], "most terms of a polynomial"),
-    min_value: levels([1, 10, 100, 1000], "smallest coefficient"),
-    max_value: levels([100, 10_000, 1_000_000, 100_000_000], "largest coefficient"),
-    min_degree: levels([0, 1, 2, 3], "smallest degree of a term"),
-    max_degree: levels([2, 4, 8, 10], "largest degree of a term"),
-    min_polynomials: levels([2, 3, 4, 5], "fewest polynomials"),
-    max_polynomials: levels([4, 6, 8, 10], "most polynomials"),
-  },
-  validate(config) {
-    const { variables, operators } = config;
-    const errors = mustNotBeEmpty("variables", variables);
-    errors.push(...mustNotBeEmpty("operators", operators));
-    for (const name of variables) {
-      if (!/^[A-Za-z_]\w*$/.test(name)) {
-        errors.push(`variables: each must be a name such as x, found ${JSON.stringify(name)}`);
-      }
-    }
-    if (config.allow_multivariate_polynomials && !config.allow_cross_variable_product) {
-      errors.push(
-        "allow_multivariate_polynomials: needs allow_cross_variable_product = true, found false",
-      );
-    }
-    return errors;
+  rules: {
+    "allow_multivariate_polynomials: needs allow_cross_variable_product = true": (c) =>
+      c.allow_cross_variable_product || !c.allow_multivariate_polynomials,
+    "variables: each must be a name such as x": ({ variables }) =>
+      variables.every((name) => /^[A-Za-z_]\w*$/.test(name)),
   },
   generate(random, config) {
     const names = [...new Set(config.variables)].sort();

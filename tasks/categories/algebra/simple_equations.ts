@@ -1,8 +1,7 @@
 /** A linear equation in one variable with an integer solution; exact at any size. */
-import { defineTask, int, levels, texts } from "../../define.ts";
+import { choices, counts, defineTask, sizes, weights } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 import { sumText } from "./formula_text.ts";
-import { mustNotBeEmpty, weightErrors, weights } from "./rules.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -10,29 +9,22 @@ export default defineTask({
   description: "Solve a linear equation.",
   ...exactScore("the number"),
   params: {
-    min_terms: int(2, "fewest terms that are combined", { min: 1 }),
-    max_terms: int(4, "most terms that are combined", { max: 1000 }),
-    min_value: int(1, "smallest constant and solution", { min: 1 }),
-    max_value: int(100, "largest constant and solution"),
-    operators: texts(["+", "-", "*"], "operators to draw from", ["+", "-", "*"]),
-    operators_weights: weights([0.4, 0.4, 0.2], "probability of each operator"),
-  },
-  curriculum: {
-    min_terms: levels([2, 3, 4, 5], "fewest terms"),
-    max_terms: levels([5, 10, 15, 20], "most terms"),
-    min_value: levels([1, 10, 100, 1000], "smallest constant"),
-    max_value: levels([100, 10_000, 1_000_000, 100_000_000], "largest constant"),
-    operators_weights: levels([[0.4, 0.4, 0.2], [0.35, 0.35, 0.3], [0.3, 0.3, 0.4], [
-      0.2,
-      0.2,
-      0.6,
-    ]], "probability of each operator"),
-  },
-  validate({ operators, operators_weights }) {
-    return [
-      ...mustNotBeEmpty("operators", operators),
-      ...weightErrors("operators_weights", operators_weights, operators),
-    ];
+    terms: counts([2, 4], "terms that are combined", {
+      min: 1,
+      max: 1000,
+      each: [[2, 3, 4, 5], [5, 10, 15, 20]],
+    }),
+    value: sizes([1, 100], "constant and solution", {
+      min: 1,
+      each: [[1, 10, 100, 1000], [100, 10_000, 1_000_000, 100_000_000]],
+    }),
+    operators: choices(["+", "-", "*"], "operators to draw from", ["+", "-", "*"]),
+    operators_weights: weights([0.4, 0.4, 0.2], "probability of each", "operators", [
+      [0.4, 0.4, 0.2],
+      [0.35, 0.35, 0.3],
+      [0.3, 0.3, 0.4],
+      [0.2, 0.2, 0.6],
+    ]),
   },
   generate(random, config) {
     const { operators, operators_weights, min_value, max_value } = config;

@@ -1,9 +1,8 @@
 /** Indefinite integrals of sums of powers. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, texts } from "../../define.ts";
+import { choices, counts, defineTask, sizes } from "../../define.ts";
 import { type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
-import { mustNotBeEmpty } from "./rules.ts";
 
 /** Coefficients are integers or have a denominator from 2 to 10, so all are multiples of 1/2520. */
 const UNIT = 2520;
@@ -15,25 +14,15 @@ export default defineTask({
   description: "Find the indefinite integral of a sum of powers.",
   scoring: INTEGRAL_SCORING,
   params: {
-    min_terms: int(2, "fewest terms of the answer", { min: 0 }),
-    max_terms: int(5, "most terms of the answer"),
-    min_degree: int(1, "smallest degree of the answer's terms", { min: -10 }),
-    max_degree: int(10, "largest degree of the answer's terms", { max: 1000 }),
-    min_bounds: int(1, "smallest coefficient", { min: 1 }),
-    max_bounds: int(10, "largest coefficient", { max: 1e9 }),
-    operators: texts(["+", "-"], "signs of terms", ["+", "-"]),
-    symbols: texts(["x", "X"], "variables to draw from"),
+    terms: counts([2, 5], "terms of the answer", { min: 0, levels: [2, 3, 4, 5] }),
+    degree: sizes([1, 10], "degree of the answer's terms", { min: -10, max: 1000 }),
+    bounds: sizes([1, 10], "coefficient", { min: 1, max: 1e9 }),
+    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
+    symbols: choices(["x", "X"], "variables to draw from"),
   },
-  curriculum: {
-    terms: levels([2, 3, 4, 5], "terms of the answer"),
-  },
-  validate({ operators, symbols }) {
-    const wrong = symbols.filter((name) => !/^[A-Za-z]$/.test(name));
-    return [
-      ...mustNotBeEmpty("operators", operators),
-      ...mustNotBeEmpty("symbols", symbols),
-      ...wrong.map((name) => `symbols: each must be one letter, found ${JSON.stringify(name)}`),
-    ];
+  rules: {
+    "symbols: each must be one letter": ({ symbols }) =>
+      symbols.every((name) => /^[A-Za-z]$/.test(name)),
   },
   generate(random, config) {
     const variable = random.choice(config.symbols);

@@ -1,16 +1,12 @@
 /** The number of primes in an interval. */
-import { defineTask, int, intervals } from "../../define.ts";
+import { defineTask, sizes } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
   description: "Count the prime numbers of an interval.",
   ...exactScore("the number"),
   params: {
-    min_n: int(1, "smallest first number of the interval", { min: 1 }),
-    max_n: int(10_000, "largest last number of the interval"),
-  },
-  curriculum: {
-    n: intervals([10, 1000, 10000, 50000, 100000], "numbers of the interval"),
+    n: sizes([1, 10_000], "number", { min: 1, spans: [10, 1000, 10000, 50000, 100000] }),
   },
   generate(random, config) {
     const start = random.int(config.min_n, config.max_n);

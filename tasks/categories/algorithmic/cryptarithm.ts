@@ -1,6 +1,6 @@
 /** A column addition whose digits are replaced by letters. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, intervals } from "../../define.ts";
+import { bool, counts, defineTask } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
@@ -16,12 +16,8 @@ export default defineTask({
     "leading zero, also when it is not the one that was thought of; 0.01 for another mapping; 0 " +
     "when a part is no pair of a letter and a number.",
   params: {
-    min_words: int(2, "fewest numbers of the sum", { min: 2 }),
-    max_words: int(3, "most numbers of the sum"),
+    words: counts([2, 3], "numbers of the sum", { min: 2, spans: [2, 5, 10, 50] }),
     allow_leading_zero: bool(false, "numbers may begin with 0"),
-  },
-  curriculum: {
-    words: intervals([2, 5, 10, 50], "numbers of the sum"),
   },
   generate(random, config) {
     const { texts, sum, letters } = drawSum(random, config);

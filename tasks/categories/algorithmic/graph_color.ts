@@ -1,6 +1,6 @@
 /** Colour the vertices of a graph so that neighbours differ. */
 import { RgxError } from "../../../core/errors.ts";
-import { defineTask, float, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -12,19 +12,12 @@ export default defineTask({
     "1 for a JSON map that gives every vertex one of the colours and no two neighbours the same; " +
     "0.01 for another JSON map or list; else 0.",
   params: {
-    num_colors: int(3, "colours", { min: 1 }),
-    min_num_vertices: int(10, "fewest vertices", { min: 1 }),
-    max_num_vertices: int(10, "most vertices"),
+    num_vertices: counts([10, 10], "vertices", { min: 1, spans: [6, 10, 20, 25] }),
+    num_colors: int(3, "colours", { min: 1, levels: [5, 4, 3] }),
     edge_probability: float(0.1, "share of pairs that are joined, less than 1", { min: 0 }),
   },
-  curriculum: {
-    num_vertices: intervals([6, 10, 20, 25], "vertices of the graph"),
-    num_colors: levels([5, 4, 3], "colours"),
-  },
-  validate({ edge_probability }) {
-    return edge_probability < 1
-      ? []
-      : [`edge_probability: must be less than 1, found ${edge_probability}`];
+  rules: {
+    "edge_probability: must be less than 1": (c) => c.edge_probability < 1,
   },
   generate(random, config) {
     const { num_colors, min_num_vertices: min, max_num_vertices: max, edge_probability } = config;

@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -31,15 +31,12 @@ export default defineTask({
     "1 for a JSON list of moves after which a jug holds the target; 0.01 for other moves of jugs " +
     "that there are; else 0.",
   params: {
-    num_jugs: int(3, "jugs", { min: 3, max: 26 }),
+    num_jugs: int(3, "jugs", { min: 3, max: 26, levels: [3, 4, 5, 7] }),
     difficulty: int(10, "fewest moves of a solution; jugs hold 3 to 3 + difficulty", {
       min: 1,
       max: 199,
+      levels: [5, 10, 15, 20],
     }),
-  },
-  curriculum: {
-    num_jugs: levels([3, 4, 5, 7], "jugs"),
-    difficulty: levels([5, 10, 15, 20], "fewest moves of a solution"),
   },
   generate(random, { num_jugs, difficulty }) {
     const { capacities, target, moves } = drawPuzzle(random, num_jugs, difficulty);

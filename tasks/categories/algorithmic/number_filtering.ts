@@ -1,5 +1,5 @@
 /** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
-import { defineTask, float, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { formatFixed, repr } from "../../python/repr.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
@@ -10,21 +10,13 @@ export default defineTask({
   scoring:
     "1 when equal; else the list's share of the answer's length when it occurs in it; else 0.",
   params: {
-    min_numbers: int(3, "fewest numbers of the list", { min: 1 }),
-    max_numbers: int(10, "most numbers of the list"),
-    min_decimals: int(0, "fewest decimal places", { min: 0 }),
-    max_decimals: int(4, "most decimal places", { max: 99 }),
-    min_value: float(-100, "smallest number"),
-    max_value: float(100, "largest number"),
-  },
-  curriculum: {
-    numbers: intervals([10, 50, 100, 200], "numbers of the list"),
-    decimals: intervals([0, 2, 4, 6], "decimal places"),
-    min_value: levels([-100, -500, -1000, -10000], "smallest number"),
-    max_value: levels([100, 500, 1000, 10000], "largest number"),
-  },
-  validate({ min_value, max_value }) {
-    return max_value > min_value ? [] : [`max_value: must be > min_value, found both ${max_value}`];
+    numbers: counts([3, 10], "numbers of the list", { min: 1, spans: [10, 50, 100, 200] }),
+    decimals: counts([0, 4], "decimal places", { min: 0, max: 99, spans: [0, 2, 4, 6] }),
+    value: sizes([-100, 100], "number", {
+      apart: true,
+      real: true,
+      each: [[-100, -500, -1000, -10000], [100, 500, 1000, 10000]],
+    }),
   },
   generate(random, config) {
     const draw = (low: number, high: number) =>

@@ -1,5 +1,5 @@
 /** Sort decimal numbers; the answer is a Python list of their texts. */
-import { defineTask, float, int, intervals, levels } from "../../define.ts";
+import { consecutive, counts, defineTask, sizes } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
@@ -20,24 +20,13 @@ export default defineTask({
     "1 for a list (numbers or quoted numbers) of the right length, in order, with every number " +
     "right to 1e-6 relative; else 0.",
   params: {
-    min_numbers: int(3, "fewest numbers", { min: 1 }),
-    max_numbers: int(10, "most numbers"),
-    min_decimals: int(0, "fewest decimals of a number", { min: 0 }),
-    max_decimals: int(2, "most decimals of a number"),
-    min_value: float(-100, "smallest number"),
-    max_value: float(100, "largest number"),
-  },
-  curriculum: {
-    numbers: intervals([10, 100, 500, 1000], "how many numbers"),
-    decimals: intervals([0, 1, 2, 3, 4, 5, 6, 7], "decimals of a number"),
-    min_value: levels([-100, -500, -1000, -10000], "smallest number"),
-    max_value: levels([100, 500, 1000, 10000], "largest number"),
-  },
-  validate({ min_value, max_value }) {
-    return min_value < max_value ? [] : [
-      `min_value: must be below max_value, found min_value = ${min_value} and ` +
-      `max_value = ${max_value}`,
-    ];
+    numbers: counts([3, 10], "numbers", { min: 1, spans: [10, 100, 500, 1000] }),
+    decimals: counts([0, 2], "decimals of a number", { min: 0, spans: consecutive(0, 7) }),
+    value: sizes([-100, 100], "number", {
+      apart: true,
+      real: true,
+      each: [[-100, -500, -1000, -10000], [100, 500, 1000, 10000]],
+    }),
   },
   generate(random, config) {
     const count = random.int(config.min_numbers, config.max_numbers);

@@ -2,7 +2,7 @@
  * One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another
  * one.
  */
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { CHANGE_RULES } from "./row_changes.ts";
 import { MOVE_RULES } from "./row_moves.ts";
@@ -19,12 +19,8 @@ export default defineTask({
   description: "Find the rule behind pairs of rows of numbers.",
   scoring: "1 for the row; its share of the length when the answer contains it; else 0.",
   params: {
-    min_size: int(10, "fewest cells of a row", { min: 8 }),
-    max_size: int(30, "most cells of a row", { min: 8, max: 10_000 }),
+    size: counts([10, 30], "cells of a row", { min: 8, max: 10_000, levels: [10, 25, 50, 100] }),
     num_train: int(3, "pairs that show the rule", { min: 1, max: 1000 }),
-  },
-  curriculum: {
-    size: levels([10, 25, 50, 100], "cells of a row"),
   },
   generate(random, config) {
     const name = random.choice(NAMES);

@@ -2,7 +2,7 @@
  * Puzzles in the style of ARC from our own generators, chosen by a measure of difficulty
  * (`pairMeasure`). If a drawn measure cannot be reached, the nearest pair is used.
  */
-import { defineTask, float, int, levels, type Param } from "../../define.ts";
+import { counts, defineTask, float, levels, type Param } from "../../define.ts";
 import {
   boardFormat,
   boardFormatParam,
@@ -41,8 +41,7 @@ export default defineTask({
   description: "Find the rule behind pairs of grids that generators make.",
   scoring: "1 for the grid, 0.05 for another grid, 0 for anything else.",
   params: {
-    min_examples: int(3, "fewest pairs that show the rule", { min: 1 }),
-    max_examples: int(5, "most pairs that show the rule", { min: 1, max: 100 }),
+    examples: counts([3, 5], "pairs that show the rule", { min: 1, max: 100 }),
     diff_lb: float(0, "least difficulty of the examples", { min: 0, max: 1 }),
     diff_ub: float(0.2, "greatest difficulty of the examples", { min: 0, max: 1 }),
     board_format_opts: boardFormatParam(),

@@ -3,29 +3,29 @@
  * random binary trees; without, chains with the usual precedence. Values are exact at any size.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, levels, text, texts } from "../../define.ts";
+import { bool, choices, counts, defineTask, text } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
   description: "Evaluate an arithmetic expression.",
   ...exactScore("the number"),
   params: {
-    min_terms: int(2, "fewest numbers in an expression", { min: 1 }),
-    max_terms: int(6, "most numbers in an expression"),
-    min_digits: int(1, "fewest digits of the largest number possible", { min: 1 }),
-    max_digits: int(4, "most digits of the largest number possible", { max: 15 }),
-    operators: texts(["+", "-", "*", "/"], "operators to draw from", ["+", "-", "*", "/"]),
+    terms: counts([2, 6], "numbers in an expression", {
+      min: 1,
+      levels: [2, 3, 4, 5, 6],
+      as: "num_terms",
+    }),
+    digits: counts([1, 4], "digits of the largest number possible", {
+      min: 1,
+      max: 15,
+      levels: [1, 2, 3, 4],
+      as: "num_digits",
+    }),
+    operators: choices(["+", "-", "*", "/"], "operators to draw from", ["+", "-", "*", "/"]),
     allow_parentheses: bool(true, "nest sub-expressions"),
     allow_negation: bool(true, "also draw negative numbers and negate sub-expressions"),
     format_style: text("simple", "wording of the question", ["simple", "natural"]),
     whitespace: text("single", "spaces between the symbols", ["no_space", "single", "random"]),
-  },
-  curriculum: {
-    num_terms: levels([2, 3, 4, 5, 6], "numbers in the expression", "terms"),
-    num_digits: levels([1, 2, 3, 4], "digits of the numbers", "digits"),
-  },
-  validate({ operators }) {
-    return operators.length > 0 ? [] : ["operators: at least one is needed, found []"];
   },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);

@@ -1,6 +1,6 @@
 /** Nested expressions of hexadecimal numbers with +, −, × and shifts, over integers of any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { consecutive, defineTask, int } from "../../define.ts";
 import { parseIntegerLiteral } from "../../python/integers.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -13,10 +13,7 @@ export default defineTask({
   scoring:
     "1 when the answer is the number as an integer literal (0x…, 0o…, 0b… or decimal), else 0.",
   params: {
-    difficulty: int(2, "depth of the expression", { min: 1, max: 10 }),
-  },
-  curriculum: {
-    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "depth of the expression"),
+    difficulty: int(2, "depth of the expression", { min: 1, max: 10, levels: consecutive(1, 10) }),
   },
   generate(random, { difficulty }) {
     const { text, value } = expression(random, difficulty);

@@ -1,5 +1,5 @@
 /** Sums and differences of several integers with the same number of digits. */
-import { bool, defineTask, int, levels } from "../../define.ts";
+import { bool, consecutive, counts, defineTask } from "../../define.ts";
 import { decimalScore } from "../../scoring_rules.ts";
 import { drawTerm } from "./terms.ts";
 
@@ -9,19 +9,17 @@ export default defineTask({
     "1 when the answer equals the sum as a decimal number (thousands commas allowed); else the " +
     "sum's share of the answer's length when it occurs in it; else 0.",
   params: {
-    min_terms: int(2, "fewest numbers in a chain", { min: 1 }),
-    max_terms: int(6, "most numbers in a chain"),
-    min_digits: int(1, "fewest digits of a number", { min: 1 }),
-    max_digits: int(4, "most digits of a number"),
+    terms: counts([2, 6], "numbers in a chain", {
+      min: 1,
+      levels: consecutive(2, 12),
+      as: "num_terms",
+    }),
+    digits: counts([1, 4], "digits of a number", {
+      min: 1,
+      levels: consecutive(1, 10),
+      as: "num_digits",
+    }),
     allow_negation: bool(false, "also draw negative numbers"),
-  },
-  curriculum: {
-    num_terms: levels(
-      [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
-      "how many numbers are chained",
-      "terms",
-    ),
-    num_digits: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "digits of each number", "digits"),
   },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);

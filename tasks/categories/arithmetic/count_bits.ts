@@ -1,16 +1,15 @@
 /** The number of ones in the binary representation of a number. */
-import { defineTask, int, intervals } from "../../define.ts";
+import { defineTask, sizes } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
   description: "Count the ones in the binary representation of a number.",
   ...exactScore("the number"),
   params: {
-    min_n: int(1, "smallest number", { min: 1 }),
-    max_n: int(2147483647, "largest number"),
-  },
-  curriculum: {
-    n: intervals([10, 1000, 1_000_000, 100_000_000, 2147483647], "size of the number"),
+    n: sizes([1, 2147483647], "number", {
+      min: 1,
+      spans: [10, 1000, 1_000_000, 100_000_000, 2147483647],
+    }),
   },
   generate(random, config) {
     const number = random.int(config.min_n, config.max_n);

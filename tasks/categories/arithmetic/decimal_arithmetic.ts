@@ -3,7 +3,7 @@
  * rounded once, to a number of significant digits; a half is rounded away from zero.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { type Decimal, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, withPoint } from "./terms.ts";
@@ -18,21 +18,22 @@ export default defineTask({
     "1 for a number that differs by at most 1 in the last of the decimal places that the numbers " +
     "of the data set can have, else 0.",
   params: {
-    min_num_decimal_places: int(3, "fewest digits after the point of a number", { min: 0 }),
-    max_num_decimal_places: int(3, "most digits after the point of a number"),
-    min_terms: int(2, "fewest numbers in an expression", { min: 1 }),
-    max_terms: int(6, "most numbers in an expression"),
-    precision: int(12, "significant digits of the result", { min: 1 }),
+    num_decimal_places: counts([3, 3], "digits after the point of a number", {
+      min: 0,
+      spans: [2, 4, 6, 8],
+      as: "decimal_places",
+    }),
+    precision: int(12, "significant digits of the result", { min: 1, levels: [6, 8, 10, 12] }),
+    terms: counts([2, 6], "numbers in an expression", {
+      min: 1,
+      levels: [2, 5, 8, 10],
+      as: "num_terms",
+    }),
   },
-  curriculum: {
-    decimal_places: intervals([2, 4, 6, 8], "digits after the point", "num_decimal_places"),
-    precision: levels([6, 8, 10, 12], "significant digits of the result"),
-    num_terms: levels([2, 5, 8, 10], "numbers in the expression", "terms"),
+  rules: {
+    "precision: must be above max_num_decimal_places + 1": (c) =>
+      c.precision > c.max_num_decimal_places + 1,
   },
-  validate: ({ precision, max_num_decimal_places: places }) =>
-    precision > places + 1 ? [] : [
-      `precision: must be above max_num_decimal_places + 1 = ${places + 1}, found ${precision}`,
-    ],
   clamp(config) {
     const minimum = config.max_num_decimal_places + 2;
     if (config.precision >= minimum) return [];

@@ -1,5 +1,5 @@
 /** Sums and differences of decimal numbers, computed exactly. */
-import { bool, defineTask, int, intervals, levels } from "../../define.ts";
+import { bool, counts, defineTask } from "../../define.ts";
 import { equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, drawTerm, withPoint } from "./terms.ts";
@@ -8,18 +8,14 @@ export default defineTask({
   description: "Add and subtract a chain of decimal numbers.",
   scoring: "1 when the answer is the same decimal number (2.50 = 2.5 = 25e-1), else 0.",
   params: {
-    min_terms: int(2, "fewest numbers in a chain", { min: 1 }),
-    max_terms: int(6, "most numbers in a chain"),
-    min_digits: int(1, "fewest digits before the point", { min: 1 }),
-    max_digits: int(4, "most digits before the point"),
-    min_decimal_places: int(1, "fewest digits after the point", { min: 0 }),
-    max_decimal_places: int(4, "most digits after the point"),
+    terms: counts([2, 6], "numbers in a chain", { min: 1, levels: [2, 5, 8, 10], as: "num_terms" }),
+    digits: counts([1, 4], "digits before the point", {
+      min: 1,
+      spans: [1, 2, 4, 8, 10],
+      as: "num_digits",
+    }),
+    decimal_places: counts([1, 4], "digits after the point", { min: 0, spans: [1, 2, 4, 6, 8] }),
     allow_negation: bool(false, "also draw negative numbers"),
-  },
-  curriculum: {
-    num_terms: levels([2, 5, 8, 10], "how many numbers are chained", "terms"),
-    num_digits: intervals([1, 2, 4, 8, 10], "digits before the point", "digits"),
-    decimal_places: intervals([1, 2, 4, 6, 8], "digits after the point"),
   },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);

@@ -1,17 +1,17 @@
 /** The probability that several dice show at least a given sum, as a reduced fraction. */
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   description: "Find the probability of a sum of dice.",
   scoring: "1 for the reduced fraction exactly as in 5/36, else 0.",
   params: {
-    num_dice: int(4, "number of dice", { min: 1, max: 100 }),
-    max_dice_size: int(20, "sides of the largest die", { min: 2, max: 1000 }),
-  },
-  curriculum: {
-    num_dice: levels([4, 6, 8, 10], "number of dice"),
-    max_dice_size: levels([20, 25, 30, 35], "sides of the largest die"),
+    num_dice: int(4, "number of dice", { min: 1, max: 100, levels: [4, 6, 8, 10] }),
+    max_dice_size: int(20, "sides of the largest die", {
+      min: 2,
+      max: 1000,
+      levels: [20, 25, 30, 35],
+    }),
   },
   generate(random, { num_dice, max_dice_size }) {
     const dice = [max_dice_size];

@@ -1,10 +1,9 @@
 /** Reduce a fraction, written plainly or in LaTeX. */
-import { defineTask, int, intervals, texts } from "../../define.ts";
+import { choices, defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { gcdOf } from "./divisors.ts";
-import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 const STYLES = ["plain", "latex_inline", "latex_frac", "latex_dfrac"] as const;
 
@@ -14,21 +13,15 @@ export default defineTask({
     "A fraction a/b, $a/b$, \\frac{a}{b} or \\dfrac{a}{b}: 1 when it is the reduced one, 0.1 " +
     "when its numerator or denominator is still the given one, 0.05 otherwise; other text 0.01.",
   params: {
-    min_value: int(1, "smallest numerator and denominator of the reduced fraction", { min: 1 }),
-    max_value: int(1000, "largest numerator and denominator of the reduced fraction", { max: 1e9 }),
-    min_factor: int(1, "smallest common factor", { min: 1 }),
-    max_factor: int(100, "largest common factor", { max: 1e6 }),
-    styles: texts([...STYLES], "how fractions are written", STYLES),
+    value: sizes([1, 1000], "numerator and denominator of the reduced fraction", {
+      apart: true,
+      min: 1,
+      max: 1e9,
+      spans: [1, 100, 1000, 10_000],
+    }),
+    factor: sizes([1, 100], "common factor", { min: 1, max: 1e6, spans: [1, 10, 100, 1000] }),
+    styles: choices([...STYLES], "how fractions are written", STYLES),
   },
-  curriculum: {
-    value: intervals([1, 100, 1000, 10_000], "size of the reduced fraction's parts"),
-    factor: intervals([1, 10, 100, 1000], "common factor of the given fraction"),
-  },
-  validate: (config) => [
-    ...mustBeAbove(config, "max_value", "min_value"),
-    ...(config.styles.length > 0 ? [] : ["styles: at least one is needed, found []"]),
-  ],
-  clamp: (config) => raiseAbove(config, "max_value", "min_value"),
   generate(random, config) {
     const { min_value, max_value } = config;
     const first = random.int(min_value, max_value), second = random.int(min_value, max_value);

@@ -1,8 +1,7 @@
 /** The greatest common divisor of several numbers. */
-import { defineTask, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 import { gcdOf, joinWithAnd } from "./divisors.ts";
-import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Draws to find numbers with a common divisor above 1. The last draw is used in any case. */
 const DRAWS = 3;
@@ -11,17 +10,9 @@ export default defineTask({
   description: "Find the greatest common divisor of numbers.",
   ...exactScore("the number"),
   params: {
-    min_numbers: int(2, "fewest numbers", { min: 2 }),
-    max_numbers: int(2, "most numbers"),
-    min_value: int(1, "smallest number", { min: 1 }),
-    max_value: int(1000, "largest number"),
+    numbers: counts([2, 2], "numbers", { min: 2, levels: [2, 3, 4, 5], as: "num_terms" }),
+    value: sizes([1, 1000], "number", { apart: true, min: 1, spans: [100, 1000, 10_000, 100_000] }),
   },
-  curriculum: {
-    num_terms: levels([2, 3, 4, 5], "how many numbers there are", "numbers"),
-    value: intervals([100, 1000, 10_000, 100_000], "size of the numbers"),
-  },
-  validate: (config) => mustBeAbove(config, "max_value", "min_value"),
-  clamp: (config) => raiseAbove(config, "max_value", "min_value"),
   generate(random, config) {
     const count = random.int(config.min_numbers, config.max_numbers);
     let numbers: number[] = [], result = 1;

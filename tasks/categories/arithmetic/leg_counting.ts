@@ -1,5 +1,5 @@
 /** The total number of legs of a group of animals. */
-import { defineTask, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
@@ -45,22 +45,17 @@ export default defineTask({
   description: "Count the legs of a group of animals.",
   ...exactScore("the number"),
   params: {
-    min_animals: int(3, "fewest kinds of animals", { min: 1 }),
-    max_animals: int(10, "most kinds of animals", { max: LIST.length }),
-    min_instances: int(1, "fewest animals of a kind", { min: 1 }),
-    max_instances: int(15, "most animals of a kind"),
-  },
-  curriculum: {
-    num_animals: levels(
-      Array.from({ length: LIST.length - 1 }, (_, i) => i + 1),
-      "kinds of animals in a question",
-      "animals",
-    ),
-    num_instances: intervals(
-      [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
-      "animals of each kind",
-      "instances",
-    ),
+    animals: counts([3, 10], "kinds of animals", {
+      min: 1,
+      max: LIST.length,
+      levels: Array.from({ length: LIST.length - 1 }, (_, i) => i + 1),
+      as: "num_animals",
+    }),
+    instances: counts([1, 15], "animals of a kind", {
+      min: 1,
+      spans: [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+      as: "num_instances",
+    }),
   },
   generate(random, config) {
     const kinds = random.sample(LIST, random.int(config.min_animals, config.max_animals));

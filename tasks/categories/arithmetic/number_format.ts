@@ -4,11 +4,10 @@
  * printed and as doubles.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, float, sizes } from "../../define.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { mustBeAbove, raiseAbove } from "./rules.ts";
 
 /** Number of decimal digits that every double can distinguish. */
 const DIGITS = 15;
@@ -20,22 +19,22 @@ export default defineTask({
   scoring:
     "1 for a number within 0.01 of the solution that no other candidate is nearer to, else 0.",
   params: {
-    min_num_candidates: int(2, "fewest numbers to choose from", { min: 2 }),
-    max_num_candidates: int(5, "most numbers to choose from"),
-    min_n: float(1000, "smallest size of the numbers", { min: 1 }),
-    max_n: float(1e9, "largest size of the numbers", { max: 1e13 }),
-    max_delta: float(10, "largest distance from the first number", { max: 1e12 }),
+    num_candidates: counts([2, 5], "numbers to choose from", { min: 2, spans: [5, 25, 100, 500] }),
+    n: sizes([1000, 1e9], "size of the numbers", {
+      apart: true,
+      real: true,
+      min: 1,
+      max: 1e13,
+      spans: [1000, 100_000, 1_000_000, 1_000_000_000],
+    }),
+    max_delta: float(10, "largest distance from the first number", {
+      max: 1e12,
+      levels: [10, 1, 0.001, 1e-6],
+    }),
   },
-  curriculum: {
-    num_candidates: intervals([5, 25, 100, 500], "numbers to choose from"),
-    n: intervals([1000, 100_000, 1_000_000, 1_000_000_000], "size of the numbers"),
-    max_delta: levels([10, 1, 0.001, 1e-6], "distance between the numbers"),
+  rules: {
+    "max_delta: must be above 0": ({ max_delta }) => max_delta > 0,
   },
-  validate: (config) => [
-    ...mustBeAbove(config, "max_n", "min_n"),
-    ...(config.max_delta > 0 ? [] : [`max_delta: must be above 0, found ${config.max_delta}`]),
-  ],
-  clamp: (config) => raiseAbove(config, "max_n", "min_n"),
   generate(random, config) {
     const count = random.int(config.min_num_candidates, config.max_num_candidates);
     const { values, places } = drawCandidates(random, config, count);

@@ -1,9 +1,8 @@
 /** Powers of decimal numbers with positive and negative exponents, as the nearest double. */
-import { defineTask, float, int, levels } from "../../define.ts";
+import { defineTask, sizes } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import { reprFloat } from "../../python/repr.ts";
 import type { ScorableEntry } from "../../types.ts";
-import { mustBeAbove } from "./rules.ts";
 
 /** Maximum number of draws of a power that fits a double. After that, the exponent is 0. */
 const DRAWS = 50;
@@ -13,15 +12,13 @@ export default defineTask({
   description: "Raise a number to a power.",
   scoring: "1 when both agree after rounding to 3 significant digits, else 0.01.",
   params: {
-    min_base: float(-1000, "smallest base", { min: -1e9, max: 1e9 }),
-    max_base: float(1000, "largest base", { min: -1e9, max: 1e9 }),
-    min_exponent: int(0, "smallest size of the exponent", { min: 0 }),
-    max_exponent: int(8, "largest size of the exponent", { max: 1000 }),
+    base: sizes([-1000, 1000], "base", { apart: true, real: true, min: -1e9, max: 1e9 }),
+    exponent: sizes([0, 8], "size of the exponent", {
+      min: 0,
+      max: 1000,
+      levels: [2, 4, 6, 8, 10],
+    }),
   },
-  curriculum: {
-    exponent: levels([2, 4, 6, 8, 10], "size of the exponent"),
-  },
-  validate: (config) => mustBeAbove(config, "max_base", "min_base"),
   generate(random, config) {
     let base = 1, exponent = 0, solution = Infinity;
     for (let draw = 0; draw <= DRAWS && !Number.isFinite(solution); draw++) {

@@ -1,5 +1,5 @@
 /** The prime factors of a number. */
-import { defineTask, int, intervals } from "../../define.ts";
+import { defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { isBlank } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -13,11 +13,7 @@ export default defineTask({
     "Whole numbers between × signs: 1 for the prime factors in any order, 0.5 for other numbers " +
     "with the same product, 0.01 for other numbers; anything else 0.",
   params: {
-    min_value: int(2, "smallest number", { min: 2 }),
-    max_value: int(1000, "largest number", { max: 1e12 }),
-  },
-  curriculum: {
-    value: intervals([10, 1000, 5000, 10_000], "size of the number"),
+    value: sizes([2, 1000], "number", { min: 2, max: 1e12, spans: [10, 1000, 5000, 10_000] }),
   },
   generate(random, config) {
     const number = random.int(config.min_value, config.max_value);

@@ -1,7 +1,7 @@
 /** Brainf*ck programs; the question asks for their output. */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 import { wordsOfLength } from "../../text/words.ts";
 
@@ -15,10 +15,8 @@ export default defineTask({
     difficulty: int(1, "1: prints a word, 2: adds in a loop, 3: adds in a loop with a condition", {
       min: 1,
       max: 3,
+      levels: [1, 2, 3],
     }),
-  },
-  curriculum: {
-    difficulty: levels([1, 2, 3], "what the program does"),
   },
   generate(random, { difficulty }) {
     const { source, code } = difficulty === 1

@@ -3,8 +3,7 @@ import lists from "./snippets/lists_functions.js" with { type: "text" };
 import numbers from "./snippets/numbers_functions.js" with { type: "text" };
 import simulations from "./snippets/simulations_functions.js" with { type: "text" };
 import texts from "./snippets/texts_functions.js" with { type: "text" };
-import type { ParamSpec } from "../../../core/named_params.ts";
-import { defineTask, float, levels } from "../../define.ts";
+import { defineTask, float, int, nullable } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { codePoints, strip } from "../../python/text.ts";
@@ -15,15 +14,6 @@ import { NUMBER_SNIPPETS } from "./snippets/numbers.ts";
 import { SIMULATION_SNIPPETS } from "./snippets/simulations.ts";
 import type { Snippet } from "./snippets/snippet.ts";
 import { TEXT_SNIPPETS } from "./snippets/texts.ts";
-
-const difficulty: ParamSpec & { default: number | null } = {
-  type: "int",
-  default: null,
-  nullable: true,
-  min: 1,
-  max: 10,
-  description: "take only functions of this difficulty (1 to 10; null for all)",
-};
 
 export default defineTask({
   description: "Predict the output of a function, or its input.",
@@ -36,10 +26,11 @@ export default defineTask({
       min: 0,
       max: 1,
     }),
-    difficulty,
-  },
-  curriculum: {
-    difficulty: levels([6, 7, 8, 9], "difficulty of the functions"),
+    difficulty: nullable(int(1, "take only functions of this difficulty (null for all)", {
+      min: 1,
+      max: 10,
+      levels: [6, 7, 8, 9],
+    })),
   },
   generate(random, config) {
     const wanted = config.difficulty;

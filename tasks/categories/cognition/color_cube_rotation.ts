@@ -1,5 +1,5 @@
 /** A cube with six colours is rotated a few times. Which colour is then on a given side? */
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -24,11 +24,7 @@ export default defineTask({
   description: "Follow the colours of a cube through its rotations.",
   scoring: "1 for the colour (surrounding space and case do not count), else 0.01.",
   params: {
-    min_rotations: int(1, "fewest rotations", { min: 1 }),
-    max_rotations: int(3, "most rotations", { min: 1 }),
-  },
-  curriculum: {
-    rotations: intervals([1, 5, 10, 50, 100], "rotations of the cube"),
+    rotations: counts([1, 3], "rotations", { min: 1, spans: [1, 5, 10, 50, 100] }),
   },
   generate(random, config) {
     const count = random.int(config.min_rotations, config.max_rotations);

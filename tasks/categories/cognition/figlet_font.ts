@@ -2,7 +2,7 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { didYouMean } from "../../../core/suggest.ts";
 import { readCompressedAsset } from "../../asset.ts";
-import { bool, defineTask, int, intervals, type Param } from "../../define.ts";
+import { bool, counts, defineTask, nullable, text } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
@@ -18,30 +18,25 @@ export default defineTask({
   scoring: "1 for the word (spaces and case do not count), else 0.1 a letter in its place, at " +
     "most 0.9.",
   params: {
-    static_word: textOrNull("the word, of letters A to Z; null = one of a list"),
-    static_font: textOrNull("name of the font; null = any"),
-    min_word_len: int(3, "fewest letters", { min: 1 }),
-    max_word_len: int(7, "most letters; beyond 11 words are joined", { min: 3, max: 1000 }),
+    static_word: nullable(text("", "the word, of letters A to Z; null = one of a list")),
+    static_font: nullable(text("", "name of the font; null = any")),
+    word_len: counts([3, 7], "letters", {
+      note: "; beyond 11 words are joined",
+      min: 1,
+      max: 1000,
+      spans: [3, 5, 10, 15, 20, 30],
+    }),
     space_letters: bool(true, "leave space between letters"),
   },
-  curriculum: {
-    word_len: intervals([3, 5, 10, 15, 20, 30], "letters of the word"),
+  rules: {
+    "static_word: must be one or more letters A to Z": ({ static_word }) =>
+      static_word === null || /^[A-Za-z]+$/.test(static_word),
   },
-  validate({ static_word, static_font }) {
-    const errors: string[] = [];
-    if (static_word !== null && !/^[A-Za-z]+$/.test(static_word)) {
-      errors.push(
-        `static_word: must be one or more letters A to Z, found ${JSON.stringify(static_word)}`,
-      );
-    }
-    if (static_font !== null && !fontNames().includes(static_font)) {
-      errors.push(
-        `static_font: must be a known font, found ${JSON.stringify(static_font)}` +
-          `${didYouMean(static_font, fontNames())} (such as ${fontNames().slice(0, 5).join(", ")})`,
-      );
-    }
-    return errors;
-  },
+  validate: ({ static_font: name }) =>
+    name === null || fontNames().includes(name) ? [] : [
+      `static_font: must be a known font, found ${JSON.stringify(name)}` +
+      `${didYouMean(name, fontNames())} (such as ${fontNames().slice(0, 5).join(", ")})`,
+    ],
   generate(random, config) {
     const word = config.static_word?.toUpperCase() ??
       drawText(random, config.min_word_len, config.max_word_len);
@@ -60,10 +55,6 @@ export default defineTask({
   },
   score,
 });
-
-function textOrNull(description: string): Param<string | null> {
-  return { type: "string", default: null, nullable: true, description };
-}
 
 /**
  * A word with `min` to `max` letters. If the list has none that long, several words without spaces.

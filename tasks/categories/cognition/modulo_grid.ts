@@ -1,5 +1,5 @@
 /** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -20,21 +20,19 @@ export default defineTask({
   description: "Find the arithmetic rule behind a grid of marks and fill in the hidden cells.",
   scoring: "1 for the solution; its share of the length when the answer contains it; else 0.",
   params: {
-    size_x: int(20, "columns", { min: 6, max: 1000 }),
-    size_y: int(20, "rows", { min: 6, max: 1000 }),
+    size_x: int(20, "columns", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
+    size_y: int(20, "rows", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
+    max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000, levels: [1, 5, 10, 15] }),
     max_divisor: int(20, "largest divisor; with 1 no remainder is above 0", {
       min: 2,
       max: MAX_OPERAND,
+      levels: [3, 5, 7, 15, 17, 49],
     }),
-    max_target: int(20, "largest remainder", { min: 1, max: MAX_OPERAND }),
-    max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000 }),
-  },
-  curriculum: {
-    size_x: levels([20, 40, 60, 80], "columns"),
-    size_y: levels([20, 40, 60, 80], "rows"),
-    max_holes: levels([1, 5, 10, 15], "hidden cells"),
-    max_divisor: levels([3, 5, 7, 15, 17, 49], "largest divisor"),
-    max_target: levels([1, 0, 3, 7, 9, 21], "largest remainder"),
+    max_target: int(20, "largest remainder", {
+      min: 1,
+      max: MAX_OPERAND,
+      levels: [1, 0, 3, 7, 9, 21],
+    }),
   },
   generate(random, config) {
     const { size_x, size_y } = config;

@@ -1,7 +1,7 @@
 /**
  * One statement among many answers the question. No other statement has the same verb and thing.
  */
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -66,14 +66,11 @@ export default defineTask({
   description: "Find the statement that answers a question among many others.",
   scoring: "1 for the name (spaces and case do not count), else 0.",
   params: {
-    min_num_statements: int(10, "fewest statements", { min: 1 }),
-    max_num_statements: int(100, "most statements", {
+    num_statements: counts([10, 100], "statements", {
       min: 1,
       max: Math.floor(MAX_STATEMENTS / 2),
+      spans: [10, 100, 500, 1000],
     }),
-  },
-  curriculum: {
-    num_statements: intervals([10, 100, 500, 1000], "statements"),
   },
   generate(random, config) {
     const count = random.int(config.min_num_statements, config.max_num_statements);

@@ -1,5 +1,5 @@
 /** The next term of a sequence in which a few arithmetic steps lead from each term to the next. */
-import { defineTask, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
@@ -17,23 +17,19 @@ export default defineTask({
   description: "Continue a sequence of numbers.",
   scoring: "1 for the number; its share of the length when the answer contains it; else 0.",
   params: {
-    min_terms: int(4, "fewest terms shown", { min: 4 }),
-    max_terms: int(8, "most terms shown", { min: 4, max: 1000 }),
-    min_value: int(-100, "has no effect, as in the original"),
-    max_value: int(100, "has no effect, as in the original"),
-    max_complexity: int(3, "a rule has at most this many steps and one", { min: 1, max: 100 }),
+    terms: counts([4, 8], "terms shown", { min: 4, max: 1000, spans: [4, 8, 12, 16] }),
+    min_value: int(-100, "has no effect, as in the original", {
+      levels: [-100, -500, -1000, -10000],
+    }),
+    max_value: int(100, "has no effect, as in the original", { levels: [100, 500, 1000, 10000] }),
+    max_complexity: int(3, "a rule has at most this many steps and one", {
+      min: 1,
+      max: 100,
+      levels: [2, 3, 4, 5],
+    }),
   },
-  curriculum: {
-    terms: intervals([4, 8, 12, 16], "terms shown"),
-    min_value: levels([-100, -500, -1000, -10000], "no effect"),
-    max_value: levels([100, 500, 1000, 10000], "no effect"),
-    max_complexity: levels([2, 3, 4, 5], "steps of the rule"),
-  },
-  validate({ min_value, max_value }) {
-    return min_value < max_value ? [] : [
-      `min_value: must be below max_value, found min_value = ${min_value} and max_value = ` +
-      `${max_value}`,
-    ];
+  rules: {
+    "min_value: must be below max_value": ({ min_value, max_value }) => min_value < max_value,
   },
   generate(random, config) {
     const complexity = random.int(1, config.max_complexity);

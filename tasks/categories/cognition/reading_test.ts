@@ -95,7 +95,7 @@ Deno.test("given fonts and words are checked", () => {
     [],
   );
   const errors = validateTaskConfig("figlet_font", { static_font: "standart", static_word: "a b" });
-  assert.match(errors[0]!, /^static_word: .*found "a b"/);
+  assert.match(errors[0]!, /^static_word: .*found static_word = "a b"/);
   assert.match(errors[1]!, /^static_font: .*found "standart".*standard/);
   assert.match(validateTaskConfig("figlet_font", { static_word: "" })[0]!, /^static_word: /);
   const [entry] = [...createDataset("figlet_font", { seed: 1, size: 1, static_word: "hi" })];

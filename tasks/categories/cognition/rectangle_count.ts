@@ -3,7 +3,7 @@
  * a side or touch with a corner. So every line can be followed, and the drawing has only one
  * interpretation.
  */
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -18,12 +18,13 @@ export default defineTask({
   description: "Count the rectangles in a drawing made of characters.",
   scoring: "1 for the number, 0.8 · (1 − d/5) when it is off by d < 5, else 0.",
   params: {
-    max_rectangles: int(10, "most rectangles", { min: 1, max: 10_000 }),
+    max_rectangles: int(10, "most rectangles", {
+      min: 1,
+      max: 10_000,
+      levels: [5, 10, 15, 20, 25],
+    }),
     width: int(80, "columns of the drawing", { min: 10, max: 10_000 }),
     height: int(80, "rows of the drawing", { min: 10, max: 10_000 }),
-  },
-  curriculum: {
-    max_rectangles: levels([5, 10, 15, 20, 25], "most rectangles"),
   },
   generate(random, config) {
     const { puzzle, count } = draw(random, config);

@@ -3,7 +3,7 @@
  * cancel.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, intervals, levels } from "../../define.ts";
+import { bool, counts, defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -18,14 +18,13 @@ export default defineTask({
   description: "Solve a scrambled Rubik's cube.",
   scoring: "1 when the moves solve the cube, else 0.01.",
   params: {
-    min_scramble_steps: int(3, "fewest moves of the scramble", { min: 1 }),
-    max_scramble_steps: int(10, "most moves of the scramble", { min: 1, max: 10_000 }),
-    cube_size: int(3, "layers of the cube", { min: 2, max: 6 }),
+    cube_size: int(3, "layers of the cube", { min: 2, max: 6, levels: [3, 4, 5, 6, 7] }),
+    scramble_steps: counts([3, 10], "moves of the scramble", {
+      min: 1,
+      max: 10_000,
+      spans: [3, 10, 25, 50, 100],
+    }),
     remove_ansi: bool(true, "letters only; else they stand on coloured ground (ANSI codes)"),
-  },
-  curriculum: {
-    cube_size: levels([3, 4, 5, 6, 7], "layers of the cube"),
-    scramble_steps: intervals([3, 10, 25, 50, 100], "moves of the scramble"),
   },
   generate(random, config) {
     const { cube_size: size } = config;

@@ -2,7 +2,7 @@
  * Plan the moves of boxes over a grid of squares. In each square an agent moves the boxes there.
  * The plan is executed step by step, and within a step in the order in which it names the agents.
  */
-import { defineTask, int, intervals, texts } from "../../define.ts";
+import { choices, counts, defineTask } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -14,27 +14,16 @@ export default defineTask({
     "The plan is executed and actions that are not possible are ignored: delivered boxes / " +
     "boxes, at least 0.05; 0 when it is not a JSON list of objects with text values.",
   params: {
-    min_row_num: int(1, "fewest rows of squares", { min: 1 }),
-    max_row_num: int(4, "most rows of squares", { max: 100 }),
-    min_column_num: int(2, "fewest columns of squares", { min: 1 }),
-    max_column_num: int(4, "most columns of squares", { max: 100 }),
-    min_box_num: int(1, "fewest boxes of a colour", { min: 1 }),
-    max_box_num: int(1, "most boxes of a colour", { max: 1000 }),
-    colour_list: texts(["red", "blue", "green"], "the colours"),
+    row_num: counts([1, 4], "rows of squares", { min: 1, max: 100, spans: LEVELS }),
+    column_num: counts([2, 4], "columns of squares", { min: 1, max: 100, spans: LEVELS }),
+    box_num: counts([1, 1], "boxes of a colour", { min: 1, max: 1000, spans: LEVELS }),
+    colour_list: choices(["red", "blue", "green"], "the colours"),
   },
-  curriculum: {
-    row_num: intervals(LEVELS, "rows of squares"),
-    column_num: intervals(LEVELS, "columns"),
-    box_num: intervals(LEVELS, "boxes of a colour"),
-  },
-  validate({ colour_list: colours }) {
-    if (colours.length === 0) return ["colour_list: must name at least one colour, found []"];
-    if (new Set(colours).size < colours.length) {
-      return [`colour_list: must not name a colour twice, found ${colours.join(", ")}`];
-    }
-    return colours.filter((colour) => !/^[a-z][a-z0-9_]*$/i.test(colour)).map((colour) =>
-      `colour_list: a colour has letters, digits and _ only, found "${colour}"`
-    );
+  rules: {
+    "colour_list: must not name a colour twice": ({ colour_list: list }) =>
+      new Set(list).size === list.length,
+    "colour_list: a colour has letters, digits and _ only": ({ colour_list: list }) =>
+      list.every((colour) => /^[a-z][a-z0-9_]*$/i.test(colour)),
   },
   generate(random, config) {
     const rows = random.int(config.min_row_num, config.max_row_num);

@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, defineTask, int, intervals, texts } from "../../define.ts";
+import { bool, choices, counts, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
@@ -35,24 +35,15 @@ export default defineTask({
     "end): 1 when it uses exactly the given numbers and its value is exactly the target, else " +
     "0.05; anything else and divisions by zero 0.01.",
   params: {
-    min_numbers: int(4, "fewest numbers", { min: 2 }),
-    max_numbers: int(6, "most numbers", { max: 50 }),
-    min_value: int(1, "smallest number", { min: 1 }),
-    max_value: int(100, "largest number", { max: 1_000_000 }),
-    min_target: int(100, "smallest target", { min: 1 }),
-    max_target: int(999, "largest target", { max: 1_000_000_000 }),
-    operators: texts(OPERATORS, "operators of the example", OPERATORS),
+    numbers: counts([4, 6], "numbers", { min: 2, max: 50, spans: [3, 6, 9, 12, 15] }),
+    target: sizes([100, 999], "target", {
+      min: 1,
+      max: 1_000_000_000,
+      spans: [100, 500, 1000, 5000, 10000],
+    }),
+    value: sizes([1, 100], "number", { min: 1, max: 1_000_000, spans: [1, 100, 200, 300] }),
+    operators: choices(OPERATORS, "operators of the example", OPERATORS),
     shuffle: bool(true, "list the numbers in random order, not in that of the example"),
-  },
-  curriculum: {
-    numbers: intervals([3, 6, 9, 12, 15], "numbers to use"),
-    target: intervals([100, 500, 1000, 5000, 10000], "target to reach"),
-    value: intervals([1, 100, 200, 300], "given numbers"),
-  },
-  validate(config) {
-    return config.operators.length > 0
-      ? []
-      : [`operators: must name at least one of ${OPERATORS.join(" ")}, found []`];
   },
   generate(random, config) {
     const { numbers, target, expression } = drawExpression(random, config);

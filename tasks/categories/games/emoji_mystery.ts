@@ -3,7 +3,7 @@
  * 256 variation selectors, which most programs do not display.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { codePoints } from "../../python/text.ts";
 import { makeSentence } from "../../text/sentences.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -15,15 +15,12 @@ export default defineTask({
     "0.01.",
   defaultSize: 1000,
   params: {
-    min_words_in_sentence: int(3, "fewest words", { min: 1 }),
-    max_words_in_sentence: int(35, "most words", { max: 10_000 }),
-  },
-  curriculum: {
-    num_words_in_sentence: intervals(
-      [5, 10, 20, 30, 40, 50],
-      "words of the sentence",
-      "words_in_sentence",
-    ),
+    words_in_sentence: counts([3, 35], "words", {
+      min: 1,
+      max: 10_000,
+      spans: [5, 10, 20, 30, 40, 50],
+      as: "num_words_in_sentence",
+    }),
   },
   generate(random, { min_words_in_sentence: min, max_words_in_sentence: max }) {
     const count = drawCount(random, min, max);

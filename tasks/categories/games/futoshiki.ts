@@ -4,7 +4,7 @@
  * left.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { NUMBER_GRID } from "../../scoring_rules.ts";
 import {
   CellSolver,
@@ -24,16 +24,13 @@ export default defineTask({
   description: "Complete a Latin square with greater-than signs.",
   ...NUMBER_GRID,
   params: {
-    min_board_size: int(4, "fewest rows and columns", { min: 4 }),
-    max_board_size: int(9, "most rows and columns", { max: 9 }),
-    min_difficulty: int(0, "lowest difficulty", { min: 0 }),
-    max_difficulty: int(3, "highest difficulty: neighbours have a sign with 0.03 + 0.07 × it", {
+    board_size: counts([4, 9], "rows and columns", { min: 4, max: 9, levels: [4, 6, 7, 9] }),
+    difficulty: sizes([0, 3], "difficulty", {
+      note: ": neighbours have a sign with 0.03 + 0.07 × it",
+      min: 0,
       max: 13,
+      levels: [0, 1, 2, 3],
     }),
-  },
-  curriculum: {
-    board_size: levels([4, 6, 7, 9], "rows and columns"),
-    difficulty: levels([0, 1, 2, 3], "signs"),
   },
   generate(random, config) {
     const n = random.int(config.min_board_size, config.max_board_size);

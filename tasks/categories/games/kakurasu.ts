@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, levels } from "../../define.ts";
+import { counts, defineTask, float, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { transpose } from "../../transpose.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -22,17 +22,14 @@ export default defineTask({
     "The digits 0 and 1 of every line are read, lines without them skipped: 1 when the shape is " +
     "right and all sums are met, else 0.",
   params: {
-    min_rows: int(4, "fewest rows", { min: 3 }),
-    max_rows: int(5, "most rows", { max: 9 }),
-    min_cols: int(4, "fewest columns", { min: 3 }),
-    max_cols: int(5, "most columns", { max: 9 }),
-    p_ones: float(0.3, "probability of a 1 in a cell", { min: 0, max: 1 }),
+    rows: counts([4, 5], "rows", { min: 3, max: 9, levels: [4, 6, 7, 9] }),
+    cols: counts([4, 5], "columns", { min: 3, max: 9, levels: [4, 6, 7, 9] }),
+    p_ones: float(0.3, "probability of a 1 in a cell", {
+      min: 0,
+      max: 1,
+      levels: [0.5, 0.4, 0.3, 0.2],
+    }),
     max_retries: int(1000, "grids drawn before giving up", { min: 1 }),
-  },
-  curriculum: {
-    rows: levels([4, 6, 7, 9], "rows"),
-    cols: levels([4, 6, 7, 9], "columns"),
-    p_ones: levels([0.5, 0.4, 0.3, 0.2], "probability of a 1"),
   },
   generate(random, config, index) {
     const rows = random.int(config.min_rows, config.max_rows);

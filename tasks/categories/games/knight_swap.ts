@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -20,23 +20,20 @@ export default defineTask({
     "not swapped 0.05.",
   defaultSize: 5,
   params: {
-    min_nodes: int(6, "fewest squares of the board", { min: 6 }),
-    max_nodes: int(9, "most squares of the board", { min: 6, max: SQUARES }),
-    min_pieces: int(2, "fewest knights of a colour", { min: 1 }),
-    max_pieces: int(2, "most knights of a colour; fewer where no square would be empty", {
-      max: 6,
+    nodes: counts([6, 9], "squares of the board", {
+      min: 6,
+      max: SQUARES,
+      levels: [4, 6, 8, 10, 12],
     }),
-    min_steps: int(4, "fewest moves of a shortest solution", { min: 1 }),
-    max_steps: int(20, "most moves of a shortest solution"),
-    max_attempts: int(100, "boards drawn before a board of the other kind is taken", {
+    pieces: counts([2, 2], "knights of a colour", {
+      note: "; fewer where no square would be empty",
       min: 1,
+      max: 6,
+      levels: [2, 3, 4, 5, 6],
     }),
+    steps: counts([4, 20], "moves of a shortest solution", { min: 1, spans: [1, 10, 20, 30] }),
+    max_attempts: int(100, "boards drawn before a board of the other kind is taken", { min: 1 }),
     impossible_ratio: float(0.2, "share of boards without a solution", { min: 0, max: 1 }),
-  },
-  curriculum: {
-    nodes: levels([4, 6, 8, 10, 12], "squares"),
-    pieces: levels([2, 3, 4, 5, 6], "knights of a colour"),
-    steps: intervals([1, 10, 20, 30], "moves of a solution"),
   },
   generate(random, config) {
     const puzzle = drawPuzzle(random, config);

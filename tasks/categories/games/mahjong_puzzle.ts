@@ -4,7 +4,7 @@
  * all results are frequent.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const LETTERS = 26, HAND = 13;
@@ -16,11 +16,7 @@ export default defineTask({
   scoring:
     "1 when equal to the result; its share of the length when contained in the answer; else 0.",
   params: {
-    min_num_rounds: int(10, "fewest rounds", { min: 1 }),
-    max_num_rounds: int(50, "most rounds", { max: 100_000 }),
-  },
-  curriculum: {
-    num_rounds: levels([10, 50, 100, 500], "rounds that are played"),
+    num_rounds: counts([10, 50], "rounds", { min: 1, max: 100_000, levels: [10, 50, 100, 500] }),
   },
   generate(random, config) {
     const count = random.int(config.min_num_rounds, config.max_num_rounds);

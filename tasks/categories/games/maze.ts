@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 /**
@@ -22,21 +22,16 @@ export default defineTask({
     "1 when equal to the number; its share of the length when contained in the answer; else 0.",
   defaultSize: 50,
   params: {
-    min_dist: int(5, "fewest steps from start to goal", { min: 1 }),
-    max_dist: int(10, "most steps from start to goal"),
-    min_grid_size: int(5, "fewest rows and columns, with the border", { min: 4 }),
-    max_grid_size: int(10, "most rows and columns, with the border", { max: 1000 }),
+    dist: counts([5, 10], "steps from start to goal", { min: 1, spans: [5, 10, 15, 20] }),
+    grid_size: counts([5, 10], "rows and columns, with the border", {
+      min: 4,
+      max: 1000,
+      spans: [10, 25, 50, 100],
+    }),
   },
-  curriculum: {
-    dist: intervals([5, 10, 15, 20], "steps to the goal"),
-    grid_size: intervals([10, 25, 50, 100], "rows and columns"),
-  },
-  validate({ min_dist, max_grid_size }) {
-    const maximum = (max_grid_size - 2) ** 2 - 1;
-    return min_dist <= maximum ? [] : [
-      `min_dist: must be at most (max_grid_size − 2)² − 1 = ${maximum}, found ${min_dist} with ` +
-      `max_grid_size = ${max_grid_size}`,
-    ];
+  rules: {
+    "min_dist: must be at most (max_grid_size − 2)² − 1": (c) =>
+      c.min_dist <= (c.max_grid_size - 2) ** 2 - 1,
   },
   generate(random, config) {
     const { size, isPassage, start, goal, distance } = drawMaze(random, config);

@@ -1,5 +1,5 @@
 /** 4×4 sudoku with exactly one solution. There are only 288 complete grids. */
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { NUMBER_GRID } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import {
@@ -20,11 +20,7 @@ export default defineTask({
   description: "Solve a 4×4 sudoku.",
   ...NUMBER_GRID,
   params: {
-    min_empty: int(8, "fewest empty cells", { min: 0 }),
-    max_empty: int(12, "most empty cells", { max: 12 }),
-  },
-  curriculum: {
-    empty: intervals([4, 6, 8, 10, 12], "empty cells"),
+    empty: counts([8, 12], "empty cells", { min: 0, max: 12, spans: [4, 6, 8, 10, 12] }),
   },
   generate(random, config) {
     const empty = random.int(config.min_empty, config.max_empty);

@@ -2,7 +2,7 @@
  * Put the missing queens back on a board. All solutions of a size are computed once, with bits for
  * columns and both diagonals. The completions of a board are found in the same way.
  */
-import { defineTask, int, intervals, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -15,18 +15,15 @@ export default defineTask({
     "1 when equal to a completed board; 0.5 when it is one written as a Python list of lists; " +
     "else 0.",
   params: {
-    n: int(8, "rows, columns and queens", { min: 4, max: 12 }),
-    min_remove: int(1, "fewest queens to put back", { min: 1 }),
-    max_remove: int(7, "most queens to put back"),
+    n: int(8, "rows, columns and queens", { min: 4, max: 12, levels: [4, 6, 8, 10, 12] }),
+    remove: counts([1, 7], "queens to put back", {
+      min: 1,
+      spans: [2, 4, 6, 8, 10],
+      as: "num_removed",
+    }),
   },
-  curriculum: {
-    n: levels([4, 6, 8, 10, 12], "rows, columns and queens"),
-    num_removed: intervals([2, 4, 6, 8, 10], "queens to put back", "remove"),
-  },
-  validate({ n, max_remove }) {
-    return max_remove <= n
-      ? []
-      : [`max_remove: must be at most n, found max_remove = ${max_remove} and n = ${n}`];
+  rules: {
+    "max_remove: must be at most n": ({ n, max_remove }) => max_remove <= n,
   },
   generate(random, { n, min_remove, max_remove }) {
     const solution = random.choice(allSolutions(n));

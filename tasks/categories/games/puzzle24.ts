@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals, texts } from "../../define.ts";
+import { choices, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
@@ -19,17 +19,8 @@ export default defineTask({
   scoring: "An expression of integers, + - * / and brackets (one full stop may follow) that uses " +
     "exactly the given numbers and has exactly the value 24: 1; anything else 0.01.",
   params: {
-    operators: texts(OPERATORS, "operators that the puzzle allows", OPERATORS),
-    min_value: int(1, "smallest number", { min: 1 }),
-    max_value: int(10, "largest number", { max: MAX_NUMBER }),
-  },
-  curriculum: {
-    value: intervals([1, 5, 6, 7, 8, 9, 10], "given numbers"),
-  },
-  validate({ operators }) {
-    return operators.length > 0
-      ? []
-      : [`operators: must name at least one of ${OPERATORS.join(" ")}, found []`];
+    operators: choices(OPERATORS, "operators that the puzzle allows", OPERATORS),
+    value: sizes([1, 10], "number", { min: 1, max: MAX_NUMBER, spans: [1, 5, 6, 7, 8, 9, 10] }),
   },
   generate(random, { operators, min_value, max_value }) {
     const numbers = drawNumbers(random, operators, min_value, max_value);

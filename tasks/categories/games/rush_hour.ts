@@ -8,7 +8,7 @@
 import { UsageError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { readAsset } from "../../asset.ts";
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 /** Longer texts are not read. */
@@ -21,11 +21,7 @@ export default defineTask({
     "skipped, letters that are no vehicle are ignored: 1 when the red car ends at the exit, else " +
     "0.01.",
   params: {
-    min_moves: int(1, "fewest moves of a shortest solution", { min: 1 }),
-    max_moves: int(50, "most moves of a shortest solution"),
-  },
-  curriculum: {
-    moves: intervals([5, 25, 50, 100], "moves of a solution"),
+    moves: counts([1, 50], "moves of a shortest solution", { min: 1, spans: [5, 25, 50, 100] }),
   },
   generate(random, { min_moves, max_moves }) {
     const { config, moves } = drawBoard(random, min_moves, max_moves);

@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -20,23 +20,26 @@ export default defineTask({
     "The letters U D L R are played (white space, commas, quotes and one full stop at the end " +
     "are skipped): 1 when no box is off a goal at the end; any other character, or a box left, 0.",
   params: {
-    min_w: int(6, "fewest columns, with the walls", { min: 3 }),
-    min_h: int(6, "fewest rows, with the walls", { min: 3 }),
-    max_w: int(10, "most columns, with the walls", { max: MAX_SIDE }),
-    max_h: int(10, "most rows, with the walls", { max: MAX_SIDE }),
+    w: counts([6, 10], "columns, with the walls", {
+      min: 3,
+      max: MAX_SIDE,
+      levels: SIZES,
+      as: "width",
+    }),
+    h: counts([6, 10], "rows, with the walls", {
+      min: 3,
+      max: MAX_SIDE,
+      levels: SIZES,
+      as: "height",
+    }),
     min_boxes: int(4, "boxes on the smallest board; fewer where they do not fit", { min: 1 }),
     max_boxes: int(10, "boxes on the largest board"),
     max_depth: int(80, "the solution has fewer moves", { min: 2 }),
   },
-  curriculum: {
-    width: levels(SIZES, "columns", "w"),
-    height: levels(SIZES, "rows", "h"),
-  },
-  validate({ min_w, min_h }) {
-    return Math.max(min_w, min_h) >= 5 ? [] : [
-      "min_w: min_w or min_h must be at least 5, so that a box can be pushed between the walls, " +
-      `found min_w = ${min_w} and min_h = ${min_h}`,
-    ];
+  rules: {
+    "min_w: min_w or min_h must be at least 5, so that a box can be pushed between the walls": (
+      c,
+    ) => Math.max(c.min_w, c.min_h) >= 5,
   },
   generate(random, config) {
     const width = random.int(config.min_w, config.max_w);

@@ -3,7 +3,7 @@
  * as long as the solution stays unique.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { NUMBER_GRID } from "../../scoring_rules.ts";
 import {
   blockUnits,
@@ -23,13 +23,12 @@ export default defineTask({
   description: "Solve a 9×9 sudoku.",
   ...NUMBER_GRID,
   params: {
-    min_empty: int(30, "fewest empty cells", { min: 0 }),
-    max_empty: int(50, "most empty cells; fewer where more would allow a second solution", {
+    empty: counts([30, 50], "empty cells", {
+      note: "; fewer where more would allow a second solution",
+      min: 0,
       max: 64,
+      spans: [20, 30, 40, 50, 60],
     }),
-  },
-  curriculum: {
-    empty: intervals([20, 30, 40, 50, 60], "empty cells"),
   },
   generate(random, config) {
     const { puzzle, solution, empty } = drawPuzzle(

@@ -1,5 +1,5 @@
 /** A survo puzzle: a table with row and column sums in which some numbers are missing. */
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -13,31 +13,17 @@ export default defineTask({
     "Lines of integers (other words and lines without integers are ignored): 1 when every given " +
     "number is kept, exactly the listed numbers are filled in and all sums are right; else 0.",
   params: {
-    min_board_size: int(4, "fewest rows and columns, with the sums", { min: 4 }),
-    max_board_size: int(5, "most rows and columns, with the sums", { max: 100 }),
-    min_empty: int(3, "fewest numbers to put back", { min: 1 }),
-    max_empty: int(5, "most numbers to put back"),
-    min_num: int(1, "smallest number", { min: 1 }),
-    max_num: int(9, "largest number", { max: 1_000_000 }),
+    board_size: counts([4, 5], "rows and columns, with the sums", {
+      min: 4,
+      max: 100,
+      levels: [4, 5, 6, 7],
+    }),
+    empty: counts([3, 5], "numbers to put back", { min: 1, levels: [4, 9, 16, 25] }),
+    num: sizes([1, 9], "number", { apart: true, min: 1, max: 1_000_000 }),
   },
-  curriculum: {
-    board_size: levels([4, 5, 6, 7], "rows and columns"),
-    empty: levels([4, 9, 16, 25], "numbers to put back"),
-  },
-  validate({ min_board_size, max_empty, min_num, max_num }) {
-    const errors: string[] = [], maximum = (min_board_size - 1) ** 2;
-    if (max_empty > maximum) {
-      errors.push(
-        `max_empty: must be at most (min_board_size − 1)² = ${maximum}, found ${max_empty} with ` +
-          `min_board_size = ${min_board_size}`,
-      );
-    }
-    if (min_num >= max_num) {
-      errors.push(
-        `min_num: must be less than max_num, found min_num = ${min_num} and max_num = ${max_num}`,
-      );
-    }
-    return errors;
+  rules: {
+    "max_empty: must be at most (min_board_size − 1)²": (c) =>
+      c.max_empty <= (c.min_board_size - 1) ** 2,
   },
   clamp(config) {
     const notes: string[] = [], maximum = (config.min_board_size - 1) ** 2;

@@ -3,7 +3,7 @@
  * which is optimal for three and four pegs and the best known for more (Stewart 1941; Bousch 2014
  * for four).
  */
-import { bool, defineTask, int, levels } from "../../define.ts";
+import { bool, counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -18,15 +18,14 @@ export default defineTask({
     "The moves are played: a line of another form or an illegal move is worth 0; solved: least " +
     "number of moves / moves used; legal but not solved 0.05.",
   params: {
-    min_disks: int(3, "fewest disks", { min: 1 }),
-    max_disks: int(7, "most disks", { max: MAX_DISKS }),
-    min_pegs: int(3, "fewest pegs", { min: 3 }),
-    max_pegs: int(4, "most pegs"),
+    disks: counts([3, 7], "disks", {
+      min: 1,
+      max: MAX_DISKS,
+      levels: [3, 5, 10, 15],
+      as: "num_disks",
+    }),
+    pegs: counts([3, 4], "pegs", { min: 3, levels: [3, 4, 5], as: "num_pegs" }),
     visualize: bool(false, "add the pegs after every move of the example solution to the metadata"),
-  },
-  curriculum: {
-    num_disks: levels([3, 5, 10, 15], "disks of the tower", "disks"),
-    num_pegs: levels([3, 4, 5], "number of pegs", "pegs"),
   },
   generate(random, config) {
     const disks = random.int(config.min_disks, config.max_disks);

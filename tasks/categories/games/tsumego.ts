@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, int } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -30,13 +30,11 @@ export default defineTask({
     "Trimmed, in capitals: 1 when equal to the move; its share of the length when the answer " +
     "contains it as a whole coordinate; 0.05 for another single coordinate; else 0.01.",
   params: {
-    min_board_size: int(9, "fewest rows and columns", { min: 5 }),
-    max_board_size: int(13, "most rows and columns", { max: 19 }),
-    max_stones: int(15, "most stones beside the enclosed group", { min: 5 }),
-  },
-  curriculum: {
-    board_size: levels([5, 10, 15, 19], "rows and columns"),
-    max_stones: levels([5, 10, 13, 15], "stones beside the group"),
+    board_size: counts([9, 13], "rows and columns", { min: 5, max: 19, levels: [5, 10, 15, 19] }),
+    max_stones: int(15, "most stones beside the enclosed group", {
+      min: 5,
+      levels: [5, 10, 13, 15],
+    }),
   },
   generate(random, config) {
     const size = random.int(config.min_board_size, config.max_board_size);

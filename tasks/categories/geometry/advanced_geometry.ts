@@ -1,6 +1,6 @@
 /** Orthocenter, incircle and angles of triangles with integer coordinates. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, texts } from "../../define.ts";
+import { choices, defineTask, sizes } from "../../define.ts";
 import { formatFixed, round } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
 import { strip } from "../../python/text.ts";
@@ -22,23 +22,13 @@ export default defineTask({
     "decimals. Else 0.01.",
   defaultSize: 50,
   params: {
-    min_coord: int(-10, "smallest coordinate", { min: -1e9 }),
-    max_coord: int(10, "largest coordinate", { max: 1e9 }),
-    task_types: texts([...TASK_TYPES], "what to ask for", TASK_TYPES),
-  },
-  curriculum: {
-    min_coord: levels(LEVELS.map((n) => -n), "smallest coordinate"),
-    max_coord: levels(LEVELS, "largest coordinate"),
-  },
-  validate({ min_coord, max_coord, task_types }) {
-    const errors: string[] = [];
-    if (min_coord === max_coord) {
-      errors.push(`min_coord: must be below max_coord, found ${min_coord} for both`);
-    }
-    if (task_types.length === 0) {
-      errors.push("task_types: must name at least one, found an empty list");
-    }
-    return errors;
+    coord: sizes([-10, 10], "coordinate", {
+      apart: true,
+      min: -1e9,
+      max: 1e9,
+      each: [LEVELS.map((n) => -n), LEVELS],
+    }),
+    task_types: choices([...TASK_TYPES], "what to ask for", TASK_TYPES),
   },
   generate(random, { min_coord, max_coord, task_types }) {
     const task_type = random.choice(task_types);

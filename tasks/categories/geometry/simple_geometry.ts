@@ -1,5 +1,5 @@
 /** The last interior angle of a convex polygon, from the sum (n − 2)·180°. */
-import { defineTask, int, intervals } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
@@ -14,30 +14,14 @@ export default defineTask({
   ...exactScore("the angle"),
   defaultSize: 100,
   params: {
-    min_sides: int(3, "fewest sides", { min: 3 }),
-    max_sides: int(6, "most sides"),
-    min_angle: int(10, "smallest given angle, in degrees", { min: 1 }),
-    max_angle: int(170, "largest given angle, in degrees", { max: 179 }),
+    sides: counts([3, 6], "sides", { min: 3, spans: [5, 10, 15, 30] }),
+    angle: sizes([10, 170], "given angle, in degrees", { min: 1, max: 179 }),
   },
-  curriculum: {
-    sides: intervals([5, 10, 15, 30], "sides of the polygon"),
-  },
-  validate({ min_sides, max_sides, min_angle, max_angle }) {
-    const errors: string[] = [];
-    if ((min_sides - 1) * min_angle >= (min_sides - 2) * 180) {
-      errors.push(
-        `min_angle: ${min_sides - 1} angles of at least ${min_angle}° leave nothing for the last ` +
-          `one of ${min_sides} sides, found min_angle = ${min_angle} and min_sides = ${min_sides}`,
-      );
-    }
-    if ((max_sides - 1) * max_angle <= (max_sides - 3) * 180) {
-      errors.push(
-        `max_angle: ${max_sides - 1} angles of at most ${max_angle}° leave 180° or more for the ` +
-          `last one of ${max_sides} sides, found max_angle = ${max_angle} and max_sides = ` +
-          `${max_sides}`,
-      );
-    }
-    return errors;
+  rules: {
+    "min_angle: so large angles leave nothing for the last one": (c) =>
+      c.min_angle * (c.min_sides - 1) < (c.min_sides - 2) * 180,
+    "max_angle: so small angles leave 180° or more for the last one": (c) =>
+      c.max_angle * (c.max_sides - 1) > (c.max_sides - 3) * 180,
   },
   generate(random, config) {
     const sides = random.int(config.min_sides, config.max_sides);

@@ -1,5 +1,5 @@
 /** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
-import { defineTask, float, int, intervals } from "../../define.ts";
+import { counts, defineTask, float } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 export default defineTask({
@@ -8,18 +8,13 @@ export default defineTask({
     "1 for exactly True or False, whichever is right; else its share of the answer's length " +
     "when it occurs in it; else 0.",
   params: {
-    min_num_courses: int(5, "fewest courses", { min: 3 }),
-    max_num_courses: int(10, "most courses"),
-    min_num_prerequisites: int(1, "fewest prerequisites of a course", { min: 1 }),
-    max_num_prerequisites: int(2, "most prerequisites of a course"),
-    min_cycle_length: int(3, "fewest courses in the cycle of an impossible plan", { min: 3 }),
-    max_cycle_length: int(5, "most courses in the cycle of an impossible plan"),
+    num_courses: counts([5, 10], "courses", { min: 3, spans: [5, 10, 25, 50, 100] }),
+    num_prerequisites: counts([1, 2], "prerequisites of a course", { min: 1, spans: [2, 3, 4, 5] }),
+    cycle_length: counts([3, 5], "courses in the cycle of an impossible plan", {
+      min: 3,
+      spans: [3, 4, 5, 6],
+    }),
     p_solvable: float(0.5, "probability that the plan is possible", { min: 0, max: 1 }),
-  },
-  curriculum: {
-    num_courses: intervals([5, 10, 25, 50, 100], "number of courses"),
-    num_prerequisites: intervals([2, 3, 4, 5], "prerequisites of a course"),
-    cycle_length: intervals([3, 4, 5, 6], "courses in the cycle of an impossible plan"),
   },
   generate(random, config) {
     const count = random.int(config.min_num_courses, config.max_num_courses);

@@ -1,6 +1,6 @@
 /** How two people are related in a family of up to three generations. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, texts } from "../../define.ts";
+import { consecutive, counts, defineTask, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -34,13 +34,9 @@ export default defineTask({
   description: "Say how two members of a family are related.",
   scoring: "1 for the right word in any case, else 0.",
   params: {
-    min_family_size: int(4, "fewest people", { min: 3 }),
-    max_family_size: int(8, "most people"),
+    family_size: counts([4, 8], "people", { min: 3, levels: consecutive(3, 11) }),
     male_names: texts(MALE_NAMES, "names of men"),
     female_names: texts(FEMALE_NAMES, "names of women"),
-  },
-  curriculum: {
-    family_size: levels([3, 4, 5, 6, 7, 8, 9, 10, 11], "people in the family"),
   },
   validate,
   generate(random, config) {

@@ -1,26 +1,16 @@
 /** The largest area of ones in a grid of zeros and ones. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({
   description: "Find the area of the largest island in a grid.",
   ...exactScore("the number"),
   params: {
-    min_rows: int(5, "fewest rows", { min: 1 }),
-    max_rows: int(10, "most rows"),
-    min_cols: int(5, "fewest columns", { min: 1 }),
-    max_cols: int(10, "most columns"),
-    min_num_islands: int(0, "fewest walks that make land", { min: 0 }),
-    max_num_islands: int(5, "most walks that make land"),
-    min_island_size: int(0, "fewest steps of a walk", { min: 0 }),
-    max_island_size: int(10, "most steps of a walk"),
-  },
-  curriculum: {
-    rows: levels([5, 25, 50, 100], "rows of the grid"),
-    cols: levels([5, 25, 50, 100], "columns of the grid"),
-    num_islands: levels([2, 5, 10, 20], "walks that make land"),
-    island_size: levels([5, 10, 20, 30], "steps of a walk"),
+    rows: counts([5, 10], "rows", { min: 1, levels: [5, 25, 50, 100] }),
+    cols: counts([5, 10], "columns", { min: 1, levels: [5, 25, 50, 100] }),
+    num_islands: counts([0, 5], "walks that make land", { min: 0, levels: [2, 5, 10, 20] }),
+    island_size: counts([0, 10], "steps of a walk", { min: 0, levels: [5, 10, 20, 30] }),
   },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);

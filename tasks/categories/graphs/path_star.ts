@@ -3,7 +3,7 @@
  * several arms of equal length start at a centre, and only the end of an arm shows whether it leads
  * to the goal.
  */
-import { bool, defineTask, int, levels } from "../../define.ts";
+import { bool, counts, defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -14,22 +14,17 @@ export default defineTask({
   description: "Find the way along one arm of a star-shaped graph.",
   scoring: "1 for the labels of the path in order, separated by any white space, else 0.",
   params: {
-    degree: int(3, "arms that leave the centre", { min: 2 }),
-    node_range: int(100_000, "labels are below this", { min: 1 }),
-    min_path_length: int(3, "fewest edges of an arm", { min: 2 }),
-    max_path_length: int(5, "most edges of an arm"),
+    degree: int(3, "arms that leave the centre", { min: 2, levels: [2, 3, 4, 5] }),
+    node_range: int(100_000, "labels are below this", {
+      min: 1,
+      levels: [10_000, 50_000, 100_000, 200_000],
+    }),
+    path_length: counts([3, 5], "edges of an arm", { min: 2, levels: [3, 5, 6, 7] }),
     reversed: bool(false, "ask for the way from the end of the arm to the centre"),
   },
-  curriculum: {
-    degree: levels([2, 3, 4, 5], "arms that leave the centre"),
-    node_range: levels([10_000, 50_000, 100_000, 200_000], "range of the labels"),
-    path_length: levels([3, 5, 6, 7], "edges of an arm"),
-  },
-  validate({ degree, node_range, max_path_length }) {
-    const nodes = degree * max_path_length + 1;
-    return node_range > nodes ? [] : [
-      `node_range: must be above degree · max_path_length + 1 = ${nodes}, found ${node_range}`,
-    ];
+  rules: {
+    "node_range: must be above degree · max_path_length + 1": (c) =>
+      c.node_range > c.degree * c.max_path_length + 1,
   },
   generate(random, config) {
     const length = random.int(config.min_path_length, config.max_path_length);

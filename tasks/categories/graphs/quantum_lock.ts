@@ -3,7 +3,7 @@
  * buttons work.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { consecutive, defineTask, int } from "../../define.ts";
 import { PYTHON_SPACE } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -27,10 +27,11 @@ export default defineTask({
     "1 for the given sequence or another with as many presses that reaches the target, 0.5 for " +
     "one of another length that does, else 0.",
   params: {
-    difficulty: int(10, "highest level; each lock has a random one from 1", { min: 1, max: 100 }),
-  },
-  curriculum: {
-    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "highest level"),
+    difficulty: int(10, "highest level; each lock has a random one from 1", {
+      min: 1,
+      max: 100,
+      levels: consecutive(1, 10),
+    }),
   },
   generate(random, config) {
     const level = random.int(1, config.difficulty);

@@ -1,5 +1,5 @@
 /** The shortest path through a grid with blocked cells, by breadth-first search. */
-import { defineTask, float, int, levels } from "../../define.ts";
+import { counts, defineTask, float } from "../../define.ts";
 import { strip, words } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -17,21 +17,13 @@ export default defineTask({
     "1 for the given path or another legal one of the same length, 0.5 for a longer legal path, " +
     "else 0.",
   params: {
-    min_rows: int(5, "fewest rows", { min: 1 }),
-    max_rows: int(8, "most rows"),
-    min_cols: int(5, "fewest columns", { min: 1 }),
-    max_cols: int(8, "most columns"),
+    rows: counts([5, 8], "rows", { min: 1, levels: [10, 25, 50, 100] }),
+    cols: counts([5, 8], "columns", { min: 1, levels: [10, 25, 50, 100] }),
     p_blocked: float(0.4, "probability that a cell is blocked", { min: 0, max: 1 }),
   },
-  curriculum: {
-    rows: levels([10, 25, 50, 100], "rows of the grid"),
-    cols: levels([10, 25, 50, 100], "columns of the grid"),
-  },
-  validate({ min_rows, min_cols }) {
-    return min_rows * min_cols >= 2 ? [] : [
-      "min_rows: a grid needs two cells, for the start and the goal, found " +
-      `min_rows = ${min_rows} and min_cols = ${min_cols}`,
-    ];
+  rules: {
+    "min_rows: a grid needs two cells, for the start and the goal": (c) =>
+      c.min_rows * c.min_cols >= 2,
   },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);

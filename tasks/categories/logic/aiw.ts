@@ -4,17 +4,13 @@
  * everybody.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels, type Param, texts } from "../../define.ts";
+import { choices, defineTask, int, weights } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const KINDS = ["siblings", "friends", "colleagues"] as const;
 
-const weights: Param<number[]> = {
-  type: "float[]",
-  default: [1 / 3, 1 / 3, 1 / 3],
-  description: "weight of each of task_types",
-  min: 0,
-};
+const MEN = "James John Robert Michael William David Richard Joseph Thomas Charles Bob";
+const WOMEN = "Mary Patricia Jennifer Linda Elizabeth Barbara Susan Jessica Sarah Margaret Alice";
 
 interface People {
   male_names: string[];
@@ -27,22 +23,10 @@ export default defineTask({
   scoring: "1 for the number; text around it: the number's share of the length.",
   defaultSize: 10,
   params: {
-    male_names: texts(
-      "James John Robert Michael William David Richard Joseph Thomas Charles Bob".split(" "),
-      "names of men and boys",
-    ),
-    female_names: texts(
-      "Mary Patricia Jennifer Linda Elizabeth Barbara Susan Jessica Sarah Margaret Alice".split(
-        " ",
-      ),
-      "names of women and girls; Alice is among them",
-    ),
-    task_types: texts([...KINDS], "kinds of questions", KINDS),
-    task_type_weights: weights,
-    max_entities: int(6, "highest number of brothers, of sisters, of friends …", { min: 1 }),
-  },
-  curriculum: {
-    task_type_weights: levels([
+    male_names: choices(MEN.split(" "), "names of men and boys"),
+    female_names: choices(WOMEN.split(" "), "names of women and girls; Alice is among them"),
+    task_types: choices([...KINDS], "kinds of questions", KINDS),
+    task_type_weights: weights([1 / 3, 1 / 3, 1 / 3], "weight of each kind", "task_types", [
       [1.0, 0.0, 0.0],
       [0.9, 0.05, 0.05],
       [0.7, 0.15, 0.15],
@@ -52,31 +36,15 @@ export default defineTask({
       [0.3, 0.35, 0.35],
       [0.2, 0.4, 0.4],
       [0.1, 0.45, 0.45],
-    ], "weights of siblings, friends, colleagues"),
-    num_entities: levels(
-      [4, 6, 8, 10, 12, 14, 16],
-      "highest number of people of one kind",
-      "max_entities",
-    ),
+    ]),
+    max_entities: int(6, "highest number of brothers, of sisters, of friends …", {
+      min: 1,
+      levels: [4, 6, 8, 10, 12, 14, 16],
+      as: "num_entities",
+    }),
   },
-  validate({ male_names, female_names, task_types, task_type_weights }) {
-    const errors: string[] = [];
-    if (male_names.length === 0) errors.push("male_names: must hold at least one name, found none");
-    if (!female_names.includes("Alice")) {
-      errors.push(`female_names: must contain Alice, found ${JSON.stringify(female_names)}`);
-    }
-    if (task_types.length === 0) errors.push("task_types: must hold at least one, found none");
-    if (task_type_weights.length !== task_types.length) {
-      errors.push(
-        `task_type_weights: must have one weight for each of the ${task_types.length} ` +
-          `task_types, found ${task_type_weights.length}`,
-      );
-    } else if (!task_type_weights.some((weight) => weight > 0)) {
-      errors.push(
-        `task_type_weights: one must be above 0, found ${JSON.stringify(task_type_weights)}`,
-      );
-    }
-    return errors;
+  rules: {
+    "female_names: must contain Alice": (c) => c.female_names.includes("Alice"),
   },
   generate(random, config) {
     const kind = random.weighted(config.task_types, config.task_type_weights);

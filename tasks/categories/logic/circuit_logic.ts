@@ -1,5 +1,5 @@
 /** The output of a drawn logic circuit: gates over inputs, joined by one final gate. */
-import { bool, defineTask, float, int, intervals } from "../../define.ts";
+import { bool, counts, defineTask, float } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -28,16 +28,10 @@ export default defineTask({
   scoring: "1 for the right digit, 1/length when there is white space around it, else 0.",
   defaultSize: 100,
   params: {
-    min_terms: int(3, "fewest gates before the final one", { min: 1 }),
-    max_terms: int(5, "most gates before the final one"),
-    min_inputs: int(2, "fewest inputs of a gate", { min: 1 }),
-    max_inputs: int(4, "most inputs of a gate"),
+    terms: counts([3, 5], "gates before the final one", { min: 1, spans: [3, 5, 10, 20, 30] }),
+    inputs: counts([2, 4], "inputs of a gate", { min: 1, spans: [2, 4, 6, 8, 10] }),
     neg_prob: float(0.3, "probability that an input of a gate is negated", { min: 0, max: 1 }),
     allow_reuse: bool(true, "whether a wire may lead to several gates"),
-  },
-  curriculum: {
-    terms: intervals([3, 5, 10, 20, 30], "gates before the final one"),
-    inputs: intervals([2, 4, 6, 8, 10], "inputs of a gate"),
   },
   generate(random, config) {
     const terms: Term[] = [];

@@ -3,7 +3,7 @@
  * statements of all people together have exactly one solution.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { capitalize } from "../../text/spelling.ts";
@@ -34,20 +34,13 @@ export default defineTask({
     "1 when everybody has the right role (form and order are free); as many people as there are " +
     "and k of n right: 0.3 + 0.7·k/n; else 0.",
   params: {
-    n_people: int(2, "number of people", { min: 1, max: NAMES.length }),
-    depth_constraint: int(2, "deepest nesting of a statement", { min: 1 }),
-    width_constraint: int(2, "most statements joined by one and, or", { min: 1 }),
+    n_people: int(2, "number of people", { min: 1, max: NAMES.length, levels: [2, 3, 4, 5] }),
+    depth_constraint: int(2, "deepest nesting of a statement", { min: 1, levels: [2, 3] }),
+    width_constraint: int(2, "most statements joined by one and, or", { min: 1, levels: [2, 3] }),
   },
-  curriculum: {
-    n_people: levels([2, 3, 4, 5], "number of people"),
-    depth_constraint: levels([2, 3], "deepest nesting of a statement"),
-    width_constraint: levels([2, 3], "most statements joined by one and, or"),
-  },
-  validate({ depth_constraint }) {
-    return depth_constraint >= 2 ? [] : [
-      "depth_constraint: must be at least 2, found 1: when everybody only calls somebody " +
-      "truthful or a liar, swapping all roles gives another solution",
-    ];
+  rules: {
+    "depth_constraint: must be at least 2: when everybody only calls somebody truthful or a liar, swapping all roles gives another solution":
+      (c) => c.depth_constraint >= 2,
   },
   generate(random, config) {
     const [knight, knave] = random.choice(ROLES);

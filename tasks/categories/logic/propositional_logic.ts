@@ -2,7 +2,7 @@
  * Find a formula that follows from given ones. Many answers are right; one is given as an example.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { counts, defineTask, sizes } from "../../define.ts";
 import { isSpaceCode } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -23,17 +23,9 @@ export default defineTask({
     "1 for a formula that follows from the premises; 0.25 when it is a tautology or a single " +
     "variable; 0.05 for a formula that does not follow; else 0.",
   params: {
-    min_vars: int(2, "fewest variables", { min: 1 }),
-    max_vars: int(4, "most variables", { max: LETTERS.length }),
-    min_statements: int(2, "fewest premises", { min: 1 }),
-    max_statements: int(4, "most premises"),
-    min_complexity: int(1, "lowest depth of a premise; 1 is a variable alone", { min: 1 }),
-    max_complexity: int(3, "highest depth of a premise", { max: 12 }),
-  },
-  curriculum: {
-    vars: levels([2, 4, 6, 8, 10], "variables"),
-    statements: levels([2, 4, 6, 8, 10], "premises"),
-    complexity: levels([1, 2, 3, 4, 5], "depth of a premise"),
+    vars: counts([2, 4], "variables", { min: 1, max: LETTERS.length, levels: [2, 4, 6, 8, 10] }),
+    statements: counts([2, 4], "premises", { min: 1, levels: [2, 4, 6, 8, 10] }),
+    complexity: sizes([1, 3], "depth of a premise", { min: 1, max: 12, levels: [1, 2, 3, 4, 5] }),
   },
   generate(random, config) {
     const count = random.int(config.min_vars, config.max_vars);

@@ -3,7 +3,7 @@
  * without a contradiction?
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { consecutive, defineTask, int } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 const COUNT = 7;
@@ -19,10 +19,8 @@ export default defineTask({
     difficulty: int(5, "recorded with the entry; every value gives the same kind of entries", {
       min: 1,
       max: 10,
+      levels: consecutive(1, 10),
     }),
-  },
-  curriculum: {
-    difficulty: levels([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "recorded with the entry"),
   },
   generate(random) {
     const limits = drawLimits(random);

@@ -39,11 +39,10 @@ export default defineTask({
     allow_some: bool(true, 'whether "Some … are …" occurs'),
     allow_some_not: bool(true, 'whether "Some … are not …" occurs'),
     invalid_ratio: float(0.3, "share of conclusions that do not follow", { min: 0, max: 1 }),
-    inversion_probability: float(
-      0.3,
-      "probability that the conclusion turns one premise around",
-      { min: 0, max: 1 },
-    ),
+    inversion_probability: float(0.3, "probability that the conclusion turns one premise around", {
+      min: 0,
+      max: 1,
+    }),
   },
   curriculum: {
     allow_all: levels([true, true, true, true], "the parameter allow_all"),
@@ -51,11 +50,9 @@ export default defineTask({
     allow_some: levels([false, false, true, true], "the parameter allow_some"),
     allow_some_not: levels([false, false, false, true], "the parameter allow_some_not"),
   },
-  validate({ allow_all, allow_no, allow_some, allow_some_not }) {
-    return allow_all || allow_no || allow_some || allow_some_not ? [] : [
-      "allow_all: one of allow_all, allow_no, allow_some, allow_some_not must be true, found " +
-      "false for all",
-    ];
+  rules: {
+    "allow_all: one of allow_all, allow_no, allow_some, allow_some_not must be true": (c) =>
+      c.allow_all || c.allow_no || c.allow_some || c.allow_some_not,
   },
   generate(random, config) {
     const { allow_all, allow_no, allow_some, allow_some_not } = config;

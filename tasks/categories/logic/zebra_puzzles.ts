@@ -2,7 +2,7 @@
  * Who lives in which house? Clues on names, animals, drinks … of neighbours (Einstein's riddle).
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int, levels } from "../../define.ts";
+import { consecutive, defineTask, int } from "../../define.ts";
 import { capitalize } from "../../text/spelling.ts";
 import type { ScorableEntry } from "../../types.ts";
 
@@ -60,12 +60,16 @@ export default defineTask({
   description: "Find out who lives in a house from clues about the neighbours.",
   scoring: "1 for the name, in any case and whatever the line breaks, else 0.",
   params: {
-    num_people: int(4, "number of houses, with a person each", { min: 2, max: 7 }),
-    num_characteristics: int(4, "number of categories, the name among them", { min: 2, max: 7 }),
-  },
-  curriculum: {
-    num_people: levels([2, 3, 4, 5, 6, 7], "number of houses"),
-    num_characteristics: levels([2, 3, 4, 5, 6, 7], "number of categories"),
+    num_people: int(4, "number of houses, with a person each", {
+      min: 2,
+      max: 7,
+      levels: consecutive(2, 7),
+    }),
+    num_characteristics: int(4, "number of categories, the name among them", {
+      min: 2,
+      max: 7,
+      levels: consecutive(2, 7),
+    }),
   },
   generate(random, config) {
     const { num_people: houses, num_characteristics: count } = config;

@@ -1,5 +1,5 @@
 /** The probability of a number of heads in flips of a fair coin. */
-import { bool, defineTask, int, levels } from "../../define.ts";
+import { bool, consecutive, counts, defineTask } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { formatExponent } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
@@ -19,18 +19,18 @@ export default defineTask({
     "1 within 1e-4 of the probability (decimal number or fraction); else the share of leading " +
     "characters that both numbers, written with 10 significant digits, have in common.",
   params: {
-    min_trials: int(3, "fewest flips", { min: 1 }),
-    max_trials: int(15, "most flips", { max: MAX_TRIALS }),
+    trials: counts([3, 15], "flips", {
+      min: 1,
+      max: MAX_TRIALS,
+      levels: consecutive(3, 15),
+      as: "num_trials",
+    }),
     allow_exact: bool(true, "ask for an exact number of heads"),
     allow_at_least: bool(true, "ask for at least a number of heads"),
   },
-  curriculum: {
-    num_trials: levels([3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], "number of flips", "trials"),
-  },
-  validate({ allow_exact, allow_at_least }) {
-    return allow_exact || allow_at_least ? [] : [
-      "allow_exact: allow_exact or allow_at_least must be true, found false for both",
-    ];
+  rules: {
+    "allow_exact: allow_exact or allow_at_least must be true": (c) =>
+      c.allow_exact || c.allow_at_least,
   },
   generate(random, config) {
     const n = random.int(config.min_trials, config.max_trials), k = random.int(0, n);

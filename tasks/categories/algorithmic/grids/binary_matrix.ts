@@ -1,6 +1,6 @@
 /** The distance from every cell of a binary matrix to the nearest 0. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, float, int, levels } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../../python/literals.ts";
 import { str } from "../../../python/repr.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
@@ -11,16 +11,11 @@ export default defineTask({
   description: "Find each cell's distance to the nearest 0 of a binary matrix.",
   scoring: "1 when equal; 0.1 for the right numbers as a Python list of lists; else 0.",
   params: {
-    min_n: int(3, "fewest rows and columns", { min: 1 }),
-    max_n: int(10, "most rows and columns"),
-    p_zero: float(0.25, "share of zeros, more than 0", { max: 1 }),
+    p_zero: float(0.25, "share of zeros, more than 0", { max: 1, levels: [0.5, 0.25, 0.1, 0.05] }),
+    n: counts([3, 10], "rows and columns", { min: 1, levels: [10, 25, 50, 100] }),
   },
-  curriculum: {
-    p_zero: levels([0.5, 0.25, 0.1, 0.05], "share of zeros"),
-    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
-  },
-  validate({ p_zero }) {
-    return p_zero > 0 ? [] : [`p_zero: must be more than 0, found ${p_zero}`];
+  rules: {
+    "p_zero: must be more than 0": ({ p_zero }) => p_zero > 0,
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);

@@ -1,16 +1,8 @@
 /** The board of Conway's Game of Life after a number of steps, on a torus. */
-import { defineTask, float, int, levels, type Param } from "../../../define.ts";
+import { defineTask, float, int, nullable } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
-
-const filledCells: Param<number | null> = {
-  type: "int",
-  default: null,
-  nullable: true,
-  min: 0,
-  description: "cells set alive (one may be drawn twice); null for the share filled_cells_weights",
-};
 
 export default defineTask({
   description: "Simulate the Game of Life.",
@@ -18,23 +10,19 @@ export default defineTask({
     "The share of cells that are right in a JSON list of rows, of the cells expected or given, " +
     "whichever are more; 0 for anything else.",
   params: {
-    grid_size_x: int(10, "rows", { min: 3, max: 999 }),
-    grid_size_y: int(10, "columns", { min: 3, max: 999 }),
-    filled_cells_weights: float(0.1, "share of cells set alive", { min: 0, max: 1 }),
-    filled_cells: filledCells,
-    simulation_steps: int(1, "steps", { min: 0 }),
+    grid_size_x: int(10, "rows", { min: 3, max: 999, levels: [10, 25, 50, 100] }),
+    grid_size_y: int(10, "columns", { min: 3, max: 999, levels: [10, 25, 50, 100] }),
+    filled_cells_weights: float(0.1, "share of cells set alive", {
+      min: 0,
+      max: 1,
+      levels: [0.1, 0.2, 0.5, 0.8],
+    }),
+    filled_cells: nullable(int(0, "cells set alive; null for filled_cells_weights", { min: 0 })),
+    simulation_steps: int(1, "steps", { min: 0, levels: [1, 2, 5, 10] }),
   },
-  curriculum: {
-    grid_size_x: levels([10, 25, 50, 100], "rows"),
-    grid_size_y: levels([10, 25, 50, 100], "columns"),
-    filled_cells_weights: levels([0.1, 0.2, 0.5, 0.8], "share of cells set alive"),
-    simulation_steps: levels([1, 2, 5, 10], "steps"),
-  },
-  validate({ grid_size_x, grid_size_y, filled_cells }) {
-    const size = grid_size_x * grid_size_y;
-    return filled_cells === null || filled_cells <= size ? [] : [
-      `filled_cells: must be at most grid_size_x · grid_size_y = ${size}, found ${filled_cells}`,
-    ];
+  rules: {
+    "filled_cells: must be at most grid_size_x · grid_size_y": (c) =>
+      c.filled_cells === null || c.filled_cells <= c.grid_size_x * c.grid_size_y,
   },
   generate(random, config) {
     const { grid_size_x: rows, grid_size_y: columns, simulation_steps: steps } = config;

@@ -4,7 +4,7 @@
  * simulation.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, levels } from "../../../define.ts";
+import { defineTask, int } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
@@ -16,18 +16,22 @@ export default defineTask({
   description: "Tell whether a Game of Life dies out in time.",
   scoring: "1 when equal to True or False, case and space around it aside; else 0.",
   params: {
-    grid_size_x: int(12, "rows: at least 7, 13 or 25 for difficulty 1, 2 or 3"),
-    grid_size_y: int(12, "columns: at least 7, 13 or 25 for difficulty 1, 2 or 3"),
-    difficulty: int(1, "kind of oscillators: period 2, 3 and 4, or 15", { min: 1, max: 3 }),
-    num_oscillators: int(5, "most patterns on the board", { min: 1 }),
-    max_simulation_steps: int(20, "steps within which all cells must die", { min: 0 }),
-  },
-  curriculum: {
-    grid_size_x: levels([10, 25, 50, 100], "rows"),
-    grid_size_y: levels([10, 25, 50, 100], "columns"),
-    difficulty: levels([1, 2, 3], "kind of oscillators"),
-    num_oscillators: levels([3, 7, 10, 20], "most patterns on the board"),
-    max_simulation_steps: levels([20, 50, 100, 200], "steps"),
+    grid_size_x: int(12, "rows: at least 7, 13 or 25 for difficulty 1, 2 or 3", {
+      levels: [10, 25, 50, 100],
+    }),
+    grid_size_y: int(12, "columns: at least 7, 13 or 25 for difficulty 1, 2 or 3", {
+      levels: [10, 25, 50, 100],
+    }),
+    difficulty: int(1, "kind of oscillators: period 2, 3 and 4, or 15", {
+      min: 1,
+      max: 3,
+      levels: [1, 2, 3],
+    }),
+    num_oscillators: int(5, "most patterns on the board", { min: 1, levels: [3, 7, 10, 20] }),
+    max_simulation_steps: int(20, "steps within which all cells must die", {
+      min: 0,
+      levels: [20, 50, 100, 200],
+    }),
   },
   validate({ grid_size_x, grid_size_y, difficulty }) {
     const smallest = MIN_GRID_SIZE[difficulty]!;

@@ -1,6 +1,6 @@
 /** Apply a list of transforms to a matrix of digits. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, float, int, levels } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { codePoints, strip, words } from "../../../python/text.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import { transpose } from "../../../transpose.ts";
@@ -25,12 +25,13 @@ export default defineTask({
   scoring: "1 when equal, white space between the numbers of a row aside; else the share of the " +
     "answer's length that the right matrix has in it when it occurs there; else 0.",
   params: {
-    min_rows: int(2, "fewest rows", { min: 2 }),
-    min_cols: int(2, "fewest columns", { min: 2 }),
-    max_rows: int(10, "most rows"),
-    max_cols: int(10, "most columns"),
-    min_transforms: int(1, "fewest transforms", { min: 1 }),
-    max_transforms: int(10, "most transforms"),
+    rows: counts([2, 10], "rows", { min: 2, levels: [10, 25, 50, 100] }),
+    cols: counts([2, 10], "columns", { min: 2, levels: [10, 25, 50, 100] }),
+    transforms: counts([1, 10], "transforms", {
+      min: 1,
+      levels: [1, 3, 5, 10, 15],
+      as: "num_transforms",
+    }),
     w_rotate: float(1, "weight (softmax) of: rotation"),
     w_hmirror: float(1, "weight (softmax) of: reversal of the rows' order"),
     w_vmirror: float(1, "weight (softmax) of: reversal of every row"),
@@ -42,15 +43,9 @@ export default defineTask({
     w_remove_every_nth_col: float(1, "weight (softmax) of: removal of columns"),
     w_zero_divisible: float(1, "weight (softmax) of: zero for multiples"),
   },
-  curriculum: {
-    rows: levels([10, 25, 50, 100], "rows of the matrix"),
-    cols: levels([10, 25, 50, 100], "columns of the matrix"),
-    num_transforms: levels([1, 3, 5, 10, 15], "transforms", "transforms"),
-  },
-  validate(config) {
-    return weightsOf(config).some((weight) => Math.exp(weight) > 0)
-      ? []
-      : ["w_rotate: exp(weight) must be more than 0 for at least one transform, found 0 for all"];
+  rules: {
+    "w_rotate: exp(weight) must be more than 0 for at least one transform": (config) =>
+      weightsOf(config).some((weight) => Math.exp(weight) > 0),
   },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);

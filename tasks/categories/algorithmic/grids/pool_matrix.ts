@@ -2,7 +2,7 @@
  * Max or average pooling of a matrix of digits. Windows do not overlap; those at the edge may be
  * cut off.
  */
-import { defineTask, int, levels } from "../../../define.ts";
+import { counts, defineTask, sizes } from "../../../define.ts";
 import { reprFloat } from "../../../python/repr.ts";
 import { isSpaceCode } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -14,17 +14,9 @@ export default defineTask({
     "1 when the answer has the right rows and columns and every number is within 1 %; 0.1 for " +
     "other numbers in the same shape; else 0.",
   params: {
-    min_rows: int(2, "fewest rows", { min: 2 }),
-    max_rows: int(10, "most rows"),
-    min_cols: int(2, "fewest columns", { min: 2 }),
-    max_cols: int(10, "most columns"),
-    min_pool_size: int(1, "smallest side of a window", { min: 1 }),
-    max_pool_size: int(3, "largest side of a window"),
-  },
-  curriculum: {
-    rows: levels([10, 25, 50, 100], "rows of the matrix"),
-    cols: levels([10, 25, 50, 100], "columns of the matrix"),
-    pool_size: levels([3, 5, 7, 9], "side of a window"),
+    rows: counts([2, 10], "rows", { min: 2, levels: [10, 25, 50, 100] }),
+    cols: counts([2, 10], "columns", { min: 2, levels: [10, 25, 50, 100] }),
+    pool_size: sizes([1, 3], "side of a window", { min: 1, levels: [3, 5, 7, 9] }),
   },
   generate(random, config) {
     const rows = random.int(config.min_rows, config.max_rows);

@@ -1,5 +1,5 @@
 /** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
-import { defineTask, int, intervals, levels } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
@@ -9,14 +9,12 @@ export default defineTask({
     "1 when equal; else the share of the answer's length that the right matrix has in it when it " +
     "occurs there; else 0.",
   params: {
-    min_n: int(2, "fewest rows and columns", { min: 2 }),
-    max_n: int(10, "most rows and columns"),
-    min_rotations: int(0, "fewest quarter turns", { min: 0 }),
-    max_rotations: int(10, "most quarter turns"),
-  },
-  curriculum: {
-    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
-    num_rotations: intervals([1, 5, 10, 15, 20], "quarter turns", "rotations"),
+    n: counts([2, 10], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }),
+    rotations: counts([0, 10], "quarter turns", {
+      min: 0,
+      spans: [1, 5, 10, 15, 20],
+      as: "num_rotations",
+    }),
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);

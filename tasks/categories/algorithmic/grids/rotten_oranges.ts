@@ -1,5 +1,5 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
-import { defineTask, float, int, levels } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { exactScore } from "../../../scoring_rules.ts";
 import { digitText } from "./matrix.ts";
 
@@ -9,18 +9,13 @@ export default defineTask({
   description: "Find how long rot takes to reach every orange of a grid.",
   ...exactScore("the number"),
   params: {
-    min_n: int(10, "fewest rows and columns", { min: 2 }),
-    max_n: int(30, "most rows and columns"),
+    n: counts([10, 30], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }),
     p_oranges: float(0.85, "probability that a cell has an orange", { min: 0, max: 1 }),
     p_rotten: float(0.1, "probability that an orange is rotten", { min: 0, max: 1 }),
   },
-  curriculum: {
-    n: levels([10, 25, 50, 100], "rows and columns of the grid"),
-  },
-  validate(config) {
-    return (["p_oranges", "p_rotten"] as const)
-      .filter((field) => config[field] === 0)
-      .map((field) => `${field}: must be above 0 and at most 1, found ${field} = 0`);
+  rules: {
+    "p_oranges: must be above 0": ({ p_oranges }) => p_oranges > 0,
+    "p_rotten: must be above 0": ({ p_rotten }) => p_rotten > 0,
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);

@@ -1,5 +1,5 @@
 /** Read a square matrix of digits along a clockwise spiral. */
-import { defineTask, int, levels } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { str } from "../../../python/repr.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -12,11 +12,7 @@ export default defineTask({
     "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or " +
     "as a Python list; else 0.",
   params: {
-    min_n: int(2, "fewest rows and columns", { min: 2 }),
-    max_n: int(10, "most rows and columns"),
-  },
-  curriculum: {
-    n: levels([10, 25, 50, 100], "rows and columns of the matrix"),
+    n: counts([2, 10], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }),
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);

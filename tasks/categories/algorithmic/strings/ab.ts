@@ -5,7 +5,7 @@
  * takes as many steps as always rewriting the leftmost pair.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, levels } from "../../../define.ts";
+import { defineTask, int } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
@@ -20,10 +20,7 @@ export default defineTask({
   description: "Compute a program of the rewriting system A::B.",
   scoring: "1 when equal, else 0.",
   params: {
-    length: int(10, "tokens of the program", { min: 1 }),
-  },
-  curriculum: {
-    length: levels([10, 25, 50, 100], "tokens"),
+    length: int(10, "tokens of the program", { min: 1, levels: [10, 25, 50, 100] }),
   },
   generate(random, { length }) {
     const { program, result } = drawProgram(random, length);

@@ -1,17 +1,13 @@
 /** The minimum number of swaps that make a binary string alternate. */
-import { defineTask, float, int, intervals } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { exactScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
   description: "Find the fewest swaps that make a binary string alternate.",
   ...exactScore("the number"),
   params: {
-    min_n: int(10, "fewest characters", { min: 1 }),
-    max_n: int(30, "most characters"),
+    n: counts([10, 30], "characters", { min: 1, spans: [10, 50, 500, 1000] }),
     p_solvable: float(0.8, "share of strings that can be made to alternate", { min: 0, max: 1 }),
-  },
-  curriculum: {
-    n: intervals([10, 50, 500, 1000], "characters of the string"),
   },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);

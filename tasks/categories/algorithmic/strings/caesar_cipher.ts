@@ -3,7 +3,7 @@
  * half are generated. All are generated when the story has no sentence of that length.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals, text } from "../../../define.ts";
+import { counts, defineTask, sizes, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
@@ -15,14 +15,8 @@ export default defineTask({
     "1 when equal; else the text's share of the answer's length when it occurs in it; else 0.",
   params: {
     delimiter: text(".", "what ends a sentence of the story"),
-    min_words: int(3, "fewest words", { min: 1 }),
-    max_words: int(20, "most words"),
-    min_rotation: int(1, "smallest rotation", { min: 1, max: 25 }),
-    max_rotation: int(25, "largest rotation", { min: 1, max: 25 }),
-  },
-  curriculum: {
-    rotation: intervals([5, 15, 25, 50], "letters by which the text is shifted"),
-    words: intervals([5, 15, 25, 50], "words of the text"),
+    rotation: sizes([1, 25], "rotation", { min: 1, max: 25, spans: [5, 15, 25, 50] }),
+    words: counts([3, 20], "words", { min: 1, spans: [5, 15, 25, 50] }),
   },
   generate(random, config) {
     const { delimiter, min_words, max_words, min_rotation, max_rotation } = config;

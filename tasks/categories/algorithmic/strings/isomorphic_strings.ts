@@ -1,5 +1,5 @@
 /** Whether a one-to-one replacement of letters turns one string into another. */
-import { defineTask, float, int, levels } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -10,12 +10,8 @@ export default defineTask({
     "1 when equal to True or False; else the word's share of the answer's length when it occurs " +
     "in it; else 0.",
   params: {
-    min_string_length: int(2, "fewest letters of a string", { min: 2 }),
-    max_string_length: int(10, "most letters of a string"),
+    string_length: counts([2, 10], "letters of a string", { min: 2, levels: [10, 50, 100, 1000] }),
     p_solvable: float(0.5, "share of isomorphic pairs", { min: 0, max: 1 }),
-  },
-  curriculum: {
-    string_length: levels([10, 50, 100, 1000], "letters of a string"),
   },
   generate(random, config) {
     const length = random.int(config.min_string_length, config.max_string_length);

@@ -1,6 +1,6 @@
 /** Arrange shuffled letters as a palindrome. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
@@ -11,11 +11,7 @@ export default defineTask({
     "for another palindrome, else 0.02.",
   defaultSize: 50,
   params: {
-    min_length: int(3, "fewest letters", { min: 1 }),
-    max_length: int(10, "most letters"),
-  },
-  curriculum: {
-    length: intervals([10, 50, 100, 500], "letters of the palindrome"),
+    length: counts([3, 10], "letters", { min: 1, spans: [10, 50, 100, 500] }),
   },
   generate(random, config) {
     const length = random.int(config.min_length, config.max_length);

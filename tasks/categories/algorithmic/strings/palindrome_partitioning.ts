@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
@@ -19,20 +19,15 @@ export default defineTask({
     "1 for a JSON list that has exactly the right partitions, in any order and however often; " +
     "else 0.",
   params: {
-    min_string_len: int(5, "fewest letters of the string", { min: 1 }),
-    max_string_len: int(15, "most letters of the string"),
-    min_substring_palindrome_len: int(1, "fewest letters of a palindrome put into it", { min: 1 }),
-    max_substring_palindrome_len: int(5, "most letters of a palindrome put into it"),
+    string_len: counts([5, 15], "letters of the string", { min: 1, spans: [1, 5, 10, 15] }),
+    substring_palindrome_len: counts([1, 5], "letters of a palindrome put into it", {
+      min: 1,
+      spans: [1, 3, 5, 7],
+    }),
   },
-  curriculum: {
-    string_len: intervals([1, 5, 10, 15], "letters of the string"),
-    substring_palindrome_len: intervals([1, 3, 5, 7], "letters of a palindrome put into it"),
-  },
-  validate({ max_string_len, max_substring_palindrome_len: longest }) {
-    return longest <= max_string_len ? [] : [
-      `max_substring_palindrome_len: must be ≤ max_string_len, found ` +
-      `max_substring_palindrome_len = ${longest} and max_string_len = ${max_string_len}`,
-    ];
+  rules: {
+    "max_substring_palindrome_len: must be ≤ max_string_len": (c) =>
+      c.max_substring_palindrome_len <= c.max_string_len,
   },
   generate(random, config) {
     const {

@@ -1,5 +1,5 @@
 /** Insert letters behind five patterns while reading a string of A–E from the left. */
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { listItems } from "../list_answer.ts";
 
@@ -16,11 +16,7 @@ export default defineTask({
   description: "Insert letters into a string behind given patterns.",
   scoring: "1 when equal; 0.1 for a Python list of the right letters; else 0.",
   params: {
-    min_string_length: int(5, "fewest letters of the string", { min: 5 }),
-    max_string_length: int(20, "most letters of the string"),
-  },
-  curriculum: {
-    string_length: intervals([10, 50, 100, 500], "letters of the string"),
+    string_length: counts([5, 20], "letters of the string", { min: 5, spans: [10, 50, 100, 500] }),
   },
   generate(random, config) {
     const length = random.int(config.min_string_length, config.max_string_length);

@@ -1,7 +1,7 @@
 /** Rewrite a string over a, b, c by ordered rules (some of twenty) until no rule applies. */
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 interface Rule {
@@ -104,14 +104,8 @@ export default defineTask({
     "1 when equal; else the share of the answer's length that the right string has in it when it " +
     "occurs there; else 0. When the right string is empty, a blank answer is worth 1.",
   params: {
-    min_string_length: int(5, "fewest letters of the string", { min: 5 }),
-    max_string_length: int(20, "most letters of the string"),
-    min_num_rules: int(3, "fewest rules", { min: 3, max: RULES.length }),
-    max_num_rules: int(8, "most rules", { max: RULES.length }),
-  },
-  curriculum: {
-    string_length: intervals([10, 50, 100, 500], "letters of the string"),
-    num_rules: intervals([3, 5, 10, 15, 20], "rules"),
+    string_length: counts([5, 20], "letters of the string", { min: 5, spans: [10, 50, 100, 500] }),
+    num_rules: counts([3, 8], "rules", { min: 3, max: RULES.length, spans: [3, 5, 10, 15, 20] }),
   },
   acceptsBlank: true,
   generate(random, config) {

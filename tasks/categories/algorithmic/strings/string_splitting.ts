@@ -1,5 +1,5 @@
 /** Machines are taken apart by fixed rules. What is left at the end? */
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask, int } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
@@ -18,12 +18,11 @@ export default defineTask({
     "1 when equal; else the share of the answer's length that the right counts have in it when " +
     "they occur there; else 0.",
   params: {
-    min_initial_machines: int(0, "fewest machines of each kind", { min: 0 }),
-    max_initial_machines: int(5, "most machines of each kind"),
+    initial_machines: counts([0, 5], "machines of each kind", {
+      min: 0,
+      spans: [10, 50, 100, 500],
+    }),
     max_iterations: int(1000, "most rule applications", { min: 1 }),
-  },
-  curriculum: {
-    initial_machines: intervals([10, 50, 100, 500], "machines of each kind"),
   },
   generate(random, config) {
     const count = () => random.int(config.min_initial_machines, config.max_initial_machines);

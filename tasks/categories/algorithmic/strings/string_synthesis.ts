@@ -1,5 +1,5 @@
 /** Blocks are combined by fixed rules. Which blocks are left at the end? */
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask, int } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
@@ -19,12 +19,8 @@ export default defineTask({
     "1 when equal; else the share of the answer's length that the right counts have in it when " +
     "they occur there; else 0.",
   params: {
-    min_initial_blocks: int(0, "fewest blocks of each kind", { min: 0 }),
-    max_initial_blocks: int(5, "most blocks of each kind"),
+    initial_blocks: counts([0, 5], "blocks of each kind", { min: 0, spans: [10, 50, 100, 500] }),
     max_iterations: int(1000, "most rule applications", { min: 1 }),
-  },
-  curriculum: {
-    initial_blocks: intervals([10, 50, 100, 500], "blocks of each kind"),
   },
   generate(random, config) {
     const count = () => random.int(config.min_initial_blocks, config.max_initial_blocks);

@@ -1,6 +1,6 @@
 /** Sort words into groups of anagrams. */
 import { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals, levels } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
@@ -12,14 +12,8 @@ export default defineTask({
     "1 for a JSON list of exactly the right groups, in any order; 0.01 for another JSON list of " +
     "lists; else 0.",
   params: {
-    min_anagram_groups: int(2, "fewest groups", { min: 2 }),
-    max_anagram_groups: int(10, "most groups"),
-    min_words_per_group: int(2, "fewest words of a group", { min: 2 }),
-    max_words_per_group: int(5, "most words of a group"),
-  },
-  curriculum: {
-    anagram_groups: intervals([5, 10, 50, 100], "groups of anagrams"),
-    words_per_group: levels([2, 5, 10], "words of a group, where there are as many"),
+    anagram_groups: counts([2, 10], "groups", { min: 2, spans: [5, 10, 50, 100] }),
+    words_per_group: counts([2, 5], "words of a group", { min: 2, levels: [2, 5, 10] }),
   },
   validate({ max_anagram_groups: maximum }) {
     // Finding the groups takes a moment. It is skipped where there are certainly enough.

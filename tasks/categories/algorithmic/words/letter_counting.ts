@@ -1,24 +1,15 @@
 /** How often a letter occurs in a few consecutive words of the story. */
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { exactScore } from "../../../scoring_rules.ts";
-import { storyWords } from "../../../text/story.ts";
+import { storyWordErrors, storyWords } from "../../../text/story.ts";
 
 export default defineTask({
   description: "Count how often a letter occurs in a text.",
   ...exactScore("the number"),
   params: {
-    min_words: int(5, "fewest words of the text", { min: 1 }),
-    max_words: int(15, "most words of the text"),
+    words: counts([5, 15], "words of the text", { min: 1, spans: [5, 7, 9, 11, 13, 15, 17, 19] }),
   },
-  curriculum: {
-    words: intervals([5, 7, 9, 11, 13, 15, 17, 19], "words of the text"),
-  },
-  validate({ max_words }) {
-    const available = storyWords().length;
-    return max_words <= available ? [] : [
-      `max_words: the built-in text has ${available} words, found max_words = ${max_words}`,
-    ];
-  },
+  validate: ({ max_words }) => storyWordErrors(max_words),
   generate(random, config) {
     const all = storyWords();
     const length = random.int(config.min_words, config.max_words);

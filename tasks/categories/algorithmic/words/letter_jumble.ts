@@ -3,9 +3,9 @@
  * words of the nearest other lengths are used too.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { bool, defineTask, float, int, intervals } from "../../../define.ts";
+import { bool, counts, defineTask, sizes } from "../../../define.ts";
 import { strip, words } from "../../../python/text.ts";
-import { storyWords } from "../../../text/story.ts";
+import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
@@ -14,25 +14,17 @@ export default defineTask({
     "1 when equal, case and space around it aside; else the share of words that are right at " +
     "their position, of the words expected or given, whichever are more.",
   params: {
-    min_word_len: int(1, "fewest letters of a word", { min: 1 }),
-    max_word_len: int(64, "most letters of a word"),
-    min_words: int(3, "fewest words", { min: 1 }),
-    max_words: int(20, "most words"),
-    min_corruption_level: float(0.1, "smallest share of letters swapped", { min: 0, max: 1 }),
-    max_corruption_level: float(0.9, "largest share of letters swapped", { min: 0, max: 1 }),
+    word_len: counts([1, 64], "letters of a word", { min: 1, spans: [5, 10, 15, 30, 50] }),
+    words: counts([3, 20], "words", { min: 1, spans: [5, 10, 25, 50, 100] }),
+    corruption_level: sizes([0.1, 0.9], "share of letters swapped", {
+      real: true,
+      min: 0,
+      max: 1,
+      spans: [0.1, 0.3, 0.6, 0.9],
+    }),
     consecutive_words: bool(true, "words that follow each other in the story"),
   },
-  curriculum: {
-    word_len: intervals([5, 10, 15, 30, 50], "letters of a word"),
-    words: intervals([5, 10, 25, 50, 100], "words"),
-    corruption_level: intervals([0.1, 0.3, 0.6, 0.9], "share of letters swapped"),
-  },
-  validate({ max_words }) {
-    const available = storyWords().length;
-    return max_words <= available ? [] : [
-      `max_words: the built-in text has ${available} words, found max_words = ${max_words}`,
-    ];
-  },
+  validate: ({ max_words }) => storyWordErrors(max_words),
   generate(random, config) {
     const pool = wordsOfLengths(config.min_word_len, config.max_word_len, config.max_words);
     const count = random.int(config.min_words, config.max_words);

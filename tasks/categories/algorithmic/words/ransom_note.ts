@@ -1,5 +1,5 @@
 /** Can a note be written with the letters of a magazine? */
-import { defineTask, float, int, intervals } from "../../../define.ts";
+import { counts, defineTask, float } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 
 export default defineTask({
@@ -8,21 +8,16 @@ export default defineTask({
     "1 when the answer is exactly the right word; else the word's share of the answer's length " +
     "when it occurs in it; else 0.",
   params: {
-    min_note_length: int(1, "fewest letters of the note", { min: 1 }),
-    max_note_length: int(10, "most letters of the note"),
-    min_magazine_length: int(2, "fewest letters of the magazine", { min: 2 }),
-    max_magazine_length: int(30, "most letters of the magazine"),
+    note_length: counts([1, 10], "letters of the note", { min: 1, spans: [10, 50, 100, 500] }),
+    magazine_length: counts([2, 30], "letters of the magazine", {
+      min: 2,
+      spans: [50, 100, 500, 1000],
+    }),
     p_solvable: float(0.5, "probability that the note can be made", { min: 0, max: 1 }),
   },
-  curriculum: {
-    note_length: intervals([10, 50, 100, 500], "letters of the note"),
-    magazine_length: intervals([50, 100, 500, 1000], "letters of the magazine"),
-  },
-  validate({ max_note_length, max_magazine_length }) {
-    return max_note_length < max_magazine_length ? [] : [
-      "max_note_length: must be below max_magazine_length, found max_note_length = " +
-      `${max_note_length} and max_magazine_length = ${max_magazine_length}`,
-    ];
+  rules: {
+    "max_note_length: must be below max_magazine_length": (c) =>
+      c.max_note_length < c.max_magazine_length,
   },
   generate(random, config) {
     const noteLength = random.int(config.min_note_length, config.max_note_length);

@@ -1,6 +1,6 @@
 /** Put the shuffled words of a sentence back in order. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { makeSentence, storySentences } from "../../../text/sentences.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -11,11 +11,7 @@ export default defineTask({
     "1 when equal; the share of words at their place, case ignored, when the answer has as many " +
     "words as the sentence; else 0.05.",
   params: {
-    min_words_in_sentence: int(3, "fewest words of a sentence", { min: 1 }),
-    max_words_in_sentence: int(20, "most words of a sentence"),
-  },
-  curriculum: {
-    words_in_sentence: intervals([5, 20, 50, 100], "words of a sentence"),
+    words_in_sentence: counts([3, 20], "words of a sentence", { min: 1, spans: [5, 20, 50, 100] }),
   },
   generate(random, config) {
     const { min_words_in_sentence: min, max_words_in_sentence: max } = config;

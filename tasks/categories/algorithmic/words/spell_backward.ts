@@ -1,5 +1,5 @@
 /** Spell a word backward. The words come from the word list. */
-import { defineTask, int, levels, text } from "../../../define.ts";
+import { counts, defineTask, text } from "../../../define.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../../text/words.ts";
 
@@ -12,25 +12,13 @@ export default defineTask({
     "1 when equal, case ignored; 0.8 when all letters are right but more characters follow; else " +
     "the share of letters that are right at their position.",
   params: {
-    min_word_len: int(3, "fewest letters of a word", { min: 1 }),
-    max_word_len: int(10, "most letters of a word"),
+    word_len: counts([3, 10], "letters of a word", { min: 1, levels: [3, 5, 7, 9, 11] }),
     data_file: text(DATA_FILE, "the word list; only the built-in one has this name"),
   },
-  curriculum: {
-    word_len: levels([3, 5, 7, 9, 11], "letters of the word"),
-  },
-  validate({ min_word_len, max_word_len, data_file }) {
-    const errors: string[] = [];
-    if (data_file !== DATA_FILE) {
-      errors.push(`data_file: only the built-in ${DATA_FILE} is available, found ${data_file}`);
-    }
-    if (max_word_len < MIN_WORD_LENGTH || min_word_len > MAX_WORD_LENGTH) {
-      errors.push(
-        `min_word_len: the list has words of ${MIN_WORD_LENGTH} to ${MAX_WORD_LENGTH} letters, found ` +
-          `min_word_len = ${min_word_len} and max_word_len = ${max_word_len}`,
-      );
-    }
-    return errors;
+  rules: {
+    "data_file: only the built-in words3to10.txt is available": (c) => c.data_file === DATA_FILE,
+    "min_word_len: the list has words of 3 to 11 letters": (c) =>
+      c.min_word_len <= MAX_WORD_LENGTH && c.max_word_len >= MIN_WORD_LENGTH,
   },
   generate(random, config) {
     const word = wordAt(

@@ -5,7 +5,7 @@
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
 import { readAsset } from "../../../asset.ts";
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask, int } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { decodeWords } from "../../../text/words.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -22,26 +22,15 @@ export default defineTask({
     "0 unless the words, separated by commas, lead from the first word to the last with one " +
     "letter changed in every step; then 1, halved for every word that is not in the word list.",
   params: {
-    min_word_length: int(4, "fewest letters of a word", { min: 3, max: 5 }),
-    max_word_length: int(4, "most letters of a word", { max: 5 }),
+    word_length: counts([4, 4], "letters of a word", { min: 3, max: 5, spans: [3, 4, 5] }),
     min_chain_length: int(-1, "fewest words of the shortest ladder; -1: 3"),
     max_chain_length: int(-1, "most words of the shortest ladder; -1: any number"),
   },
-  curriculum: {
-    word_length: intervals([3, 4, 5], "letters of a word"),
-  },
-  validate({ min_chain_length: min, max_chain_length: max }) {
-    const found = `found min_chain_length = ${min} and max_chain_length = ${max}`;
-    const errors: string[] = [];
-    if (min !== -1 && min < 3) {
-      errors.push(`min_chain_length: must be -1 or at least 3, ${found}`);
-    }
-    if (max < 3 && !(min === -1 && max === -1)) {
-      errors.push(
-        `max_chain_length: must be at least 3, or -1 together with min_chain_length, ${found}`,
-      );
-    }
-    return errors;
+  rules: {
+    "min_chain_length: must be -1 or at least 3": (c) =>
+      c.min_chain_length === -1 || c.min_chain_length >= 3,
+    "max_chain_length: must be at least 3, or -1 together with min_chain_length": (c) =>
+      c.max_chain_length >= 3 || (c.min_chain_length === -1 && c.max_chain_length === -1),
   },
   generate(random, config) {
     const chain = drawChain(random, config);

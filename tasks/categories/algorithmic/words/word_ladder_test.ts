@@ -89,10 +89,7 @@ Deno.test("word_ladder: the limits of the length are checked", () => {
   const errors = (min: number, max: number) =>
     validateTaskConfig("word_ladder", { min_chain_length: min, max_chain_length: max }).join("; ");
   assert.equal(errors(-1, -1) + errors(-1, 3) + errors(3, 3) + errors(4, 9), "");
-  assert.match(
-    errors(2, 5),
-    /^min_chain_length: must be -1 or at least 3, found .* = 2 and .* = 5$/,
-  );
+  assert.match(errors(2, 5), /^min_chain_length: must be -1 or at least 3, found .* = 2$/);
   assert.match(errors(-1, 2), /^max_chain_length: must be at least 3, or -1 together with/);
   assert.match(errors(5, 4), /^min_chain_length: must be ≤ max_chain_length/);
 });

@@ -1,7 +1,7 @@
 /** Reverse the order of a few words of the story. */
-import { defineTask, int, intervals } from "../../../define.ts";
+import { counts, defineTask } from "../../../define.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
-import { storyWords } from "../../../text/story.ts";
+import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
 
 export default defineTask({
@@ -10,18 +10,9 @@ export default defineTask({
     "1 when equal; else the share of the answer's length that the right list has in it when it " +
     "occurs there; else 0.",
   params: {
-    min_words: int(3, "fewest words", { min: 1 }),
-    max_words: int(8, "most words"),
+    words: counts([3, 8], "words", { min: 1, spans: [10, 25, 50, 100] }),
   },
-  curriculum: {
-    words: intervals([10, 25, 50, 100], "how many words"),
-  },
-  validate({ max_words }) {
-    const available = storyWords().length;
-    return max_words <= available ? [] : [
-      `max_words: the built-in text has ${available} words, found max_words = ${max_words}`,
-    ];
-  },
+  validate: ({ max_words }) => storyWordErrors(max_words),
   generate(random, config) {
     const all = storyWords();
     const count = random.int(config.min_words, config.max_words);

@@ -1,6 +1,6 @@
 /** Sort words by the code points of their letters, so that capitals come before small letters. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, intervals, text } from "../../../define.ts";
+import { counts, defineTask, text } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -23,15 +23,9 @@ export default defineTask({
     "The words between commas, space around them ignored: the share of words at their place, of " +
     "the longer list; at least 0.2 when exactly the right words are there.",
   params: {
-    min_words: int(3, "fewest words", { min: 1 }),
-    max_words: int(10, "most words"),
-    min_word_length: int(3, "fewest letters of a word", { min: 1 }),
-    max_word_length: int(12, "most letters of a word"),
+    words: counts([3, 10], "words", { min: 1, spans: [5, 10, 25, 50, 100], as: "num_words" }),
+    word_length: counts([3, 12], "letters of a word", { min: 1, spans: [3, 5, 10, 15] }),
     transformation: text("original", "how the words are written", Object.keys(CHANGES)),
-  },
-  curriculum: {
-    num_words: intervals([5, 10, 25, 50, 100], "how many words", "words"),
-    word_length: intervals([3, 5, 10, 15], "letters of a word"),
   },
   validate({ max_words, min_word_length, max_word_length }) {
     const { size } = vocabulary(min_word_length, max_word_length, max_words);

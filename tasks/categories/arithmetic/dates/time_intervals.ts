@@ -3,7 +3,7 @@
  * difference is computed from what the question shows. Clock times have no date.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, levels, text, texts } from "../../../define.ts";
+import { defineTask, int, text, texts } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip, words } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -76,18 +76,17 @@ export default defineTask({
   params: {
     min_time: text("00:00:00", "earliest clock time, HH:MM:SS"),
     max_time: text("23:59:59.999999", "latest clock time, HH:MM:SS"),
-    max_time_difference_seconds: int(86400, "most seconds between clock times", { min: 1 }),
+    max_time_difference_seconds: int(86400, "most seconds between clock times", {
+      min: 1,
+      levels: [60, 3600, 10800, 21600, 32400, 43200, 86400],
+    }),
     min_date: text("1900-01-01", "earliest date, YYYY-MM-DD"),
     max_date: text("3000-01-01", "latest date, YYYY-MM-DD"),
-    max_date_difference_days: int(100, "most days between dates", { min: 1 }),
+    max_date_difference_days: int(100, "most days between dates", {
+      min: 1,
+      levels: [1, 7, 30, 365, 1825],
+    }),
     task_types: texts([...TASK_TYPES], "kinds of questions", TASK_TYPES),
-  },
-  curriculum: {
-    max_time_difference_seconds: levels(
-      [60, 3600, 10800, 21600, 32400, 43200, 86400],
-      "seconds between clock times",
-    ),
-    max_date_difference_days: levels([1, 7, 30, 365, 1825], "days between dates"),
   },
   validate,
   generate(random, config) {
