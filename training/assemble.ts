@@ -2,6 +2,7 @@
  * Makes the parts of a run from its configuration: model (from a folder or from a seed), tokenizer,
  * problems, rewards, and the writer of the model's files.
  */
+import { messageOf, RgxError } from "../core/errors.ts";
 import { deviceOfConfig } from "../configs/run_device.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";
@@ -14,6 +15,7 @@ import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
+import { ofTensor, refuseInfinite } from "../kernels/weights/finite.ts";
 import { type StreamedTensor, tensorInParts } from "../models/formats/tensor_stream.ts";
 import { peftAdapterFiles, type PeftConfig } from "../models/network/adapters/peft_adapter.ts";
 import type { Parameter } from "../models/network/types.ts";
@@ -119,11 +121,22 @@ function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
   };
 }
 
-/** A parameter as F32, whose values are read from the device when they are written. */
+/**
+ * A parameter as F32, whose values are read from the device when they are written. What could not
+ * be loaded again is not written: the training has diverged.
+ */
 function streamed(model: CausalLM): (parameter: Parameter) => StreamedTensor {
   return ({ name, shape }) =>
-    tensorInParts(
-      { name, shape, dtype: "F32" },
-      (from, count) => model.readParameter(name, from, count),
-    );
+    tensorInParts({ name, shape, dtype: "F32" }, async (from, count) => {
+      const values = await model.readParameter(name, from, count);
+      try {
+        ofTensor(name, () => refuseInfinite(values, [count], from));
+      } catch (error) {
+        throw new RgxError(`the training has diverged, nothing is saved: ${messageOf(error)}`, {
+          advice: "Go on from an earlier checkpoint, with a lower training.learning_rate.",
+          cause: error,
+        });
+      }
+      return values;
+    });
 }

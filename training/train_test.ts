@@ -110,6 +110,15 @@ Deno.test("an aborted run is saved, and resumes to the bits of an uninterrupted 
     await assert.rejects(train(late), /aborted before the run began/);
   }));
 
+Deno.test("weights that could not be loaded again are not saved", () =>
+  withOutput(async ({ overrides, ...options }, folder) => {
+    const training = { ...TINY.training, output_dir: folder, weight_decay: 1e300 };
+    await assert.rejects(
+      train({ config: "quickstart", ...options, overrides: { ...overrides, training } }),
+      /the training has diverged, nothing is saved: tensor ".*": element \[\d+\] is /,
+    );
+  }));
+
 Deno.test("a configuration may be an object, which names its base", () =>
   withOutput(async (options, folder) => {
     const device = await createDevice("wasm", { threads: 1 });
