@@ -163,10 +163,10 @@ function sameMath(answer: string, other: string): boolean {
   return sameAnswer(a!, b!);
 }
 
-/** A gold answer out of its box, or the list of its boxes. */
+/** A gold answer out of its box, or the list of its boxes; else what follows its "####". */
 export function unboxed(gold: string): string {
   const boxes = /\\(?:boxed|fbox)/.test(gold) ? joinedBoxes(gold) ?? findMathAnswer(gold) : null;
-  return boxes === null ? gold : readings(boxes).at(-1)!;
+  return boxes === null ? afterMarks(gold) ?? gold : readings(boxes).at(-1)!;
 }
 
 /** The answer within a sentence that stands between the tags. */

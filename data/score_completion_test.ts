@@ -133,6 +133,8 @@ Deno.test("a box around an answer of a file's problem, or around its gold answer
   const cases: [answer: string, gold: string, score: number][] = [
     ["5", "\\boxed{5}", 1],
     ["\\boxed{5}", "5", 1],
+    ["5", "2 + 3 = 5\n#### 5", 1],
+    ["6", "2 + 3 = 5\n#### 5", 0],
     ["So it is $\\boxed{Paris}$.", "Paris", 1],
     ["6", "\\boxed{5}", 0],
   ];
