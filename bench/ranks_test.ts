@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { localTransports } from "../cluster/ranks/local_ranks.ts";
+import { localTransports } from "../cluster/ranks/local_testing.ts";
 import { Ranks } from "../cluster/ranks/ranks.ts";
 import { assistBenchmark, type Benchmark, type BenchmarkOptions } from "./benchmark.ts";
 import { fileSizesOf } from "./plan/fingerprint.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { RgxError } from "../core/errors.ts";
-import { localTransports } from "../cluster/ranks/local_ranks.ts";
+import { localTransports } from "../cluster/ranks/local_testing.ts";
 import { RankFailed, Ranks } from "../cluster/ranks/ranks.ts";
 import type { TrainSummary } from "./run/events.ts";
 import type { TrainControl } from "./run/trainer_options.ts";

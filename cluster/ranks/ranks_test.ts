@@ -1,7 +1,7 @@
 /** Work that is dealt to ranks, sums in a fixed order, and errors that all ranks learn of. */
 import assert from "node:assert/strict";
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
-import { localTransports } from "./local_ranks.ts";
+import { localTransports } from "./local_testing.ts";
 import { ALONE, RankFailed, Ranks } from "./ranks.ts";
 import { PartialSums, shareOf } from "./sum_tree.ts";
 import { sumArrays } from "./vectors_testing.ts";

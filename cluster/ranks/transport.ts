@@ -1,6 +1,6 @@
 /**
  * What the ranks of a run need of MPI, and no more. `mpi/` does it with an MPI library, and
- * `local_ranks.ts` within one process, for tests. All ranks call the same functions in the same
+ * `local_testing.ts` within one process, for tests. All ranks call the same functions in the same
  * order; every function is waited for before the next one is called.
  */
 

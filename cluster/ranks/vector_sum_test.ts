@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { narrowBF16, widenBF16 } from "../../core/half_floats.ts";
 import { vectorArithmetic } from "../../kernels/native/vector_arithmetic.ts";
-import { localTransports } from "./local_ranks.ts";
+import { localTransports } from "./local_testing.ts";
 import { PartialSums, shareOf } from "./sum_tree.ts";
 import type { Blocks, Transport } from "./transport.ts";
 import { type Slice, type SumMeans, type SumOptions, VectorSums } from "./vector_sum.ts";

@@ -17,8 +17,7 @@ import {
   openCheckpoint,
   WARM_START,
 } from "./checkpoint_folders.ts";
-import { type DecodedState, decodeState } from "./run_state.ts";
-import { parseJson } from "./state_validation.ts";
+import { type DecodedState, decodeState, parseJson } from "./run_state.ts";
 import { nameAndRevision } from "../../hub/find_model.ts";
 import { VERSION } from "../../core/version.ts";
 

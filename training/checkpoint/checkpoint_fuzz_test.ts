@@ -24,12 +24,11 @@ const text = (value: string) => new TextEncoder().encode(value);
 const STATE = encodeState({ ...freshState("grpo"), step: 7, entropy: { coef: 0.1, last: 1 } }, {
   version: "0.1.0",
   config: "config",
-  metricsBytes: 120,
+  metrics_bytes: 120,
   epoch: 0.5,
-  seed: 3,
-  dataSeed: 4,
-  promptsPerEpoch: 10,
-  microSteps: 14,
+  rng: { seed: 3, counters: {} },
+  sampler: { seed: 4, epoch: 0, position: 0 },
+  micro_step: 14,
   rollout: null,
 });
 

@@ -6,15 +6,14 @@
  */
 import { sha256Hex } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
-import type { LocalTime } from "../../core/local_time.ts";
+import { isLocalTime, type LocalTime } from "../../core/local_time.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
 import type { LossScaleState } from "../step/loss_scale.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
 import { addUp, type AveragerState, type Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
-import type { ChosenKernels } from "./chosen_kernels.ts";
-import { checkStateFields, parseJson } from "./state_validation.ts";
+import { type ChosenKernels, isChosenKernels } from "./chosen_kernels.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -81,33 +80,78 @@ export interface RunState {
   spent: Record<string, number>;
 }
 
+type Check = (value: unknown) => boolean;
+type Json = Record<string, unknown>;
+
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isNumber: Check = (value) => typeof value === "number";
+const isMap = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isMapOf = (check: Check): Check => (value) =>
+  isMap(value) && Object.values(value).every(check);
+const isNumbers = isMapOf(isNumber);
+const isListOfNumbers: Check = (value) => Array.isArray(value) && value.every(isNumber);
+const isPhase: Check = (value) => ["warm_start", "eval_before", "grpo"].includes(value as string);
+const isCurriculum: Check = (value) =>
+  isMap(value) && isMapOf(isMapOf(isCount))(value["levels"]) &&
+  isMapOf(isListOfNumbers)(value["scores"]);
+const isHeldOut: Check = (value) =>
+  isMap(value) && typeof value["sha256"] === "string" && typeof value["changed"] === "boolean";
+const isLossScale: Check = (value) =>
+  isNumbers(value) && isCount((value as Json)["steps"]) && (value as LossScaleState).scale >= 1;
+const orNull = (check: Check): Check => (value) => value === null || check(value);
+/** Null also where an earlier version has not written the field. */
+const orUnset = (check: Check): Check => (value) => value === undefined || orNull(check)(value);
+
+/** A field of the file: its path, the check of its value, and what is expected, in words. */
+type Field = readonly [path: string, check: Check, words: string];
+
+/** The fields of the state, each with its value in a fresh one, which also stands for null. */
+const FIELDS: { readonly [K in keyof RunState]: readonly [...Field, first: RunState[K]] } = {
+  phase: ["phase", isPhase, "warm_start, eval_before or grpo", "warm_start"],
+  warmStartStep: ["warm_start_step", isCount, "a count", 0],
+  step: ["global_step", isCount, "a count", 0],
+  nextPrompt: ["rng.counters.next_prompt", isCount, "a count", 0],
+  entropy: ["entropy", orUnset(isNumbers), "null or a map of numbers", null],
+  lossScale: ["loss_scale", orUnset(isLossScale), "null, or a scale from 1 on and its steps", null],
+  curriculum: ["curriculum", orUnset(isCurriculum), "null or levels and scores by task", null],
+  taskWeights: ["task_weights", orUnset(isNumbers), "null or a map of numbers", null],
+  evaluatedStep: ["evaluated_step", orUnset(isCount), "null or a count", null],
+  best: ["best", orUnset(isNumbers), "null or a map of numbers", null],
+  numTokens: ["totals.num_tokens", isCount, "a count", 0],
+  warmStartTokens: ["totals.warm_start_tokens", isCount, "a count", 0],
+  tokensGenerated: ["totals.tokens_generated", isCount, "a count", 0],
+  tokensTrained: ["totals.tokens_trained", isCount, "a count", 0],
+  lossSum: ["totals.loss_sum", orNull(isNumber), "a number", 0],
+  skippedSteps: ["totals.skipped_steps", isCount, "a count", 0],
+  promptTime: ["prompt_time", orUnset(isLocalTime), "a time such as 2026-11-22T09:30:00", null],
+  kernels: ["kernels", orUnset(isChosenKernels), "null, or a card and its kernels by class", null],
+  heldOut: ["held_out", orUnset(isHeldOut), "null, or sha256 and changed", null],
+  evalBefore: ["eval_before", orNull(isMap), "null or a map", null],
+  averager: ["since_log", isMap, "a map", {}],
+  seconds: ["totals.seconds", isNumber, "a number", 0],
+  secondsByPhase: ["totals.seconds_by_phase", isNumbers, "a map of numbers", {}],
+  spent: ["totals.spent", orUnset(isNumbers), "a map of numbers", {}],
+};
+
+/** Fields beside the state that a resume reads. */
+const CONTEXT: readonly Field[] = [
+  ["metrics_bytes", isCount, "a count"],
+  ["config_sha256", (value) => typeof value === "string", "text"],
+];
+
+/** A state with the value that `of` gives for each field, or else that of a fresh state. */
+function stateOf(of: (path: string) => unknown): RunState {
+  return Object.fromEntries(
+    Object.entries(FIELDS).map(([key, [path, , , first]]) => [
+      key,
+      of(path) ?? structuredClone(first),
+    ]),
+  ) as unknown as RunState;
+}
+
 export function freshState(phase: StatePhase): RunState {
-  return {
-    phase,
-    warmStartStep: 0,
-    step: 0,
-    nextPrompt: 0,
-    entropy: null,
-    lossScale: null,
-    curriculum: null,
-    taskWeights: null,
-    evaluatedStep: null,
-    best: null,
-    numTokens: 0,
-    warmStartTokens: 0,
-    tokensGenerated: 0,
-    tokensTrained: 0,
-    lossSum: 0,
-    skippedSteps: 0,
-    promptTime: null,
-    kernels: null,
-    heldOut: null,
-    evalBefore: null,
-    averager: {},
-    seconds: 0,
-    secondsByPhase: {},
-    spent: {},
-  };
+  return { ...stateOf(() => null), phase };
 }
 
 /** Adds a step's loss to those of train_loss: by default a single NaN would make it NaN. */
@@ -132,88 +176,31 @@ export function addSpent(state: RunState, spent: Readonly<Record<string, number>
   return { ...spent, ...Object.fromEntries(totals) };
 }
 
-/** What the file holds besides the state. */
-export interface StateContext {
+/**
+ * What a resume and other tools read besides the state, as the file has it. `metrics_bytes`: length
+ * of metrics.jsonl, to which a resume cuts it back. `config`: the complete configuration as YAML.
+ */
+export interface StateContext extends Json {
   version: string;
-  /** The complete configuration as YAML. */
   config: string;
-  /** Length of metrics.jsonl: on resume the file is cut back to it. */
-  metricsBytes: number;
-  epoch: number;
-  seed: number;
-  /** Seed of the order of prompts. */
-  dataSeed: number;
-  promptsPerEpoch: number;
-  /** Micro-batches trained on so far. */
-  microSteps: number;
-  /** The generation batch in `rollout.safetensors`, or null. */
-  rollout: RolloutPosition | null;
-}
-
-/** How much of the current generation batch was trained on. */
-export interface RolloutPosition {
-  generation: number;
-  /** Its micro-batches that were trained on. */
-  done: number;
-  /** The next slice. */
-  slice: number;
-  doneRows: number;
+  metrics_bytes: number;
+  rng: { seed: number; counters: Record<string, number> };
 }
 
 /** The text of rgx_state.json. */
 export function encodeState(state: RunState, context: StateContext): string {
-  const { promptsPerEpoch, seed, rollout } = context;
-  return JSON.stringify(
-    {
-      format: 1,
-      version: context.version,
-      config_sha256: sha256Hex(context.config),
-      phase: state.phase,
-      warm_start_step: state.warmStartStep,
-      global_step: state.step,
-      micro_step: context.microSteps,
-      epoch: context.epoch,
-      sampler: {
-        seed: context.dataSeed,
-        epoch: Math.floor(state.nextPrompt / promptsPerEpoch),
-        position: state.nextPrompt % promptsPerEpoch,
-      },
-      rng: { seed, counters: { next_prompt: state.nextPrompt } },
-      scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
-      entropy: state.entropy,
-      ...(state.lossScale === null ? {} : { loss_scale: state.lossScale }),
-      curriculum: state.curriculum,
-      task_weights: state.taskWeights,
-      metrics_bytes: context.metricsBytes,
-      rollout: rollout === null ? null : {
-        step: rollout.generation,
-        micro_steps: rollout.done,
-        slice: rollout.slice,
-        done_rows: rollout.doneRows,
-      },
-      evaluated_step: state.evaluatedStep,
-      best: state.best,
-      prompt_time: state.promptTime,
-      ...(state.kernels === null ? {} : { kernels: state.kernels }),
-      held_out: state.heldOut,
-      eval_before: state.evalBefore,
-      totals: {
-        num_tokens: state.numTokens,
-        warm_start_tokens: state.warmStartTokens,
-        tokens_generated: state.tokensGenerated,
-        tokens_trained: state.tokensTrained,
-        loss_sum: state.lossSum,
-        skipped_steps: state.skippedSteps,
-        seconds: state.seconds,
-        seconds_by_phase: state.secondsByPhase,
-        spent: state.spent,
-      },
-      since_log: state.averager,
-      config: context.config,
-    },
-    null,
-    2,
-  ) + "\n";
+  const json: Json = {
+    format: 1,
+    ...context,
+    config_sha256: sha256Hex(context.config),
+    scheduler: { step: state.phase === "warm_start" ? state.warmStartStep : state.step },
+  };
+  for (const [key, [path]] of Object.entries(FIELDS)) {
+    const parts = path.split("."), last = parts.pop()!;
+    const inner = parts.reduce((map, part) => (map[part] ??= {}) as Json, json);
+    inner[last] = state[key as keyof RunState];
+  }
+  return JSON.stringify(json, null, 2) + "\n";
 }
 
 export interface DecodedState {
@@ -224,48 +211,47 @@ export interface DecodedState {
   config: string | null;
 }
 
-/** @throws RgxError for a file of another format */
+/** @throws RgxError for a file of another format, or a field that this version does not write */
 export function decodeState(text: string, label: string): DecodedState {
-  // deno-lint-ignore no-explicit-any -- every field is checked below
-  const json = parseJson(text, label) as any;
-  if (json?.format !== 1) {
-    throw new RgxError(`${label}: format ${JSON.stringify(json?.format)}, this rgx reads 1`, {
+  const json = parseJson(text, label), file = isMap(json) ? json : {};
+  if (file["format"] !== 1) {
+    throw new RgxError(`${label}: format ${JSON.stringify(file["format"])}, this rgx reads 1`, {
       advice: "Continue the run with the version of rgx that wrote it (see run.json).",
     });
   }
-  checkStateFields(json, label);
-  const { totals } = json;
+  for (const [path, check, words] of [...CONTEXT, ...Object.values(FIELDS)]) {
+    const value = valueAt(file, path);
+    if (check(value)) continue;
+    const found = JSON.stringify(value)?.slice(0, 60) ?? "nothing";
+    throw new RgxError(`${label}: ${path} is ${found}, expected ${words}`, {
+      advice: "Resume from another checkpoint; this one was not written by this version of rgx.",
+    });
+  }
+  const state = stateOf((path) => valueAt(file, path)), { config } = file;
+  // JSON holds NaN as null.
+  state.lossSum = valueAt(file, "totals.loss_sum") as number | null ?? NaN;
   return {
-    metricsBytes: json.metrics_bytes,
-    configSha256: json.config_sha256,
-    config: typeof json.config === "string" ? json.config : null,
-    state: {
-      phase: json.phase,
-      warmStartStep: json.warm_start_step,
-      step: json.global_step,
-      nextPrompt: json.rng.counters.next_prompt,
-      entropy: json.entropy ?? null,
-      lossScale: json.loss_scale ?? null,
-      curriculum: json.curriculum ?? null,
-      taskWeights: json.task_weights ?? null,
-      evaluatedStep: json.evaluated_step ?? null,
-      best: json.best ?? null,
-      numTokens: totals.num_tokens,
-      warmStartTokens: totals.warm_start_tokens,
-      tokensGenerated: totals.tokens_generated,
-      tokensTrained: totals.tokens_trained,
-      lossSum: totals.loss_sum ?? NaN,
-      skippedSteps: totals.skipped_steps,
-      promptTime: json.prompt_time ?? null,
-      kernels: json.kernels ?? null,
-      heldOut: json.held_out ?? null,
-      evalBefore: json.eval_before,
-      averager: json.since_log,
-      seconds: totals.seconds,
-      secondsByPhase: totals.seconds_by_phase,
-      spent: totals.spent ?? {},
-    },
+    state,
+    metricsBytes: file["metrics_bytes"] as number,
+    configSha256: file["config_sha256"] as string,
+    config: typeof config === "string" ? config : null,
   };
+}
+
+function valueAt(json: Json, path: string): unknown {
+  return path.split(".").reduce<unknown>(
+    (value, part) => isMap(value) && Object.hasOwn(value, part) ? value[part] : undefined,
+    json,
+  );
+}
+
+/** @throws RgxError when the text is not valid JSON */
+export function parseJson(text: string, label: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RgxError(`${label}: not valid JSON: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /**

@@ -26,12 +26,7 @@ import {
   saveCheckpoint,
   WARM_START,
 } from "../checkpoint/checkpoint_folders.ts";
-import {
-  type BestEvaluation,
-  encodeState,
-  type RolloutPosition,
-  type RunState,
-} from "../checkpoint/run_state.ts";
+import { type BestEvaluation, encodeState, type RunState } from "../checkpoint/run_state.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { waitForFolder } from "./run_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
@@ -258,6 +253,7 @@ export class RunCheckpoints {
     if (!await this.folder.isOurs()) throw await this.folder.lost();
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
+    const perEpoch = schedule.options.generationsPerEpoch * promptsPerGeneration;
     const inWarmStart = state.phase === "warm_start" ||
       (state.phase === "eval_before" && warmStartSteps > 0);
     const parent = inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path;
@@ -279,14 +275,17 @@ export class RunCheckpoints {
       config,
       state: encodeState(state, {
         version: VERSION,
-        config: this.options.configText,
-        metricsBytes: this.folder.metrics.bytes,
+        micro_step: schedule.microSteps(state.step),
         epoch: schedule.epoch(state.step),
-        seed: training.seed,
-        dataSeed: training.data_seed ?? training.seed,
-        promptsPerEpoch: schedule.options.generationsPerEpoch * promptsPerGeneration,
-        microSteps: schedule.microSteps(state.step),
+        sampler: {
+          seed: training.data_seed ?? training.seed,
+          epoch: Math.floor(state.nextPrompt / perEpoch),
+          position: state.nextPrompt % perEpoch,
+        },
+        rng: { seed: training.seed, counters: {} },
+        metrics_bytes: this.folder.metrics.bytes,
         rollout: parts?.rollout ? rolloutPosition(parts.rollout, schedule, state.step) : null,
+        config: this.options.configText,
       }),
       trainerState,
       optimizer: parts?.optimizer ?? null,
@@ -320,48 +319,49 @@ export class RunCheckpoints {
   }
 
   /**
-   * The text of trainer_state.json.
+   * The text of transformers' `trainer_state.json`, as it formats it (indent 2, keys sorted): the
+   * log history and the run's settings, for other tools.
    * @param saving whether a checkpoint of this state is being written
    */
   async trainerState(state: RunState, saving: boolean): Promise<string> {
-    const { training, sft } = this.options.config, { best } = state;
-    const logHistory = this.logHistory;
-    if (this.options.phases === "sft") {
-      const { warmStartSteps: total, trainProblems } = this.sizes, step = state.warmStartStep;
-      return encodeTrainerState({
-        step,
-        maxSteps: total,
-        epoch: step / Math.floor(trainProblems / supervisedBatch(sft!)),
-        epochs: null,
-        batchSize: sft!.per_device_train_batch_size,
-        numTokens: state.warmStartTokens,
-        loggingSteps: stepInterval(training.logging_steps, total),
-        evalSteps: null,
-        saveSteps: stepInterval(training.save_steps, total),
-        best: null,
-        bestCheckpoint: null,
-        logHistory,
-      });
-    }
+    const { config: { training, sft }, phases } = this.options, { sizes } = this;
+    const supervised = phases === "sft" ? sft! : null, { best } = state;
+    const total = supervised === null ? sizes.totalSteps : sizes.warmStartSteps;
+    const epoch = supervised === null
+      ? sizes.schedule.epoch(state.step)
+      : state.warmStartStep / Math.floor(sizes.trainProblems / supervisedBatch(supervised));
     const bestPath = best === null ? null : checkpointPath(this.folder.path, best.step);
-    const saved = bestPath !== null && ((saving && best!.step === state.step) ||
+    const isSaved = bestPath !== null && ((saving && best!.step === state.step) ||
       await Deno.stat(bestPath).then(() => true, () => false));
-    return encodeTrainerState({
-      step: state.step,
-      maxSteps: this.sizes.totalSteps,
-      epoch: this.sizes.schedule.epoch(state.step),
-      numTokens: state.numTokens,
-      loggingSteps: stepInterval(training.logging_steps, this.sizes.totalSteps),
-      evalSteps: training.eval_strategy === "steps"
-        ? stepInterval(training.eval_steps ?? training.logging_steps, this.sizes.totalSteps)
+    const hasEvalSteps = supervised === null && training.eval_strategy === "steps";
+    const hasEpochs = supervised === null && training.max_steps <= 0;
+    const json = {
+      best_global_step: best?.step ?? null,
+      best_metric: best?.metric ?? null,
+      best_model_checkpoint: isSaved ? bestPath : null,
+      epoch,
+      eval_steps: hasEvalSteps
+        ? stepInterval(training.eval_steps ?? training.logging_steps, total)
         : null,
-      saveSteps: stepInterval(training.save_steps, this.sizes.totalSteps),
-      epochs: training.max_steps > 0 ? null : training.num_train_epochs,
-      batchSize: training.per_device_train_batch_size,
-      best: state.best,
-      bestCheckpoint: saved ? bestPath : null,
-      logHistory,
-    });
+      global_step: supervised === null ? state.step : state.warmStartStep,
+      is_hyper_param_search: false,
+      is_local_process_zero: true,
+      is_world_process_zero: true,
+      log_history: this.logHistory.map((entry) =>
+        Object.fromEntries(Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1))
+      ),
+      logging_steps: stepInterval(training.logging_steps, total),
+      max_steps: total,
+      num_input_tokens_seen: supervised === null ? state.numTokens : state.warmStartTokens,
+      num_train_epochs: hasEpochs ? training.num_train_epochs : Math.max(1, Math.ceil(epoch)),
+      save_steps: stepInterval(training.save_steps, total),
+      stateful_callbacks: {},
+      total_flos: 0,
+      train_batch_size: (supervised ?? training).per_device_train_batch_size,
+      trial_name: null,
+      trial_params: null,
+    };
+    return JSON.stringify(json, null, 2) + "\n";
   }
 }
 
@@ -370,67 +370,11 @@ function position({ phase, warmStartStep, step, evaluatedStep }: RunState): stri
   return [phase, warmStartStep, step, evaluatedStep].join();
 }
 
-/** How far the run has come in a generation batch after `step` steps. */
-function rolloutPosition(
-  buffer: RolloutBuffer,
-  schedule: MicroSchedule,
-  step: number,
-): RolloutPosition {
+/** How far the run has come in a generation batch after `step` steps, for other tools. */
+function rolloutPosition(buffer: RolloutBuffer, schedule: MicroSchedule, step: number) {
   const { position: done } = schedule.inFlight(step)!, slice = done % buffer.slices;
   const rowsBefore = (slices: number) =>
     Array.from({ length: slices }, (_, i) => buffer.slice(i).length).reduce((a, b) => a + b, 0);
   const doneRows = Math.floor(done / buffer.slices) * buffer.rows.length + rowsBefore(slice);
-  return { generation: buffer.generation, done, slice, doneRows };
-}
-
-/** transformers' `trainer_state.json`: the log history and the run's settings, for other tools. */
-export interface TrainerStateInput {
-  step: number;
-  maxSteps: number;
-  epoch: number;
-  numTokens: number;
-  loggingSteps: number;
-  /** Number of steps between two evaluations; null where they are not made by steps. */
-  evalSteps: number | null;
-  saveSteps: number;
-  /** The configured number of epochs; null where `max_steps` decides. */
-  epochs: number | null;
-  batchSize: number;
-  best: BestEvaluation | null;
-  /** Path of the checkpoint of `best`, or null if that step was not saved. */
-  bestCheckpoint: string | null;
-  /** One object for each log, with `epoch` and `step`. */
-  logHistory: readonly Record<string, unknown>[];
-}
-
-/** The text of the file, as transformers formats it: indent 2, keys sorted. */
-export function encodeTrainerState(input: TrainerStateInput): string {
-  return JSON.stringify(
-    {
-      best_global_step: input.best?.step ?? null,
-      best_metric: input.best?.metric ?? null,
-      best_model_checkpoint: input.bestCheckpoint,
-      epoch: input.epoch,
-      eval_steps: input.evalSteps,
-      global_step: input.step,
-      is_hyper_param_search: false,
-      is_local_process_zero: true,
-      is_world_process_zero: true,
-      log_history: input.logHistory.map((entry) =>
-        Object.fromEntries(Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1))
-      ),
-      logging_steps: input.loggingSteps,
-      max_steps: input.maxSteps,
-      num_input_tokens_seen: input.numTokens,
-      num_train_epochs: input.epochs ?? Math.max(1, Math.ceil(input.epoch)),
-      save_steps: input.saveSteps,
-      stateful_callbacks: {},
-      total_flos: 0,
-      train_batch_size: input.batchSize,
-      trial_name: null,
-      trial_params: null,
-    },
-    null,
-    2,
-  ) + "\n";
+  return { step: buffer.generation, micro_steps: done, slice, done_rows: doneRows };
 }

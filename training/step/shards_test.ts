@@ -6,7 +6,7 @@ import { createReferenceDevice } from "../../kernels/devices/reference/device.ts
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { countedBytes, randomModel } from "../../models/testing.ts";
-import { localTransports } from "../../cluster/ranks/local_ranks.ts";
+import { localTransports } from "../../cluster/ranks/local_testing.ts";
 import { ALONE, Ranks } from "../../cluster/ranks/ranks.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import type { OptimizerKind } from "./moments.ts";

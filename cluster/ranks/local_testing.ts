@@ -1,6 +1,6 @@
 /**
- * Ranks within one process, which take turns in its event loop: the same interface as MPI, for
- * tests and for programs that use rgx as a library. `soloTransport` is one rank alone.
+ * For tests: ranks within one process, which take turns in its event loop, with the same interface
+ * as MPI.
  */
 import { RgxError } from "../../core/errors.ts";
 import { type Alarm, type Blocks, partOf, type Transport } from "./transport.ts";
