@@ -46,7 +46,6 @@ import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/run_folder.ts";
 import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
-import { RunRecords } from "./run/run_records.ts";
 import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/run_summary.ts";
 import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
@@ -103,7 +102,7 @@ export class GrpoTrainer {
     }
     const sizes = this.#sizes = runSizes(config, problems, phases);
     this.#report = new RunReport(options, sizes);
-    this.#stop = new StopRequests(options, () => this.#report.records.keepAlive());
+    this.#stop = new StopRequests(options, () => this.#report.keepAlive());
     const { schedule, totalSteps, warmStartSteps } = sizes;
     this.#intervals = new IntervalStrategy(training, totalSteps, schedule.stepsPerEpoch);
     this.#prompts = promptsOf(options);
@@ -157,7 +156,7 @@ export class GrpoTrainer {
       await this.#agreeOnTime();
     }
     const folder = await this.#openFolder();
-    this.#report.records = new RunRecords(folder, this.#options, this.#sizes);
+    this.#report.open(folder);
     try {
       await this.#begin(this.#resume());
       this.#hasBegun = true;
@@ -171,10 +170,10 @@ export class GrpoTrainer {
         await this.#save(true).catch(() => {}); // the disk may be what has failed
       }
       // The user has to see what ended the run, even if its record cannot be written either.
-      await this.#report.records.fail(error, this.#state, this.#summary("failed")).catch(
+      await this.#report.fail(error, this.#state, this.#summary("failed")).catch(
         () => {},
       );
-      throw await this.#report.records.explain(error);
+      throw await this.#report.explain(error);
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
@@ -309,7 +308,7 @@ export class GrpoTrainer {
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
     const report = this.#report, { ranks } = this.#stop, options = this.#options;
-    const { restored, warnings } = await report.records.checkpoints.restore(resume);
+    const { restored, warnings } = await report.checkpoints.restore(resume);
     warnings.push(...this.#start(restored?.state ?? null));
     if (!this.#supervisedOnly) {
       // A note that cannot be written to the log is still shown.
@@ -322,7 +321,7 @@ export class GrpoTrainer {
     }
     const rehearse = () => this.rehearse(), isRestored = restored !== null;
     const kernels = await chooseRunKernels(options, this.#state, ranks, isRestored, rehearse);
-    warnings.push(...await ranks.first(() => report.records.begin(restored, this.#state)));
+    warnings.push(...await ranks.first(() => report.begin(restored, this.#state)));
     report.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     if (kernels.event !== null) report.emit(kernels.event);
     warnings.push(...kernels.notes);
@@ -388,12 +387,12 @@ export class GrpoTrainer {
     const state = this.#state, report = this.#report, clock = this.#clock;
     const { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
-    if (!report.records.checkpoints.needsSave(state, complete)) return;
+    if (!report.checkpoints.needsSave(state, complete)) return;
     control?.saving?.(true);
     const path = await clock.time(
       "checkpoint",
       async () =>
-        await report.records.checkpoints.save(
+        await report.checkpoints.save(
           {
             ...state,
             taskWeights: changedWeights(problems.source, config.data),
@@ -416,20 +415,20 @@ export class GrpoTrainer {
 
   async #completed(): Promise<TrainSummary> {
     const { modelWriter, tokenizer } = this.#options, state = this.#state;
-    const { records } = this.#report, summary = this.#summary("completed");
+    const report = this.#report, summary = this.#summary("completed");
     const progress = progressOf(this.#options, this.#sizes, state);
-    await records.appendMetrics(finalMetrics(progress, summary.seconds, state.lossSum));
-    const { trainedConfig } = records.checkpoints;
+    await report.appendMetrics(finalMetrics(progress, summary.seconds, state.lossSum));
+    const { trainedConfig } = report.checkpoints;
     const files = finalModelFiles(modelWriter, tokenizer, trainedConfig);
-    await records.finish(files, state, summary);
-    this.#report.emit({ type: "done", summary });
+    await report.finish(files, state, summary);
+    report.emit({ type: "done", summary });
     return summary;
   }
 
   async #stopped(): Promise<TrainSummary> {
     await this.#save(true);
     const summary = this.#summary("stopped");
-    await this.#report.records.stop(this.#state, summary);
+    await this.#report.stop(this.#state, summary);
     this.#report.emit({ type: "done", summary });
     return summary;
   }
@@ -438,7 +437,7 @@ export class GrpoTrainer {
     return summarize(this.#options, this.#state, this.#clock, {
       status,
       steps: progressOf(this.#options, this.#sizes, this.#state).step,
-      checkpoint: this.#report.records.checkpoints.resultOf(status),
+      checkpoint: this.#report.checkpoints.resultOf(status),
       eval_after: this.#evalAfter,
     });
   }
@@ -453,9 +452,8 @@ export class GrpoTrainer {
     this.#checkPrompts();
     const options = this.#folderOptions();
     const refused = await RunFolder.check(options);
-    const folder = RunFolder.unlocked(options.path);
-    const records = this.#report.records = new RunRecords(folder, this.#options, this.#sizes);
-    const { restored, warnings } = await records.checkpoints.restore(options.resume);
+    this.#report.open(RunFolder.unlocked(options.path));
+    const { restored, warnings } = await this.#report.checkpoints.restore(options.resume);
     warnings.push(...this.#start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
     warnings.push(...await this.#diskWarnings());

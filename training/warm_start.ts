@@ -81,7 +81,7 @@ export async function warmStart(
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
     const clockMetrics = clock.stepMetrics(start);
-    await report.records.appendMetrics({
+    await report.appendMetrics({
       step,
       epoch,
       split: "sft",

@@ -18,6 +18,7 @@ import {
   WARM_START,
 } from "./checkpoint_folders.ts";
 import { type DecodedState, decodeState, parseJson } from "./run_state.ts";
+import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { nameAndRevision } from "../../hub/find_model.ts";
 import { VERSION } from "../../core/version.ts";
 
@@ -37,32 +38,33 @@ export interface ModelWriter {
   files(): Map<string, FileContent>;
 }
 
-export interface CheckpointParts {
-  model: ModelWriter;
-  tokenizer: Tokenizer;
-  config: RunConfig;
-  state: string;
-  trainerState: string;
+/** What a checkpoint holds besides the model and the state, for an exact resume. */
+export interface ResumeParts {
   /** null = the next phase starts with a fresh optimizer. */
   optimizer: FileContent | null;
+  /** What the ranks after the first do while it writes the optimizer's states. */
+  follow: () => Promise<void>;
   reference: FileContent | null;
   /** The generation batch that is being trained on. */
-  rollout: Uint8Array | null;
+  rollout: RolloutBuffer | null;
   /** Weights of older policies that still sample, by the optimizer steps that they have done. */
   stale: ReadonlyMap<number, Uint8Array>;
 }
 
-/** File name → content. */
-export function checkpointFiles(parts: CheckpointParts): Map<string, FileContent> {
-  const files = finalModelFiles(parts.model, parts.tokenizer, parts.config);
-  const text = (value: string) => new TextEncoder().encode(value);
-  files.set(STATE_FILE, text(parts.state));
-  files.set(TRAINER_STATE_FILE, text(parts.trainerState));
-  if (parts.optimizer !== null) files.set(OPTIMIZER_FILE, parts.optimizer);
-  if (parts.reference !== null) files.set(REFERENCE_FILE, parts.reference);
-  if (parts.rollout !== null) files.set(ROLLOUT_FILE, parts.rollout);
-  for (const [step, bytes] of parts.stale) files.set(`stale_policy-${step}.safetensors`, bytes);
-  return files;
+/** Adds to the files of the model those of the state; name → content. */
+export function addStateFiles(
+  files: Map<string, FileContent>,
+  texts: { state: string; trainerState: string },
+  parts: ResumeParts | null,
+): void {
+  files.set(STATE_FILE, new TextEncoder().encode(texts.state));
+  files.set(TRAINER_STATE_FILE, new TextEncoder().encode(texts.trainerState));
+  if (parts === null) return;
+  const { optimizer, reference, rollout, stale } = parts;
+  if (optimizer !== null) files.set(OPTIMIZER_FILE, optimizer);
+  if (reference !== null) files.set(REFERENCE_FILE, reference);
+  if (rollout !== null) files.set(ROLLOUT_FILE, rollout.encode());
+  for (const [step, bytes] of stale) files.set(`stale_policy-${step}.safetensors`, bytes);
 }
 
 /** The files of the model and its tokenizer, without those that only a resume needs. */
@@ -84,7 +86,7 @@ export interface Restored extends DecodedState {
   optimizer: SafetensorsFile | null;
   reference: SafetensorsFile | null;
   rollout: Uint8Array | null;
-  /** @see CheckpointParts.stale */
+  /** @see ResumeParts.stale */
   stale: ReadonlyMap<number, Uint8Array>;
   logHistory: Record<string, unknown>[];
   weights: SafetensorsFile;

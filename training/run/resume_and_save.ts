@@ -7,17 +7,18 @@ import { resolve } from "node:path";
 import { supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
-import type { FileContent } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import {
-  checkpointFiles,
+  addStateFiles,
+  finalModelFiles,
   namedCheckpoint,
   newestCheckpoint,
   readCheckpoint,
   type Restored,
   restoreWeights,
+  type ResumeParts,
 } from "../checkpoint/checkpoint_files.ts";
 import {
   checkpointPath,
@@ -38,19 +39,6 @@ import type { RunFiles } from "./run_folder.ts";
 import { progressText, type Session } from "./sessions.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
-
-/** What a checkpoint holds besides the model and the state. */
-export interface ResumeParts {
-  /** null = the next phase starts with a fresh optimizer. */
-  optimizer: FileContent | null;
-  /** What the ranks after the first do while it writes the optimizer's states. */
-  follow: () => Promise<void>;
-  reference: FileContent | null;
-  /** The generation batch that is being trained on. */
-  rollout: RolloutBuffer | null;
-  /** Weights of older policies that still sample. */
-  stale: ReadonlyMap<number, Uint8Array>;
-}
 
 export class RunCheckpoints {
   /** One object for each log, as in trainer_state.json. */
@@ -269,10 +257,9 @@ export class RunCheckpoints {
     }
     await this.folder.metrics.flush();
     const trainerState = await this.trainerState(state, true);
-    const files = checkpointFiles({
-      model: modelWriter,
-      tokenizer,
-      config,
+    const files = finalModelFiles(modelWriter, tokenizer, config);
+    const texts = {
+      trainerState,
       state: encodeState(state, {
         version: VERSION,
         micro_step: schedule.microSteps(state.step),
@@ -287,12 +274,8 @@ export class RunCheckpoints {
         rollout: parts?.rollout ? rolloutPosition(parts.rollout, schedule, state.step) : null,
         config: this.options.configText,
       }),
-      trainerState,
-      optimizer: parts?.optimizer ?? null,
-      reference: parts?.reference ?? null,
-      rollout: parts?.rollout?.encode() ?? null,
-      stale: parts?.stale ?? new Map(),
-    });
+    };
+    addStateFiles(files, texts, parts);
     const { path, removed } = await saveCheckpoint(parent, step, files, {
       saveTotalLimit: training.save_total_limit,
       bestStep: inWarmStart ? null : state.best?.step ?? null,

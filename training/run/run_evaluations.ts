@@ -45,9 +45,9 @@ export class RunEvaluations {
       })
     );
     this.run.clock.lap();
-    await report.records.writeEvaluation(moment, items);
+    await report.writeEvaluation(moment, items);
     const { step, epoch } = progressOf(options, sizes, state), metrics = evalMetrics(result);
-    await report.records.appendMetrics({
+    await report.appendMetrics({
       step,
       epoch,
       split: "eval",
@@ -55,7 +55,7 @@ export class RunEvaluations {
       ...evalSpeed(start, heldOut.length),
       ...this.run.clock.memory?.lap(),
     });
-    report.records.addLog({ ...metrics, epoch, step });
+    report.checkpoints.logHistory.push({ ...metrics, epoch, step });
     report.emit({ type: "eval", moment, result, items });
     const unread = whyUnread(items, config);
     if (unread !== null) await report.warn(unread);
@@ -80,7 +80,7 @@ export class RunEvaluations {
     addSpent(state, spent);
     const epoch = sizes.schedule.epoch(state.step), { step } = state;
     const line = { ...metrics, eval_ci95: ci95, eval_total: total };
-    await report.records.appendMetrics({
+    await report.appendMetrics({
       step,
       epoch,
       split: "eval",
@@ -88,7 +88,7 @@ export class RunEvaluations {
       ...evalSpeed(start, completions, batches),
       ...clock.memory?.lap(),
     });
-    report.records.addLog({ ...line, epoch, step });
+    report.checkpoints.logHistory.push({ ...line, epoch, step });
     state.evaluatedStep = step;
     const improved = this.#rememberIfBest(metrics);
     report.emit({ type: "held_out", step, metrics, ci95, total, improved });
@@ -101,7 +101,7 @@ export class RunEvaluations {
       const why = best === null ? "nothing was evaluated" : "no step was better than the start";
       return await report.warn(`load_best_model_at_end: ${why}, so the last weights stay`);
     }
-    const path = await report.records.checkpoints.loadBest(best);
+    const path = await report.checkpoints.loadBest(best);
     report.emit({ type: "best_loaded", path, ...best });
   }
 

@@ -145,11 +145,14 @@ export class RunFolder {
    * completions/. With 0 and 0, to the beginning of the run.
    */
   async rewind(metricsBytes: number, step: number): Promise<void> {
-    this.#metrics = await MetricsLog.open(`${this.path}/metrics.jsonl`, {
-      truncateTo: metricsBytes,
-    });
-    await Deno.mkdir(`${this.path}/completions`, { recursive: true });
-    await this.#removeCompletionsAfter(step);
+    this.#metrics = await MetricsLog.open(`${this.path}/metrics.jsonl`, metricsBytes);
+    const folder = `${this.path}/completions`;
+    await Deno.mkdir(folder, { recursive: true });
+    for await (const { name } of Deno.readDir(folder)) {
+      const match = /^completions_(\d+)\.parquet(\.tmp-\d+)?$/.exec(name);
+      if (match === null || (match[2] === undefined && Number(match[1]) <= step)) continue;
+      await Deno.remove(`${folder}/${name}`);
+    }
   }
 
   /** The metrics log; {@link rewind} opens it. */
@@ -189,17 +192,9 @@ export class RunFolder {
     rewardNames: readonly string[],
   ): Promise<void> {
     await writeFileAtomic(
-      `${this.path}/completions/${completionsFile(step)}`,
+      `${this.path}/completions/completions_${String(step).padStart(5, "0")}.parquet`,
       encodeCompletions(step, rollout, rewardNames),
     );
-  }
-
-  async #removeCompletionsAfter(step: number): Promise<void> {
-    for await (const { name } of Deno.readDir(`${this.path}/completions`)) {
-      const match = /^completions_(\d+)\.parquet(\.tmp-\d+)?$/.exec(name);
-      if (match === null || (match[2] === undefined && Number(match[1]) <= step)) continue;
-      await Deno.remove(`${this.path}/completions/${name}`);
-    }
   }
 
   /** False if another run has taken the folder over, or if its files were deleted. */
@@ -252,10 +247,6 @@ export async function readRun(folder: string): Promise<Record<string, unknown> |
     if (isNone) return null;
     throw error;
   }
-}
-
-function completionsFile(step: number): string {
-  return `completions_${String(step).padStart(5, "0")}.parquet`;
 }
 
 async function makeFolder(path: string): Promise<void> {
@@ -345,49 +336,28 @@ async function removeRun(path: string, names: readonly string[]): Promise<void> 
  * killed run wrote after its last checkpoint are not in it twice.
  */
 export class MetricsLog {
-  #bytes: number;
-
-  private constructor(
-    readonly path: string,
-    bytes: number,
-    /** Bytes of earlier lines that are missing: the file was shorter than `truncateTo`. */
-    readonly missingBytes: number,
-  ) {
-    this.#bytes = bytes;
-  }
+  private constructor(readonly path: string, private length: number) {}
 
   /**
    * Opens the log, or creates it.
-   * @param options.truncateTo length to cut the file back to; without it, only an incomplete last
-   *   line is removed
+   * @param most length to cut the file back to; only whole lines are kept
    */
-  static async open(path: string, options: { truncateTo?: number } = {}): Promise<MetricsLog> {
-    const { truncateTo } = options;
-    let content: Uint8Array;
+  static async open(path: string, most = Infinity): Promise<MetricsLog> {
     try {
-      content = await Deno.readFile(path);
+      const content = await Deno.readFile(path);
+      // A length that is not the end of a line belongs to another file.
+      const bytes = content.subarray(0, Math.min(most, content.length)).lastIndexOf(0x0a) + 1;
+      if (bytes < content.length) await Deno.truncate(path, bytes);
+      return new MetricsLog(path, bytes);
     } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) {
-        throw explainFileError(error, "read the metrics", path);
-      }
-      return new MetricsLog(path, 0, truncateTo ?? 0);
+      if (error instanceof Deno.errors.NotFound) return new MetricsLog(path, 0);
+      throw explainFileError(error, "cut back the metrics", path);
     }
-    const wanted = Math.min(truncateTo ?? content.length, content.length);
-    // A length that is not the end of a line belongs to another file: only whole lines are kept.
-    const bytes = content.subarray(0, wanted).lastIndexOf(0x0a) + 1;
-    if (bytes < content.length) {
-      try {
-        await Deno.truncate(path, bytes);
-      } catch (error) {
-        throw explainFileError(error, "cut back the metrics", path);
-      }
-    }
-    return new MetricsLog(path, bytes, Math.max(0, (truncateTo ?? 0) - bytes));
   }
 
   /** Length of the file in bytes, which a checkpoint stores as metrics_bytes. */
   get bytes(): number {
-    return this.#bytes;
+    return this.length;
   }
 
   /**
@@ -399,12 +369,12 @@ export class MetricsLog {
     record: Readonly<Record<string, unknown>>,
     options: { sync?: boolean } = {},
   ): Promise<void> {
-    this.#bytes = await appendLine(this.path, JSON.stringify(record), options);
+    this.length = await appendLine(this.path, JSON.stringify(record), options);
   }
 
   /** Waits until all lines are on the disk. */
   async flush(): Promise<void> {
-    if (this.#bytes === 0) return;
+    if (this.length === 0) return;
     using file = await Deno.open(this.path, { write: true });
     await file.sync();
   }

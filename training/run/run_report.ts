@@ -1,28 +1,51 @@
-/** What a run tells: events for its listeners, its records, what is logged, and advice. */
+/**
+ * What a run tells, and where: events for its listeners, what is logged, advice, and the records in
+ * its folder (lines of metrics.jsonl and run.log, completions, evaluations, `run.json`, the final
+ * model). The checkpoints are in `resume_and_save.ts`; `run_folder.ts` writes files safely.
+ */
+import type { FileContent } from "../../core/atomic_file.ts";
+import { messageOf } from "../../core/errors.ts";
+import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
+import { VERSION } from "../../core/version.ts";
+import type { Restored } from "../checkpoint/checkpoint_files.ts";
+import type { RunState } from "../checkpoint/run_state.ts";
+import { Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
 import type { Advice } from "../diagnosis/finding.ts";
-import { Diagnosis } from "../diagnosis/diagnosis.ts";
-import { SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
+import type { EvalItem } from "../evaluation/before_and_after.ts";
 import { MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
-import type { TrainEvent, TrainPhase } from "./events.ts";
-import type { RunRecords } from "./run_records.ts";
+import type { Rollout } from "../rollout/rollout.ts";
+import type { TrainEvent, TrainPhase, TrainSummary } from "./events.ts";
+import { RunCheckpoints } from "./resume_and_save.ts";
+import type { RunFiles } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
+import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
 export class RunReport {
-  /** Set when the run's folder is open. */
-  records!: RunRecords;
+  /** Set when the run's folder is open, as the folder itself. */
+  checkpoints!: RunCheckpoints;
+  #folder!: RunFiles;
   #averager: MetricAverager;
   readonly #diagnosis: Diagnosis;
   readonly #supervised: SupervisedDiagnosis;
+  /** Never on the ranks after the first, which have nothing to record. */
+  #begun = false;
+  /** The sessions of the run; the last one is this session. */
+  #sessions: Session[] = [];
+  readonly #job: SlurmJob | null;
 
-  constructor(
-    private readonly options: Pick<TrainerOptions, "config" | "model" | "listeners">,
-    sizes: RunSizes,
-  ) {
-    const { config, model } = options;
+  constructor(private readonly options: TrainerOptions, private readonly sizes: RunSizes) {
+    const { config, model, job } = options;
     this.#averager = new MetricAverager({}, unfiltered(config.training));
     this.#diagnosis = new Diagnosis(config, sizes.totalSteps);
     this.#supervised = new SupervisedDiagnosis(config, model.vocabSize, sizes.warmStartSteps);
+    this.#job = job === undefined ? slurmJob() : job;
+  }
+
+  /** From now on there are records, in this folder. */
+  open(folder: RunFiles): void {
+    this.#folder = folder;
+    this.checkpoints = new RunCheckpoints(folder, this.options, this.sizes, this.#job !== null);
   }
 
   emit(event: TrainEvent): void {
@@ -35,7 +58,7 @@ export class RunReport {
 
   async warn(message: string): Promise<void> {
     this.emit({ type: "warning", message });
-    await this.records.warn(message);
+    await this.#folder.log("warning", { message });
   }
 
   /** Adds a step to the means of the next log, and logs them if that is due. */
@@ -44,7 +67,7 @@ export class RunReport {
     if (!isDue) return;
     const means = this.#averager.means();
     this.#averager.reset();
-    this.records.addLog({ ...means, step });
+    this.checkpoints.logHistory.push({ ...means, step });
     this.emit({ type: "log", step, totalSteps, metrics: means });
   }
 
@@ -70,7 +93,191 @@ export class RunReport {
   async #advise(step: number, found: readonly Advice[]): Promise<void> {
     for (const advice of found) {
       this.emit({ type: "advice", step, advice });
-      await this.records.advise(step, advice);
+      await this.#folder.log("advice", { step, ...advice });
     }
+  }
+
+  /**
+   * The first writes of this session; removes metrics and completions that came after the
+   * checkpoint.
+   * @param state its time is what the chat template writes (null = it writes none)
+   * @returns what the user should know
+   */
+  async begin(
+    restored: Restored | null,
+    { promptTime, kernels }: Pick<RunState, "promptTime" | "kernels">,
+  ): Promise<string[]> {
+    const { config, configText, device } = this.options;
+    const earlier = await this.#folder.readRun(), job = this.#job;
+    const from = progressText(restored?.state ?? null);
+    const { sessions, stalled } = addSession(earlier, job, from);
+    this.#sessions = sessions;
+    await this.checkpoints.removeAbandoned();
+    await this.#folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
+    // Of a run whose steps are all done, it says what the model was trained with.
+    if (this.checkpoints.trainedConfig === config) {
+      await this.#folder.writeText("config.yaml", configText);
+    }
+    await this.#folder.updateRun({
+      format: RUN_FORMAT,
+      version: VERSION,
+      deno: Deno.version.deno,
+      host: Deno.hostname(),
+      // The paths in config.yaml are relative to it.
+      working_directory: Deno.cwd(),
+      pid: Deno.pid,
+      device: device.name,
+      ...(device.chosenBecause === undefined ? {} : { device_choice: device.chosenBecause }),
+      ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
+      threads: device.threads,
+      ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
+      // A state also keeps those of the card on which it was before.
+      ...(kernels === null || device.adapter === undefined ? {} : { kernels: kernels.choices }),
+      compute_dtype: device.computeDtype,
+      ...(device.computeDtype !== "bfloat16" || device.bf16Unit === undefined
+        ? {}
+        : { bf16_unit: device.bf16Unit }),
+      seed: config.training.seed,
+      start: (restored !== null && earlier?.start) || new Date().toISOString(),
+      ...(promptTime !== null && { prompt_time: promptTime }),
+      end: null,
+      status: "running",
+      resumed_from: restored?.path ?? null,
+      job: job === null ? null : {
+        id: job.id,
+        name: job.name,
+        partition: job.partition,
+        node: job.node,
+        restarts: job.restarts,
+      },
+      restarts_without_progress: stalled,
+      sessions,
+    });
+    await this.#folder.log(restored === null ? "start" : "resume", {
+      version: VERSION,
+      host: Deno.hostname(),
+      ...(job === null ? {} : { job: job.id, restarts: job.restarts }),
+      ...(restored === null ? {} : { checkpoint: restored.path }),
+    });
+    this.#begun = true;
+    const before = restored === null ? device.name : earlier?.["device"] ?? device.name;
+    return before === device.name ? [] : [
+      `the run was on the device ${before} and goes on with ${device.name}: the bits differ from ` +
+      `those of a run that was not stopped (--device ${before} keeps it)`,
+    ];
+  }
+
+  /** Appends a line with the current time to metrics.jsonl. */
+  async appendMetrics(
+    line: { step: number; epoch: number; split: string } & Record<string, unknown>,
+  ): Promise<void> {
+    const { step, epoch, split, ...metrics } = line;
+    await this.#folder.metrics.append({
+      step,
+      epoch,
+      time: new Date().toISOString(),
+      split,
+      ...metrics,
+    });
+  }
+
+  /**
+   * Appends what happened after a step to metrics.jsonl, as a line without a split, and to run.log.
+   */
+  async appendEvent(
+    event: string,
+    step: number,
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const time = new Date().toISOString();
+    await this.#folder.metrics.append({ event, step, time, ...details });
+    await this.#folder.log(event, { step, ...details });
+  }
+
+  writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
+    return this.#folder.writeCompletions(step, rollout, names);
+  }
+
+  /** Writes each problem of an evaluation with its completion, one on each line. */
+  async writeEvaluation(moment: "before" | "after", items: readonly EvalItem[]): Promise<void> {
+    const lines = items.map((item) => JSON.stringify(item) + "\n").join("");
+    await this.#folder.writeText(`eval_${moment}.jsonl`, lines);
+  }
+
+  /** @see FolderLock.keepAlive */
+  keepAlive(): void {
+    this.#folder.keepAlive();
+  }
+
+  /** The cause of an error of this session: the error itself, or that the run's files are gone. */
+  async explain(error: unknown): Promise<unknown> {
+    // If the folder cannot be looked at (a file server is down), the error itself says most.
+    const isLost = this.#begun && !await this.#folder.isThere().catch(() => true);
+    return isLost ? await this.#folder.lost(error) : error;
+  }
+
+  /** Records that the run is complete: final model, history, status. */
+  async finish(
+    files: ReadonlyMap<string, FileContent>,
+    state: RunState,
+    summary: TrainSummary,
+  ): Promise<void> {
+    if (!this.#begun) return;
+    await this.#folder.metrics.flush();
+    await this.#folder.writeFiles(files);
+    const trainerState = await this.checkpoints.trainerState(state, false);
+    await this.#folder.writeText("trainer_state.json", trainerState);
+    await this.#close("completed", summary, state, null);
+  }
+
+  /** Records that the run was stopped and can be resumed. */
+  async stop(state: RunState, summary: TrainSummary): Promise<void> {
+    if (!this.#begun) return;
+    await this.#folder.metrics.append({
+      event: "stop",
+      step: state.step,
+      time: new Date().toISOString(),
+      reason: this.options.control?.reason ?? null,
+    }, { sync: true });
+    await this.#close("stopped", summary, state, this.options.control?.reason ?? null);
+  }
+
+  /** Records that the run failed, unless it was refused before it began. */
+  async fail(error: unknown, state: RunState, summary: TrainSummary): Promise<void> {
+    if (!this.#begun || !await this.#folder.isOurs()) return;
+    await this.#close("failed", summary, state, messageOf(error));
+  }
+
+  async #close(
+    status: TrainSummary["status"],
+    summary: TrainSummary,
+    state: RunState,
+    reason: string | null,
+  ): Promise<void> {
+    const end = new Date().toISOString(), to = progressText(state);
+    const why = reason === null ? {} : { [status === "failed" ? "error" : "reason"]: reason };
+    await this.#folder.log(status, why);
+    const sessions = this.#sessions.with(-1, {
+      ...this.#sessions.at(-1)!,
+      end,
+      status,
+      reason,
+      to,
+    });
+    await this.#folder.updateRun({
+      end,
+      status,
+      ...why,
+      sessions,
+      checkpoint: summary.checkpoint,
+      steps: summary.steps,
+      seconds: summary.seconds,
+      seconds_by_phase: summary.seconds_by_phase,
+      eval_before: summary.eval_before,
+      eval_after: summary.eval_after,
+      item_overlap: summary.item_overlap,
+      memory_planned_bytes: summary.memory_planned_bytes,
+      peak_memory_bytes: summary.peak_memory_bytes,
+    });
   }
 }

@@ -84,7 +84,7 @@ export class StepRecords {
     const clockMetrics = run.clock.stepMetrics(start);
     const { step_time = NaN } = clockMetrics;
     if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-    await run.report.records.appendMetrics({
+    await run.report.appendMetrics({
       step,
       epoch,
       split: "train",
@@ -92,7 +92,7 @@ export class StepRecords {
       ...clockMetrics,
     });
     if (training.log_completions && rollout !== null) {
-      await run.report.records.writeCompletions(step, rollout, rubric.names);
+      await run.report.writeCompletions(step, rollout, rubric.names);
     }
     run.report.emit({
       type: "step",
@@ -124,7 +124,7 @@ export class StepRecords {
     const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
     state.curriculum = curriculum.state;
     for (const change of changes) {
-      await run.report.records.appendEvent("curriculum", step, { ...change });
+      await run.report.appendEvent("curriculum", step, { ...change });
       run.report.emit({ type: "curriculum", step, change });
     }
     for (const note of notes) await run.report.warn(note);
