@@ -1,5 +1,8 @@
 /** `rgx doctor --plan CONFIG --gpu NAME`: whether a run fits on a card of another machine. */
+import { batchSizes } from "../../configs/batch_sizes.ts";
 import { loadConfig } from "../../configs/load.ts";
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { counted } from "../../core/counted.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { type CardMemory, type CardPlan, planOnCard } from "../../training/card/card_plan.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
@@ -21,7 +24,6 @@ import { broken, paragraph, print, table } from "../terminal/terminal.ts";
 import { type LayoutFlags, layoutOf } from "./layout_flags.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import type { RankLayout } from "../../training/scaling/layout.ts";
 
 /**
  * @param flags the nodes and cards of a run on several ranks; otherwise its keys may name them
@@ -72,8 +74,8 @@ export async function doctorPlan(
   show(await cardVerdictText(plan));
   const scaling = layout === null || plan.time === null || card.figures === null
     ? null
-    : { plan: await scalingPlan(config, plan, layout, card.figures), layout };
-  if (scaling !== null) show(scalingText(scaling.plan, scaling.layout));
+    : await scalingPlan(config, plan, layout, card.figures.bus);
+  if (scaling !== null) show(scalingText(scaling, config, plan));
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) show(`note: ${line}`);
   if (missing.length > 0) show(`before the run, ${missingAdvice(missing)}`);
@@ -84,7 +86,7 @@ export async function doctorPlan(
         fits: true,
         misfits: [],
         ...await cardPlanJson(plan),
-        ...(scaling === null ? {} : { ranks: scalingJson(scaling.plan, scaling.layout) }),
+        ...(scaling === null ? {} : { ranks: scaling }),
       }),
     );
   }
@@ -100,16 +102,21 @@ const percent = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
 /** A smaller difference in the share of lost time is no reason to change a configuration. */
 const WORTH_SAYING = 0.001;
 
-function scalingText(plan: ScalingPlan, layout: RankLayout): string {
-  const { wire, step, save, ranks } = plan;
-  const nodes = `${layout.nodes} node${layout.nodes === 1 ? "" : "s"}`;
+function scalingText(plan: ScalingPlan, { training }: RunConfig, { memory }: CardPlan): string {
+  const { wire_bytes_per_step: wire, seconds_per_step: step, save, ranks } = plan;
+  const { promptsPerGeneration: prompts } = batchSizes(training);
   const how = { exact: "the same bits as one rank", fast: "in the order that MPI chooses" };
   const waits: [string, number, string][] = [
-    ["generation", step.generation, `at most ${plan.prompts} of ${plan.allPrompts} prompts a rank`],
+    [
+      "generation",
+      step.generation,
+      `at most ${plan.prompts_per_rank} of ${prompts} prompts a rank`,
+    ],
     [
       "training",
       step.training,
-      `at most ${plan.microBatches} of ${plan.allMicroBatches} micro-batches a rank`,
+      `at most ${plan.micro_batches_per_rank} of ${training.gradient_accumulation_steps} ` +
+      "micro-batches a rank",
     ],
     ["sum of gradients", step.reduction, `${plan.reduction}: ${how[plan.reduction]}`],
     ["completions", step.exchange, "exchanged"],
@@ -122,35 +129,49 @@ function scalingText(plan: ScalingPlan, layout: RankLayout): string {
   ];
   const every = (steps: number) => `every ${steps} steps (${seconds(steps * step.together)})`;
   const rows: string[][] = [
-    [`${ranks} ranks`, `${nodes} × ${layout.gpus}`, "one card each"],
+    [`${ranks} ranks`, `${counted(plan.nodes, "node")} × ${plan.gpus_per_node}`, "one card each"],
     ["memory of a rank", "", ""],
     [
       "  of its card",
       "as above",
-      plan.divided ? "with its part of the optimizer's states" : "each rank has the whole model",
+      memory.parts.kept.shards > 1
+        ? "with its part of the optimizer's states"
+        : "each rank has the whole model",
     ],
-    ["  of its node", bytesText(plan.hostBytes), "sums of gradients, besides the program"],
+    [
+      "  of its node",
+      bytesText(plan.host_bytes_per_rank),
+      "sums of gradients, besides the program",
+    ],
     ["bytes on the wire a step", "", "sent by a rank, which receives as many"],
     ["  gradients", bytesText(wire.gradients), ""],
     ...(wire.values === 0 ? [] : [["  updated values", bytesText(wire.values), ""]]),
     ["  completions", bytesText(wire.completions), ""],
-    ["  out of a node", bytesText(wire.leavesNode), "by all its ranks"],
+    ["  out of a node", bytesText(wire.leaves_node), "by all its ranks"],
     ["time of a step", "", ""],
     ...waits.map(([part, value, note]) => [`  ${part}`, seconds(value), note]),
-    ["  together", seconds(step.together), `one rank: ${seconds(plan.single)}`],
+    [
+      "  together",
+      seconds(step.together),
+      `one rank: ${seconds(plan.seconds_per_step_of_one_rank)}`,
+    ],
     ["speed", `${plan.speedup.toFixed(2)} ×`, `efficiency ${percent(plan.efficiency)}`],
     ["failures", "", ""],
-    ["  one in", days(save.betweenFailures), "of all nodes together"],
-    ["  a checkpoint takes", seconds(save.checkpoint), ""],
-    ["  a restart takes", seconds(save.restart), "with the queue"],
-    ["  save", every(save.recommended), `loses ${percent(save.lostWithRecommended)}`],
-    ["  as configured", every(save.now), `loses ${percent(save.lostWithNow)}`],
+    ["  one in", days(save.mtbf_seconds), "of all nodes together"],
+    ["  a checkpoint takes", seconds(save.checkpoint_seconds), ""],
+    ["  a restart takes", seconds(save.restart_seconds), "with the queue"],
+    ["  save", every(save.recommended_steps), `loses ${percent(save.lost_with_recommended)}`],
+    [
+      "  as configured",
+      every(save.configured_steps),
+      `loses ${percent(save.lost_with_configured)}`,
+    ],
   ];
   const notes = [
     ...plan.notes,
-    ...(save.lostWithNow - save.lostWithRecommended < WORTH_SAYING ? [] : [
-      `training.save_steps=${save.recommended} loses least (Daly's interval; Young's is ` +
-      `${save.young} steps)`,
+    ...(save.lost_with_configured - save.lost_with_recommended < WORTH_SAYING ? [] : [
+      `training.save_steps=${save.recommended_steps} loses least (Daly's interval; Young's is ` +
+      `${save.young_steps} steps)`,
     ]),
   ];
   return [
@@ -162,40 +183,4 @@ function scalingText(plan: ScalingPlan, layout: RankLayout): string {
       "An estimate: docs/scaling.md has the formulas and says what of it was measured.",
     ),
   ].join("\n");
-}
-
-function scalingJson(plan: ScalingPlan, layout: RankLayout) {
-  const { wire, step, save } = plan;
-  return {
-    ranks: plan.ranks,
-    nodes: layout.nodes,
-    gpus_per_node: layout.gpus,
-    network_bytes_per_second: layout.network,
-    node_mtbf_seconds: layout.nodeFailures,
-    reduction: plan.reduction,
-    host_bytes_per_rank: plan.hostBytes,
-    wire_bytes_per_step: {
-      gradients: wire.gradients,
-      values: wire.values,
-      completions: wire.completions,
-      leaves_node: wire.leavesNode,
-    },
-    seconds_per_step: step,
-    seconds_per_step_of_one_rank: plan.single,
-    speedup: plan.speedup,
-    efficiency: plan.efficiency,
-    prompts_per_rank: plan.prompts,
-    micro_batches_per_rank: plan.microBatches,
-    save: {
-      mtbf_seconds: save.betweenFailures,
-      checkpoint_seconds: save.checkpoint,
-      restart_seconds: save.restart,
-      recommended_steps: save.recommended,
-      young_steps: save.young,
-      configured_steps: save.now,
-      lost_with_recommended: save.lostWithRecommended,
-      lost_with_configured: save.lostWithNow,
-    },
-    notes: plan.notes,
-  };
 }

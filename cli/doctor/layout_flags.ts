@@ -6,7 +6,7 @@ import {
   NETWORK_BYTES,
   NODE_FAILURE_SECONDS,
   type RankLayout,
-} from "../../training/scaling/layout.ts";
+} from "../../training/scaling/scaling_plan.ts";
 
 export interface LayoutFlags {
   nodes?: number;

@@ -4,23 +4,13 @@
  */
 import { planNote } from "../../configs/model_shapes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { askedWhileTraining } from "../../data/held_out.ts";
+import type { KnownCard } from "../../core/machine/known_cards.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { planSlots, PREFILL_ROWS_GPU } from "../../models/generation/memory/generation_slots.ts";
-import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
-import {
-  type EstimateInput,
-  estimateParts,
-  type TypicalTokens,
-  typicalTokens,
-  workedTokens,
-} from "../duration/time_estimate.ts";
-import { type PlannedRun, planRun } from "../memory/planned_run.ts";
-import { openRun } from "../open_run.ts";
+import { type EstimateInput, estimateParts, workedTokens } from "../duration/time_estimate.ts";
 import type { MemoryPlan } from "../memory/run_memory.ts";
-import { planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
-import { parameterCount } from "../memory/smaller_model.ts";
-import { runSizes } from "../run/run_sizes.ts";
+import { planFromModel, planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
+import { type RunSizes, runSizes } from "../run/run_sizes.ts";
 import { type DiskPlan, planDisk } from "../run/disk_plan.ts";
 import { cardSpeed } from "./card_speed.ts";
 import { cardDevice, type PlanCard, usableBytes } from "./plan_card.ts";
@@ -106,99 +96,50 @@ export async function planOnCard(
   card: PlanCard,
   { phases = "all", ranks = 1, onMemory = () => {} }: CardPlanOptions = {},
 ): Promise<CardPlan> {
-  const device = cardDevice(card), availableBytes = usableBytes(card);
-  const name = config.model.model_name_or_path, about = { card, name, note: planNote(name) };
-  const ofShape = ({ parameters, tokens, sizes, memory }: ShapePlan): CardMemory => ({
-    ...about,
-    isHere: false,
+  const device = cardDevice(card), note = planNote(config.model.model_name_or_path);
+  const seen = ({ name, isHere, parameters, tokens, sizes, memory }: ShapePlan): CardMemory => ({
+    card,
+    name,
+    note,
+    isHere,
     parameters,
     memory,
     prompt: tokens.longest.prompt,
     estimated: tokens.estimated,
     context: contextText(sizes.config),
   });
-  const ofRun = ({ sizes, needs, memory }: Pick<PlannedRun, "sizes" | "needs" | "memory">) => ({
-    ...about,
-    isHere: true,
-    parameters: parameterCount(sizes.config),
-    memory,
-    prompt: needs.prompt,
-    estimated: false,
-    context: contextText(sizes.config),
-  });
-  const shape = await planFromShape(config, device, {
-    phases,
-    ranks,
-    availableBytes,
-    onPlan: (plan) => onMemory(ofShape(plan)),
-  });
-  if (shape !== null) {
-    const { sizes, memory, tokens: { typical: tokens, trainProblems, ...counts } } = shape;
-    const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
-    const time = await cardTime({ ...timed, ...counts });
-    const disk = diskOf({ config, phases, memory, trainProblems }, shape.parameters);
-    return { ...ofShape(shape), time, disk };
+  const onPlan = (plan: ShapePlan) => onMemory(seen(plan));
+  const options = { phases, ranks, availableBytes: usableBytes(card), onPlan };
+  const plan = await planFromShape(config, device, options) ??
+    await planFromModel(config, device, options);
+  const { trainProblems } = plan.tokens;
+  // Without the number of problems or of steps, neither times nor the disk are known.
+  if (trainProblems === null && config.training.max_steps <= 0) {
+    return { ...seen(plan), time: null, disk: null };
   }
-  const run = await openRun(config);
-  const plan = await planRun(config, device, run, {
-    phases,
-    ranks,
-    availableBytes,
-    planned: (memory, { sizes, needs }) => onMemory(ofRun({ sizes, needs, memory })),
-  });
-  const { prompts, problems, trainProblems } = run, { sizes, memory } = plan;
-  const tokens = typicalTokens(prompts, problems, trainProblems);
-  const counts = {
-    heldOut: problems.heldOut.length,
-    askedBetween: askedWhileTraining(problems).length,
-  };
-  const timed = { config, card, phases, sizes, memory, tokens, trainProblems };
-  const time = await cardTime({ ...timed, ...counts });
-  const disk = diskOf({ config, phases, memory, trainProblems }, parameterCount(sizes.config));
-  return { ...ofRun(plan), time, disk };
-}
-
-/** @param parameters of the whole model */
-function diskOf(
-  about: Pick<TimeInput, "config" | "phases" | "memory" | "trainProblems">,
-  parameters: number,
-): DiskPlan | null {
-  const { config, phases, memory, trainProblems } = about;
-  if (!hasSteps(config, trainProblems)) return null;
   const sizes = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
   // Adapters are float32 on a card.
-  const stored = config.lora === null ? parameters : memory.parts.trained / 4;
-  return planDisk({ config, sizes, stored, phases });
+  const stored = config.lora === null ? plan.parameters : plan.memory.parts.trained / 4;
+  return {
+    ...seen(plan),
+    time: card.figures && await cardTime(config, card.figures, plan, sizes, phases),
+    disk: planDisk({ config, sizes, stored, phases }),
+  };
 }
 
-/** Whether the number of steps is known. */
-const hasSteps = ({ training }: RunConfig, trainProblems: number | null) =>
-  trainProblems !== null || training.max_steps > 0;
-
-/** What the time depends on. */
-interface TimeInput {
-  config: RunConfig;
-  card: PlanCard;
-  phases: "all" | "sft";
-  sizes: ModelSizes;
-  memory: MemoryPlan;
-  tokens: TypicalTokens;
-  /** Null = not known. */
-  trainProblems: number | null;
-  heldOut: number;
-  askedBetween: number;
-}
-
-async function cardTime(about: TimeInput): Promise<CardTime | null> {
-  const { config, card: { figures }, phases, sizes, memory, tokens, trainProblems } = about;
-  const { training, sft } = config;
-  if (figures === null || !hasSteps(config, trainProblems)) return null;
-  const rows = runSizes(config, trainProblems ?? MANY_PROBLEMS, phases);
+async function cardTime(
+  config: RunConfig,
+  figures: KnownCard,
+  plan: ShapePlan,
+  rows: RunSizes,
+  phases: "all" | "sft",
+): Promise<CardTime> {
+  const { training, sft } = config, { sizes, memory, tokens } = plan;
   const input: EstimateInput = {
     config,
-    heldOut: about.heldOut,
-    askedBetween: about.askedBetween,
-    ...tokens,
+    heldOut: tokens.heldOut,
+    askedBetween: tokens.askedBetween,
+    ...tokens.typical,
     sizes: phases === "sft" ? { ...rows, totalSteps: 0 } : rows,
   };
   const maxTokens = training.max_completion_length;
@@ -206,8 +147,8 @@ async function cardTime(about: TimeInput): Promise<CardTime | null> {
     ? workedTokens(input)
     : Math.ceil(maxTokens * UNMEASURED);
   const parts = async (completionTokens: number, rowsPerGeneration = rows.rowsPerGeneration) => {
-    const lanes = await lanesOf(about, rowsPerGeneration);
-    const group = training.num_generations, { promptTokens } = tokens;
+    const lanes = await lanesOf(config, plan, rowsPerGeneration);
+    const group = training.num_generations, { promptTokens } = tokens.typical;
     const work = { promptTokens, completionTokens, group, lanes, moments: memory.optimizer };
     const speed = cardSpeed(figures, sizes, work);
     const { generation, training: passes, ...others } = estimateParts(
@@ -245,11 +186,12 @@ const MANY_PROBLEMS = 2 ** 30;
 
 /** Completions of a generation batch that fit into its memory together. */
 async function lanesOf(
-  { config, sizes, memory, tokens }: TimeInput,
+  config: RunConfig,
+  { sizes, memory, tokens }: ShapePlan,
   rowsPerGeneration: number,
 ): Promise<number> {
   const { num_generations: n, max_completion_length: maxNewTokens } = config.training;
-  const length = Math.ceil(tokens.promptTokens);
+  const length = Math.ceil(tokens.typical.promptTokens);
   const requests = Array.from(
     { length: Math.max(1, Math.floor(rowsPerGeneration / n)) },
     () => ({ n, promptIds: { length } }),

@@ -1,11 +1,22 @@
-/** The memory plan of a run whose model is not on this machine, from the model's sizes alone. */
+/**
+ * The memory plan of a run with the lengths of its texts. A model that is not on this machine is
+ * planned from its sizes alone.
+ */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { findModel } from "../../hub/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { configType } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "../model/adapter_options.ts";
-import { hasWarmStart, planModel, type PlannedRun } from "./planned_run.ts";
+import { type TypicalTokens, typicalTokens } from "../duration/time_estimate.ts";
+import { openRun } from "../open_run.ts";
+import {
+  hasWarmStart,
+  planModel,
+  type PlannedRun,
+  type PlannedRunOptions,
+  planRun,
+} from "./planned_run.ts";
 import {
   longestLengths,
   MAX_PROMPTS_MEASURED,
@@ -19,22 +30,30 @@ import { mean } from "../../core/statistics.ts";
 import { askedWhileTraining, type SplitProblems, splitProblems } from "../../data/held_out.ts";
 import { isAbsent, openProblems } from "../../data/open_problems.ts";
 import { workedAnswer } from "../../data/worked_answer.ts";
-import { runPrompts } from "../../bench/evaluation/prompt_encoder.ts";
+import { type PromptEncoder, runPrompts } from "../../bench/evaluation/prompt_encoder.ts";
 import { runPromptSettings } from "../../bench/evaluation/prompt_settings.ts";
 import { plainText, promptMessages } from "../../bench/evaluation/prompt_text.ts";
-import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
 import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Lengths } from "./step_size.ts";
 
 /** A memory plan with what it was made from. */
 export interface ShapePlan {
-  name: string;
+  /** Null: the model is made from a seed. */
+  name: string | null;
+  /** Whether the weights are on this machine. */
+  isHere: boolean;
   /** Number of parameters of the model without adapters. */
   parameters: number;
-  tokens: ShapeTokens;
+  tokens: PlannedTokens;
   sizes: ModelSizes;
   memory: MemoryPlan;
+}
+
+/** What the plan depends on besides the configuration. */
+export interface ShapePlanOptions extends Omit<PlannedRunOptions, "planned"> {
+  /** Called with the plan, even if it does not fit. */
+  onPlan?: (plan: ShapePlan) => void;
 }
 
 /**
@@ -46,62 +65,91 @@ export interface ShapePlan {
 export async function planFromShape(
   config: RunConfig,
   device: PlanDevice,
-  options: {
-    phases?: "all" | "sft";
-    /** Number of ranks of the run; default: one. */
-    ranks?: number;
-    availableBytes?: number;
-    onPlan?: (plan: ShapePlan) => void;
-  },
+  options: ShapePlanOptions,
 ): Promise<ShapePlan | null> {
-  const { onPlan, ...others } = options;
   const { model } = config, source = await shapeSource(model);
   if (source === null) return null;
   const { name, shape, where } = source;
   const modelConfig = scaledConfig(readHfConfig(shape, where).modelConfig, model);
   const named = model.tokenizer_name_or_path;
   const tokenizer = named === null ? source.tokenizer : (await findModel(named)).path;
-  const tokens = await shapeTokens(
-    config,
-    modelConfig.maxPositions,
-    hasWarmStart(config),
-    tokenizer,
+  const tokens = await shapeTokens(config, modelConfig.maxPositions, tokenizer);
+  return await planned(
+    { name, isHere: false, tokens },
+    options,
+    (options) =>
+      planModel(config, device, {
+        config: modelConfig,
+        trainable: config.lora === null
+          ? { trainable: "full" }
+          : { trainable: "lora", lora: loraFromSection(config, config.lora, modelConfig) },
+        typeOf: () => configType(shape),
+        longest: tokens.longest,
+        hasAdapter: false,
+      }, options),
   );
-  const parameters = parameterCount(modelConfig);
-  const planned = (memory: MemoryPlan, { sizes }: Pick<PlannedRun, "sizes">): ShapePlan => ({
-    name,
-    parameters,
-    tokens,
+}
+
+/** The same of a run whose model is on this machine. @throws UsageError when it does not fit */
+export async function planFromModel(
+  config: RunConfig,
+  device: PlanDevice,
+  options: ShapePlanOptions,
+): Promise<ShapePlan> {
+  const run = await openRun(config), { prompts, problems, trainProblems } = run;
+  const tokens = tokensOf(config, problems, trainProblems, prompts);
+  const about = { name: config.model.model_name_or_path, isHere: true, tokens };
+  return await planned(about, options, (options) => planRun(config, device, run, options));
+}
+
+async function planned(
+  about: Pick<ShapePlan, "name" | "isHere" | "tokens">,
+  { onPlan = () => {}, ...others }: ShapePlanOptions,
+  plan: (options: PlannedRunOptions) => Promise<PlannedRun>,
+): Promise<ShapePlan> {
+  const whole = (memory: MemoryPlan, { sizes }: Pick<PlannedRun, "sizes">): ShapePlan => ({
+    ...about,
+    parameters: parameterCount(sizes.config),
     sizes,
     memory,
   });
-  const plan = await planModel(config, device, {
-    config: modelConfig,
-    trainable: config.lora === null
-      ? { trainable: "full" }
-      : { trainable: "lora", lora: loraFromSection(config, config.lora, modelConfig) },
-    typeOf: () => configType(shape),
-    longest: tokens.longest,
-    hasAdapter: false,
-  }, { ...others, planned: (memory, about) => onPlan?.(planned(memory, about)) });
-  return planned(plan.memory, plan);
+  const found = await plan({ ...others, planned: (memory, sizes) => onPlan(whole(memory, sizes)) });
+  return whole(found.memory, found);
 }
 
 /**
- * The lengths of prompts and answers of a run whose model is not on this machine: with its
- * tokenizer if that is here, else estimated from the texts. If a published data set is not here
- * either, prompts have the maximum length of the configuration.
+ * The lengths of prompts and answers of a run, with the model's tokenizer if that is here, else
+ * estimated from the texts. If a published data set is not here either, prompts have the maximum
+ * length of the configuration.
  */
-interface ShapeTokens {
+interface PlannedTokens {
   longest: Lengths;
   /** Whether `longest` is an estimate, since there is no tokenizer. */
   estimated: boolean;
-  /** Typical tokens: of a prompt, those that it shares with the next, and of a worked answer. */
-  typical: { promptTokens: number; sharedTokens: number; answerTokens: number | null };
+  typical: TypicalTokens;
   /** The number of problems; null where the data set is not on this machine. */
   trainProblems: number | null;
   heldOut: number;
   askedBetween: number;
+}
+
+function tokensOf(
+  config: RunConfig,
+  problems: SplitProblems,
+  trainProblems: number,
+  prompts: PromptEncoder,
+): PlannedTokens {
+  return {
+    longest: longestLengths(prompts, problems, trainProblems, hasWarmStart(config)),
+    estimated: false,
+    typical: typicalTokens(prompts, problems, trainProblems),
+    ...countsOf(problems, trainProblems),
+  };
+}
+
+function countsOf(problems: SplitProblems, trainProblems: number) {
+  const heldOut = problems.heldOut.length, askedBetween = askedWhileTraining(problems).length;
+  return { trainProblems, heldOut, askedBetween };
 }
 
 /** English text has about four bytes for each token; numbers and names have fewer. */
@@ -113,9 +161,8 @@ const TEMPLATE_TOKENS = 48;
 async function shapeTokens(
   config: RunConfig,
   maxPositions: number,
-  withAnswers: boolean,
   tokenizer: string | null,
-): Promise<ShapeTokens> {
+): Promise<PlannedTokens> {
   const { data, curriculum, training, eval: heldOut } = config;
   const { max_prompt_length: limit, max_completion_length: answer } = training;
   if (limit !== null && await isAbsent(data)) {
@@ -137,29 +184,15 @@ async function shapeTokens(
     validationCount: data.validation_examples ?? 0,
   });
   const trainProblems = source.length("train");
-  const counts = {
-    trainProblems,
-    heldOut: problems.heldOut.length,
-    askedBetween: askedWhileTraining(problems).length,
-  };
-  const count = Math.min(MAX_PROMPTS_MEASURED, trainProblems);
-  if (tokenizer !== null) {
-    const loaded = await withChatTemplate(
-      await loadTokenizer(tokenizer),
-      config.model.chat_template,
-    );
-    const prompts = runPrompts(loaded, config, loaded.eosId === null ? [] : [loaded.eosId]);
-    const longest = longestLengths(prompts, problems, trainProblems, withAnswers);
-    const ids = [0, count - 1].map((i) => prompts.prompt(problems.trainEntry(i)).ids);
-    const answers = withAnswers ? [prompts.workedAnswer(problems.trainEntry(0)).length] : [];
-    const typical = {
-      promptTokens: mean(ids.map(({ length }) => length)),
-      sharedTokens: sharedPrefixLength(ids[0]!, ids[1]!),
-      answerTokens: answers[0] ?? null,
-    };
-    return { longest, estimated: false, typical, ...counts };
+  if (tokenizer === null) {
+    const count = Math.min(MAX_PROMPTS_MEASURED, trainProblems);
+    const texts = fromTexts(config, problems, count, hasWarmStart(config));
+    return { ...texts, ...countsOf(problems, trainProblems) };
   }
-  return { ...fromTexts(config, problems, count, withAnswers), ...counts };
+  const { chat_template: template } = config.model;
+  const loaded = await withChatTemplate(await loadTokenizer(tokenizer), template);
+  const prompts = runPrompts(loaded, config, loaded.eosId === null ? [] : [loaded.eosId]);
+  return tokensOf(config, problems, trainProblems, prompts);
 }
 
 function fromTexts(
@@ -167,7 +200,7 @@ function fromTexts(
   problems: SplitProblems,
   count: number,
   withAnswers: boolean,
-): Pick<ShapeTokens, "longest" | "estimated" | "typical"> {
+): Pick<PlannedTokens, "longest" | "estimated" | "typical"> {
   const { data, training: { max_prompt_length: limit } } = config;
   const settings = runPromptSettings(config);
   const training = Array.from({ length: count }, (_, i) => problems.trainEntry(i));

@@ -12,7 +12,26 @@ import { CHUNK, WINDOW } from "../../cluster/ranks/vector_sum.ts";
 import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
 import { MESSAGE, type Reduction, reductionOf } from "../step/gradient_sum.ts";
-import type { RankLayout } from "./layout.ts";
+
+/** Nodes with cards, and what connects them. */
+export interface RankLayout {
+  nodes: number;
+  /** Cards of a node, one rank each. */
+  gpus: number;
+  /** Bytes a second of a node's network, as its data sheet says. */
+  network: number;
+  /** Mean time between failures of a node, in seconds. */
+  nodeFailures: number;
+}
+
+/**
+ * 419 unexpected interruptions in 54 days of 16,384 cards in nodes of 8 (The Llama 3 Herd of
+ * Models, arXiv 2407.21783, section 3.3.4).
+ */
+export const NODE_FAILURE_SECONDS = 54 * 86_400 * (16_384 / 8) / 419;
+
+/** 100 Gb/s. */
+export const NETWORK_BYTES = 100e9 / 8;
 
 /** Share of a network's speed that messages of some megabytes reach. Assumed. */
 const NETWORK_SHARE = 0.7;
@@ -56,135 +75,142 @@ export function meanSlowest(ranks: number): number {
 /** Bytes of gradients that an adapter rarely has. */
 const SMALL_GRADIENTS = 1e9;
 
-/** Bytes that a rank sends in a step; it receives as many. */
-export interface WireBytes {
-  /** The gradients. */
-  gradients: number;
-  /** The updated values, where each rank updates a part (`training.zero`). */
-  values: number;
-  /** The completions with their scores. */
-  completions: number;
-  /** Of all, what leaves the node, of all its ranks. */
-  leavesNode: number;
-}
-
-/** Seconds of a step. */
-export interface StepSeconds {
-  generation: number;
-  training: number;
-  /** Sum of the gradients over the ranks, and exchange of the completions. */
-  reduction: number;
-  exchange: number;
-  update: number;
-  /** What ranks wait for the slowest one. */
-  waiting: number;
-  together: number;
-}
-
-/** How often to save, and what failures cost. */
-export interface SavePlan extends SaveTimes {
-  /** Of steps. */
-  recommended: number;
-  young: number;
-  now: number;
-  /** Share of the time that is not steps which count: checkpoints, lost steps, restarts. */
-  lostWithRecommended: number;
-  lostWithNow: number;
-}
-
+/** The plan, as `rgx doctor --json` prints it. */
 export interface ScalingPlan {
   ranks: number;
+  nodes: number;
+  gpus_per_node: number;
+  network_bytes_per_second: number;
+  node_mtbf_seconds: number;
   reduction: Reduction;
-  /** Whether the optimizer's states are divided over the ranks. */
-  divided: boolean;
   /** Bytes of the host's memory that a rank needs for the sum of the gradients. */
-  hostBytes: number;
-  wire: WireBytes;
-  step: StepSeconds;
-  /** Of one rank. */
-  single: number;
+  host_bytes_per_rank: number;
+  /**
+   * What a rank sends; it receives as many. `values`: those that it has updated, where each rank
+   * updates a part (`training.zero`). `leaves_node`: of all, by all ranks of a node.
+   */
+  wire_bytes_per_step: Record<"gradients" | "values" | "completions" | "leaves_node", number>;
+  seconds_per_step: {
+    generation: number;
+    training: number;
+    /** Sum of the gradients over the ranks, and exchange of the completions. */
+    reduction: number;
+    exchange: number;
+    update: number;
+    /** What ranks wait for the slowest one. */
+    waiting: number;
+    together: number;
+  };
+  seconds_per_step_of_one_rank: number;
   speedup: number;
   efficiency: number;
-  /** Maximum numbers of prompts and micro-batches of a rank, and the numbers of all ranks. */
-  prompts: number;
-  microBatches: number;
-  allPrompts: number;
-  allMicroBatches: number;
+  /** Maximum numbers of a rank. */
+  prompts_per_rank: number;
+  micro_batches_per_rank: number;
+  /**
+   * How often to save, and what failures cost. `lost_…`: share of the time that is not steps which
+   * count: checkpoints, lost steps, restarts.
+   */
+  save: {
+    mtbf_seconds: number;
+    checkpoint_seconds: number;
+    restart_seconds: number;
+    recommended_steps: number;
+    young_steps: number;
+    configured_steps: number;
+    lost_with_recommended: number;
+    lost_with_configured: number;
+  };
   /** What makes ranks idle, and what to set. */
   notes: string[];
-  save: SavePlan;
 }
 
-/** @throws RangeError when the time of the plan is not known */
+/**
+ * @param bus bytes a second between card and host
+ * @throws RangeError when the time of the plan is not known
+ */
 export async function scalingPlan(
   config: RunConfig,
   { time, memory }: Pick<CardPlan, "time" | "memory">,
   layout: RankLayout,
-  card: { bus: number },
+  bus: number,
 ): Promise<ScalingPlan> {
   if (time === null) throw new RangeError("the time of a step is not known");
-  const { training } = config, ranks = layout.nodes * layout.gpus;
-  const { promptsPerGeneration } = batchSizes(training);
-  const micro = training.gradient_accumulation_steps;
-  const prompts = Math.ceil(promptsPerGeneration / ranks);
-  const microBatches = Math.ceil(micro / ranks), generation = await time.generationOf(prompts);
-  const bytes = memory.parts.gradients;
+  const { training } = config, { nodes, gpus } = layout, ranks = nodes * gpus;
+  const { promptsPerGeneration, generationBatchSize } = batchSizes(training);
+  const micro = training.gradient_accumulation_steps, isDivided = training.zero === 1;
+  const prompts = Math.ceil(promptsPerGeneration / ranks), microBatches = Math.ceil(micro / ranks);
+  const { gradients: bytes, trained } = memory.parts, others = (ranks - 1) / ranks;
   const reduction = reductionOf(training.reduction, micro, bytes), exact = reduction === "exact";
-  const nodes = exact ? maxNodes(micro, ranks) : 1;
-  const { trained } = memory.parts;
-  const wire = wireBytes({ bytes, trained, nodes, exact }, time, training, layout);
-  const stepWith = ({ wire, halves }: { wire: WireBytes; halves: boolean }) =>
-    stepSeconds({
-      time,
-      layout,
-      wire,
+  const partials = exact ? maxNodes(micro, ranks) : 1;
+  const generation = await time.generationOf(prompts);
+  const work = generation + time.training * microBatches / micro;
+  // Every rank sends its share to all others.
+  const completions = others * generationBatchSize * time.completionTokens * BYTES_PER_TOKEN;
+  const stepWith = (halves: boolean) => {
+    // A slice of every partial sum to every other rank, then the summed slices to all. If states
+    // are divided, a rank needs only its slice of the sum, and sends the values that it updates;
+    // but MPI sums as a whole (`fast` in float32).
+    const byMpi = !exact && !halves, isWhole = !isDivided || byMpi;
+    const gradients = (partials + (isWhole ? 1 : 0)) * (halves ? bytes / 2 : bytes) * others;
+    const values = isDivided ? trained * others : 0;
+    const outside = ranks === 1 ? 0 : (ranks - gpus) / (ranks - 1);
+    const leaves_node = gpus * outside * (gradients + values + completions);
+    // The card adds up its micro-batches; the host reads the partial sums, adds and writes back.
+    const added = byMpi ? 0 : HOST_ADD + (halves ? HOST_HALVES : 0);
+    const host = (partials + 1) * bytes / bus + partials * bytes / 4 * added;
+    const buckets = Math.max(1, Math.ceil(bytes / BUCKET_BYTES));
+    const within = byMpi ? NODE_BYTES_MPI : NODE_BYTES;
+    const seconds = {
       generation,
-      microBatches,
-      micro,
-      bytes,
-      nodes,
-      byMpi: !exact && !halves,
-      halves,
-      card,
-    });
-  const halves = training.reduce_dtype === "bfloat16";
-  const step = stepWith({ wire, halves });
-  const { single } = step, { together } = step.seconds, speedup = single / together;
+      training: work - generation,
+      reduction: ranks === 1 ? 0 : host + wireSeconds(gradients, 2 * buckets, layout, within),
+      exchange: ranks === 1 ? 0 : wireSeconds(completions, 1, layout),
+      // The card updates its part, and the values go through the host.
+      update: time.update +
+        (values === 0 ? 0 : values / bus + wireSeconds(values, buckets, layout)),
+      waiting: work * (meanSlowest(ranks) - 1),
+    };
+    const together = Object.values(seconds).reduce((sum, part) => sum + part, 0);
+    return {
+      wire: { gradients, values, completions, leaves_node },
+      seconds: { ...seconds, together },
+      speedup: single / together,
+    };
+  };
+  const single = time.generation + time.training + time.update;
+  const halves = training.reduce_dtype === "bfloat16", step = stepWith(halves);
+  const { wire, seconds, speedup } = step;
   /** Where the ranks are slower than one card: that they are, and what helps. */
   const slowerNotes = () => {
     if (ranks === 1 || speedup >= 1) return [];
-    const inHalves = { ...training, reduce_dtype: "bfloat16" as const };
-    const halved = stepWith({
-      halves: true,
-      wire: wireBytes({ bytes, trained, nodes, exact }, time, inHalves, layout),
-    });
-    const faster = single / halved.seconds.together;
+    const faster = stepWith(true).speedup;
     const sums = halves || faster <= speedup
       ? ""
       : `training.reduce_dtype=bfloat16 sums gradients in 16 bits (${faster.toFixed(2)} ×), `;
-    const many = counted(ranks, "card");
     return [
-      `${many} are slower than one (${speedup.toFixed(2)} ×): ${sums}` +
+      `${counted(ranks, "card")} are slower than one (${speedup.toFixed(2)} ×): ${sums}` +
       (bytes > SMALL_GRADIENTS ? "a lora section has small gradients, and " : "") +
       "more prompts a step give each card more to do; else take one card",
     ];
   };
   return {
     ranks,
+    nodes,
+    gpus_per_node: gpus,
+    network_bytes_per_second: layout.network,
+    node_mtbf_seconds: layout.nodeFailures,
     reduction,
-    divided: memory.parts.kept.shards > 1,
-    hostBytes: ranks === 1 ? 0 : hostBytes(training, bytes, nodes, exact, ranks),
-    wire,
-    step: step.seconds,
-    single,
+    host_bytes_per_rank: ranks === 1 ? 0 : hostBytes(training, bytes, partials, exact, ranks),
+    wire_bytes_per_step: wire,
+    seconds_per_step: seconds,
+    seconds_per_step_of_one_rank: single,
     speedup,
     efficiency: speedup / ranks,
-    prompts,
-    microBatches,
-    allPrompts: promptsPerGeneration,
-    allMicroBatches: micro,
+    prompts_per_rank: prompts,
+    micro_batches_per_rank: microBatches,
+    save: savePlan(config, time, seconds.together, memory, layout),
     notes: [...idleRanks(config, ranks), ...slowerNotes()],
-    save: savePlan(config, time, together, memory, layout),
   };
 }
 
@@ -213,85 +239,6 @@ function maxNodes(micro: number, ranks: number): number {
   return max;
 }
 
-/** What is summed: gradients and trained values in bytes, and the partial sums of a rank. */
-interface Summed {
-  bytes: number;
-  trained: number;
-  nodes: number;
-  exact: boolean;
-}
-
-function wireBytes(
-  { bytes, trained, nodes, exact }: Summed,
-  time: CardTime,
-  training: RunConfig["training"],
-  { nodes: machines, gpus }: RankLayout,
-): WireBytes {
-  const ranks = machines * gpus, others = (ranks - 1) / ranks;
-  const isDivided = training.zero === 1;
-  // A slice of every partial sum to every other rank, then the summed slices to all. If states are
-  // divided, a rank needs only its slice of the sum, and sends the values that it updates; but MPI
-  // sums as a whole (`fast` in float32).
-  const isHalf = training.reduce_dtype === "bfloat16", ofSlices = exact || isHalf;
-  const sent = isHalf ? bytes / 2 : bytes;
-  const gradients = (nodes + (isDivided && ofSlices ? 0 : 1)) * sent * others;
-  const values = isDivided ? trained * others : 0;
-  const { generationBatchSize } = batchSizes(training);
-  const all = generationBatchSize * time.completionTokens * BYTES_PER_TOKEN;
-  // Every rank sends its share to all others.
-  const completions = all / ranks * (ranks - 1);
-  const outside = ranks === 1 ? 0 : (ranks - gpus) / (ranks - 1);
-  const leaves = gradients + values + completions;
-  return { gradients, values, completions, leavesNode: gpus * outside * leaves };
-}
-
-interface StepInput {
-  time: CardTime;
-  layout: RankLayout;
-  wire: WireBytes;
-  /** Seconds to generate for the prompts of a rank. */
-  generation: number;
-  microBatches: number;
-  micro: number;
-  bytes: number;
-  /** Partial sums of a rank. */
-  nodes: number;
-  /** Whether MPI sums, and not the ranks. */
-  byMpi: boolean;
-  /** Whether gradients are bfloat16 on the wire. */
-  halves: boolean;
-  card: { bus: number };
-}
-
-function stepSeconds(input: StepInput): { seconds: StepSeconds; single: number } {
-  const { time, layout, wire, generation, microBatches, micro, bytes, nodes, byMpi, halves, card } =
-    input;
-  const ranks = layout.nodes * layout.gpus;
-  const training = time.training * microBatches / micro;
-  // The card adds up its micro-batches; the host reads the partial sums, adds and writes back.
-  const added = byMpi ? 0 : HOST_ADD + (halves ? HOST_HALVES : 0);
-  const host = (nodes + 1) * bytes / card.bus + nodes * bytes / 4 * added;
-  const buckets = Math.max(1, Math.ceil(bytes / BUCKET_BYTES));
-  const within = byMpi ? NODE_BYTES_MPI : NODE_BYTES;
-  const reduction = ranks === 1
-    ? 0
-    : host + wireSeconds(wire.gradients, 2 * buckets, layout, within);
-  const exchange = ranks === 1 ? 0 : wireSeconds(wire.completions, 1, layout);
-  const work = generation + training;
-  const waiting = work * (meanSlowest(ranks) - 1);
-  // The card updates its part, and the values go through the host.
-  const values = wire.values === 0
-    ? 0
-    : wire.values / card.bus + wireSeconds(wire.values, buckets, layout);
-  const update = time.update + values;
-  const together = work + waiting + reduction + exchange + update;
-  const single = time.generation + time.training + time.update;
-  return {
-    single,
-    seconds: { generation, training, reduction, exchange, update, waiting, together },
-  };
-}
-
 /** Seconds in which a rank sends `bytes` to the others, in `calls` calls to all of them. */
 function wireSeconds(
   bytes: number,
@@ -314,7 +261,7 @@ function savePlan(
   step: number,
   { parts }: CardPlan["memory"],
   { nodes, nodeFailures }: RankLayout,
-): SavePlan {
+): ScalingPlan["save"] {
   const saved = parts.trained + parts.optimizer * parts.kept.shards;
   const times = {
     betweenFailures: nodeFailures / nodes,
@@ -327,12 +274,14 @@ function savePlan(
   const now = Math.min(steps, stepInterval(training.save_steps, steps));
   const lost = (saveSteps: number) => 1 - 1 / expectedSlowdown(saveSteps * step, times);
   return {
-    ...times,
-    recommended,
-    young: inSteps(youngInterval(times)),
-    now,
-    lostWithRecommended: lost(recommended),
-    lostWithNow: lost(now),
+    mtbf_seconds: times.betweenFailures,
+    checkpoint_seconds: times.checkpoint,
+    restart_seconds: times.restart,
+    recommended_steps: recommended,
+    young_steps: inSteps(youngInterval(times)),
+    configured_steps: now,
+    lost_with_recommended: lost(recommended),
+    lost_with_configured: lost(now),
   };
 }
 

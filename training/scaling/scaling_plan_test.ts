@@ -3,8 +3,7 @@ import { loadConfig } from "../../configs/load.ts";
 import { findCard } from "../../core/machine/known_cards.ts";
 import { planOnCard } from "../card/card_plan.ts";
 import { planCard } from "../card/plan_card.ts";
-import { NETWORK_BYTES, NODE_FAILURE_SECONDS } from "./layout.ts";
-import { meanSlowest, scalingPlan } from "./scaling_plan.ts";
+import { meanSlowest, NETWORK_BYTES, NODE_FAILURE_SECONDS, scalingPlan } from "./scaling_plan.ts";
 
 const CONFIG = "leg_counting_qwen7b";
 
@@ -13,13 +12,15 @@ async function plan(nodes: number, gpus: number, overrides: string[] = []) {
   const card = planCard({ gpu: "h100-80gb" });
   const layout = { nodes, gpus, network: NETWORK_BYTES, nodeFailures: NODE_FAILURE_SECONDS };
   const planned = await planOnCard(config, card, { ranks: nodes * gpus });
-  const scaling = await scalingPlan(config, planned, layout, findCard("h100-80gb"));
-  return { ...scaling, time: planned.time!, parts: planned.memory.parts };
+  const scaling = await scalingPlan(config, planned, layout, findCard("h100-80gb").bus);
+  const { wire_bytes_per_step: wire, seconds_per_step: step } = scaling;
+  return { ...scaling, wire, step, time: planned.time!, parts: planned.memory.parts };
 }
 
 Deno.test("one rank has the plan of one card, and nothing on the wire", async () => {
-  const { wire, step, single, time, speedup, efficiency, hostBytes } = await plan(1, 1);
-  assert.deepEqual(wire, { gradients: 0, values: 0, completions: 0, leavesNode: 0 });
+  const { wire, step, time, speedup, efficiency, ...one } = await plan(1, 1);
+  const { host_bytes_per_rank: hostBytes, seconds_per_step_of_one_rank: single } = one;
+  assert.deepEqual(wire, { gradients: 0, values: 0, completions: 0, leaves_node: 0 });
   assert.deepEqual([step.exchange, hostBytes, efficiency], [0, 0, speedup]);
   assert.ok(Math.abs(step.together / single - 1) < 1e-3);
   assert.ok(single >= time.step);
@@ -40,15 +41,15 @@ Deno.test("more ranks are faster, less efficient, and the same bytes are on the 
     // and the summed slice.
     const expected = 2 * parts.gradients * (ranks - 1) / ranks;
     assert.ok(Math.abs(next.wire.gradients / expected - 1) < 1e-9);
-    assert.equal(next.wire.leavesNode > 0, nodes > 1);
+    assert.equal(next.wire.leaves_node > 0, nodes > 1);
     assert.deepEqual(next.notes, []);
     before = next;
   }
 });
 
 Deno.test("ranks without work are named, with what to set", async () => {
-  const { notes, prompts, microBatches } = await plan(2, 4);
-  assert.deepEqual([prompts, microBatches], [1, 1]);
+  const { notes, ...each } = await plan(2, 4);
+  assert.deepEqual([each.prompts_per_rank, each.micro_batches_per_rank], [1, 1]);
   assert.match(notes[0]!, /4 prompts for 8 ranks, .* busy 50 %.* a multiple of 8/);
   assert.match(notes[1]!, /4 micro-batches .*training\.gradient_accumulation_steps/);
 });
@@ -68,10 +69,10 @@ Deno.test("cards that are slower than one are named, with what helps", async () 
 Deno.test("the more nodes, the oftener a run has to save", async () => {
   const long = ["training.max_steps=20000"];
   const few = (await plan(1, 8, long)).save, many = (await plan(128, 8, long)).save;
-  assert.equal(few.betweenFailures / many.betweenFailures, 128);
-  assert.ok(many.recommended < few.recommended / 5, `${many.recommended}, ${few.recommended}`);
-  assert.ok(many.lostWithRecommended <= many.lostWithNow + 1e-3);
-  assert.ok(many.lostWithRecommended > few.lostWithRecommended);
+  assert.equal(few.mtbf_seconds / many.mtbf_seconds, 128);
+  assert.ok(many.recommended_steps < few.recommended_steps / 5, `${many.recommended_steps}`);
+  assert.ok(many.lost_with_recommended <= many.lost_with_configured + 1e-3);
+  assert.ok(many.lost_with_recommended > few.lost_with_recommended);
 });
 
 Deno.test("zero: 1 divides the optimizer's states, and sends the values in place of the sums", async () => {
@@ -87,7 +88,7 @@ Deno.test("zero: 1 divides the optimizer's states, and sends the values in place
   assert.deepEqual([without.wire.values, divided.wire.values], [0, sent]);
   // In floats, the values that are sent are as many bytes as the sums that are not.
   assert.equal(without.wire.gradients, divided.wire.gradients + sent);
-  assert.ok(Math.abs(divided.save.checkpoint / without.save.checkpoint - 1) < 1e-3);
+  assert.ok(Math.abs(divided.save.checkpoint_seconds / without.save.checkpoint_seconds - 1) < 1e-3);
 });
 
 Deno.test("gradients in bfloat16 are half of the bytes", async () => {

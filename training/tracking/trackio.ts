@@ -11,9 +11,18 @@ import { sha256Hex } from "../../core/checksums.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
 import { DatabaseSync } from "node:sqlite";
 
+/** The two stores that trackio reads: a database or an inbox. */
+interface Store {
+  readonly place: string;
+  /** @param id the same whenever the same point is logged again */
+  log(point: TrackedPoint, id: string): void;
+  alert(alert: TrackedAlert, id: string): void;
+  close(): void;
+}
+
 export class TrackioTracker implements Tracker {
   readonly name = "trackio";
-  readonly #store: TrackioStore;
+  readonly #store: Store;
 
   /** @throws Error when neither the database nor the inbox can be written */
   constructor(private readonly run: TrackedRun, env: Readonly<Record<string, string>>) {
@@ -24,16 +33,13 @@ export class TrackioTracker implements Tracker {
     return this.#store.place;
   }
 
-  log({ step, time, metrics }: TrackedPoint): void {
-    const names = Object.keys(metrics);
-    if (names.length === 0) return;
-    const logId = this.#id("metric", step, names.join());
-    this.#store.write({ kind: "metric", step, timestamp: time.toISOString(), logId, metrics });
+  log(point: TrackedPoint): void {
+    const names = Object.keys(point.metrics);
+    if (names.length > 0) this.#store.log(point, this.#id("metric", point.step, names.join()));
   }
 
-  alert({ step, time, title, text }: TrackedAlert): void {
-    const logId = this.#id("alert", step, title, text);
-    this.#store.write({ kind: "alert", step, timestamp: time.toISOString(), logId, title, text });
+  alert(alert: TrackedAlert): void {
+    this.#store.alert(alert, this.#id("alert", alert.step, alert.title, alert.text));
   }
 
   close(): void {
@@ -56,41 +62,17 @@ export function projectFile(project: string): string {
   return project.replaceAll(/[^\p{L}\p{N}_-]/gu, "") || "default";
 }
 
-function openStore(run: TrackedRun, folder: string, mode: string): TrackioStore {
+function openStore(run: TrackedRun, folder: string, mode: string): Store {
   Deno.mkdirSync(folder, { recursive: true });
   if (mode === "jsonl" || (mode !== "sqlite" && isOnNetwork(folder))) {
-    return new TrackioInbox(run, folder);
+    return openInbox(run, folder);
   }
   try {
-    return new TrackioDatabase(run, `${folder}/${projectFile(run.project)}.db`);
+    return openDatabase(run, `${folder}/${projectFile(run.project)}.db`);
   } catch (error) {
     if (mode === "sqlite") throw error;
-    return new TrackioInbox(run, folder);
+    return openInbox(run, folder);
   }
-}
-
-export /** What trackio keeps of a run. */
-interface TrackioRecord {
-  kind: "metric" | "alert";
-  step: number;
-  /** ISO 8601. */
-  timestamp: string;
-  /** A hash of the content: the same whenever the same point or alert is logged again. */
-  logId: string;
-  /** Of a metric. */
-  metrics?: Readonly<Record<string, number>>;
-  /** Of an alert. */
-  title?: string;
-  /** Of an alert. */
-  text?: string;
-}
-
-export /** The two stores that trackio reads: a database or an inbox. */
-interface TrackioStore {
-  /** The path of the store, for people. */
-  readonly place: string;
-  write(record: TrackioRecord): void;
-  close(): void;
 }
 
 /**
@@ -98,41 +80,36 @@ interface TrackioStore {
  * and deletes. A file is renamed into place, so trackio never sees a part of one. It skips a record
  * whose id it already has, so a resumed run may log the same steps again.
  */
-class TrackioInbox implements TrackioStore {
-  readonly place: string;
-  #files = 0;
-  #configWritten = false;
-
-  constructor(private readonly run: TrackedRun, folder: string) {
-    const writer = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
-    this.place = `${folder}/inbox/${writer}`;
-    Deno.mkdirSync(this.place, { recursive: true });
-  }
-
-  write(record: TrackioRecord): void {
-    const { project, name, id, config } = this.run;
-    const { kind, step, timestamp, logId } = record;
-    const line = {
-      v: 1,
-      kind,
-      project,
-      run: name,
-      run_id: id,
-      step,
-      timestamp,
-      ...(kind === "metric"
-        ? { metrics: record.metrics, config: this.#configWritten ? null : config, log_id: logId }
-        : { title: record.title, text: record.text, level: "WARN", alert_id: logId }),
-    };
-    const path = `${this.place}/${String(this.#files++).padStart(8, "0")}.jsonl`;
+function openInbox({ project, name, id, config }: TrackedRun, folder: string): Store {
+  const writer = crypto.randomUUID().replaceAll("-", "").slice(0, 16);
+  const place = `${folder}/inbox/${writer}`;
+  let files = 0, newConfig: TrackedRun["config"] | null = config;
+  const write = (
+    kind: "metric" | "alert",
+    { step, time }: TrackedPoint | TrackedAlert,
+    more: object,
+  ) => {
+    const about = { v: 1, kind, project, run: name, run_id: id, step };
+    const line = { ...about, timestamp: time.toISOString(), ...more };
+    const path = `${place}/${String(files++).padStart(8, "0")}.jsonl`;
     // trackio removes the folder of a writer whose files it has imported.
-    Deno.mkdirSync(this.place, { recursive: true });
+    Deno.mkdirSync(place, { recursive: true });
     Deno.writeTextFileSync(`${path}.tmp`, JSON.stringify(line) + "\n");
     Deno.renameSync(`${path}.tmp`, path);
-    if (kind === "metric") this.#configWritten = true;
-  }
-
-  close(): void {}
+  };
+  Deno.mkdirSync(place, { recursive: true });
+  return {
+    place,
+    log(point, logId) {
+      write("metric", point, { metrics: point.metrics, config: newConfig, log_id: logId });
+      newConfig = null;
+    },
+    alert(alert, alertId) {
+      const { title, text } = alert;
+      write("alert", alert, { title, text, level: "WARN", alert_id: alertId });
+    },
+    close() {},
+  };
 }
 
 const SCHEMA_VERSION = 2;
@@ -174,65 +151,55 @@ const SCHEMA = `
 /**
  * A project's SQLite database in trackio's format, schema version 2. Only the tables that a run
  * fills are created here. trackio adds its other tables (artifacts, traces) when it opens the file.
+ * @throws Error when the file is no database, has another schema version, or stays locked
  */
-class TrackioDatabase implements TrackioStore {
-  readonly #database: DatabaseSync;
-  #open = true;
-
-  /** @throws Error when the file is no database, has another schema version, or stays locked */
-  constructor(private readonly run: TrackedRun, readonly place: string) {
-    this.#database = new DatabaseSync(place);
-    try {
-      this.#begin();
-    } catch (error) {
-      this.#database.close();
-      throw error;
-    }
+function openDatabase(run: TrackedRun, place: string): Store {
+  const { id, name } = run, database = new DatabaseSync(place);
+  try {
+    begin(database, run, place);
+  } catch (error) {
+    database.close();
+    throw error;
   }
-
-  #begin(): void {
-    const { id, name, config, start, resumedFrom } = this.run;
-    const database = this.#database;
-    database.exec(
-      "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
-    );
-    const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
-    const tables = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table'").all();
-    if (tables.length > 0 && version !== SCHEMA_VERSION) {
-      throw new Error(
-        `${this.place} has version ${version} of trackio's tables, not ${SCHEMA_VERSION}`,
-      );
-    }
-    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
-    // An earlier session may have logged steps after the checkpoint that this session resumes from.
-    // This session logs these steps again.
-    database.prepare("DELETE FROM metrics WHERE run_id = ? AND step > ?").run(id, resumedFrom);
-    database.prepare(
-      "INSERT INTO configs (run_id, run_name, config, created_at) VALUES (?, ?, ?, ?) " +
-        "ON CONFLICT(run_id) DO UPDATE SET run_name = excluded.run_name, config = excluded.config",
-    ).run(id, name, JSON.stringify(config), start.toISOString());
-  }
-
-  write(record: TrackioRecord): void {
-    const { id, name } = this.run, { kind, step, timestamp, logId } = record;
-    if (kind === "metric") {
-      this.#database.prepare(
+  return {
+    place,
+    log({ step, time, metrics }, logId) {
+      database.prepare(
         "INSERT OR REPLACE INTO metrics " +
           "(run_id, timestamp, run_name, step, metrics, log_id) VALUES (?, ?, ?, ?, ?, ?)",
-      ).run(id, timestamp, name, step, JSON.stringify(record.metrics), logId);
-      return;
-    }
-    this.#database.prepare(
-      "INSERT OR REPLACE INTO alerts " +
-        "(run_id, timestamp, run_name, title, text, level, step, alert_id) " +
-        "VALUES (?, ?, ?, ?, ?, 'warn', ?, ?)",
-    ).run(id, timestamp, name, record.title ?? "", record.text ?? null, step, logId);
-  }
+      ).run(id, time.toISOString(), name, step, JSON.stringify(metrics), logId);
+    },
+    alert({ step, time, title, text }, alertId) {
+      database.prepare(
+        "INSERT OR REPLACE INTO alerts " +
+          "(run_id, timestamp, run_name, title, text, level, step, alert_id) " +
+          "VALUES (?, ?, ?, ?, ?, 'warn', ?, ?)",
+      ).run(id, time.toISOString(), name, title, text, step, alertId);
+    },
+    close() {
+      if (database.isOpen) database.close();
+    },
+  };
+}
 
-  close(): void {
-    if (this.#open) this.#database.close();
-    this.#open = false;
+function begin(database: DatabaseSync, run: TrackedRun, place: string): void {
+  const { id, name, config, start, resumedFrom } = run;
+  database.exec(
+    "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+  );
+  const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+  const tables = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table'").all();
+  if (tables.length > 0 && version !== SCHEMA_VERSION) {
+    throw new Error(`${place} has version ${version} of trackio's tables, not ${SCHEMA_VERSION}`);
   }
+  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  // An earlier session may have logged steps after the checkpoint that this session resumes from.
+  // This session logs these steps again.
+  database.prepare("DELETE FROM metrics WHERE run_id = ? AND step > ?").run(id, resumedFrom);
+  database.prepare(
+    "INSERT INTO configs (run_id, run_name, config, created_at) VALUES (?, ?, ?, ?) " +
+      "ON CONFLICT(run_id) DO UPDATE SET run_name = excluded.run_name, config = excluded.config",
+  ).run(id, name, JSON.stringify(config), start.toISOString());
 }
 
 /**
