@@ -7,7 +7,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { type HttpOptions, HubHttp } from "../http.ts";
 import { HttpStatus, type Request } from "../refusal.ts";
-import { checkRepositoryName, isRevision, type Repository } from "../repository.ts";
+import { checkRepositoryName, isRevision } from "../repository.ts";
 import type { HubSettings } from "../settings.ts";
 import {
   bytesOf,
@@ -74,24 +74,21 @@ export async function upload(
   files: readonly UploadFile[],
   options: UploadOptions,
 ): Promise<Uploaded> {
-  const { settings } = options;
+  const { settings } = options, revision = options.revision ?? "main";
   checkRepositoryName(name);
-  const revision = options.revision ?? "main";
   if (!isRevision(revision) || revision.startsWith("refs/")) {
     throw new UsageError(`${revision}: not the name of a branch`);
   }
   checkPaths(files);
   requireToken(settings);
-  const notice = (message: string) => options.onEvent?.({ type: "notice", message });
-  const connection = { ...options, onNotice: notice };
+  const onNotice = (message: string) => options.onEvent?.({ type: "notice", message });
+  const connection = { ...options, onNotice };
   const whole = await wholeName(name, settings, connection);
-  const http = new HubHttp(settings, connection);
-  try {
-    const work = new Upload(http, options, revision);
-    return await work.run(whole, files);
-  } finally {
-    http.close();
-  }
+  return await connected(
+    { settings, repository: { kind: "model", name: whole }, revision, file: null },
+    connection,
+    (http, request) => new Upload(http, options, request).run(files),
+  );
 }
 
 /**
@@ -105,23 +102,33 @@ export async function wholeName(
 ): Promise<string> {
   if (name.includes("/")) return name;
   requireToken(settings);
-  const request: Request = {
-    settings,
-    repository: { kind: "model", name },
-    revision: "main",
-    file: null,
-  };
-  const http = new HubHttp(settings, options);
+  const repository = { kind: "model", name } as const;
+  return await connected(
+    { settings, repository, revision: "main", file: null },
+    options,
+    async (http, request) => {
+      const text = await http.text(`${settings.endpoint}/api/whoami-v2`, request);
+      const user = parse(text, request)["name"];
+      if (typeof user === "string") return `${user}/${name}`;
+      throw malformed(request, "does not say whose token this is");
+    },
+  );
+}
+
+/** Works with a connection; what the server refuses is explained. */
+async function connected<T>(
+  request: Request,
+  options: HttpOptions,
+  work: (http: HubHttp, request: Request) => Promise<T>,
+): Promise<T> {
+  const http = new HubHttp(request.settings, options);
   try {
-    const text = await http.text(`${settings.endpoint}/api/whoami-v2`, request);
-    const user = parse(text, request)["name"];
-    if (typeof user === "string") return `${user}/${name}`;
+    return await work(http, request);
   } catch (error) {
     throw uploadRefusal(error, request);
   } finally {
     http.close();
   }
-  throw malformed(request, "does not say whose token this is");
 }
 
 /** @throws UsageError when there is no token, or no connection is allowed */
@@ -139,56 +146,43 @@ export function requireToken({ token, tokenPath, offline, endpoint }: HubSetting
 }
 
 class Upload {
-  constructor(
-    readonly http: HubHttp,
-    readonly options: UploadOptions,
-    readonly revision: string,
-  ) {}
+  /** Address of the repository's page. */
+  readonly #page: string;
+  readonly #api: string;
+  readonly #revision: string;
 
-  async run(name: string, files: readonly UploadFile[]): Promise<Uploaded> {
-    const repository: Repository = { kind: "model", name };
-    const request: Request = {
-      settings: this.http.settings,
-      repository,
-      revision: this.revision,
-      file: null,
-    };
-    try {
-      return await this.#upload(request, files);
-    } catch (error) {
-      throw uploadRefusal(error, request);
-    }
+  constructor(
+    private readonly http: HubHttp,
+    private readonly options: UploadOptions,
+    private readonly request: Request,
+  ) {
+    const { settings: { endpoint }, repository: { name }, revision } = request;
+    this.#page = `${endpoint}/${name}`;
+    this.#api = `${endpoint}/api/models/${name}`;
+    this.#revision = encodeURIComponent(revision);
   }
 
-  async #upload(request: Request, files: readonly UploadFile[]): Promise<Uploaded> {
-    const { repository } = request, { endpoint } = this.http.settings;
+  async run(files: readonly UploadFile[]): Promise<Uploaded> {
+    const { repository, revision } = this.request, { onEvent } = this.options;
     const prepared: PreparedFile[] = [];
     for (const file of files) prepared.push(await prepare(file));
-    await this.#create(request);
-    if (this.revision !== "main") await this.#branch(request);
-    const modes = await this.#modes(prepared, request);
+    await this.#create();
+    if (revision !== "main") await this.#branch();
+    const modes = await this.#modes(prepared);
     const changed = prepared.filter((file) => !modes.unchanged.has(file.path));
     const large = changed.filter(({ path }) => modes.large.has(path));
     const bytes = large.reduce((sum, { size }) => sum + size, 0);
-    this.options.onEvent?.({ type: "plan", files: changed.length, bytes });
+    onEvent?.({ type: "plan", files: changed.length, bytes });
     let sent = 0;
-    const address = `${endpoint}/${repository.name}`;
-    await uploadLarge(large, {
-      http: this.http,
-      address,
-      revision: this.revision,
-      request,
-      onKept: ({ path }) => this.options.onEvent?.({ type: "kept", path }),
-      onBytes: (count) => {
-        sent += count;
-        this.options.onEvent?.({ type: "progress", sent, bytes });
-      },
+    await this.#sendLarge(large, (count) => {
+      sent += count;
+      onEvent?.({ type: "progress", sent, bytes });
     });
-    const commit = changed.length === 0 ? null : await this.#commit(changed, modes.large, request);
+    const commit = changed.length === 0 ? null : await this.#commit(changed, modes.large);
     return {
       repository: repository.name,
-      revision: this.revision,
-      url: this.revision === "main" ? address : `${address}/tree/${this.revision}`,
+      revision,
+      url: revision === "main" ? this.#page : `${this.#page}/tree/${revision}`,
       commit,
       files: files.length,
       unchanged: files.length - changed.length,
@@ -197,12 +191,11 @@ class Upload {
   }
 
   /** Makes the repository, unless there is one. */
-  async #create(request: Request): Promise<void> {
-    const { endpoint } = this.http.settings,
-      [organization, name] = request.repository.name.split("/");
-    const isPrivate = this.options.private;
+  async #create(): Promise<void> {
+    const { settings: { endpoint }, repository } = this.request;
+    const [organization, name] = repository.name.split("/"), isPrivate = this.options.private;
     try {
-      await this.#post(`${endpoint}/api/repos/create`, request, {
+      await this.#post(`${endpoint}/api/repos/create`, {
         name,
         organization,
         type: "model",
@@ -213,24 +206,20 @@ class Upload {
       const status = statusOf(error);
       if (status !== 409 && status !== 403) throw error;
       try {
-        await this.http.text(`${endpoint}/api/models/${request.repository.name}`, request);
+        await this.http.text(this.#api, this.request);
       } catch (missing) {
         if (statusOf(missing) !== 404 || status === 403) throw status === 403 ? error : missing;
-        throw new RgxError(
-          `${request.repository.name}: a repository of another kind has this name`,
-          { advice: "Choose another name; models are uploaded to repositories of models." },
-        );
+        throw new RgxError(`${repository.name}: a repository of another kind has this name`, {
+          advice: "Choose another name; models are uploaded to repositories of models.",
+        });
       }
     }
   }
 
   /** Makes the branch, unless there is one. */
-  async #branch(request: Request): Promise<void> {
-    const { endpoint } = this.http.settings;
-    const branch = encodeURIComponent(this.revision);
-    const url = `${endpoint}/api/models/${request.repository.name}/branch/${branch}`;
+  async #branch(): Promise<void> {
     try {
-      await this.#post(url, request, {});
+      await this.#post(`${this.#api}/branch/${this.#revision}`, {});
     } catch (error) {
       if (statusOf(error) !== 409) throw error;
     }
@@ -239,25 +228,18 @@ class Upload {
   /** Which files go by LFS, and which the repository has already with the same content. */
   async #modes(
     files: readonly PreparedFile[],
-    request: Request,
   ): Promise<{ large: Set<string>; unchanged: Set<string> }> {
     const large = new Set<string>(), unchanged = new Set<string>();
-    const { endpoint } = this.http.settings, revision = encodeURIComponent(this.revision);
-    const url = `${endpoint}/api/models/${request.repository.name}/preupload/${revision}`;
     for (let at = 0; at < files.length; at += QUESTION) {
       const some = files.slice(at, at + QUESTION);
-      const answer = await this.#post(url, request, {
-        files: some.map(({ path, size, sample }) => ({
-          path,
-          size,
-          sample: sample.toBase64(),
-        })),
+      const answer = await this.#post(`${this.#api}/preupload/${this.#revision}`, {
+        files: some.map(({ path, size, sample }) => ({ path, size, sample: sample.toBase64() })),
       });
       const told = Array.isArray(answer["files"]) ? answer["files"] : [];
       for (const file of some) {
         const { uploadMode, oid } = told.find((one) => one?.path === file.path) ?? {};
         if (uploadMode !== "lfs" && uploadMode !== "regular") {
-          throw malformed(request, `does not say how ${file.path} is to be sent`);
+          throw malformed(this.request, `does not say how ${file.path} is to be sent`);
         }
         if (uploadMode === "lfs") large.add(file.path);
         const local = uploadMode === "lfs"
@@ -273,7 +255,6 @@ class Upload {
   async #commit(
     files: readonly PreparedFile[],
     large: ReadonlySet<string>,
-    request: Request,
   ): Promise<string> {
     const { summary, description = "" } = this.options;
     const lines: unknown[] = [{ key: "header", value: { summary, description } }];
@@ -286,28 +267,140 @@ class Upload {
       const content = (await bytesOf(file, 0, size)).toBase64();
       lines.push({ key: "file", value: { content, path, encoding: "base64" } });
     }
-    const { endpoint } = this.http.settings, revision = encodeURIComponent(this.revision);
-    const url = `${endpoint}/api/models/${request.repository.name}/commit/${revision}`;
-    const text = await this.http.text(url, request, {
+    const text = await this.http.text(`${this.#api}/commit/${this.#revision}`, this.request, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: lines.map((line) => JSON.stringify(line)).join("\n") + "\n",
       timeout: COMMIT_TIMEOUT_MS,
     });
-    const { commitOid } = parse(text, request);
-    if (typeof commitOid !== "string") throw malformed(request, "names no commit");
+    const { commitOid } = parse(text, this.request);
+    if (typeof commitOid !== "string") throw malformed(this.request, "names no commit");
     return commitOid;
   }
 
-  async #post(url: string, request: Request, body: unknown): Promise<Record<string, unknown>> {
-    const text = await this.http.text(url, request, {
+  async #post(url: string, body: unknown): Promise<Record<string, unknown>> {
+    const text = await this.http.text(url, this.request, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
       timeout: COMMIT_TIMEOUT_MS,
     });
-    return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, request);
+    return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, this.request);
   }
+
+  /**
+   * Sends large files by Git LFS, which every Hub takes; repositories that store chunks (Xet) take
+   * it too. What the server has already is not sent again, so an upload that was cut goes on.
+   * @param onBytes called with the number of bytes that were sent, or were there
+   */
+  async #sendLarge(
+    files: readonly PreparedFile[],
+    onBytes: (count: number) => void,
+  ): Promise<void> {
+    const distinct = [...new Map(files.map((file) => [file.sha256, file])).values()];
+    for (let at = 0; at < distinct.length; at += BATCH) {
+      const batch = distinct.slice(at, at + BATCH);
+      const text = await this.#postLfs(`${this.#page}.git/info/lfs/objects/batch`, this.request, {
+        operation: "upload",
+        transfers: ["basic", "multipart"],
+        objects: batch.map(({ sha256: oid, size }) => ({ oid, size })),
+        hash_algo: "sha256",
+        ref: { name: this.request.revision },
+      });
+      const answer = parse(text, this.request);
+      const objects = Array.isArray(answer["objects"]) ? answer["objects"] : [];
+      for (const file of batch) {
+        const object = objects.find((one) => one?.oid === file.sha256);
+        if (object === undefined) throw malformed(this.request, "does not mention every file");
+        await this.#sendObject(file, object, onBytes);
+      }
+    }
+  }
+
+  #postLfs(
+    url: string,
+    request: Request,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
+    const json = JSON.stringify(body);
+    return this.http.text(url, request, {
+      method: "POST",
+      headers: { ...LFS, ...headers },
+      body: json,
+    });
+  }
+
+  async #sendObject(
+    file: PreparedFile,
+    { error, actions = {} }: LfsObject,
+    onBytes: (count: number) => void,
+  ): Promise<void> {
+    if (error !== undefined) {
+      const { code = 0, message = "" } = error;
+      throw new RgxError(`${file.path}: the server refuses it (${code}): ${shown(message)}`, {
+        advice: "The message is the server's. The Hub's page of your account shows its quotas.",
+      });
+    }
+    const { upload, verify } = actions, oid = file.sha256;
+    if (upload === undefined) {
+      this.options.onEvent?.({ type: "kept", path: file.path });
+      return onBytes(file.size);
+    }
+    const request = { ...this.request, file: file.path }, { header = {}, href } = upload;
+    /** Sends bytes of the file, again if the connection breaks. Returns the entity tag. */
+    const put = async (address: string, from: number, length: number, headers = {}) => {
+      const body = await bytesOf(file, from, length);
+      const timeout = MIN_TIMEOUT_MS + length / SLOWEST_BYTES_MS;
+      const etag = await this.http.retrying(request, async () => {
+        const reply = await this.http.send("PUT", address, { timeout, headers, body });
+        await reply.close();
+        return reply.response.headers.get("etag");
+      });
+      onBytes(length);
+      return etag;
+    };
+    const chunk = Number(header["chunk_size"]);
+    if (chunk > 0) {
+      // Parts have an address each; the list of them comes last.
+      const addresses = Object.entries(header).filter(([name]) => /^\d+$/.test(name))
+        .sort(([a], [b]) => Number(a) - Number(b)).map(([, address]) => address);
+      if (addresses.length !== Math.ceil(file.size / chunk)) {
+        throw malformed(request, "names another number of parts than the file has");
+      }
+      const parts: { partNumber: number; etag: string }[] = [];
+      for (const [i, address] of addresses.entries()) {
+        const from = i * chunk;
+        const etag = await put(address, from, Math.min(chunk, file.size - from));
+        if (etag === null) throw malformed(request, "confirms a part without an entity tag");
+        parts.push({ partNumber: i + 1, etag });
+      }
+      await this.#postLfs(href, request, { oid, parts });
+    } else await put(href, 0, file.size, header);
+    if (verify !== undefined) {
+      await this.#postLfs(verify.href, request, { oid, size: file.size }, verify.header);
+    }
+  }
+}
+
+const LFS = {
+  accept: "application/vnd.git-lfs+json",
+  "content-type": "application/vnd.git-lfs+json",
+};
+/** Files in one question to the server. */
+const BATCH = 100;
+/** Time-out of a part: a minute, and more for a connection with this many bytes a millisecond. */
+const MIN_TIMEOUT_MS = 60_000, SLOWEST_BYTES_MS = 50;
+
+/** How the server wants a file, as it answers. */
+interface LfsObject {
+  error?: { code?: number; message?: string };
+  actions?: { upload?: Action; verify?: Action };
+}
+
+interface Action {
+  href: string;
+  header?: Record<string, string>;
 }
 
 /** The status with which the server has refused; null for any other failure. */
@@ -374,144 +467,6 @@ function uploadRefusal(error: unknown, { settings, repository }: Request): unkno
 function isQuota({ status, message }: HttpStatus): boolean {
   return status === 402 || status === 413 || status === 507 ||
     status === 403 && /quota|storage|limit|payment|exceed/i.test(message);
-}
-
-// Uploads large files by Git LFS, which every Hub takes; repositories that store chunks (Xet) take
-// it too. What the server has already is not sent again, so an upload that was cut goes on.
-
-const LFS = {
-  accept: "application/vnd.git-lfs+json",
-  "content-type": "application/vnd.git-lfs+json",
-};
-/** Files in one question to the server. */
-const BATCH = 100;
-/** Time-out of a part: a minute, and more for a connection with this many bytes a millisecond. */
-const MIN_TIMEOUT_MS = 60_000, SLOWEST_BYTES_MS = 50;
-
-interface LargeUpload {
-  http: HubHttp;
-  /** Address of the repository, without `.git`. */
-  address: string;
-  revision: string;
-  request: Request;
-  /** Called with the number of bytes that were sent, or were there. */
-  onBytes(count: number): void;
-  /** Called for each file that the server has already. */
-  onKept(file: PreparedFile): void;
-}
-
-interface Action {
-  href: string;
-  header?: Record<string, string>;
-}
-
-/** @throws RgxError that says what the server refused */
-async function uploadLarge(files: readonly PreparedFile[], up: LargeUpload): Promise<void> {
-  const distinct = [...new Map(files.map((file) => [file.sha256, file])).values()];
-  for (let at = 0; at < distinct.length; at += BATCH) {
-    const batch = distinct.slice(at, at + BATCH);
-    const answer = parse(
-      await up.http.text(`${up.address}.git/info/lfs/objects/batch`, up.request, {
-        method: "POST",
-        headers: LFS,
-        body: JSON.stringify({
-          operation: "upload",
-          transfers: ["basic", "multipart"],
-          objects: batch.map(({ sha256: oid, size }) => ({ oid, size })),
-          hash_algo: "sha256",
-          ref: { name: up.revision },
-        }),
-      }),
-      up.request,
-    );
-    const objects = Array.isArray(answer["objects"]) ? answer["objects"] : [];
-    for (const file of batch) {
-      const object = objects.find((one) => one?.oid === file.sha256);
-      if (object === undefined) throw malformed(up.request, "does not mention every file");
-      await uploadObject(file, object, up);
-    }
-  }
-}
-
-async function uploadObject(
-  file: PreparedFile,
-  object: {
-    error?: { code?: number; message?: string };
-    actions?: { upload?: Action; verify?: Action };
-  },
-  up: LargeUpload,
-): Promise<void> {
-  if (object.error !== undefined) {
-    const { code = 0, message = "" } = object.error;
-    throw new RgxError(`${file.path}: the server refuses it (${code}): ${shown(message)}`, {
-      advice: "The message is the server's. The Hub's page of your account shows its quotas.",
-    });
-  }
-  const upload = object.actions?.upload, verify = object.actions?.verify;
-  if (upload === undefined) {
-    up.onKept(file);
-    return up.onBytes(file.size);
-  }
-  const request = { ...up.request, file: file.path }, chunk = Number(upload.header?.["chunk_size"]);
-  if (chunk > 0) await sendParts(file, upload, chunk, request, up);
-  else {
-    await put(upload.href, file, 0, file.size, upload.header ?? {}, request, up);
-  }
-  if (verify !== undefined) {
-    await up.http.text(verify.href, request, {
-      method: "POST",
-      headers: { ...LFS, ...verify.header },
-      body: JSON.stringify({ oid: file.sha256, size: file.size }),
-    });
-  }
-}
-
-/** Sends a file in parts, each to an address of its own, and then the list of the parts. */
-async function sendParts(
-  file: PreparedFile,
-  upload: Action,
-  chunk: number,
-  request: Request,
-  up: LargeUpload,
-): Promise<void> {
-  const addresses = Object.entries(upload.header ?? {}).filter(([name]) => /^\d+$/.test(name))
-    .sort(([a], [b]) => Number(a) - Number(b)).map(([, address]) => address);
-  if (addresses.length !== Math.ceil(file.size / chunk)) {
-    throw malformed(request, "names another number of parts than the file has");
-  }
-  const parts: { partNumber: number; etag: string }[] = [];
-  for (const [i, address] of addresses.entries()) {
-    const from = i * chunk, length = Math.min(chunk, file.size - from);
-    const etag = await put(address, file, from, length, {}, request, up);
-    if (etag === null) throw malformed(request, "confirms a part without an entity tag");
-    parts.push({ partNumber: i + 1, etag });
-  }
-  await up.http.text(upload.href, request, {
-    method: "POST",
-    headers: LFS,
-    body: JSON.stringify({ oid: file.sha256, parts }),
-  });
-}
-
-/** Sends bytes of a file, again if the connection breaks. @returns the entity tag */
-async function put(
-  address: string,
-  file: PreparedFile,
-  from: number,
-  length: number,
-  headers: Readonly<Record<string, string>>,
-  request: Request,
-  up: LargeUpload,
-): Promise<string | null> {
-  const body = await bytesOf(file, from, length);
-  const etag = await up.http.retrying(request, async () => {
-    const timeout = MIN_TIMEOUT_MS + length / SLOWEST_BYTES_MS;
-    const reply = await up.http.send("PUT", address, { timeout, headers, body });
-    await reply.close();
-    return reply.response.headers.get("etag");
-  });
-  up.onBytes(length);
-  return etag;
 }
 
 /** The object in an answer. @throws RgxError when it is none */
