@@ -20,8 +20,7 @@ import {
   putAside,
 } from "./download.ts";
 import { HubHttp, interruption } from "./http.ts";
-import type { Pulled, PulledFile } from "./pulled.ts";
-import { pullCommand, type Repository } from "./repository.ts";
+import { pullCommand, type Repository, type RepositoryKind } from "./repository.ts";
 import { type HubSettings, hubSettings } from "./settings.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { isDataFile, isTable, README } from "./default_files.ts";
@@ -373,4 +372,40 @@ async function shardsOf(snapshot: string, present: readonly string[]): Promise<s
     }
   }
   return [...shards];
+}
+
+/** A file in the cache. */
+export interface PulledFile {
+  /** Its path in the repository. */
+  name: string;
+  /** Where it is on this machine. */
+  path: string;
+  /** In bytes; null = the server does not report it, and the file was not fetched. */
+  size: number | null;
+  /** Whether the file was in the snapshot before the pull. */
+  cached: boolean;
+}
+
+/** What a pull found and fetched. */
+export interface Pulled {
+  /** `org/name`. */
+  repository: string;
+  /** What the repository holds. */
+  kind: RepositoryKind;
+  /** The branch, tag or commit that was asked for. */
+  revision: string;
+  /** The commit that the revision names. */
+  commit: string;
+  /** Folder of the snapshot. */
+  path: string;
+  /** The files that were chosen. */
+  files: PulledFile[];
+  /** Total size of all files. */
+  bytes: number;
+  /** Bytes that came over the network. */
+  downloaded_bytes: number;
+  /** How long it took. */
+  seconds: number;
+  /** Whether the cache alone was read, since connections are forbidden. */
+  offline: boolean;
 }

@@ -131,7 +131,7 @@ export { EXPORT_TARGETS, type ExportTarget } from "../models/export/export_targe
 export { WEIGHT_TYPES, type WeightType } from "../models/formats/weight_types.ts";
 export { convertModel } from "../models/export/convert.ts";
 export { pull, type PullEvent, type PullOptions } from "../hub/pull.ts";
-export type { Pulled, PulledFile } from "../hub/pulled.ts";
+export type { Pulled, PulledFile } from "../hub/pull.ts";
 export { shareModel, type ShareOptions } from "../reports/sharing/share_model.ts";
 export type { Uploaded, UploadEvent } from "../hub/upload/upload.ts";
 export type { Repository, RepositoryKind } from "../hub/repository.ts";

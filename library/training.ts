@@ -94,7 +94,7 @@ export type {
   TrainPlan,
   TrainSummary,
 } from "../training/run/events.ts";
-export type { Advice, Finding } from "../training/diagnosis/finding.ts";
+export type { Advice, Finding } from "../training/diagnosis/diagnosis.ts";
 export type { TaskAccuracy } from "../bench/evaluation/accuracy.ts";
 export type {
   EvalItem,
@@ -111,13 +111,13 @@ export type { Metrics } from "../training/metrics/metrics.ts";
 export { readRun, type Run, type RunCompletion } from "../reports/run_report/read_run.ts";
 export type { Point } from "../reports/charts/run_metrics.ts";
 export { type Report, writeReport } from "../reports/run_report/write_report.ts";
-export { RewardFailure } from "../training/rollout/failing_rewards.ts";
+export { RewardFailure } from "../training/run/step_records.ts";
 // Training in parts, for programs that keep the model. docs/library.md has an example.
 export { assemble, type AssembleOptions, type TrainingParts } from "../training/assemble.ts";
 export { GrpoTrainer } from "../training/trainer.ts";
 export type { TrainerOptions } from "../training/run/trainer_options.ts";
 export type { TrainControl } from "../training/run/trainer_options.ts";
-export type { MemoryParts } from "../training/memory/memory_parts.ts";
+export type { MemoryParts } from "../training/memory/run_memory.ts";
 export type { DiskPlan } from "../training/run/disk_plan.ts";
 export type { LevelChange } from "../tasks/curriculum/coach.ts";
 export type { PlannedRunOptions } from "../training/memory/planned_run.ts";

@@ -19,7 +19,7 @@ import type { GroupSource } from "./rollout/sampler.ts";
 import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
 import { type Sampler, sampleRows } from "./rollout/sampler.ts";
 import { scoreRows } from "./rollout/score.ts";
-import type { RunParts } from "./run/run_parts.ts";
+import type { RunParts } from "./run/run_report.ts";
 import type { StepRecords } from "./run/step_records.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";

@@ -13,7 +13,7 @@ import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
 import { addLoss } from "./checkpoint/run_state.ts";
 import { problemOrder } from "./rollout/prompt_sampler.ts";
-import type { RunParts } from "./run/run_parts.ts";
+import type { RunParts } from "./run/run_report.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import { createGradientSum } from "./step/run_optimizer.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";

@@ -2,11 +2,7 @@
 import { askedPlaces, type RankKeys } from "../../configs/rank_layout.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
-import {
-  NETWORK_BYTES,
-  NODE_FAILURE_SECONDS,
-  type RankLayout,
-} from "../../training/scaling/scaling_plan.ts";
+import type { RankLayout } from "../../training/scaling/scaling_plan.ts";
 
 export interface LayoutFlags {
   nodes?: number;
@@ -43,7 +39,7 @@ export function layoutOf(
   return {
     nodes: nodes ?? asked?.nodes ?? 1,
     gpus: gpus ?? asked?.perNode ?? 1,
-    network: network === undefined ? NETWORK_BYTES : network * 1e9 / 8,
-    nodeFailures: mtbf === undefined ? NODE_FAILURE_SECONDS : mtbf * 86_400,
+    ...(network === undefined ? {} : { network: network * 1e9 / 8 }),
+    ...(mtbf === undefined ? {} : { nodeFailures: mtbf * 86_400 }),
   };
 }

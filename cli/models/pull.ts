@@ -1,8 +1,7 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
 import { bytesText } from "../../core/bytes.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
-import { pull, type PullEvent } from "../../hub/pull.ts";
-import type { Pulled } from "../../hub/pulled.ts";
+import { pull, type Pulled, type PullEvent } from "../../hub/pull.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
 import { abortable } from "../terminal/abortable.ts";

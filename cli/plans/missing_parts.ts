@@ -17,7 +17,7 @@ import {
 } from "../../hub/repository.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { findModel } from "../../hub/find_model.ts";
-import { hasWeights } from "../../training/memory/shape_source.ts";
+import { hasWeights } from "../../training/memory/shape_plan.ts";
 
 /** One thing that is needed and not here. */
 export interface MissingPart {

@@ -15,7 +15,7 @@ import { OtherWorkMeter, otherWorkText } from "../../core/machine/other_work.ts"
 import type { Device } from "../../kernels/device.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { diskText } from "../../training/run/disk_plan.ts";
-import type { Advice } from "../../training/diagnosis/finding.ts";
+import type { Advice } from "../../training/diagnosis/diagnosis.ts";
 import { MetricAverager, type Metrics, unfiltered } from "../../training/metrics/metrics.ts";
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";

@@ -13,7 +13,6 @@ import type { LossScaleState } from "../step/loss_scale.ts";
 import type { EvalResult } from "../evaluation/before_and_after.ts";
 import { addUp, type AveragerState, type Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";
-import { type ChosenKernels, isChosenKernels } from "./chosen_kernels.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -299,4 +298,21 @@ export function reviseHeldOut(
     state.evalBefore = null;
   }
   return notes;
+}
+
+export interface ChosenKernels {
+  /** The card, driver and version of rgx that they were measured with. */
+  about: object;
+  /** Names of kernels by class of shapes. */
+  choices: Record<string, string>;
+}
+
+export function sameCard(a: object, b: object): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+export function isChosenKernels(value: unknown): value is ChosenKernels {
+  const { about, choices } = (value ?? {}) as Partial<ChosenKernels>;
+  return typeof about === "object" && about !== null && typeof choices === "object" &&
+    choices !== null && Object.values(choices).every((name) => typeof name === "string");
 }

@@ -1,6 +1,6 @@
 /**
  * Finds out from the metrics why a run does not get better, and advises which keys to try. It looks
- * at the latest steps, and at the best step so far. `finding.ts` lists what it can find: for
+ * at the latest steps, and at the best step so far. `Finding` lists what it can find: for
  * example that the policy has collapsed, that no group has a signal, or that all completions are
  * truncated. The same finding is reported once, and again only after many more steps. Left out:
  * what would need the texts of the completions.
@@ -9,7 +9,6 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { mean, sampleStd } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Advice, Finding } from "./finding.ts";
 
 /** Minimum number of steps for a finding that holds in every one of them. */
 const MIN_CERTAIN_STEPS = 3;
@@ -565,4 +564,34 @@ export class SupervisedDiagnosis {
       data.prompt_format === "chat" ? "data.prompt_format=plain" : "data.prompt_format=chat",
     ];
   }
+}
+
+export type Finding =
+  | "no_reward"
+  | "empty"
+  | "supervised"
+  | "collapsed"
+  | "no_signal"
+  | "solved"
+  | "truncated"
+  | "format"
+  | "clipped"
+  | "kl"
+  | "entropy"
+  | "warm_up"
+  | "gradient";
+
+/** Why a run does not get better, and what to try. */
+export interface Advice {
+  /** What was found, for programs. */
+  finding: Finding;
+  /** One or two sentences: what was observed, and what it means. */
+  text: string;
+  /** `key=value` to try, the most promising first. */
+  tries: string[];
+}
+
+/** An advice as one text. */
+export function adviceText({ text, tries }: Advice): string {
+  return tries.length === 0 ? text : `${text} Try: ${tries.join(", ")}`;
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import type { Finding } from "./finding.ts";
-import { ConsistentAdvice } from "./diagnosis.ts";
-import { Diagnosis, TAGGED } from "./diagnosis.ts";
-import { SupervisedDiagnosis } from "./diagnosis.ts";
+import {
+  ConsistentAdvice,
+  Diagnosis,
+  type Finding,
+  SupervisedDiagnosis,
+  TAGGED,
+} from "./diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 

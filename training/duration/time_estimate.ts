@@ -7,24 +7,14 @@
  */
 import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { mean } from "../../core/statistics.ts";
-import { askedWhileTraining, type SplitProblems } from "../../data/held_out.ts";
+import { askedWhileTraining } from "../../data/held_out.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import { sharedPrefixLength } from "../../models/generation/cache/prefill_batch.ts";
+import { type TypicalTokens, typicalTokens } from "../memory/run_memory.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { TrainerOptions } from "../run/trainer_options.ts";
 import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "../run/run_sizes.ts";
-
-/** Typical numbers of tokens. */
-export interface TypicalTokens {
-  /** Of a prompt, and how many of them the next prompt begins with too. */
-  promptTokens: number;
-  sharedTokens: number;
-  /** Of a worked answer; null = there is none. */
-  answerTokens: number | null;
-}
 
 export interface EstimateInput extends TypicalTokens {
   config: RunConfig;
@@ -51,9 +41,6 @@ const UNKNOWN_ANSWER = 1 / 4;
  * backward pass.
  */
 const WITH_SIGNAL = 3 / 4;
-
-/** Number of problems whose prompts are measured. */
-const MEASURED_PROMPTS = 16;
 
 /** Seconds of a fresh run; the model works for some seconds to measure its speed. */
 export async function estimateRun(
@@ -83,27 +70,6 @@ export async function estimateRun(
     generates: !supervisedOnly || problems.heldOut.length > 0,
   });
   return estimateSeconds(input, speed);
-}
-
-/** The tokens of the first training problems. */
-export function typicalTokens(
-  prompts: PromptEncoder,
-  problems: SplitProblems,
-  trainProblems: number,
-): TypicalTokens {
-  const entries = Array.from(
-    { length: Math.min(MEASURED_PROMPTS, trainProblems) },
-    (_, i) => problems.trainEntry(i),
-  );
-  const ids = entries.map((entry) => prompts.prompt(entry).ids);
-  const answers = entries.flatMap((entry) =>
-    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
-  );
-  return {
-    promptTokens: mean(ids.map(({ length }) => length)),
-    sharedTokens: sharedPrefixLength(ids[0]!, ids.at(-1)!),
-    answerTokens: answers.length === 0 ? null : mean(answers),
-  };
 }
 
 /** Tokens of a worked answer, or the limit if that is less. */

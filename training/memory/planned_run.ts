@@ -7,9 +7,12 @@ import {
   type ModelSizes,
   modelSizes,
 } from "../../models/network/weights/model_sizes.ts";
-import { planStorage, type StorageOptions } from "../../models/network/weights/weight_storage.ts";
+import {
+  copyStorage,
+  planStorage,
+  type StorageOptions,
+} from "../../models/network/weights/weight_storage.ts";
 import type { OpenedRun } from "../open_run.ts";
-import { storageOptions } from "../model/storage_options.ts";
 import {
   checkPositions,
   longestLengths,
@@ -18,9 +21,13 @@ import {
   type PlanDevice,
   planMemory,
 } from "./run_memory.ts";
-import { referenceStorage } from "./reference_storage.ts";
 import { fourBitStorage, smallerModel } from "./smaller_model.ts";
 import type { Lengths, RunNeeds } from "./step_size.ts";
+import {
+  ALL_FLOAT,
+  type WeightStorage,
+  type WeightType,
+} from "../../models/formats/stored_weight.ts";
 
 /** What the plan of a run depends on besides its configuration. */
 export interface PlannedRunOptions {
@@ -117,4 +124,26 @@ export async function planModel(
     },
   });
   return { weights, needs, sizes, memory };
+}
+
+export function storageOptions(
+  { dtype, load_in_4bit: four, load_in_8bit: eight }: RunConfig["model"],
+): StorageOptions {
+  return { dtype, quantize: four ? "nf4" : eight ? "int8" : null };
+}
+
+/**
+ * Halves where the values at the beginning of GRPO are halves: those of the model's file, and those
+ * of weights that are trained as halves. A warm start makes floats of the former.
+ * @param storage of the trained model
+ */
+export function referenceStorage(
+  { lora, sft, training }: RunConfig,
+  model: ModelConfig,
+  storage: WeightStorage,
+  fileType: (name: string) => WeightType | null,
+): WeightStorage {
+  if (lora !== null || training.sync_ref_model) return ALL_FLOAT;
+  const warmStart = sft !== null && sft.max_steps > 0;
+  return copyStorage(model, storage, warmStart ? () => null : fileType);
 }

@@ -3,12 +3,11 @@
  * planned from its sizes alone.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { findModel } from "../../hub/find_model.ts";
+import { findModel, missing } from "../../hub/find_model.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { configType } from "../../models/network/weights/weight_storage.ts";
 import { loraFromSection } from "../model/adapter_options.ts";
-import { type TypicalTokens, typicalTokens } from "../duration/time_estimate.ts";
 import { openRun } from "../open_run.ts";
 import {
   hasWarmStart,
@@ -22,9 +21,10 @@ import {
   MAX_PROMPTS_MEASURED,
   type MemoryPlan,
   type PlanDevice,
+  type TypicalTokens,
+  typicalTokens,
 } from "./run_memory.ts";
 import { parameterCount } from "./smaller_model.ts";
-import { shapeSource } from "./shape_source.ts";
 import { scaledConfig } from "../model/model_source.ts";
 import { mean } from "../../core/statistics.ts";
 import { askedWhileTraining, type SplitProblems, splitProblems } from "../../data/held_out.ts";
@@ -34,8 +34,19 @@ import { type PromptEncoder, runPrompts } from "../../bench/evaluation/prompt_en
 import { runPromptSettings } from "../../bench/evaluation/prompt_settings.ts";
 import { plainText, promptMessages } from "../../bench/evaluation/prompt_text.ts";
 import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
-import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
+import { hasTokenizer, loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Lengths } from "./step_size.ts";
+import {
+  embeddedShapes,
+  type ModelShape,
+  plannedOnly,
+  shapeOf,
+} from "../../configs/model_shapes.ts";
+import { UsageError } from "../../core/errors.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { readJsonObject } from "../../core/json_file.ts";
+import { folderOf, isFile } from "../../core/paths.ts";
+import { modelName } from "../../hub/repository.ts";
 
 /** A memory plan with what it was made from. */
 export interface ShapePlan {
@@ -228,4 +239,54 @@ function fromTexts(
       answerTokens: answers.length === 0 ? null : mean(answers),
     },
   };
+}
+
+export interface ShapeSource {
+  name: string;
+  shape: ModelShape;
+  /** Where the sizes are from, for messages. */
+  where: string;
+  /** A folder with the model's tokenizer; null = there is none here. */
+  tokenizer: string | null;
+}
+
+/**
+ * Returns null when the model's weights are on this machine, or are made from a seed.
+ * @throws UsageError when neither the weights nor the sizes are known
+ */
+export async function shapeSource(model: RunConfig["model"]): Promise<ShapeSource | null> {
+  const name = model.model_name_or_path;
+  if (name === null) return null;
+  const { path, lookedAt } = await findModel(name);
+  if (path === null) {
+    const shape = shapeOf(model), where = `model.shape of ${name}`;
+    if (shape !== null) return { name, shape, where, tokenizer: null };
+    const only = plannedOnly(), planned = only.get(modelName(name));
+    if (planned !== undefined) return { name, shape: planned.shape, where, tokenizer: null };
+    const { message, advice } = missing(name, lookedAt);
+    const meant = didYouMean(name, [...embeddedShapes().keys(), ...only.keys()]);
+    throw new UsageError(message + meant, {
+      advice: `${advice} For a plan (--dry-run), the model's config.json alone is enough: give ` +
+        "its path, or write its keys to model.shape.",
+    });
+  }
+  const isConfig = path.endsWith(".json") && await isFile(path);
+  if (!isConfig && await hasWeights(path)) return null;
+  const file = isConfig ? path : `${path}/config.json`;
+  const shape = await readJsonObject(file);
+  // Neither weights nor sizes: opening the model says what is wrong with the folder.
+  if (shape === null) return null;
+  const folder = folderOf(file);
+  const tokenizer = await hasTokenizer(folder) ? folder : null;
+  return { name, shape, where: file, tokenizer };
+}
+
+/** Names of files with weights, of indices that list such files, and of adapters. */
+const WEIGHTS = /\.(?:safetensors|bin|gguf|pth?|h5)$|\.index\.json$|^adapter_config\.json$/;
+
+/** Whether a path is a file (a GGUF file), or a folder with weights or an adapter. */
+export async function hasWeights(path: string): Promise<boolean> {
+  if (await isFile(path)) return true;
+  for await (const { name } of Deno.readDir(path)) if (WEIGHTS.test(name)) return true;
+  return false;
 }

@@ -5,7 +5,7 @@
 import type { LevelChange } from "../../tasks/curriculum/coach.ts";
 import type { SourceFile } from "../../data/problem_source.ts";
 import type { DiskPlan } from "./disk_plan.ts";
-import type { Advice } from "../diagnosis/finding.ts";
+import type { Advice } from "../diagnosis/diagnosis.ts";
 import type { EvalItem, EvalResult } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { SecondsByPhase } from "../metrics/phase_clock.ts";

@@ -16,7 +16,7 @@ import {
 import type { Metrics } from "../metrics/metrics.ts";
 import { addSpent } from "../checkpoint/run_state.ts";
 import type { IntervalStrategy } from "./interval_strategy.ts";
-import type { RunParts } from "./run_parts.ts";
+import type { RunParts } from "./run_report.ts";
 import { progressOf } from "./run_summary.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { evaluateHeldOut } from "../evaluation/held_out_eval.ts";

@@ -9,8 +9,7 @@ import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Restored } from "../checkpoint/checkpoint_files.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
-import { Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
-import type { Advice } from "../diagnosis/finding.ts";
+import { type Advice, Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
 import type { EvalItem } from "../evaluation/before_and_after.ts";
 import { MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
 import type { Rollout } from "../rollout/rollout.ts";
@@ -20,6 +19,10 @@ import type { RunFiles } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
+import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { PhaseClock } from "../metrics/phase_clock.ts";
+import type { StopRequests } from "./stop_requests.ts";
+import type { WeightUpdates } from "./weight_updates.ts";
 
 export class RunReport {
   /** Set when the run's folder is open, as the folder itself. */
@@ -280,4 +283,16 @@ export class RunReport {
       peak_memory_bytes: summary.peak_memory_bytes,
     });
   }
+}
+
+export interface RunParts {
+  options: TrainerOptions;
+  sizes: RunSizes;
+  state: RunState;
+  prompts: PromptEncoder;
+  clock: PhaseClock;
+  report: RunReport;
+  /** With the ranks of the run. */
+  stop: StopRequests;
+  updates: WeightUpdates;
 }

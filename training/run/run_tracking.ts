@@ -8,7 +8,7 @@ import { maxOf, mean } from "../../core/statistics.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { withoutToken } from "../../configs/to_yaml.ts";
 import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
-import { adviceText } from "../diagnosis/finding.ts";
+import { adviceText } from "../diagnosis/diagnosis.ts";
 import { evalMetrics } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { TrainEvent, TrainPlan } from "./events.ts";

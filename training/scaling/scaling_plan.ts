@@ -18,20 +18,18 @@ export interface RankLayout {
   nodes: number;
   /** Cards of a node, one rank each. */
   gpus: number;
-  /** Bytes a second of a node's network, as its data sheet says. */
-  network: number;
+  /** Bytes a second of a node's network, as its data sheet says. Default: 100 Gb/s. */
+  network?: number;
   /** Mean time between failures of a node, in seconds. */
-  nodeFailures: number;
+  nodeFailures?: number;
 }
 
+const NETWORK_BYTES = 100e9 / 8;
 /**
  * 419 unexpected interruptions in 54 days of 16,384 cards in nodes of 8 (The Llama 3 Herd of
  * Models, arXiv 2407.21783, section 3.3.4).
  */
-export const NODE_FAILURE_SECONDS = 54 * 86_400 * (16_384 / 8) / 419;
-
-/** 100 Gb/s. */
-export const NETWORK_BYTES = 100e9 / 8;
+const NODE_FAILURE_SECONDS = 54 * 86_400 * (16_384 / 8) / 419;
 
 /** Share of a network's speed that messages of some megabytes reach. Assumed. */
 const NETWORK_SHARE = 0.7;
@@ -132,11 +130,12 @@ export interface ScalingPlan {
 export async function scalingPlan(
   config: RunConfig,
   { time, memory }: Pick<CardPlan, "time" | "memory">,
-  layout: RankLayout,
+  { network = NETWORK_BYTES, nodeFailures = NODE_FAILURE_SECONDS, nodes, gpus }: RankLayout,
   bus: number,
 ): Promise<ScalingPlan> {
   if (time === null) throw new RangeError("the time of a step is not known");
-  const { training } = config, { nodes, gpus } = layout, ranks = nodes * gpus;
+  const { training } = config, ranks = nodes * gpus;
+  const layout = { nodes, gpus, network, nodeFailures };
   const { promptsPerGeneration, generationBatchSize } = batchSizes(training);
   const micro = training.gradient_accumulation_steps, isDivided = training.zero === 1;
   const prompts = Math.ceil(promptsPerGeneration / ranks), microBatches = Math.ceil(micro / ranks);
@@ -198,8 +197,8 @@ export async function scalingPlan(
     ranks,
     nodes,
     gpus_per_node: gpus,
-    network_bytes_per_second: layout.network,
-    node_mtbf_seconds: layout.nodeFailures,
+    network_bytes_per_second: network,
+    node_mtbf_seconds: nodeFailures,
     reduction,
     host_bytes_per_rank: ranks === 1 ? 0 : hostBytes(training, bytes, partials, exact, ranks),
     wire_bytes_per_step: wire,
@@ -243,7 +242,7 @@ function maxNodes(micro: number, ranks: number): number {
 function wireSeconds(
   bytes: number,
   calls: number,
-  layout: RankLayout,
+  layout: Required<RankLayout>,
   within = NODE_BYTES,
 ): number {
   const { nodes, gpus, network } = layout, ranks = nodes * gpus;
@@ -260,7 +259,7 @@ function savePlan(
   time: CardTime,
   step: number,
   { parts }: CardPlan["memory"],
-  { nodes, nodeFailures }: RankLayout,
+  { nodes, nodeFailures }: Required<RankLayout>,
 ): ScalingPlan["save"] {
   const saved = parts.trained + parts.optimizer * parts.kept.shards;
   const times = {

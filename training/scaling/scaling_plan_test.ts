@@ -3,16 +3,15 @@ import { loadConfig } from "../../configs/load.ts";
 import { findCard } from "../../core/machine/known_cards.ts";
 import { planOnCard } from "../card/card_plan.ts";
 import { planCard } from "../card/plan_card.ts";
-import { meanSlowest, NETWORK_BYTES, NODE_FAILURE_SECONDS, scalingPlan } from "./scaling_plan.ts";
+import { meanSlowest, scalingPlan } from "./scaling_plan.ts";
 
 const CONFIG = "leg_counting_qwen7b";
 
 async function plan(nodes: number, gpus: number, overrides: string[] = []) {
   const { config } = await loadConfig(CONFIG, { overrides, env: {} });
   const card = planCard({ gpu: "h100-80gb" });
-  const layout = { nodes, gpus, network: NETWORK_BYTES, nodeFailures: NODE_FAILURE_SECONDS };
   const planned = await planOnCard(config, card, { ranks: nodes * gpus });
-  const scaling = await scalingPlan(config, planned, layout, findCard("h100-80gb").bus);
+  const scaling = await scalingPlan(config, planned, { nodes, gpus }, findCard("h100-80gb").bus);
   const { wire_bytes_per_step: wire, seconds_per_step: step } = scaling;
   return { ...scaling, wire, step, time: planned.time!, parts: planned.memory.parts };
 }

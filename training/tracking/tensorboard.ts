@@ -4,10 +4,8 @@
  * u32 masked CRC-32C of the event. A session that resumes records its first step, and TensorBoard
  * then drops this and later steps of earlier files. Not supported: images, histograms, graphs.
  */
-import { crc32c } from "./crc32.ts";
-import { ProtoMessage } from "./protobuf.ts";
+import { crc32c, ProtoMessage, writeAll } from "./binary_log.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
-import { writeAll } from "./write_all.ts";
 
 /** Field numbers of TensorFlow's `Event` and `Summary.Value` messages. */
 const EVENT = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 };

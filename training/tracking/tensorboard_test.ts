@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { crc32, crc32c } from "./crc32.ts";
+import { crc32, crc32c } from "./binary_log.ts";
 import { frame, masked, TensorboardTracker } from "./tensorboard.ts";
 import { POINT, withTracked } from "./testing.ts";
 

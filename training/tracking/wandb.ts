@@ -4,10 +4,8 @@
  * the file. A record that does not fit into the rest of its block continues in the next one.
  * Not supported: console output, files and system statistics.
  */
-import { crc32 } from "./crc32.ts";
-import { ProtoMessage } from "./protobuf.ts";
+import { crc32, ProtoMessage, writeAll } from "./binary_log.ts";
 import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.ts";
-import { writeAll } from "./write_all.ts";
 
 const BLOCK = 32_768;
 /** Length of the header of a piece: u32 checksum, u16 length, u8 kind. */

@@ -3,11 +3,10 @@
  * checkpoints hold them, so that a resumed run keeps the bits of one that was not stopped.
  */
 import type { Measurable } from "../../kernels/tuning/kept_choices.ts";
-import { type ChosenKernels, sameCard } from "../checkpoint/chosen_kernels.ts";
+import { type ChosenKernels, type RunState, sameCard } from "../checkpoint/run_state.ts";
 import type { TrainEvent } from "../run/events.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
-import type { RunState } from "../checkpoint/run_state.ts";
 import type { TrainerOptions } from "../run/trainer_options.ts";
 import { canRehearse, type RehearsingDevice } from "./rehearse_run.ts";
 

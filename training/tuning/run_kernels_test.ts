@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import type { Device } from "../../kernels/device.ts";
-import type { ChosenKernels } from "../checkpoint/chosen_kernels.ts";
+import type { ChosenKernels } from "../checkpoint/run_state.ts";
 import { ALONE } from "../../cluster/ranks/ranks.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Rollout } from "./rollout.ts";
-import { FailingRewards } from "./failing_rewards.ts";
+import type { Rollout } from "../rollout/rollout.ts";
+import { FailingRewards } from "./step_records.ts";
 
 const rollout = (rewards: (number | null)[][]) =>
   ({

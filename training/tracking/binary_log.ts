@@ -1,4 +1,7 @@
-/** The part of the Protocol Buffers wire format that event files need: writing of fields. */
+/**
+ * What the event files of trackers need: fields in the Protocol Buffers wire format, checksums, and
+ * writes of which nothing waits in memory that a killed process could lose.
+ */
 
 const VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5;
 const UTF8 = new TextEncoder();
@@ -56,4 +59,31 @@ export class ProtoMessage {
     this.#bytes.push(value);
     return this;
   }
+}
+
+/** Writes all bytes; a single `writeSync` may write fewer. */
+export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+}
+
+export type Crc = (...parts: readonly Uint8Array[]) => number;
+
+/** Check value of "123456789": e3069283. */
+export const crc32c: Crc = crcOf(0x82f63b78);
+
+/** Check value of "123456789": cbf43926. */
+export const crc32: Crc = crcOf(0xedb88320);
+
+function crcOf(polynomial: number): Crc {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = byte >>> 1 ^ (byte & 1 ? polynomial : 0);
+    return byte;
+  });
+  return (...parts) => {
+    let crc = 0xffffffff;
+    for (const part of parts) {
+      for (const byte of part) crc = crc >>> 8 ^ table[(crc ^ byte) & 0xff]!;
+    }
+    return (crc ^ 0xffffffff) >>> 0;
+  };
 }
