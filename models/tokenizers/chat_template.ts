@@ -12,8 +12,6 @@ import { strip, stripEnd } from "../../tasks/python/text.ts";
 import { Endless } from "./jinja/budget.ts";
 import { compile, type Program, renderProgram, TemplateError } from "./jinja/interpreter.ts";
 import { position, TemplateFault } from "./jinja/syntax/fault.ts";
-import { namesOfBlock } from "./jinja/syntax/names.ts";
-import type { Block } from "./jinja/syntax/nodes.ts";
 
 /**
  * Where a rendered chat ends: where an answer begins, behind the last message, or within it, as far
@@ -96,7 +94,7 @@ export function compileChatTemplate(
       cause: error,
     });
   }
-  const variables = freeVariables(program.body);
+  const variables = program.reads;
   const render = (
     messages: readonly ChatMessage[],
     given: Readonly<Record<string, unknown>>,
@@ -212,35 +210,4 @@ function withReasoning(message: ChatMessage): ChatMessage {
   const reasoning = REASONING.map((name) => fields[name]).find((text) => text != null);
   if (reasoning === undefined) return message;
   return { thinking: reasoning, ...fields, reasoning_content: reasoning } as ChatMessage;
-}
-
-// The variables of a chat template that its user may set.
-
-/** What Jinja and transformers define for every template. */
-const GLOBALS = [
-  "range",
-  "namespace",
-  "raise_exception",
-  "strftime_now",
-  "loop",
-  "caller",
-  "varargs",
-  "kwargs",
-  "dict",
-  "cycler",
-  "joiner",
-  "lipsum",
-];
-
-/**
- * The names that a template reads and that no statement in it sets. A name that is read before it
- * is set (`x is defined`) counts, since a user may set it.
- */
-function freeVariables(template: Block): Set<string> {
-  const read = new Set<string>(), bound = new Set<string>(GLOBALS);
-  for (const { name, use } of namesOfBlock(template)) {
-    if (use === "read") read.add(name);
-    else if (use === "bind" || !read.has(name)) bound.add(name);
-  }
-  return new Set([...read].filter((name) => !bound.has(name)));
 }

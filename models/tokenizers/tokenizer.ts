@@ -21,7 +21,7 @@ import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
 import { MissingToken } from "./subwords/subword_model.ts";
-import { formatTime } from "./jinja/time.ts";
+import { formatTime } from "./jinja/globals.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary, VOCABULARY_FILES } from "./vocab_merges.ts";
 import { pushTokenBytes } from "./components/byte_alphabet.ts";

@@ -3,7 +3,7 @@
  * stranger, which may loop without end and make large values in few steps.
  */
 import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
-import { Markup, Range, type Value, View } from "./values.ts";
+import { Lazy, Markup, type Value } from "./values.ts";
 
 /** Nodes that one rendering may evaluate. Long texts and lists, and `range`, count as more. */
 const MAX_STEPS = 1_000_000;
@@ -15,9 +15,8 @@ const STEPS_PER_LOOK = 64;
 const MAX_DEPTH = 500;
 
 /**
- * The largest size of a value: the UTF-16 units of its texts, and 8 for each value in it
- * . A call compares what it will make with it beforehand, because no clock is looked at
- * inside of a call.
+ * The largest size of a value: the UTF-16 units of its texts, and 8 for each value in it. A call
+ * compares what it will make with it beforehand, because no clock is looked at inside of a call.
  */
 export const MAX_SIZE = 1 << 22;
 /** The longest text that a filter goes through by characters or words, each a value of its own. */
@@ -81,16 +80,14 @@ export function weightOf(value: Value): number {
 export function stepsOf(value: Value): number {
   if (typeof value === "string") return Math.floor(value.length / STEP_CHARACTERS);
   if (value instanceof Markup) return Math.floor(value.text.length / STEP_CHARACTERS);
-  const length = value instanceof PyDict
-    ? value.size
-    : value instanceof Range
-    ? value.length
-    : itemsIn(value).length;
+  // The numbers of a range have been made just now.
+  if (value instanceof Lazy && value.kind === "range") return value.items.length;
+  const length = value instanceof PyDict ? value.size : itemsIn(value).length;
   return Math.floor(length / STEP_ITEMS);
 }
 
 function itemsIn(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value;
-  if (value instanceof PyTuple || value instanceof View) return value.items;
+  if (value instanceof PyTuple || value instanceof Lazy) return value.items;
   return value instanceof PyDict ? value.entries.flat() : [];
 }

@@ -1,8 +1,6 @@
 /** Arguments of functions, filters, tests and methods, and how their tables declare them. */
 import type { Call, Value } from "./values.ts";
 
-export const NO_ARGUMENTS: Call = { positional: [], named: new Map() };
-
 /** A filter, a test or a method: what it makes of a value and of the arguments of a call. */
 export type Work<Self, Result = Value> = (self: Self, given: Call, name: string) => Result;
 
@@ -17,18 +15,6 @@ export function takes<Self, Given extends readonly (Value | undefined)[], Result
   const { names, required } = parametersOf(parameters);
   return (self, given, name) =>
     work(self, ...bind(name, given, names, required) as unknown as Given);
-}
-
-/** As `takes`, for a method of Python whose arguments have no names. */
-export function takesUnnamed<Self, Given extends readonly (Value | undefined)[], Result>(
-  parameters: string,
-  work: (self: Self, ...given: Given) => Result,
-): Work<Self, Result> {
-  const bound = takes(parameters, work);
-  return (self, given, name) => {
-    if (given.named.size > 0) throw new Error(`${name} takes no named arguments`);
-    return bound(self, given, name);
-  };
 }
 
 /** "old new [count]": three names, of which two are required. */
@@ -46,7 +32,7 @@ function parametersOf(parameters: string): { names: readonly string[]; required:
  */
 export function bind(
   what: string,
-  { positional, named }: Call,
+  { positional, named }: Pick<Call, "positional" | "named">,
   names: readonly string[],
   required = 0,
 ): (Value | undefined)[] {

@@ -1,21 +1,18 @@
 /** The values of expressions, and of the names in them. */
-import { PyDict } from "../../../tasks/python/literals.ts";
 import { type Budget, Endless, MAX_SIZE, stepsOf, weightOf } from "./budget.ts";
-import { runFilter, runTest } from "./filters/filters.ts";
+import { runFilter } from "./filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
 import type { Arguments, Expression, Filter } from "./syntax/nodes.ts";
+import { runTest } from "./tests.ts";
 import {
   type Call,
   Callable,
   described,
   dict,
-  Instance,
   isTrue,
   itemsOf,
-  Lazy,
   str,
-  text,
   tuple,
   Undefined,
   type Value,
@@ -25,10 +22,7 @@ import {
 export class Scope {
   readonly #values = new Map<string, Value>();
 
-  /** @param unset names that are undefined at the beginning of the block */
-  constructor(readonly outer: Scope | null = null, unset: readonly string[] = []) {
-    for (const name of unset) this.#values.set(name, new Undefined(name));
-  }
+  constructor(readonly outer: Scope | null = null) {}
 
   get(name: string): Value {
     const value = this.#values.get(name);
@@ -156,41 +150,21 @@ export class Evaluator {
    * @throws Endless for one that is too large
    */
   #made(value: Value): Value {
-    if (value instanceof Lazy) return new Lazy(this.#counted(value.items));
-    this.budget.count(stepsOf(value));
+    this.budget.count(1 + stepsOf(value));
     if (weightOf(value) > MAX_SIZE) throw new Endless("a value of it is too large");
     return value;
-  }
-
-  *#counted(items: Iterable<Value>): Generator<Value> {
-    for (const one of items) {
-      this.budget.count(1);
-      yield this.#made(one);
-    }
   }
 
   /** @throws Error for a value that cannot be called */
   call(callee: Value, given: Call): Value {
     if (callee instanceof Callable) return this.#made(callee.call(given));
-    if (callee instanceof Instance && callee.call !== undefined) {
-      return this.#made(callee.call(given));
-    }
     throw new Error(`${described(callee)} cannot be called`);
   }
 
-  arguments({ positional, named, list, dict: more }: Arguments, scope: Scope): Call {
+  arguments({ positional, named, list }: Arguments, scope: Scope): Call {
     const all = positional.map((one) => this.value(one, scope));
     const names = new Map(named.map(([name, one]) => [name, this.value(one, scope)]));
     if (list !== null) all.push(...itemsOf(this.value(list, scope)));
-    if (more !== null) {
-      const given = this.value(more, scope);
-      if (!(given instanceof PyDict)) throw new Error(`** of ${described(given)} is not possible`);
-      for (const [key, one] of given.entries) {
-        const name = text(key, "the name of an argument");
-        if (names.has(name)) throw new Error(`the argument ${name} is given twice`);
-        names.set(name, one);
-      }
-    }
-    return { positional: all, named: names };
+    return { positional: all, named: names, count: (value) => this.#made(value) };
   }
 }

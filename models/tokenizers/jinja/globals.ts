@@ -1,17 +1,15 @@
 /** The functions that every chat template may call. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import { bind, NO_ARGUMENTS, takes, takesUnnamed, type Work } from "./call.ts";
-import { formatTime } from "./time.ts";
+import { bind, takes, type Work } from "./call.ts";
 import {
   type Call,
   Callable,
   described,
   dict,
-  Instance,
   integer,
   itemsOf,
+  Lazy,
   Namespace,
-  Range,
   str,
   text,
   type Value,
@@ -23,60 +21,41 @@ const MAX_RANGE = 100_000;
 /** Characters of a template's own error. */
 const MAX_MESSAGE = 1000;
 
-/** @param count told how many numbers a `range` gives */
-export function globals(count: (steps: number) => void): Map<string, Value> {
-  const functions: Readonly<Record<string, Work<null>>> = {
-    range: (_, given) => {
-      const range = rangeOf(given);
-      count(range.length);
-      return range;
-    },
-    dict: (_, given, name) => dict(entriesOf(name, given)),
-    namespace: (_, given, name) =>
-      new Namespace(
-        entriesOf(name, given).map(([key, value]) =>
-          [text(key, "a name of a namespace"), value] as const
-        ),
+const FUNCTIONS: Readonly<Record<string, Work<null>>> = {
+  range: takes("start [stop] [step]", range),
+  dict: (_, given, name) => dict(entriesOf(name, given)),
+  namespace: (_, given, name) =>
+    new Namespace(
+      entriesOf(name, given).map(([key, value]) =>
+        [text(key, "a name of a namespace"), value] as const
       ),
-    raise_exception: takes("message", (_, message: Value) => {
-      throw new Error(str(message).slice(0, MAX_MESSAGE));
-    }),
-    strftime_now: takes(
-      "format",
-      (_, format: Value) => formatTime(new Date(), text(format, "format")),
     ),
-    cycler: (_, { positional, named }, name) => {
-      bind(name, { ...NO_ARGUMENTS, named }, []);
-      if (positional.length === 0) throw new Error("cycler needs values");
-      return new Cycler(positional);
-    },
-    joiner: takes("[sep]", (_, separator: Value = ", ") => joiner(separator)),
-    lipsum: () => {
-      throw new Error("lipsum is not supported: a prompt would differ from call to call");
-    },
-  };
-  return new Map(
-    Object.entries(functions).map(([name, work]) => [name, callable(name, null, work)]),
-  );
-}
+  raise_exception: takes("message", (_, message: Value) => {
+    throw new Error(str(message).slice(0, MAX_MESSAGE));
+  }),
+  strftime_now: takes(
+    "format",
+    (_, format: Value) => formatTime(new Date(), text(format, "format")),
+  ),
+};
 
-/** A function that needs no value, or a method of one. */
-function callable<Self>(name: string, self: Self, work: Work<Self>): Callable {
-  return new Callable(name, (given) => work(self, given, name));
-}
+export const GLOBALS: ReadonlyMap<string, Value> = new Map(
+  Object.entries(FUNCTIONS).map(([name, work]) =>
+    [name, new Callable(name, (given) => work(null, given, name))] as const
+  ),
+);
 
 /** Python's `range(stop)`, `range(start, stop)` and `range(start, stop, step)`. */
-function rangeOf(given: Call): Range {
-  const numbers = bind("range", { ...given, named: new Map() }, ["start", "stop", "step"], 1)
-    .flatMap((one) => one === undefined ? [] : [integer(one, "an argument of range")]);
-  const [start, stop] = numbers.length > 1 ? [numbers[0]!, numbers[1]!] : [0, numbers[0]!];
-  const step = numbers[2] ?? 1;
+function range(_: null, ...given: readonly (Value | undefined)[]): Value {
+  const [first, second, step = 1] = given.filter((one) => one !== undefined)
+    .map((one) => integer(one, "an argument of range"));
+  const [start, stop] = second === undefined ? [0, first!] : [first!, second];
   if (step === 0) throw new Error("range() with a step of 0");
-  const range = new Range(start, stop, step);
-  if (!(range.length <= MAX_RANGE)) {
-    throw new Error(`range() with ${range.length} numbers, of which ${MAX_RANGE} are allowed`);
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (!(length <= MAX_RANGE)) {
+    throw new Error(`range() with ${length} numbers, of which ${MAX_RANGE} are allowed`);
   }
-  return range;
+  return new Lazy(Array.from({ length }, (_, i) => BigInt(start + i * step)), "range");
 }
 
 /** The entries of a dict or of pairs, then the named arguments. */
@@ -96,40 +75,57 @@ function entriesOf(name: string, { positional, named }: Call): [Value, Value][] 
   return [...given, ...named] as [Value, Value][];
 }
 
-// Jinja's `cycler(…)` and `joiner(…)`.
+// `strftime_now` of transformers, with English names whatever the machine's language is.
 
-class Cycler extends Instance {
-  override readonly kind = "Cycler";
-  #at = 0;
+const MONTHS = "January February March April May June July August September October November " +
+  "December";
+const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday";
 
-  constructor(readonly items: readonly Value[]) {
-    super();
+/** Directives that stand for others. */
+const WHOLE: Readonly<Record<string, string>> = { F: "%Y-%m-%d", T: "%H:%M:%S" };
+
+/** Characters of a format. Each directive may become nine. */
+const MAX_FORMAT = 1000;
+
+/**
+ * Python's `strftime` in its C locale, of a local time without a zone, as `datetime.now()` is. A
+ * minus removes the zeros in front: `%-d`.
+ * @throws Error for a directive that is not known here
+ */
+export function formatTime(time: Date, format: string): string {
+  if (format.length > MAX_FORMAT) {
+    throw new Error(`strftime_now: a format of ${format.length} characters, at most ${MAX_FORMAT}`);
   }
-
-  override field(name: string): Value | undefined {
-    if (name === "current") return this.items[this.#at];
-    if (name === "pos") return BigInt(this.#at);
-    if (name !== "next" && name !== "reset") return undefined;
-    const turn = () => {
-      const now = this.items[this.#at]!;
-      this.#at = name === "next" ? (this.#at + 1) % this.items.length : 0;
-      return name === "next" ? now : null;
-    };
-    return callable(name, null, takesUnnamed("", turn));
-  }
-
-  override shown(): string {
-    throw new Error("a cycler cannot be printed, only what its next() gives");
-  }
+  const values = valuesOf(time);
+  const written = format.replaceAll(/%([FT%])/g, (one, name) => WHOLE[name] ?? one);
+  return written.replaceAll(/%(-?)([A-Za-z%])/g, (directive, minus, name) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`strftime_now: ${directive} is not supported`);
+    return minus === "" ? value : value.replace(/^[0 ]+(?=.)/, "");
+  });
 }
 
-/** A function that gives nothing at its first call, and the separator at each other. */
-function joiner(separator: Value): Value {
-  let isUsed = false;
-  const join = () => {
-    const now = isUsed ? separator : "";
-    isUsed = true;
-    return now;
+function valuesOf(time: Date): Readonly<Record<string, string>> {
+  const digits = (number: number, length = 2) => String(number).padStart(length, "0");
+  const month = MONTHS.split(" ")[time.getMonth()]!, day = DAYS.split(" ")[time.getDay()]!;
+  const hour = time.getHours();
+  return {
+    Y: String(time.getFullYear()),
+    y: digits(time.getFullYear() % 100),
+    m: digits(time.getMonth() + 1),
+    d: digits(time.getDate()),
+    e: String(time.getDate()).padStart(2),
+    B: month,
+    b: month.slice(0, 3),
+    A: day,
+    a: day.slice(0, 3),
+    H: digits(hour),
+    I: digits((hour + 11) % 12 + 1),
+    M: digits(time.getMinutes()),
+    S: digits(time.getSeconds()),
+    p: hour < 12 ? "AM" : "PM",
+    Z: "",
+    z: "",
+    "%": "%",
   };
-  return callable("joiner", null, takesUnnamed("", join));
 }

@@ -20,7 +20,7 @@ const PRINTED: readonly (readonly [expression: string, text: string])[] = [
   ["true", "True"],
   ["none", "None"],
   ["d", "{'k': 1, 'a': [1, None, True], 'items': 5}"],
-  ["d.items()", "dict_items([('k', 1), ('a', [1, None, True]), ('items', 5)])"],
+  ["d.items()|list", "[('k', 1), ('a', [1, None, True]), ('items', 5)]"],
   ["d['items']", "5"],
   ["d.a[1]", "None"],
   ["s|length", "9"],
@@ -32,6 +32,7 @@ const PRINTED: readonly (readonly [expression: string, text: string])[] = [
   ["7 / 2", "3.5"],
   ["'x' * 3", "xxx"],
   ["l|sum", "6"],
+  ["{'c': none}.get('c', 1)", "None"],
   ["2.5|round", "2.0"],
   ["2.567|round(2, 'floor')", "2.56"],
   ["['a', 'b']|map('upper')|join(',')", "A,B"],
@@ -40,14 +41,11 @@ const PRINTED: readonly (readonly [expression: string, text: string])[] = [
   ["[1, {}]|tojson(indent=2)", "[\n  1,\n  {}\n]"],
   ["('<a>'|safe) ~ '<'", "<a><"],
   ["('<a>'|safe) + '<'", "<a>&lt;"],
-  ["'%s-%03d' % ('a', 7)", "a-007"],
   ["'{} {b}'.format(1, b=none)", "1 None"],
   ["missing|default(none)", "None"],
   ["missing", ""],
   ["(3 > 2) == (1 in l) and 1 < 2", "True"],
-  ["range(2, 9, 3)", "range(2, 9, 3)"],
-  ["'a  b c'.split(none, 1)", "['a', 'b c']"],
-  ["'here-1-long e-f-gh'|wordwrap(2, false)", "here-1-long\ne-f-\ngh"],
+  ["range(2, 9, 3)|list", "[2, 5, 8]"],
 ];
 
 Deno.test("expressions print what Python's Jinja prints", () => {
@@ -85,9 +83,8 @@ Deno.test("a template that would fill the memory, or compute for hours, is refus
     [grown("{% set ns.v = [ns.v, ns.v] %}") + "{{ ns.v }}", /stopped: a value of it is too large/],
     [grown("{% set ns.v = {'a': ns.v, 'b': ns.v} %}"), /stopped: a value of it is too large/],
     [grown("{% set ns.n = ns.n * ns.n %}"), /\* is too large/],
-    ["{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}", /holds another one/],
-    ["{{ ['a']|map('center', 2000000)|list + [1, 2] * 400000 }}", /too large/],
-    ["{{ range(99999)|map('center', 9999)|join|length }}", /does not end/],
+    ["{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}", /cannot be printed/],
+    ["{{ range(99999)|map('string')|map('indent', 9999, true)|join|length }}", /not end/],
     [
       "{% set x = 'x' * 4000000 %}{% for i in range(999) %}{% if x|upper %}{% endif %}{% endfor %}",
       /not end/,
@@ -100,31 +97,24 @@ Deno.test("a template that would fill the memory, or compute for hours, is refus
     ["{{ ('a' * 4000000).rfind('a' * 2000000 ~ 'b') }}", /is looked for in one of 4000000/],
     ["{{ 'b' * 8000 in 'a' * 4000000 }}", /is looked for in one of 4000000/],
     ["{{ strftime_now('%c' * 2000000)|length }}", /a format of 4000000 characters, at most 1000/],
-    ["{{ '%c' * 2000000 % 1 }}", /a value of it is too large/],
-    ["{{ ('{}' * 2000000).format(1) }}", /a value of it is too large/],
     ["{{ raise_exception('x' * 4000000) }}", /: x{1000}( |$)/m],
     ["{{ ('a' * 4000000)|join('b' * 4000000) }}", /a value of it is too large/],
     ["{{ ('a' * 4000000)|replace('a', 'b' * 4000000) }}", /a value of it is too large/],
     ["{{ ('\\n' * 4000000)|indent(1000, true, true) }}", /a value of it is too large/],
-    ...["batch(2)|list", "sort|length", "wordwrap", "groupby(0)", "unique|list", "max"].map((
+    ...["sort|length", "title", "unique|list", "max"].map((
       call,
     ) =>
       [`{{ ('ab ' * 1300000)|${call} }}`, /\w+ gets a text of more than 524288 characters/] as const
     ),
-    ["{{ [1]|batch(10 ** 9, 0)|list }}", /a batch of 1000000000 items is too long/],
-    ["{{ '%*d' % (10 ** 8, 1) }}", /an int of at most/],
-    ["{{ ('<a>' * 99999)|striptags }}", /more than 65536 characters/],
   ];
   for (const [template, message] of wrong) assert.throws(() => render(template), message, template);
 });
 
 Deno.test("long texts take a time that grows with their length", () => {
   const printed: readonly (readonly [expression: string, text: string])[] = [
-    ["('a' * 300000)|wordwrap(1)|length", "599999"],
-    ["('a ' * 300000).split(none, 200000)|length", "200001"],
-    ["'{:0300001,}'.format(5)|length", "300001"],
-    ["(('%s' * 300000) % ((1,) * 300000))|length", "300000"],
-    ["([[1] * 9] * 30000)|sum(start=[])|length", "270000"],
+    ["('a ' * 300000).split()|length", "300000"],
+    ["('a ' * 300000).split(' ', 200000)|length", "200001"],
+    ["('a' * 300000)|replace('a', 'bc')|length", "600000"],
   ];
   for (const [expression, text] of printed) {
     assert.equal(render(`{{ ${expression} }}`), text, expression);
@@ -147,7 +137,6 @@ Deno.test("blocks see what is set around them, and none of what is set beside th
   // Each loop begins without b, though the one before it set its own.
   const after = "{% for i in [1] %}{{ b is defined }}{% set b = 1 %}{% endfor %}{{ b }}";
   assert.equal(render(sets + loops.join("") + after), names.join(" ") + " False");
-  assert.equal(render("{% for i in l %}{{ s }}{% endfor %}{% set s = 1 %}{{ s }}"), "1");
   assert.equal(
     render("{% for i in [1] %}{{ s }}{% set s = 1 %}{{ s }}{% endfor %}{{ s }}").at(-1),
     "x",
@@ -165,10 +154,11 @@ Deno.test("what Jinja refuses or rgx does not do is an error", () => {
     "l|random",
     "raise_exception('no')",
     "('x' * 100000) * 100000",
-    "3 ** 100000000",
-    "s.ljust(10 ** 9)",
-    "s|center(10 ** 9)",
-    "l|tojson(indent=10 ** 9)",
+    "s|indent(1000000000, true)",
+    "l|tojson(indent=1000000000)",
+    "'%d' % 1",
+    "('a'|safe).strip()",
+    "s|urlize",
   ];
   for (const expression of wrong) {
     assert.throws(() => render(`{{ ${expression} }}`), RgxError, expression);

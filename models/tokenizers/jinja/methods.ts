@@ -3,47 +3,42 @@
  * own objects. What the sandbox forbids is undefined, as in Jinja: it may be printed, and calling
  * it is an error.
  */
-import { PyDict, type PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
-import { takesUnnamed, type Work } from "./call.ts";
+import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
+import { words } from "../../../tasks/python/text.ts";
+import { takes, type Work } from "./call.ts";
 import { itemAt, keyOf } from "./operators.ts";
-import { braceFormat } from "./text/brace_format.ts";
-import { markupMethod, TEXT_METHODS } from "./text/methods.ts";
 import {
+  capitalize,
+  CLASSES,
+  count,
+  joinedBy,
+  replace,
+  searched,
+  splitLines,
+  stripOf,
+} from "./text.ts";
+import {
+  type Call,
   Callable,
   described,
-  dict,
   equal,
-  Instance,
   integer,
+  isTrue,
   itemsOf,
-  Markup,
+  Lazy,
   Namespace,
-  Range,
   str,
+  text,
   tuple,
   typeName,
   Undefined,
   type Value,
-  View,
 } from "./values.ts";
 
-/** Python's methods and fields that are not done here. */
-const OTHER: Readonly<Record<string, string>> = {
-  str: "encode maketrans translate",
-  Markup: "encode maketrans translate format format_map escape striptags unescape",
-  int: "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag numerator " +
-    "real to_bytes",
-  float: "as_integer_ratio conjugate fromhex hex imag real",
-  dict_items: "isdisjoint mapping",
-  dict_keys: "isdisjoint mapping",
-  dict_values: "mapping",
-  function: "arguments caller catch_kwargs catch_varargs explicit_caller name",
-};
-
-/** Methods that would change a value: the sandbox forbids them. */
-const FORBIDDEN: Readonly<Record<string, string>> = {
-  dict: "clear pop popitem setdefault update",
-  list: "append clear extend insert pop remove reverse sort",
+/** Methods that would change a value, which the sandbox forbids, and others that are not here. */
+const FORBIDDEN: Readonly<Record<string, readonly string[]>> = {
+  dict: ["clear", "copy", "fromkeys", "pop", "popitem", "setdefault", "update"],
+  list: ["append", "clear", "copy", "extend", "insert", "pop", "remove", "reverse", "sort"],
 };
 
 /** `object.name`: Python's attribute first, then the item of that name. */
@@ -60,7 +55,8 @@ export function item(object: Value, key: Value): Value {
   const found = itemAt(object, key);
   if (found !== undefined) return found;
   if (typeof key !== "string") return new Undefined(`the item at ${described(key)}`);
-  return ownAttribute(object, key) ?? missing(object, key);
+  const own = ownAttribute(object, key);
+  return own === undefined ? missing(object, key) : own;
 }
 
 function missing(object: Value, name: string): Undefined {
@@ -70,95 +66,153 @@ function missing(object: Value, name: string): Undefined {
   return new Undefined(name);
 }
 
-/**
- * The attribute itself, also where there is an item of that name.
- * @throws Error for a name that Python has and that is not done here
- */
-export function ownAttribute(object: Value, name: string): Value | undefined {
-  if (object instanceof Namespace) return object.fields.get(name);
-  if (object instanceof Instance) return object.field(name);
-  const type = typeName(object), own = METHODS[type];
-  if (own !== undefined && Object.hasOwn(own, name)) {
-    return new Callable(name, (given) => own[name]!(object, given, name));
+/** The attribute itself, also where there is an item of that name. */
+function ownAttribute(object: Value, name: string): Value | undefined {
+  if (object instanceof Namespace) return object.get(name);
+  const type = typeName(object), methods = METHODS[type];
+  if (methods !== undefined && Object.hasOwn(methods, name)) {
+    return new Callable(name, (given) => methods[name]!(object, given, name));
   }
-  const isText = object instanceof Markup && Object.hasOwn(TEXT_METHODS, name);
-  if (isText) return new Callable(name, (given) => markupMethod(name, object, given));
-  if (object instanceof PyTuple && "names" in object) {
-    const at = (object.names as readonly string[]).indexOf(name);
-    if (at >= 0) return object.items[at];
-  }
-  if (object instanceof Range && (name === "start" || name === "stop" || name === "step")) {
-    return BigInt(object[name]);
-  }
-  if (FORBIDDEN[type]?.split(" ").includes(name)) {
-    return new Undefined(`${type}.${name}, which a template may not use,`);
-  }
-  if (OTHER[type === "bool" ? "int" : type]?.split(" ").includes(name)) {
-    throw new Error(`${type}.${name} is not supported`);
-  }
-  return undefined;
+  if (!FORBIDDEN[type]?.includes(name)) return undefined;
+  return new Undefined(`${type}.${name}, which a template may not use,`);
 }
 
-const access = { attribute, item };
+/** An optional text that may also be None. */
+function optionalText(value: Value | undefined, what: string): string | null {
+  return value === undefined || value === null ? null : text(value, what);
+}
+
+function strips(left: boolean, right: boolean): Work<string> {
+  return takes(
+    "[chars]",
+    (self: string, characters?: Value) =>
+      stripOf(self, optionalText(characters, "what is stripped"), left, right),
+  );
+}
+
+/** `split(separator, limit)` and `rsplit`; without a separator at white space. */
+function splits(fromEnd: boolean): Work<string> {
+  return takes("[sep] [maxsplit]", (self: string, given?: Value, most: Value = -1n) => {
+    const separator = optionalText(given, "the separator"), limit = integer(most, "maxsplit");
+    if (separator === "") throw new Error("split at an empty text");
+    if (separator === null) {
+      if (limit >= 0) throw new Error("a limited split at white space is not supported");
+      return words(self);
+    }
+    const parts = self.split(searched(self, separator));
+    if (limit < 0 || parts.length <= limit + 1) return parts;
+    if (!fromEnd) return [...parts.slice(0, limit), parts.slice(limit).join(separator)];
+    const kept = parts.length - limit;
+    return [parts.slice(0, kept).join(separator), ...parts.slice(kept)];
+  });
+}
+
+/** `startswith` and `endswith`, whose argument may be a tuple. */
+function begins(test: (self: string, part: string) => boolean): Work<string> {
+  return takes("prefix", (self: string, wanted: Value) => {
+    const parts = wanted instanceof PyTuple ? wanted.items : [wanted];
+    return parts.map((one) => text(one, "what a text begins or ends with"))
+      .some((one) => test(self, one));
+  });
+}
+
+/** A method with one text as its argument. */
+function withText(work: (self: string, part: string) => Value): Work<string> {
+  return takes("text", (self: string, part: Value) => work(self, text(part, "its argument")));
+}
+
+/** `find` and `rfind`: a place as code points, −1 where the text is not. */
+function finds(find: (self: string, part: string) => number): Work<string> {
+  return withText((self, part) => {
+    const at = find(self, searched(self, part));
+    return at < 0 ? -1n : BigInt(Array.from(self.slice(0, at)).length);
+  });
+}
+
+const alone = (work: (self: string) => Value): Work<string> => takes("", work);
+
+/** `"{} {name}".format(…)`: fields with a specification, an attribute or a number are refused. */
+function format(self: string, { positional, named }: Call): string {
+  const values = positional.values(), parts: string[] = [];
+  for (const [part, open, name, close] of self.matchAll(/([{}])\1|\{(\w*)\}|([{}])|[^{}]+/g)) {
+    if (close !== undefined || /^\d/.test(name ?? "")) {
+      throw new Error(`format() of ${JSON.stringify(self)} is not supported`);
+    }
+    const value = name === "" ? values.next().value : named.get(name!);
+    if (name !== undefined && value === undefined) {
+      throw new Error(`format() got no value for ${part}`);
+    }
+    parts.push(name === undefined ? open ?? part : str(value!));
+  }
+  return joinedBy("", parts);
+}
 
 const TEXT: Readonly<Record<string, Work<string>>> = {
-  ...TEXT_METHODS,
-  format: (self, given) => braceFormat(self, given, access),
-  format_map: takesUnnamed("mapping", (self: string, values: Value) => {
-    if (!(values instanceof PyDict)) throw new Error("format_map needs a dict");
-    const named = values.entries.map(([key, value]) => [str(key), value] as const);
-    return braceFormat(self, { positional: [], named: new Map(named) }, access);
+  strip: strips(true, true),
+  lstrip: strips(true, false),
+  rstrip: strips(false, true),
+  upper: alone((self) => self.toUpperCase()),
+  lower: alone((self) => self.toLowerCase()),
+  // A letter with a case begins a word after another character.
+  title: alone((self) => self.replace(/\p{Cased}+/gu, capitalize)),
+  capitalize: alone(capitalize),
+  replace: takes("old new [count]", (self: string, old: Value, by: Value, most: Value = -1n) => {
+    const limit = integer(most, "replace's count");
+    return replace(self, text(old, "replace's old text"), text(by, "replace's new text"), limit);
+  }),
+  removeprefix: withText((self, part) => self.startsWith(part) ? self.slice(part.length) : self),
+  removesuffix: withText((self, part) =>
+    self.endsWith(part) ? self.slice(0, self.length - part.length) : self
+  ),
+  join: takes(
+    "iterable",
+    (self: string, items: Value) =>
+      joinedBy(self, itemsOf(items).map((one) => text(one, "an item of join"))),
+  ),
+  split: splits(false),
+  rsplit: splits(true),
+  splitlines: takes(
+    "[keepends]",
+    (self: string, keep: Value = false) => splitLines(self, isTrue(keep)),
+  ),
+  startswith: begins((self, part) => self.startsWith(part)),
+  endswith: begins((self, part) => self.endsWith(part)),
+  find: finds((self, part) => self.indexOf(part)),
+  rfind: finds((self, part) => self.lastIndexOf(part)),
+  count: withText((self, part) => BigInt(count(self, part))),
+  format,
+  ...Object.fromEntries(Object.entries(CLASSES).map(([name, test]) => [name, alone(test)])),
+};
+
+const view = (itemsOf: (self: PyDict) => readonly Value[]) =>
+  takes("", (self: PyDict) => new Lazy(itemsOf(self), "view"));
+
+const DICT: Readonly<Record<string, Work<PyDict>>> = {
+  items: view((self) => self.entries.map((entry) => tuple(entry))),
+  keys: view((self) => self.entries.map(([key]) => key)),
+  values: view((self) => self.entries.map(([, value]) => value)),
+  get: takes("key [default]", (self: PyDict, key: Value, other: Value = null) => {
+    const found = self.get(keyOf(key));
+    return found === undefined ? other : found;
   }),
 };
 
-const view = (kind: View["kind"], itemsOf: (self: PyDict) => readonly Value[]) =>
-  takesUnnamed("", (self: PyDict) => new View(kind, itemsOf(self)));
-
-const DICT: Readonly<Record<string, Work<PyDict>>> = {
-  items: view("dict_items", (self) => self.entries.map((entry) => tuple(entry))),
-  keys: view("dict_keys", (self) => self.entries.map(([key]) => key)),
-  values: view("dict_values", (self) => self.entries.map(([, value]) => value)),
-  copy: takesUnnamed("", (self: PyDict) => dict(self.entries)),
-  get: takesUnnamed(
-    "key [default]",
-    (self: PyDict, key: Value, other: Value = null) => self.get(keyOf(key)) ?? other,
-  ),
-  fromkeys: takesUnnamed(
-    "iterable [value]",
-    (_, keys: Value, value: Value = null) =>
-      dict(itemsOf(keys).map((key) => [key, value] as const)),
-  ),
-};
-
-function indexIn(self: Value, one: Value, from: Value = 0n, to?: Value): Value {
-  const all = itemsOf(self), n = all.length;
-  const place = (bound: Value) => {
-    const at = integer(bound, "a bound of index");
-    return at < 0 ? Math.max(0, at + n) : at;
-  };
-  const end = to === undefined ? n : place(to), start = place(from);
-  const at = all.findIndex((other, i) => i >= start && i < end && equal(other, one));
-  if (at < 0) throw new Error("index: the value is not in the list");
-  return BigInt(at);
-}
-
 const LIST: Readonly<Record<string, Work<Value>>> = {
-  count: takesUnnamed(
+  count: takes(
     "value",
     (self: Value, one: Value) => BigInt(itemsOf(self).filter((other) => equal(other, one)).length),
   ),
-  index: takesUnnamed("value [start] [stop]", indexIn),
+  index: takes("value", (self: Value, one: Value) => {
+    const at = itemsOf(self).findIndex((other) => equal(other, one));
+    if (at < 0) throw new Error("index: the value is not in the list");
+    return BigInt(at);
+  }),
 };
 
 // deno-lint-ignore no-explicit-any -- the type's name says which value a method gets
 const METHODS: Readonly<Record<string, Readonly<Record<string, Work<any>>>>> = {
   str: TEXT,
   dict: DICT,
-  list: { ...LIST, copy: takesUnnamed("", (self: Value) => [...itemsOf(self)]) },
+  list: LIST,
   tuple: LIST,
-  range: {
-    count: LIST.count!,
-    index: takesUnnamed("value", (self: Value, one: Value) => indexIn(self, one)),
-  },
-  float: { is_integer: takesUnnamed("", (self: PyFloat) => Number.isInteger(self.value)) },
 };

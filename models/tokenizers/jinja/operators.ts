@@ -1,28 +1,25 @@
 /** Python's operators: arithmetic, comparison, membership, indices and slices. */
 import { type Literal, PyDict, PyFloat, PyTuple } from "../../../tasks/python/literals.ts";
-import { searched } from "./text/functions.ts";
-import { percentFormat } from "./text/percent_format.ts";
+import { searched } from "./text.ts";
 import {
   Callable,
   compare,
   described,
   equal,
   escaped,
-  Instance,
   integer,
+  isText,
   itemsOf,
   Lazy,
   lengthOf,
   Markup,
   Namespace,
   numberOf,
-  Range,
   tuple,
   typeName,
   Undefined,
   unmarked,
   type Value,
-  View,
 } from "./values.ts";
 import { MAX_SIZE } from "./budget.ts";
 
@@ -63,15 +60,14 @@ export function binary(operator: string, left: Value, right: Value): Value {
       ? integers(operator, x, y)
       : floats(operator, real(x), real(y));
   }
-  if (operator === "%" && typeof left === "string") return percentFormat(left, right);
   if (operator === "*") {
     if (typeof x === "bigint") return repeated(right, x);
     if (typeof y === "bigint") return repeated(left, y);
   }
   if (operator === "+") {
     if (typeof left === "string" && typeof right === "string") return joined(left, right);
-    if (isMarked(left, right) && [left, right].every((one) => typeof unmarked(one) === "string")) {
-      return marked(left, right);
+    if (isText(left) && isText(right)) {
+      return new Markup(joined(escaped(left).text, escaped(right).text));
     }
     if (Array.isArray(left) && Array.isArray(right)) return [...left, ...right];
     if (left instanceof PyTuple && right instanceof PyTuple) {
@@ -116,34 +112,27 @@ export function slice(value: Value, bounds: readonly Value[]): Value {
   const place = (bound: number | null | undefined, other: number) =>
     bound == null ? other : Math.min(Math.max(bound < 0 ? bound + n : bound, low), high);
   const first = place(start, step > 0 ? 0 : n - 1), end = place(stop, step > 0 ? n : -1);
-  if (value instanceof Range) {
-    const at = (index: number) => value.start + index * value.step;
-    return new Range(at(first), at(end), value.step * step);
-  }
-  const plain = unmarked(value);
   // Most texts have one unit a character, and need no list of their characters.
-  if (typeof plain === "string" && step === 1 && n === plain.length) {
-    const part = plain.slice(first, Math.max(first, end));
-    return value instanceof Markup ? new Markup(part) : part;
+  if (typeof value === "string" && step === 1 && n === value.length) {
+    return value.slice(first, Math.max(first, end));
   }
-  const items = itemsOf(plain), taken: Value[] = [];
+  const items = itemsOf(value), taken: Value[] = [];
   for (let i = first; step > 0 ? i < end : i > end; i += step) taken.push(items[i]!);
   if (typeof value === "string") return taken.join("");
-  if (value instanceof Markup) return new Markup(taken.join(""));
   return Array.isArray(value) ? taken : tuple(taken);
 }
 
 /** Whether Python takes it as a key. */
 export function isHashable(value: Value): boolean {
   if (value instanceof PyTuple) return value.items.every(isHashable);
-  return !(Array.isArray(value) || value instanceof PyDict || value instanceof View);
+  return !(Array.isArray(value) || value instanceof PyDict);
 }
 
 /** A key as dicts compare it. What cannot be a key here stands for itself, and is in no dict. */
 export function keyOf(value: Value): Literal {
   const key = unmarked(value);
   const isOwn = key instanceof Undefined || key instanceof Callable || key instanceof Namespace ||
-    key instanceof Instance || key instanceof Lazy || key instanceof Range;
+    key instanceof Lazy;
   return isOwn ? `\udfff${typeName(key)}` : key as Literal;
 }
 
@@ -151,21 +140,13 @@ export function keyOf(value: Value): Literal {
 export function itemAt(value: Value, index: Value): Value | undefined {
   if (value instanceof PyDict) return isHashable(index) ? value.get(keyOf(index)) : undefined;
   const at = numberOf(index);
-  if (typeof at !== "bigint" || !isIndexed(value)) return undefined;
+  const isRange = value instanceof Lazy && value.kind === "range";
+  if (typeof at !== "bigint" || !(isRange || isIndexed(value))) return undefined;
   return itemsOf(value).at(Number(at));
 }
 
 function isIndexed(value: Value): boolean {
-  return typeof value === "string" || value instanceof Markup || Array.isArray(value) ||
-    value instanceof PyTuple || value instanceof Range;
-}
-
-function isMarked(left: Value, right: Value): boolean {
-  return left instanceof Markup || right instanceof Markup;
-}
-
-function marked(left: Value, right: Value): Markup {
-  return new Markup(joined(escaped(left).text, escaped(right).text));
+  return typeof value === "string" || Array.isArray(value) || value instanceof PyTuple;
 }
 
 /** Two texts as one. */
@@ -175,18 +156,12 @@ export function joined(left: string, right: string): string {
 }
 
 function repeated(value: Value, times: bigint): Value {
+  if (typeof value !== "string") throw new Error(`${described(value)} * int is not possible`);
   const count = times < 0n ? 0 : Number(times);
-  const isText = typeof value === "string";
-  if (!isText && !Array.isArray(value) && !(value instanceof PyTuple)) {
-    throw new Error(`${described(value)} * int is not possible`);
-  }
-  const items = isText ? [] : itemsOf(value);
-  if (count * (isText ? value.length : items.length) > MAX_SIZE) {
+  if (count * value.length > MAX_SIZE) {
     throw new Error(`a value of the template is too long: it is repeated ${times} times`);
   }
-  if (isText) return value.repeat(value === "" ? 0 : count);
-  const all = items.length === 0 ? [] : Array.from({ length: count }, () => items).flat();
-  return Array.isArray(value) ? all : tuple(all);
+  return value.repeat(value === "" ? 0 : count);
 }
 
 /** Python's arithmetic of ints: `//` and `%` round down, `/` gives a float. */
@@ -201,10 +176,6 @@ function integers(operator: string, x: bigint, y: bigint): Value {
       return x * y;
     case "/":
       return floats("/", Number(x), Number(y));
-    case "**":
-      if (y < 0n) return floats("**", Number(x), Number(y));
-      if (bits(x) * Number(y) > MAX_BITS) throw new Error("** is too large");
-      return x ** y;
   }
   if (y === 0n) throw new Error(`a division ${operator} by 0`);
   const rest = x % y, isOff = rest !== 0n && (rest < 0n) !== (y < 0n);
@@ -218,9 +189,6 @@ function bits(number: bigint): number {
 }
 
 function floats(operator: string, x: number, y: number): PyFloat {
-  if (y === 0 && ["/", "//", "%"].includes(operator)) {
-    throw new Error(`a division ${operator} by 0`);
-  }
   switch (operator) {
     case "+":
       return new PyFloat(x + y);
@@ -229,31 +197,10 @@ function floats(operator: string, x: number, y: number): PyFloat {
     case "*":
       return new PyFloat(x * y);
     case "/":
+      if (y === 0) throw new Error("a division / by 0");
       return new PyFloat(x / y);
-    case "%":
-      return new PyFloat(divided(x, y).rest);
-    case "//":
-      return new PyFloat(divided(x, y).quotient);
-    case "**": {
-      const power = x ** y;
-      if (x === 0 && y < 0) throw new Error("0 to a negative power");
-      if (x < 0 && !Number.isInteger(y)) throw new Error("a root of a negative number");
-      if (!Number.isFinite(power) && Number.isFinite(x) && Number.isFinite(y)) {
-        throw new Error("** is too large");
-      }
-      return new PyFloat(power);
-    }
   }
-  throw new Error(`there is no operator ${operator}`);
-}
-
-/** Python's quotient and rest of floats, with the sign of `y` for the rest. */
-function divided(x: number, y: number): { quotient: number; rest: number } {
-  const first = x % y, isOff = first !== 0 && (first < 0) !== (y < 0);
-  const exact = (x - first) / y - (isOff ? 1 : 0), floor = Math.floor(exact);
-  const rest = isOff ? first + y : first === 0 ? (y < 0 ? -0 : 0) : first;
-  if (exact === 0) return { quotient: x / y < 0 ? -0 : 0, rest };
-  return { quotient: exact - floor > 0.5 ? floor + 1 : floor, rest };
+  throw new Error(`${operator} of a float is not supported`);
 }
 
 function real(number: bigint | PyFloat): number {

@@ -9,7 +9,7 @@ import {
   PyFloat,
   PyTuple,
 } from "../../../tasks/python/literals.ts";
-import { reprOr, reprString } from "../../../tasks/python/repr.ts";
+import { reprOr } from "../../../tasks/python/repr.ts";
 import { codePoints } from "../../../tasks/python/text.ts";
 
 /** An int is a bigint here, a float a PyFloat. */
@@ -19,10 +19,7 @@ export type Value =
   | Undefined
   | Callable
   | Namespace
-  | Instance
   | Lazy
-  | View
-  | Range
   | Markup;
 
 /** What a name or an attribute gives that is not there. */
@@ -39,14 +36,20 @@ export class Callable {
 export interface Call {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
+  /** Counts a value that the call makes or goes through, and gives it. */
+  readonly count: (value: Value) => Value;
 }
 
-/** Jinja's `namespace(…)`, the only value whose fields a template may set. */
+/** Jinja's `namespace(…)`, the only value whose fields a template may set, or its `loop`. */
 export class Namespace {
-  readonly fields: Map<string, Value> = new Map();
+  readonly #fields = new Map<string, Value>();
 
   constructor(fields: Iterable<readonly [string, Value]>) {
     for (const [name, value] of fields) this.set(name, value);
+  }
+
+  get(name: string): Value | undefined {
+    return this.#fields.get(name);
   }
 
   /** @throws Error for a name that transformers refuses */
@@ -54,42 +57,28 @@ export class Namespace {
     if (name.startsWith("_")) {
       throw new Error(`a namespace has no field ${name}, with an underscore`);
     }
-    this.fields.set(name, value);
+    this.#fields.set(name, value);
   }
 }
 
-/** An object of Jinja itself, such as `loop`. */
-export abstract class Instance {
-  abstract readonly kind: string;
-  /** Whether it can be called, and what that gives. */
-  readonly call?: (given: Call) => Value;
-  /** An attribute; undefined where it has none of that name. */
-  abstract field(name: string): Value | undefined;
-  abstract shown(): string;
-}
-
-/** A generator: what filters such as `map` give. Its items are made and taken once. */
+/**
+ * What is gone through, and neither printed nor indexed: what filters such as `map` give, the keys,
+ * values or items of a dict, and a range.
+ */
 export class Lazy {
-  constructor(readonly items: IterableIterator<Value>) {}
-}
-
-/** The keys, values or items of a dict. */
-export class View {
+  /** A generator has no length, and can be gone through once. */
   constructor(
-    readonly kind: "dict_keys" | "dict_values" | "dict_items",
     readonly items: readonly Value[],
+    readonly kind: "generator" | "view" | "range" = "generator",
   ) {}
-}
 
-export class Range {
-  constructor(readonly start: number, readonly stop: number, readonly step: number) {}
+  #isTaken = false;
 
-  get length(): number {
-    return Math.max(0, Math.ceil((this.stop - this.start) / this.step));
-  }
-
-  get items(): Value[] {
-    return Array.from({ length: this.length }, (_, i) => BigInt(this.start + i * this.step));
+  take(): readonly Value[] {
+    if (this.kind !== "generator") return this.items;
+    const items = this.#isTaken ? [] : this.items;
+    this.#isTaken = true;
+    return items;
   }
 }
 
@@ -161,10 +150,7 @@ export function typeName(value: Value): string {
   if (value instanceof Undefined) return "Undefined";
   if (value instanceof Callable) return "function";
   if (value instanceof Namespace) return "Namespace";
-  if (value instanceof Lazy) return "generator";
-  if (value instanceof Range) return "range";
-  if (value instanceof View || value instanceof Instance) return value.kind;
-  return "set";
+  return value instanceof Lazy ? value.kind : "set";
 }
 
 /** A Python number's value; a bool is one. Null for other values. */
@@ -183,15 +169,13 @@ export function isText(value: Value): boolean {
 
 /** What a loop can go through. */
 export function isIterable(value: Value): boolean {
-  if (value instanceof Instance) return value.kind === "LoopContext";
   return !(value === null || isNumber(value) || value instanceof Namespace ||
     value instanceof Callable);
 }
 
 /** What has a length and can be indexed. */
 export function isSequence(value: Value): boolean {
-  return isIterable(value) &&
-    !(value instanceof View || value instanceof Lazy || value instanceof Instance);
+  return isIterable(value) && !(value instanceof Lazy && value.kind !== "range");
 }
 
 /** @throws Error for a value that is no int */
@@ -218,9 +202,8 @@ export function isTrue(value: Value): boolean {
   if (typeof value === "boolean") return value;
   if (typeof value === "bigint") return value !== 0n;
   if (value instanceof PyFloat) return value.value !== 0;
-  if (value instanceof Markup) return value.text !== "";
-  const hasLength = typeof value === "string" || Array.isArray(value) || value instanceof PyTuple ||
-    value instanceof PyDict || value instanceof View || value instanceof Range;
+  if (isText(value)) return str(value) !== "";
+  const hasLength = isSequence(value) || (value instanceof Lazy && value.kind !== "generator");
   return hasLength ? lengthOf(value) > 0 : true;
 }
 
@@ -229,8 +212,9 @@ export function lengthOf(value: Value): number {
   if (value instanceof Undefined) return 0;
   if (typeof value === "string") return codePoints(value);
   if (value instanceof PyDict) return value.size;
-  if (value instanceof Range) return value.length;
-  if (value instanceof Lazy) throw new Error("a generator has no length");
+  if (value instanceof Lazy && value.kind === "generator") {
+    throw new Error("a generator has no length");
+  }
   return itemsOf(value).length;
 }
 
@@ -239,18 +223,11 @@ export function itemsOf(value: Value): readonly Value[] {
   if (typeof value === "string") return Array.from(value);
   if (value instanceof Markup) return Array.from(value.text);
   if (Array.isArray(value)) return value;
-  if (value instanceof PyTuple || value instanceof View || value instanceof Range) {
-    return value.items;
-  }
+  if (value instanceof PyTuple) return value.items;
   if (value instanceof PyDict) return value.entries.map(([key]) => key);
-  if (value instanceof Lazy) return [...value.items];
+  if (value instanceof Lazy) return value.take();
   if (value instanceof Undefined) return [];
   throw new Error(`${typeName(value)} cannot be looped over`);
-}
-
-/** As `itemsOf`, but a generator makes one item after the other. */
-export function iterate(value: Value): Iterable<Value> {
-  return value instanceof Lazy ? value.items : itemsOf(value);
 }
 
 /** Python's `==`. */
@@ -259,9 +236,8 @@ export function equal(a: Value, b: Value): boolean {
     return a instanceof Undefined && b instanceof Undefined;
   }
   const left = unmarked(a), right = unmarked(b);
-  if (left instanceof Range && right instanceof Range) return equal(left.items, right.items);
-  if (left instanceof View && right instanceof View && left !== right) {
-    throw new Error(`${left.kind} and ${right.kind} cannot be compared`);
+  if (left instanceof Lazy && right instanceof Lazy && left !== right) {
+    throw new Error(`${typeName(left)} and ${typeName(right)} cannot be compared`);
   }
   return literalsEqual(left as Literal, right as Literal);
 }
@@ -278,13 +254,6 @@ export function compare(one: Value, other: Value): number {
     return left < right ? -1 : left > right ? 1 : left == right ? 0 : NaN;
   }
   if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
-  const isList = Array.isArray(a) && Array.isArray(b);
-  if (isList || (a instanceof PyTuple && b instanceof PyTuple)) {
-    const left = itemsOf(a), right = itemsOf(b);
-    const at = left.findIndex((item, i) => i >= right.length || !equal(item, right[i]!));
-    if (at < 0) return left.length - right.length;
-    return at >= right.length ? 1 : compare(left[at]!, right[at]!);
-  }
   throw new Error(`${described(a)} and ${described(b)} have no order`);
 }
 
@@ -308,33 +277,9 @@ export function str(value: Value): string {
 /** Python's `repr`. */
 export function repr(value: Value): string {
   return reprOr<Value>(value, repr, () => {
-    if (value instanceof Markup) return `Markup(${reprString(value.text)})`;
     if (value instanceof Undefined) return "Undefined";
-    if (value instanceof View) return `${value.kind}([${value.items.map(repr).join(", ")}])`;
-    if (value instanceof Range) return rangeShown(value);
-    if (value instanceof Namespace) return namespaceShown(value);
-    if (value instanceof Instance) return value.shown();
     throw new Error(`${typeName(value)} cannot be printed`);
   });
-}
-
-/** Without those in it: a namespace may stand in itself. */
-function namespaceShown({ fields }: Namespace): string {
-  if ([...fields.values()].some(hasNamespace)) {
-    throw new Error("a namespace that holds another one cannot be printed");
-  }
-  return `<Namespace ${repr(dict(fields))}>`;
-}
-
-function hasNamespace(value: Value): boolean {
-  if (value instanceof Namespace) return true;
-  if (value instanceof PyDict) return value.entries.some((entry) => entry.some(hasNamespace));
-  const isList = Array.isArray(value) || value instanceof PyTuple || value instanceof View;
-  return isList && itemsOf(value).some(hasNamespace);
-}
-
-function rangeShown({ start, stop, step }: Range): string {
-  return `range(${start}, ${stop}${step === 1 ? "" : `, ${step}`})`;
 }
 
 /** A value that may be None; undefined where there is no value. */

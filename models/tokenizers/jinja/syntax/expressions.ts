@@ -1,8 +1,8 @@
 /** Parses expressions, with the precedence of Jinja's parser: from `x if y else z` down. */
 import type { TokenStream } from "./token_stream.ts";
-import type { Arguments, Call, Expression, Filter, Slice } from "./nodes.ts";
+import type { Arguments, Call, Expression, Filter } from "./nodes.ts";
 
-const NO_ARGUMENTS: Arguments = { positional: [], named: [], list: null, dict: null };
+const NO_ARGUMENTS: Arguments = { positional: [], named: [], list: null };
 
 const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
   ["true", true],
@@ -12,6 +12,9 @@ const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
   ["none", null],
   ["None", null],
 ]);
+
+/** Arguments that a macro has beside its parameters. */
+const UNSUPPORTED = ["varargs", "kwargs"];
 
 const COMPARISONS = ["==", "!=", "<", "<=", ">", ">="];
 
@@ -23,17 +26,11 @@ export function expression(tokens: TokenStream, withCondition = true): Expressio
   return tokens.deeper(() => withCondition ? conditional(tokens) : or(tokens));
 }
 
-/**
- * An expression, or several with commas between them, which are a tuple.
- * @param end a word that may also end it
- */
-export function expressions(
-  tokens: TokenStream,
-  { withCondition = true, end = null }: { withCondition?: boolean; end?: string | null } = {},
-): Expression {
+/** An expression, or several with commas between them, which are a tuple. */
+export function expressions(tokens: TokenStream, withCondition = true): Expression {
   const items: Expression[] = [];
   let isTuple = false;
-  while (!isTupleEnd(tokens, end)) {
+  while (!["}}", "%}", ")"].some((type) => tokens.is(type))) {
     items.push(expression(tokens, withCondition));
     if (!tokens.skipIf(",")) break;
     isTuple = true;
@@ -41,10 +38,6 @@ export function expressions(
   if (isTuple) return { type: "Tuple", items };
   if (items.length === 0) throw tokens.unexpected("a value");
   return items[0]!;
-}
-
-export function isTupleEnd(tokens: TokenStream, end: string | null): boolean {
-  return ["}}", "%}", ")"].some((type) => tokens.is(type)) || (end !== null && tokens.isName(end));
 }
 
 function conditional(tokens: TokenStream): Expression {
@@ -92,7 +85,7 @@ function comparisonOperator(tokens: TokenStream): string | null {
   return "not in";
 }
 
-/** Operators of one rank, which take what stands left of them first: also `**`, as in Jinja. */
+/** Operators of one rank, which take what stands left of them first. */
 function leftToRight(
   tokens: TokenStream,
   operators: readonly string[],
@@ -117,11 +110,7 @@ function concat(tokens: TokenStream): Expression {
 }
 
 function product(tokens: TokenStream): Expression {
-  return leftToRight(tokens, ["*", "/", "//", "%"], power);
-}
-
-function power(tokens: TokenStream): Expression {
-  return leftToRight(tokens, ["**"], (inner) => signed(inner, true));
+  return leftToRight(tokens, ["*", "/", "//", "%"], (inner) => signed(inner, true));
 }
 
 /** `-x|abs` is `(-x)|abs`, but `-x.y` is `-(x.y)`. */
@@ -136,11 +125,12 @@ function signed(tokens: TokenStream, withFilters: boolean): Expression {
 }
 
 /** A name, a constant, or what stands in brackets. */
-export function primary(tokens: TokenStream): Expression {
+function primary(tokens: TokenStream): Expression {
   const { type, value } = tokens.current;
   switch (type) {
     case "name": {
       const name = tokens.name(), constant = CONSTANTS.get(name);
+      if (UNSUPPORTED.includes(name)) throw tokens.fault(`${name} of a macro is not supported`);
       return constant === undefined
         ? { type: "Name", name }
         : { type: "Constant", value: constant };
@@ -207,29 +197,18 @@ function attribute(tokens: TokenStream, object: Expression): Expression {
 
 function subscript(tokens: TokenStream, object: Expression): Expression {
   tokens.next();
-  const keys: Expression[] = [];
-  let slice: Slice | null = null;
-  while (!tokens.is("]")) {
-    if (keys.length > 0 || slice !== null) tokens.expect(",", ", or ]");
-    if (slice !== null) throw tokens.fault("a slice stands alone between [ and ]");
-    const start = tokens.is(":") ? null : expression(tokens);
-    if (!tokens.is(":")) keys.push(start!);
-    else if (keys.length > 0) throw tokens.fault("a slice stands alone between [ and ]");
-    else slice = { type: "Slice", object, bounds: [start, bound(tokens), bound(tokens)] };
-  }
-  tokens.next();
-  if (slice !== null) return slice;
-  return {
-    type: "Item",
-    object,
-    key: keys.length === 1 ? keys[0]! : { type: "Tuple", items: keys },
-  };
+  const start = tokens.is(":") ? null : expression(tokens);
+  const value: Expression = tokens.is(":")
+    ? { type: "Slice", object, bounds: [start, bound(tokens), bound(tokens)] }
+    : { type: "Item", object, key: start! };
+  tokens.expect("]");
+  return value;
 }
 
 /** `:stop` or `:step` of a slice; null where it is left out. */
 function bound(tokens: TokenStream): Expression | null {
   if (!tokens.skipIf(":")) return null;
-  return [":", "]", ","].includes(tokens.current.type) ? null : expression(tokens);
+  return tokens.is(":") || tokens.is("]") ? null : expression(tokens);
 }
 
 function call(tokens: TokenStream, callee: Expression): Call {
@@ -238,37 +217,27 @@ function call(tokens: TokenStream, callee: Expression): Call {
 
 function callArguments(tokens: TokenStream): Arguments {
   const positional: Expression[] = [], named: [string, Expression][] = [];
-  const names = new Set<string>();
-  let list: Expression | null = null, dict: Expression | null = null;
-  const inOrder = (isRight: boolean) => {
-    if (!isRight) throw tokens.fault("arguments stand as in Python: a, b, c=1, *list, **dict");
-  };
+  let list: Expression | null = null;
   const before = tokens.expect("(");
   for (let isFirst = true; !tokens.is(")"); isFirst = false) {
     if (!isFirst) tokens.expect(",", ", or )");
     if (tokens.is(")")) break;
-    if (tokens.is("*")) {
-      inOrder(list === null && dict === null);
-      tokens.next();
-      list = expression(tokens);
-    } else if (tokens.is("**")) {
-      inOrder(dict === null);
-      tokens.next();
-      dict = expression(tokens);
-    } else if (tokens.is("name") && tokens.look().type === "=") {
-      inOrder(dict === null);
+    const isNamed = tokens.is("name") && tokens.look().type === "=";
+    if (list !== null || (!isNamed && named.length > 0)) {
+      throw tokens.fault("arguments stand in this order: a, b, c=1 or a, b, *list");
+    }
+    if (tokens.skipIf("*")) list = expression(tokens);
+    else if (isNamed) {
       const name = tokens.name();
-      if (names.has(name)) throw tokens.fault(`the argument ${name} is given twice`, before);
-      names.add(name);
+      if (named.some(([other]) => other === name)) {
+        throw tokens.fault(`the argument ${name} is given twice`, before);
+      }
       tokens.next();
       named.push([name, expression(tokens)]);
-    } else {
-      inOrder(list === null && dict === null && named.length === 0);
-      positional.push(expression(tokens));
-    }
+    } else positional.push(expression(tokens));
   }
   tokens.next();
-  return { positional, named, list, dict };
+  return { positional, named, list };
 }
 
 function filtersAndTests(tokens: TokenStream, value: Expression): Expression {
@@ -280,34 +249,15 @@ function filtersAndTests(tokens: TokenStream, value: Expression): Expression {
   }
 }
 
-/** A filter after its `|`. */
-function filter(tokens: TokenStream, operand: Expression | null): Filter {
-  const { at } = tokens.current, name = dottedName(tokens);
-  const given = tokens.is("(") ? callArguments(tokens) : NO_ARGUMENTS;
-  return { type: "Filter", operand, name, given, at };
-}
-
-/** Filters of a block: `trim | upper`. @param operand null = the first has no `|` before it */
-export function filters(tokens: TokenStream, first: Filter | null = null): Filter | null {
-  let last = first;
-  while (tokens.skipIf("|")) last = filter(tokens, last);
-  return last;
-}
-
-export function firstFilter(tokens: TokenStream): Filter {
-  return filters(tokens, filter(tokens, null))!;
-}
-
-function dottedName(tokens: TokenStream): string {
-  let name = tokens.name();
-  while (tokens.skipIf(".")) name += `.${tokens.name()}`;
-  return name;
+/** A filter after its `|`. @param operand null = the text of a block */
+export function filter(tokens: TokenStream, operand: Expression | null): Filter {
+  const name = tokens.name(), given = tokens.is("(") ? callArguments(tokens) : NO_ARGUMENTS;
+  return { type: "Filter", operand, name, given };
 }
 
 /** A test after its `is`. */
 function test(tokens: TokenStream, operand: Expression): Expression {
-  const { at } = tokens.current, isNegated = tokens.skipName("not");
-  const name = dottedName(tokens);
+  const isNegated = tokens.skipName("not"), name = tokens.name();
   let given = NO_ARGUMENTS;
   if (tokens.is("(")) given = callArguments(tokens);
   else if (
@@ -317,6 +267,6 @@ function test(tokens: TokenStream, operand: Expression): Expression {
     if (tokens.isName("is")) throw tokens.fault("tests in a row (is … is …) need brackets");
     given = { ...NO_ARGUMENTS, positional: [postfix(tokens, primary(tokens))] };
   }
-  const found: Expression = { type: "Test", operand, name, given, at };
+  const found: Expression = { type: "Test", operand, name, given };
   return isNegated ? { type: "Not", operand: found } : found;
 }

@@ -4,7 +4,6 @@
  * removes all white space on its side, a plus keeps it.
  */
 import { type Literal, parseLiteral, PyFloat } from "../../../../tasks/python/literals.ts";
-import { parseIntegerLiteral } from "../../../../tasks/python/integers.ts";
 import { PYTHON_SPACE, stripEnd } from "../../../../tasks/python/text.ts";
 import { shownTag, TemplateFault } from "./fault.ts";
 
@@ -22,24 +21,19 @@ export interface Token {
 const S = `[${PYTHON_SPACE}]*`;
 const sticky = (pattern: string, flags = "") => new RegExp(pattern, `y${flags}`);
 
-const BEGIN = new RegExp(`\\{%([-+]?)${S}raw${S}(?:-%\\}${S}|%\\})|\\{[#%{]([-+]?)`, "g");
-const RAW_END = new RegExp(`\\{%([-+]?)${S}endraw${S}(?:\\+%\\}|-%\\}${S}|%\\}\\n?)`, "g");
+const BEGIN = /\{[#%{]([-+]?)/g;
 const COMMENT_END = new RegExp(`\\+#\\}|-#\\}${S}|#\\}\\n?`, "g");
 const STATEMENT_END = sticky(`\\+%\\}|-%\\}${S}|%\\}\\n?`);
 const OUTPUT_END = sticky(`-\\}\\}${S}|\\}\\}`);
 
-const DIGITS = "[0-9](?:_?[0-9])*";
-const EXPONENT = `e[+-]?${DIGITS}`;
+/** Digits of an int, as in Python. */
+const MAX_DIGITS = 4300;
 const WHITE = sticky(`[${PYTHON_SPACE}]+`);
-const FLOAT = sticky(`(?<!\\.)${DIGITS}(?:(?:\\.${DIGITS})?${EXPONENT}|\\.${DIGITS})`, "i");
-const INTEGER = sticky(
-  "0b(?:_?[01])+|0o(?:_?[0-7])+|0x(?:_?[0-9a-f])+|[1-9](?:_?[0-9])*|0(?:_?0)*",
-  "i",
-);
-const NAME = sticky("[\\p{XID_Continue}\\p{N}]+", "u");
-const IDENTIFIER = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
+const FLOAT = sticky("[0-9]+\\.[0-9]+(?:e[+-]?[0-9]+)?", "i");
+const INTEGER = sticky("[1-9][0-9]*|0");
+const NAME = sticky("[\\p{XID_Start}_]\\p{XID_Continue}*", "u");
 const STRING = sticky(`'(?:[^'\\\\]|\\\\.)*'|"(?:[^"\\\\]|\\\\.)*"`, "s");
-const OPERATOR = sticky("//|\\*\\*|==|!=|>=|<=|[-+/*%~[\\](){}><=.:|,;]");
+const OPERATOR = sticky("//|==|!=|>=|<=|[-+/*%~[\\](){}><=.:|,]");
 
 const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
 
@@ -52,11 +46,6 @@ export function* lex(given: string): Generator<Token> {
   // Jinja leaves out one line end at the end of a template.
   const source = given.endsWith("\n") ? given.slice(0, -1) : given;
   let at = 0, isLineStart = true;
-  /** The data before a tag, without the blanks that the tag removes. */
-  const data = (from: number, to: number, sign: string, isOutput: boolean): Token[] => {
-    const text = trimmed(source.slice(from, to), sign, isOutput, isLineStart);
-    return text === "" ? [] : [{ type: "data", value: text, at: from, tag: from }];
-  };
   while (at < source.length) {
     const begin = matchFrom(BEGIN, source, at);
     if (begin === null) {
@@ -64,17 +53,10 @@ export function* lex(given: string): Generator<Token> {
       break;
     }
     const start = begin.index, open = source.slice(start, start + 2);
-    yield* data(at, start, begin[1] ?? begin[2]!, open === "{{");
+    const text = trimmed(source.slice(at, start), begin[1]!, open === "{{", isLineStart);
+    if (text !== "") yield { type: "data", value: text, at, tag: at };
     at = start + begin[0].length;
-    isLineStart = source[at - 1] === "\n";
-    if (begin[1] !== undefined) {
-      const end = matchFrom(RAW_END, source, at);
-      if (end === null) {
-        throw new TemplateFault(start, `${shownTag(source, start)} has no {% endraw %}`);
-      }
-      yield* data(at, end.index, end[1]!, false);
-      at = end.index + end[0].length;
-    } else if (open === "{#") {
+    if (open === "{#") {
       const end = matchFrom(COMMENT_END, source, at);
       if (end === null) throw new TemplateFault(start, `${shownTag(source, start)} has no #}`);
       at = end.index + end[0].length;
@@ -126,13 +108,11 @@ function* tagTokens(source: string, start: number, from: number): Generator<Toke
     const token = (type: string, value: Literal) => ({ type, value, at, tag: start });
     let text: string | undefined;
     if ((text = match(FLOAT)) !== undefined) {
-      yield token("float", new PyFloat(Number(text.replaceAll("_", ""))));
+      yield token("float", new PyFloat(Number(text)));
     } else if ((text = match(INTEGER)) !== undefined) {
-      const value = parseIntegerLiteral(text);
-      if (value === null) throw fault(at, "a number has too many digits");
-      yield token("integer", value);
+      if (text.length > MAX_DIGITS) throw fault(at, "a number has too many digits");
+      yield token("integer", BigInt(text));
     } else if ((text = match(NAME)) !== undefined) {
-      if (!IDENTIFIER.test(text)) throw fault(at, `${text} is no name`);
       yield token("name", text);
     } else if ((text = match(STRING)) !== undefined) {
       yield token("string", stringValue(text, (message) => fault(at, message)));
@@ -151,10 +131,10 @@ function* tagTokens(source: string, start: number, from: number): Generator<Toke
       throw new TemplateFault(start, `${shownTag(source, start)} has no ${close}`);
     } else if (source[at] === "'" || source[at] === '"') {
       throw fault(at, `a text that begins with ${source[at]} has no end`);
-    } else {throw fault(
-        at,
-        `found ${String.fromCodePoint(source.codePointAt(at)!)}, expected a value`,
-      );}
+    } else {
+      const found = String.fromCodePoint(source.codePointAt(at)!);
+      throw fault(at, `found ${found}, expected a value`);
+    }
     at += text.length;
   }
 }

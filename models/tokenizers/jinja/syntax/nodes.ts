@@ -1,4 +1,7 @@
-/** The nodes of a parsed template. `at` is the offset in the template's text, for messages. */
+/**
+ * The nodes of a parsed template, each with its parts in the order in which they are evaluated.
+ * `at` is the offset in the template's text, for messages.
+ */
 import type { Literal } from "../../../../tasks/python/literals.ts";
 
 export interface Name {
@@ -6,27 +9,22 @@ export interface Name {
   readonly name: string;
 }
 
-/** `namespace.field` as what a statement sets. */
-export interface Field {
-  readonly type: "Field";
-  readonly object: Name;
-  readonly field: string;
+export interface NewName {
+  readonly type: "NewName";
+  readonly name: string;
 }
 
-export interface TargetTuple {
-  readonly type: "Tuple";
-  readonly items: readonly Target[];
-}
+/** What `set` and `for` give a value to: a name, a field of a namespace, or several of these. */
+export type Target =
+  | NewName
+  | { readonly type: "Field"; readonly object: Name; readonly field: string }
+  | { readonly type: "Targets"; readonly items: readonly Target[] };
 
-/** What `set`, `for` and `with` give a value to. */
-export type Target = Name | Field | TargetTuple;
-
-/** `(a, b, c=1, *list, **dict)` of a call, a filter or a test. */
+/** `(a, b, c=1, *list)` of a call, a filter or a test. */
 export interface Arguments {
   readonly positional: readonly Expression[];
   readonly named: readonly (readonly [name: string, value: Expression])[];
   readonly list: Expression | null;
-  readonly dict: Expression | null;
 }
 
 export interface Call {
@@ -41,35 +39,23 @@ export interface Filter {
   readonly operand: Expression | null;
   readonly name: string;
   readonly given: Arguments;
-  readonly at: number;
-}
-
-export interface Test {
-  readonly type: "Test";
-  readonly operand: Expression;
-  readonly name: string;
-  readonly given: Arguments;
-  readonly at: number;
-}
-
-export interface Slice {
-  readonly type: "Slice";
-  readonly object: Expression;
-  /** Start, stop and step; null where one is left out. */
-  readonly bounds: readonly (Expression | null)[];
 }
 
 export type Expression =
   | Name
   | Call
   | Filter
-  | Test
-  | Slice
   | { readonly type: "Constant"; readonly value: Literal }
   | { readonly type: "List" | "Tuple"; readonly items: readonly Expression[] }
   | { readonly type: "Dict"; readonly pairs: readonly (readonly [Expression, Expression])[] }
   | { readonly type: "Attribute"; readonly object: Expression; readonly name: string }
   | { readonly type: "Item"; readonly object: Expression; readonly key: Expression }
+  /** Start, stop and step; null where one is left out. */
+  | {
+    readonly type: "Slice";
+    readonly object: Expression;
+    readonly bounds: readonly (Expression | null)[];
+  }
   | { readonly type: "Not"; readonly operand: Expression }
   | { readonly type: "Sign"; readonly operator: "+" | "-"; readonly operand: Expression }
   | {
@@ -96,17 +82,21 @@ export type Expression =
     readonly test: Expression;
     readonly then: Expression;
     readonly otherwise: Expression | null;
+  }
+  | {
+    readonly type: "Test";
+    readonly operand: Expression;
+    readonly name: string;
+    readonly given: Arguments;
   };
 
 /** The parameters of a macro or of a call block; null = one without a default. */
-export type Parameters = readonly (readonly [name: string, value: Expression | null])[];
+export type Parameters = readonly (readonly [to: NewName, value: Expression | null])[];
 
 /** The function of a macro, or of what a call block gives to its macro. */
 interface Function {
   readonly parameters: Parameters;
   readonly body: Block;
-  /** Which of `caller`, `varargs` and `kwargs` the body reads. */
-  readonly special: ReadonlySet<string>;
 }
 
 export type Statement =
@@ -121,29 +111,17 @@ export type Statement =
     }
     | {
       readonly type: "For";
-      readonly target: Target;
       readonly iterable: Expression;
+      readonly target: Target;
       readonly test: Expression | null;
-      readonly isRecursive: boolean;
       readonly body: Block;
       readonly otherwise: Block;
     }
-    | { readonly type: "Set"; readonly target: Target; readonly value: Expression }
-    /** `{% set a | filter %}…{% endset %}`. */
-    | {
-      readonly type: "SetBlock";
-      readonly target: Target;
-      readonly filter: Filter | null;
-      readonly body: Block;
-    }
-    | Function & { readonly type: "Macro"; readonly name: string }
+    | { readonly type: "Set"; readonly value: Expression; readonly target: Target }
+    | { readonly type: "SetBlock"; readonly body: Block; readonly target: Target }
+    | Function & { readonly type: "Macro"; readonly target: Target; readonly name: string }
     | Function & { readonly type: "CallBlock"; readonly call: Call }
     | { readonly type: "FilterBlock"; readonly filter: Filter; readonly body: Block }
-    | {
-      readonly type: "With";
-      readonly values: readonly (readonly [Target, Expression])[];
-      readonly body: Block;
-    }
     /** transformers' mark of what the assistant wrote. */
     | { readonly type: "Generation"; readonly body: Block }
     | { readonly type: "Break" | "Continue" }
