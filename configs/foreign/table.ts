@@ -25,20 +25,8 @@
  */
 import type { ConfigNode, Json } from "../documents/node.ts";
 import { key, type KeySpec } from "../types/key_spec.ts";
-import {
-  anything,
-  bool,
-  choice,
-  float,
-  freeMap,
-  int,
-  listOf,
-  name,
-  nullable,
-  type Range,
-  text,
-  type ValueType,
-} from "../types/value_types.ts";
+import { typeOf } from "../types/type_words.ts";
+import { float, listOf } from "../types/value_types.ts";
 
 /** In every list a key is a full spelling: `num_epochs` or `training.num_epochs`. */
 export interface ForeignTable {
@@ -154,47 +142,19 @@ function addLine(
   }
 }
 
+const PAIR = listOf(float(), "a list of two numbers");
+
 function typedLine(project: string, line: string): { spec: KeySpec; rules: Rule[] } {
   const [before, doc] = line.split(" -- ") as [string, string];
   const [type, rules] = before.split(" -> ") as [string, string | undefined];
   return {
     spec: key<unknown>(
-      typeOf(type),
+      typeOf(type, { pair: PAIR }),
       type === "bool" ? false : null,
       project === "" ? doc : `${project}: ${doc}`,
     ),
     rules: (rules ?? "").split("; ").filter((rule) => rule !== "").map(ruleOf),
   };
-}
-
-function typeOf(words: string): ValueType<unknown> {
-  if (words.endsWith("?")) return nullable<unknown>(typeOf(words.slice(0, -1)));
-  const [kind, rest] = [/^\w+/.exec(words)![0], words.replace(/^\w+ ?/, "")];
-  if (kind === "int") return int(rangeOf(rest));
-  if (kind === "number") return float(rangeOf(rest));
-  if (kind === "any") return anything(rest);
-  if (kind === "one") {
-    const [known, ...more] = rest.split(/ (?=not |same )/) as [string, ...string[]];
-    const list = (word: string) =>
-      more.find((part) => part.startsWith(word))?.slice(word.length).split("|") ?? [];
-    return choice(known.split("|"), {
-      notYet: list("not "),
-      same: list("same ").map((pair) => pair.split("=") as [string, string]),
-    });
-  }
-  const pair = listOf(float(), "a list of two numbers");
-  const types: Record<string, ValueType<unknown>> = { bool: bool(), name: name(), text: text() };
-  return { ...types, map: freeMap(), pair }[kind]!;
-}
-
-/** `>=1<=65535` */
-function rangeOf(text: string): Range {
-  const names = { ">=": "min", ">": "above", "<=": "max", "<": "below" } as const;
-  return Object.fromEntries(
-    [...text.matchAll(/([<>]=?)(-?[\d.]+)/g)].map((
-      [, sign, value],
-    ) => [names[sign as keyof typeof names], Number(value)]),
-  );
 }
 
 /** `path`, `>0: path`, `true: path=false`, `a|b: path=c`, `path, path`, `path if key` */

@@ -2,24 +2,12 @@
  * Keys of the problems, the supervised warm start, the evaluation before and after training, and
  * the names of a run.
  */
-import { key, REQUIRED } from "../types/key_spec.ts";
+import { keys } from "../types/key_spec.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
 import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
-import {
-  anything,
-  bool,
-  choice,
-  float,
-  freeMap,
-  int,
-  listOf,
-  name,
-  nullable,
-  text,
-  type ValueType,
-} from "../types/value_types.ts";
+import { choice, float, listOf, name, type ValueType } from "../types/value_types.ts";
 import { UsageError } from "../../core/errors.ts";
 import { parseSplit } from "../../data/split_slices.ts";
 
@@ -47,251 +35,131 @@ function splitText(): ValueType<string> {
 export const DATA = {
   path: "data",
   flat: true,
-  keys: {
-    task_name: key(
-      nullable(name()),
-      null,
-      "a reasoning task, or the file of a task of yours (./digit_sum.ts)",
-      ["data.name", "data.task", "task"],
-    ),
-    task_config: key(freeMap(), () => ({}), "parameters of the task", [
-      "data.config",
-      "data.params",
-    ]),
-    tasks: key(
-      nullable(TASKS),
-      null,
-      "several tasks drawn by weight, in place of one; task_name is then null or composite",
-      ["data.datasets", "datasets"],
-    ),
-    task_files: key(
-      TASK_FILES,
-      [],
-      "files of your tasks; each that is named in place of a task is added here, with its SHA-256",
-    ),
-    dataset_name: key(
-      nullable(name()),
-      null,
-      "JSONL, CSV or parquet file, folder, or data set of the Hub (after rgx pull --dataset) with " +
-        "question/answer, prompt or messages columns",
-      ["data.dataset", "dataset", "data"],
-    ),
-    dataset_train_split: key(
-      splitText(),
-      "train",
-      "the split of a file or data set that is trained on, or slices, as in `datasets`: " +
-        "train[:90%], train[100:], train+validation",
-    ),
-    dataset_test_split: key(
-      splitText(),
-      "test",
-      "the split that is held out, or slices: train[90%:]; test: where the data has that split, or " +
-        "else a validation split",
-    ),
-    eval_dataset_name: key(
-      nullable(name()),
-      null,
-      "the file, folder or data set of the Hub that is held out, in place of a split of dataset_name",
-    ),
-    dataset_prompt_column: key(
-      nullable(name()),
-      null,
-      "the column of a file that holds the prompts; null: prompt, question, problem or messages",
-    ),
-    num_examples: key(
-      nullable(int({ min: 1 })),
-      2048,
-      "training entries; of a file all (null), unless it is written",
-      [
-        "dataset_size",
-        "data.dataset_size",
-      ],
-    ),
-    max_examples: key(
-      nullable(int({ min: 1 })),
-      null,
-      "only the first so many rows of a file; null: all",
-    ),
-    train_ratio: key(
-      nullable(float({ above: 0, max: 1 })),
-      null,
-      "share of the problems that is trained on; the others are for test and validation. Of a " +
-        "task it is a share of num_examples",
-    ),
-    validation_examples: key(
-      nullable(int({ min: 1 })),
-      null,
-      "problems that evaluations while training ask in place of the held-out ones; null: none, " +
-        "but the rest of train_ratio for data with a test split",
-    ),
-    test_examples: key(
-      nullable(int({ min: 1 })),
-      null,
-      "problems that are asked before and after training: eval.num_examples, and of a file " +
-        "without a test split exactly so many are held out; null: the rest of train_ratio",
-    ),
-    seed: key(int({ min: 0 }), 42, "seed of the task's generator"),
-    add_instructions: key(
-      bool(),
-      true,
-      "put the answer-format instruction before the question; of data that is not rgx's own " +
-        "false, unless it is written",
-    ),
-    prompt_format: key(
-      choice(["chat", "plain"]),
-      "chat",
-      "chat: prompts go through the model's chat template, a text as a user's message; plain: " +
-        "they are continued as plain text, as TRL continues a prompt that is a text",
-    ),
-    system_prompt: key(
-      nullable(name()),
-      null,
-      "text of the system message, or DeepSeekZero, default, simple, direct, chain_of_draft or " +
-        "gsm8k; a conversation of the data keeps a system message of its own",
-      [
-        "data.system_prompt_id",
-        "system_prompt_id",
-      ],
-    ),
-    developer_role: key(
-      choice(PROMPT_ROLES),
-      "system",
-      "role of the message that holds system_prompt, for templates that know another one",
-      ["data.system_role", "system_role"],
-    ),
-  },
+  keys: keys({
+    tasks: TASKS,
+    files: TASK_FILES,
+    split: splitText(),
+    role: choice(PROMPT_ROLES),
+  }, {
+    task_name: `name? = null -- a reasoning task, or the file of a task of yours (./digit_sum.ts)
+      [data.name, data.task, task]`,
+    task_config: "map = {} -- parameters of the task [data.config, data.params]",
+    tasks: `tasks? = null -- several tasks drawn by weight, in place of one; task_name is then
+      null or composite [data.datasets, datasets]`,
+    task_files: `files = [] -- files of your tasks; each that is named in place of a task is added
+      here, with its SHA-256`,
+    dataset_name: `name? = null -- JSONL, CSV or parquet file, folder, or data set of the Hub
+      (after rgx pull --dataset) with question/answer, prompt or messages columns [data.dataset,
+      dataset, data]`,
+    dataset_train_split: `split = train -- the split of a file or data set that is trained on, or
+      slices, as in \`datasets\`: train[:90%], train[100:], train+validation`,
+    dataset_test_split: `split = test -- the split that is held out, or slices: train[90%:]; test:
+      where the data has that split, or else a validation split`,
+    eval_dataset_name: `name? = null -- the file, folder or data set of the Hub that is held out,
+      in place of a split of dataset_name`,
+    dataset_prompt_column: `name? = null -- the column of a file that holds the prompts; null:
+      prompt, question, problem or messages`,
+    num_examples: `int>=1? = 2048 -- training entries; of a file all (null), unless it is written
+      [dataset_size, data.dataset_size]`,
+    max_examples: "int>=1? = null -- only the first so many rows of a file; null: all",
+    train_ratio: `number>0<=1? = null -- share of the problems that is trained on; the others are
+      for test and validation. Of a task it is a share of num_examples`,
+    validation_examples: `int>=1? = null -- problems that evaluations while training ask in place
+      of the held-out ones; null: none, but the rest of train_ratio for data with a test split`,
+    test_examples: `int>=1? = null -- problems that are asked before and after training:
+      eval.num_examples, and of a file without a test split exactly so many are held out; null:
+      the rest of train_ratio`,
+    seed: "int>=0 = 42 -- seed of the task's generator",
+    add_instructions: `bool = true -- put the answer-format instruction before the question; of
+      data that is not rgx's own false, unless it is written`,
+    prompt_format: `one chat|plain = chat -- chat: prompts go through the model's chat template, a
+      text as a user's message; plain: they are continued as plain text, as TRL continues a prompt
+      that is a text`,
+    system_prompt: `name? = null -- text of the system message, or DeepSeekZero, default, simple,
+      direct, chain_of_draft or gsm8k; a conversation of the data keeps a system message of its
+      own [data.system_prompt_id, system_prompt_id]`,
+    developer_role: `role = system -- role of the message that holds system_prompt, for templates
+      that know another one [data.system_role, system_role]`,
+  }),
 };
 
 export const CURRICULUM = {
   path: "curriculum",
   flat: false,
-  keys: {
-    enabled: key(bool(), false, "whether levels of difficulty move with the results"),
-    last_k: key(
-      int({ min: 1 }),
-      20,
-      "newest scores of a task that decide; while there are fewer, levels stay",
-    ),
-    success_threshold: key(
-      float({ min: 0, max: 1 }),
-      0.7,
-      "levels go up where the mean of these scores is above it",
-    ),
-    failure_threshold: key(
-      float({ min: 0, max: 1 }),
-      0.1,
-      "levels go down where the mean of these scores is below it",
-    ),
-    curricula: key(
-      CURRICULA,
-      () => ({}),
-      "starting levels, `*` of all attributes; empty: all tasks of the run that have levels, " +
-        "from 0",
-    ),
-  },
+  keys: keys({ curricula: CURRICULA }, {
+    enabled: "bool = false -- whether levels of difficulty move with the results",
+    last_k: `int>=1 = 20 -- newest scores of a task that decide; while there are fewer, levels
+      stay`,
+    success_threshold: `number>=0<=1 = 0.7 -- levels go up where the mean of these scores is above
+      it`,
+    failure_threshold: `number>=0<=1 = 0.1 -- levels go down where the mean of these scores is
+      below it`,
+    curricula: `curricula = {} -- starting levels, \`*\` of all attributes; empty: all tasks of
+      the run that have levels, from 0`,
+  }),
 };
 
 export const CURRICULUM_SCHEDULE = {
   path: "curriculum.schedule",
   flat: false,
-  keys: {
-    automatic: key(bool(), false, "up every update_steps steps, whatever the scores"),
-    update_steps: key(int({ min: 1 }), 30, "steps between two levels, with automatic"),
-  },
+  keys: keys({}, {
+    automatic: "bool = false -- up every update_steps steps, whatever the scores",
+    update_steps: "int>=1 = 30 -- steps between two levels, with automatic",
+  }),
 };
 
 export const SFT = {
   path: "sft",
   flat: false,
-  keys: {
-    max_steps: key(int({ min: 0 }), REQUIRED, "supervised steps before GRPO; 0 = none", [
-      "sft.steps",
-    ]),
-    per_device_train_batch_size: key(int({ min: 1 }), 64, "examples of a micro-batch", [
-      "sft.batch_size",
-    ]),
-    gradient_accumulation_steps: key(
-      int({ min: 1 }),
-      1,
-      "micro-batches of a step, which ranks share",
-    ),
-    learning_rate: key(float({ min: 0 }), 2e-5, "highest learning rate", ["sft.lr"]),
-    lr_scheduler_type: key(SCHEDULES, "linear", "schedule of the learning rate"),
-    lr_scheduler_kwargs: key(SCHEDULE_KWARGS, () => ({}), "parameters of the schedule"),
-    warmup_steps: key(WARMUP, 0, "steps of linear warm-up; < 1 = ratio of all steps"),
-    weight_decay: key(float({ min: 0 }), 0, "AdamW's weight decay"),
-    max_grad_norm: key(
-      float({ min: 0 }),
-      1,
-      "clip the gradient of a step to this L2 norm; 0 = never",
-    ),
-  },
+  keys: keys({ schedule: SCHEDULES, kwargs: SCHEDULE_KWARGS, warmup: WARMUP }, {
+    max_steps: "int>=0 = required -- supervised steps before GRPO; 0 = none [sft.steps]",
+    per_device_train_batch_size: "int>=1 = 64 -- examples of a micro-batch [sft.batch_size]",
+    gradient_accumulation_steps: "int>=1 = 1 -- micro-batches of a step, which ranks share",
+    learning_rate: "number>=0 = 2e-5 -- highest learning rate [sft.lr]",
+    lr_scheduler_type: "schedule = linear -- schedule of the learning rate",
+    lr_scheduler_kwargs: "kwargs = {} -- parameters of the schedule",
+    warmup_steps: "warmup = 0 -- steps of linear warm-up; < 1 = ratio of all steps",
+    weight_decay: "number>=0 = 0 -- AdamW's weight decay",
+    max_grad_norm: "number>=0 = 1 -- clip the gradient of a step to this L2 norm; 0 = never",
+  }),
 };
 
 export const EVAL = {
   path: "eval",
   flat: false,
-  keys: {
-    num_examples: key(
-      int({ min: 0 }),
-      0,
-      "problems that are held out and asked before and after training; 0: none, and a file " +
-        "without a test split is trained on as a whole",
-    ),
-    temperature: key(nullable(float({ min: 0 })), null, "null = the training temperature"),
-    batch_size: key(int({ min: 1 }), 64, "problems at once, before and after training"),
-  },
+  keys: keys({}, {
+    num_examples: `int>=0 = 0 -- problems that are held out and asked before and after training;
+      0: none, and a file without a test split is trained on as a whole`,
+    temperature: "number>=0? = null -- null = the training temperature",
+    batch_size: "int>=1 = 64 -- problems at once, before and after training",
+  }),
 };
 
 export const LOGGING = {
   path: "logging",
   flat: true,
-  keys: {
-    run_name: key(name(), REQUIRED, "name of the run; default: name of the configuration file"),
-    project: key(text(), "huggingface", "name of the project", [
-      "logging.wandb_project",
-      "wandb_project",
-      "logging.project_name",
-      "project_name",
-    ]),
-    report_to: key(
-      trackers(),
-      () => [],
-      "trackers that get the metrics too: none, tensorboard, trackio, wandb (offline), mlflow, all; " +
-        "a name or a list",
-    ),
-  },
+  keys: keys({ trackers: trackers() }, {
+    run_name: "name = required -- name of the run; default: name of the configuration file",
+    project: `text = huggingface -- name of the project [logging.wandb_project, wandb_project,
+      logging.project_name, project_name]`,
+    report_to: `trackers = [] -- trackers that get the metrics too: none, tensorboard, trackio,
+      wandb (offline), mlflow, all; a name or a list`,
+  }),
 };
 
 /** Keys that shape other keys, and do not reach the trainer themselves. */
 export const SHAPING = {
   path: "",
   flat: false,
-  keys: {
-    rewards: key(
-      anything("a list of rewards"),
-      REQUIRED,
-      "list of {name, weight, …parameters}, or names",
-      ["training.rewards"],
-    ),
-    "model.max_seq_length": key(
-      nullable(int({ min: 2 })),
-      null,
-      "limit of prompt and completion together, where max_prompt_length is unset",
-      ["max_seq_length", "training.max_seq_length"],
-    ),
-    "training.reward_weights": key(
-      nullable(listOf(float(), "a list of numbers")),
-      null,
-      "weights of the rewards, in order",
-      ["reward_weights"],
-    ),
-    "training.generation_kwargs": key(
-      freeMap(),
-      () => ({}),
-      "overrides the keys of sampling by name; also stop, seed, min_new_tokens",
-      ["generation_kwargs"],
-    ),
-    env: key(freeMap(), () => ({}), "environment variables, set before anything is read"),
-  },
+  keys: keys({ numbers: listOf(float(), "a list of numbers") }, {
+    rewards: `any a list of rewards = required -- list of {name, weight, …parameters}, or names
+      [training.rewards]`,
+    "model.max_seq_length": `int>=2? = null -- limit of prompt and completion together, where
+      max_prompt_length is unset [max_seq_length, training.max_seq_length]`,
+    "training.reward_weights": `numbers? = null -- weights of the rewards, in order
+      [reward_weights]`,
+    "training.generation_kwargs": `map = {} -- overrides the keys of sampling by name; also stop,
+      seed, min_new_tokens [generation_kwargs]`,
+    env: "map = {} -- environment variables, set before anything is read",
+  }),
 };

@@ -1,15 +1,6 @@
 /** Keys of where the completions of a run are sampled: section `generation`. */
-import { key } from "../types/key_spec.ts";
-import {
-  choice,
-  float,
-  int,
-  listOf,
-  name,
-  nullable,
-  refine,
-  type ValueType,
-} from "../types/value_types.ts";
+import { keys } from "../types/key_spec.ts";
+import { listOf, name, refine, type ValueType } from "../types/value_types.ts";
 
 const WORDS = "an address such as http://HOST:8000, or a list of them";
 
@@ -32,34 +23,16 @@ const ADDRESSES: ValueType<string[]> = {
 export const GENERATION = {
   path: "generation",
   flat: false,
-  keys: {
-    backend: key(
-      choice(["in_process", "openai"]),
-      "in_process",
-      "who samples the completions of training: the trainer's process, or servers with OpenAI's " +
-        "API (rgx serve, vLLM; docs/rollouts.md)",
-    ),
-    base_url: key(
-      nullable(ADDRESSES),
-      null,
-      "openai: address of the server, or of several that share the prompts",
-    ),
-    api_key_env: key(
-      nullable(name()),
-      null,
-      "openai: environment variable with the key; null = OPENAI_API_KEY, which may be unset",
-    ),
-    server_timeout: key(
-      float({ min: 0 }),
-      240,
-      "openai: seconds for which all servers may be down before the run saves a checkpoint and " +
-        "ends with exit code 75",
-    ),
-    max_staleness: key(
-      int({ min: 0, max: 100 }),
-      0,
-      "openai: train on samples of the policy of so many steps ago, so that servers sample while " +
-        "the trainer trains; 0 = always the present policy",
-    ),
-  },
+  keys: keys({ addresses: ADDRESSES }, {
+    backend: `one in_process|openai = in_process -- who samples the completions of training: the
+      trainer's process, or servers with OpenAI's API (rgx serve, vLLM; docs/rollouts.md)`,
+    base_url: `addresses? = null -- openai: address of the server, or of several that share the
+      prompts`,
+    api_key_env: `name? = null -- openai: environment variable with the key; null =
+      OPENAI_API_KEY, which may be unset`,
+    server_timeout: `number>=0 = 240 -- openai: seconds for which all servers may be down before
+      the run saves a checkpoint and ends with exit code 75`,
+    max_staleness: `int>=0<=100 = 0 -- openai: train on samples of the policy of so many steps
+      ago, so that servers sample while the trainer trains; 0 = always the present policy`,
+  }),
 };

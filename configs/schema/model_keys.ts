@@ -2,111 +2,60 @@
  * Keys of the model and of its adapter: sections `model`, `model.init` and `lora` (PEFT 0.21's
  * LoraConfig).
  */
-import { key, REQUIRED } from "../types/key_spec.ts";
+import { key, keys } from "../types/key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
-import {
-  bool,
-  choice,
-  float,
-  freeMap,
-  int,
-  listOf,
-  name,
-  nullable,
-  text,
-} from "../types/value_types.ts";
+import { int, listOf, text } from "../types/value_types.ts";
 
 export const MODEL = {
   path: "model",
   flat: true,
-  keys: {
-    model_name_or_path: key(
-      nullable(name()),
-      null,
-      "folder of a Hugging Face model, GGUF file, or a name on the Hub that is in the local cache",
-      [
-        "model.name",
-        "model.model_name",
-        "model_name",
-        "model",
-        "model_path",
-        "model.model_path",
-        "model.path",
-      ],
-    ),
-    adapter_name_or_path: key(
-      nullable(name()),
-      null,
-      "LoRA adapter (PEFT's folder, or a name on the Hub) that is trained further on " +
-        "model_name_or_path; its file says its rank, alpha, modules and, unless it is written, " +
-        "its dropout; the reference of beta is the adapter as it was",
-    ),
-    tokenizer_name_or_path: key(
-      nullable(name()),
-      null,
-      "folder of the tokenizer; null = the model's",
-    ),
-    chat_template: key(
-      nullable(text()),
-      null,
-      "chat template in place of the model's: a file, or the Jinja text itself",
-      ["model.chat_template_path", "chat_template_path", "training.chat_template_path"],
-    ),
-    shape: key(
-      nullable(freeMap()),
-      null,
-      "sizes as in the model's config.json, and in `of` the name of the model that has them " +
-        "(absent: this one): a dry run plans memory with them where the model is not there; " +
-        "names in rgx's own configs/models need none",
-    ),
-    rope_scaling: key(
-      nullable(freeMap()),
-      null,
-      "RoPE scaling in place of that of the model's config.json, with its keys " +
-        "({rope_type: yarn, factor: 4}): for texts beyond the model's length; not with lora, whose " +
-        "files would not say it",
-    ),
-    dtype: key(
-      choice(["auto", "float32", "float16", "bfloat16"]),
-      "auto",
-      "what frozen weights are held in: auto = as they are stored, others widen or round " +
-        "them; with bfloat16 and no lora section, matrices are also trained in it " +
-        "(training.bf16_rounding); all else that is trained and all sums are float32",
-    ),
-    load_in_4bit: key(
-      bool(),
-      false,
-      "quantise the frozen linear layers at load: NF4 in blocks of 64, scales in 8 bits " +
-        "(double quantisation)",
-    ),
-    load_in_8bit: key(
-      bool(),
-      false,
-      "quantise the frozen linear layers at load: 8 bits in blocks of 64",
-    ),
-  },
+  keys: keys({}, {
+    model_name_or_path: `name? = null -- folder of a Hugging Face model, GGUF file, or a name on
+      the Hub that is in the local cache [model.name, model.model_name, model_name, model,
+      model_path, model.model_path, model.path]`,
+    adapter_name_or_path: `name? = null -- LoRA adapter (PEFT's folder, or a name on the Hub) that
+      is trained further on model_name_or_path; its file says its rank, alpha, modules and, unless
+      it is written, its dropout; the reference of beta is the adapter as it was`,
+    tokenizer_name_or_path: "name? = null -- folder of the tokenizer; null = the model's",
+    chat_template: `text? = null -- chat template in place of the model's: a file, or the Jinja
+      text itself [model.chat_template_path, chat_template_path, training.chat_template_path]`,
+    shape: `map? = null -- sizes as in the model's config.json, and in \`of\` the name of the
+      model that has them (absent: this one): a dry run plans memory with them where the model is
+      not there; names in rgx's own configs/models need none`,
+    rope_scaling: `map? = null -- RoPE scaling in place of that of the model's config.json, with
+      its keys ({rope_type: yarn, factor: 4}): for texts beyond the model's length; not with lora,
+      whose files would not say it`,
+    dtype: `one auto|float32|float16|bfloat16 = auto -- what frozen weights are held in: auto = as
+      they are stored, others widen or round them; with bfloat16 and no lora section, matrices are
+      also trained in it (training.bf16_rounding); all else that is trained and all sums are
+      float32`,
+    load_in_4bit: `bool = false -- quantise the frozen linear layers at load: NF4 in blocks of 64,
+      scales in 8 bits (double quantisation)`,
+    load_in_8bit: `bool = false -- quantise the frozen linear layers at load: 8 bits in blocks of
+      64`,
+  }),
 };
 
 export const INIT = {
   path: "model.init",
   flat: false,
-  keys: {
-    architecture: key(choice(["llama"]), "llama", "Llama: GQA, RoPE, RMSNorm, SwiGLU"),
-    hidden_size: key(int({ min: 2 }), REQUIRED, "width of the residual stream"),
-    intermediate_size: key(int({ min: 1 }), REQUIRED, "width of the MLP's inner layer"),
-    num_hidden_layers: key(int({ min: 1 }), REQUIRED, "decoder layers"),
-    num_attention_heads: key(int({ min: 1 }), REQUIRED, "query heads"),
+  keys: keys({}, {
+    architecture: "one llama = llama -- Llama: GQA, RoPE, RMSNorm, SwiGLU",
+    hidden_size: "int>=2 = required -- width of the residual stream",
+    intermediate_size: "int>=1 = required -- width of the MLP's inner layer",
+    num_hidden_layers: "int>=1 = required -- decoder layers",
+    num_attention_heads: "int>=1 = required -- query heads",
     num_key_value_heads: key(
       int({ min: 1 }),
       (init) => (init.num_attention_heads as number | undefined) ?? 1,
       "key and value heads, which divide the query heads",
     ),
-    max_position_embeddings: key(int({ min: 2 }), 512, "longest sequence, prompt and completion"),
-    rope_theta: key(float({ above: 0 }), 10000, "base of the rotary angles"),
-    rms_norm_eps: key(float({ above: 0 }), 1e-5, "added to the mean square before the root"),
-    tie_word_embeddings: key(bool(), true, "the head has the weights of the embedding"),
-    initializer_range: key(float({ above: 0 }), 0.02, "standard deviation of the first weights"),
-  },
+    max_position_embeddings: "int>=2 = 512 -- longest sequence, prompt and completion",
+    rope_theta: "number>0 = 10000 -- base of the rotary angles",
+    rms_norm_eps: "number>0 = 1e-5 -- added to the mean square before the root",
+    tie_word_embeddings: "bool = true -- the head has the weights of the embedding",
+    initializer_range: "number>0 = 0.02 -- standard deviation of the first weights",
+  }),
 };
 
 /** The default alphabet: printable ASCII and the line break. */
@@ -115,62 +64,42 @@ const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) =>
 export const TOKENIZER = {
   path: "model.init.tokenizer",
   flat: false,
-  keys: {
-    type: key(choice(["characters"]), "characters", "one token a character"),
+  keys: keys({ texts: listOf(text(), "a list of text") }, {
+    type: "one characters = characters -- one token a character",
     alphabet: key(text(), ASCII, "all characters that are tokens"),
-    special_tokens: key(
-      listOf(text(), "a list of text"),
-      ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"],
-      "tokens of several characters; <eos> and <unk> must be there",
-    ),
-  },
+    special_tokens: `texts = ["<pad>","<unk>","<eos>","<answer>","</answer>"] -- tokens of several
+      characters; <eos> and <unk> must be there`,
+  }),
 };
 
 export const LORA = {
   path: "lora",
   flat: true,
-  keys: {
-    enabled: key(bool(), true, "false: full fine-tuning although there is a lora section"),
-    r: key(int({ min: 1 }), 16, "rank of A and B", ["lora.rank", "lora_rank"]),
-    lora_alpha: key(float({ above: 0 }), 32, "the adapter's output is scaled by lora_alpha / r", [
-      "lora.alpha",
-    ]),
-    lora_dropout: key(
-      float({ min: 0, below: 1 }),
-      0,
-      "share of what A reads that is dropped while training",
-      ["lora.dropout"],
-    ),
-    target_modules: key(
-      nullable(targetModules()),
-      null,
-      "modules with an adapter: names, ends of paths, or an expression for the whole path; " +
-        "null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all of the layers; lm_head = " +
-        "the head",
-    ),
-    use_rslora: key(bool(), false, "the adapter's output is scaled by lora_alpha / √r"),
-    modules_to_save: key(
-      moduleNames(),
-      [],
-      "modules, by the end of their path, that are trained in full and stored with the adapter: " +
-        "lm_head, embed_tokens, norm, …",
-    ),
-    exclude_modules: key(
-      excludedModules(),
-      [],
-      "names, ends of paths or an expression for the whole path of modules without an adapter",
-    ),
-    layers_to_transform: key(
-      nullable(listOf(int({ min: 0 }), "a list of layer numbers")),
-      null,
-      "layers with an adapter, counted from 0; null = all",
-    ),
-    rank_pattern: key(modulePattern(int({ min: 1 })), {}, "another r, by module"),
-    alpha_pattern: key(modulePattern(), {}, "another lora_alpha, by module"),
-    init_lora_weights: key(
-      choice(["true", "false", "gaussian"], { same: [[true, "true"], [false, "false"]] }),
-      "true",
-      "true: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform",
-    ),
-  },
+  keys: keys({
+    targets: targetModules(),
+    excluded: excludedModules(),
+    modules: moduleNames(),
+    layers: listOf(int({ min: 0 }), "a list of layer numbers"),
+    ranks: modulePattern(int({ min: 1 })),
+    alphas: modulePattern(),
+  }, {
+    enabled: "bool = true -- false: full fine-tuning although there is a lora section",
+    r: "int>=1 = 16 -- rank of A and B [lora.rank, lora_rank]",
+    lora_alpha: "number>0 = 32 -- the adapter's output is scaled by lora_alpha / r [lora.alpha]",
+    lora_dropout: `number>=0<1 = 0 -- share of what A reads that is dropped while training
+      [lora.dropout]`,
+    target_modules: `targets? = null -- modules with an adapter: names, ends of paths, or an
+      expression for the whole path; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all
+      of the layers; lm_head = the head`,
+    use_rslora: "bool = false -- the adapter's output is scaled by lora_alpha / √r",
+    modules_to_save: `modules = [] -- modules, by the end of their path, that are trained in full
+      and stored with the adapter: lm_head, embed_tokens, norm, …`,
+    exclude_modules: `excluded = [] -- names, ends of paths or an expression for the whole path of
+      modules without an adapter`,
+    layers_to_transform: "layers? = null -- layers with an adapter, counted from 0; null = all",
+    rank_pattern: "ranks = {} -- another r, by module",
+    alpha_pattern: "alphas = {} -- another lora_alpha, by module",
+    init_lora_weights: `one true|false|gaussian same true=true|false=false = "true" -- true: A
+      uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform`,
+  }),
 };

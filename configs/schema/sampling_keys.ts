@@ -1,18 +1,8 @@
 /**
  * Keys of how completions are sampled (generation parameters of GRPOConfig): section `training`.
  */
-import { key } from "../types/key_spec.ts";
-import {
-  choice,
-  float,
-  freeMap,
-  int,
-  listOf,
-  nullable,
-  refine,
-  text,
-  type ValueType,
-} from "../types/value_types.ts";
+import { keys } from "../types/key_spec.ts";
+import { int, listOf, refine, text, type ValueType } from "../types/value_types.ts";
 
 /** A text that ends a completion: any that is not empty, a line break too. */
 const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found none" : null);
@@ -39,55 +29,26 @@ const TOP_K: ValueType<number> = {
   },
 };
 
-export const SAMPLING_KEYS = {
-  num_generations: key(int({ min: 2 }), 8, "G, the completions of one prompt"),
-  num_generations_eval: key(
-    nullable(int({ min: 1 })),
-    null,
-    "completions of one problem in evaluation while training, 1 or more; null = num_generations",
-  ),
-  max_completion_length: key(int({ min: 1 }), 512, "tokens of a completion at most", [
-    "max_tokens",
-  ]),
-  max_prompt_length: key(
-    nullable(int({ min: 1 })),
-    null,
-    "longer prompts are refused, or cut (truncate_prompts); null = no prompt is too long",
-  ),
-  chat_template_kwargs: key(
-    freeMap(),
-    () => ({}),
-    "values for the chat template, for example {enable_thinking: false} for Qwen3; those of a row " +
-      "of the data go before them",
-  ),
-  truncate_prompts: key(
-    nullable(choice(["left"])),
-    null,
-    "left: longer prompts keep their last max_prompt_length tokens; null: they are refused",
-  ),
-  temperature: key(float({ above: 0 }), 1, "logits are divided by it before a token is drawn"),
-  top_p: key(
-    float({ above: 0, max: 1 }),
-    1,
-    "nucleus sampling: only the likeliest tokens that have this probability together; 1 = off",
-  ),
-  top_k: key(TOP_K, 0, "only the k likeliest tokens; 0 = off"),
-  min_p: key(
-    nullable(float({ min: 0, max: 1 })),
-    null,
-    "only tokens with min_p × the probability of the likeliest, or more; null = all",
-  ),
-  repetition_penalty: key(
-    float({ above: 0 }),
-    1,
-    "logits of tokens that were in the prompt or the completion are divided by it if positive, " +
-      "multiplied by it if negative; 1 = off",
-  ),
-  min_new_tokens: key(int({ min: 0 }), 0, "no end-of-text token before so many tokens"),
-  stop: key<string[]>(
-    STOP,
-    () => [],
-    "texts after which a completion ends; the text is kept",
-  ),
-  generation_seed: key(nullable(int({ min: 0 })), null, "seed of sampling; null = seed"),
-};
+export const SAMPLING_KEYS = keys({ stop: STOP, top_k: TOP_K }, {
+  num_generations: "int>=2 = 8 -- G, the completions of one prompt",
+  num_generations_eval: `int>=1? = null -- completions of one problem in evaluation while
+    training, 1 or more; null = num_generations`,
+  max_completion_length: "int>=1 = 512 -- tokens of a completion at most [max_tokens]",
+  max_prompt_length: `int>=1? = null -- longer prompts are refused, or cut (truncate_prompts);
+    null = no prompt is too long`,
+  chat_template_kwargs: `map = {} -- values for the chat template, for example {enable_thinking:
+    false} for Qwen3; those of a row of the data go before them`,
+  truncate_prompts: `one left? = null -- left: longer prompts keep their last max_prompt_length
+    tokens; null: they are refused`,
+  temperature: "number>0 = 1 -- logits are divided by it before a token is drawn",
+  top_p: `number>0<=1 = 1 -- nucleus sampling: only the likeliest tokens that have this
+    probability together; 1 = off`,
+  top_k: "top_k = 0 -- only the k likeliest tokens; 0 = off",
+  min_p: `number>=0<=1? = null -- only tokens with min_p × the probability of the likeliest, or
+    more; null = all`,
+  repetition_penalty: `number>0 = 1 -- logits of tokens that were in the prompt or the completion
+    are divided by it if positive, multiplied by it if negative; 1 = off`,
+  min_new_tokens: "int>=0 = 0 -- no end-of-text token before so many tokens",
+  stop: "stop = [] -- texts after which a completion ends; the text is kept",
+  generation_seed: "int>=0? = null -- seed of sampling; null = seed",
+});

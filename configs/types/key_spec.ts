@@ -1,5 +1,15 @@
-/** How the schema describes one key and one section of keys. */
+/**
+ * How the schema describes one key and one section of keys. A key is a line of text, its type, its
+ * default and its meaning, and perhaps other full spellings of it:
+ *
+ *     beta: "number>=0 = 0 -- KL coefficient; 0: no reference model"
+ *     lora_dropout: "number>=0<1 = 0 -- share of what A reads that is dropped [lora.dropout]"
+ *
+ * The default is JSON or a bare word, `required` where there is none. `type_words.ts` has the types. A
+ * line goes on in the next one.
+ */
 import type { ValueType } from "./value_types.ts";
+import { type NamedTypes, type ReadAs, typeOf } from "./type_words.ts";
 
 /** In the place of a default: the key has none and must be written. */
 export const REQUIRED: unique symbol = Symbol("required");
@@ -46,6 +56,35 @@ export function key<T>(
   aliases: readonly string[] = [],
 ): KeySpec<T> {
   return { type, default: defaultValue, doc, aliases };
+}
+
+/** What the line of a key declares. */
+type Declared<S, N> = S extends `${infer T} = ${string}` ? KeySpec<ReadAs<T, N>> : S;
+
+/**
+ * The keys of these lines.
+ * @param named types that the lines name, besides those of `type_words.ts`
+ */
+export function keys<
+  const N extends NamedTypes,
+  const K extends Readonly<Record<string, string | KeySpec>>,
+>(named: N, lines: K): { readonly [P in keyof K]: Declared<K[P], N> } {
+  const declared = Object.entries(lines).map(([name, line]) => {
+    if (typeof line !== "string") return [name, line];
+    const [, type, value, doc, aliases] = /^(.*?) = (.*?) -- (.*?)(?: \[([\w., ]+)\])?$/.exec(
+      line.replace(/\s*\n\s*/g, " "),
+    )!;
+    const spellings = aliases === undefined ? [] : aliases.split(", ");
+    return [name, key(typeOf(type!, named), defaultOf(value!), doc!, spellings)];
+  });
+  return Object.fromEntries(declared);
+}
+
+function defaultOf(text: string): Default<unknown> {
+  if (text === "required") return REQUIRED;
+  // Each configuration gets a list or a map of its own.
+  if (/^[[{]/.test(text)) return () => JSON.parse(text);
+  return /^(null|true|false|"|-?\d[\d.e-]*$)/.test(text) ? JSON.parse(text) : text;
 }
 
 /** All keys of a section at their defaults. A required key is missing, although the type has it. */
