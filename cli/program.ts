@@ -1,32 +1,12 @@
-/**
- * The command line. Every folder of `cli/` has a `commands.ts` with the names, flags and help of
- * its commands; this file puts them together. The other files do the work. They are loaded only
- * when their command runs, so that `rgx --version` and `--help` start fast.
- */
+/** The command line: what is true of all commands, which `commands.ts` has. */
 import { Command, CommanderError, Help } from "commander";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { versionLine } from "../core/version.ts";
-import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
-import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
-import { benchCommands } from "./bench/commands.ts";
-import { chatCommand } from "./chat/commands.ts";
-import { slurmCommands } from "./cluster/commands.ts";
-import { dashboardCommand } from "./dashboard/commands.ts";
-import { doctorCommand } from "./doctor/commands.ts";
-import { examples } from "./flag_types.ts";
-import { initCommand } from "./init/commands.ts";
-import { modelCommands } from "./models/commands.ts";
+import { addCommands } from "./commands.ts";
+import { examples } from "./flags.ts";
 import { reportError } from "./report_error.ts";
-import { reportCommands } from "./reports/commands.ts";
-import { rewardCommands } from "./rewards/commands.ts";
-import { serveCommand } from "./serve/commands.ts";
-import { shellCommands } from "./shell/commands.ts";
-import { sweepCommand } from "./sweep/commands.ts";
-import { scoreCommands } from "./scoring/commands.ts";
-import { taskCommands } from "./tasks/commands.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
-import { configCommands, trainCommands } from "./train/commands.ts";
 
 /** Commands whose --resume may name a checkpoint. */
 const TRAINS = ["train", "sft"];
@@ -140,23 +120,7 @@ function createProgram(setExit: (code: number) => void): Command {
       ),
     );
 
-  initCommand(program);
-  trainCommands(program, setExit);
-  sweepCommand(program, setExit);
-  taskCommands(program);
-  scoreCommands(program, setExit);
-  rewardCommands(program, setExit);
-  modelCommands(program);
-  serveCommand(program);
-  chatCommand(program, setExit);
-  benchCommands(program, setExit);
-  reportCommands(program);
-  dashboardCommand(program);
-  slurmCommands(program);
-  configCommands(program, setExit);
-  doctorCommand(program, setExit);
-  shellCommands(program);
-  hostCommands(program);
+  addCommands(program, setExit);
   for (const command of [program, ...allCommands(program)]) {
     command.exitOverride().copyInheritedSettings(program).showSuggestionAfterError(false)
       .configureOutput({ outputError: (text, write) => write(withSuggestion(text, command)) });
@@ -199,15 +163,4 @@ function* allCommands(command: Command): Generator<Command> {
     yield child;
     yield* allCommands(child);
   }
-}
-
-/** The hidden commands by which the executable does something in a process of its own. */
-function hostCommands(program: Command): void {
-  program.command(REWARD_HOST, { hidden: true })
-    .argument("[hosts...]")
-    .action(async (hosts) => await (await import("../rewards/custom/host.ts")).hostReward(hosts));
-  program.command(TUNE_COMMAND, { hidden: true })
-    .action(async () => await (await import("../kernels/tuning/worker.ts")).tuneFromInput());
-  program.command(TASK_HOST, { hidden: true })
-    .action(async () => await (await import("../tasks/custom/host.ts")).hostTask());
 }

@@ -24,7 +24,8 @@ import { reportError } from "../report_error.ts";
 import { listenForStop } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { broken, isInteractive, log, paint, print } from "../terminal/terminal.ts";
-import { type BenchFlags, type BenchRequest, benchRequest } from "./bench_request.ts";
+import { type BenchRequest, benchRequest } from "./bench_request.ts";
+import type { BenchFlags } from "../flag_tables.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 
 /** Returns the exit code: 0 done, 1 something was not answered, 75 stopped and resumable. */

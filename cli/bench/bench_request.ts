@@ -24,73 +24,12 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
-import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
-import type { ActivationType } from "../../models/network/types.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
-import { given, templateValues } from "../flag_types.ts";
+import { given, templateValues } from "../flags.ts";
 import { parseDuration } from "../stop_control.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
-
-export interface BenchFlags {
-  config?: string;
-  category?: string;
-  saveMetadata?: boolean;
-  fullResults?: boolean;
-  models: string[];
-  tasks: string[];
-  set?: string[];
-  level?: number;
-  setLevel?: string[];
-  numExamples?: number;
-  limit?: number;
-  outputDir?: string;
-  seed?: number;
-  samplingSeed?: number;
-  temperature?: number;
-  topP?: number;
-  topK?: number;
-  minP?: number;
-  repetitionPenalty?: number;
-  activations?: ActivationType;
-  computeDtype?: ComputeDtype;
-  maxNewTokens?: number;
-  samples?: number;
-  batchSize?: number;
-  stop: string[];
-  system?: string;
-  instructions?: boolean;
-  entries?: string[];
-  chatTemplateKwargs?: string;
-  plain?: boolean;
-  fewShot?: number;
-  fewShotAs?: string;
-  base: boolean;
-  device?: string;
-  devices?: string;
-  threads?: number;
-  workers?: number;
-  ranks?: number;
-  baseUrl?: string;
-  apiKeyEnv?: string;
-  completionsEndpoint?: boolean;
-  timeout?: number;
-  retries?: number;
-  retryDelay?: number;
-  cache: boolean;
-  priceIn?: number;
-  priceOut?: number;
-  resume?: boolean;
-  merge?: boolean;
-  shard?: string;
-  maxTime?: string;
-  samplesOut?: string;
-  table?: string;
-  charts: boolean;
-  json?: boolean;
-  quiet?: boolean;
-  verbose?: boolean;
-}
+import type { BenchFlags } from "../flag_tables.ts";
 
 /** A benchmark as its flags and its file describe it. */
 export interface BenchRequest {
@@ -267,7 +206,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
       : withoutOverridden(from.tasks, flags),
     sampling: { ...from.sampling, ...sampling },
     prompt: { ...from.prompt, ...prompt },
-    includeBase: flags.base,
+    includeBase: flags.base ?? false,
     resume: flags.resume ?? false,
     merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },

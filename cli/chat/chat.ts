@@ -13,25 +13,15 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { ApiError } from "../../serve/api_error.ts";
 import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
-import { templateValues } from "../flag_types.ts";
+import { type Flags, templateValues } from "../flags.ts";
 import { LoadProgress } from "../models/load_progress.ts";
-import { type ModelFlags, storageOf } from "../models/model_input.ts";
+import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { labelled, log, paint, write } from "../terminal/terminal.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
+import type { CHAT } from "../flag_tables.ts";
 
-interface ChatFlags extends Omit<ModelFlags, "model" | "idsFile"> {
-  system?: string;
-  chatTemplateKwargs?: string;
-  maxModelLen: number;
-  temperature: number;
-  topP: number;
-  topK: number;
-  minP: number;
-  repetitionPenalty: number;
-  maxNewTokens: number;
-  seed: number;
-}
+type ChatFlags = Flags<typeof CHAT>;
 
 const HELP = `/reset               forget the conversation
 /again               another answer to the last message

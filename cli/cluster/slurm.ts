@@ -19,59 +19,22 @@ import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
-import { benchCommands } from "../bench/commands.ts";
-import { given } from "../flag_types.ts";
+import { addFlags, type Flags, given } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
+import { BENCH, type JOB, type SLURM, type SLURM_BENCH } from "../flag_tables.ts";
 import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
 import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 
 /** The flags of both commands. */
-export interface SlurmFlags {
-  workDir?: string;
-  partition?: string;
-  time?: string;
-  gpus?: number;
-  gpuType?: string;
-  cpus?: number;
-  memory?: string;
-  nodes?: number;
-  requeue?: boolean;
-  warn?: string;
-  mpi?: string;
-  maxRestarts?: number;
-  output?: string;
-  jobName?: string;
-  array?: string;
-  dependency?: string;
-  check: boolean;
-  sbatch: string[];
-  module: string[];
-  setup: string[];
-  online?: boolean;
-  device?: string;
-  template?: string;
-  printTemplate?: boolean;
-  printDefinition?: boolean;
-  apptainer?: string;
-  submit?: boolean;
-  force?: boolean;
-  json?: boolean;
-}
+type SlurmFlags = Flags<typeof JOB> & Pick<Flags<typeof SLURM>, "array" | "mpi">;
 
-export interface SlurmBenchFlags extends SlurmFlags {
-  models: string[];
-  tasks: string[];
-  numExamples?: number;
-  maxNewTokens?: number;
-  outputDir?: string;
-  oneNode?: boolean;
-}
+type SlurmBenchFlags = SlurmFlags & Flags<Omit<typeof SLURM_BENCH, "gpus">>;
 
 export async function slurmTrain(
   config: string | undefined,
   account: string | undefined,
   overrides: string[],
-  typed: SlurmFlags & { sweep: string[]; ntasksPerNode?: number },
+  typed: SlurmFlags & Flags<Omit<typeof SLURM, "gpus">>,
 ): Promise<void> {
   if (typed.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
   if (typed.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
@@ -177,9 +140,7 @@ const SET_BY_SCRIPT = ["models", "tasks", "numExamples", "maxNewTokens", "output
 
 /** Checks the flags after `--`. @throws UsageError for what `rgx bench` does not accept */
 function checkBenchFlags(given: readonly string[]): void {
-  const program = new Command();
-  benchCommands(program, () => {});
-  const bench = program.commands.find((command) => command.name() === "bench")!;
+  const bench = addFlags(new Command("bench"), BENCH);
   bench.exitOverride().configureOutput({ writeErr: () => {} }).action(() => {});
   try {
     bench.parse(given, { from: "user" });

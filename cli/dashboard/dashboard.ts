@@ -3,8 +3,10 @@ import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { newToken, startDashboard } from "../../reports/dashboard/server.ts";
+import type { Flags } from "../flags.ts";
 import { stopSignal } from "../stop_signal.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { DASHBOARD } from "../flag_tables.ts";
 
 /** Folders that are shown when none is named. */
 const USUAL = ["experiments", "benchmark_results"];
@@ -16,7 +18,7 @@ const MIN_TOKEN = 8;
 
 export async function dashboard(
   named: string[],
-  options: { port?: number; host?: string; token?: string | false; json?: boolean },
+  options: Flags<typeof DASHBOARD>,
 ): Promise<void> {
   const folders = named.length > 0 ? named : await usualFolders();
   await checkFolders(folders);

@@ -25,14 +25,13 @@ import { GrpoTrainer } from "../../training/trainer.ts";
 import { canRehearse } from "../../training/tuning/rehearse_run.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { DOCTOR } from "../flag_tables.ts";
 
 /** For all classes of a device together; comparing vulkan with webgpu takes a part as long. */
 const MINUTES = 5, RACE_SHARE = 0.2;
 
-interface TuneFlags extends DeviceFlags {
-  json?: boolean;
-  minutes?: number;
-}
+type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
 
 /** What was found on a device. */
 interface DeviceReport extends Tuned {

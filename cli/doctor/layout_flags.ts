@@ -3,15 +3,10 @@ import { askedPlaces, type RankKeys } from "../../configs/rank_layout.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
 import type { RankLayout } from "../../training/scaling/scaling_plan.ts";
+import type { DOCTOR } from "../flag_tables.ts";
+import type { Flags } from "../flags.ts";
 
-export interface LayoutFlags {
-  nodes?: number;
-  gpus?: number;
-  /** Of a node, in Gb/s. */
-  network?: number;
-  /** Mean time between failures of a node, in days. */
-  mtbf?: number;
-}
+export type LayoutFlags = Pick<Flags<typeof DOCTOR>, "nodes" | "gpus" | "network" | "mtbf">;
 
 /** @throws UsageError for flags of several ranks without a card that is known by its name */
 export function requireCard(flags: LayoutFlags, card: PlanCard | null): void {

@@ -19,13 +19,10 @@ import reward from "./project/short_answer.ts" with { type: "text" };
 import cases from "./project/short_answer_cases.jsonl" with { type: "text" };
 import sameWords from "./project/same_words.ts" with { type: "text" };
 import sameWordsCases from "./project/same_words_cases.jsonl" with { type: "text" };
+import type { Flags } from "../flags.ts";
+import type { INIT } from "../flag_tables.ts";
 
-interface InitOptions {
-  task?: string;
-  data?: string;
-  reward: string;
-  json?: boolean;
-}
+type InitOptions = Flags<typeof INIT>;
 
 /** The problems of a project that names none: short words, which a tiny model learns to turn. */
 const TASK = "spell_backward";

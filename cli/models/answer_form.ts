@@ -3,13 +3,11 @@ import { UsageError } from "../../core/errors.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { type Form, TokenConstraint } from "../../models/grammar/token_constraint.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import { type ModelFlags, readInput } from "./model_input.ts";
+import { readInput } from "./model_input.ts";
+import type { Flags } from "../flags.ts";
+import type { GENERATE } from "../flag_tables.ts";
 
-export interface FormFlags {
-  /** A file. */
-  jsonSchema?: string;
-  regex?: string;
-}
+export type FormFlags = Pick<GenerateFlags, "jsonSchema" | "regex">;
 
 /** A form, with the flag that asks for it. */
 export interface AskedForm {
@@ -48,25 +46,4 @@ export function constraintOf(
   }
 }
 
-export interface GenerateFlags extends ModelFlags, FormFlags {
-  /** A server that generates in place of this process; `model` is the name of its model. */
-  baseUrl?: string;
-  apiKeyEnv?: string;
-  prompt?: string;
-  file?: string;
-  chat?: boolean;
-  system?: string;
-  chatTemplateKwargs?: string;
-  ignoreEos?: boolean;
-  maxNewTokens: number;
-  temperature: number;
-  topP: number;
-  topK: number;
-  minP: number;
-  repetitionPenalty: number;
-  minNewTokens: number;
-  stop: string[];
-  seed: number;
-  n: number;
-  json?: boolean;
-}
+export type GenerateFlags = Flags<typeof GENERATE> & { model: string };

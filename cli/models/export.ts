@@ -3,21 +3,15 @@ import { bytesText } from "../../core/bytes.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { exportModel } from "../../models/export/export.ts";
-import type { ExportTarget } from "../../models/export/export_targets.ts";
-import type { WeightType } from "../../models/formats/weight_types.ts";
+import type { Flags } from "../flags.ts";
 import { abortable } from "../terminal/abortable.ts";
 import { log, print } from "../terminal/terminal.ts";
-
-interface OutputFlags {
-  output: string;
-  force?: boolean;
-  json?: boolean;
-}
+import type { EXPORT } from "../flag_tables.ts";
 
 /** Without a format the model is written as it is, as one folder: `rgx convert`. */
 export async function exportCheckpoint(
   checkpoint: string,
-  flags: OutputFlags & { to?: ExportTarget; dtype?: WeightType },
+  flags: Flags<typeof EXPORT>,
 ): Promise<void> {
   const { to, dtype, output, force = false } = flags;
   if (to === undefined && dtype !== undefined) {

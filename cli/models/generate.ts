@@ -8,7 +8,7 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
-import { templateValues } from "../flag_types.ts";
+import { templateValues } from "../flags.ts";
 import { constraintOf, readForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./answer_form.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";

@@ -2,16 +2,13 @@
 import { UsageError } from "../../core/errors.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import { type ModelFlags, parseIds, readInput, withModel } from "./model_input.ts";
+import { parseIds, readInput, withModel } from "./model_input.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { print, table } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { LOGPROBS } from "../flag_tables.ts";
 
-export interface LogprobsFlags extends ModelFlags {
-  prompt?: string;
-  completion?: string;
-  top: number;
-  json?: boolean;
-}
+export type LogprobsFlags = Flags<typeof LOGPROBS> & { model: string };
 
 /**
  * The ids of a prompt and what follows it, as one text. Where a token would reach over the border,

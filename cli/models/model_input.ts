@@ -5,25 +5,20 @@
 import { UsageError } from "../../core/errors.ts";
 import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
-import type { ActivationType } from "../../models/network/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { checkpointNotes, findModel } from "../../hub/find_model.ts";
 import { LoadProgress } from "./load_progress.ts";
-import { type DeviceFlags, openDevice } from "../open_device.ts";
+import { openDevice } from "../open_device.ts";
 import { log } from "../terminal/terminal.ts";
+import type { ACTIVATIONS, MODEL } from "../flag_tables.ts";
+import type { Flags } from "../flags.ts";
 
-export interface ModelFlags extends DeviceFlags {
+export type ModelFlags = Flags<typeof MODEL & typeof ACTIVATIONS> & {
   model: string;
   /** Token ids in place of a text. The model then needs no tokenizer. */
   idsFile?: string;
-  /** Adapters to try one after the other; none = the model alone. */
-  adapter: string[];
-  dtype?: StorageOptions["dtype"];
-  loadIn8bit?: boolean;
-  loadIn4bit?: boolean;
-  activations?: ActivationType;
   quiet?: boolean;
-}
+};
 
 /**
  * Loads the model, with each adapter in turn (the base model is read once), calls `body`, and

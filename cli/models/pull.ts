@@ -7,18 +7,10 @@ import { hubSettings } from "../../hub/settings.ts";
 import { abortable } from "../terminal/abortable.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { isInteractive, labelled, log, print, table } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { PULL } from "../flag_tables.ts";
 
-interface PullFlags {
-  dataset?: boolean;
-  revision?: string;
-  include: string[];
-  exclude: string[];
-  maxWorkers: number;
-  verify?: boolean;
-  dryRun?: boolean;
-  json?: boolean;
-  quiet?: boolean;
-}
+type PullFlags = Flags<typeof PULL>;
 
 export async function pullRepository(
   name: string,

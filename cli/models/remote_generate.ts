@@ -4,7 +4,7 @@ import { ServerAddress } from "../../core/remote/address.ts";
 import { HttpClient, networkReason } from "../../core/remote/http.ts";
 import { HttpError, httpError } from "../../core/remote/refusal.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { templateValues } from "../flag_types.ts";
+import { flagOf, templateValues } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { AskedForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./answer_form.ts";
@@ -34,8 +34,7 @@ export async function generateRemotely(
     if (value === undefined || value === false || Array.isArray(value) && value.length === 0) {
       continue;
     }
-    const flag = `--${name.replace(/[A-Z]|\d+/g, (part) => `-${part.toLowerCase()}`)}`;
-    throw new UsageError(`${flag} and --base-url exclude each other`, {
+    throw new UsageError(`${flagOf(name)} and --base-url exclude each other`, {
       advice: name === "adapter"
         ? "An adapter of the server is named by --model."
         : "The server decides how its model is held and where it computes.",

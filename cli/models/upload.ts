@@ -6,22 +6,10 @@ import type { UploadEvent } from "../../hub/upload/upload.ts";
 import { planShare, shareModel, type ShareOptions } from "../../reports/sharing/share_model.ts";
 import { abortable } from "../terminal/abortable.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { UPLOAD } from "../flag_tables.ts";
 
-export interface UploadFlags {
-  repoId: string;
-  checkpointDir?: string;
-  modelName?: string;
-  step?: number;
-  optimizerSaveMode: string;
-  private?: boolean;
-  revision?: string;
-  license?: string;
-  commitMessage?: string;
-  checkpointFolder?: string;
-  dryRun?: boolean;
-  json?: boolean;
-  quiet?: boolean;
-}
+export type UploadFlags = Flags<typeof UPLOAD>;
 
 export async function uploadModel(named: string | undefined, flags: UploadFlags): Promise<void> {
   const folder = named ?? flags.checkpointDir;

@@ -1,19 +1,8 @@
 /** The flags that plan for a graphics card of another machine: `--gpu` and `--device-memory`. */
-import type { Command } from "commander";
 import { UsageError } from "../../core/errors.ts";
 import { type PlanCard, planCard } from "../../training/card/plan_card.ts";
-
-export interface CardFlags {
-  gpu?: string;
-  deviceMemory?: string;
-  device?: string;
-}
-
-export function addCardFlags(command: Command): Command {
-  return command
-    .option("--gpu <name>", "plan for this card, which need not be here: h100-80gb, rtx4090")
-    .option("--device-memory <size>", "plan for any card with this memory: 80GB, 24GiB");
-}
+import type { CARD } from "../flag_tables.ts";
+import type { Flags } from "../flags.ts";
 
 /**
  * The card that the flags name; null when there are none.
@@ -21,7 +10,7 @@ export function addCardFlags(command: Command): Command {
  * @throws UsageError for flags that do not go together, and for unknown cards
  */
 export function cardFromFlags(
-  { gpu, deviceMemory, device }: CardFlags,
+  { gpu, deviceMemory, device }: Flags<typeof CARD> & { device?: string },
   { plans, planFlag }: { plans: boolean; planFlag: string },
 ): PlanCard | null {
   if (gpu === undefined && deviceMemory === undefined) return null;

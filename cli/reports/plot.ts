@@ -8,16 +8,10 @@ import { UsageError } from "../../core/errors.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import { plotResults } from "../../reports/charts/plot_results.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { CHART } from "../flag_tables.ts";
 
-interface PlotFlags {
-  title?: string;
-  output?: string;
-  json?: boolean;
-  rename: string[];
-  renameFile?: string;
-  fullScale?: boolean;
-  metrics?: string;
-}
+type PlotFlags = Flags<typeof CHART>;
 
 /** @param ofRuns whether the files are runs; otherwise they show it themselves */
 export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {

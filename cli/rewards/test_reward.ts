@@ -11,11 +11,10 @@ import { createRubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { readValue, splitPair } from "../tasks/task_params.ts";
 import { clip, columns, print, table } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { REWARDS_TEST } from "../flag_tables.ts";
 
-interface TestOptions {
-  set: readonly string[];
-  json?: boolean;
-}
+type TestOptions = Flags<typeof REWARDS_TEST>;
 
 /** A completion, and the value that is expected for it. */
 interface Case {

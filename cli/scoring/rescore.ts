@@ -9,13 +9,11 @@ import { createRubric } from "../../rewards/rubric.ts";
 import { type Judgement, type RescoreSummary, Rescoring } from "../../training/rescore/rescore.ts";
 import { readStoredStep, storedSteps } from "../../training/rescore/stored_steps.ts";
 import { log, print, table } from "../terminal/terminal.ts";
-import { chosenRewards, type RewardFlags } from "./reward_flags.ts";
+import { chosenRewards } from "./reward_flags.ts";
+import type { Flags } from "../flags.ts";
+import type { RESCORE } from "../flag_tables.ts";
 
-interface RescoreFlags extends RewardFlags {
-  steps?: string;
-  output?: string;
-  json?: boolean;
-}
+type RescoreFlags = Flags<typeof RESCORE>;
 
 /** Failures of rewards that are printed. */
 const SHOWN_ERRORS = 3;

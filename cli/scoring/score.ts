@@ -14,21 +14,14 @@ import type { RewardSample } from "../../rewards/types.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
 import { stopSignal } from "../stop_signal.ts";
 import { log, print, writeResult } from "../terminal/terminal.ts";
-import { type ChosenRewards, chosenRewards, type RewardFlags } from "./reward_flags.ts";
+import { type ChosenRewards, chosenRewards } from "./reward_flags.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";
 import { scoreLines } from "./score_lines.ts";
 import type { PieceReply, PieceRequest } from "./score_worker.ts";
+import type { Flags } from "../flags.ts";
+import type { SCORE } from "../flag_tables.ts";
 
-interface ScoreFlags extends RewardFlags {
-  completions?: boolean;
-  /** Files of tasks. They run in processes of their own, so one thread scores. */
-  task: string[];
-  /** Default: one per core. */
-  threads?: number;
-  serve?: boolean;
-  host: string;
-  port: number;
-}
+type ScoreFlags = Flags<typeof SCORE>;
 
 /** Number of bytes that are read together. */
 const PIECE = 1 << 18;

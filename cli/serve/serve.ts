@@ -11,37 +11,16 @@ import {
 } from "../../serve/sampling_fields.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
-import type { LogprobsMode } from "../../serve/logprobs_modes.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { LoadProgress } from "../models/load_progress.ts";
-import { type ModelFlags, storageOf } from "../models/model_input.ts";
+import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { stopSignal } from "../stop_signal.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { SERVE } from "../flag_tables.ts";
 
-interface ServeFlags extends Omit<ModelFlags, "model" | "idsFile"> {
-  model?: string;
-  servedModelName: string[];
-  host: string;
-  port: number;
-  apiKeyFile?: string;
-  cors?: string;
-  maxModelLen?: number;
-  maxNumSeqs?: number;
-  memoryMb?: number;
-  maxQueue: number;
-  maxN: number;
-  maxBodyMb: number;
-  requestTimeout: number;
-  grace: number;
-  logprobsMode: LogprobsMode;
-  maxLogprobs: number;
-  generationConfig: string;
-  allowAdapterLoading: string[];
-  allowAdapterUpload?: boolean;
-  separateAdapters?: boolean;
-  maxLoras: number;
-}
+type ServeFlags = Flags<typeof SERVE>;
 
 /** Seconds in which the body of a request must have come, and completions of one request. */
 const BODY_SECONDS = 30, MAX_CHOICES = 4096;

@@ -17,13 +17,10 @@ import type { TrainSummary } from "../../training/run/events.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { log, print, table } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { SWEEP } from "../flag_tables.ts";
 
-interface SweepOptions {
-  jobs: string;
-  outputDir?: string;
-  device?: string;
-  json?: boolean;
-}
+type SweepOptions = Flags<typeof SWEEP>;
 
 /** Share of the free memory that runs at once are planned to use. */
 const MEMORY_SHARE = 0.9;

@@ -9,6 +9,8 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTaskParams } from "./task_params.ts";
 import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, clip, LineWriter, print, wrap } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { TASKS_SAMPLE } from "../flag_tables.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {
   const tasks = taskNames().map(getTask);
@@ -95,15 +97,7 @@ export async function showTask(nameOrFile: string, options: { json?: boolean }):
   print(out.join("\n"));
 }
 
-interface SampleOptions {
-  size: number;
-  seed: number;
-  offset: number;
-  split: string;
-  set: string[];
-  level?: number;
-  setLevel: string[];
-}
+type SampleOptions = Flags<typeof TASKS_SAMPLE>;
 
 export async function sampleTask(nameOrFile: string, options: SampleOptions): Promise<void> {
   if (!(options.split in SPLIT)) {

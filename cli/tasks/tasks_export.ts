@@ -11,7 +11,6 @@ import {
   type RowOptions,
   withSplit,
 } from "../../data/export_formats.ts";
-import type { PromptRole } from "../../data/prompt_roles.ts";
 import { writeJsonLines, writeParquet } from "../../data/write_rows.ts";
 import { createDataset, type Dataset } from "../../tasks/dataset.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
@@ -19,20 +18,10 @@ import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { readTaskParams } from "./task_params.ts";
 import { log, print } from "../terminal/terminal.ts";
+import type { Flags } from "../flags.ts";
+import type { TASKS_EXPORT } from "../flag_tables.ts";
 
-export interface ExportOptions {
-  output: string;
-  splits: string;
-  format: string;
-  seed: number;
-  set: string[];
-  level?: number;
-  setLevel: string[];
-  system?: string;
-  systemRole: PromptRole;
-  /** Commander's `--no-instructions`. */
-  instructions: boolean;
-}
+export type ExportOptions = Flags<typeof TASKS_EXPORT>;
 
 /** In `--output` it stands for the name of the split: each split gets a file. */
 const PLACEHOLDER = "{split}";

@@ -21,8 +21,7 @@ import {
 } from "../plans/missing_parts.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { withRanks } from "../ranks/join_ranks.ts";
-import { loadRun } from "./load_run.ts";
-import type { TrainOptions } from "./train_options.ts";
+import { loadRun, type TrainOptions } from "./load_run.ts";
 import type { TrainProgress } from "./train_progress.ts";
 
 /** Shows what a run would do, with its warnings; nothing is written. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
-import { KEY_FLAGS, keyFlagsHelp } from "./commands.ts";
+import { KEY_FLAGS, keyFlagsHelp } from "../commands.ts";
 
 /** A value for each placeholder of a flag. */
 const VALUES: Readonly<Record<string, string>> = {

@@ -6,7 +6,17 @@ import { configFirst } from "../../configs/reading/overrides.ts";
 import { exists } from "../../core/paths.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
-import type { TrainOptions } from "./train_options.ts";
+import type { TRAIN } from "../flag_tables.ts";
+import type { Flags } from "../flags.ts";
+import type { ChosenMetrics } from "./metric_lines.ts";
+
+/** What the flags of `rgx train` and `rgx sft` ask for. */
+export type TrainOptions = Omit<Flags<typeof TRAIN>, "maxTime" | "logMetrics"> & {
+  /** Seconds, after which the run saves and stops. */
+  maxTime?: number;
+  /** Metrics in the lines of a step. */
+  logMetrics?: ChosenMetrics;
+};
 
 /**
  * Reads the configuration, and sets the environment variables that it names.

@@ -38,8 +38,7 @@ import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { listenForStop, type StopControl } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { refuseMissing, showDryRun } from "./dry_run.ts";
-import { loadRun } from "./load_run.ts";
-import type { TrainOptions } from "./train_options.ts";
+import { loadRun, type TrainOptions } from "./load_run.ts";
 import { TrainProgress } from "./train_progress.ts";
 
 /** Returns the exit code: 0 done, 75 stopped and resumable. */

@@ -3,10 +3,10 @@
  * default and its meaning, and perhaps other full spellings of it:
  *
  *     beta: "number>=0 = 0 -- KL coefficient; 0: no reference model"
- *     lora_dropout: "number>=0<1 = 0 -- share of what A reads that is dropped [lora.dropout]"
+ *     lora_dropout: "number>=0<1 = 0 -- share of its input that is dropped [lora.dropout]"
  *
- * The default is JSON or a bare word, `required` where there is none. `type_words.ts` has the types. A
- * line goes on in the next one.
+ * The default is JSON or a bare word, `required` where there is none. The words of types are in
+ * `type_words.ts`. A line goes on in the next one.
  */
 import type { ValueType } from "./value_types.ts";
 import { type NamedTypes, type ReadAs, typeOf } from "./type_words.ts";

@@ -65,7 +65,7 @@ function choiceOf(words: string): ValueType<string> {
 }
 
 /** `>=1<=65535` */
-function rangeOf(text: string): Range {
+export function rangeOf(text: string): Range {
   const names = { ">=": "min", ">": "above", "<=": "max", "<": "below" } as const;
   return Object.fromEntries(
     [...text.matchAll(/([<>]=?)(-?[\d.]+)/g)].map((

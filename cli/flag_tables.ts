@@ -1,0 +1,647 @@
+/** The flags, examples and notes of all commands, as `flags.ts` reads them. */
+import type { Flags } from "./flags.ts";
+
+const MACHINE = {
+  device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
+  threads: "int>=1 <n> -- threads of the wasm device",
+  native: "off -- only WASM kernels on the wasm device (as RGX_NATIVE=0)",
+} as const;
+
+/** The type of both sides of matrix products. */
+export const COMPUTE_DTYPE = {
+  computeDtype: `one float32|bfloat16|float16 <type> -- bfloat16, float16: products round both
+    sides, as the key of training (default float32)`,
+} as const;
+
+/** How inputs of products with 4-bit weights are represented. */
+export const ACTIVATIONS = {
+  activations: `one float32|int8 <type> -- int8: 4-bit weights times rounded inputs, faster and a
+    little less exact (default float32)`,
+} as const;
+
+/** Where and how a model computes. */
+export const DEVICE = { ...COMPUTE_DTYPE, ...MACHINE } as const;
+
+/** What the weights of a model are held in. */
+export const WEIGHTS = {
+  "Weights and device:": "",
+  dtype: `one auto|float32|float16|bfloat16 <type> -- what the weights are held in; auto: as they
+    are stored`,
+  loadIn8bit: "flag -- quantise the linear layers when they are loaded",
+  loadIn4bit: "flag -- the same in 4 bits (NF4)",
+} as const;
+
+/** How tokens are drawn, of commands that show texts. */
+export const DRAWING = {
+  topP: "number>0<=1 <p> = 1 -- 1 = off",
+  topK: "int>=0 <k> = 0 -- 0 = off",
+  minP: "number>=0<=1 <p> = 0 -- 0 = off",
+  repetitionPenalty: "number>=0.01<=100 <x> = 1 -- of tokens seen before; 1 = off",
+  seed: "int>=0 <n> = 42 -- seed of the draws",
+} as const;
+
+/** A card of another machine, to plan for. */
+export const CARD = {
+  gpu: "text <name> -- plan for this card, which need not be here: h100-80gb, rtx4090",
+  deviceMemory: "text <size> -- plan for any card with this memory: 80GB, 24GiB",
+} as const;
+
+export const INIT = {
+  task: "text <name> -- problems of a task, or of a task file such as ./digit_sum.ts",
+  data: "text <path> -- problems of your own: a JSONL or parquet file, or a folder of them",
+  reward: "text <name> = short_answer -- name of the reward's file",
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx init my_project
+    rgx init sums --task chain_sum
+    rgx init digits --task ./digit_sum.ts
+    rgx init mine --data problems.jsonl --reward politeness`,
+} as const;
+
+/** The flags that `train` and `sft` share. */
+export const TRAIN = {
+  "The run:": "",
+  resume: "text [checkpoint] -- go on from the newest checkpoint (--resume=NAME: from this one)",
+  dryRun: "flag -- everything up to the first step: config, sample, memory, device",
+  printConfig: "flag -- print the merged config as YAML and stop",
+  outputDir: "text <folder> -- where the run is written",
+  maxTime: "text <hh:mm:ss> -- save and stop (exit 75) in time",
+  force: "flag -- start anew in a folder that holds another run",
+  "This machine:": "",
+  device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
+  threads: "int>=1<=1024 <n> -- threads of the wasm device",
+  native: "off -- only WASM kernels on the wasm device (as RGX_NATIVE=0)",
+  tune: `flag -- measure kernels at the beginning on a software adapter, too |
+    off -- do not measure kernels at the beginning on a graphics card`,
+  ranks: "int>=1<=65536 <n> -- train on this many processes (MPI)",
+  "What is printed:": "",
+  json: "flag -- print a summary object as the last line of stdout",
+  logFormat: "one text|json <format> = text -- how progress is written",
+  logMetrics: "text <names> -- metrics of the progress lines, such as reward,kl; or all",
+  quiet: "flag -- warnings and errors only",
+  verbose: "flag -- more detail, and stacks of errors",
+  "A plan for another card (with --dry-run):": "",
+  ...CARD,
+} as const;
+
+export const TRAIN_HELP = {
+  "Examples:": `
+    rgx train quickstart
+    rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a
+    rgx train my_experiment.yaml --dry-run --gpu h100-80gb
+    rgx train my_experiment.yaml --resume
+    rgx train my_experiment.yaml --ranks 4
+    rgx train gsm8k --model-name PATH --dataset PATH --max-steps 20`,
+  "After:": `
+    On-policy GRPO with scaled advantages has a loss value near 0 by construction;
+    grad_norm and reward show whether it learns.`,
+};
+
+export const SFT_HELP = {
+  "Examples:": `
+    rgx sft quickstart --output-dir runs/warm
+    rgx sft my_experiment.yaml sft.max_steps=200 --resume
+    rgx sft my_experiment.yaml dataset_name=pairs.jsonl task_name=null`,
+  "After:": `
+    The configuration is that of rgx train, whose section sft is obeyed.
+    rgx train … --resume in the same folder goes on with GRPO.`,
+};
+
+export const SWEEP = {
+  jobs: "text <n> = 1 -- runs at once, or auto: as many as cores and memory allow",
+  outputDir: "text <folder> -- where the runs' folders are made",
+  device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx sweep quickstart training.learning_rate=1e-3,2e-3 training.seed=1,2,3
+    rgx sweep my.yaml lora.r=4,16,64 training.max_steps=200 --jobs auto`,
+  "After:": `
+    The same command again goes on: completed runs are kept, stopped ones resumed.
+    On a cluster, rgx slurm CONFIG ACCOUNT --sweep key=a,b makes an array job.`,
+} as const;
+
+export const TASKS_SAMPLE = {
+  size: "int>=0 <n> = 5 -- how many",
+  seed: "int>=0 <n> = 42 -- seed of the data set",
+  offset: "int>=0 <i> = 0 -- index of the first entry",
+  split: "text <name> = train -- train, validation or test",
+  set: "texts <k=v> -- a parameter of the task (repeatable)",
+  level: "int>=0 <n> -- curriculum level of every attribute",
+  setLevel: "texts <attr=n> -- curriculum level of one attribute (repeatable)",
+  "Examples:": `
+    rgx tasks sample leg_counting --size 3 --seed 7
+    rgx tasks sample chain_sum --set min_terms=2 --set max_terms=2
+    rgx tasks sample spell_backward --level 2 --split test`,
+} as const;
+
+export const TASKS_EXPORT = {
+  output: "text! <file> -- ….jsonl or ….parquet; {split} in it: a file for each split",
+  splits: "text <sizes> = train=500 -- entries of each task: train=N,validation=N,test=N",
+  format: "text <name> = raw -- raw, chat, verl or trl",
+  seed: "int>=0 <n> = 42 -- seed of the data sets",
+  set: "texts <k=v> -- a parameter (repeatable); of several tasks: NAME.k=v",
+  level: "int>=0 <n> -- curriculum level of every attribute",
+  setLevel: "texts <attr=n> -- level of one attribute (repeatable)",
+  system: "text <text> -- system message, or the name of a built-in one (not raw)",
+  systemRole: "one system|developer|user <role> = system -- role of the system message",
+  instructions: "off -- leave the answer-format instruction out (not raw)",
+  "Examples:": `
+    rgx tasks export chain_sum --output sums.jsonl --splits train=1000,test=100
+    rgx tasks export leg_counting word_ladder --format verl --output '{split}.parquet' \\
+          --splits train=5000,test=200`,
+  "After:": `
+    A question of test or validation is not asked in train, where a task has enough
+    of them.`,
+} as const;
+
+export const SCORE = {
+  completions: "flag -- take whole completions and extract their answers as training does",
+  task: "texts <file> -- a task file of yours, which the lines name (repeatable)",
+  threads: "int>=1<=1024 <n> -- threads; default: one a core",
+  reward: "texts <reward> -- score with it: a name, a file, {name: …} (repeatable)",
+  config: "text <file> -- score with the rewards of a run's configuration",
+  serve: "flag -- rewards over HTTP (default: correctness) for another trainer",
+  host: "text <address> = 127.0.0.1 -- where to listen with --serve",
+  port: "int>=0<=65535 <n> = 8100 -- 0: a free one",
+  "Examples:": `
+    rgx score answers.jsonl
+    cat answers.jsonl | rgx score --completions -
+    rgx score answers.jsonl --task ./digit_sum.ts
+    rgx score completions.jsonl --reward correctness --reward mine.ts
+    rgx score --serve --config my.yaml`,
+  "After:": `
+    With rewards, a line is a row of data with its completion: {"prompt": …,
+    "answer": …, "completion": …}. docs/rewards.md has the protocol of --serve.`,
+} as const;
+
+export const RESCORE = {
+  reward: "texts <reward> -- a name, a file, {name: …} (repeatable)",
+  config: "text <file> -- the rewards of another configuration",
+  steps: "text <a-b> -- only these steps",
+  output: "text <file> -- a .jsonl with both rewards of every completion",
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx rescore experiments/my --reward correctness --reward '{name: brevity, weight: 0.2}'
+    rgx rescore experiments/my --reward '{name: judge, base_url: http://127.0.0.1:8000/v1}'
+    rgx rescore experiments/my`,
+  "After:": `
+    Without rewards, those of the run are computed again, as after a change of a
+    reward file. The run is not changed.`,
+} as const;
+
+export const REWARDS_TEST = {
+  set: "texts <k=v> -- a parameter of the reward (repeatable)",
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx rewards test few_vowels.ts
+    rgx rewards test cosine_scaled cases.jsonl --set max_len=256`,
+  "After:": `
+    A case is a line such as {"completion": "…", "answer": "4", "expected": 1}.
+    Other fields are those that a reward gets: prompt, messages, question, info,
+    completionIds, truncated, step, maxCompletionLength. Exit code 1 if a case
+    fails.`,
+} as const;
+
+/** The model, its storage type, and the device. */
+export const MODEL = {
+  model: "text <model> -- the same as a flag",
+  adapter: "texts <folder> -- a PEFT adapter to put on the model (repeatable)",
+  ...WEIGHTS,
+  ...DEVICE,
+} as const;
+
+export const GENERATE = {
+  ...MODEL,
+  "Prompt:": "",
+  prompt: "text <text> -- the prompt",
+  file: "text <path> -- a file with the prompt; - or nothing: stdin",
+  idsFile: "text <path> -- a JSON array of token ids instead of a text",
+  chat: "flag -- render the prompt by the model's chat template",
+  system: "text <text> -- system message, or the name of a built-in one (with --chat)",
+  chatTemplateKwargs: `text <json> -- values for the chat template, for example
+    {"enable_thinking": false} (with --chat)`,
+  "Sampling:": "",
+  ignoreEos: "flag -- go on past the end token",
+  maxNewTokens: "int>=1<=1048575 <n> = 256 -- tokens generated at most",
+  minNewTokens: "int>=0 <n> = 0 -- no end before so many tokens",
+  stop: "texts <text> -- end after this text, which is kept (repeatable)",
+  jsonSchema: "text <file> -- only JSON that this schema accepts (docs/serve.md)",
+  regex: "text <pattern> -- only texts that the whole pattern matches",
+  temperature: "number>=0<=100 <t> = 1 -- 0 is greedy",
+  ...DRAWING,
+  n: "int>=1<=4096 <n> = 1 -- completions",
+  "A server, and the output:": "",
+  baseUrl: "text <url> -- an OpenAI-compatible server; --model is then a model's name there",
+  apiKeyEnv: "text <name> -- variable with its key (default: OPENAI_API_KEY)",
+  ...ACTIVATIONS,
+  quiet: "flag -- the text alone: no notes, no speed",
+  json: "flag -- a JSON document (for each adapter) with ids, log-probabilities and speed",
+  "Examples:": `
+    rgx generate experiments/quickstart --prompt "Reverse the letters: deno"
+    rgx generate --model ./tiny-llama --file prompt.txt --temperature 0 --json
+    rgx generate --base-url http://127.0.0.1:8000 --model mine --chat --prompt Hello`,
+} as const;
+
+export const LOGPROBS = {
+  ...MODEL,
+  "Tokens:": "",
+  idsFile: "text <path> -- a JSON array of token ids",
+  prompt: "text <text> -- or a prompt …",
+  completion: "text <text> -- … and what follows it",
+  top: "int>=0 <k> = 0 -- the k likeliest tokens at each position",
+  json: "flag -- a JSON document (for each adapter)",
+  "Examples:": `
+    rgx logprobs --model ./tiny-llama --ids-file ids.json --top 5 --json
+    rgx logprobs --model ./tiny-llama --prompt "Once upon" --completion " a time"`,
+} as const;
+
+export const EXPORT = {
+  to: `one adapter|hf|gguf <format> -- adapter: as PEFT has it; hf: merged into its base; gguf:
+    one file; default: a whole model in one folder, as it is`,
+  dtype: `one f32|f16|bf16|q8_0|q4_0 <type> -- default: as the base is stored; q8_0 and q4_0 for
+    gguf only`,
+  output: "text! <path> -- a new folder; for gguf a file ending with .gguf, or a folder",
+  force: "flag -- replace the model that is there",
+  json: "flag -- one JSON document: path, format, dtype, bytes, notes",
+  "Examples:": `
+    rgx export runs/a --to adapter --output my-adapter
+    rgx export runs/a/checkpoint-50 --to hf --dtype bf16 --output my-model
+    rgx export runs/a --to gguf --dtype q8_0 --output my-model.gguf`,
+  "After:": `
+    With q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32
+    weights become f16, and the output head of a q4_0 file is q8_0.`,
+} as const;
+
+export const CONVERT = {
+  output: "text! <folder> -- a new folder",
+  force: EXPORT.force,
+  json: EXPORT.json,
+  "Examples:": `
+    rgx convert SmolLM2-135M-Instruct.Q4_1.gguf --output smollm2
+    rgx convert ./sharded-model --output ./one-file
+    rgx convert ./global_step_100/actor --output ./trained`,
+  "After:": "Types stay as they are; quantised weights become f32, which holds them exactly.",
+} as const;
+
+export const PULL = {
+  dataset: "flag -- a data set, not a model",
+  revision: "text <name> -- branch, tag or commit; as @REVISION",
+  include: "texts <pattern> -- only files that match, such as '*.gguf' (repeatable)",
+  exclude: "texts <pattern> -- not the files that match (repeatable)",
+  maxWorkers: "int>=1<=64 <n> = 4 -- downloads at once",
+  verify: "flag -- check the files that are there already, and fetch damaged ones again",
+  dryRun: "flag -- only say which files would be fetched, and how large they are",
+  json: "flag -- one JSON document: commit, path, files, bytes",
+  quiet: "flag -- warnings and errors only",
+  verbose: "flag -- more detail, and stacks of errors",
+  "Examples:": `
+    rgx pull HuggingFaceTB/SmolLM2-135M-Instruct
+    rgx pull org/name-GGUF model.Q4_0.gguf
+    rgx pull --dataset openai/gsm8k --include 'main/*'`,
+  "After:": `
+    Of a model: configuration, tokenizer and safetensors; of a data set: parquet and
+    JSON Lines; other files when they are named. The cache is huggingface_hub's:
+    HF_HUB_CACHE or HF_HOME say where it is, HF_TOKEN or the file of \`hf auth login\`
+    opens gated models, HF_ENDPOINT names a mirror, HF_HUB_OFFLINE=1 forbids
+    connections. What was cut goes on where it was. The folder that is printed need
+    not be remembered: commands find ORG/NAME in the cache.`,
+} as const;
+
+export const UPLOAD = {
+  repoId: "text! <name> -- USER/NAME; made if it does not exist",
+  checkpointDir: "text <folder> -- the same as the argument",
+  step: "int>=0 <n> -- which checkpoint of a run (default: the final model)",
+  modelName: "text <name> -- base model on the Hub, for the card",
+  optimizerSaveMode: "one full|none|null <mode> = full -- full: with all that a resume needs",
+  private: "flag -- if the repository is made, only you see it",
+  revision: "text <branch> -- made if it does not exist (default main)",
+  license: "text <id> -- for the card, such as apache-2.0",
+  commitMessage: "text <text> -- first line of the commit's message",
+  checkpointFolder: "text <name> -- in the repository (default checkpoint-STEP)",
+  dryRun: "flag -- only list the files",
+  json: "flag -- one JSON document: repository, commit, files, bytes",
+  quiet: "flag -- only the address",
+  "Examples:": `
+    rgx upload experiments/quickstart --repo-id me/quickstart --private
+    rgx upload experiments/my --step 500 --repo-id me/my --optimizer-save-mode none`,
+  "After:": "HF_TOKEN is the token; it needs the right to write.",
+} as const;
+
+export const SERVE = {
+  model: "text <folder> -- the same as a flag",
+  servedModelName: `texts <name> -- its name for clients (repeatable; default: as given, which is
+    a name in any case)`,
+  adapter: "texts <name=folder> -- an adapter and its name (repeatable)",
+  "Clients:": "",
+  host: "text <address> = 127.0.0.1 -- where to listen; 0.0.0.0: everywhere",
+  port: "int>=0<=65535 <n> = 8000 -- 0: a free one",
+  apiKeyFile: "text <path> -- a file with the key that clients must send",
+  cors: "text <origin> -- the origin that browsers may call from (default: none)",
+  "Limits:": "",
+  maxModelLen: "int>=2 <n> -- tokens of a prompt and its answer",
+  maxNumSeqs: "int>=1<=4096 <n> -- completions that are decoded together",
+  memoryMb: "int>=16 <n> -- megabytes of the KV cache and all buffers",
+  maxQueue: "int>=0 <n> = 256 -- requests that wait; more get 429",
+  maxN: "int>=1<=4096 <n> = 128 -- completions of one prompt",
+  maxBodyMb: "int>=1<=1024 <n> = 64 -- megabytes of one request",
+  requestTimeout: "int>=1<=86400 <s> = 600 -- seconds until a request is ended",
+  grace: "int>=0 <s> = 30 -- seconds for running requests after a stop signal",
+  "Answers and adapters:": "",
+  logprobsMode: `one raw_logprobs|policy_logprobs|processed_logprobs <mode> = raw_logprobs --
+    which distribution log-probabilities are of`,
+  maxLogprobs: "int>=1<=1000 <n> = 20 -- likeliest tokens of a place",
+  generationConfig: `text <from> = auto -- defaults of sampling: auto: the model's
+    generation_config.json; none; or a folder's`,
+  allowAdapterLoading: "texts <folder> -- clients may load adapters from below it (repeatable)",
+  allowAdapterUpload: "flag -- clients may send adapters in requests",
+  separateAdapters: "flag -- less memory, slower: adapters stay beside float weights",
+  maxLoras: "int>=1 <n> = 16 -- adapters at the same time",
+  ...WEIGHTS,
+  ...ACTIVATIONS,
+  ...DEVICE,
+  "Examples:": `
+    rgx serve experiments/quickstart
+    rgx serve ./smollm2 --adapter mine=runs/a --port 9000
+    rgx serve ./smollm2 --host 0.0.0.0 --api-key-file key.txt`,
+  "After:": `
+    The address for clients is printed on stdout, for example
+    http://127.0.0.1:8000/v1. SIGTERM or Ctrl-C ends the server after running
+    requests; a second one ends it at once.`,
+} as const;
+
+export const CHAT = {
+  model: "text <model> -- the same as a flag",
+  adapter: `texts <name=folder> -- a PEFT adapter to go on with, by /adapter NAME; the first one
+    begins (repeatable)`,
+  system: "text <text> -- system message, or the name of a built-in one",
+  chatTemplateKwargs: `text <json> -- values for the chat template, for example
+    {"enable_thinking": false}`,
+  "Sampling:": "",
+  maxNewTokens: "int>=1<=1048575 <n> = 1024 -- tokens of an answer at most",
+  maxModelLen: "int>=2 <n> = 8192 -- tokens of the conversation at most",
+  temperature: "number>=0<=100 <t> = 0.7 -- 0 is greedy",
+  ...DRAWING,
+  ...WEIGHTS,
+  ...ACTIVATIONS,
+  ...DEVICE,
+  "Examples:": `
+    rgx chat ./smollm2
+    rgx chat ./smollm2 --adapter mine=runs/a --system "Answer in one word."
+    echo 'Reverse the letters: deno' | rgx chat experiments/quickstart`,
+  "After:": `
+    Each line is a message, also in a pipe; one that ends with \\ goes on on the next
+    line. /help lists the commands: /reset, /again, /system, /adapter, /set,
+    /history, /exit. Ctrl-C ends an answer.`,
+} as const;
+
+/** The flags that both have; each says where results go without a flag. */
+export const BENCH = {
+  "Models and tasks:": "",
+  config: "text <file> -- a YAML file: categories of tasks with parameters, and a model",
+  models:
+    `words <models...> = [] -- folders, runs, checkpoints, adapters, or openai:NAME; LABEL=MODEL
+    names it in results`,
+  tasks: `words <tasks...> = [] -- tasks, task files, gsm8k=FILE, math500=FILE, mmlu_pro=FILE, or a
+    JSONL file`,
+  numExamples: "int>=1 <n> -- problems of each task (default 100)",
+  set: "texts <k=v> -- a parameter (repeatable); of several tasks: NAME.k=v",
+  level: "int>=0 <n> -- curriculum level of every attribute",
+  setLevel: "texts <attr=n> -- level of one attribute (repeatable)",
+  base: `flag -- also the models that checkpoints and adapters began with (bench does) |
+    off -- without these models (the default of eval)`,
+  entries: `words <files...> -- entries of tasks that exist already, such as reasoning-gym's:
+    question, answer, metadata`,
+  category: "text <name> -- of the file, only the tasks of this category",
+  limit: "int>=1 <n> -- at most so many problems of any task",
+  "Sampling:": "",
+  seed: "int>=0 <n> -- seed of the problems, and of the draws (default 42)",
+  samplingSeed: "int>=0 <n> -- another seed of the draws",
+  temperature: "number>=0<=100 <t> -- 0 = greedy (default; 1 with several samples)",
+  topP: "number>0<=1 <p> -- 1 = off",
+  topK: "int>=0 <k> -- 0 = off",
+  minP: "number>=0<=1 <p> -- 0 = off",
+  repetitionPenalty: "number>=0.01<=100 <x> -- 1 = off",
+  ...ACTIVATIONS,
+  ...COMPUTE_DTYPE,
+  maxNewTokens: "int>=1 <n> -- default: as the checkpoints were trained, else 512",
+  samples: "int>=1<=4096 <k> -- completions of each problem: pass@k, avg@k, majority@k",
+  stop: "texts <text> -- end after this text (repeatable)",
+  "Prompts:": "",
+  system: "text <text> -- system prompt, or the name of a built-in one; empty = none",
+  instructions: `flag -- the instruction about the answer's form before every question (default:
+    of rgx's tasks) |
+    off -- the question alone, without that instruction`,
+  chatTemplateKwargs: `text <json> -- values for the chat template, for example
+    {"enable_thinking": false}`,
+  plain: "flag -- plain text even where the model has a chat template",
+  fewShot: "int>=0<=64 <n> -- worked examples before each question",
+  fewShotAs: "text <how> -- prompt or turns (of a conversation)",
+  "This machine:": "",
+  device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
+  devices: "text <list> -- one worker process each: 0,1,… (graphics cards) or names",
+  batchSize: `int>=1 <n> -- most completions at once on this machine (default: as many as are
+    fastest)`,
+  threads: "int>=1 <n> -- threads of each wasm device",
+  native: "off -- only WASM kernels on the wasm device (as RGX_NATIVE=0)",
+  workers: "int>=1<=1024 <n> -- worker processes; of remote models, requests at once",
+  ranks: "int>=1<=65536 <n> -- share the models among so many processes (MPI)",
+  "Remote models:": "",
+  baseUrl: "text <address> -- OpenAI-compatible server of openai:NAME",
+  apiKeyEnv: "text <name> -- variable that holds the key (default OPENAI_API_KEY)",
+  completionsEndpoint: "flag -- send plain prompts to /completions",
+  timeout: "number>=0.01<=86400 <s> -- seconds without a sign of life (default 600)",
+  retries: "int>=1<=1000 <n> -- attempts for one request (default 10)",
+  retryDelay: "number>=0<=600 <s> -- seconds before the second attempt (default 1)",
+  cache: "off -- do not keep the answers of remote models",
+  priceIn: "number>=0<=1e9 <x> -- price of a million prompt tokens",
+  priceOut: "number>=0<=1e9 <x> -- price of a million new tokens",
+  "Results, and going on:": "",
+  outputDir: "text <folder> -- where results go (FOLDER)",
+  resume: "flag -- ask only for what the output folder does not hold yet",
+  merge: "flag -- ask nothing: one result of what the output folder holds for this command",
+  shard: "text <i/n> -- one part of n, from 0/n; --merge joins them",
+  maxTime: "text <hh:mm:ss> -- stop (exit 75) in time; --resume goes on",
+  saveMetadata: "flag -- as the file's key: the reports have the metadata of problems",
+  fullResults: "flag -- as save_full_results: a report with all data sets, results.json",
+  samplesOut: "text <file> -- all examples as JSON Lines",
+  table: "text <format> -- print markdown or csv",
+  charts: "off -- result files only, no pictures beside them",
+  json: "flag -- one JSON document",
+  quiet: "flag -- warnings and errors only",
+  verbose: "flag -- each question and answer, and stacks of errors",
+} as const;
+
+export type BenchFlags = Flags<typeof BENCH>;
+
+function folder(byDefault: string): string {
+  return BENCH.outputDir.replace("FOLDER", byDefault);
+}
+
+export const BENCH_HELP = {
+  ...BENCH,
+  outputDir: folder("default benchmark_results; of --config the file's"),
+  "Examples:": `
+    rgx bench --models experiments/leg_counting --tasks leg_counting chain_sum
+    rgx bench --models before=./base after=runs/a --tasks leg_counting
+    rgx bench --models run/checkpoint-50 ./base --tasks gsm_symbolic --samples 8
+    rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4
+    rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000
+    rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero
+    rgx bench --config eval_algorithmic_composite --models ./model`,
+};
+
+export const EVAL_HELP = {
+  ...BENCH,
+  outputDir: folder("default: the file's, else results"),
+  "Examples:": `
+    rgx eval eval_algorithmic_composite --models ./model
+    rgx eval --config eval.yaml --category algorithmic --limit 20 --json`,
+};
+
+export const CHART = {
+  title: "text <text> -- title of the chart",
+  rename: "texts <old=name> -- what a model or a run is called in the chart (repeatable)",
+  renameFile: "text <path> -- a JSON object of such names of models",
+  fullScale: "flag -- of results: from 0 to 100 %; default: to where the data end",
+  metrics: "text <names> -- of runs: names as in metrics.jsonl, with commas between",
+  output: "text <path> -- a .png, .svg, .pdf or .html; default: a new PNG beside the data",
+  json: "flag -- one JSON document: path, what is drawn, notes",
+} as const;
+
+export const PLOT = {
+  ...CHART,
+  "Examples:": `
+    rgx plot benchmark_results/results_*.json
+    rgx plot results_leg_counting_20260102_030405.json --rename "Qwen/Qwen2.5-7B-Instruct=Qwen 7B"
+    rgx plot benchmark_results --rename-file names.json --title "After training" --output chart.html
+    rgx plot runs/a runs/b --metrics reward,eval_accuracy --output curves.html`,
+} as const;
+
+export const CURVES = {
+  ...CHART,
+  "Examples:": `
+    rgx curves experiments/quickstart
+    rgx curves runs/a runs/b`,
+} as const;
+
+export const REPORT = {
+  json: "flag -- one JSON document: markdown, html",
+  "Examples:": `
+    rgx report experiments/quickstart
+    rgx report runs/a --json`,
+  "After:": "rgx train writes it by itself when a run ends.",
+} as const;
+
+export const DASHBOARD = {
+  port: "int>=0<=65535 <n> -- 0: any free port (default 6080)",
+  host: "text <address> -- 0.0.0.0: reached from other machines (default 127.0.0.1)",
+  token: `text <text> -- the token in the address; default: a new one at each start |
+    off -- everybody who reaches the port may read`,
+  json: "flag -- one JSON document: url, folders",
+  "Examples:": `
+    rgx dashboard
+    rgx dashboard experiments/quickstart benchmark_results
+    rgx dashboard /shared/runs --port 7000`,
+  "After:": "It reads only. Ctrl-C ends it.",
+} as const;
+
+/** The flags that both share; each says which cards it counts. */
+export const JOB = {
+  "The job:": "",
+  workDir: "text <folder> -- where the job runs (default: the current folder)",
+  partition: "text <name> -- partition (default: the site's)",
+  time: "text <limit> -- HH:MM:SS or D-HH:MM:SS (default 04:00:00)",
+  gpus: "int>=0<=1024 <n> -- CARDS",
+  gpuType: "text <name> -- type of the cards (default any)",
+  cpus: "int>=1<=4096 <n> -- cores of a process (default: by the plan)",
+  memory: "text <size> -- of each node, with its unit (default: by the plan)",
+  nodes: "int>=1<=4096 <n> -- nodes (default 1)",
+  "Its end, and going on:": "",
+  requeue: `flag -- back into the queue when time is nearly up (the default) |
+    off -- end when time is up`,
+  warn: "text <seconds> -- how long before its end the job saves (default 600)",
+  maxRestarts: "int>=0 <n> -- restarts in a row without anything new (default 5)",
+  dependency: "text <when> -- start after another job: afterok:1234",
+  "The site:": "",
+  sbatch: "texts <option> -- a further #SBATCH line, --qos=high (repeatable)",
+  module: "texts <name> -- an environment module to load (repeatable)",
+  setup: "texts <line> -- a shell line before the program starts (repeatable)",
+  online: "flag -- the nodes have internet: do not forbid access to the Hub",
+  device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
+  apptainer: "text <image> -- run in this image (docs/nodes.md)",
+  printDefinition: "flag -- print the definition of such an image and stop",
+  "The script:": "",
+  output: "text <file> -- the script (default slurm_<job name>.sh)",
+  jobName: "text <name> -- default: the name of the configuration",
+  check: "off -- do not look whether model and data are here, and plan nothing",
+  template: "text <file> -- a template of your own",
+  printTemplate: "flag -- print the built-in template and stop",
+  submit: "flag -- submit it with sbatch",
+  force: "flag -- write over an existing script",
+  json: "flag -- one JSON document: script, job_name, logs, jobs, notes",
+} as const;
+
+export const SLURM = {
+  sweep: "texts <key=a,b> -- one element of an array job each value (repeatable: each combination)",
+  array: "text <list> -- which elements, %N at once: 0-3%2; without --sweep: seeds",
+  ntasksPerNode: "int>=1<=1024 <n> -- ranks of a node (default: one a card)",
+  mpi: "text <type> -- how srun starts ranks: pmix or pmi2 (default: what fits)",
+  ...JOB,
+  gpus: JOB.gpus.replace("CARDS", "cards of each node, one rank each (default 1; 0 for none)"),
+  "Examples:": `
+    rgx slurm leg_counting_qwen7b my_account --time 08:00:00
+    rgx slurm my.yaml my_account training.max_steps=500 --sbatch=--qos=high --submit
+    rgx slurm my.yaml my_account --nodes 2 --gpus 4      # eight ranks
+    rgx slurm my.yaml my_account --sweep training.learning_rate=1e-6,2e-6 --submit`,
+  "After:": `
+    Before its time is up the job saves and goes back into the queue by itself;
+    scancel ends it. Section slurm of the configuration has defaults for its flags
+    (account, time, gpus, memory, …), training.nnodes and training.n_gpus_per_node
+    for --nodes and --gpus. A flag wins.`,
+} as const;
+
+export const SLURM_BENCH = {
+  models: "words <models...> = [] -- as rgx bench takes them",
+  tasks: "words <tasks...> = [] -- as rgx bench takes them",
+  numExamples: "int>=1 <n> -- problems of each task (default 100)",
+  maxNewTokens: "int>=1 <n> -- default: as the checkpoints were trained",
+  outputDir: "text <folder> -- where results go (default benchmark_results)",
+  oneNode: "flag -- one job with all cards of a node instead of an array",
+  array: "text <%n> -- elements that run at once: %4",
+  mpi: "text <type> -- how srun starts the ranks of --nodes (default: what fits)",
+  ...JOB,
+  gpus: JOB.gpus.replace("CARDS", "cards altogether (default 8); with --nodes of each node"),
+  "Examples:": `
+    rgx slurm bench my_account --models runs/a/checkpoint-450 Qwen/Qwen2.5-7B-Instruct \\
+          --tasks leg_counting tower_of_hanoi --num-examples 200
+    rgx slurm bench my_account --models runs/a --tasks leg_counting --one-node --submit
+    rgx slurm bench my_account --models runs/a --tasks leg_counting --nodes 2 --gpus 4
+    rgx slurm bench my_account --models runs/a --tasks math500=m.jsonl -- --samples 8`,
+  "After:": "Models, tasks and sizes stand at the top of the script, to be edited.",
+} as const;
+
+export const DOCTOR = {
+  ...CARD,
+  plan: "text [config] -- with --gpu: would this config fit on that card, and how long?",
+  tune: "flag -- measure the kernels of a graphics card, for the config's shapes",
+  minutes: "number>0 <n> -- with --tune: for at most this long (default 5)",
+  nodes: "int>=1<=65536 <n> -- with --gpu: on this many nodes, one rank a card",
+  gpus: "int>=1<=1024 <n> -- with --gpu: cards of each node",
+  network: "number>0 <gigabits> -- of a node, in Gb/s (default 100)",
+  mtbf: "number>0 <days> -- mean time between failures of a node (default 264)",
+  model: `text <folder> -- instead: types of a model's weights, and errors of holding them
+    otherwise`,
+  self: "flag -- instead: try every part of this program on a tiny model, without a network",
+  device: "text <name> -- of the config, --model or --tune: auto, webgpu, vulkan, wasm …",
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx doctor
+    rgx doctor --json
+    rgx doctor quickstart training.max_steps=50
+    rgx doctor --plan leg_counting_qwen7b --gpu h100-80gb
+    rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4
+    rgx doctor --tune my.yaml --minutes 20
+    rgx doctor --model HuggingFaceTB/SmolLM2-135M-Instruct
+    rgx doctor --self`,
+  "After:": "Exit code 1 when the config does not fit, or a part does not work.",
+} as const;
