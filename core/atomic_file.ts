@@ -35,7 +35,7 @@ function piecesOf(content: FileContent | string): BytePieces {
 }
 
 /** Writes all bytes at the current position; a single `write` may write fewer. */
-export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+export async function writeAll(file: Pick<Deno.FsFile, "write">, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 

@@ -3,15 +3,13 @@
  * runs.
  */
 import assert from "node:assert/strict";
+import { processIsAlive } from "../core/machine/process_alive.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
+import { type HostAnswer, type HostRequest, receive, send } from "./command_host.ts";
 
 export const root = new URL("..", import.meta.url);
 
-export interface Result {
-  code: number;
-  out: string;
-  err: string;
-}
+export type Result = HostAnswer;
 
 /**
  * The words of a command that starts `rgx`.
@@ -21,6 +19,9 @@ export function rgxProgram(args: readonly string[], safe = false): string[] {
   const flags = safe ? SAFE_V8_FLAGS : V8_FLAGS, main = new URL("main.ts", root).pathname;
   return [Deno.execPath(), "run", "-A", "--no-check", flags, main, ...args];
 }
+
+/** No colours, and no job: the tests themselves may run in one. */
+const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "" };
 
 /** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(
@@ -37,16 +38,35 @@ export function spawnRgx(
   return new Deno.Command(program!, {
     args: given,
     cwd: options.cwd ?? root,
-    // No job: the tests themselves may run in one.
-    env: { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "", ...options.env },
+    env: { ...ENVIRONMENT, ...options.env },
     stdin: options.stdin ?? "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
 }
 
-/** Runs `rgx` to its end. @param input the text of its standard input */
+/** These are read once in a process, or are for processes that a command starts. */
+const OF_A_PROCESS = /^(?:RGX_NATIVE|RGX_VULKAN|VK_|CUDA_|LD_|PATH|HOME|XDG_|SLURM|PMI|OMPI)/;
+
+/**
+ * Runs `rgx` to its end, in the process that all commands of these tests share (`command_host.ts`).
+ * @param input the text of its standard input
+ */
 export async function rgx(
+  args: readonly string[],
+  input = "",
+  env: Record<string, string> = {},
+  cwd = root.pathname,
+): Promise<Result> {
+  const isAlone = args.includes("--ranks") ||
+    Object.keys(env).some((key) => OF_A_PROCESS.test(key));
+  if (isAlone) return await rgxAlone(args, input, env, cwd);
+  const all = { ...Deno.env.toObject(), ...ENVIRONMENT, ...env };
+  return await askHost({ args, input, env: all, cwd });
+}
+
+/** Runs `rgx` to its end, in a process of its own. @param input the text of its standard input */
+export async function rgxAlone(
   args: readonly string[],
   input = "",
   env: Record<string, string> = {},
@@ -61,6 +81,39 @@ export async function rgx(
   await written;
   const decoder = new TextDecoder();
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** Where the host of a test process listens; all files that the process tests share it. */
+export const HOST = `/tmp/rgx-tests-${Deno.pid}`;
+const SOCKET = Deno.env.get("RGX_TEST_HOST") ?? HOST;
+
+export async function askHost(request: HostRequest): Promise<HostAnswer> {
+  using connection = await connectToHost();
+  await send(connection, request);
+  return await receive<HostAnswer>(connection).catch(async (cause) => {
+    throw new Error(`the host ended: ${await Deno.readTextFile(`${SOCKET}.err`)}`, { cause });
+  });
+}
+
+async function connectToHost(): Promise<Deno.UnixConn> {
+  const connect = () => Deno.connect({ transport: "unix", path: SOCKET }).catch(() => null);
+  let connection = await connect();
+  if (connection !== null) return connection;
+  const host = new URL("command_host.ts", import.meta.url).pathname;
+  const [program, ...flags] = rgxProgram([]).slice(0, -1);
+  // A shell starts it in the background, since it lives longer than this test.
+  const command = `"$0" "$@" </dev/null >/dev/null 2>>${SOCKET}.err & echo $!`;
+  await Deno.remove(SOCKET).catch(() => {});
+  const { stdout } = await new Deno.Command("sh", {
+    args: ["-c", command, program!, ...flags, host, SOCKET, SOCKET.replace(/^.*-/, "")],
+  }).output();
+  const pid = Number(new TextDecoder().decode(stdout));
+  while (connection === null) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    if (!processIsAlive(pid)) throw new Error(await Deno.readTextFile(`${SOCKET}.err`));
+    connection = await connect();
+  }
+  return connection;
 }
 
 /** Waits until `isNow`, and fails if the process ends before. */
