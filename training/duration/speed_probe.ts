@@ -42,6 +42,8 @@ export interface ProbeInput {
 const DECODE_MS = 1500, PASS_MS = 500, REPEAT_MS = 250;
 /** A pass of a busy machine may have waited: this many are made where they are short. */
 const PASSES = 3;
+/** Maximum repeated passes: more tell nothing new of a model that takes a millisecond. */
+const MAX_PASSES = 20;
 /** A forward and backward pass takes at least this many times as long as a forward pass. */
 const FORWARD_PASSES = 2;
 /** Tokens of the prompt and of its completion in the first pass. */
@@ -103,7 +105,7 @@ async function passSpeed(
     let min = known, count = 0;
     const again = () => {
       const left = (count < PASSES ? 2 * PASS_MS : REPEAT_MS) + start - performance.now();
-      return rowsOf(maxTokens, branches) * min < left;
+      return count < MAX_PASSES && rowsOf(maxTokens, branches) * min < left;
     };
     while (min === Infinity || again()) {
       min = Math.min(min, await pass(maxTokens, branches, train));
