@@ -155,7 +155,7 @@ test.inFolder("sizes that do not fit together are refused before the first step,
       ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
     ],
     [
-      ["training.per_device_train_batch_size=33554432", "data.num_examples=16777216"],
+      ["training.per_device_train_batch_size=1048576", "data.num_examples=524288"],
       [/needs [\d.]+ [GT]B, [\d.]+ GB available/, "training.per_device_train_batch_size="],
     ],
     [

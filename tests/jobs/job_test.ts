@@ -60,7 +60,7 @@ async function until(session: Session, what: string, isNow: () => boolean): Prom
   const deadline = performance.now() + 60_000;
   while (!isNow()) {
     assert.ok(!session.ended() && performance.now() < deadline, `${what}:\n${session.said()}`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 

@@ -60,18 +60,26 @@ async function end({ child, out, err }: Session): Promise<Result & { signal: str
   return { code, signal, out: out.text, err: err.text };
 }
 
-/**
- * Waits for a moment that may last only a millisecond, so it checks almost without pauses.
- */
-async function moment(session: Session, what: string, isNow: () => boolean): Promise<void> {
+/** Milliseconds between two looks; 0 for what may last only a millisecond. */
+const PAUSE = 3;
+
+async function moment(
+  session: Session,
+  what: string,
+  isNow: () => boolean,
+  pause = PAUSE,
+): Promise<void> {
   const deadline = performance.now() + 60_000;
   for (;;) {
-    for (const until = performance.now() + 5; performance.now() < until;) if (isNow()) return;
+    if (isNow()) return;
+    if (pause === 0) {
+      for (const until = performance.now() + 5; performance.now() < until;) if (isNow()) return;
+    }
     if (session.ended || performance.now() > deadline) {
       await end(session);
       assert.fail(`the moment never came: ${what}\n${session.err.text}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
 
@@ -239,28 +247,29 @@ test.inFolder("kill -9 at any moment changes no bit of the result", async (folde
   const unfinished = (path: string, after: number) =>
     names(path).some((name) => Number(/^checkpoint-(\d+)\.tmp-\d+$/.exec(name)?.[1] ?? -1) > after);
   /** Moments in the order of a run. Each session is killed at the next one. */
-  const moments: [string, () => boolean][] = [
+  const moments: [what: string, isNow: () => boolean, pause?: 0][] = [
     ["while it starts", () => names(run).includes(".rgx.lock")],
     ["in the warm start", () => countLines(metrics, "sft") >= 7],
-    ["while it writes a checkpoint of the warm start", () => unfinished(warm, 8)],
+    ["while it writes a checkpoint of the warm start", () => unfinished(warm, 8), 0],
     ["in the first evaluation", () => names(warm).includes("checkpoint-40")],
     [
       "in a generation",
       () => names(`${run}/completions`).includes("completions_00006.parquet"),
     ],
-    ["while it writes a checkpoint", () => unfinished(run, 8)],
+    ["while it writes a checkpoint", () => unfinished(run, 8), 0],
     ["right after a checkpoint", () => names(run).includes("checkpoint-16")],
     [
       "while it writes a table",
       () => names(`${run}/completions`).some((name) => /_000(2\d|3\d)\.parquet\.tmp/.test(name)),
+      0,
     ],
-    ["while it writes a late checkpoint", () => unfinished(run, 28)],
+    ["while it writes a late checkpoint", () => unfinished(run, 28), 0],
     ["in the last evaluation", () => names(run).includes("checkpoint-40")],
-    ["while it writes the final model", () => names(run).includes("config.json")],
+    ["while it writes the final model", () => names(run).includes("config.json"), 0],
   ];
-  for (const [what, isNow] of moments) {
+  for (const [what, isNow, pause] of moments) {
     const session = start([config, ...LONG, "--output-dir", run, "--resume"]);
-    await moment(session, what, isNow);
+    await moment(session, what, isNow, pause);
     session.child.kill("SIGKILL");
     const { signal } = await end(session);
     assert.equal(signal, "SIGKILL", what);
