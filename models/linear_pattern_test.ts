@@ -63,9 +63,9 @@ Deno.test("random expressions find what V8 finds", () => {
         assert.deepEqual(all(new LinearPattern(harmful(source)), text), all(native, text), source);
       },
     ),
-    { numRuns: cases(5000), seed: 3 },
+    { numRuns: cases(1000), seed: 3 },
   );
-  assert.ok(compared > cases(5000) / 2);
+  assert.ok(compared > cases(1000) / 2);
 });
 
 Deno.test("expressions that V8 tries for years end in time", () => {

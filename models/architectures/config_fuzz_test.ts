@@ -23,7 +23,7 @@ import { tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
 import { cases } from "../../tests/cases.ts";
 import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
 
-const RUNS = { numRuns: cases(10_000), seed: 12 };
+const RUNS = { numRuns: cases(2_000), seed: 12 };
 
 /** True when the work succeeds, false when it is refused. */
 async function accepted(work: () => unknown): Promise<boolean> {
@@ -68,7 +68,7 @@ const CONFIGS = (["llama", "qwen2", "qwen3", "mistral", "gpt2"] as const).map((a
   ) as object;
 });
 
-Deno.test("10,000 damaged config.json files give a countable model or are refused", async () => {
+Deno.test("2,000 damaged config.json files give a countable model or are refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.oneof(...CONFIGS.map(changed)), async (json) => {
@@ -100,7 +100,7 @@ const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
   } as Record<string, unknown>;
 });
 
-Deno.test("10,000 sets of GGUF metadata give a countable model or are refused", async () => {
+Deno.test("2,000 sets of GGUF metadata give a countable model or are refused", async () => {
   const noBytes = { size: 0, read: () => Promise.reject(new Error("nothing is read")) };
   const type = { name: "F32", weights: 1, bytes: 4 };
   let refused = 0;
@@ -144,7 +144,7 @@ const tensor = fc.record({
   shape: fc.array(fc.constantFrom(1, 2, 4, 32, 64), { maxLength: 3 }),
 });
 
-Deno.test("10,000 damaged adapters load onto a base or are refused", async () => {
+Deno.test("2,000 damaged adapters load onto a base or are refused", async () => {
   const whole = JSON.parse(writePeftConfig({ ...PEFT, modulesToSave: ["lm_head"] }));
   let refused = 0;
   await fc.assert(
@@ -192,7 +192,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   });
 }
 
-Deno.test("10,000 damaged shard indices are read or refused", () =>
+Deno.test("2,000 damaged shard indices are read or refused", () =>
   inFolder(async (folder) => {
     const map: Record<string, string> = {};
     for (const n of [1, 2]) {
@@ -223,7 +223,7 @@ Deno.test("10,000 damaged shard indices are read or refused", () =>
     assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
   }));
 
-Deno.test("10,000 damaged vocab.json and merges.txt are usable or refused", () =>
+Deno.test("2,000 damaged vocab.json and merges.txt are usable or refused", () =>
   inFolder(async (folder) => {
     const vocab = JSON.stringify({ a: 0, b: 1, ab: 2, "<|endoftext|>": 3, "Ġ": 4, "Ġa": 5 });
     const merges = "#version: 0.2\na b\nĠ a\n";

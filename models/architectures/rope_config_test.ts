@@ -130,7 +130,7 @@ const VALUE = fc.oneof(
   fc.constantFrom<unknown>(1e-308, [1, 2, 3, "4"], [1e308, 1, 1, 1], [1, 1, 1, 1], "yarn", 1e300),
 );
 
-Deno.test("10,000 damaged scalings give finite frequencies or are refused", () => {
+Deno.test("2,000 damaged scalings give finite frequencies or are refused", () => {
   let refused = 0;
   const damaged = fc.constantFrom(...SECTIONS).chain((section) =>
     fc.array(fc.tuple(fc.constantFrom(...Object.keys(section), "rope_theta"), VALUE), {
@@ -160,7 +160,7 @@ Deno.test("10,000 damaged scalings give finite frequencies or are refused", () =
         refused++;
       }
     }),
-    { numRuns: cases(10_000), seed: 3 },
+    { numRuns: cases(2_000), seed: 3 },
   );
-  assert.ok(refused > cases(10_000) / 4, `only ${refused} were refused`);
+  assert.ok(refused > cases(2_000) / 4, `only ${refused} were refused`);
 });

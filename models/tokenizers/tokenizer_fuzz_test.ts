@@ -11,7 +11,7 @@ import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import { cases } from "../../tests/cases.ts";
 
-const RUNS = { numRuns: cases(10_000), seed: 9 };
+const RUNS = { numRuns: cases(2_000), seed: 9 };
 
 /** True when the work is done, false when it is refused. */
 function accepted(work: () => void): boolean {
@@ -66,7 +66,7 @@ const edit = fc.record({
   ),
 });
 
-Deno.test("10,000 damaged tokenizer.json files are usable or refused", () => {
+Deno.test("2,000 damaged tokenizer.json files are usable or refused", () => {
   let refused = 0;
   fc.assert(
     fc.property(fc.array(edit, { minLength: 1, maxLength: 2 }), (edits) => {
@@ -97,7 +97,7 @@ function exchanged(value: unknown, [key, ...rest]: readonly string[], by: unknow
   return copy;
 }
 
-Deno.test("10,000 tokenizer.json files with values of another kind are usable or refused", () => {
+Deno.test("2,000 tokenizer.json files with values of another kind are usable or refused", () => {
   const whole = JSON.parse(JSON_TEXT);
   const kinds = [
     "ByteLevel",
@@ -158,7 +158,7 @@ const value: fc.Arbitrary<GgufValue> = fc.oneof(
 );
 const metadata = fc.dictionary(fc.constantFrom(...Object.keys(GOOD)), value, { maxKeys: 3 });
 
-Deno.test("10,000 sets of GGUF tokenizer metadata are usable or refused", () => {
+Deno.test("2,000 sets of GGUF tokenizer metadata are usable or refused", () => {
   let refused = 0;
   const run = (changes: Record<string, GgufValue>) =>
     accepted(() => {

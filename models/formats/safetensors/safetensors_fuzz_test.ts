@@ -10,7 +10,7 @@ import { encodeSafetensors } from "./safetensors_writer.ts";
 import { parseSafetensors, type SafetensorsFile } from "./safetensors.ts";
 import { cases } from "../../../tests/cases.ts";
 
-const RUNS = { numRuns: cases(10_000), seed: 4 };
+const RUNS = { numRuns: cases(2_000), seed: 4 };
 
 const WHOLE = encodeSafetensors([
   {
@@ -69,7 +69,7 @@ function apply(bytes: Uint8Array, { at, out, put }: Edit): Uint8Array {
   return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
 }
 
-Deno.test("10,000 damaged safetensors files are read correctly or refused", async () => {
+Deno.test("2,000 damaged safetensors files are read correctly or refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 4 }), async (edits) => {
@@ -108,7 +108,7 @@ const header = fc.dictionary(
   { maxKeys: 4 },
 );
 
-Deno.test("10,000 made-up headers are read correctly or refused", () =>
+Deno.test("2,000 made-up headers are read correctly or refused", () =>
   fc.assert(
     fc.asyncProperty(header, fc.nat(80), fc.nat(9), async (content, dataBytes, spaces) => {
       const json = new TextEncoder().encode(JSON.stringify(content) + " ".repeat(spaces));
@@ -120,7 +120,7 @@ Deno.test("10,000 made-up headers are read correctly or refused", () =>
     RUNS,
   ));
 
-Deno.test("10,000 sets of tensors are read back with their bytes", () => {
+Deno.test("2,000 sets of tensors are read back with their bytes", () => {
   const sizes = { F32: 4, F16: 2, BF16: 2, F64: 8, I64: 8, U8: 1, BOOL: 1 } as const;
   const tensor = fc.record({
     name: fc.string({ maxLength: 6 }),

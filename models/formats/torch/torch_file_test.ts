@@ -69,15 +69,15 @@ Deno.test("contents that do not have the archive's checksum are refused", async 
 
 const code = (c: string) => c.charCodeAt(0);
 
-Deno.test("10,000 damaged files are read completely or refused", async () => {
+Deno.test("2,000 damaged files are read completely or refused", async () => {
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(edit(FILES.zip), { minLength: 1, maxLength: 3 }), async (edits) => {
       if (await readAll(edits.reduce(apply, FILES.zip)) === null) refused++;
     }),
-    { numRuns: cases(10_000), seed: 8 },
+    { numRuns: cases(2_000), seed: 8 },
   );
-  assert.ok(refused > cases(10_000) / 5, `only ${refused} were refused`);
+  assert.ok(refused > cases(2_000) / 5, `only ${refused} were refused`);
 });
 /** Reads everything; null = refused. */
 async function readAll(bytes: Uint8Array): Promise<TorchFile | null> {
