@@ -15,7 +15,7 @@ import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import { findConfig, mergedTree, withDefault } from "./merged_tree.ts";
 import { variables } from "./reading/inherit.ts";
 import type { Environment } from "./reading/interpolation.ts";
-import { type MapNode, nodeAt, Problems, type Source } from "./documents/node.ts";
+import { type MapNode, nodeAt, Problems, type Source, textAt } from "./documents/node.ts";
 import { parseOverrides } from "./reading/overrides.ts";
 import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
@@ -124,9 +124,8 @@ export async function loadConfig(
 /** What the tree names, but for keys with a mistake: it was reported. */
 function namedParts(tree: MapNode, problems: Problems): NamedParts {
   const text = (section: string, name: string) => {
-    const node = nodeAt(tree, [section, name]);
-    const isText = node?.kind === "scalar" && typeof node.value === "string";
-    return isText && !problems.has(`${section}.${name}`) ? node.value as string : null;
+    const key = `${section}.${name}`;
+    return problems.has(key) ? null : textAt(tree, key)?.value ?? null;
   };
   return {
     model: {
@@ -145,11 +144,9 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
 
 /** Whether the problems come from a file or from a published data set. */
 function isOfAFile(tree: MapNode): boolean {
-  const [file, task] = ["dataset_name", "task_name"].map((name) => {
-    const node = nodeAt(tree, ["data", name]);
-    return node?.kind === "scalar" ? node.value : null;
-  });
-  return file != null || (typeof task === "string" && publishedPlace(task) !== null);
+  const file = nodeAt(tree, ["data", "dataset_name"]), task = textAt(tree, "data.task_name");
+  return (file?.kind === "scalar" && file.value !== null) ||
+    (task !== null && publishedPlace(task.value) !== null);
 }
 
 /** Names of the parts of a run that may be missing on this machine; null = none, or a mistake. */

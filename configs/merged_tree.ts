@@ -19,6 +19,7 @@ import {
   type Problems,
   type Scalar,
   withEntry,
+  withNode,
 } from "./documents/node.ts";
 import {
   type ConfigFile,
@@ -85,8 +86,7 @@ export function withDefault(
   if (map !== undefined && map.kind !== "map") return tree;
   const given = map?.entries.get(name)?.node;
   if (given !== undefined && !(forNull && isNull(given))) return tree;
-  const filled = withEntry(map ?? emptyMap(at), name, { kind: "scalar", value, at });
-  return withEntry(tree, section, filled);
+  return withNode(tree, `${section}.${name}`, { kind: "scalar", value, at });
 }
 
 /** The environment, overridden by the `env:` map of the tree. */

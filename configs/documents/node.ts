@@ -2,7 +2,7 @@
  * A configuration as a tree, in which every key and value knows where it was written; and the list
  * of problems that are found in it. Trees are immutable: merging and interpolation make new ones.
  */
-import { UsageError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 
 /** Where a value comes from: a file, the command line, an environment variable, or the defaults. */
 export interface Source {
@@ -125,6 +125,60 @@ export function withEntry(map: MapNode, name: string, node: ConfigNode, keyAt = 
   return { ...map, entries: new Map(map.entries).set(name, { keyAt, node }) };
 }
 
+/** The node at a dotted path if it holds a text; null for any other. */
+export function textAt(
+  tree: ConfigNode,
+  path: string,
+): (ScalarNode & { value: string }) | null {
+  const node = nodeAt(tree, path.split("."));
+  return node?.kind === "scalar" && typeof node.value === "string"
+    ? { ...node, value: node.value }
+    : null;
+}
+
+/** A copy of `tree` with the node at a dotted path replaced or added. */
+export function withNode(tree: MapNode, path: string, node: ConfigNode): MapNode {
+  const [, name, rest] = /^([^.]+)(?:\.(.*))?$/s.exec(path)!;
+  if (rest === undefined) return withEntry(tree, name!, node);
+  const there = tree.entries.get(name!)?.node;
+  const section = there?.kind === "map" ? there : emptyMap(node.at);
+  return withEntry(tree, name!, withNode(section, rest, node), section.at);
+}
+
+/** A copy of a tree without the node at a path, which is there. */
+export function without<N extends ConfigNode>(node: N, path: readonly string[]): N;
+export function without(node: ConfigNode, path: readonly string[]): ConfigNode {
+  const [name, ...deeper] = path as [string, ...string[]];
+  if (node.kind === "map") {
+    const entries = new Map(node.entries);
+    const entry = entries.get(name)!;
+    if (deeper.length === 0) entries.delete(name);
+    else entries.set(name, { ...entry, node: without(entry.node, deeper) });
+    return { ...node, entries };
+  }
+  if (node.kind === "scalar") return node;
+  const index = Number(name);
+  if (deeper.length === 0) return { ...node, items: node.items.toSpliced(index, 1) };
+  return { ...node, items: node.items.with(index, without(node.items[index]!, deeper)) };
+}
+
+/** A copy of a tree with each scalar changed. @param key the dotted path of `node` */
+export function mapScalars(
+  node: ConfigNode,
+  change: (scalar: ScalarNode, key: string) => ConfigNode,
+  key = "",
+): ConfigNode {
+  const below = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
+  if (node.kind === "scalar") return change(node, key);
+  if (node.kind === "list") {
+    return { ...node, items: node.items.map((item, i) => mapScalars(item, change, below(i))) };
+  }
+  const entries = [...node.entries].map(([name, entry]) =>
+    [name, { ...entry, node: mapScalars(entry.node, change, below(name)) }] as const
+  );
+  return { ...node, entries: new Map(entries) };
+}
+
 /** The plain value of a tree. Keys named `__proto__` stay ordinary keys. */
 export function toJson(node: ConfigNode): Json {
   if (node.kind === "scalar") return node.value;
@@ -145,6 +199,13 @@ export function fromJson(value: Json, at: Position): ConfigNode {
     return { kind: "map", entries, at };
   }
   return { kind: "scalar", value, at };
+}
+
+/** What a mistake of the user says, with its advice. Any other error is thrown again. */
+export function mistakeText(error: unknown): string {
+  if (!(error instanceof RgxError)) throw error;
+  const { message, advice } = error;
+  return advice === undefined ? message : `${message}. ${advice}`;
 }
 
 interface Problem {

@@ -5,7 +5,6 @@
 import {
   type ConfigNode,
   describeNode,
-  emptyMap,
   formatPosition,
   fromJson,
   isNull,
@@ -16,6 +15,8 @@ import {
   type Problems,
   toJson,
   withEntry,
+  withNode,
+  without,
 } from "../documents/node.ts";
 import type { AnySection } from "../types/key_spec.ts";
 import type { Rule } from "./table.ts";
@@ -88,12 +89,7 @@ export class Translation {
 
   /** Takes a key away, as if it were not written. */
   drop(path: string): void {
-    const [section, name] = path.split(".") as [string, string];
-    const map = this.node(section);
-    if (map?.kind !== "map") return;
-    const entries = new Map(map.entries);
-    entries.delete(name);
-    this.tree = withEntry(this.tree, section, { ...map, entries });
+    if (this.node(path) !== undefined) this.tree = without(this.tree, path.split("."));
   }
 
   /** Adds a problem at a key of another project. */
@@ -165,12 +161,9 @@ export class Translation {
   }
 
   #put(path: string, value: Json, from: ConfigNode): void {
-    const [section, name] = path.split(".") as [string, string];
-    const map = this.node(section);
+    const map = this.node(path.split(".")[0]!);
     if (map !== undefined && map.kind !== "map" && !isNull(map)) return;
     const made = fromJson(value, from.at), { foreign } = from;
-    const node = foreign === undefined ? made : { ...made, foreign };
-    const base: MapNode = map?.kind === "map" ? map : emptyMap(from.at);
-    this.tree = withEntry(this.tree, section, withEntry(base, name, node), base.at);
+    this.tree = withNode(this.tree, path, foreign === undefined ? made : { ...made, foreign });
   }
 }

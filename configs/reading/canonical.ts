@@ -11,6 +11,7 @@ import {
   isNull,
   type MapEntry,
   type MapNode,
+  mapScalars,
   type Position,
   type Problems,
   toJson,
@@ -205,19 +206,12 @@ const RELATIVE = /(\$\{\s*(?:oc\.select:\s*)?)(\.+)(?=[\w-])/g;
 
 /** The node of the key `written`, with absolute keys in its texts. */
 function absolute(node: ConfigNode, written: string): ConfigNode {
-  if (node.kind === "list") {
-    return { ...node, items: node.items.map((item, i) => absolute(item, `${written}.${i}`)) };
-  }
-  if (node.kind === "map") {
-    const entries = [...node.entries].map(([name, entry]) =>
-      [name, { ...entry, node: absolute(entry.node, `${written}.${name}`) }] as const
-    );
-    return { ...node, entries: new Map(entries) };
-  }
-  if (typeof node.value !== "string" || !node.value.includes("${")) return node;
-  const value = node.value.replace(RELATIVE, (_, begin: string, dots: string) => {
-    const around = written.split(".").slice(0, -dots.length);
-    return begin + around.map((part) => `${part}.`).join("");
-  });
-  return { ...node, value };
+  return mapScalars(node, (scalar, key) => {
+    if (typeof scalar.value !== "string" || !scalar.value.includes("${")) return scalar;
+    const value = scalar.value.replace(RELATIVE, (_, begin: string, dots: string) => {
+      const around = key.split(".").slice(0, -dots.length);
+      return begin + around.map((part) => `${part}.`).join("");
+    });
+    return { ...scalar, value };
+  }, written);
 }

@@ -1,9 +1,8 @@
 /** The configuration of a data set, TRL's `dataset_config`, as a part of `data.dataset_name`. */
 import { resolve } from "node:path";
-import { RgxError } from "../../core/errors.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { withConfiguration } from "../../hub/set_configuration.ts";
-import { type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
+import { type MapNode, mistakeText, type Problems, textAt, withNode } from "../documents/node.ts";
 import { findFile } from "./resolve_paths.ts";
 
 const KEY = "data.dataset_config";
@@ -14,12 +13,9 @@ export async function withDatasetConfig(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const data = nodeAt(tree, ["data"]), asked = nodeAt(tree, ["data", "dataset_config"]);
-  const named = nodeAt(tree, ["data", "dataset_name"]);
-  if (data?.kind !== "map" || asked?.kind !== "scalar" || typeof asked.value !== "string") {
-    return tree;
-  }
-  if (named?.kind !== "scalar" || typeof named.value !== "string") {
+  const asked = textAt(tree, KEY), named = textAt(tree, "data.dataset_name");
+  if (asked === null) return tree;
+  if (named === null) {
     problems.add(asked.at, KEY, "needs the data set that has it: data.dataset_name");
     return tree;
   }
@@ -32,11 +28,9 @@ export async function withDatasetConfig(
     const shown = path === null
       ? value
       : path.replace(/(?<=.)\/+$/, "") + value.slice(place.length);
-    return withEntry(tree, "data", withEntry(data, "dataset_name", { ...named, value: shown }));
+    return withNode(tree, "data.dataset_name", { ...named, value: shown });
   } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    const { message, advice } = error;
-    problems.add(asked.at, KEY, advice === undefined ? message : `${message}. ${advice}`);
+    problems.add(asked.at, KEY, mistakeText(error));
     return tree;
   }
 }

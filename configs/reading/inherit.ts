@@ -27,7 +27,7 @@ import {
   type Problems,
   type ScalarNode,
   type Source,
-  withEntry,
+  without,
 } from "../documents/node.ts";
 import { decodeUtf8, parseYaml } from "../documents/yaml_source.ts";
 
@@ -364,15 +364,13 @@ const OWNED = [
  */
 export function leaveBehind(before: MapNode, after: MapNode, problems: Problems): MapNode {
   for (const [section, name, owned] of OWNED) {
-    const map = nodeAt(after, [section]), key = nodeAt(after, [section, owned]);
+    const key = nodeAt(after, [section, owned]);
     const old = asText(nodeAt(before, [section, name]))?.value;
     const now = asText(nodeAt(after, [section, name]))?.value;
-    if (map?.kind !== "map" || old === undefined || now === undefined || old === now) continue;
+    if (old === undefined || now === undefined || old === now) continue;
     if (key === undefined || key !== nodeAt(before, [section, owned])) continue;
     problems.note(key.at, key.foreign ?? owned, `is that of ${old}, and is left out for ${now}`);
-    const entries = new Map(map.entries);
-    entries.delete(owned);
-    after = withEntry(after, section, { ...map, entries });
+    after = without(after, [section, owned]);
   }
   return after;
 }

@@ -14,6 +14,7 @@ import {
   type Json,
   type MapEntry,
   type MapNode,
+  mapScalars,
   nodeAt,
   nowhere,
   Problems,
@@ -35,8 +36,9 @@ const FILE_VARIABLE = /(\\?)\{\{\s*(fileBasenameNoExtension|fileDirname)\s*\}\}/
 
 /** Replaces `{{ fileBasenameNoExtension }}` and `{{ fileDirname }}` in all texts of a file. */
 export function withFileVariables(node: ConfigNode, source: Source): ConfigNode {
-  return mapTexts(node, (scalar) => {
-    const value = (scalar.value as string).replace(FILE_VARIABLE, (whole, escape, name) => {
+  return mapScalars(node, (scalar) => {
+    if (typeof scalar.value !== "string") return scalar;
+    const value = scalar.value.replace(FILE_VARIABLE, (whole, escape, name) => {
       if (escape !== "") return whole.slice(1);
       return name === "fileDirname" ? source.directory ?? "" : stem(source.name);
     });
@@ -243,16 +245,4 @@ function closingBrace(text: string, from: number): number {
     else if (text[i] === "}" && --depth === 0) return i;
   }
   return -1;
-}
-
-function mapTexts(node: ConfigNode, change: (scalar: ScalarNode) => ScalarNode): ConfigNode {
-  if (node.kind === "scalar") return typeof node.value === "string" ? change(node) : node;
-  if (node.kind === "list") {
-    return { ...node, items: node.items.map((item) => mapTexts(item, change)) };
-  }
-  const entries = new Map<string, MapEntry>();
-  for (const [name, entry] of node.entries) {
-    entries.set(name, { ...entry, node: mapTexts(entry.node, change) });
-  }
-  return { ...node, entries };
 }

@@ -2,7 +2,7 @@
 import { basename, dirname, resolve } from "node:path";
 import { isRevision, MAIN, parseNamed, withRevision } from "../../hub/repository.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { asText, type MapNode, nodeAt, type Problems, withEntry } from "../documents/node.ts";
+import { asText, type MapNode, nodeAt, type Problems, withNode } from "../documents/node.ts";
 import { findFile } from "./resolve_paths.ts";
 
 const KEY = "model.model_revision";
@@ -13,8 +13,8 @@ export async function withModelRevision(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const model = nodeAt(tree, ["model"]), asked = asText(nodeAt(tree, ["model", "model_revision"]));
-  if (model?.kind !== "map" || asked === null) return tree;
+  const asked = asText(nodeAt(tree, ["model", "model_revision"]));
+  if (asked === null) return tree;
   const revision = asked.value, key = asked.foreign ?? KEY;
   const fail = (text: string) => {
     problems.add(asked.at, key, text);
@@ -48,7 +48,7 @@ export async function withModelRevision(
       : fail(`${revision}: ${name} names the revision ${parsed.revision} already`);
   }
   const value = withRevision(name, revision);
-  return withEntry(tree, "model", withEntry(model, "model_name_or_path", { ...named, value }));
+  return withNode(tree, "model.model_name_or_path", { ...named, value });
 }
 
 /** The commit of a folder that is a snapshot in the Hub's cache; null for another. */

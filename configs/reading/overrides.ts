@@ -28,6 +28,7 @@ import {
   nowhere,
   type Problems,
   type Source,
+  without,
 } from "../documents/node.ts";
 import { parseValue } from "../documents/yaml_source.ts";
 
@@ -377,7 +378,7 @@ function applyDeletion(tree: MapNode, { key, source }: Override, problems: Probl
     problems.add(nowhere(source), `~${key}`, `nothing to delete, the key is not set${near}`);
     return tree;
   }
-  return without(tree, path) as MapNode;
+  return without(tree, path);
 }
 
 /** All keys of a tree: their paths, and what was written where that is a key of another project. */
@@ -388,19 +389,4 @@ function writtenKeys(node: ConfigNode, path = ""): string[] {
     writtenKeys(entry.node, path === "" ? name : `${path}.${name}`)
   );
   return [...here, ...below];
-}
-
-function without(node: ConfigNode, path: readonly string[]): ConfigNode {
-  const [name, ...deeper] = path as [string, ...string[]];
-  if (node.kind === "map") {
-    const entries = new Map(node.entries);
-    const entry = entries.get(name)!;
-    if (deeper.length === 0) entries.delete(name);
-    else entries.set(name, { ...entry, node: without(entry.node, deeper) });
-    return { ...node, entries };
-  }
-  if (node.kind === "scalar") return node;
-  const index = Number(name);
-  if (deeper.length === 0) return { ...node, items: node.items.toSpliced(index, 1) };
-  return { ...node, items: node.items.with(index, without(node.items[index]!, deeper)) };
 }

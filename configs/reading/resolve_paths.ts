@@ -5,7 +5,6 @@
  * configuration first. Their SHA-256 is stored, so that a changed file is noticed.
  */
 import { isAbsolute, resolve } from "node:path";
-import { RgxError } from "../../core/errors.ts";
 import { findDataFiles, isDataPath } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { codeHash } from "../../core/sandbox/code_file.ts";
@@ -13,10 +12,13 @@ import { findCode, isOutside, isThere } from "./code_place.ts";
 import {
   type ConfigNode,
   type MapNode,
+  mistakeText,
   nodeAt,
   type Problems,
   type ScalarNode,
+  textAt,
   withEntry,
+  withNode,
 } from "../documents/node.ts";
 
 /** Keys of files, or of names on the Hub. */
@@ -46,28 +48,27 @@ export async function resolveFiles(
   heldDataset?: string | typeof ANY_DATASET,
 ): Promise<MapNode> {
   for (const [section, name] of PATH_KEYS) {
-    const node = nodeAt(tree, [section, name]);
-    if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
-    tree = withPath(tree, section, name, expandHome(node.value));
+    const key = `${section}.${name}`, node = textAt(tree, key);
+    if (node !== null) tree = withNode(tree, key, { ...node, value: expandHome(node.value) });
   }
   for (const [section, name] of FILE_KEYS) {
-    const node = nodeAt(tree, [section, name]);
-    if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
+    const key = `${section}.${name}`, node = textAt(tree, key);
+    if (node === null) continue;
     if (name === "dataset_name" && node.value === heldDataset) continue;
     const isData = name.endsWith("dataset_name");
     const test = isData ? isDataPath : isThere;
     const found = await findFile(node.value, node.at.source.directory, cwd, test);
     if (found === null && isData && heldDataset !== ANY_DATASET) {
       const split = name === "dataset_name" ? trainSplit(tree) : "test";
-      await checkPulled({ ...node, key: `${section}.${name}` }, split, cwd, problems);
+      await checkPulled({ ...node, key }, split, cwd, problems);
     }
     if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {
       const place = resolve(cwd, node.value);
       const text = `no such file: ${node.value} (looked for ${place}); expected a file with a ` +
         "Jinja template, or the template itself";
-      problems.add(node.at, `${section}.${name}`, text);
+      problems.add(node.at, key, text);
     }
-    if (found !== null) tree = withPath(tree, section, name, found);
+    if (found !== null) tree = withNode(tree, key, { ...node, value: found });
   }
   const rewards = nodeAt(tree, ["rewards"]);
   if (rewards?.kind !== "list") return tree;
@@ -77,18 +78,9 @@ export async function resolveFiles(
   return withEntry(tree, "rewards", { ...rewards, items });
 }
 
-/** The tree with a path replaced. */
-function withPath(tree: MapNode, section: string, name: string, value: string): MapNode {
-  const node = nodeAt(tree, [section, name]) as ScalarNode;
-  if (value === node.value) return tree;
-  const map = nodeAt(tree, [section]) as MapNode;
-  return withEntry(tree, section, withEntry(map, name, { ...node, value }));
-}
-
 /** The first split that is trained on. A text that names none is reported with its key. */
 function trainSplit(tree: MapNode): string {
-  const node = nodeAt(tree, ["data", "dataset_train_split"]);
-  const text = node?.kind === "scalar" && typeof node.value === "string" ? node.value : "train";
+  const text = textAt(tree, "data.dataset_train_split")?.value ?? "train";
   return /^[^[+(]*/.exec(text)![0];
 }
 
@@ -109,9 +101,7 @@ async function checkPulled(
     const where = places === value ? "" : ` (looked for ${places})`;
     problems.add(at, key, `no such file: ${value}${where}`);
   } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    const { message, advice } = error;
-    problems.add(at, key, advice === undefined ? message : `${message}. ${advice}`);
+    problems.add(at, key, mistakeText(error));
   }
 }
 
@@ -122,8 +112,8 @@ async function resolveReward(
   cwd: string,
   problems: Problems,
 ): Promise<ConfigNode> {
-  const path = nodeAt(item, ["path"]);
-  if (item.kind !== "map" || path?.kind !== "scalar" || typeof path.value !== "string") return item;
+  const path = textAt(item, "path");
+  if (item.kind !== "map" || path === null) return item;
   const { path: value, lookedAt } = await findCode(path.value, path.at.source.directory, cwd);
   if (value === null) {
     const text = `no such file: ${path.value} (looked for ${lookedAt.join(" and ")})`;
@@ -138,8 +128,7 @@ async function resolveReward(
     const resolved = withEntry(item, "path", { ...path, value });
     return withEntry(resolved, "sha256", { kind: "scalar", value: hash, at: path.at });
   } catch (error) {
-    if (!(error instanceof RgxError)) throw error;
-    problems.add(path.at, `${key}.path`, error.message);
+    problems.add(path.at, `${key}.path`, mistakeText(error));
     return item;
   }
 }

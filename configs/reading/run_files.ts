@@ -12,9 +12,10 @@ import {
   type MapNode,
   nodeAt,
   Problems,
-  type ScalarNode,
+  textAt,
   toJson,
   withEntry,
+  withNode,
 } from "../documents/node.ts";
 import { parseYaml } from "../documents/yaml_source.ts";
 import { isDataPath } from "../../hub/data_files.ts";
@@ -33,31 +34,20 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   if (basename(path) !== "config.yaml") return tree;
   const starts = await startFolders(tree, dirname(path));
   if (starts.length === 0 || starts[0] === resolve(cwd)) return tree;
-  const place = (value: string) => placeOf(value, starts);
   // As `findCode` gives them.
   const codePlace = async (value: string) => {
-    const found = await place(value);
+    const found = await placeOf(value, starts);
     return isAbsolute(found) && !isOutside(found, cwd) ? relative(cwd, found) : found;
   };
   for (const [section, name] of FILE_KEYS) {
-    const map = nodeAt(tree, [section]);
-    if (map?.kind !== "map") continue;
-    const isData = name.endsWith("dataset_name");
-    const changed = await withPlace(
-      map,
-      name,
-      isData ? (value) => placeOf(value, starts, isDataPath) : place,
-    );
-    if (changed !== map) tree = withEntry(tree, section, changed);
+    const key = `${section}.${name}`, node = textAt(tree, key);
+    if (node === null) continue;
+    const test = name.endsWith("dataset_name") ? isDataPath : isThere;
+    const value = await placeOf(node.value, starts, test);
+    if (value !== node.value) tree = withNode(tree, key, { ...node, value });
   }
   const files = await inList(nodeAt(tree, ["data", "task_files"]), codePlace);
-  if (files !== null) {
-    tree = withEntry(
-      tree,
-      "data",
-      withEntry(nodeAt(tree, ["data"]) as MapNode, "task_files", files),
-    );
-  }
+  if (files !== null) tree = withNode(tree, "data.task_files", files);
   const rewards = await inList(nodeAt(tree, ["rewards"]), codePlace);
   return rewards === null ? tree : withEntry(tree, "rewards", rewards);
 }
@@ -76,8 +66,8 @@ export async function textWithFilesOfRun(text: string, path: string, cwd: string
 async function startFolders(tree: MapNode, folder: string): Promise<string[]> {
   const run = await readJsonObject(`${folder}/run.json`).catch(() => null);
   if (run === null) return [];
-  const found: string[] = [], output = nodeAt(tree, ["training", "output_dir"]);
-  if (output?.kind === "scalar" && typeof output.value === "string" && !isAbsolute(output.value)) {
+  const found: string[] = [], output = textAt(tree, "training.output_dir");
+  if (output !== null && !isAbsolute(output.value)) {
     const end = sep + normalize(output.value).replace(/[/\\]+$/, "");
     if (folder.endsWith(end)) found.push(resolve(folder.slice(0, -end.length) || sep));
   }
@@ -99,25 +89,16 @@ async function placeOf(
   return PATH_LIKE.test(value) ? resolve(starts[0]!, value) : value;
 }
 
-async function withPlace(
-  map: MapNode,
-  name: string,
-  place: (value: string) => Promise<string>,
-): Promise<MapNode> {
-  const node = map.entries.get(name)?.node;
-  if (node?.kind !== "scalar" || typeof node.value !== "string") return map;
-  const value = await place(node.value);
-  return value === node.value ? map : withEntry(map, name, { ...node, value } as ScalarNode);
-}
-
 /** A list of maps, each with a path; null where it is none. */
 async function inList(
   list: ConfigNode | undefined,
   place: (value: string) => Promise<string>,
 ): Promise<ConfigNode | null> {
   if (list?.kind !== "list") return null;
-  const items = list.items.map((item) =>
-    item.kind === "map" ? withPlace(item, "path", place) : item
-  );
+  const items = list.items.map(async (item) => {
+    const path = textAt(item, "path");
+    if (item.kind !== "map" || path === null) return item;
+    return withEntry(item, "path", { ...path, value: await place(path.value) });
+  });
   return { ...list, items: await Promise.all(items) };
 }

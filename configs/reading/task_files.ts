@@ -5,7 +5,6 @@
  * path, with a SHA-256 by which a changed file is noticed.
  */
 import { resolve } from "node:path";
-import { RgxError } from "../../core/errors.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
 import {
@@ -13,10 +12,13 @@ import {
   emptyMap,
   type MapEntry,
   type MapNode,
+  mistakeText,
   nodeAt,
   type Position,
   type Problems,
+  textAt,
   withEntry,
+  withNode,
 } from "../documents/node.ts";
 import { findCode } from "./code_place.ts";
 
@@ -62,9 +64,9 @@ export class TaskFiles {
   async registerListed(list: ConfigNode | undefined): Promise<void> {
     if (list?.kind !== "list") return;
     for (const [i, item] of list.items.entries()) {
-      const path = nodeAt(item, ["path"]), noted = nodeAt(item, ["sha256"]);
+      const path = textAt(item, "path"), noted = nodeAt(item, ["sha256"]);
       const key = `data.task_files.${i}`;
-      if (path?.kind !== "scalar" || typeof path.value !== "string") continue;
+      if (path === null) continue;
       const found = await this.#register(path.value, path.at, `${key}.path`);
       if (found === null || noted?.kind !== "scalar" || noted.value === found.sha256) continue;
       this.problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since then`);
@@ -97,8 +99,8 @@ export class TaskFiles {
   /** A map that names one task. */
   async inPart(part: MapNode, key: string, names: readonly string[]): Promise<MapNode> {
     for (const name of names) {
-      const node = part.entries.get(name)?.node;
-      if (node?.kind !== "scalar" || typeof node.value !== "string") continue;
+      const node = textAt(part, name);
+      if (node === null) continue;
       const value = await this.#name(node.value, node.at, `${key}.${name}`);
       if (value !== null) part = withEntry(part, name, { ...node, value });
     }
@@ -112,9 +114,7 @@ export class TaskFiles {
       const item = withEntry(emptyMap(at), "path", { kind: "scalar", value: path, at });
       return withEntry(item, "sha256", { kind: "scalar", value: sha256, at });
     });
-    const at = items[0]!.at, data = nodeAt(tree, ["data"]);
-    const section = data?.kind === "map" ? data : emptyMap(at);
-    return withEntry(tree, "data", withEntry(section, "task_files", { kind: "list", items, at }));
+    return withNode(tree, "data.task_files", { kind: "list", items, at: items[0]!.at });
   }
 
   /** The name of a file's task; null for what is no path of a file, or cannot be used. */
@@ -133,9 +133,7 @@ export class TaskFiles {
       this.#files.set(path, { at, sha256: found.sha256 });
       return found;
     } catch (error) {
-      if (!(error instanceof RgxError)) throw error;
-      const { message, advice } = error;
-      this.problems.add(at, key, advice === undefined ? message : `${message}. ${advice}`);
+      this.problems.add(at, key, mistakeText(error));
       return null;
     }
   }

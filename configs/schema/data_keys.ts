@@ -7,30 +7,11 @@ import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
 import { trackers } from "../types/tracker_list.ts";
 import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
-import { choice, float, listOf, name, type ValueType } from "../types/value_types.ts";
-import { UsageError } from "../../core/errors.ts";
+import { checked, choice, float, listOf, name } from "../types/value_types.ts";
 import { parseSplit } from "../../data/split_slices.ts";
 
 /** The type of keys that name a split of a data set, or slices of splits. */
-function splitText(): ValueType<string> {
-  const plain = name(), expected = "a split or slices";
-  return {
-    expected,
-    ts: "string",
-    read(node, complain) {
-      const text = plain.read(node, complain);
-      if (text === undefined) return undefined;
-      try {
-        parseSplit(text);
-        return text;
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error;
-        complain(node.at, `${error.message}. ${error.advice}`);
-        return undefined;
-      }
-    },
-  };
-}
+const SPLIT = { ...checked(name(), parseSplit), expected: "a split or slices" };
 
 export const DATA = {
   path: "data",
@@ -38,7 +19,7 @@ export const DATA = {
   keys: keys({
     tasks: TASKS,
     files: TASK_FILES,
-    split: splitText(),
+    split: SPLIT,
     role: choice(PROMPT_ROLES),
   }, {
     task_name: `name? = null -- a reasoning task, or the file of a task of yours (./digit_sum.ts)

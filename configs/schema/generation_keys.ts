@@ -1,6 +1,6 @@
 /** Keys of where the completions of a run are sampled: section `generation`. */
 import { keys } from "../types/key_spec.ts";
-import { listOf, name, refine, type ValueType } from "../types/value_types.ts";
+import { name, oneOrMore, refine, type ValueType } from "../types/value_types.ts";
 
 const WORDS = "an address such as http://HOST:8000, or a list of them";
 
@@ -9,21 +9,10 @@ const ADDRESS: ValueType<string> = refine(
   (value) => /^https?:\/\/./.test(value) && URL.canParse(value) ? null : WORDS,
 );
 
-/** A list of addresses. A single text is a list with this text. */
-const ADDRESSES: ValueType<string[]> = {
-  expected: WORDS,
-  ts: "string[]",
-  read(node, complain) {
-    if (node.kind === "list") return listOf(ADDRESS, WORDS).read(node, complain);
-    const one = ADDRESS.read(node, complain);
-    return one === undefined ? undefined : [one];
-  },
-};
-
 export const GENERATION = {
   path: "generation",
   flat: false,
-  keys: keys({ addresses: ADDRESSES }, {
+  keys: keys({ addresses: oneOrMore(ADDRESS, WORDS) }, {
     backend: `one in_process|openai = in_process -- who samples the completions of training: the
       trainer's process, or servers with OpenAI's API (rgx serve, vLLM; docs/rollouts.md)`,
     base_url: `addresses? = null -- openai: address of the server, or of several that share the

@@ -2,12 +2,14 @@
  * Types of the values in section `lora` that name modules of a model: names, ends of paths, regular
  * expressions for paths, and maps of them.
  */
-import { describeNode, isNull } from "../documents/node.ts";
+import { type ConfigNode, describeNode } from "../documents/node.ts";
 import {
   choice,
+  type Complain,
   either,
   float,
   listOf,
+  mapOf,
   refine,
   text,
   type ValueType,
@@ -103,31 +105,16 @@ export function moduleNames(): ValueType<string[]> {
 
 /** A map of numbers by module; a module is a name, an end of a path, or a regular expression. */
 export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
-  const expected = `a map of module names to ${value.expected}`;
-  const type: ValueType<Record<string, number>> = {
-    expected,
-    ts: "Record<string, number>",
-    read(node, complain) {
-      if (isNull(node)) return {};
-      if (node.kind !== "map") {
-        complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-        return undefined;
-      }
-      const numbers: Record<string, number> = {};
-      for (const [name, entry] of node.entries) {
-        if (!compiles(name)) {
-          complain(entry.keyAt, "is no valid regular expression", `.${name}`);
-          return undefined;
-        }
-        const number = value.read(
-          entry.node,
-          (at, words, sub = "") => complain(at, words, `.${name}${sub}`),
-        );
-        if (number === undefined) return undefined;
-        numbers[name] = number;
-      }
-      return numbers;
+  const type = mapOf(value, `a map of module names to ${value.expected}`);
+  return {
+    ...type,
+    read(node: ConfigNode, complain: Complain) {
+      const wrong = node.kind === "map"
+        ? [...node.entries].find(([name]) => !compiles(name))
+        : undefined;
+      if (wrong === undefined) return type.read(node, complain);
+      complain(wrong[1].keyAt, "is no valid regular expression", `.${wrong[0]}`);
+      return undefined;
     },
   };
-  return type;
 }

@@ -16,7 +16,7 @@ import {
   toJson,
 } from "../documents/node.ts";
 import type { RewardSection } from "./reward_section.ts";
-import { bool, float, int, listOf, text, type ValueType } from "../types/value_types.ts";
+import { bool, float, int, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
 export function readRewards(
@@ -116,31 +116,18 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
 
 /** Fields that every built-in reward has. */
 const COMMON_FIELDS = ["name", "as", "weight", "timeout"];
-const METRIC_NAME: ValueType<string> = {
-  expected: "a name of letters, digits and _",
-  ts: "string",
-  read(node, complain) {
-    const name = text().read(node, complain);
-    if (name === undefined || /^[A-Za-z0-9_]+$/.test(name)) return name;
-    complain(node.at, `expected ${this.expected}, found ${JSON.stringify(name)}`);
-    return undefined;
-  },
-};
+const METRIC_NAME = refine(
+  text(),
+  (name) =>
+    /^[A-Za-z0-9_]+$/.test(name)
+      ? null
+      : `expected a name of letters, digits and _, found ${JSON.stringify(name)}`,
+);
 const SECONDS = float({ above: 0 });
-const HOSTS: ValueType<string[]> = {
-  expected: "a list of hosts",
-  ts: "string[]",
-  read(node, complain) {
-    const hosts = listOf(text(), this.expected).read(
-      node.kind === "scalar" ? { kind: "list", items: [node], at: node.at } : node,
-      complain,
-    );
-    const problem = hosts?.map(hostProblem).find((found) => found !== null);
-    if (problem === undefined) return hosts;
-    complain(node.at, problem);
-    return undefined;
-  },
-};
+const HOSTS = refine(
+  oneOrMore(text(), "a list of hosts"),
+  (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
+);
 
 /**
  * A reward from a user's file. Every field that is not one of these is a parameter of the reward.

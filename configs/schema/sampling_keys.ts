@@ -2,21 +2,10 @@
  * Keys of how completions are sampled (generation parameters of GRPOConfig): section `training`.
  */
 import { keys } from "../types/key_spec.ts";
-import { int, listOf, refine, text, type ValueType } from "../types/value_types.ts";
+import { int, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
 
 /** A text that ends a completion: any that is not empty, a line break too. */
 const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found none" : null);
-
-/** A list of texts. A single text is a list with this text. */
-const STOP: ValueType<string[]> = {
-  expected: "a list of text",
-  ts: "string[]",
-  read(node, complain) {
-    if (node.kind === "list") return listOf(STOP_TEXT, "a list of text").read(node, complain);
-    const one = STOP_TEXT.read(node, complain);
-    return one === undefined ? undefined : [one];
-  },
-};
 
 const FROM_0 = int({ min: 0 });
 /** 0 switches it off; in other programs −1 (vLLM, verl) or null (older TRL) does. */
@@ -29,7 +18,10 @@ const TOP_K: ValueType<number> = {
   },
 };
 
-export const SAMPLING_KEYS = keys({ stop: STOP, top_k: TOP_K }, {
+export const SAMPLING_KEYS = keys({
+  stop: oneOrMore(STOP_TEXT, "a list of text"),
+  top_k: TOP_K,
+}, {
   num_generations: "int>=2 = 8 -- G, the completions of one prompt",
   num_generations_eval: `int>=1? = null -- completions of one problem in evaluation while
     training, 1 or more; null = num_generations`,

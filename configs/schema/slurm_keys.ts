@@ -1,5 +1,4 @@
 /** Keys of a job on a SLURM cluster: section `slurm`, the defaults of the flags of `rgx slurm`. */
-import { RgxError } from "../../core/errors.ts";
 import { describeNode } from "../documents/node.ts";
 import { keys } from "../types/key_spec.ts";
 import {
@@ -8,7 +7,7 @@ import {
   parseMemory,
   parseTimeLimit,
 } from "../types/slurm_values.ts";
-import type { ValueType } from "../types/value_types.ts";
+import { checked, text, type ValueType } from "../types/value_types.ts";
 
 /**
  * Text that SLURM reads, checked as the flag is. A number is taken as it is written: `memory: 0`,
@@ -16,26 +15,18 @@ import type { ValueType } from "../types/value_types.ts";
  * @param check throws for what SLURM would refuse or misread
  */
 function slurmText(expected: string, check: (text: string) => void): ValueType<string> {
+  const type = checked(text(), check);
   return {
+    ...type,
     expected,
-    ts: "string",
     read(node, complain) {
       const value = node.kind === "scalar" ? node.value : null;
-      if (typeof value !== "string" && typeof value !== "number") {
-        complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-        return undefined;
+      if (node.kind === "scalar" && typeof value === "number") {
+        return type.read({ ...node, raw: node.raw ?? String(value), value: null }, complain);
       }
-      const raw = node.kind === "scalar" ? node.raw : undefined;
-      const text = typeof value === "string" ? value : raw ?? String(value);
-      try {
-        check(text);
-        return text;
-      } catch (error) {
-        if (!(error instanceof RgxError)) throw error;
-        const { advice } = error;
-        complain(node.at, advice === undefined ? error.message : `${error.message}. ${advice}`);
-        return undefined;
-      }
+      if (typeof value === "string") return type.read(node, complain);
+      complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+      return undefined;
     },
   };
 }

@@ -2,7 +2,7 @@
  * Types of the values that name several tasks: a mixture of tasks, and the starting levels of a
  * curriculum.
  */
-import { type ConfigNode, describeNode, isNull, type MapNode } from "../documents/node.ts";
+import { type ConfigNode, describeNode } from "../documents/node.ts";
 import {
   type Complain,
   fields,
@@ -10,6 +10,7 @@ import {
   freeMap,
   int,
   listOf,
+  mapOf,
   name,
   refine,
   type ValueType,
@@ -118,53 +119,20 @@ export const TASK_FILES: ValueType<{ path: string; sha256?: string }[]> = listOf
   "a list of {path, sha256}",
 );
 
-const LEVELS = {
-  expected: "a map of attributes to levels",
-  ts: "Record<string, number>",
-  read(node: ConfigNode, complain: Complain): Record<string, number> | undefined {
-    return readMap(node, this.expected, int({ min: 0 }), complain);
-  },
-};
-
 const CURRICULUM = fields<{ attribute_levels?: Record<string, number>; weight?: number }>({
-  attribute_levels: LEVELS,
+  attribute_levels: mapOf(int({ min: 0 }), "a map of attributes to levels"),
   weight: float({ above: 0 }),
 }, "{attribute_levels, weight}");
 
 /** A map of tasks to `{attribute_levels, weight}`. */
-export const CURRICULA: ValueType<Record<string, StartingLevels>> = {
-  expected: "a map of tasks to {attribute_levels}",
-  ts: "Record<string, { attribute_levels: Record<string, number>; weight: number }>",
-  read(node, complain) {
-    const one: ValueType<StartingLevels> = {
-      ...CURRICULUM,
-      read(inner, report) {
-        const read = CURRICULUM.read(inner, report);
-        return read && { attribute_levels: read.attribute_levels ?? {}, weight: read.weight ?? 1 };
-      },
-    };
-    return readMap(node, this.expected, one, complain);
+export const CURRICULA: ValueType<Record<string, StartingLevels>> = mapOf({
+  ...CURRICULUM,
+  ts: "{ attribute_levels: Record<string, number>; weight: number }",
+  read(inner, report) {
+    const read = CURRICULUM.read(inner, report);
+    return read && { attribute_levels: read.attribute_levels ?? {}, weight: read.weight ?? 1 };
   },
-};
-
-/** The values of a map, all of one type. null is an empty map. */
-function readMap<T>(
-  node: ConfigNode,
-  expected: string,
-  type: ValueType<T>,
-  complain: Complain,
-): Record<string, T> | undefined {
-  if (isNull(node)) return {};
-  if (node.kind !== "map") {
-    complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-    return undefined;
-  }
-  const values = [...(node as MapNode).entries].map(([key, entry]) =>
-    [key, type.read(entry.node, below(`.${key}`, complain))] as const
-  );
-  if (values.some(([, value]) => value === undefined)) return undefined;
-  return Object.fromEntries(values) as Record<string, T>;
-}
+}, "a map of tasks to {attribute_levels}");
 
 function below(part: string, complain: Complain): Complain {
   return (at, text, sub = "") => complain(at, text, part + sub);

@@ -8,6 +8,7 @@ import {
   describeNode,
   isNull,
   type Json,
+  mistakeText,
   type Position,
   toJson,
 } from "../documents/node.ts";
@@ -215,6 +216,49 @@ export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
       return values.includes(undefined) ? undefined : values as T[];
     },
   };
+}
+
+/** A list, or one value in place of a list with it. */
+export function oneOrMore<T>(type: ValueType<T>, words: string): ValueType<T[]> {
+  const list = listOf(type, words);
+  return {
+    ...list,
+    read(node, complain) {
+      if (node.kind === "list") return list.read(node, complain);
+      const one = type.read(node, complain);
+      return one === undefined ? undefined : [one];
+    },
+  };
+}
+
+/** A map of names to values of one type. null is an empty map. */
+export function mapOf<T>(type: ValueType<T>, words: string): ValueType<Record<string, T>> {
+  return {
+    expected: words,
+    ts: `Record<string, ${type.ts}>`,
+    read(node, complain) {
+      if (isNull(node)) return {};
+      if (node.kind !== "map") return mismatch(words, node, complain);
+      const values = [...node.entries].map(([name, entry]) => [
+        name,
+        type.read(entry.node, (at, text, sub = "") => complain(at, text, `.${name}${sub}`)),
+      ]);
+      if (values.some(([, value]) => value === undefined)) return undefined;
+      return Object.fromEntries(values);
+    },
+  };
+}
+
+/** A type whose values a function checks, which throws a mistake with what is wrong. */
+export function checked<T>(type: ValueType<T>, check: (value: T) => unknown): ValueType<T> {
+  return refine(type, (value) => {
+    try {
+      check(value);
+      return null;
+    } catch (error) {
+      return mistakeText(error);
+    }
+  });
 }
 
 /** Any node, which is returned as it is and read elsewhere. */
