@@ -1,31 +1,34 @@
 /**
  * What a measurement finds, in memory and in the file of the card, to which it is written as it is
- * found: a measurement that is killed loses one candidate at most. Before a candidate runs, it is
- * noted as begun. One with which the measurement was ended again and again is not tried any more:
- * a driver may take the whole machine with it.
+ * found: a measurement that is killed loses one class at most. Before a candidate runs, it is noted.
+ * One with which the measurement was ended twice is not tried any more: a driver may take the whole
+ * machine with it.
  */
 import { messageOf } from "../../core/errors.ts";
 import {
   keepChoices,
-  type KeptChoice,
   type KeptChoices,
   type Measurable,
   nothingKept,
   readChoices,
+  type Trial,
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
 import { SUBGROUPS } from "./worker.ts";
 
-/** How often a candidate may be begun without an end. */
-const MAX_BEGUN = 2;
+/** How often the measurement may be ended with a candidate. */
+const MAX_ENDED = 2;
 
 export class Findings {
-  #kept: KeptChoices = nothingKept();
-  /** What the file does not have yet. */
-  #added: Partial<KeptChoices> = {};
+  /** Of the classes that are asked for. */
+  choices: KeptChoices["choices"] = {};
+  bad: KeptChoices["bad"] = {};
+  #running: Trial | null = null;
+  #ended: KeptChoices["ended"] = {};
+  /** Classes that an unfinished measurement of all of them has done; null: this is no such one. */
+  #unfinished: string[] | null = null;
+  #isChanged = false;
   #writes = true;
-  /** The candidate that runs, and how often earlier measurements were ended with it. */
-  #running: { name: string; candidate: string; before: number } | null = null;
   /** Number of classes that were measured now. */
   measured = 0;
 
@@ -41,146 +44,94 @@ export class Findings {
     private readonly notes: string[],
   ) {}
 
-  get choices(): KeptChoices["choices"] {
-    return this.#kept.choices;
-  }
-
-  get bad(): KeptChoices["bad"] {
-    return this.#kept.bad;
-  }
-
-  get right(): KeptChoices["right"] {
-    return this.#kept.right;
-  }
-
   missing(): string[] {
     return this.classes.filter((name) => this.choices[name] === undefined);
   }
 
-  missingOf<T extends { class: string }>(calls: readonly T[]): T[] {
-    return calls.filter((call) => this.choices[call.class] === undefined);
-  }
-
   /** Takes what the file has of the classes; `again`: only of an unfinished measurement. */
   async read(again: boolean): Promise<void> {
-    if (this.folder === null) return;
-    const { note, ...file } = await readChoices(this.folder, this.about);
+    const { note, ...file } = this.folder === null
+      ? { ...nothingKept(), note: null }
+      : await readChoices(this.folder, this.about);
     if (note !== null && !this.notes.includes(note)) this.notes.push(note);
-    const wanted = new Set([...this.classes, SUBGROUPS.class]);
-    const of = <T>(table: Record<string, T>, names = wanted) =>
-      Object.fromEntries(Object.entries(table).filter(([name]) => names.has(name)));
-    const done = again
-      ? new Set((file.unfinished ?? []).filter((name) => wanted.has(name)))
-      : wanted;
-    this.#kept = {
-      choices: of(file.choices, done),
-      bad: of(file.bad),
-      right: of(file.right),
-      begun: of(file.begun),
-      unfinished: again ? [...done] : null,
-      race: file.race,
-    };
+    const { unfinished } = file;
+    const known = again ? this.classes.filter((name) => unfinished?.includes(name)) : this.classes;
+    this.choices = of(file.choices, known);
+    this.bad = of(file.bad, [...this.classes, SUBGROUPS.class]);
+    this.#running = file.running;
+    this.#ended = file.ended;
+    this.#unfinished = again ? [...known] : null;
   }
 
   /**
-   * Takes candidates for bad with which the measurement was ended again and again. Only for who
-   * measures: before, another process may be in the middle of one.
+   * Counts the candidate with which the last measurement was ended. Only for who measures: before,
+   * another process may be in the middle of one.
    */
-  judgeBegun(): void {
-    for (const [name, counts] of Object.entries(this.#kept.begun)) {
-      for (const [candidate, count] of Object.entries(counts)) {
-        if (count < MAX_BEGUN || this.bad[name]?.[candidate] !== undefined) continue;
-        const reason = `the measurement was ended ${count} times while it was tried`;
-        this.isBad(name, candidate, reason);
-        const note = `${name}: the kernel "${candidate}" is not used on this card: ${reason}`;
-        if (!this.notes.includes(note)) this.notes.push(note);
-      }
-    }
-  }
-
-  /** The candidate before it, which may be the same one, has come to its end. */
-  begins(name: string, candidate: string): void {
+  judgeLast(): void {
     const last = this.#running;
-    if (last !== null && this.#kept.begun[last.name]?.[last.candidate] !== undefined) {
-      this.#count(last.name, last.candidate, last.before);
+    if (last === null) return;
+    const times = (this.#ended[last.class]?.[last.candidate] ?? 0) + 1;
+    this.#ended[last.class] = { ...this.#ended[last.class], [last.candidate]: times };
+    this.#ends();
+    if (times >= MAX_ENDED) {
+      this.isBad(last, `the measurement was ended ${times} times while it was tried`);
     }
-    const before = this.#kept.begun[name]?.[candidate] ?? 0;
-    this.#running = { name, candidate, before };
-    this.#count(name, candidate, before + 1);
   }
 
-  isRight(name: string, candidate: string): void {
-    this.#ended(name, candidate);
-    this.#setRight(name, [...new Set([...this.right[name] ?? [], candidate])]);
+  /** The candidate before it has come to its end. */
+  begins({ class: name, candidate }: Trial): void {
+    this.#running = { class: name, candidate };
+    this.#isChanged = true;
   }
 
-  isBad(name: string, candidate: string, reason: string): void {
-    this.#ended(name, candidate);
-    this.#kept.bad[name] = { ...this.bad[name], [candidate]: reason };
-    this.#added.bad = { ...this.#added.bad, [name]: this.bad[name]! };
+  isBad({ class: name, candidate }: Trial, reason: string): void {
+    this.notes.push(`${name}: the kernel "${candidate}" is not used on this card: ${reason}`);
+    this.bad[name] = { ...this.bad[name], [candidate]: reason };
+    this.#ends();
   }
 
-  /** The class cannot be measured, which says nothing of the candidate that was tried. */
-  failed(name: string): void {
-    this.#setBegun(name, {});
-  }
-
-  tuned(found: TunedClass): void {
-    const name = found.class;
-    this.#kept.choices[name] = keptOf(found);
-    this.#added.choices = { ...this.#added.choices, [name]: this.choices[name]! };
-    this.#setBegun(name, {});
-    this.#setRight(name, []);
+  tuned({ class: name, choice, rule, candidates }: TunedClass): void {
+    const msOf = (name: string) => candidates.find((other) => other.name === name)?.ms ?? null;
+    this.choices[name] = { kernel: choice, ms: msOf(choice), rule, rule_ms: msOf(rule) };
+    this.#unfinished?.push(name);
+    delete this.#ended[name];
+    this.#ends();
     this.measured++;
-    const { unfinished } = this.#kept;
-    if (unfinished !== null) this.#setUnfinished([...unfinished, name]);
   }
 
   /** The measurement came to its end. */
   async finish(): Promise<void> {
-    if (this.#kept.unfinished !== null) this.#setUnfinished(null);
+    if (this.#unfinished !== null) this.#unfinished = [];
+    this.#ends();
     await this.write();
   }
 
   /** Writes what is new to the file. When that fails, the user is told once. */
   async write(): Promise<void> {
-    const { folder } = this, added = this.#added;
-    if (folder === null || !this.#writes || Object.keys(added).length === 0) return;
-    this.#added = {};
+    const { folder, choices, bad } = this;
+    if (folder === null || !this.#writes || !this.#isChanged) return;
+    this.#isChanged = false;
+    const unfinished = this.#unfinished;
     try {
-      await keepChoices(folder, this.about, added);
+      await keepChoices(folder, this.about, {
+        choices,
+        bad,
+        running: this.#running,
+        ended: this.#ended,
+        ...(unfinished === null ? {} : { unfinished: unfinished.length > 0 ? unfinished : null }),
+      });
     } catch (error) {
       this.#writes = false;
       this.notes.push(`the measured kernels are used, but not kept: ${messageOf(error)}`);
     }
   }
 
-  #ended(name: string, candidate: string): void {
-    this.#count(name, candidate, 0);
-  }
-
-  #count(name: string, candidate: string, count: number): void {
-    const { [candidate]: _, ...others } = this.#kept.begun[name] ?? {};
-    this.#setBegun(name, count === 0 ? others : { ...others, [candidate]: count });
-  }
-
-  #setBegun(name: string, counts: Record<string, number>): void {
-    this.#kept.begun[name] = counts;
-    this.#added.begun = { ...this.#added.begun, [name]: counts };
-  }
-
-  #setRight(name: string, candidates: string[]): void {
-    this.#kept.right[name] = candidates;
-    this.#added.right = { ...this.#added.right, [name]: candidates };
-  }
-
-  #setUnfinished(classes: string[] | null): void {
-    this.#kept.unfinished = classes;
-    this.#added.unfinished = classes;
+  #ends(): void {
+    this.#running = null;
+    this.#isChanged = true;
   }
 }
 
-function keptOf({ choice, rule, candidates }: TunedClass): KeptChoice {
-  const msOf = (name: string) => candidates.find((other) => other.name === name)?.ms ?? null;
-  return { kernel: choice, ms: msOf(choice), rule, rule_ms: msOf(rule) };
-}
+/** The part of a table with these names. */
+const of = <T>(table: Record<string, T>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(table).filter(([name]) => names.includes(name)));

@@ -29,16 +29,22 @@ export interface KeptChoice {
   rule_ms: number | null;
 }
 
+/** A candidate of a class. */
+export interface Trial {
+  class: string;
+  candidate: string;
+}
+
 /** What is known of the kernels of a card, also of a measurement that has not come to its end. */
 export interface KeptChoices {
   /** By class. */
   choices: Record<string, KeptChoice>;
   /** Why candidates are wrong or crash, by class and name. */
   bad: Record<string, Record<string, string>>;
-  /** Candidates that are right, by class, of classes without a choice. */
-  right: Record<string, string[]>;
-  /** How often the measurement has begun with a candidate and was ended, by class and name. */
-  begun: Record<string, Record<string, number>>;
+  /** The candidate that is tried now, or with which the measurement was ended; null: none. */
+  running: Trial | null;
+  /** How often measurements were ended with a candidate, by class and name. */
+  ended: Record<string, Record<string, number>>;
   /** The classes of an unfinished measurement of all of them; null: none is unfinished. */
   unfinished: string[] | null;
   /** Only of vulkan: how it compares with webgpu on the same card; null: it was not tried. */
@@ -61,8 +67,8 @@ export interface KeptRace {
 export const nothingKept = (): KeptChoices => ({
   choices: {},
   bad: {},
-  right: {},
-  begun: {},
+  running: null,
+  ended: {},
   unfinished: null,
   race: null,
 });
@@ -131,12 +137,13 @@ export async function readChoices(
   if (JSON.stringify(found["about"]) !== JSON.stringify(about)) {
     return unusable("it is of another card, driver or version");
   }
-  const { choices, bad, right, begun, unfinished, race } = found as unknown as KeptChoices;
+  // Files of earlier states have no `running` and no `ended`.
+  const { choices, bad, running, ended, unfinished, race } = { ...nothing, ...found };
   const isWhole = isTable(choices, isChoice) && isTable(bad, isReasons) &&
-    isTable(right, isNames) && isTable(begun, isCounts) &&
+    (running === null || isReasons(running)) && isTable(ended, isCounts) &&
     (unfinished === null || isNames(unfinished)) && (race === null || isRace(race));
   return isWhole
-    ? { choices, bad, right, begun, unfinished, race, note: null }
+    ? { choices, bad, running, ended, unfinished, race, note: null }
     : unusable("it is damaged");
 }
 
@@ -151,30 +158,14 @@ export async function keepChoices(
   added: Partial<KeptChoices>,
 ): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
-  const known = await readChoices(folder, about), bad = { ...known.bad };
+  const { note: _, ...known } = await readChoices(folder, about), bad = { ...known.bad };
   for (const [name, reasons] of Object.entries(added.bad ?? {})) {
     bad[name] = { ...bad[name], ...reasons };
   }
-  const text = JSON.stringify(
-    {
-      format: FORMAT,
-      about,
-      choices: { ...known.choices, ...added.choices },
-      bad,
-      right: filled({ ...known.right, ...added.right }),
-      begun: filled({ ...known.begun, ...added.begun }),
-      unfinished: added.unfinished === undefined ? known.unfinished : added.unfinished,
-      race: added.race === undefined ? known.race : added.race,
-    },
-    null,
-    1,
-  );
+  const choices = { ...known.choices, ...added.choices };
+  const text = JSON.stringify({ format: FORMAT, about, ...known, ...added, choices, bad }, null, 1);
   await writeFileAtomic(pathOf(folder), `${text}\n`);
 }
-
-/** The classes of a table about which it says something. */
-const filled = <T extends object>(table: Record<string, T>) =>
-  Object.fromEntries(Object.entries(table).filter(([, value]) => Object.keys(value).length > 0));
 
 function isTable<T>(value: unknown, isValue: (value: unknown) => value is T): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&

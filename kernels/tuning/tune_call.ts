@@ -1,6 +1,6 @@
 /**
- * Measures the kernels that a call may use, on the card: each is first held against a reference,
- * and only right ones are timed, in turns.
+ * Measures the kernels that a call may use, on the card: each is first held against others and
+ * against the reference, and only right ones are timed, in turns.
  */
 import { messageOf, RgxError } from "../../core/errors.ts";
 import type { Device } from "../device.ts";
@@ -41,12 +41,10 @@ export interface TuneCallOptions {
   deadline: number;
   /** Candidates that must not be tried, and why. */
   bad: Readonly<Record<string, string>>;
-  /** Candidates that were found to be right before. */
-  right: ReadonlySet<string>;
   /** Called before a candidate runs for the first time. */
   trying: (candidate: string) => void;
-  /** Called when it is known whether a candidate is right: null, or why it is not. */
-  checked: (candidate: string, wrong: string | null) => void;
+  /** Called when a candidate is not right, with the reason. */
+  wrong: (candidate: string, reason: string) => void;
   /** Opens the device anew, after a kernel that it has refused. */
   reopen: () => Promise<WebgpuDevice>;
 }
@@ -62,7 +60,9 @@ const MEASURED_MS = 2;
 const MAX_COMPARED = 2 ** 24, COMPARED_PARTS = 16;
 
 /**
- * @throws RgxError when the call does not fit into the memory of the card, or the reference fails
+ * The first candidate that is right in the small call is what the others are held against in the
+ * whole one.
+ * @throws RgxError when the call does not fit into the memory of the card, or no kernel is right
  */
 export async function tuneCall(
   device: WebgpuDevice,
@@ -72,47 +72,34 @@ export async function tuneCall(
   const point = choicePoint(call.point), small = smallerCall(call, point);
   device.computeDtype = call.computeDtype;
   const args: Args = { ...call.scalars, ...call.tensors };
-  const names = point.candidates(args, device);
-  const [only] = names;
-  if (names.length === 1 && point.reference === undefined) {
-    const candidates = [{ name: only!, ms: null, wrong: null }];
-    return { class: call.class, choice: only!, rule: only!, candidates };
+  const names = point.candidates(args, device), [rule] = names;
+  if (names.length === 1) {
+    const candidates = [{ name: rule!, ms: null, wrong: null }];
+    return { class: call.class, choice: rule!, rule: rule!, candidates };
   }
   const expectedSmall = small === null ? null : await referenceOutputs(small, point);
   const bench = new CallBench(device, call, point);
   const candidates: Measured[] = [];
+  let expected: Results | null = null;
   try {
-    const reference = point.reference ?? names[0]!;
-    if (options.bad[reference] !== undefined) {
-      throw new RgxError(
-        `the kernel that others are held against fails: ${options.bad[reference]}`,
-      );
-    }
-    const unknown = names.some((name) =>
-      options.bad[name] === undefined && !options.right.has(name)
-    );
-    let expected = new Map<string, HostArray[]>();
-    if (unknown) {
-      options.trying(reference);
-      expected = await bench.outputs(reference);
-      if (!names.includes(reference)) options.checked(reference, null);
-    }
     for (const name of names) {
       let wrong = options.bad[name] ?? null;
       // The rule's own is always tried: it is what a run would use.
       if (candidates.length > 0 && performance.now() > options.deadline) break;
-      if (wrong === null && !options.right.has(name)) {
+      if (wrong === null) {
         options.trying(name);
         try {
-          wrong = await bench.errorOf(name, expected);
+          const found = await bench.outputs(name);
+          if (expected !== null) wrong = disagreement(point, args, found, expected);
           if (wrong === null && small !== null) {
             wrong = await smallError(bench.device, small, point, name, expectedSmall!);
           }
+          if (wrong === null) expected ??= found;
         } catch (error) {
           wrong = messageOf(error);
           await bench.reopen(options.reopen);
         }
-        options.checked(name, wrong);
+        if (wrong !== null) options.wrong(name, wrong);
       }
       candidates.push({ name, ms: null, wrong });
     }
@@ -177,14 +164,6 @@ export class CallBench {
     this.#made.reset();
     this.#run(candidate);
     return await readOutputs(this.device, this.point, this.#made.args);
-  }
-
-  /** Why the results are wrong; null: they are right. */
-  async errorOf(
-    candidate: string,
-    expected: ReadonlyMap<string, HostArray[]>,
-  ): Promise<string | null> {
-    return disagreement(this.point, this.#made.args, await this.outputs(candidate), expected);
   }
 
   /** Milliseconds of the card for one call, the mean of `repeat`. */

@@ -14,6 +14,7 @@ import {
   type KeptChoice,
   type KeptChoices,
   type Measurable,
+  type Trial,
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
 import { type ProcessOptions, runProcess } from "./process.ts";
@@ -88,9 +89,11 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
   try {
     // Another process may have measured them while this one has waited.
     if (lock !== null) await found.read(again);
-    found.judgeBegun();
+    found.judgeLast();
     const budgetMs = options.budgetMs - waitedMs;
-    await measure(byWork(found.missingOf(calls)), found, { ...options, budgetMs }, notes);
+    const missing = new Set(found.missing());
+    const left = byWork(calls.filter((call) => missing.has(call.class)));
+    await measure(left, found, { ...options, budgetMs }, notes);
     await found.finish();
     return result();
   } finally {
@@ -164,30 +167,20 @@ async function measure(
       card: options.card,
       calls,
       bad: found.bad,
-      right: found.right,
       budgetMs: end - performance.now(),
     };
     const done = new Set<string>();
-    let last: { class: string; candidate: string } | null = null;
-    const markBad = (name: string, candidate: string, reason: string) => {
-      found.isBad(name, candidate, reason);
-      notes.push(`${name}: the kernel "${candidate}" is not used on this card: ${reason}`);
-    };
+    let last: Trial | null = null;
     const ended = await runProcess(job, options, async (lines) => {
       for (const line of lines) {
-        if (line.event === "trying") found.begins(line.class, (last = line).candidate);
+        if (line.event === "trying") found.begins(last = line);
         if (line.event === "subgroups") {
           done.add(SUBGROUPS.class);
-          found.isRight(SUBGROUPS.class, SUBGROUPS.candidate);
           options.onSubgroups?.(line.found);
         }
-        if (line.event === "checked") {
-          if (line.wrong === null) found.isRight(line.class, line.candidate);
-          else markBad(line.class, line.candidate, line.wrong);
-        }
+        if (line.event === "wrong") found.isBad(line, line.reason);
         if (line.event === "failed") {
           done.add(line.class);
-          found.failed(line.class);
           notes.push(`${line.class} was not measured: ${line.reason}`);
         }
         if (line.event === "tuned") {
@@ -200,12 +193,12 @@ async function measure(
     });
     if (ended === null) return;
     calls = calls.filter(({ class: name }) => !done.has(name));
-    const tried = last as { class: string; candidate: string } | null;
+    const tried = last as Trial | null;
     if (tried === null || done.has(tried.class)) {
       notes.push(`the kernels were not measured: ${ended}`);
       return;
     }
-    markBad(tried.class, tried.candidate, ended);
+    found.isBad(tried, ended);
     await found.write();
     if (++crashes === MAX_CRASHES) {
       notes.push(`the process that measures has crashed ${crashes} times: the rest is left out`);

@@ -18,8 +18,6 @@ export interface TuneJob {
   calls: RecordedCall[];
   /** Candidates that must not be tried again, by class and name, and why. */
   bad: Record<string, Record<string, string>>;
-  /** Candidates that are known to be right, by class. */
-  right: Record<string, string[]>;
   /** Milliseconds for all calls together. */
   budgetMs: number;
 }
@@ -28,8 +26,7 @@ export interface TuneJob {
 export type TuneLine =
   | { event: "subgroups"; found: Subgroups }
   | { event: "trying"; class: string; candidate: string }
-  /** `wrong` says why a candidate is not used; null: it is right. */
-  | { event: "checked"; class: string; candidate: string; wrong: string | null }
+  | { event: "wrong"; class: string; candidate: string; reason: string }
   | { event: "tuned"; tuned: TunedClass }
   | RaceLine
   | { event: "failed"; class: string; reason: string }
@@ -78,10 +75,9 @@ async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise
           budgetMs: Math.max(0, left) / (job.calls.length - i) / 2,
           deadline: end,
           bad: job.bad[call.class] ?? {},
-          right: new Set(job.right[call.class]),
           trying: (candidate) => tell({ event: "trying", class: call.class, candidate }),
-          checked: (candidate, wrong) =>
-            tell({ event: "checked", class: call.class, candidate, wrong }),
+          wrong: (candidate, reason) =>
+            tell({ event: "wrong", class: call.class, candidate, reason }),
           reopen,
         });
         tell({ event: "tuned", tuned });

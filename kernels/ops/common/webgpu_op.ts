@@ -71,11 +71,6 @@ export interface ChoicePoint<Args> {
   classOf(args: Args, traits: WebgpuTraits): string | null;
   /** The names of what can be chosen here. The first one is what the rule takes. */
   candidates(args: Args, traits: WebgpuTraits): readonly string[];
-  /**
-   * The name of a slow and simple kernel that the others are held against. Without it, they are
-   * held against what the rule takes.
-   */
-  readonly reference?: string;
   /** The arguments that the operation writes. */
   readonly outputs: readonly (keyof Args & string)[];
   /**

@@ -24,7 +24,6 @@ import {
 } from "./webgpu/choose.ts";
 import type { Rounding } from "./webgpu/elements.wgsl.ts";
 import { matrixProduct, unitsFor } from "./webgpu/matrix_product.ts";
-import { plainKernel } from "./webgpu/plain.wgsl.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
 import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
 import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
@@ -42,7 +41,6 @@ const WIDE = 4096;
 /** Max number of terms in an accumulator before it is added to the output. */
 const MAX_BLOCK_TERMS = 512;
 
-const plain = variants(plainKernel);
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
 const panelVector = variants(panelVectorKernel);
@@ -87,13 +85,12 @@ export function matmulWith(
     matmulWith(chooseTile(m, n, ctx.software), args, ctx, isOperand);
     return;
   }
-  const tiled = shape === "plain" || isVector(shape) ? null : shape;
+  const tiled = isVector(shape) ? null : shape;
   const flush = tiled === null ? 1 : tilesOfBlock(k, tiled);
   const partTiles = tiled === null ? 1 : tilesOfPart(k, tiled, flush);
   for (const piece of pieces(args, ctx.limits, tiled === null ? 1 : partTiles * tiled.bk)) {
     const call = pieceOf(args, piece, ctx);
-    if (shape === "plain") dispatchPlain(call, args, ctx);
-    else if (isVector(shape)) dispatchVector(call, shape, args, ctx);
+    if (isVector(shape)) dispatchVector(call, shape, args, ctx);
     else if (isSplit(call, shape, partTiles, ctx)) {
       dispatchParts(call, shape, { flush, partTiles }, args, ctx);
     } else dispatchTile(call, shape, flush, args, ctx);
@@ -253,36 +250,6 @@ function dispatchVector(
     buffers,
     params: { n, k, ldo: call.n, ...bases, ...bParams, add, alpha, ...lora },
     groups: ctx.grid(Math.ceil(n / columns)),
-    flops: 2 * m * n * (k + (lora?.r ?? 0)),
-  });
-}
-
-/** One output for each invocation: slow, and simple enough to hold the other kernels against. */
-function dispatchPlain(call: Call, args: MatmulArgs, ctx: WebgpuContext): void {
-  const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, bType } = call;
-  const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
-  ctx.dispatch({
-    kernel: plain({
-      a: transA ? "across" : "along",
-      b: packedB ? "panels" : transB ? "along" : "across",
-      bType,
-      lora: lora !== null,
-      rounding: elementRounding(args, ctx),
-    }),
-    buffers,
-    params: {
-      m,
-      n,
-      k,
-      lda: transA ? wholeM : wholeK,
-      ldo: call.n,
-      add,
-      alpha,
-      ...bases,
-      ...bParams,
-      ...lora,
-    },
-    groups: ctx.grid(Math.ceil(m * n / GROUP)),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }

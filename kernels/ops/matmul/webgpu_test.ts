@@ -2,7 +2,7 @@
  * The matrix product on the GPU: every tile, products beyond one binding, and the kernels' text.
  */
 import assert from "node:assert/strict";
-import { matmulCases, type Product, productCase } from "../../conformance/cases/matmul.ts";
+import { matmulCases, productCase } from "../../conformance/cases/matmul.ts";
 import { type Case, checkCase } from "../../conformance/runner.ts";
 import { randomStored } from "../../conformance/cases/random_stored.ts";
 import type { Device } from "../../device.ts";
@@ -126,21 +126,6 @@ testOnWebgpu("sums in parts, also of products beyond one binding", {}, async (de
   } finally {
     cut.close();
   }
-});
-
-testOnWebgpu("the simple kernel computes every product", {}, async (device) => {
-  const random = stream("simple kernel"), simple = withTile(device, "plain");
-  const shape = { m: 5, n: 34, k: 64 };
-  const cases = [
-    ...[{ transA: true }, { transB: true }, { packedB: true }] as const,
-    ...(["bf16", "q4_1", "nf4"] as const).map((weightType) => ({ weightType, n: 64 })),
-    { transB: true, weightType: "f16", r: 3 },
-    { transB: true, weightType: "q8_0", r: 3 },
-  ].map((more) => productCase(random, { ...shape, r: 0, ...more } as Product));
-  for (const test of cases) await checkCase(simple, test);
-  simple.computeDtype = "bfloat16";
-  device.computeDtype = "bfloat16";
-  await checkCase(simple, cases[1]!);
 });
 
 testOnWebgpu("a product uses the kernel that was chosen for its class", {}, async (device) => {

@@ -31,9 +31,9 @@ export const MORE_TILES: readonly TileShape[] = [
 
 /**
  * What computes a product: a kernel for few rows (with this number of invocations and of columns,
- * or the rule's), a tile, the matrix units, or the simple kernel that the others are held against.
+ * or the rule's), a tile, or the matrix units.
  */
-export type Choice = "plain" | "matrix" | VectorShape | TileShape;
+export type Choice = "matrix" | VectorShape | TileShape;
 
 export interface VectorShape {
   vector: true;
@@ -151,7 +151,7 @@ function kernelName(choice: Choice): string {
  * bits of the tile without.)
  */
 export function kernelNamed(name: string): Choice {
-  if (name === "plain" || name === "matrix") return name;
+  if (name === "matrix") return name;
   const vector = /^vector(?: (64|128|256) x(8|16))?( subgroups)?$/.exec(name);
   if (vector !== null) {
     const [, threads, columns, subgroups] = vector;
@@ -176,7 +176,6 @@ const sizeClass = (n: number) => n <= 4 ? n : 2 ** Math.ceil(Math.log2(n));
 export const productChoice: ChoicePoint<MatmulArgs> = {
   name: "matmul",
   op: "matmul",
-  reference: "plain",
   outputs: ["out"],
   classOf(args, traits) {
     const { m, n, k, transA, transB, packedB, weightType = "f32", r = 0, activations } = args;

@@ -11,11 +11,10 @@
  */
 import { rounded, roundFunction, type Rounding } from "./elements.wgsl.ts";
 import type { Layout } from "./operands.wgsl.ts";
-import { elementOfB } from "./plain.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 import { GROUP, reduceMax } from "../../common/wgsl/reduce.ts";
-import { BLOCK_PARAMS } from "../../../weights/widen.wgsl.ts";
+import { BLOCK_PARAMS, widenBlocks, widenPair } from "../../../weights/widen.wgsl.ts";
 import { isBlockType, type WeightType } from "../../../weights/types.ts";
 
 /** Outputs of a workgroup: MATRIX_TILE × MATRIX_TILE, made by 2 × 2 subgroups. */
@@ -206,4 +205,29 @@ ${each((i, j) => `      c${i}_${j} = coopMultiplyAdd(a${i}, b${j}, c${i}_${j});`
 ${parts.map(storeRow).join("\n")}
 }`,
   };
+}
+
+/** fn b_at(column, t): the element of b for a column of the result and a term. */
+function elementOfB(layout: Layout, type: "f32" | WeightType): string {
+  const signature = "fn b_at(column: u32, t: u32) -> f32 {";
+  if (type !== "f32" && isBlockType(type)) {
+    const [row, i] = layout === "along" ? ["column", "t"] : ["t", "p.b_column + column"];
+    return `${widenBlocks("mat_b", type)}
+${signature}
+  let row = ${row};
+  let i = ${i};
+  let values = block_values(block_words(row & ~3u, i & ~3u), i & ~3u);
+  return values[i & 3u][row & 3u];
+}`;
+  }
+  const at = layout === "along"
+    ? "p.b_base + column * p.ldb + t"
+    : layout === "across"
+    ? "p.b_base + t * p.ldb + column"
+    : "p.b_base + (column & ~15u) * p.ldb + t * 16u + (column & 15u)";
+  return type === "f32" ? `${signature} return mat_b[${at}]; }` : `${signature}
+  let at = ${at};
+  let word = mat_b[at >> 1u];
+  return ${widenPair(type, "word")}[at & 1u];
+}`;
 }
