@@ -1,6 +1,7 @@
 /**
- * The interface of tensors: flat blocks of elements whose content only their device can access.
- * This file imports nothing, so both operations and devices can import it.
+ * The interface of tensors: flat blocks of elements whose content only their device can access, and
+ * the checks of ranges in them. This file imports nothing, so operations and devices can import
+ * it.
  */
 
 /**
@@ -36,4 +37,28 @@ export interface Tensor {
    *   inside the tensor
    */
   view(offset: number, length: number): Tensor;
+}
+
+/**
+ * @throws RangeError unless elements [offset, offset + length) are inside and aligned for a view
+ */
+export function checkView(tensor: Tensor, offset: number, length: number): void {
+  if (isInside(tensor, offset, length) && offset % VIEW_ALIGNMENT === 0) return;
+  throw new RangeError(
+    `view [${offset}, ${offset + length}) of "${tensor.label}" (${tensor.length} elements): ` +
+      `it must lie inside and begin at a multiple of ${VIEW_ALIGNMENT}`,
+  );
+}
+
+/** @throws RangeError unless elements [offset, offset + length) are inside the tensor */
+export function checkRange(tensor: Tensor, offset: number, length: number, what: string): void {
+  if (isInside(tensor, offset, length)) return;
+  throw new RangeError(
+    `${what} of [${offset}, ${offset + length}) in "${tensor.label}" (${tensor.length} elements)`,
+  );
+}
+
+function isInside(tensor: Tensor, offset: number, length: number): boolean {
+  return Number.isInteger(offset) && Number.isInteger(length) && offset >= 0 && length >= 0 &&
+    offset + length <= tensor.length;
 }

@@ -1,8 +1,8 @@
 /**
  * What a measurement finds, in memory and in the file of the card, to which it is written as it is
- * found: a measurement that is killed loses one class at most. Before a candidate runs, it is noted.
- * One with which the measurement was ended twice is not tried any more: a driver may take the whole
- * machine with it.
+ * found: a measurement that is killed loses one class at most. Before a candidate runs, it is
+ * noted. One with which the measurement was ended twice is not tried any more: a driver may take
+ * the whole machine with it.
  */
 import { messageOf } from "../../core/errors.ts";
 import {

@@ -11,8 +11,8 @@ import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { WasmContext, WasmOp } from "../../ops/common/wasm_op.ts";
 import type { MatrixUnits, WebgpuContext, WebgpuOp } from "../../ops/common/webgpu_op.ts";
 import type { Ops } from "../../ops/ops.ts";
-import type { DType, HostArray, Tensor } from "../../tensor.ts";
-import { checkView } from "../../validation/tensor_range.ts";
+import { checkView, type DType, type HostArray, type Tensor } from "../../tensor.ts";
+import { TensorBytes } from "../tensor_bytes.ts";
 import { wasmOps } from "../wasm/op_table.ts";
 import { webgpuOps } from "../webgpu/op_table.ts";
 
@@ -67,7 +67,7 @@ const ANY_LIMITS = {
   invocations: Infinity,
 };
 
-export class CountingDevice implements Device {
+export class CountingDevice extends TensorBytes implements Device {
   readonly name: "reference" | "wasm" | "webgpu";
   readonly float: "f32" | "f64";
   readonly threads = 1;
@@ -82,13 +82,12 @@ export class CountingDevice implements Device {
   /** Bytes of each part now, and at the last peak unless that is now. */
   readonly #parts = new Map<string, number>();
   #partsAtPeak: ReadonlyMap<string, number> | null = null;
-  #allocated = 0;
-  #peak = 0;
   /** Bytes of scratch of each operation, by its shape. */
   readonly #scratch = new Map<string, number>();
   readonly #scratchOf: ScratchOf;
 
   constructor({ floatBytes, computeDtype, card }: CountedDevice, private readonly partOf: PartOf) {
+    super();
     this.float = floatBytes === 8 ? "f64" : "f32";
     this.computeDtype = computeDtype;
     this.name = card !== null ? "webgpu" : floatBytes === 8 ? "reference" : "wasm";
@@ -113,12 +112,11 @@ export class CountingDevice implements Device {
   }
 
   #add(part: string, bytes: number): void {
-    if (bytes < 0 && this.#allocated === this.#peak) this.#partsAtPeak ??= new Map(this.#parts);
+    const peak = this.peakBytes;
+    if (bytes < 0 && this.allocatedBytes === peak) this.#partsAtPeak ??= new Map(this.#parts);
     this.#parts.set(part, (this.#parts.get(part) ?? 0) + bytes);
-    this.#allocated += bytes;
-    if (this.#allocated <= this.#peak) return;
-    this.#peak = this.#allocated;
-    this.#partsAtPeak = null;
+    this.countBytes(bytes);
+    if (this.peakBytes > peak) this.#partsAtPeak = null;
   }
 
   write(): void {}
@@ -148,16 +146,8 @@ export class CountingDevice implements Device {
 
   submit(): void {}
 
-  get allocatedBytes(): number {
-    return this.#allocated;
-  }
-
-  get peakBytes(): number {
-    return this.#peak;
-  }
-
-  resetPeak(): void {
-    this.#peak = this.#allocated;
+  override resetPeak(): void {
+    super.resetPeak();
     this.#partsAtPeak = null;
   }
 
@@ -167,8 +157,6 @@ export class CountingDevice implements Device {
   }
 
   close(): void {}
-
-  [Symbol.dispose](): void {}
 }
 
 /** Finds the most bytes of scratch that an operation has at a time. */

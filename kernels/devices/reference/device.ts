@@ -7,8 +7,9 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { Device } from "../../device.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
-import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import { checkRange, type DType, type HostArray, type Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
+import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
 import { REFERENCE_OPS } from "./operations.ts";
 import {
@@ -22,28 +23,16 @@ export function createReferenceDevice(options: { float?: "f32" | "f64" } = {}): 
   return new ReferenceDevice(options.float ?? "f32");
 }
 
-class ReferenceDevice implements Device {
+class ReferenceDevice extends TensorBytes implements Device {
   readonly name = "reference";
   readonly threads = 1;
   computeDtype: ComputeDtype = "float32";
   beforeRun: (() => void) | null = null;
   readonly #live = new Set<Storage>();
-  #allocated = 0;
-  #peak = 0;
   #closed = false;
 
-  constructor(readonly float: "f32" | "f64") {}
-
-  get allocatedBytes(): number {
-    return this.#allocated;
-  }
-
-  get peakBytes(): number {
-    return this.#peak;
-  }
-
-  resetPeak(): void {
-    this.#peak = this.#allocated;
+  constructor(readonly float: "f32" | "f64") {
+    super();
   }
 
   create(dtype: DType, length: number, label: string): Tensor {
@@ -64,14 +53,13 @@ class ReferenceDevice implements Device {
     }
     const storage: Storage = { freed: false, bytes };
     this.#live.add(storage);
-    this.#allocated += bytes;
-    this.#peak = Math.max(this.#peak, this.#allocated);
+    this.countBytes(bytes);
     return new ReferenceTensor(this, dtype, label, storage, 0, data, false);
   }
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
     const target = this.#checked(tensor, "write").data;
-    checkRange("write", tensor, offset, data.length);
+    checkRange(tensor, offset, data.length, "write");
     if ((target instanceof Uint32Array) !== (data instanceof Uint32Array)) {
       throw new RgxError(
         `write: "${tensor.label}" is ${tensor.dtype}, the data are ${data.constructor.name}`,
@@ -83,7 +71,7 @@ class ReferenceDevice implements Device {
   // deno-lint-ignore require-await -- async, so that misuse rejects and does not throw
   async read(tensor: Tensor, offset = 0, length = tensor.length - offset): Promise<HostArray> {
     const source = this.#checked(tensor, "read").data;
-    checkRange("read", tensor, offset, length);
+    checkRange(tensor, offset, length, "read");
     return source.slice(offset, offset + length) as HostArray;
   }
 
@@ -93,7 +81,7 @@ class ReferenceDevice implements Device {
     if (storage.freed) throw new RgxError(`free: "${tensor.label}" is freed twice`);
     storage.freed = true;
     this.#live.delete(storage);
-    this.#allocated -= storage.bytes;
+    this.countBytes(-storage.bytes);
   }
 
   run<K extends OpName>(op: K, args: Ops[K]): void {
@@ -112,28 +100,14 @@ class ReferenceDevice implements Device {
   close(): void {
     for (const storage of this.#live) storage.freed = true;
     this.#live.clear();
-    this.#allocated = 0;
+    this.countBytes(-this.allocatedBytes);
     this.#closed = true;
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
   }
 
   #checked(tensor: Tensor, what: string): ReferenceTensor {
     if (tensor instanceof ReferenceTensor && tensor.device === this) return tensor;
     throw new RgxError(
       `${what}: tensor "${tensor.label}" belongs to another device (${tensor.device?.name})`,
-    );
-  }
-}
-
-function checkRange(what: string, tensor: Tensor, offset: number, length: number): void {
-  if (offset < 0 || length < 0 || offset + length > tensor.length) {
-    throw new RgxError(
-      `${what}: elements [${offset}, ${
-        offset + length
-      }) of "${tensor.label}", which has ${tensor.length}`,
     );
   }
 }

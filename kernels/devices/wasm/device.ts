@@ -11,13 +11,13 @@ import { bytesText } from "../../../core/bytes.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { requirePermissions } from "../../../core/machine/permissions.ts";
 import type { Device, Recording } from "../../device.ts";
-import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import { checkRange, checkView, type DType, type HostArray, type Tensor } from "../../tensor.ts";
 import type { Ops } from "../../ops/ops.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import { type NativeChoice, nativeChoice } from "../../native/choice.ts";
 import cBytes from "../../native/wasm.wasm" with { type: "bytes" };
 import { profileByEnvironment } from "../profile.ts";
-import { checkRange, checkView } from "../../validation/tensor_range.ts";
+import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
 import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { MAX_WEIGHT_ROOM, WasmMemory } from "./memory.ts";
@@ -73,7 +73,7 @@ class WasmTensor implements Tensor {
 }
 
 /** See {@link createWasmDevice}. */
-export class WasmDevice implements Device, WasmContext {
+export class WasmDevice extends TensorBytes implements Device, WasmContext {
   readonly name = "wasm";
   readonly float = "f32";
   readonly threads: number;
@@ -85,11 +85,9 @@ export class WasmDevice implements Device, WasmContext {
   readonly #pool: ThreadPool;
   readonly #live = new Set<WasmTensor>();
   readonly #weights = new Set<WasmTensor>();
-  #allocated = 0;
   /** Bytes of weights inside and outside the shared memory. */
   #weightsInside = 0;
   #weightsOutside = 0;
-  #peak = 0;
   #closed = false;
   /** Addresses of the scratch blocks of the running operation. */
   readonly #scratch: number[] = [];
@@ -105,6 +103,7 @@ export class WasmDevice implements Device, WasmContext {
     native: NativeChoice,
     public weightRoom = MAX_WEIGHT_ROOM,
   ) {
+    super();
     this.threads = threads;
     this.tiles = native.text;
     this.bf16Unit = native.bf16Text;
@@ -154,8 +153,7 @@ export class WasmDevice implements Device, WasmContext {
 
   #add(tensor: WasmTensor): void {
     this.#live.add(tensor);
-    this.#allocated += 4 * tensor.length;
-    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+    this.countBytes(4 * tensor.length);
   }
 
   write(tensor: Tensor, data: HostArray, offset = 0): void {
@@ -200,7 +198,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#live.delete(checked);
     this.#recordings.dropWith(checked);
     const bytes = 4 * checked.length;
-    this.#allocated -= bytes;
+    this.countBytes(-bytes);
     if (checked.host !== null) {
       this.#weightsOutside -= bytes;
       return;
@@ -257,18 +255,6 @@ export class WasmDevice implements Device, WasmContext {
 
   submit(): void {}
 
-  get allocatedBytes(): number {
-    return this.#allocated;
-  }
-
-  get peakBytes(): number {
-    return this.#peak;
-  }
-
-  resetPeak(): void {
-    this.#peak = this.#allocated;
-  }
-
   get reservedBytes(): number {
     return this.#memory.memory.buffer.byteLength + this.#weightsOutside;
   }
@@ -280,11 +266,7 @@ export class WasmDevice implements Device, WasmContext {
     this.#live.clear();
     this.#weights.clear();
     this.#recordings.clear();
-    this.#allocated = 0;
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
+    this.countBytes(-this.allocatedBytes);
   }
 
   /** Starts the threads and waits until they run; only measurements and tests need it. */

@@ -7,9 +7,9 @@
 import { RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo, Device } from "../../device.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
-import type { DType, HostArray, Tensor } from "../../tensor.ts";
+import { checkRange, type DType, type HostArray, type Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
-import { checkRange } from "../../validation/tensor_range.ts";
+import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
 import { checkDispatch } from "./dispatch_checks.ts";
@@ -54,7 +54,7 @@ export interface WebgpuDeviceOptions {
 }
 
 /** See {@link createWebgpuDevice}. */
-export class WebgpuDevice implements Device, WebgpuContext {
+export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
   readonly float = "f32";
   readonly threads = 1;
   computeDtype: ComputeDtype = "float32";
@@ -79,8 +79,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
   readonly promisedTensor: number;
   #scratch: WebgpuTensor[] = [];
   #running = "";
-  #allocated = 0;
-  #peak = 0;
   #closed = false;
   #failure: RgxError | null = null;
   /** While operations are only noted; see {@link rehearse}. */
@@ -94,6 +92,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     tracer: Tracer | null,
     { limits = {}, card = null }: WebgpuDeviceOptions,
   ) {
+    super();
     this.card = card;
     this.#gpu = gpu;
     this.#tracer = tracer;
@@ -161,8 +160,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     const stale = !isNew || this.#gpu.leavesMemory === true;
     const block: Block = { buffer, freed: false, stale, filled: 0 };
     this.#live.add(block);
-    this.#allocated += bytes;
-    if (this.#allocated > this.#peak) this.#peak = this.#allocated;
+    this.countBytes(bytes);
     return new WebgpuTensor(this, dtype, block, 0, length, label, false);
   }
 
@@ -214,7 +212,7 @@ export class WebgpuDevice implements Device, WebgpuContext {
     }
     checked.block.freed = true;
     this.#live.delete(checked.block);
-    this.#allocated -= 4 * checked.length;
+    this.countBytes(-4 * checked.length);
     this.#pool.give(checked.block.buffer);
   }
 
@@ -304,18 +302,6 @@ export class WebgpuDevice implements Device, WebgpuContext {
     return [Math.ceil(count / y), y];
   }
 
-  get allocatedBytes(): number {
-    return this.#allocated;
-  }
-
-  get peakBytes(): number {
-    return this.#peak;
-  }
-
-  resetPeak(): void {
-    this.#peak = this.#allocated;
-  }
-
   get reservedBytes(): number {
     return this.#pool.heldBytes;
   }
@@ -325,15 +311,11 @@ export class WebgpuDevice implements Device, WebgpuContext {
     if (this.#failure === null) this.#recorder.submit();
     this.#closed = true;
     this.#live.clear();
-    this.#allocated = 0;
+    this.countBytes(-this.allocatedBytes);
     this.#tracer?.close();
     this.#reads.close();
     this.#recorder.close();
     this.#gpu.destroy();
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
   }
 
   /** Whether {@link kernelTimes} has times. */

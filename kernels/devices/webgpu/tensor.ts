@@ -1,8 +1,7 @@
 /** Tensors of the WebGPU device: each is a range of a buffer of the pool. */
 import type { GpuBuffer } from "./gpu.ts";
 import type { Device } from "../../device.ts";
-import type { DType, HostArray, Tensor } from "../../tensor.ts";
-import { checkView } from "../../validation/tensor_range.ts";
+import { checkView, type DType, type HostArray, type Tensor } from "../../tensor.ts";
 
 /** A GPU buffer of the pool. */
 export interface PooledBuffer {

@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 
-import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
+import { checkView, type DType, type Tensor } from "../../tensor.ts";
 
 export type FloatArray = Float32Array | Float64Array;
 export type ReferenceArray = FloatArray | Uint32Array;
@@ -40,16 +40,7 @@ export class ReferenceTensor implements Tensor {
   }
 
   view(offset: number, length: number): ReferenceTensor {
-    if (!Number.isInteger(offset) || offset < 0 || offset % VIEW_ALIGNMENT !== 0) {
-      throw new RangeError(
-        `view of "${this.label}": offset ${offset} is not a multiple of ${VIEW_ALIGNMENT}`,
-      );
-    }
-    if (!Number.isInteger(length) || length < 0 || offset + length > this.length) {
-      throw new RangeError(
-        `view of "${this.label}": elements [${offset}, ${offset + length}) of ${this.length}`,
-      );
-    }
+    checkView(this, offset, length);
     return new ReferenceTensor(
       this.device,
       this.dtype,
