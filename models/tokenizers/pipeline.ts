@@ -11,7 +11,6 @@ import { Bpe } from "./subwords/bpe.ts";
 import { readModel } from "./subwords/read_model.ts";
 import { MissingToken, remembering, type SubwordModel } from "./subwords/subword_model.ts";
 import type { Vocabulary } from "./subwords/vocabulary.ts";
-import { type WholeTextEncoder, wholeTextEncoder } from "./subwords/whole_text_encoder.ts";
 
 /** What finds added tokens: in a text as it is, and in what is left of it, normalized. */
 export interface Finders {
@@ -30,7 +29,6 @@ export class TokenizerPipeline {
   readonly #normalize: Normalizer | null;
   readonly #cut: PreTokenizer | null;
   readonly #model: SubwordModel;
-  readonly #wholeText: WholeTextEncoder | null;
   readonly #surroundings: Surroundings;
   readonly #decode: Decoder | null;
 
@@ -53,14 +51,6 @@ export class TokenizerPipeline {
     for (const { content, id } of this.added) tokens[id] = content;
     this.tokens = tokens;
     this.isBpe = model instanceof Bpe;
-    this.#wholeText = this.#cut === null && model instanceof Bpe
-      ? wholeTextEncoder(
-        model,
-        vocabulary,
-        { json: json["normalizer"], normalize: this.#normalize },
-        this.added.map(({ content }) => content),
-      )
-      : null;
     this.#model = this.#cut === null ? model : remembering(model);
   }
 
@@ -83,14 +73,10 @@ export class TokenizerPipeline {
 
   /**
    * The ids of a text after others.
+   * @param finders of the added tokens; default: of all
    * @throws MissingToken when something in it has no token
    */
-  encode(text: string, before: readonly number[] = []): number[] {
-    return this.#wholeText?.(text, before) ?? this.encodeWith(this.#finders, text, before);
-  }
-
-  /** The same, with other added tokens. */
-  encodeWith(finders: Finders, text: string, before: readonly number[] = []): number[] {
+  encode(text: string, before: readonly number[] = [], finders = this.#finders): number[] {
     const ids = [...before];
     for (const outer of finders.asWritten(text)) {
       if (outer.token !== null) {

@@ -15,7 +15,6 @@ import {
   selectChatTemplate,
 } from "./chat_template.ts";
 import { Damaged, type Json, NotSupported } from "./components/component.ts";
-import { decodeByTable, type DecodeTable, decodeTable } from "./components/decode_table.ts";
 import { cleanUpSpaces, decoderOf } from "./components/decoders.ts";
 import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
@@ -125,7 +124,6 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Finders of the added tokens that are not special. Made when they are first needed. */
   #plainFinders: Finders | null = null;
   readonly #cleanUpSpaces: boolean;
-  readonly #decodeTable: DecodeTable | null;
   readonly #tokenBytes: TokenBytes;
   #around: { before: number[]; after: number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
@@ -156,9 +154,6 @@ class HuggingFaceTokenizer implements Tokenizer {
     // As transformers 5 does: the clean-up removes spaces that a BPE means, whatever older files
     // ask for.
     this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true && !pipeline.isBpe;
-    this.#decodeTable = this.#cleanUpSpaces
-      ? null
-      : decodeTable(tokenizerJson["decoder"], pipeline.tokens, this.#specialIds);
     this.#tokenBytes = tokenBytes(tokenizerJson["decoder"]);
     const jinja = files.get("chat_template.jinja");
     const name = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
@@ -201,7 +196,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     );
     const finders = this.#plainFinders;
     const encode = (part: string) =>
-      this.#checked(text, () => this.#pipeline.encodeWith(finders, part));
+      this.#checked(text, () => this.#pipeline.encode(part, [], finders));
     const again = encode(text);
     if (!again.some(isRead)) return again;
     // The model itself makes special tokens of pieces of text, unless the text is cut up.
@@ -233,8 +228,6 @@ class HuggingFaceTokenizer implements Tokenizer {
   /** Ids beyond the vocabulary (those of a model's padding rows) have no text. */
   decode(ids: readonly number[], options: { skipSpecialTokens?: boolean } = {}): string {
     const skip = options.skipSpecialTokens ?? false;
-    const known = this.#decodeTable === null ? null : decodeByTable(this.#decodeTable, ids, skip);
-    if (known !== null) return known;
     const tokens = ids.filter((id) => !(skip && this.#specialIds.has(id)))
       .map((id) => this.#pipeline.tokens[id]).filter((token) => token !== undefined);
     if (tokens.length === 0) return "";

@@ -1,14 +1,10 @@
 /** Byte-pair encoding: characters, or the bytes of unknown ones, merged pair by pair. */
 import { Damaged, type Json, NotSupported } from "../components/component.ts";
-import { ByteTokens, unknownId, type Vocabulary } from "./vocabulary.ts";
+import { ByteTokens, type Vocabulary } from "./vocabulary.ts";
 import { MergeTable } from "./merge_table.ts";
 import { MissingToken, type SubwordModel } from "./subword_model.ts";
 
 export class Bpe implements SubwordModel {
-  /** The unknown token, if several of them side by side count as one; else null. */
-  readonly fusedId: number | null;
-  /** By rank: left, right and resulting id. */
-  readonly merges: Int32Array;
   readonly #table: MergeTable;
   readonly #ids: ReadonlyMap<string, number>;
   /** Ids of the characters that need no prefix or suffix, by code point. */
@@ -38,36 +34,26 @@ export class Bpe implements SubwordModel {
     this.#fusesUnknown = json["fuse_unk"] === true;
     this.#ignoresMerges = json["ignore_merges"] === true;
     this.#bytes = json["byte_fallback"] === true ? new ByteTokens(ids) : null;
-    this.merges = readMerges(json["merges"], ids, this.#prefix.length);
-    this.#table = new MergeTable(this.merges);
+    this.#table = new MergeTable(readMerges(json["merges"], ids, this.#prefix.length));
     for (const [token, id] of ids) {
       const code = token.codePointAt(0);
       if (code !== undefined && token.length === (code > 0xffff ? 2 : 1)) {
         this.#characters.set(code, id);
       }
     }
-    this.fusedId = this.#fusesUnknown ? unknownId(json, ids) ?? null : null;
   }
 
   encode(word: string, ids: number[]): void {
     const whole = this.#ignoresMerges ? this.#ids.get(word) : undefined;
     if (whole !== undefined) ids.push(whole);
-    else this.#table.merge(this.#symbols(word).ids, ids);
+    else this.#table.merge(this.#symbols(word), ids);
   }
 
-  /** Ids of a part of a word, or null when it holds a character that would go without a trace. */
-  encodePart(part: string): number[] | null {
-    const symbols = this.#symbols(part), ids: number[] = [];
-    if (symbols.lost > 0) return null;
-    this.#table.merge(symbols.ids, ids);
-    return ids;
-  }
-
-  /** What a word is before anything is merged, and the number of characters that went lost. */
-  #symbols(word: string): { ids: number[]; lost: number } {
+  /** What a word is before anything is merged. */
+  #symbols(word: string): number[] {
     const ids: number[] = [];
     /** Unknown characters that are not in `ids` yet: their token. */
-    let pending: number | null = null, lost = 0;
+    let pending: number | null = null;
     for (let at = 0; at < word.length;) {
       const code = word.codePointAt(at)!, size = code > 0xffff ? 2 : 1;
       const id = this.#idOf(word, code, at, at + size);
@@ -76,16 +62,14 @@ export class Bpe implements SubwordModel {
         pending = null;
         ids.push(id);
       } else if (this.#bytes?.push(this.#affixed(word, at, at + size), ids) !== true) {
-        if (this.#unknownToken === null) lost++;
-        else {
-          if (pending !== null && !this.#fusesUnknown) ids.push(pending);
-          pending ??= this.#unknownId();
-        }
+        // Without an unknown token the character goes lost.
+        if (pending !== null && !this.#fusesUnknown) ids.push(pending);
+        if (this.#unknownToken !== null) pending ??= this.#unknownId();
       }
       at += size;
     }
     if (pending !== null) ids.push(pending);
-    return { ids, lost };
+    return ids;
   }
 
   /** The id of the character at a place of a word. */
@@ -105,24 +89,6 @@ export class Bpe implements SubwordModel {
     const id = this.#ids.get(this.#unknownToken!);
     if (id === undefined) throw new MissingToken();
     return id;
-  }
-
-  /**
-   * Whether parts of a word that no merge joins can be encoded one by one: what becomes of a
-   * character then never depends on characters that no merge joins to it. Unknown tokens side by
-   * side are the exception, where `fusedId` is an id.
-   */
-  isLocal(): boolean {
-    if (this.#ignoresMerges || this.#prefix !== "" || this.#suffix !== "") return false;
-    // An unknown character would wait until the bytes of others have passed by.
-    const withId = this.#bytes?.ids.filter((id) => id !== undefined) ?? [];
-    if (withId.length % 256 > 0) return false;
-    // A character of the vocabulary is not fused, whatever its id is.
-    if (this.#fusesUnknown && Array.from(this.#unknownToken ?? "").length === 1) return false;
-    const unmerged = new Set(withId);
-    const unknown = this.#unknownToken === null ? undefined : this.#ids.get(this.#unknownToken);
-    if (unknown !== undefined) unmerged.add(unknown);
-    return unmerged.size === 0 || !this.merges.some((id) => unmerged.has(id));
   }
 }
 
