@@ -1,4 +1,5 @@
 /** Grade-school word problems from templates, with worked solutions. */
+import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, float } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import type { ScorableEntry } from "../../types.ts";
@@ -12,7 +13,7 @@ import { puzzles } from "./word_problems/puzzles.ts";
 import { rates } from "./word_problems/rates.ts";
 import { school } from "./word_problems/school.ts";
 import { sport } from "./word_problems/sport.ts";
-import type { Template } from "./word_problems/template.ts";
+import type { Template, WordProblem } from "./word_problems/template.ts";
 import { travel } from "./word_problems/travel.ts";
 import { work } from "./word_problems/work.ts";
 
@@ -62,18 +63,27 @@ function firstNumber(text: string): Decimal | null {
  * All word problem templates. A new template goes into one of these files, or into a new file that
  * is listed here.
  */
+export const templates = [
+  money,
+  rates,
+  groups,
+  measures,
+  puzzles,
+  farm,
+  school,
+  sport,
+  travel,
+  kitchen,
+  counting,
+  work,
+].flatMap((topic) => Object.values(topic).map(redrawn));
 
-export const templates: readonly Template[] = [
-  ...money,
-  ...rates,
-  ...groups,
-  ...measures,
-  ...puzzles,
-  ...farm,
-  ...school,
-  ...sport,
-  ...travel,
-  ...kitchen,
-  ...counting,
-  ...work,
-];
+/** Draws until a template allows the numbers. */
+function redrawn(template: Template): (random: RandomStream) => WordProblem {
+  return (random) => {
+    for (;;) {
+      const problem = template(random);
+      if (problem !== null) return problem;
+    }
+  };
+}

@@ -11,8 +11,23 @@ export interface WordProblem {
   variables: Record<string, string | number>;
 }
 
-/** Draws the numbers of one story such that every division is exact. */
-export type Template = (random: RandomStream) => WordProblem;
+/**
+ * Draws the numbers of one story such that every division is exact; null for numbers that do not
+ * allow it.
+ */
+export type Template = (random: RandomStream) => WordProblem | null;
+
+/** Templates by name, in the order in which they are drawn. */
+export type Templates = Readonly<Record<string, Template>>;
+
+/** A problem from its parts. The answer is the last number of the last step. */
+export function story(
+  variables: WordProblem["variables"],
+  question: string,
+  ...steps: string[]
+): WordProblem {
+  return { question, steps, answer: Number(/\d+(?=\D*$)/.exec(steps.at(-1)!)![0]), variables };
+}
 
 export interface Person {
   name: string;
