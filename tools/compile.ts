@@ -23,7 +23,15 @@ const ENTRIES = [
   "tasks/custom/worker.ts",
 ];
 
-const ASSETS = ["arc.br", "fonts.br", "ladder.txt", "rush_hour.txt", "words.txt"]
+const ASSETS = [
+  "arc.br",
+  "fonts.br",
+  "ladder.txt",
+  "lists.txt",
+  "rush_hour.txt",
+  "story.txt",
+  "words.txt",
+]
   .map((name) => `tasks/assets/${name}`);
 
 /** The configuration and the versions of packages for the executable. */

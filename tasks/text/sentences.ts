@@ -6,70 +6,26 @@
  * final full stop directly follow a word.
  */
 import type { RandomStream } from "../../core/philox.ts";
-import { STORY } from "./story.ts";
-
-const NAMES = list(
-  "Anna Boris Clara David Elena Felix Greta Hugo Irene Jakob Karin Leon Mira Nina Oscar Paula " +
-    "Ravi Sofia Thomas Ursula Viktor Wanda Yusuf Zoe",
-);
-const NOUNS = list(
-  "gardener baker sailor doctor painter farmer teacher pilot clerk singer hunter tailor miner " +
-    "guard neighbour traveller child uncle captain queen dog horse goat raven fox cat donkey " +
-    "goose bear otter",
-);
-const THINGS = list(
-  "letter basket lantern ladder kettle violin blanket hammer wagon mirror map clock bottle coat " +
-    "window carpet drum candle boat bridge wheel barrel statue piano bell rope sack photograph",
-);
-const PLACES = list(
-  "garden harbour market forest kitchen station river valley church tower meadow cellar library " +
-    "square castle field village mill island stable school attic workshop museum lake mountain",
-);
-const MOODS = list(
-  "old young tired cheerful quiet clever stubborn hungry proud nervous lonely brave gentle " +
-    "curious sleepy famous patient grumpy careful wealthy",
-);
-const LOOKS = list(
-  "red heavy broken silver wooden dusty small green golden strange rusty yellow precious crooked " +
-    "striped shiny ancient enormous narrow blue",
-);
-const SCENES = list(
-  "empty crowded dark sunny frozen distant noisy muddy peaceful windy misty abandoned famous " +
-    "foreign",
-);
-const TRANSITIVE = list(
-  "carried found lost painted repaired sold bought hid dropped borrowed cleaned noticed admired " +
-    "wanted remembered stole moved measured forgot opened kept described",
-);
-const INTRANSITIVE = list(
-  "waited slept laughed sang worked rested arrived disappeared hesitated listened whistled " +
-    "smiled vanished stumbled argued hurried danced shivered",
-);
-const ADVERBS = list(
-  "slowly quietly suddenly carefully secretly happily often never finally calmly proudly always " +
-    "nearly politely bravely hardly simply soon",
-);
-const TIMES = list("yesterday today again everywhere afterwards alone outside upstairs together");
-const PREPOSITIONS = list("in near behind beside above below inside outside beyond opposite");
-const CONNECTIVES = list("and but because while although so until whenever after before");
+import { wordList } from "./lists.ts";
+import { story } from "./story.ts";
 
 /** Minimum number of words of a clause that is joined to another, and maximum of any clause. */
 const MIN_JOINED_LENGTH = 4, MAX_CLAUSE_LENGTH = 12;
 
-let story: Map<number, string[]> | undefined;
+let sentences: Map<number, string[]> | undefined;
 
 /** The sentences of the story, grouped by their number of words. */
 export function storySentences(): ReadonlyMap<number, readonly string[]> {
-  if (story === undefined) {
-    story = new Map();
-    for (const sentence of STORY.replace(/\s+/g, " ").match(/[^.]+\./g)!) {
+  if (sentences === undefined) {
+    sentences = new Map();
+    for (const sentence of story().replace(/\s+/g, " ").match(/[^.]+\./g)!) {
       const text = sentence.trim(), count = text.split(" ").length;
-      const known = story.get(count);
-      if (known === undefined) story.set(count, [text]);
+      const known = sentences.get(count);
+      if (known === undefined) sentences.set(count, [text]);
       else known.push(text);
     }
   }
-  return story;
+  return sentences;
 }
 
 /** Makes a sentence of exactly `count` ≥ 1 words. */
@@ -80,7 +36,7 @@ export function makeSentence(random: RandomStream, count: number): string {
     const limit = Math.min(MAX_CLAUSE_LENGTH, left - 1 - MIN_JOINED_LENGTH);
     const size = random.int(MIN_JOINED_LENGTH, limit);
     tokens.push(...clause(random, size));
-    tokens.push(tokens.pop() + ",", random.choice(CONNECTIVES));
+    tokens.push(tokens.pop() + ",", random.choice(wordList("connectives")));
     left -= size + 1;
   }
   tokens.push(...clause(random, left));
@@ -97,23 +53,38 @@ interface Phrase {
 
 function clause(random: RandomStream, count: number): string[] {
   if (count === 1) return [random.choice(["listen", "wait", "stop", "hurry", "sing", "look"])];
-  if (count === 2) return [random.choice(NAMES), random.choice(INTRANSITIVE)];
+  if (count === 2) {
+    return [random.choice(wordList("names")), random.choice(wordList("intransitive"))];
+  }
   const phrases: Phrase[] = [];
   let left = count - 1;
   const article = left >= 2 && random.chance(0.7);
-  if (article) phrases.push({ before: ["the"], noun: random.choice(NOUNS), adjectives: MOODS });
-  const subject = article ? [] : [random.choice(NAMES)];
+  if (article) {
+    phrases.push({
+      before: ["the"],
+      noun: random.choice(wordList("nouns")),
+      adjectives: wordList("moods"),
+    });
+  }
+  const subject = article ? [] : [random.choice(wordList("names"))];
   left -= article ? 2 : 1;
   const transitive = left >= 2 && random.chance(0.6);
-  if (transitive) phrases.push({ before: ["the"], noun: random.choice(THINGS), adjectives: LOOKS });
+  if (transitive) {
+    phrases.push({
+      before: ["the"],
+      noun: random.choice(wordList("things")),
+      adjectives: wordList("looks"),
+    });
+  }
   left -= transitive ? 2 : 0;
   // Each place takes three words and has room for an adjective. An adverb and a time add room for
   // two.
   const fewest = Math.max(0, Math.ceil((left - 2 - phrases.length) / 4));
   const places = random.int(fewest, Math.floor(left / 3));
-  const where = random.sample(PREPOSITIONS, places), what = random.sample(PLACES, places);
+  const where = random.sample(wordList("prepositions"), places),
+    what = random.sample(wordList("places"), places);
   for (let i = 0; i < places; i++) {
-    phrases.push({ before: [where[i]!, "the"], noun: what[i]!, adjectives: SCENES });
+    phrases.push({ before: [where[i]!, "the"], noun: what[i]!, adjectives: wordList("scenes") });
   }
   const ADVERB = phrases.length, TIME = ADVERB + 1;
   const rooms = Array.from({ length: phrases.length + 2 }, (_, room) => room);
@@ -124,13 +95,9 @@ function clause(random: RandomStream, count: number): string[] {
   const [first, ...others] = article ? texts : [subject, ...texts];
   return [
     ...first!,
-    ...(used.has(ADVERB) ? [random.choice(ADVERBS)] : []),
-    random.choice(transitive ? TRANSITIVE : INTRANSITIVE),
+    ...(used.has(ADVERB) ? [random.choice(wordList("adverbs"))] : []),
+    random.choice(transitive ? wordList("transitive") : wordList("intransitive")),
     ...others.flat(),
-    ...(used.has(TIME) ? [random.choice(TIMES)] : []),
+    ...(used.has(TIME) ? [random.choice(wordList("times"))] : []),
   ];
-}
-
-function list(text: string): readonly string[] {
-  return text.split(" ");
 }

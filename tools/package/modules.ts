@@ -8,7 +8,15 @@ import { writtenOut } from "./config_types.ts";
 import { assetModule, bytesModule, textModule } from "./data.ts";
 
 /** Data files that the tasks read when they need them. */
-const ASSETS = ["arc.br", "fonts.br", "ladder.txt", "rush_hour.txt", "words.txt"];
+const ASSETS = [
+  "arc.br",
+  "fonts.br",
+  "ladder.txt",
+  "lists.txt",
+  "rush_hour.txt",
+  "story.txt",
+  "words.txt",
+];
 
 /** `import name from "specifier" with { type: "text" }`. */
 const DATA_IMPORT = /\bfrom\s*"([^"]+)"\s*with\s*\{\s*type:\s*"(text|bytes)",?\s*\}/g;

@@ -3,6 +3,7 @@
  * meaning, not by form: over all worlds in which each kind has a member.
  */
 import { bool, defineTask, float, levels } from "../../define.ts";
+import { wordList } from "../../text/lists.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const QUANTIFIERS = ["All", "No", "Some", "Some … not"] as const;
@@ -20,15 +21,6 @@ interface Argument {
   conclusion: Sentence;
   isValid: boolean;
 }
-
-const NOUNS = (
-  "dogs cats horses rabbits wolves foxes owls eagles sparrows dolphins sharks spiders beetles " +
-  "ants bees snakes lizards frogs bears goats doctors nurses teachers painters dancers singers " +
-  "bakers farmers sailors pilots writers lawyers judges tailors gardeners carpenters engineers " +
-  "chemists poets actors drummers cyclists swimmers runners climbers skaters jugglers hikers " +
-  "parents cousins neighbours children students travellers collectors vegetarians philosophers " +
-  "mathematicians librarians photographers"
-).split(" ");
 
 export default defineTask({
   description: "Decide whether a conclusion follows from two premises.",
@@ -58,7 +50,7 @@ export default defineTask({
     const { allow_all, allow_no, allow_some, allow_some_not } = config;
     const allowed = [allow_all, allow_no, allow_some, allow_some_not];
     const quantifiers = QUANTIFIERS.filter((_, i) => allowed[i]);
-    const nouns = random.sample(NOUNS, 3);
+    const nouns = random.sample(wordList("kinds_of_beings"), 3);
     const turned = random.chance(config.inversion_probability) ? random.int(1, 2) : 0;
     const isValid = !random.chance(config.invalid_ratio);
     const all = argumentsOf(quantifiers, turned);

@@ -7,7 +7,7 @@ import { counts, defineTask, sizes, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
-import { STORY } from "../../../text/story.ts";
+import { story } from "../../../text/story.ts";
 
 export default defineTask({
   description: "Decrypt a Caesar cipher.",
@@ -59,7 +59,7 @@ function storyTexts(delimiter: string, min: number, max: number): readonly strin
   let texts = byRange.get(key);
   if (texts === undefined) {
     const sentences = byDelimiter.get(delimiter) ??
-      STORY.split(delimiter).map((sentence) =>
+      story().split(delimiter).map((sentence) =>
         words(sentence.toUpperCase()).filter((word) => /^[A-Z]+$/.test(word))
       );
     byDelimiter.set(delimiter, sentences);

@@ -1,6 +1,7 @@
 /** The reference functions on lists, with their descriptions and inputs. */
 import * as code from "./lists_functions.js";
-import { distinctNumbers, letters, NAMES, numbers, type Snippet, WORDS } from "./snippet.ts";
+import { distinctNumbers, letters, numbers, type Snippet } from "./snippet.ts";
+import { wordList } from "../../../text/lists.ts";
 
 export const LIST_SNIPPETS: readonly Snippet[] = [
   {
@@ -100,7 +101,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     output: "step, and order, the names in the order in which they leave",
     reversible: true,
     draw: (random) => ({
-      names: random.sample(NAMES, random.int(5, 7)),
+      names: random.sample(wordList("codeio_names"), random.int(5, 7)),
       step: random.int(2, 9),
     }),
   },
@@ -113,7 +114,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
       "reached, the towns that can be reached in the order in which they are found, and hops (-1 " +
       "without a way)",
     draw(random) {
-      const towns = random.sample(NAMES, random.int(6, 8));
+      const towns = random.sample(wordList("codeio_names"), random.int(6, 8));
       const roads = Array.from(
         { length: random.int(6, 10) },
         () => random.sample(towns, 2),
@@ -131,7 +132,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     input: "tasks, a list of names, and before, a list of [first, second]",
     output: "order, and stuck, how many tasks cannot be done",
     draw(random) {
-      const tasks = random.sample(WORDS, random.int(5, 7));
+      const tasks = random.sample(wordList("codeio_words"), random.int(5, 7));
       const before = Array.from({ length: random.int(4, 7) }, () => {
         const [a, b] = distinctNumbers(random, 2, [0, tasks.length - 1]) as [number, number];
         const [first, second] = a < b || random.chance(0.05) ? [a, b] : [b, a];
@@ -160,7 +161,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
     input: "jobs, a list of {name, deadline (the last day), pay}",
     output: "pay, the sum of the jobs done, and slots, the job of each day that has one",
     draw(random) {
-      const names = random.sample(NAMES, random.int(5, 7));
+      const names = random.sample(wordList("codeio_names"), random.int(5, 7));
       const pays = distinctNumbers(random, names.length, [5, 60]);
       return {
         jobs: names.map((name, i) => ({ name, deadline: random.int(1, 4), pay: pays[i]! })),

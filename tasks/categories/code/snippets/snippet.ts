@@ -46,50 +46,6 @@ export function letters(
     .map((place) => alphabet[place]).join("");
 }
 
-export const NAMES: readonly string[] = [
-  "Ada",
-  "Ben",
-  "Cleo",
-  "Dora",
-  "Emil",
-  "Finn",
-  "Gita",
-  "Hugo",
-  "Ines",
-  "Jan",
-  "Kira",
-  "Leo",
-  "Mona",
-  "Nils",
-];
-
-export const WORDS: readonly string[] = [
-  "boat",
-  "river",
-  "stone",
-  "notes",
-  "onset",
-  "tones",
-  "listen",
-  "silent",
-  "lamp",
-  "palm",
-  "garden",
-  "danger",
-  "tea",
-  "eat",
-  "ate",
-  "night",
-  "thing",
-  "cloud",
-  "state",
-  "taste",
-  "wind",
-  "paper",
-  "dawn",
-  "ember",
-];
-
 /** Rows of # and dots. */
 export function picture(
   random: RandomStream,

@@ -1,5 +1,6 @@
 /** The reference functions on texts, with their descriptions and inputs. */
-import { letters, type Snippet, WORDS } from "./snippet.ts";
+import { letters, type Snippet } from "./snippet.ts";
+import { wordList } from "../../../text/lists.ts";
 import * as code from "./texts_functions.js";
 
 export const TEXT_SNIPPETS: readonly Snippet[] = [
@@ -21,7 +22,9 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     input: "sentence, words with a space between",
     output: "turned, the new sentence",
     reversible: true,
-    draw: (random) => ({ sentence: random.sample(WORDS, random.int(3, 6)).join(" ") }),
+    draw: (random) => ({
+      sentence: random.sample(wordList("codeio_words"), random.int(3, 6)).join(" "),
+    }),
   },
   {
     run: code.commonestWord,
@@ -30,7 +33,7 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     input: "words, a list of words",
     output: "word, how often it occurs (count), and how many different words there are",
     draw: (random) => {
-      const some = random.sample(WORDS, random.int(4, 7));
+      const some = random.sample(wordList("codeio_words"), random.int(4, 7));
       return { words: Array.from({ length: random.int(8, 14) }, () => random.choice(some)) };
     },
   },
@@ -82,7 +85,7 @@ export const TEXT_SNIPPETS: readonly Snippet[] = [
     purpose: "Puts words with the same letters together.",
     input: "words, a list of words",
     output: "groups, a list of lists, in the order of their first words",
-    draw: (random) => ({ words: random.sample(WORDS, random.int(7, 12)) }),
+    draw: (random) => ({ words: random.sample(wordList("codeio_words"), random.int(7, 12)) }),
   },
   {
     run: code.lookAndSay,
