@@ -15,6 +15,8 @@ import type { CurriculumSection } from "../schema/run_config.ts";
 import { TASKS, type TaskSection } from "../schema/task_types.ts";
 import { hasSplitSizes, splitCounts } from "../../data/split_sizes.ts";
 
+const OWN_SPLITS = "a split of a file, and a task makes its own";
+
 export class DataRules extends RuleContext {
   check(): void {
     this.#role();
@@ -28,7 +30,7 @@ export class DataRules extends RuleContext {
     if (((task !== null && !isPublished) || tasks !== null) && file !== null) {
       const text = "the problems come either from a task (task_name) or from a file " +
         "(dataset_name), not both: data.task_name=null takes the task away";
-      return this.problems.add(this.at("data.dataset_name"), "data.dataset_name", text);
+      return this.fail(text, "data.dataset_name");
     }
     if (file !== null || (isPublished && tasks === null)) return this.#file();
     if (tasks !== null) this.#mixture(tasks, task);
@@ -37,31 +39,23 @@ export class DataRules extends RuleContext {
       const text = "missing: name a task, or a file with data.dataset_name";
       return this.missing("data.task_name", text);
     }
-    if (this.config.data.num_examples === null) {
-      const key = "data.num_examples";
-      const text =
-        "a task makes as many problems as it is asked for: expected a number, found null";
-      this.problems.add(this.at(key), key, text);
-    }
-    if (max_examples !== null) {
-      const key = "data.max_examples";
-      const text = "takes the first rows of a file; a task makes data.num_examples problems";
-      this.problems.add(this.at(key), key, text);
-    }
-    for (const key of ["data.dataset_train_split", "data.dataset_test_split"] as const) {
-      const neutral = key === "data.dataset_train_split" ? "train" : "test";
-      const split = this.valid(key)
-        ? this.config.data[key.slice(5) as "dataset_train_split"]
-        : neutral;
-      if (split !== neutral) this.fail("a split of a file, and a task makes its own", key);
-    }
-    if (held !== null) {
-      const key = "data.eval_dataset_name";
-      this.problems.add(this.at(key), key, "is held out of a file, and a task makes its own");
-    }
-    if (column !== null) {
-      const key = "data.dataset_prompt_column";
-      this.problems.add(this.at(key), key, "names a column of a file, and a task has none");
+    const { num_examples, dataset_train_split, dataset_test_split } = this.config.data;
+    const wrong: Readonly<Record<string, readonly [isWrong: boolean, text: string]>> = {
+      num_examples: [
+        num_examples === null,
+        "a task makes as many problems as it is asked for: expected a number, found null",
+      ],
+      max_examples: [
+        max_examples !== null,
+        "takes the first rows of a file; a task makes data.num_examples problems",
+      ],
+      dataset_train_split: [dataset_train_split !== "train", OWN_SPLITS],
+      dataset_test_split: [dataset_test_split !== "test", OWN_SPLITS],
+      eval_dataset_name: [held !== null, "is held out of a file, and a task makes its own"],
+      dataset_prompt_column: [column !== null, "names a column of a file, and a task has none"],
+    };
+    for (const [name, [isWrong, text]] of Object.entries(wrong)) {
+      this.rule(`data.${name}`, () => isWrong && text);
     }
     if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
   }
@@ -101,7 +95,7 @@ export class DataRules extends RuleContext {
       data.task_config = {};
     }
     if (this.config.curriculum === null) return;
-    this.problems.add(this.at("curriculum"), "curriculum", "the problems of a file have no levels");
+    this.fail("the problems of a file have no levels", "curriculum");
   }
 
   #single(name: string): void {
@@ -122,11 +116,11 @@ export class DataRules extends RuleContext {
   #mixture(tasks: readonly TaskSection[], name: string | null): void {
     if (name !== null && name !== "composite") {
       const text = `${name} beside data.tasks: write task_name: composite, or take data.tasks away`;
-      this.problems.add(this.at("data.task_name"), "data.task_name", text);
+      this.fail(text, "data.task_name");
     }
     if (Object.keys(this.config.data.task_config).length > 0) {
       const text = "several tasks have their parameters in data.tasks: {task_name, weight, config}";
-      this.problems.add(this.at("data.task_config"), "data.task_config", text);
+      this.fail(text, "data.task_config");
     }
     for (const [i, { task_name, config }] of tasks.entries()) {
       const node = this.#part(task_name, i), key = `data.tasks.${i}`;

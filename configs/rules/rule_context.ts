@@ -40,10 +40,40 @@ export class RuleContext {
     this.problems.add(this.at(...paths), paths[0], text);
   }
 
+  /**
+   * Checks a rule, if every key that it reads has a valid value.
+   * @param keys the key that is reported, others at which it may stand, and after `|` those that
+   *   are only read; a bare name is one of section `training`, or a section
+   * @param wrong what is wrong, if anything is
+   */
+  protected rule(keys: string, wrong: () => string | false | null | undefined): void {
+    const at = this.#broken(keys, wrong);
+    if (at !== null) this.fail(at.text, ...at.places);
+  }
+
+  /** The same for what is only noted. */
+  protected noteRule(keys: string, wrong: () => string | false | null | undefined): void {
+    const at = this.#broken(keys, wrong);
+    if (at !== null) this.problems.note(this.at(...at.places), at.places[0], at.text);
+  }
+
+  #broken(keys: string, wrong: () => string | false | null | undefined) {
+    const [places, read] = keys.split(" | ").map((names) => names.split(" ").map(fullName));
+    if (!this.valid(...places!, ...read ?? [])) return null;
+    const text = wrong();
+    return text ? { text, places: places as [string, ...string[]] } : null;
+  }
+
   /** Reports a missing key, unless some key was not understood: that one may be the missing key. */
   protected missing(key: string, text: string): void {
     if (!this.problems.incomplete) this.problems.add(this.tree.at, key, text);
   }
+}
+
+const SECTIONS = ["model", "lora", "data", "rewards", "eval", "curriculum"];
+
+function fullName(name: string): string {
+  return name.includes(".") || SECTIONS.includes(name) ? name : `training.${name}`;
 }
 
 /** The nearest valid values below and above `value`, among the 10,000 on each side. */

@@ -58,34 +58,36 @@ class Rules extends RuleContext {
   }
 
   model(): void {
-    const { model } = this.config;
+    const { model: { init, model_name_or_path: named, ...model }, lora } = this.config;
     const name = "model.model_name_or_path";
     if (!this.valid("model")) return;
-    if (model.init !== null && model.model_name_or_path !== null) {
-      const text = "a model is either loaded (model_name_or_path) or made (model.init), not both";
-      this.problems.add(this.at(name), name, text);
-    } else if (model.init === null && model.model_name_or_path === null) {
+    if (init === null && named === null) {
       this.missing(name, "missing: name a model folder, or make a model with model.init");
-    } else if (model.init !== null) {
-      if (model.tokenizer_name_or_path !== null) {
-        const key = "model.tokenizer_name_or_path";
-        const text = "a model made with model.init has the tokenizer of model.init.tokenizer";
-        this.problems.add(this.at(key), key, text);
-      }
-      this.#init(model.init);
-    }
-    if (model.init !== null && model.adapter_name_or_path !== null) {
-      const key = "model.adapter_name_or_path";
-      this.fail("a model made with model.init has no saved adapter", key);
     }
     this.#storage();
     this.#ropeScaling();
-    if (model.init !== null && this.config.lora !== null && this.valid("lora")) {
-      const text =
-        "an adapter is useless without its base model, and model.init makes one that is " +
-        "saved nowhere; remove lora (~lora, or enabled: false in it) to train all of the model";
-      this.problems.add(this.at("lora"), "lora", text);
+    if (init === null) return;
+    this.rule(`${name} | model`, () =>
+      named !== null &&
+      "a model is either loaded (model_name_or_path) or made (model.init), not both");
+    if (named === null) {
+      this.rule(
+        "model.tokenizer_name_or_path | model",
+        () =>
+          model.tokenizer_name_or_path !== null &&
+          "a model made with model.init has the tokenizer of model.init.tokenizer",
+      );
+      this.#init(init);
     }
+    this.rule(
+      "model.adapter_name_or_path",
+      () =>
+        model.adapter_name_or_path !== null && "a model made with model.init has no saved adapter",
+    );
+    this.rule("lora", () =>
+      lora !== null &&
+      "an adapter is useless without its base model, and model.init makes one that is saved " +
+        "nowhere; remove lora (~lora, or enabled: false in it) to train all of the model");
   }
 
   /** It must be in the files of the result: another reader would compute something else. */
@@ -111,15 +113,13 @@ class Rules extends RuleContext {
     if (load_in_4bit && load_in_8bit) {
       this.fail("load_in_8bit is set as well: one of them", four, eight);
     }
-    const rounding = "training.bf16_rounding";
-    if (
-      this.config.training.bf16_rounding !== null &&
-      this.valid("lora", "model.dtype", rounding) && (lora !== null || dtype !== "bfloat16")
-    ) {
-      const text = "only weights that are trained in bfloat16 are rounded: " +
-        (lora === null ? "set model.dtype: bfloat16" : "an adapter is trained in float32");
-      this.fail(text, rounding);
-    }
+    this.rule(
+      "bf16_rounding | lora model.dtype",
+      () =>
+        this.config.training.bf16_rounding !== null && (lora !== null || dtype !== "bfloat16") &&
+        "only weights that are trained in bfloat16 are rounded: " +
+          (lora === null ? "set model.dtype: bfloat16" : "an adapter is trained in float32"),
+    );
     if (lora !== null || !this.valid("lora")) return;
     const trained = "full fine-tuning trains every weight, in float32 or bfloat16";
     if (load_in_4bit || load_in_8bit) {
@@ -166,7 +166,7 @@ class Rules extends RuleContext {
     if (!this.valid("rewards") || this.config.rewards.length > 0) return;
     const text = "missing: expected at least one reward, for example [{name: correctness}]";
     if (this.node("rewards") === undefined) this.missing("rewards", text);
-    else this.problems.add(this.at("rewards"), "rewards", text);
+    else this.fail(text, "rewards");
   }
 
   lengths(maxSeqLength: number | null): void {
@@ -176,7 +176,7 @@ class Rules extends RuleContext {
     if (maxSeqLength !== null && prompt === null && maxSeqLength <= completion) {
       const text = `${maxSeqLength} leaves no room for a prompt beside max_completion_length ` +
         `${completion}`;
-      this.problems.add(this.at("model.max_seq_length"), "model.max_seq_length", text);
+      this.fail(text, "model.max_seq_length");
     }
     const { init } = this.config.model;
     if (init === null) return;

@@ -12,8 +12,6 @@ import type { SchedulerKwargs, SchedulerType } from "../schema/schedule_types.ts
 import { GENERATION } from "../schema/generation_keys.ts";
 import { defaultsOf } from "../types/key_spec.ts";
 
-const inTraining = (name: string) => `training.${name}`;
-
 const BY_LENGTH = "of sequence does not fit a loss that sums the tokens of a sequence: each one " +
   "counts by its length. GSPO's own loss is loss_type grpo";
 
@@ -26,6 +24,13 @@ const SEQUENCE_NOTES: Partial<Record<LossType, string>> = {
   vespo: "of vespo is token: the loss weighs whole sequences by itself",
 };
 
+/** The keys that say how many completions a generation has, and how it is cut. */
+const CUTS = "per_device_train_batch_size gradient_accumulation_steps generation_batch_size " +
+  "steps_per_generation";
+
+const worksWith = (works: readonly (string | number)[], before = "", or = " or ") =>
+  works.length === 0 ? "" : `; works with ${before}${works.join(or)}`;
+
 export class TrainingRules extends RuleContext {
   /**
    * @param phases "sft": leaves out the rules about sizes and evaluations, which only GRPO needs
@@ -33,30 +38,18 @@ export class TrainingRules extends RuleContext {
   check(phases: "all" | "sft"): void {
     if (phases === "all") {
       this.#generation();
-      this.#evalSizes();
       this.#evaluation();
       this.#best();
     }
-    this.#sampling();
     this.#options();
-    this.#entropy();
-    this.#importance();
-    this.#rolloutLogProbs();
-    this.#rolloutActivations();
+    this.#loss();
+    this.#rollouts();
     this.#schedule("training", this.config.training.learning_rate);
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
   }
 
   /** The completions of a generation are a multiple of the micro-step, and whole groups. */
   #generation(): void {
-    const names = [
-      inTraining("num_generations"),
-      inTraining("per_device_train_batch_size"),
-      inTraining("gradient_accumulation_steps"),
-      inTraining("generation_batch_size"),
-      inTraining("steps_per_generation"),
-    ] as const;
-    if (!this.valid(...names)) return;
     const {
       num_generations: group,
       per_device_train_batch_size: size,
@@ -64,156 +57,129 @@ export class TrainingRules extends RuleContext {
       generation_batch_size: whole,
       steps_per_generation: steps,
     } = this.config.training;
-    if (whole !== null && steps !== null) {
-      const text = `${whole} and steps_per_generation ${steps}: expected at most one of them; ` +
-        `steps_per_generation ${steps} alone generates ${size * steps} completions at a time`;
-      return this.fail(
-        text,
-        inTraining("generation_batch_size"),
-        inTraining("steps_per_generation"),
-      );
-    }
-    if (whole !== null) {
+    const all = `num_generations ${CUTS}`;
+    this.rule(
+      `generation_batch_size steps_per_generation | ${all}`,
+      () =>
+        whole !== null && steps !== null &&
+        `${whole} and steps_per_generation ${steps}: expected at most one of them; ` +
+          `steps_per_generation ${steps} alone generates ${size * steps} completions at a time`,
+    );
+    this.rule(`generation_batch_size | ${all}`, () => {
       const right = (value: number) => value % size === 0 && value % group === 0;
-      if (right(whole)) return;
-      const works = nearby(whole, right);
-      const text = `${whole} completions are not whole micro-steps of ` +
-        `per_device_train_batch_size ${size} and whole groups of num_generations ${group}` +
-        (works.length === 0 ? "" : `; works with ${works.join(" or ")}`);
-      return this.fail(text, inTraining("generation_batch_size"));
-    }
-    const cuts = steps ?? accumulation;
-    const cutName = steps === null ? "gradient_accumulation_steps" : "steps_per_generation";
-    const batch = size * cuts;
-    if (batch % group === 0) return;
-    const sizes = nearby(size, (other) => (other * cuts) % group === 0);
-    const groups = nearby(group, (other) => other >= 2 && batch % other === 0);
-    const works = [
-      groups.length > 0 ? `num_generations ${groups.join(" or ")}` : "",
-      sizes.length > 0 ? `per_device_train_batch_size ${sizes.join(" or ")}` : "",
-    ].filter((part) => part !== "").join(", or ");
-    const what = steps === null ? "step" : "generation";
-    const text = `${group} does not divide the ${batch} completions of a ${what} ` +
-      `(per_device_train_batch_size ${size} × ${cutName} ${cuts})` +
-      (works === "" ? "" : `; works with ${works}`);
-    this.fail(text, ...names);
-  }
-
-  #evaluates(): boolean {
-    const { eval_strategy, eval_on_start } = this.config.training;
-    return eval_strategy !== "no" || eval_on_start;
-  }
-
-  #evalSizes(): void {
-    const names = [
-      inTraining("num_generations_eval"),
-      inTraining("per_device_eval_batch_size"),
-      inTraining("num_generations"),
-    ] as const;
-    if (
-      !this.valid(...names, inTraining("eval_strategy"), inTraining("eval_on_start")) ||
-      !this.#evaluates()
-    ) return;
-    const { training } = this.config;
-    const group = training.num_generations_eval ?? training.num_generations;
-    const size = training.per_device_eval_batch_size;
-    if (size % group === 0) return;
-    const sizes = nearby(size, (other) => other % group === 0);
-    const groups = nearby(group, (other) => size % other === 0);
-    const text = `${group} completions of a problem (num_generations_eval, else num_generations) ` +
-      `do not divide per_device_eval_batch_size ${size}; works with num_generations_eval ` +
-      `${groups.join(" or ")}, or per_device_eval_batch_size ${sizes.join(" or ")}`;
-    this.fail(text, ...names);
+      return whole !== null && steps === null && !right(whole) &&
+        `${whole} completions are not whole micro-steps of per_device_train_batch_size ${size} ` +
+          `and whole groups of num_generations ${group}${worksWith(nearby(whole, right))}`;
+    });
+    this.rule(all, () => {
+      const cuts = steps ?? accumulation, batch = size * cuts;
+      if (whole !== null || batch % group === 0) return null;
+      const sizes = nearby(size, (other) => (other * cuts) % group === 0);
+      const groups = nearby(group, (other) => other >= 2 && batch % other === 0);
+      const works = [
+        groups.length > 0 ? `num_generations ${groups.join(" or ")}` : "",
+        sizes.length > 0 ? `per_device_train_batch_size ${sizes.join(" or ")}` : "",
+      ].filter((part) => part !== "");
+      const [what, cutName] = steps === null
+        ? ["step", "gradient_accumulation_steps"]
+        : ["generation", "steps_per_generation"];
+      return `${group} does not divide the ${batch} completions of a ${what} ` +
+        `(per_device_train_batch_size ${size} × ${cutName} ${cuts})${
+          worksWith(works, "", ", or ")
+        }`;
+    });
   }
 
   #evaluation(): void {
-    const names = [inTraining("eval_strategy"), inTraining("eval_on_start")] as const;
-    if (!this.valid(...names, inTraining("eval_steps"), "eval")) return;
     const { training, data, eval: evaluation } = this.config;
-    const isAsked = evaluation.num_examples > 0 || data.validation_examples !== null;
-    if (this.#evaluates() && !isAsked) {
-      const name = training.eval_strategy !== "no" ? names[0] : names[1];
-      this.fail("needs held-out problems: set eval.num_examples, for example 100", name);
-    }
-    if (training.eval_steps !== null && training.eval_strategy !== "steps") {
-      const text = `has no effect while eval_strategy is ${training.eval_strategy}`;
-      this.problems.note(this.at(inTraining("eval_steps")), inTraining("eval_steps"), text);
-    }
+    const isAsked = training.eval_strategy !== "no" || training.eval_on_start;
+    this.rule(
+      "num_generations_eval per_device_eval_batch_size num_generations | eval_strategy eval_on_start",
+      () => {
+        const group = training.num_generations_eval ?? training.num_generations;
+        const size = training.per_device_eval_batch_size;
+        if (!isAsked || size % group === 0) return null;
+        const sizes = nearby(size, (other) => other % group === 0);
+        const groups = nearby(group, (other) => size % other === 0);
+        return `${group} completions of a problem (num_generations_eval, else num_generations) ` +
+          `do not divide per_device_eval_batch_size ${size}` +
+          worksWith(groups, "num_generations_eval ") +
+          `, or per_device_eval_batch_size ${sizes.join(" or ")}`;
+      },
+    );
+    const key = training.eval_strategy !== "no" ? "eval_strategy" : "eval_on_start";
+    this.rule(
+      `${key} | eval_strategy eval_on_start eval_steps eval`,
+      () =>
+        isAsked && evaluation.num_examples === 0 && data.validation_examples === null &&
+        "needs held-out problems: set eval.num_examples, for example 100",
+    );
+    this.noteRule(
+      "eval_steps | eval_strategy eval_on_start eval",
+      () =>
+        training.eval_steps !== null && training.eval_strategy !== "steps" &&
+        `has no effect while eval_strategy is ${training.eval_strategy}`,
+    );
   }
 
   #best(): void {
-    const names = [
-      inTraining("load_best_model_at_end"),
-      inTraining("save_strategy"),
-      inTraining("eval_strategy"),
-      inTraining("save_steps"),
-      inTraining("eval_steps"),
-      inTraining("logging_steps"),
-      inTraining("metric_for_best_model"),
-    ] as const;
-    if (!this.valid(...names, "rewards", inTraining("beta"))) return;
-    const { training } = this.config;
+    const { training, rewards } = this.config;
     const { load_best_model_at_end: best, save_strategy: save, eval_strategy: measure } = training;
-    const metric = training.metric_for_best_model;
-    if (metric !== null) {
-      const known = evalMetricNames(this.config);
-      const plain = metric.replace(/^eval_/, "");
+    const all = "load_best_model_at_end save_strategy eval_strategy save_steps eval_steps " +
+      "logging_steps metric_for_best_model rewards beta";
+    this.rule(`metric_for_best_model | ${all}`, () => {
+      const metric = training.metric_for_best_model;
+      if (metric === null) return null;
+      const known = evalMetricNames(this.config), plain = metric.replace(/^eval_/, "");
       // A reward from a file may log any metric. Its names are only known in the run.
-      const maybe = this.config.rewards.some(({ file }) => file !== undefined);
-      if (!known.includes(plain) && !maybe) {
-        const near = nearest(plain, known);
-        const hint = near === null ? "" : `, did you mean ${near}?`;
-        const text = `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
-          `(known: ${known.join(", ")})`;
-        this.fail(text, inTraining("metric_for_best_model"));
+      if (known.includes(plain) || rewards.some(({ file }) => file !== undefined)) return null;
+      const near = nearest(plain, known), hint = near === null ? "" : `, did you mean ${near}?`;
+      return `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
+        `(known: ${known.join(", ")})`;
+    });
+    this.rule(`save_strategy | ${all}`, () =>
+      save === "best" && measure === "no" &&
+      "best needs evaluations: set eval_strategy to steps or epoch");
+    this.rule(`load_best_model_at_end | ${all}`, () => {
+      if (!best || save === "best") return null;
+      if (measure === "no") {
+        return "needs evaluations: set eval_strategy and save_strategy to steps, or to epoch";
       }
-    }
-    if (save === "best" && measure === "no") {
-      const text = "best needs evaluations: set eval_strategy to steps or epoch";
-      return this.fail(text, inTraining("save_strategy"));
-    }
-    if (!best) return;
-    if (measure === "no") {
-      const text = "needs evaluations: set eval_strategy and save_strategy to steps, or to epoch";
-      return this.fail(text, names[0]);
-    }
-    if (save === "best") return;
-    if (save !== measure) {
-      const text = `needs a checkpoint for each evaluation: save_strategy ${save} and ` +
-        `eval_strategy ${measure} differ; works with save_strategy ${measure} or best`;
-      return this.fail(text, names[0]);
-    }
-    if (save !== "steps") return;
-    const every = training.eval_steps ?? training.logging_steps;
-    if (isMultiple(training.save_steps, every)) return;
-    const works = every < 1 ? [] : nearby(training.save_steps, (other) => other % every === 0);
-    const text =
-      `needs an evaluation of each checkpoint: save_steps ${training.save_steps} is no ` +
-      `multiple of eval_steps ${every}` +
-      (works.length === 0 ? "" : `; works with save_steps ${works.join(" or ")}`);
-    this.fail(text, names[0]);
-  }
-
-  #sampling(): void {
-    const { training } = this.config;
-    const cut = inTraining("truncate_prompts"), longest = inTraining("max_prompt_length");
-    if (this.valid(cut, longest, "model.max_seq_length") && training.truncate_prompts !== null) {
-      const limited = training.max_prompt_length !== null ||
-        this.node("model.max_seq_length") !== undefined;
-      if (!limited) this.fail("needs max_prompt_length, the tokens that are kept", cut);
-    }
-    const minimum = inTraining("min_new_tokens"), maximum = inTraining("max_completion_length");
-    if (this.valid(minimum, maximum) && training.min_new_tokens > training.max_completion_length) {
-      const text = `${training.min_new_tokens} exceeds max_completion_length ` +
-        `${training.max_completion_length}`;
-      this.fail(text, minimum);
-    }
+      if (save !== measure) {
+        return `needs a checkpoint for each evaluation: save_strategy ${save} and ` +
+          `eval_strategy ${measure} differ; works with save_strategy ${measure} or best`;
+      }
+      const every = training.eval_steps ?? training.logging_steps;
+      if (save !== "steps" || isMultiple(training.save_steps, every)) return null;
+      const works = every < 1 ? [] : nearby(training.save_steps, (other) => other % every === 0);
+      return `needs an evaluation of each checkpoint: save_steps ${training.save_steps} is no ` +
+        `multiple of eval_steps ${every}${worksWith(works, "save_steps ")}`;
+    });
   }
 
   #options(): void {
     const { training, lora } = this.config;
-    const sync = inTraining("sync_ref_model");
-    if (this.valid(sync, inTraining("beta"), "lora") && training.sync_ref_model) {
+    this.rule(
+      "truncate_prompts | max_prompt_length model.max_seq_length",
+      () =>
+        training.truncate_prompts !== null && training.max_prompt_length === null &&
+        this.node("model.max_seq_length") === undefined &&
+        "needs max_prompt_length, the tokens that are kept",
+    );
+    this.rule(
+      "min_new_tokens | max_completion_length",
+      () =>
+        training.min_new_tokens > training.max_completion_length &&
+        `${training.min_new_tokens} exceeds max_completion_length ` +
+          `${training.max_completion_length}`,
+    );
+    this.rule(
+      "sync_ref_model | beta lora",
+      () =>
+        training.sync_ref_model && training.beta === 0 && "there is no reference model with beta 0",
+    );
+    const sync = "training.sync_ref_model";
+    if (this.valid(sync, "training.beta", "lora") && training.sync_ref_model) {
       if (training.beta === 0) this.fail("there is no reference model with beta 0", sync);
       if (lora !== null) {
         const text = "the reference of an adapter is the model without it, which can not follow; " +
@@ -221,122 +187,106 @@ export class TrainingRules extends RuleContext {
         this.fail(text, sync);
       }
     }
-    const cap = inTraining("epsilon_high");
-    if (
-      this.valid(inTraining("loss_type"), cap, inTraining("epsilon")) &&
-      training.loss_type === "cispo" &&
-      (training.epsilon_high ?? training.epsilon) < 1
-    ) {
-      const text = `of cispo is the cap of the ratio itself: below 1 (here ` +
-        `${training.epsilon_high ?? training.epsilon}) it cuts every token; 5.0 is usual`;
-      this.problems.note(this.at(cap, inTraining("loss_type")), cap, text);
-    }
-    const level = inTraining("importance_sampling_level");
-    if (
-      this.valid(inTraining("loss_type"), level) && training.loss_type === "luspo" &&
-      training.importance_sampling_level === "token"
-    ) {
-      const text = "luspo is meant for sequence";
-      this.problems.note(this.at(level, inTraining("loss_type")), level, text);
-    }
-    if (
-      this.valid(inTraining("loss_type"), level) &&
-      training.importance_sampling_level === "sequence"
-    ) {
-      const text = SEQUENCE_NOTES[training.loss_type];
-      if (text !== undefined) {
-        this.problems.note(this.at(level, inTraining("loss_type")), level, text);
-      }
-    }
+    this.rule(
+      "entropy_coef_min entropy_coef_max",
+      () =>
+        training.entropy_coef_min > training.entropy_coef_max &&
+        `${training.entropy_coef_min} exceeds entropy_coef_max ${training.entropy_coef_max}`,
+    );
   }
 
-  #entropy(): void {
-    const low = inTraining("entropy_coef_min"), high = inTraining("entropy_coef_max");
-    if (!this.valid(low, high)) return;
-    const { entropy_coef_min: min, entropy_coef_max: max } = this.config.training;
-    if (min > max) this.fail(`${min} exceeds entropy_coef_max ${max}`, low, high);
-  }
-
-  /** TRL's checks of the bounds of the sampler's ratio. */
-  #importance(): void {
-    const low = inTraining("vllm_importance_sampling_clip_min");
-    const high = inTraining("vllm_importance_sampling_clip_max");
-    const how = inTraining("vllm_importance_sampling_mode");
-    const on = inTraining("vllm_importance_sampling_correction");
-    if (!this.valid(low, high, how, on, inTraining("loss_type"))) return;
+  #loss(): void {
+    const { training } = this.config, { loss_type: loss, importance_sampling_level } = training;
+    this.noteRule("epsilon_high loss_type | epsilon", () => {
+      const cap = training.epsilon_high ?? training.epsilon;
+      return loss === "cispo" && cap < 1 &&
+        `of cispo is the cap of the ratio itself: below 1 (here ${cap}) it cuts every token; ` +
+          "5.0 is usual";
+    });
+    this.noteRule(
+      "importance_sampling_level loss_type",
+      () =>
+        importance_sampling_level === "sequence"
+          ? SEQUENCE_NOTES[loss]
+          : loss === "luspo" && "luspo is meant for sequence",
+    );
+    // TRL's checks of the bounds of the sampler's ratio.
     const {
       vllm_importance_sampling_clip_min: min,
       vllm_importance_sampling_clip_max: max,
       vllm_importance_sampling_mode: mode,
-    } = this.config.training;
-    if (min !== null && max !== null && min >= max) {
-      this.fail(`${min} is not below vllm_importance_sampling_clip_max ${max}`, low, high);
-    }
-    if (!this.config.training.vllm_importance_sampling_correction) return;
-    if (min === null && max === null && mode.endsWith("truncate")) {
-      const text = `${mode} needs a bound: vllm_importance_sampling_clip_max or …_clip_min`;
-      this.fail(text, how, high);
-    }
+    } = training;
+    const ofRatio = "vllm_importance_sampling_clip_max vllm_importance_sampling_mode " +
+      "vllm_importance_sampling_correction vllm_importance_sampling_clip_min loss_type";
+    this.rule(
+      `vllm_importance_sampling_clip_min vllm_importance_sampling_clip_max | ${ofRatio}`,
+      () =>
+        min !== null && max !== null && min >= max &&
+        `${min} is not below vllm_importance_sampling_clip_max ${max}`,
+    );
+    this.rule(
+      `vllm_importance_sampling_mode vllm_importance_sampling_clip_max | ${ofRatio}`,
+      () =>
+        training.vllm_importance_sampling_correction && min === null && max === null &&
+        mode.endsWith("truncate") &&
+        `${mode} needs a bound: vllm_importance_sampling_clip_max or …_clip_min`,
+    );
   }
 
-  /** Old log-probabilities are needed when a generation batch is for several steps. */
-  #rolloutLogProbs(): void {
-    const names = [
-      inTraining("use_rollout_log_probs"),
-      inTraining("num_iterations"),
-      inTraining("steps_per_generation"),
-      inTraining("generation_batch_size"),
-      inTraining("per_device_train_batch_size"),
-      inTraining("gradient_accumulation_steps"),
-    ] as const;
-    if (!this.valid(...names, "generation.backend")) return;
-    const { training, generation } = this.config;
-    if (!training.use_rollout_log_probs) return;
-    if (generation.backend !== "in_process") {
-      const text = "needs generation.backend in_process: what a server has sampled is corrected " +
-        "by log-probabilities of the policy (vllm_importance_sampling_correction)";
-      return this.fail(text, names[0], "generation.backend");
-    }
-    const perGeneration = microStepsPerGeneration(training);
-    if (training.gradient_accumulation_steps % perGeneration !== 0) return;
-    const text = "has no effect: each generation is for one step, which needs no old " +
-      "log-probabilities; leave it out, or set num_iterations or steps_per_generation";
-    this.fail(text, names[0]);
-  }
-
-  /** The activations of sampling are those of the policy without dropout, and of one generation. */
-  #rolloutActivations(): void {
-    const names = [
-      inTraining("use_rollout_activations"),
-      inTraining("dynamic_sampling"),
-      inTraining("num_iterations"),
-      inTraining("steps_per_generation"),
-      inTraining("generation_batch_size"),
-      inTraining("per_device_train_batch_size"),
-      inTraining("gradient_accumulation_steps"),
-    ] as const;
-    if (!this.valid(...names, "generation.backend", "lora.lora_dropout")) return;
-    const { training, generation, lora } = this.config, [name, dynamic] = names;
+  /** What sampling leaves for the training pass. */
+  #rollouts(): void {
+    const { training, generation, lora } = this.config;
+    const isServer = generation.backend !== "in_process";
+    const each = training.gradient_accumulation_steps;
+    const all = `num_iterations ${CUTS} generation.backend`;
+    // Old log-probabilities are needed when a generation batch is for several steps.
+    this.rule(
+      `use_rollout_log_probs generation.backend | ${all}`,
+      () =>
+        training.use_rollout_log_probs && isServer &&
+        "needs generation.backend in_process: what a server has sampled is corrected by " +
+          "log-probabilities of the policy (vllm_importance_sampling_correction)",
+    );
+    this.rule(`use_rollout_log_probs | ${all}`, () =>
+      training.use_rollout_log_probs && !isServer &&
+      each % microStepsPerGeneration(training) === 0 &&
+      "has no effect: each generation is for one step, which needs no old log-probabilities; " +
+        "leave it out, or set num_iterations or steps_per_generation");
     if (!training.use_rollout_activations) return;
-    if (generation.backend !== "in_process") {
-      const text = "needs generation.backend in_process: a server keeps no activations";
-      return this.fail(text, name, "generation.backend");
-    }
-    if ((lora?.lora_dropout ?? 0) > 0) {
-      const text = "needs lora.lora_dropout 0: sampling has no dropout, the training pass has";
-      return this.fail(text, name, "lora.lora_dropout");
-    }
-    if (training.dynamic_sampling) {
-      const text =
-        "and dynamic_sampling exclude each other: that samples several batches for one " +
-        "step, and drops most of their groups";
-      return this.fail(text, name, dynamic);
-    }
-    const perGeneration = microStepsPerGeneration(training);
-    if (perGeneration % training.gradient_accumulation_steps === 0) return;
-    const text = "needs steps of one generation each: steps_per_generation × num_iterations as a " +
-      `multiple of gradient_accumulation_steps (${training.gradient_accumulation_steps})`;
-    this.fail(text, name);
+    // Activations of sampling are those of the policy without dropout, and of one generation.
+    const wrong = ([
+      [
+        "generation.backend",
+        isServer,
+        "needs generation.backend in_process: a server keeps no " +
+        "activations",
+      ],
+      [
+        "lora.lora_dropout",
+        (lora?.lora_dropout ?? 0) > 0,
+        "needs lora.lora_dropout 0: sampling " +
+        "has no dropout, the training pass has",
+      ],
+      [
+        "dynamic_sampling",
+        training.dynamic_sampling,
+        "and dynamic_sampling exclude each other: " +
+        "that samples several batches for one step, and drops most of their groups",
+      ],
+      [
+        "",
+        microStepsPerGeneration(training) % each !== 0,
+        "needs steps of one generation each: " +
+        "steps_per_generation × num_iterations as a multiple of gradient_accumulation_steps " +
+        `(${each})`,
+      ],
+    ] as const).find(([, isWrong]) => isWrong);
+    if (wrong === undefined) return;
+    const [other, , text] = wrong;
+    this.rule(
+      `use_rollout_activations ${other}`.trim() + ` | ${all} dynamic_sampling lora.lora_dropout`,
+      () => text,
+    );
   }
 
   #schedule(section: "training" | "sft", rate: number): void {
