@@ -1,6 +1,9 @@
 /** The flags, examples and notes of all commands, as `flags.ts` reads them. */
 import type { Flags } from "./flags.ts";
 
+/** What a command's model may be. */
+const MODEL_KINDS = "a Hugging Face folder, a GGUF file, a checkpoint or an adapter";
+
 const MACHINE = {
   device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
   threads: "int>=1 <n> -- threads of the wasm device",
@@ -47,6 +50,8 @@ export const CARD = {
 } as const;
 
 export const INIT = {
+  "About:": "make a project that runs at once: configuration, reward, job script",
+  "[folder]": "= . -- where; it is made if it is not there",
   task: "text <name> -- problems of a task, or of a task file such as ./digit_sum.ts",
   data: "text <path> -- problems of your own: a JSONL or parquet file, or a folder of them",
   reward: "text <name> = short_answer -- name of the reward's file",
@@ -60,6 +65,10 @@ export const INIT = {
 
 /** The flags that `train` and `sft` share. */
 export const TRAIN = {
+  "<config>":
+    "a YAML file, or the name of an embedded config such as quickstart; may be left out " +
+    "where overrides name the model, as in TRL and verl",
+  "[overrides...]": "key.path=value, +key=value, ~key, or --key value; later ones win",
   "The run:": "",
   resume: "text [checkpoint] -- go on from the newest checkpoint (--resume=NAME: from this one)",
   dryRun: "flag -- everything up to the first step: config, sample, memory, device",
@@ -85,6 +94,7 @@ export const TRAIN = {
 } as const;
 
 export const TRAIN_HELP = {
+  "About:": "train a language model on a reasoning task",
   "Examples:": `
     rgx train quickstart
     rgx train quickstart training.learning_rate=1e-4 --output-dir runs/a
@@ -98,6 +108,7 @@ export const TRAIN_HELP = {
 };
 
 export const SFT_HELP = {
+  "About:": "supervised training alone: on worked answers, or on prompts and completions",
   "Examples:": `
     rgx sft quickstart --output-dir runs/warm
     rgx sft my_experiment.yaml sft.max_steps=200 --resume
@@ -108,6 +119,9 @@ export const SFT_HELP = {
 };
 
 export const SWEEP = {
+  "About:": "train with every combination of some values, on this machine",
+  "<config>": "a YAML file or the name of an embedded config",
+  "[overrides...]": "key=a,b tries each of these values; key=value is the same in all runs",
   jobs: "text <n> = 1 -- runs at once, or auto: as many as cores and memory allow",
   outputDir: "text <folder> -- where the runs' folders are made",
   device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
@@ -121,6 +135,8 @@ export const SWEEP = {
 } as const;
 
 export const TASKS_SAMPLE = {
+  "About:": "entries of a task as JSONL: question, answer, metadata",
+  "<name>": "task name, or a task file",
   size: "int>=0 <n> = 5 -- how many",
   seed: "int>=0 <n> = 42 -- seed of the data set",
   offset: "int>=0 <i> = 0 -- index of the first entry",
@@ -135,6 +151,8 @@ export const TASKS_SAMPLE = {
 } as const;
 
 export const TASKS_EXPORT = {
+  "About:": "data sets of tasks as files, in the rows that other trainers read",
+  "<names...>": "task names, or task files",
   output: "text! <file> -- ….jsonl or ….parquet; {split} in it: a file for each split",
   splits: "text <sizes> = train=500 -- entries of each task: train=N,validation=N,test=N",
   format: "text <name> = raw -- raw, chat, verl or trl",
@@ -155,6 +173,8 @@ export const TASKS_EXPORT = {
 } as const;
 
 export const SCORE = {
+  "About:": "score answers (JSONL in, JSONL out, in order), or serve rewards",
+  "[file]": "= - -- JSONL file, or - for stdin",
   completions: "flag -- take whole completions and extract their answers as training does",
   task: "texts <file> -- a task file of yours, which the lines name (repeatable)",
   threads: "int>=1<=1024 <n> -- threads; default: one a core",
@@ -175,6 +195,8 @@ export const SCORE = {
 } as const;
 
 export const RESCORE = {
+  "About:": "score the completions of a run again, with other rewards",
+  "<run>": "folder of a run",
   reward: "texts <reward> -- a name, a file, {name: …} (repeatable)",
   config: "text <file> -- the rewards of another configuration",
   steps: "text <a-b> -- only these steps",
@@ -190,6 +212,9 @@ export const RESCORE = {
 } as const;
 
 export const REWARDS_TEST = {
+  "About:": "hold a reward against cases: completions with expected values",
+  "<reward>": "a file with a reward, or the name of a built-in one",
+  "[cases]": "JSONL file of cases; default: NAME_cases.jsonl beside NAME.ts",
   set: "texts <k=v> -- a parameter of the reward (repeatable)",
   json: "flag -- one JSON document",
   "Examples:": `
@@ -211,6 +236,9 @@ export const MODEL = {
 } as const;
 
 export const GENERATE = {
+  "About:": "text from a model",
+  "[model]": MODEL_KINDS,
+  "[-]": "the prompt comes from stdin, as without --prompt and --file",
   ...MODEL,
   "Prompt:": "",
   prompt: "text <text> -- the prompt",
@@ -243,6 +271,8 @@ export const GENERATE = {
 } as const;
 
 export const LOGPROBS = {
+  "About:": "log-probabilities of given tokens",
+  "[model]": MODEL_KINDS,
   ...MODEL,
   "Tokens:": "",
   idsFile: "text <path> -- a JSON array of token ids",
@@ -256,6 +286,8 @@ export const LOGPROBS = {
 } as const;
 
 export const EXPORT = {
+  "About:": "a trained model for other programs: PEFT adapter, Hugging Face folder or GGUF",
+  "<checkpoint>": "a run, a checkpoint, an adapter or any model",
   to: `one adapter|hf|gguf <format> -- adapter: as PEFT has it; hf: merged into its base; gguf:
     one file; default: a whole model in one folder, as it is`,
   dtype: `one f32|f16|bf16|q8_0|q4_0 <type> -- default: as the base is stored; q8_0 and q4_0 for
@@ -273,6 +305,8 @@ export const EXPORT = {
 } as const;
 
 export const CONVERT = {
+  "About:": "as rgx export without --to: GGUF, shards, .bin or verl's parts as a folder",
+  "<source>": "a GGUF file, a model folder, or a checkpoint of verl",
   output: "text! <folder> -- a new folder",
   force: EXPORT.force,
   json: EXPORT.json,
@@ -284,6 +318,9 @@ export const CONVERT = {
 } as const;
 
 export const PULL = {
+  "About:": "a model or data set from the Hugging Face Hub into the local cache",
+  "<repository>": "ORG/NAME, with @REVISION (branch, tag or commit) or without",
+  "[files...]": "only these files, by name or pattern",
   dataset: "flag -- a data set, not a model",
   revision: "text <name> -- branch, tag or commit; as @REVISION",
   include: "texts <pattern> -- only files that match, such as '*.gguf' (repeatable)",
@@ -308,6 +345,8 @@ export const PULL = {
 } as const;
 
 export const UPLOAD = {
+  "About:": "a trained model, with its card, to a repository of the Hugging Face Hub",
+  "[checkpoint]": "folder of a run or of a checkpoint",
   repoId: "text! <name> -- USER/NAME; made if it does not exist",
   checkpointDir: "text <folder> -- the same as the argument",
   step: "int>=0 <n> -- which checkpoint of a run (default: the final model)",
@@ -328,6 +367,8 @@ export const UPLOAD = {
 } as const;
 
 export const SERVE = {
+  "About:": "a model behind an OpenAI-compatible API",
+  "[model]": MODEL_KINDS,
   model: "text <folder> -- the same as a flag",
   servedModelName: `texts <name> -- its name for clients (repeatable; default: as given, which is
     a name in any case)`,
@@ -370,6 +411,8 @@ export const SERVE = {
 } as const;
 
 export const CHAT = {
+  "About:": "a conversation with a model",
+  "[model]": MODEL_KINDS,
   model: "text <model> -- the same as a flag",
   adapter: `texts <name=folder> -- a PEFT adapter to go on with, by /adapter NAME; the first one
     begins (repeatable)`,
@@ -478,6 +521,7 @@ function folder(byDefault: string): string {
 }
 
 export const BENCH_HELP = {
+  "About:": "measure models on tasks: accuracy with intervals, paired differences",
   ...BENCH,
   outputDir: folder("default benchmark_results; of --config the file's"),
   "Examples:": `
@@ -491,6 +535,8 @@ export const BENCH_HELP = {
 };
 
 export const EVAL_HELP = {
+  "About:": "as rgx bench --config FILE: the benchmark that a YAML file describes",
+  "[file]": "as --config",
   ...BENCH,
   outputDir: folder("default: the file's, else results"),
   "Examples:": `
@@ -499,6 +545,7 @@ export const EVAL_HELP = {
 };
 
 export const CHART = {
+  "<files...>": "result files of rgx bench or folders of them; or folders of runs",
   title: "text <text> -- title of the chart",
   rename: "texts <old=name> -- what a model or a run is called in the chart (repeatable)",
   renameFile: "text <path> -- a JSON object of such names of models",
@@ -509,6 +556,7 @@ export const CHART = {
 } as const;
 
 export const PLOT = {
+  "About:": "charts: of benchmark results, or the curves of training runs",
   ...CHART,
   "Examples:": `
     rgx plot benchmark_results/results_*.json
@@ -518,21 +566,16 @@ export const PLOT = {
 } as const;
 
 export const CURVES = {
+  "About:": "as rgx plot: the curves of training runs",
   ...CHART,
   "Examples:": `
     rgx curves experiments/quickstart
     rgx curves runs/a runs/b`,
 } as const;
 
-export const REPORT = {
-  json: "flag -- one JSON document: markdown, html",
-  "Examples:": `
-    rgx report experiments/quickstart
-    rgx report runs/a --json`,
-  "After:": "rgx train writes it by itself when a run ends.",
-} as const;
-
 export const DASHBOARD = {
+  "About:": "a web page: live curves, completions, comparisons, benchmarks",
+  "[folders...]": "folders of runs or of results; default: those in this folder",
   port: "int>=0<=65535 <n> -- 0: any free port (default 6080)",
   host: "text <address> -- 0.0.0.0: reached from other machines (default 127.0.0.1)",
   token: `text <text> -- the token in the address; default: a new one at each start |
@@ -582,6 +625,10 @@ export const JOB = {
 } as const;
 
 export const SLURM = {
+  "About:": "write the job script that trains on a SLURM cluster, and submit it",
+  "[config]": "a YAML file, or the name of an embedded config",
+  "[account]": "the account that is charged (default: slurm.account)",
+  "[overrides...]": "key.path=value, as rgx train takes them",
   sweep: "texts <key=a,b> -- one element of an array job each value (repeatable: each combination)",
   array: "text <list> -- which elements, %N at once: 0-3%2; without --sweep: seeds",
   ntasksPerNode: "int>=1<=1024 <n> -- ranks of a node (default: one a card)",
@@ -601,6 +648,9 @@ export const SLURM = {
 } as const;
 
 export const SLURM_BENCH = {
+  "About:": "write the job script of a benchmark: models × tasks, dealt over graphics cards",
+  "[account]": "the account that the job is charged to",
+  "[flags...]": "after --: further flags of rgx bench",
   models: "words <models...> = [] -- as rgx bench takes them",
   tasks: "words <tasks...> = [] -- as rgx bench takes them",
   numExamples: "int>=1 <n> -- problems of each task (default 100)",
@@ -621,6 +671,9 @@ export const SLURM_BENCH = {
 } as const;
 
 export const DOCTOR = {
+  "About:": "what this machine (or this job) offers, whether a config fits, and what to fix",
+  "[config]": "a YAML file or the name of an embedded config: does it fit here?",
+  "[overrides...]": "key.path=value …",
   ...CARD,
   plan: "text [config] -- with --gpu: would this config fit on that card, and how long?",
   tune: "flag -- measure the kernels of a graphics card, for the config's shapes",

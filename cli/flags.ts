@@ -9,16 +9,17 @@
  *     models: "words <models...> = [] -- folders"       a list, several at a time
  *     cache: "off -- keep no answers"                   --no-cache
  *     tune: "flag -- measure kernels | off -- do not"   both
+ *     "[file]": "= - -- a file"                         an argument, with a default
  *     "Sampling:": ""                                   the heading of those that follow
  *
- * Other types are those of the keys of a configuration (`type_words.ts`). `Examples:` are command
- * lines, `After:` is what the help ends with.
+ * Other types are those of the keys of a configuration (`type_words.ts`). `About:` says what the
+ * command does, `Examples:` are command lines, `After:` is what the help ends with.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { rangeOf, type ReadAs } from "../configs/types/type_words.ts";
 import { UsageError } from "../core/errors.ts";
 
-type Table = Readonly<Record<string, string>>;
+export type Table = Readonly<Record<string, string>>;
 
 /** What stands before the meaning of a flag. */
 type Head<S> = S extends `${infer H} --${string}` ? H : S;
@@ -47,7 +48,9 @@ type IsSet<S> = S extends `${string} |${string}off --${string}` ? false
 export type Flags<T> =
   & { -readonly [P in keyof T as Named<P, T[P], true>]: Value<T[P]> }
   & { -readonly [P in keyof T as Named<P, T[P], false>]?: Value<T[P]> };
-type Named<P, S, IsGiven> = P extends `${string}:` ? never : IsSet<S> extends IsGiven ? P : never;
+type Named<P, S, IsGiven> = P extends `${string}:` | `<${string}` | `[${string}` ? never
+  : IsSet<S> extends IsGiven ? P
+  : never;
 type Value<S> = ValueOf<Kind<Head<S>>> | More<S>;
 
 /** `--top-k` of `topK`, `--load-in-8bit` of `loadIn8bit`. */
@@ -60,8 +63,12 @@ export function addFlags(command: Command, table: Table): Command {
   for (const [name, text] of Object.entries(table)) {
     if (name === "Examples:") command.addHelpText("after", examples(...linesOf(text)));
     else if (name === "After:") command.addHelpText("after", `\n${linesOf(text).join("\n")}`);
+    else if (name === "About:") command.description(text);
     else if (name.endsWith(":")) command.optionsGroup(name);
-    else {
+    else if (/^[<[]/.test(name)) {
+      const [, byDefault, about] = /^(?:= (\S+) -- )?(.*)$/s.exec(text)!;
+      command.argument(name, about, byDefault);
+    } else {
       for (const line of text.split(/ \|\s+(?=off --)/)) command.addOption(optionOf(name, line));
     }
   }
@@ -124,9 +131,6 @@ function folded(line: string): string {
   const at = line.lastIndexOf(" --", WIDTH - 2);
   return at <= 0 ? line : `${line.slice(0, at)} \\\n${folded(`      ${line.slice(at + 1)}`)}`;
 }
-
-/** What a command's model may be. */
-export const MODEL_KINDS = "a Hugging Face folder, a GGUF file, a checkpoint or an adapter";
 
 /**
  * The model of a command that takes it as an argument or as --model.
