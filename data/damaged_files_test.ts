@@ -153,6 +153,9 @@ Deno.test("tables that are too large, or packed in an unknown way, are refused",
     const data = Array.from({ length: 20 }, (_, i) => `${i} ${long}`);
     writeParquet(path, "GZIP", [{ name: "question", data, type: "STRING", encoding: "PLAIN" }]);
     await assert.rejects(readEntries(path), /a\.parquet: unpacks to more than 268 MB, from /);
+    const same = [{ name: "question", data: Array(20).fill(long), type: "STRING" as const }];
+    writeParquet(path, "ZSTD", same);
+    await assert.rejects(readEntries(path), /a\.parquet: unpacks to more than 268 MB, from /);
     await Deno.writeFile(`${folder}/a.jsonl.gz`, zlib.gzipSync(new Uint8Array(2 ** 28 + 1)));
     await assert.rejects(readEntries(`${folder}/a.jsonl.gz`), /a\.jsonl\.gz: unpacks to more than/);
   }));

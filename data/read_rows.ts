@@ -263,8 +263,14 @@ async function readParquetRows(path: string): Promise<DataRow[]> {
     const bounded = () => boundedCompressors(file.byteLength, path);
     await checkPages(file, metadata, bounded());
     const rows = await allRows(file, { metadata, compressors: bounded() });
+    // A dictionary holds a text once, whatever the number of rows that have it.
+    let left = mostUnpacked(file.byteLength);
+    const count = (text: string) => {
+      left -= text.length;
+      if (left < 0) throw tooLarge(path, file.byteLength);
+    };
     return rows.map((row, i) => ({
-      columns: plain(row) as Record<string, unknown>,
+      columns: plain(row, count) as Record<string, unknown>,
       place: `${path}: row ${i + 1}`,
     }));
   } catch (cause) {
@@ -337,17 +343,22 @@ function checkTable(metadata: FileMetaData, byteLength: number, path: string): v
   }
 }
 
-/** A parquet value in the types of JSON: 64-bit integers as numbers, times as text. */
-function plain(value: unknown): unknown {
+/**
+ * A parquet value in the types of JSON: 64-bit integers as numbers, times as text.
+ * @param onText called with each text
+ */
+function plain(value: unknown, onText: (text: string) => void): unknown {
+  const inner = (value: unknown) => plain(value, onText);
+  if (typeof value === "string") onText(value);
   if (typeof value === "bigint") {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : String(value);
   }
   if (value instanceof Date) return value.toISOString();
-  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, plain);
-  if (Array.isArray(value)) return value.map(plain);
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint8Array, inner);
+  if (Array.isArray(value)) return value.map(inner);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
 function unreadable(path: string, cause: unknown): UsageError {
