@@ -17,26 +17,64 @@ import { contextLength, type RopeScaling } from "./rope_scaling.ts";
 
 const ORIGINAL = "original_max_position_embeddings";
 
-/** The types, and the keys of each besides those of all types. */
-const TYPE_KEYS = {
-  default: [],
-  linear: ["factor"],
-  dynamic: ["factor"],
-  yarn: [
-    "factor",
-    "attention_factor",
-    "mscale",
-    "mscale_all_dim",
-    "beta_fast",
-    "beta_slow",
-    "truncate",
-  ],
-  longrope: ["factor", "attention_factor", "short_factor", "long_factor"],
-  llama3: ["factor", "low_freq_factor", "high_freq_factor"],
-  proportional: ["factor", "partial_rotary_factor"],
-} as const;
+/** A value of a scaling. */
+interface Field {
+  /** Its name in {@link RopeScaling}. */
+  readonly name: string;
+  readonly key: string;
+  /** `factor`: at least 1; `list`: a positive number for each frequency. */
+  readonly form: "factor" | "positive" | "number" | "flag" | "list";
+  /** What an absent key and null stand for; that is not written either. */
+  readonly usual?: number | boolean | null;
+  /** The same, but it is written. `quotient`: of the lengths. */
+  readonly absent?: number | "quotient";
+  /** Whether the key must be there, though it may be null. */
+  readonly required?: boolean;
+}
 
-type RopeType = keyof typeof TYPE_KEYS;
+const FACTOR: Field = { name: "factor", key: "factor", form: "factor" };
+const ATTENTION: Field = {
+  name: "attentionFactor",
+  key: "attention_factor",
+  form: "positive",
+  usual: null,
+};
+
+/** The types with their values, besides the original length. */
+const TYPES = {
+  default: [],
+  linear: [FACTOR],
+  dynamic: [FACTOR],
+  yarn: [
+    { ...FACTOR, absent: "quotient", required: true },
+    ATTENTION,
+    { name: "mscale", key: "mscale", form: "number", usual: null },
+    { name: "mscaleAllDim", key: "mscale_all_dim", form: "number", usual: null },
+    { name: "betaFast", key: "beta_fast", form: "positive", usual: 32 },
+    { name: "betaSlow", key: "beta_slow", form: "positive", usual: 1 },
+    { name: "truncate", key: "truncate", form: "flag", usual: true },
+  ],
+  longrope: [
+    { ...FACTOR, absent: "quotient" },
+    ATTENTION,
+    { name: "shortFactors", key: "short_factor", form: "list" },
+    { name: "longFactors", key: "long_factor", form: "list" },
+  ],
+  llama3: [
+    FACTOR,
+    { name: "lowFreqFactor", key: "low_freq_factor", form: "number" },
+    { name: "highFreqFactor", key: "high_freq_factor", form: "number" },
+  ],
+  proportional: [
+    { ...FACTOR, absent: 1 },
+    { name: "rotaryShare", key: "partial_rotary_factor", form: "positive", absent: 1 },
+  ],
+} as const satisfies Record<"default" | RopeScaling["type"], readonly Field[]>;
+
+type RopeType = keyof typeof TYPES;
+
+/** Types whose section says the length of the first training. */
+const WITH_LENGTH: readonly RopeType[] = ["yarn", "longrope", "llama3"];
 
 /** Keys that may stand beside any type; each is read or must have a value without effect. */
 const COMMON_KEYS = ["rope_theta", "rope_type", "type", ORIGINAL, "partial_rotary_factor"];
@@ -56,7 +94,7 @@ export function readRope(json: Json, where: string, stated: number, headDim: num
   const ropeTheta = ifPresent(rope["rope_theta"], () => readNumber(rope, "rope_theta", at)) ??
     ifPresent(json["rope_theta"], () => readNumber(json, "rope_theta", where)) ?? 10000;
   const type = readType(rope, at);
-  refuseUnknownKeys(rope, new Set<string>([...COMMON_KEYS, ...TYPE_KEYS[type]]), at);
+  refuseUnknownKeys(rope, new Set([...COMMON_KEYS, ...TYPES[type].map(({ key }) => key)]), at);
   if (type !== "proportional") requireNeutral(rope, { partial_rotary_factor: [1] }, at);
   const ropeScaling = readScaling(type, { rope, at, json, where, stated, headDim });
   const maxPositions = contextLength(stated, ropeScaling);
@@ -103,10 +141,10 @@ function readType(rope: Json, at: string): RopeType {
         `one of the two`,
     );
   }
-  if (typeof type === "string" && Object.hasOwn(TYPE_KEYS, type)) return type as RopeType;
+  if (typeof type === "string" && Object.hasOwn(TYPES, type)) return type as RopeType;
   throw new UsageError(
     `${at}: rope type ${JSON.stringify(type)} is not supported ` +
-      `(only ${Object.keys(TYPE_KEYS).join(", ")})`,
+      `(only ${Object.keys(TYPES).join(", ")})`,
     type === "su" ? { advice: `"su" is an old name: write "longrope".` } : {},
   );
 }
@@ -121,86 +159,50 @@ interface Place {
 }
 
 function readScaling(type: RopeType, place: Place): RopeScaling | null {
-  const { rope, at, stated, headDim } = place;
-  const optional = (key: string) => ifPresent(rope[key], () => readPositive(rope, key, at)) ?? null;
-  switch (type) {
-    case "default":
-      return null;
-    case "linear":
-      return { type, factor: readFactor(rope, at) };
-    case "dynamic":
-      requireNeutral(rope, { [ORIGINAL]: [stated] }, at);
-      return { type, factor: readFactor(rope, at), originalMaxPositions: stated };
-    case "yarn": {
-      const originalMaxPositions = originalLength(place);
-      // null is a value: transformers then takes the quotient of the lengths.
-      const factor = rope["factor"] === null ? stated / originalMaxPositions : readFactor(rope, at);
-      requireNeutral(rope, { truncate: [true, false] }, at);
-      const betaFast = optional("beta_fast") ?? 32, betaSlow = optional("beta_slow") ?? 1;
-      if (betaFast < betaSlow) {
-        throw new UsageError(
-          `${at}: beta_fast is ${betaFast}, expected at least beta_slow (${betaSlow})`,
-        );
-      }
-      return {
-        type,
-        factor,
-        originalMaxPositions,
-        betaFast,
-        betaSlow,
-        attentionFactor: optional("attention_factor"),
-        mscale: ifPresent(rope["mscale"], () => readNumber(rope, "mscale", at)) ?? null,
-        mscaleAllDim:
-          ifPresent(rope["mscale_all_dim"], () => readNumber(rope, "mscale_all_dim", at)) ?? null,
-        truncate: rope["truncate"] !== false,
-      };
-    }
-    case "longrope": {
-      const originalMaxPositions = originalLength(place);
-      const factor = ifPresent(rope["factor"], () => readFactor(rope, at)) ??
-        stated / originalMaxPositions;
-      return {
-        type,
-        factor,
-        originalMaxPositions,
-        attentionFactor: optional("attention_factor"),
-        shortFactors: readFactors(rope, "short_factor", at, headDim / 2),
-        longFactors: readFactors(rope, "long_factor", at, headDim / 2),
-      };
-    }
-    case "llama3":
-      return {
-        type,
-        factor: readFactor(rope, at),
-        lowFreqFactor: readNumber(rope, "low_freq_factor", at),
-        highFreqFactor: readNumber(rope, "high_freq_factor", at),
-        originalMaxPositions: originalLength(place),
-      };
-    case "proportional":
-      return {
-        type,
-        factor: ifPresent(rope["factor"], () => readFactor(rope, at)) ?? 1,
-        rotaryShare: optional("partial_rotary_factor") ?? 1,
-      };
+  if (type === "default") return null;
+  const { rope, at, stated } = place, scaling: Record<string, unknown> = { type };
+  for (const field of TYPES[type]) scaling[field.name] = readField(field, place);
+  if (WITH_LENGTH.includes(type)) scaling["originalMaxPositions"] = originalLength(place);
+  if (type === "dynamic") {
+    requireNeutral(rope, { [ORIGINAL]: [stated] }, at);
+    scaling["originalMaxPositions"] = stated;
   }
+  const { betaFast = 0, betaSlow = 0 } = scaling;
+  if (betaFast as number < (betaSlow as number)) {
+    throw new UsageError(
+      `${at}: beta_fast is ${betaFast}, expected at least beta_slow (${betaSlow})`,
+    );
+  }
+  return scaling as unknown as RopeScaling;
+}
+
+function readField({ key, form, usual, absent, required }: Field, place: Place): unknown {
+  const { rope, at, stated, headDim } = place, value = rope[key];
+  if (value === null || (value === undefined && required !== true)) {
+    if (absent === "quotient") return stated / originalLength(place);
+    if (absent !== undefined || usual !== undefined) return absent ?? usual;
+  }
+  switch (form) {
+    case "list":
+      return readFactors(rope, key, at, headDim / 2);
+    case "flag":
+      requireNeutral(rope, { [key]: [true, false] }, at);
+      return value;
+  }
+  const number = readNumber(rope, key, at);
+  if (form === "factor" && number < 1) {
+    throw new UsageError(`${at}: ${key} is ${number}, expected at least 1`);
+  }
+  if (form === "positive" && !(number > 0)) {
+    throw new UsageError(`${at}: ${key} is ${number}, expected a number above 0`);
+  }
+  return number;
 }
 
 /** The length of the first training, where transformers looks for it. */
 function originalLength({ rope, at, json, where, stated }: Place): number {
   return ifPresent(json[ORIGINAL], () => readCount(json, ORIGINAL, where)) ??
     ifPresent(rope[ORIGINAL], () => readCount(rope, ORIGINAL, at)) ?? stated;
-}
-
-function readFactor(rope: Json, at: string): number {
-  const factor = readNumber(rope, "factor", at);
-  if (factor >= 1) return factor;
-  throw new UsageError(`${at}: factor is ${factor}, expected at least 1`);
-}
-
-function readPositive(rope: Json, key: string, at: string): number {
-  const value = readNumber(rope, key, at);
-  if (value > 0) return value;
-  throw new UsageError(`${at}: ${key} is ${value}, expected a number above 0`);
 }
 
 /** @throws UsageError for anything but `count` numbers above 0 */
@@ -232,47 +234,13 @@ export function ropeParameters(
 }
 
 function scalingKeys(scaling: RopeScaling): Record<string, unknown> {
-  const { factor } = scaling;
-  switch (scaling.type) {
-    case "linear":
-    case "dynamic":
-      return { factor };
-    case "yarn":
-      return {
-        factor,
-        [ORIGINAL]: scaling.originalMaxPositions,
-        ...present({
-          attention_factor: scaling.attentionFactor,
-          mscale: scaling.mscale,
-          mscale_all_dim: scaling.mscaleAllDim,
-        }),
-        ...(scaling.betaFast === 32 ? {} : { beta_fast: scaling.betaFast }),
-        ...(scaling.betaSlow === 1 ? {} : { beta_slow: scaling.betaSlow }),
-        ...(scaling.truncate ? {} : { truncate: false }),
-      };
-    case "longrope":
-      return {
-        ...present({ factor: factor >= 1 ? factor : null }),
-        [ORIGINAL]: scaling.originalMaxPositions,
-        ...present({ attention_factor: scaling.attentionFactor }),
-        short_factor: scaling.shortFactors,
-        long_factor: scaling.longFactors,
-      };
-    case "llama3":
-      return {
-        factor,
-        low_freq_factor: scaling.lowFreqFactor,
-        high_freq_factor: scaling.highFreqFactor,
-        [ORIGINAL]: scaling.originalMaxPositions,
-      };
-    case "proportional":
-      return { factor, partial_rotary_factor: scaling.rotaryShare };
-  }
-}
-
-/** The keys whose value is not null. */
-function present(keys: Record<string, number | null>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(keys).filter((entry): entry is [string, number] => entry[1] !== null),
-  );
+  const values = scaling as unknown as Readonly<Record<string, unknown>>;
+  const fields: readonly Field[] = TYPES[scaling.type];
+  // A longrope below 1 is the quotient of the lengths, which no section may name.
+  const isWritten = ({ name, form, usual }: Field) =>
+    values[name] !== usual && !(form === "factor" && (values[name] as number) < 1);
+  return {
+    ...Object.fromEntries(fields.filter(isWritten).map(({ name, key }) => [key, values[name]])),
+    ...(WITH_LENGTH.includes(scaling.type) ? { [ORIGINAL]: values["originalMaxPositions"] } : {}),
+  };
 }

@@ -120,22 +120,12 @@ export function yarnMagnitude(factor: number, mscale = 1): number {
   return factor <= 1 ? 1 : 0.1 * mscale * Math.log(factor) + 1;
 }
 
-/** Everything that is impossible about a scaling, as a list of clauses. */
+/** What is impossible about a scaling that was read (rope_config.ts), as a list of clauses. */
 export function ropeScalingProblems(
   scaling: RopeScaling,
   { headDim, ropeTheta }: { headDim: number; ropeTheta: number },
 ): string[] {
-  const problems: string[] = [];
-  const { type } = scaling;
-  const isLeast1 = scaling.factor >= 1 || type === "longrope" && scaling.factor > 0;
-  if (!(isLeast1 && Number.isFinite(scaling.factor))) {
-    problems.push(`the rope scaling factor is ${scaling.factor}, expected at least 1`);
-  }
-  if ("originalMaxPositions" in scaling && !(scaling.originalMaxPositions >= 1)) {
-    problems.push(
-      `${type} rope scaling: original_max_position_embeddings is ${scaling.originalMaxPositions}`,
-    );
-  }
+  const problems: string[] = [], { type } = scaling, attention = attentionFactor(scaling);
   if (type === "llama3") {
     const { lowFreqFactor: low, highFreqFactor: high } = scaling;
     if (!(low > 0 && high > low)) {
@@ -144,41 +134,17 @@ export function ropeScalingProblems(
       );
     }
   }
-  if (type === "yarn") {
-    const { betaFast, betaSlow } = scaling;
-    if (!(betaSlow > 0 && betaFast >= betaSlow)) {
-      problems.push(
-        `yarn rope scaling needs 0 < beta_slow ≤ beta_fast, found ${betaSlow} and ${betaFast}`,
-      );
-    }
-    if (ropeTheta <= 1) problems.push(`yarn rope scaling needs a rope_theta above 1`);
+  if (type === "yarn" && ropeTheta <= 1) {
+    problems.push(`yarn rope scaling needs a rope_theta above 1`);
   }
   if (type === "dynamic" && headDim <= 2) {
     problems.push("dynamic rope scaling needs heads that are wider than 2");
   }
-  if (type === "longrope") {
-    for (const [key, list] of Object.entries(listsOf(scaling))) {
-      if (list.length !== headDim / 2 || !list.every((x) => x > 0 && Number.isFinite(x))) {
-        problems.push(
-          `longrope scaling: ${key} has ${list.length} values, expected ${headDim / 2} ` +
-            `positive numbers`,
-        );
-      }
-    }
+  if (type === "proportional" && scaling.rotaryShare > 1) {
+    problems.push(`partial_rotary_factor is ${scaling.rotaryShare}, expected at most 1`);
   }
-  if (type === "proportional" && !(scaling.rotaryShare > 0 && scaling.rotaryShare <= 1)) {
-    problems.push(
-      `proportional rope: partial_rotary_factor is ${scaling.rotaryShare}, expected above 0, ` +
-        `at most 1`,
-    );
-  }
-  const attention = attentionFactor(scaling);
-  if (problems.length === 0 && !(attention > 0 && Number.isFinite(attention))) {
+  if (!(attention > 0 && Number.isFinite(attention))) {
     problems.push(`${type} rope scaling: the attention factor is ${attention}`);
   }
   return problems;
-}
-
-function listsOf({ shortFactors, longFactors }: LongRopeScaling) {
-  return { short_factor: shortFactors, long_factor: longFactors };
 }
