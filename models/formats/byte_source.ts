@@ -67,3 +67,13 @@ async function readRange(
     at += n;
   }
 }
+
+/**
+ * The entry of a tensor in a file's table.
+ * @throws RgxError when there is no such tensor
+ */
+export function tensorIn<T>(label: string, tensors: ReadonlyMap<string, T>, name: string): T {
+  const found = tensors.get(name);
+  if (found !== undefined) return found;
+  throw new RgxError(`${label}: no tensor "${name}" among the ${tensors.size} in the file`);
+}

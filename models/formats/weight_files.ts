@@ -23,8 +23,7 @@ interface TensorFile {
   info(
     name: string,
   ): { readonly name: string; readonly dtype: string; readonly shape: readonly number[] };
-  float32(name: string): Promise<Float32Array>;
-  float64(name: string): Promise<Float64Array>;
+  floats(name: string): Promise<Float32Array | Float64Array>;
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;
   bytesInto?(name: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void>;
 }
@@ -130,9 +129,7 @@ class WeightFiles implements WeightReader {
     shape: readonly number[],
   ): Promise<Float32Array | Float64Array | null> {
     const found = this.#find(name, shape);
-    if (found === null) return null;
-    const { file, stored } = found, isDouble = file.info(stored).dtype === "F64";
-    return isDouble ? await file.float64(stored) : await file.float32(stored);
+    return found === null ? null : await found.file.floats(found.stored);
   }
 
   holds(name: string, shape: readonly number[]): boolean {

@@ -5,7 +5,7 @@
  * of a model. Left out: version 1, big-endian files, files in several parts, arrays of arrays.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
-import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
+import { type ByteSource, fileSource, memorySource, tensorIn } from "../byte_source.ts";
 import { GGML_TYPES, type GgmlType, ggmlTypeName } from "./ggml_types.ts";
 import { type Bad, type GgufValue, NeedMoreBytes, readGgufHeader } from "./gguf_header.ts";
 import { elementCount } from "../element_count.ts";
@@ -67,13 +67,7 @@ export class GgufFile {
 
   /** @throws RgxError when there is no such tensor */
   info(name: string): GgufTensor {
-    const info = this.tensors.get(name);
-    if (info === undefined) {
-      throw new RgxError(
-        `${this.label}: no tensor "${name}" among the ${this.tensors.size} in the file`,
-      );
-    }
-    return info;
+    return tensorIn(this.label, this.tensors, name);
   }
 }
 

@@ -1,4 +1,6 @@
-/** The element types of safetensors files. */
+/** The element types of safetensors files, by which those of torch files are called, too. */
+import { RgxError } from "../../../core/errors.ts";
+import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 
 /** Bytes of an element. */
 export const DTYPE_BYTES = {
@@ -20,3 +22,31 @@ export const DTYPE_BYTES = {
 } as const;
 
 export type SafetensorsDType = keyof typeof DTYPE_BYTES;
+
+/**
+ * The values of a tensor, exact: F64 as float64, all other float types as float32.
+ * @param label of its file, for messages
+ * @throws RgxError for integers and 8-bit floats
+ */
+export function floatsOf(
+  label: string,
+  { name, dtype }: { readonly name: string; readonly dtype: string },
+  buffer: ArrayBuffer,
+): Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer> {
+  switch (dtype) {
+    case "F32":
+      return new Float32Array(buffer);
+    case "F64":
+      return new Float64Array(buffer);
+    case "F16":
+      return widenF16(new Uint16Array(buffer));
+    case "BF16":
+      return widenBF16(new Uint16Array(buffer));
+  }
+  throw new RgxError(
+    `${label}: tensor "${name}" is ${dtype}, expected F32, F16, BF16 or F64`,
+    dtype.startsWith("F8")
+      ? { advice: "8-bit weights are not supported: convert the model to bf16." }
+      : {},
+  );
+}

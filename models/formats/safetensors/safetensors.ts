@@ -7,9 +7,8 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import { elementCount } from "../element_count.ts";
-import { DTYPE_BYTES, type SafetensorsDType } from "./dtypes.ts";
-import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
-import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
+import { DTYPE_BYTES, floatsOf, type SafetensorsDType } from "./dtypes.ts";
+import { type ByteSource, fileSource, memorySource, tensorIn } from "../byte_source.ts";
 
 /** The format's limit on the header; it prevents absurd allocations. */
 const MAX_HEADER_BYTES = 100_000_000;
@@ -38,13 +37,7 @@ export class SafetensorsFile {
 
   /** @throws RgxError when there is no such tensor */
   info(name: string): TensorInfo {
-    const info = this.tensors.get(name);
-    if (info === undefined) {
-      throw new RgxError(
-        `${this.label}: no tensor "${name}" among the ${this.tensors.size} in the file`,
-      );
-    }
-    return info;
+    return tensorIn(this.label, this.tensors, name);
   }
 
   /**
@@ -65,36 +58,28 @@ export class SafetensorsFile {
   }
 
   /**
-   * Values as float32: F16 and BF16 are widened exactly, F64 is rounded.
+   * Values, exact: F64 as float64, all other float types as float32.
    * @throws RgxError for integers
    * @see bytes
    */
-  async float32(name: string, from = 0, count?: number): Promise<Float32Array<ArrayBuffer>> {
-    const { dtype } = this.info(name);
-    this.#requireFloat(name, dtype);
-    const { buffer } = await this.bytes(name, from, count);
-    switch (dtype) {
-      case "F32":
-        return new Float32Array(buffer);
-      case "F16":
-        return widenF16(new Uint16Array(buffer));
-      case "BF16":
-        return widenBF16(new Uint16Array(buffer));
-      default:
-        return Float32Array.from(new Float64Array(buffer));
-    }
+  async floats(
+    name: string,
+    from = 0,
+    count?: number,
+  ): Promise<Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
+    return floatsOf(this.label, this.info(name), (await this.bytes(name, from, count)).buffer);
   }
 
-  /**
-   * Values as float64, exact for every float type.
-   * @throws RgxError for integers
-   * @see bytes
-   */
+  /** The same as float32: F64 is rounded. */
+  async float32(name: string, from = 0, count?: number): Promise<Float32Array<ArrayBuffer>> {
+    const values = await this.floats(name, from, count);
+    return values instanceof Float32Array ? values : Float32Array.from(values);
+  }
+
+  /** The same as float64. */
   async float64(name: string, from = 0, count?: number): Promise<Float64Array<ArrayBuffer>> {
-    if (this.info(name).dtype !== "F64") {
-      return Float64Array.from(await this.float32(name, from, count));
-    }
-    return new Float64Array((await this.bytes(name, from, count)).buffer);
+    const values = await this.floats(name, from, count);
+    return values instanceof Float64Array ? values : Float64Array.from(values);
   }
 
   /**
@@ -108,16 +93,6 @@ export class SafetensorsFile {
       throw new RgxError(`${this.label}: tensor "${name}" is ${dtype}, expected an integer type`);
     }
     return read((await this.bytes(name)).buffer);
-  }
-
-  #requireFloat(name: string, dtype: SafetensorsDType): void {
-    if (dtype === "F32" || dtype === "F16" || dtype === "BF16" || dtype === "F64") return;
-    throw new RgxError(
-      `${this.label}: tensor "${name}" is ${dtype}, expected F32, F16, BF16 or F64`,
-      dtype.startsWith("F8")
-        ? { advice: "8-bit weights are not supported: convert the model to bf16." }
-        : {},
-    );
   }
 }
 

@@ -6,8 +6,8 @@
  * archives whose storages are compressed.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
-import { type ByteSource, fileSource, memorySource } from "../byte_source.ts";
-import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
+import { type ByteSource, fileSource, memorySource, tensorIn } from "../byte_source.ts";
+import { floatsOf } from "../safetensors/dtypes.ts";
 import { elementCount } from "../element_count.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { dividedTensors, type Division, rankRules } from "./distributed_rules.ts";
@@ -19,13 +19,6 @@ import {
   storedStart,
   type ZipEntry,
 } from "./zip_directory.ts";
-
-export interface TorchTensor {
-  readonly name: string;
-  readonly dtype: string;
-  /** Row-major. */
-  readonly shape: readonly number[];
-}
 
 /** What one process of FSDP has saved. */
 export interface RankFile {
@@ -53,71 +46,31 @@ export class TorchFile {
   ) {}
 
   /** @throws RgxError when there is no such tensor */
-  info(name: string): TorchTensor {
-    return this.#stored(name);
+  info(name: string): StoredTensor {
+    return tensorIn(this.label, this.tensors, name);
   }
 
   /**
-   * Values as float32: F16 and BF16 are widened exactly, F64 is rounded.
+   * Values, exact: F64 as float64, all other float types as float32.
    * @throws RgxError for integers
    */
-  async float32(name: string): Promise<Float32Array<ArrayBuffer>> {
-    const values = await this.#floats(name);
-    return values instanceof Float32Array ? values : Float32Array.from(values);
-  }
-
-  /**
-   * Values as float64, exact for every float type.
-   * @throws RgxError for integers
-   */
-  async float64(name: string): Promise<Float64Array<ArrayBuffer>> {
-    const values = await this.#floats(name);
-    return values instanceof Float64Array ? values : Float64Array.from(values);
+  async floats(name: string): Promise<Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
+    return floatsOf(this.label, this.info(name), (await this.bytes(name)).buffer);
   }
 
   /** The stored elements of a tensor, row by row. */
   async bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
-    const { bytes, shape, stride } = this.#stored(name), stored = await this.#read(name);
+    const { bytes, shape, stride } = this.info(name), stored = await this.#read(name);
     return new Uint8Array(inOrder(elementsOf(stored, bytes), shape, stride).buffer);
-  }
-
-  #stored(name: string): StoredTensor {
-    const tensor = this.tensors.get(name);
-    if (tensor === undefined) {
-      throw new RgxError(
-        `${this.label}: no tensor "${name}" among the ${this.tensors.size} in the file`,
-      );
-    }
-    return tensor;
   }
 
   /** The bytes from a tensor's first element to its last one in its storage. */
   async #read(name: string): Promise<ArrayBuffer> {
-    const { bytes, storage, offset, shape, stride } = this.#stored(name);
+    const { bytes, storage, offset, shape, stride } = this.info(name);
     const place = this.places.get(storage)!;
     const span = spanOf(shape, stride), begin = place.begin + offset * bytes;
     await place.check();
     return (await this.source.read(begin, begin + span * bytes)).buffer;
-  }
-
-  async #floats(
-    name: string,
-  ): Promise<Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
-    const { dtype, shape, stride } = this.#stored(name), read = () => this.#read(name);
-    switch (dtype) {
-      case "F32":
-        return inOrder(new Float32Array(await read()), shape, stride);
-      case "F64":
-        return inOrder(new Float64Array(await read()), shape, stride);
-      case "F16":
-        return inOrder(widenF16(new Uint16Array(await read())), shape, stride);
-      case "BF16":
-        return inOrder(widenBF16(new Uint16Array(await read())), shape, stride);
-      default:
-        throw new RgxError(
-          `${this.label}: tensor "${name}" is ${dtype}, expected F32, F16, BF16 or F64`,
-        );
-    }
   }
 }
 
@@ -131,9 +84,7 @@ type Elements =
   | Uint8Array<ArrayBuffer>
   | Uint16Array<ArrayBuffer>
   | Uint32Array<ArrayBuffer>
-  | BigUint64Array<ArrayBuffer>
-  | Float32Array<ArrayBuffer>
-  | Float64Array<ArrayBuffer>;
+  | BigUint64Array<ArrayBuffer>;
 
 /** Elements of this many bytes, as bits. */
 function elementsOf(buffer: ArrayBuffer, bytes: number): Elements {
