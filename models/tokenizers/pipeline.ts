@@ -27,7 +27,7 @@ export class TokenizerPipeline {
   readonly #addedIds: ReadonlyMap<string, number>;
   readonly #finders: Finders;
   readonly #normalize: Normalizer | null;
-  readonly #cut: PreTokenizer | null;
+  readonly #cut: PreTokenizer;
   readonly #model: SubwordModel;
   readonly #surroundings: Surroundings;
   readonly #decode: Decoder | null;
@@ -39,7 +39,6 @@ export class TokenizerPipeline {
    */
   constructor(json: Json) {
     this.#normalize = normalizerOf(json["normalizer"]);
-    this.#cut = preTokenizerOf(json["pre_tokenizer"]);
     this.#surroundings = surroundingsOf(json["post_processor"]);
     this.#decode = decoderOf(json["decoder"]);
     this.added = (json["added_tokens"] ?? []) as readonly AddedToken[];
@@ -51,7 +50,11 @@ export class TokenizerPipeline {
     for (const { content, id } of this.added) tokens[id] = content;
     this.tokens = tokens;
     this.isBpe = model instanceof Bpe;
-    this.#model = this.#cut === null ? model : remembering(model);
+    const cut = preTokenizerOf(json["pre_tokenizer"]);
+    // Without a pre-tokenizer a text is one word, and words that are met again are remembered.
+    const cutsAtWords = cut === null && model instanceof Bpe && model.cutsAtWords;
+    this.#cut = cut ?? ((text) => cutsAtWords ? markedWords(text) : [text]);
+    this.#model = cut === null && !cutsAtWords ? model : remembering(model);
   }
 
   tokenId(token: string): number | undefined {
@@ -86,7 +89,6 @@ export class TokenizerPipeline {
       const normal = this.#normalize?.(outer.text) ?? outer.text;
       for (const { token, text, at } of finders.normalized(normal)) {
         if (token !== null) ids.push(token.id);
-        else if (this.#cut === null) this.#model.encode(text, ids);
         else {
           const words = this.#cut(text, outer.at === 0 && at === 0);
           for (const word of words) this.#model.encode(word, ids);
@@ -114,6 +116,19 @@ export class TokenizerPipeline {
   decode(tokens: readonly string[]): string {
     return this.#decode === null ? tokens.join(" ") : this.#decode(tokens).join("");
   }
+}
+
+/** The text, cut before each run of ▁ that follows something else. */
+function markedWords(text: string): string[] {
+  const words: string[] = [];
+  let from = 0;
+  for (let at = text.indexOf("▁", 1); at > 0; at = text.indexOf("▁", at + 1)) {
+    if (text[at - 1] === "▁") continue;
+    words.push(text.slice(from, at));
+    from = at;
+  }
+  words.push(text.slice(from));
+  return words;
 }
 
 // Post-processors: the tokens that a tokenizer puts before and after the tokens of a text.

@@ -4,7 +4,12 @@ import { ByteTokens, type Vocabulary } from "./vocabulary.ts";
 import { MergeTable } from "./merge_table.ts";
 import { MissingToken, type SubwordModel } from "./subword_model.ts";
 
+/** ▁ stands for a blank in SentencePiece's vocabularies, which have mostly tokens of one word. */
+const INNER_WORD = /[^▁]▁/u;
+
 export class Bpe implements SubwordModel {
+  /** Whether a text can be cut before each run of ▁ that follows something else. */
+  readonly cutsAtWords: boolean;
   readonly #table: MergeTable;
   readonly #ids: ReadonlyMap<string, number>;
   /** Ids of the characters that need no prefix or suffix, by code point. */
@@ -34,7 +39,13 @@ export class Bpe implements SubwordModel {
     this.#fusesUnknown = json["fuse_unk"] === true;
     this.#ignoresMerges = json["ignore_merges"] === true;
     this.#bytes = json["byte_fallback"] === true ? new ByteTokens(ids) : null;
-    this.#table = new MergeTable(readMerges(json["merges"], ids, this.#prefix.length));
+    const merges = readMerges(json["merges"], ids, this.#prefix.length);
+    this.#table = new MergeTable(merges);
+    const joinsWords = [...ids].some(([token, id]) =>
+      INNER_WORD.test(token) && merges.includes(id)
+    );
+    this.cutsAtWords = !joinsWords && ids.has("▁") && !this.#ignoresMerges &&
+      this.#prefix === "" && this.#suffix === "";
     for (const [token, id] of ids) {
       const code = token.codePointAt(0);
       if (code !== undefined && token.length === (code > 0xffff ? 2 : 1)) {
