@@ -40,6 +40,18 @@ import { meaningOf } from "../../configs/reading/key_names.ts";
 import { TaskFiles } from "../../configs/reading/task_files.ts";
 import { UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
+import {
+  anything,
+  bool,
+  choice,
+  float,
+  freeMap,
+  int,
+  listOf,
+  nullable,
+  text,
+  type ValueType,
+} from "../../configs/types/value_types.ts";
 import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
 
 export interface EvalDescription {
@@ -92,8 +104,15 @@ async function withPlaces(
   return { ...rest, options: { ...options, models, systemPrompts, tasks } };
 }
 
+type Types = Readonly<Record<string, ValueType<unknown>>>;
+
+/** The values of keys that are written. */
+type Values<K extends Types> = {
+  [N in keyof K]?: K[N] extends ValueType<infer T> ? T : never;
+};
+
 class Reader {
-  readonly #values: Record<string, Json>;
+  readonly #values: Values<typeof KEYS>;
 
   constructor(
     readonly tree: MapNode,
@@ -114,9 +133,9 @@ class Reader {
     const v = this.#values;
     const { models, systemPrompts } = this.#models();
     // The remote style always has a system prompt; it asks for the answer's form.
-    const isRemoteStyle = v["model"] != null;
-    const id = v["system_prompt_id"] ?? (isRemoteStyle ? "default" : null);
-    if (typeof id === "string" && !Object.hasOwn(SYSTEM_PROMPTS, id)) {
+    const isRemoteStyle = v.model != null;
+    const id = v.system_prompt_id ?? (isRemoteStyle ? "default" : null);
+    if (id !== null && !Object.hasOwn(SYSTEM_PROMPTS, id)) {
       const names = Object.keys(SYSTEM_PROMPTS);
       this.#complain(
         "system_prompt_id",
@@ -124,56 +143,54 @@ class Reader {
           ` (${names.join(", ")})`,
       );
     }
-    const system = v["system_prompt"] ?? v["developer_prompt"] ?? id;
-    const batchSize = v["batch_size"];
-    const samples = v["samples"] ?? v["completions_per_prompt"] ?? v["eval_repeats"];
-    if (v["system_prompt"] != null && v["system_prompt_id"] != null) {
+    const system = v.system_prompt ?? v.developer_prompt ?? id;
+    const samples = v.samples ?? v.completions_per_prompt ?? v.eval_repeats;
+    if (v.system_prompt != null && v.system_prompt_id != null) {
       this.#note("system_prompt_id", "no effect beside system_prompt");
     }
-    if (v["dtype"] != null && v["dtype"] !== "auto") {
+    if (v.dtype != null && v.dtype !== "auto") {
       this.#note("dtype", "no effect: weights stay as they are stored, products are in float32");
     }
-    const role = v["system_role"] ?? v["developer_role"];
+    const role = v.system_role ?? v.developer_role;
     const prompt = present<PromptSettings>({
       system_prompt: system,
       system_role: role,
-      add_instructions: v["add_instructions"] ?? (system ? false : null),
-      few_shot: v["few_shot"],
-      few_shot_as: v["few_shot_as"],
-      chat_template_kwargs: v["chat_template_kwargs"],
+      add_instructions: v.add_instructions ?? (system ? false : null),
+      few_shot: v.few_shot,
+      few_shot_as: v.few_shot_as,
+      chat_template_kwargs: v.chat_template_kwargs,
     });
     // An empty system prompt means none, whatever the checkpoint's run had.
     if (system === "") prompt.system_prompt = null;
     const sampling = present<Sampling>({
-      temperature: v["temperature"] ?? (isRemoteStyle ? 0.6 : null),
-      top_p: v["top_p"] ?? (isRemoteStyle ? 0.95 : null),
-      activations: v["activations"],
-      compute_dtype: v["compute_dtype"],
-      max_new_tokens: v["max_tokens"] ?? (isRemoteStyle ? 32768 : null),
+      temperature: v.temperature ?? (isRemoteStyle ? 0.6 : null),
+      top_p: v.top_p ?? (isRemoteStyle ? 0.95 : null),
+      activations: v.activations,
+      compute_dtype: v.compute_dtype,
+      max_new_tokens: v.max_tokens ?? (isRemoteStyle ? 32768 : null),
       samples,
     });
-    const seed = v["seed"] ?? v["default_seed"];
+    const seed = v.seed ?? v.default_seed;
     return {
       options: {
         models,
-        tasks: this.#tasks(typeof v["binary"] === "boolean" ? v["binary"] : !isRemoteStyle),
-        numExamples: typeof v["default_size"] === "number" ? v["default_size"] : 500,
-        outputDir: typeof v["output_dir"] === "string" ? v["output_dir"] : "results",
+        tasks: this.#tasks(v.binary ?? !isRemoteStyle),
+        numExamples: v.default_size ?? 500,
+        outputDir: v.output_dir ?? "results",
         includeBase: false,
-        ...(typeof seed === "number" && { seed }),
-        ...(typeof batchSize === "number" && { batchSize }),
+        ...present<BenchmarkOptions>({ seed, batchSize: v.batch_size }),
         sampling,
         prompt,
         systemPrompts,
         remote: present<RemoteOptions>({
-          baseUrl: v["base_url"],
-          apiKeyEnv: v["api_key_env"],
-          concurrency: v["max_concurrent"],
-          provider: v["provider"],
+          baseUrl: v.base_url,
+          apiKeyEnv: v.api_key_env,
+          concurrency: v.max_concurrent,
+          provider: v.provider,
         }),
       },
-      saveMetadata: v["save_metadata"] === true,
-      saveFullResults: v["save_full_results"] === true,
+      saveMetadata: v.save_metadata ?? false,
+      saveFullResults: v.save_full_results ?? false,
       notes: this.problems.notes,
     };
   }
@@ -181,22 +198,20 @@ class Reader {
   #models(): { models: string[]; systemPrompts: Record<string, string | null> } {
     const { model_path: path, model } = this.#values;
     const models: string[] = [], systemPrompts: Record<string, string | null> = {};
-    if (typeof path === "string") models.push(path);
-    if (typeof model === "string") {
-      models.push(isRemoteName(model) ? model : REMOTE_PREFIX + model);
-    }
+    if (path !== undefined) models.push(path);
+    if (model !== undefined) models.push(isRemoteName(model) ? model : REMOTE_PREFIX + model);
     for (const node of this.#items("models")) {
       if (node.kind === "scalar" && typeof node.value === "string") {
         models.push(node.value);
       } else if (node.kind === "map") {
         const { name, system_prompt: prompt } = this.#map(node, MODEL_KEYS, "models.");
-        if (typeof name !== "string") {
+        if (name === undefined) {
           if (isMissing(node, "name")) this.problems.add(node.at, "models", "missing name");
           continue;
         }
         models.push(name);
         if (prompt !== undefined) {
-          systemPrompts[namedModel(name).name] = typeof prompt === "string" && prompt || null;
+          systemPrompts[namedModel(name).name] = prompt || null;
         }
       } else {
         const found = describeNode(node);
@@ -233,7 +248,7 @@ class Reader {
         this.problems.add(node.at, "categories.datasets", text);
       }
       for (const dataset of items) {
-        const task = this.#task(dataset, typeof category === "string" ? category : null);
+        const task = this.#task(dataset, category);
         if (task !== null) tasks.push({ ...task, binary });
       }
     }
@@ -269,7 +284,7 @@ class Reader {
     }
     const values = this.#map({ ...map, entries: new Map(known) }, DATASET_KEYS, "datasets.");
     const { dataset, size, seed, path } = values;
-    if (typeof dataset !== "string") {
+    if (dataset === undefined) {
       if (isMissing(map, "dataset")) {
         this.problems.add(node.at, "dataset", "missing, expected the name of a task");
       }
@@ -301,7 +316,7 @@ class Reader {
         if (key === null) this.problems.add(at, dataset, problem);
         else this.problems.add(at, `datasets.${name}`, `unknown key, did you mean ${key}?`);
       }
-      if (path != null) {
+      if (path !== undefined) {
         const sets = DATASET_NAMES.join(", ");
         this.problems.add(
           map.entries.get("path")!.keyAt,
@@ -314,29 +329,25 @@ class Reader {
       name: dataset,
       category,
       parameters,
-      ...(typeof size === "number" && { size }),
-      ...(typeof seed === "number" && { seed }),
-      ...(typeof path === "string" && { path }),
+      ...present<TaskRequest>({ size, seed, path }),
     };
   }
 
   /** The values of a map. Unknown keys and values of a wrong type are reported as problems. */
-  #map(map: MapNode, keys: Readonly<Record<string, Wanted>>, prefix: string): Record<string, Json> {
-    const values: Record<string, Json> = {};
+  #map<K extends Types>(map: MapNode, keys: K, prefix: string): Values<K> {
+    const values: Record<string, unknown> = {};
     for (const [name, { keyAt, node }] of map.entries) {
-      const wanted = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      if (wanted === undefined) {
+      const type = Object.hasOwn(keys, name) ? keys[name] : undefined;
+      if (type === undefined) {
         const known = Object.keys(keys), hint = didYouMean(name, known);
         const all = hint === "" && known.length < 6 ? `, expected ${known.join(" or ")}` : hint;
         this.problems.add(keyAt, prefix + name, `unknown key${all}`);
-      } else if (!isWanted(node, wanted)) {
-        const found = describeNode(node);
-        this.problems.add(node.at, prefix + name, `expected ${inWords(wanted)}, found ${found}`);
-      } else {
-        values[name] = toJson(node);
+      } else if (type.nullable || !isNull(node)) { // null is like a key that is not there
+        const value = type.read(node, (at, text) => this.problems.add(at, prefix + name, text));
+        if (value !== undefined) values[name] = value;
       }
     }
-    return values;
+    return values as Values<K>;
   }
 
   #items(key: string): readonly ConfigNode[] {
@@ -448,107 +459,65 @@ async function withTaskFiles(tree: MapNode, problems: Problems): Promise<MapNode
 
 // The keys of the YAML file of `rgx eval`, the values that each accepts, and their descriptions.
 
-/** The values that a key accepts; for numbers with their range. */
-type Wanted = "text" | "boolean" | "map" | "list" | readonly string[] | {
-  kind: "number" | "integer";
-  min: number;
-  /** `min` itself is not allowed. */
-  above?: boolean;
-  max?: number;
-};
+const COUNT = int({ min: 1 });
+const SEED = int({ min: 0 });
+const SAMPLES = int({ min: 1, max: 4096 });
+const LIST = listOf(anything("anything"), "a list");
 
-const COUNT: Wanted = { kind: "integer", min: 1 };
-const SEED: Wanted = { kind: "integer", min: 0 };
-const SAMPLES: Wanted = { kind: "integer", min: 1, max: 4096 };
-
-const KEYS: Readonly<Record<string, Wanted>> = {
-  model_path: "text",
-  model: "text",
-  models: "list",
-  provider: "text",
-  max_concurrent: { kind: "integer", min: 1, max: 1024 },
+const KEYS = {
+  model_path: text(),
+  model: text(),
+  models: LIST,
+  provider: text(),
+  max_concurrent: int({ min: 1, max: 1024 }),
   max_tokens: COUNT,
-  temperature: { kind: "number", min: 0, max: 100 },
-  top_p: { kind: "number", min: 0, above: true, max: 1 },
-  activations: ["int8", "float32"],
-  compute_dtype: ["bfloat16", "float16", "float32"],
+  temperature: float({ min: 0, max: 100 }),
+  top_p: float({ above: 0, max: 1 }),
+  activations: choice(["int8", "float32"]),
+  compute_dtype: choice(["bfloat16", "float16", "float32"]),
   // It has no effect: weights stay as they are stored, and the computing is in float32.
-  dtype: ["auto", "float32", "bfloat16", "float16", "float", "half"],
-  developer_prompt: "text",
-  developer_role: PROMPT_ROLES,
+  dtype: choice(["auto", "float32", "bfloat16", "float16", "float", "half"]),
+  developer_prompt: text(),
+  developer_role: choice(PROMPT_ROLES),
   eval_repeats: SAMPLES,
-  system_prompt: "text",
-  system_prompt_id: "text",
-  system_role: PROMPT_ROLES,
+  system_prompt: text(),
+  system_prompt_id: text(),
+  system_role: choice(PROMPT_ROLES),
   completions_per_prompt: SAMPLES,
   batch_size: COUNT,
   default_size: COUNT,
   default_seed: SEED,
-  output_dir: "text",
-  save_metadata: "boolean",
-  save_full_results: "boolean",
-  categories: "list",
-  base_url: "text",
-  api_key_env: "text",
+  output_dir: text(),
+  save_metadata: bool(),
+  save_full_results: bool(),
+  categories: LIST,
+  base_url: text(),
+  api_key_env: text(),
   seed: SEED,
   samples: SAMPLES,
-  add_instructions: "boolean",
-  chat_template_kwargs: "map",
-  few_shot: { kind: "integer", min: 0, max: 64 },
-  few_shot_as: ["prompt", "turns"],
-  binary: "boolean",
+  add_instructions: bool(),
+  chat_template_kwargs: freeMap(),
+  few_shot: int({ min: 0, max: 64 }),
+  few_shot_as: choice(["prompt", "turns"]),
+  binary: bool(),
 };
-const CATEGORY_KEYS: Readonly<Record<string, Wanted>> = {
-  category: "text",
-  datasets: "list",
+const CATEGORY_KEYS = {
+  category: text(),
+  datasets: LIST,
 };
-const MODEL_KEYS: Readonly<Record<string, Wanted>> = { name: "text", system_prompt: "text" };
+const MODEL_KEYS = { name: text(), system_prompt: nullable(text()) };
 /** Keys of the two styles, and of rgx, for the same thing: a file has one of them. */
-const SAME: readonly (readonly string[])[] = [
+const SAME: readonly (readonly (keyof typeof KEYS)[])[] = [
   ["samples", "completions_per_prompt", "eval_repeats"],
   ["seed", "default_seed"],
   ["system_prompt", "developer_prompt"],
   ["system_role", "developer_role"],
 ];
 /** Any other key is a parameter of the task. */
-const DATASET_KEYS: Readonly<Record<string, Wanted>> = {
-  dataset: "text",
+const DATASET_KEYS = {
+  dataset: text(),
   size: COUNT,
   seed: SEED,
-  params: "map",
-  path: "text",
+  params: freeMap(),
+  path: text(),
 };
-
-const NAMES = {
-  text: "a text (numbers in quotes)",
-  number: "a number",
-  integer: "an integer",
-  boolean: "true or false",
-  map: "a map",
-  list: "a list",
-};
-
-function isChoice(wanted: Wanted): wanted is readonly string[] {
-  return Array.isArray(wanted);
-}
-
-function inWords(wanted: Wanted): string {
-  if (typeof wanted === "string") return NAMES[wanted];
-  if (isChoice(wanted)) return wanted.join(", ").replace(/, (?=[^,]*$)/, " or ");
-  const { kind, min, above = false, max } = wanted, name = NAMES[kind];
-  if (above) return `${name} above ${min}, up to ${max}`;
-  return max === undefined ? `${name} of at least ${min}` : `${name} from ${min} to ${max}`;
-}
-
-function isWanted(node: ConfigNode, wanted: Wanted): boolean {
-  if (node.kind !== "scalar") return node.kind === wanted;
-  const { value } = node;
-  if (value === null) return true; // like a key that is not there
-  if (isChoice(wanted)) return wanted.some((one) => one === value);
-  if (wanted === "text") return typeof value === "string";
-  if (wanted === "boolean") return typeof value === "boolean";
-  if (typeof wanted === "string" || typeof value !== "number") return false;
-  const { kind, min, above = false, max = Infinity } = wanted;
-  const isInRange = value >= min && value <= max && !(above && value === min);
-  return isInRange && (kind === "number" || Number.isSafeInteger(value));
-}
