@@ -1,12 +1,12 @@
 /**
  * The font of all charts, and the widths of texts in it. Plotly asks a browser for the width of a
- * text; without a browser the widths come from the font's tables. Sources: the OpenType
- * specification (`cmap` formats 4 and 12, `hmtx`) and the WOFF 1.0 recommendation. Left out:
- * kerning and ligatures (so a width may be a few percent too large, but not too small),
- * right-to-left and combining scripts.
+ * text; without a browser the widths come from a table of the font's characters. Source: the WOFF
+ * 1.0 recommendation. Left out: kerning and ligatures (so a width may be a few percent too large,
+ * but not too small), right-to-left and combining scripts.
  */
 import { inflateSync } from "node:zlib";
 import packed from "./assets/dejavu_sans_condensed.woff" with { type: "bytes" };
+import table from "./assets/dejavu_sans_condensed_widths.txt" with { type: "text" };
 
 /** Font families by preference; the first is embedded, the others have similar widths. */
 export const FONT_FAMILY =
@@ -70,7 +70,7 @@ interface Metrics {
 let metrics: Metrics | undefined;
 
 export function fontMetrics(): Metrics {
-  return metrics ??= readMetrics(fontTtf());
+  return metrics ??= readMetrics();
 }
 
 /** The characters of a text that the font lacks, each once. */
@@ -103,67 +103,16 @@ export function textWidth(text: string, size: number): number {
   return sum * size;
 }
 
-/** The tables of a TrueType file by name: their offsets. */
-function fontTables(ttf: Uint8Array): Map<string, number> {
-  const data = view(ttf), tables = new Map<string, number>();
-  for (let i = 0; i < data.getUint16(4); i++) {
-    const entry = 12 + 16 * i;
-    const tag = String.fromCharCode(...ttf.subarray(entry, entry + 4));
-    tables.set(tag, data.getUint32(entry + 8));
-  }
-  return tables;
-}
-
-function readMetrics(ttf: Uint8Array): Metrics {
-  const data = view(ttf), tables = fontTables(ttf);
-  const unitsPerEm = data.getUint16(tables.get("head")! + 18);
-  const hhea = tables.get("hhea")!, hmtx = tables.get("hmtx")!;
-  const advances = data.getUint16(hhea + 34);
+/**
+ * The first line has the units of an em, the ascent and the descent; the others a code point, its
+ * advance width and those of the next code points.
+ */
+function readMetrics(): Metrics {
+  const [head, ...runs] = table.trimEnd().split("\n").map((line) => line.split(" ").map(Number));
+  const [unitsPerEm, ascent, descent] = head as [number, number, number];
   const widths = new Map<number, number>();
-  for (const [code, glyph] of charMap(data, tables.get("cmap")!)) {
-    widths.set(code, data.getUint16(hmtx + 4 * Math.min(glyph, advances - 1)) / unitsPerEm);
+  for (const [first, ...advances] of runs) {
+    for (const [i, advance] of advances.entries()) widths.set(first! + i, advance / unitsPerEm);
   }
-  return {
-    widths,
-    ascent: data.getInt16(hhea + 4) / unitsPerEm,
-    descent: -data.getInt16(hhea + 6) / unitsPerEm,
-  };
-}
-
-/** The pairs (code point, glyph) of the Unicode sub-tables. */
-function* charMap(data: DataView, cmap: number): Generator<[code: number, glyph: number]> {
-  for (let i = 0; i < data.getUint16(cmap + 2); i++) {
-    const table = cmap + data.getUint32(cmap + 8 + 8 * i);
-    const format = data.getUint16(table);
-    if (format === 4) yield* segments(data, table);
-    else if (format === 12) {
-      for (let g = 0; g < data.getUint32(table + 12); g++) {
-        const group = table + 16 + 12 * g;
-        const first = data.getUint32(group), last = data.getUint32(group + 4);
-        for (let code = first; code <= last; code++) {
-          yield [code, data.getUint32(group + 8) + code - first];
-        }
-      }
-    }
-  }
-}
-
-/** `cmap` format 4: segments with an offset from codes to glyphs, or into a list of glyphs. */
-function* segments(data: DataView, table: number): Generator<[code: number, glyph: number]> {
-  const bytes = data.getUint16(table + 6);
-  const ends = table + 14,
-    starts = ends + bytes + 2,
-    deltas = starts + bytes,
-    offsets = deltas + bytes;
-  for (let s = 0; s < bytes; s += 2) {
-    const start = data.getUint16(starts + s), end = data.getUint16(ends + s);
-    const delta = data.getUint16(deltas + s), offset = data.getUint16(offsets + s);
-    for (let code = start; code <= end && code !== 0xffff; code++) {
-      const listed = offset === 0
-        ? code
-        : data.getUint16(offsets + s + offset + 2 * (code - start));
-      const glyph = offset !== 0 && listed === 0 ? 0 : (listed + delta) & 0xffff;
-      if (glyph !== 0) yield [code, glyph];
-    }
-  }
+  return { widths, ascent: ascent / unitsPerEm, descent: descent / unitsPerEm };
 }
