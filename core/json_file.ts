@@ -29,10 +29,13 @@ export function parseJsonObject(text: string, where: string): Record<string, unk
       cause: error,
     });
   }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new RgxError(`${where}: expected a JSON object`, { advice: DAMAGED_ADVICE });
-  }
-  return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
+  throw new RgxError(`${where}: expected a JSON object`, { advice: DAMAGED_ADVICE });
+}
+
+/** Whether a value is a JSON object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The object in the JSON of another program; null when there is none. */

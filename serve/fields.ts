@@ -2,6 +2,7 @@
  * Reads the fields of a request's body, with their types and ranges. `null` counts as absent, as in
  * the OpenAI API. Fields that nobody reads are ignored.
  */
+import { isRecord } from "../core/json_file.ts";
 import { badRequest } from "./api_error.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -106,11 +107,6 @@ export class Fields {
   get entries(): [string, unknown][] {
     return Object.entries(this.values);
   }
-}
-
-/** Whether a value is a JSON object. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether a value is a list of token ids of a vocabulary of `vocabSize`. */

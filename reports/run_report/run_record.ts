@@ -8,6 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 import { isCorrect } from "../../bench/evaluation/accuracy.ts";
 import { type PairedTest, pairedTest } from "../../bench/evaluation/matched_pairs.ts";
 import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
 
@@ -74,9 +75,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
 export function objectOf(read: () => unknown): Json {
   try {
     const value = read();
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? value as Json
-      : {};
+    return isRecord(value) ? value : {};
   } catch {
     return {};
   }

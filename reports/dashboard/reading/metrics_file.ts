@@ -4,6 +4,7 @@
  * beginning. A long file is first looked at in few places, so that its curves can be drawn at
  * once, and then read as a whole in the background. Damaged lines are counted and left out.
  */
+import { isRecord } from "../../../core/json_file.ts";
 import { readPart } from "../../../core/text_file.ts";
 import { eachMeasurement } from "../../charts/run_metrics.ts";
 import { plainFile } from "./plain_file.ts";
@@ -170,7 +171,7 @@ function addRow(series: Map<string, Series>, row: Row): void {
 function rowOf(line: string): Row | null {
   try {
     const row: unknown = JSON.parse(line);
-    return typeof row === "object" && row !== null && !Array.isArray(row) ? row as Row : null;
+    return isRecord(row) ? row : null;
   } catch {
     return null;
   }
