@@ -8,22 +8,17 @@
  * 10), followed by its other letters. The word length says where a word ends.
  */
 import { readAsset } from "../asset.ts";
+import { once } from "../once.ts";
 
 export const MIN_WORD_LENGTH = 3;
 export const MAX_WORD_LENGTH = 11;
 
-let lines: string[] | undefined;
-const decoded = new Map<number, readonly string[]>();
+const readLines = once(() => readAsset("words.txt").split("\n"));
 
 /** The words with exactly `length` letters, in alphabetical order. */
-export function wordsOfLength(length: number): readonly string[] {
-  let list = decoded.get(length);
-  if (list === undefined) {
-    list = decodeWords(readLines()[length - MIN_WORD_LENGTH] ?? "", length);
-    decoded.set(length, list);
-  }
-  return list;
-}
+export const wordsOfLength = once((length: number): readonly string[] =>
+  decodeWords(readLines()[length - MIN_WORD_LENGTH] ?? "", length)
+);
 
 /** Number of words with `min` to `max` letters. */
 export function wordCount(min: number, max: number): number {
@@ -54,8 +49,4 @@ export function decodeWords(text: string, length: number): string[] {
     words.push(word);
   }
   return words;
-}
-
-function readLines(): string[] {
-  return lines ??= readAsset("words.txt").split("\n");
 }

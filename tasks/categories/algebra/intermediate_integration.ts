@@ -1,6 +1,6 @@
 /** Indefinite integrals that need a substitution or integration by parts. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, defineTask, int, sizes, weights } from "../../define.ts";
+import { choices, type ConfigOf, defineTask, int, sizes, weights } from "../../define.ts";
 import { fraction, type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
 
@@ -8,18 +8,6 @@ import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts
  * Eight families of integrands with their antiderivatives, drawn by formula: powers of linear
  * terms, substitution, and integration by parts, applied once or repeatedly.
  */
-
-interface FamilyLimits {
-  linear_lower_bound: number;
-  linear_upper_bound: number;
-  min_linear_degree: number;
-  max_linear_degree: number;
-  outer_constant_min: number;
-  outer_constant_max: number;
-  min_poly_degree: number;
-  max_poly_degree: number;
-  operators: readonly string[];
-}
 
 interface Problem {
   integrand: string;
@@ -31,7 +19,7 @@ type Family = (draw: Draw, k: number, x: string) => Problem;
 
 /** Draws numbers within the limits of the parameters. */
 class Draw {
-  constructor(readonly random: RandomStream, readonly limits: FamilyLimits) {}
+  constructor(readonly random: RandomStream, readonly limits: Config) {}
 
   #signed(size: number): number {
     return this.random.choice(this.limits.operators) === "-" ? -size : size;
@@ -212,7 +200,7 @@ const FAMILY_NAMES: readonly string[] = Object.keys(FAMILIES);
 
 function drawProblem(
   random: RandomStream,
-  limits: FamilyLimits,
+  limits: Config,
   family: string,
   variable: string,
 ): Problem {
@@ -224,25 +212,29 @@ function drawProblem(
 const UNITS = FAMILY_NAMES.map((_, level) => FAMILY_NAMES.map((_, i) => i === level ? 1 : 0));
 const EQUAL = FAMILY_NAMES.map(() => 1 / FAMILY_NAMES.length);
 
+const params = {
+  problem_types: choices([...FAMILY_NAMES], "kinds of integrands", FAMILY_NAMES),
+  problem_type_weights: weights(EQUAL, "weight of each kind", "problem_types", UNITS),
+  linear_lower_bound: int(1, "smallest coefficient of an inner function", { min: 1 }),
+  linear_upper_bound: int(10, "largest coefficient of an inner function", { max: 400 }),
+  linear_degree: sizes([2, 4], "power of a linear term", { min: 1, max: 50 }),
+  outer_constant_min: int(1, "smallest factor of an integrand", { min: 1 }),
+  outer_constant_max: int(3, "largest factor of an integrand", { max: 1000 }),
+  poly_degree: sizes([1, 3], "power beside sin, cos or exp", { min: 1, max: 12 }),
+  // A string counts as the list of its characters.
+  symbols: {
+    ...choices([], "variables to draw from", ["x", "X"]),
+    default: "x" as string | string[],
+  },
+  operators: choices(["+", "-"], "signs of numbers", ["+", "-"]),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Find an indefinite integral by substitution or by parts.",
   scoring: INTEGRAL_SCORING,
-  params: {
-    problem_types: choices([...FAMILY_NAMES], "kinds of integrands", FAMILY_NAMES),
-    problem_type_weights: weights(EQUAL, "weight of each kind", "problem_types", UNITS),
-    linear_lower_bound: int(1, "smallest coefficient of an inner function", { min: 1 }),
-    linear_upper_bound: int(10, "largest coefficient of an inner function", { max: 400 }),
-    linear_degree: sizes([2, 4], "power of a linear term", { min: 1, max: 50 }),
-    outer_constant_min: int(1, "smallest factor of an integrand", { min: 1 }),
-    outer_constant_max: int(3, "largest factor of an integrand", { max: 1000 }),
-    poly_degree: sizes([1, 3], "power beside sin, cos or exp", { min: 1, max: 12 }),
-    // A string counts as the list of its characters.
-    symbols: {
-      ...choices([], "variables to draw from", ["x", "X"]),
-      default: "x" as string | string[],
-    },
-    operators: choices(["+", "-"], "signs of numbers", ["+", "-"]),
-  },
+  params,
   rules: {
     "linear_lower_bound: must be ≤ linear_upper_bound": (c) =>
       c.linear_lower_bound <= c.linear_upper_bound,

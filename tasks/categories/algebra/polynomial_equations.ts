@@ -1,6 +1,6 @@
 /** The real roots of a polynomial equation. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, counts, defineTask, sizes } from "../../define.ts";
+import { choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { parseDecimal } from "../../python/decimals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { isBlank, strip } from "../../python/text.ts";
@@ -17,6 +17,15 @@ const MAX_LENGTH = 20_000;
 /** An underscore that is not between two digits; no number of Python has one. */
 const MISPLACED = /(?<!\p{Nd})_|_(?!\p{Nd})/u;
 
+const params = {
+  degree: sizes([1, 3], "degree", { min: 1, max: 20, spans: [1, 2, 3, 4] }),
+  value: sizes([1, 100], "coefficient", { min: 1, max: 1e9 }),
+  terms: counts([2, 4], "terms that are drawn", { min: 1, levels: [2, 3, 4, 5] }),
+  operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Find the real roots of a polynomial equation.",
   scoring:
@@ -24,12 +33,7 @@ export default defineTask({
     "distance d, minus 0.5 for each root missing or too many, at least 0. Without real roots " +
     "only a blank is right.",
   acceptsBlank: true,
-  params: {
-    degree: sizes([1, 3], "degree", { min: 1, max: 20, spans: [1, 2, 3, 4] }),
-    value: sizes([1, 100], "coefficient", { min: 1, max: 1e9 }),
-    terms: counts([2, 4], "terms that are drawn", { min: 1, levels: [2, 3, 4, 5] }),
-    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
-  },
+  params,
   generate(random, config) {
     const variable = LETTERS[random.below(LETTERS.length)]!;
     let degree = 0, terms = 0, coefficients: number[] = [], roots: number[] = [];
@@ -67,11 +71,7 @@ export default defineTask({
 
 function drawCoefficients(
   random: RandomStream,
-  { min_value, max_value, operators }: {
-    min_value: number;
-    max_value: number;
-    operators: readonly string[];
-  },
+  { min_value, max_value, operators }: Config,
   degree: number,
   terms: number,
 ): number[] {

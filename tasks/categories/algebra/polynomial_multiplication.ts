@@ -1,6 +1,6 @@
 /** Products of polynomials in expanded form; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, choices, counts, defineTask, sizes } from "../../define.ts";
+import { bool, choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { type Domain, parseFormula, run, type Step } from "./expression.ts";
 import { NOTATION } from "./formula_text.ts";
 import {
@@ -15,35 +15,39 @@ import {
 /** Maximum number of attempts to draw a factor whose terms do not cancel out. */
 const DRAWS = 20;
 
+const params = {
+  terms: counts([2, 4], "terms of a polynomial", {
+    min: 1,
+    each: [[2, 4, 6, 8], [4, 8, 12, 16]],
+  }),
+  value: sizes([1, 100], "coefficient", {
+    min: 1,
+    each: [[1, 10, 100, 1000], [100, 10_000, 1_000_000, 100_000_000]],
+  }),
+  degree: sizes([0, 3], "degree of a term", {
+    min: 0,
+    max: 1000,
+    each: [[0, 1, 2, 3], [2, 4, 8, 10]],
+  }),
+  polynomials: counts([2, 3], "polynomials", {
+    min: 2,
+    max: 100,
+    each: [[2, 3, 4, 5], [4, 6, 8, 10]],
+  }),
+  variables: choices(["x", "y", "z"], "variables to draw from"),
+  allow_cross_variable_product: bool(false, "each polynomial may have a variable of its own"),
+  allow_multivariate_polynomials: bool(false, "a polynomial may have all variables"),
+  operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Multiply polynomials.",
   scoring:
     "1 when the answer is the product written out as a sum, in any order and also with several " +
     "terms of a kind, else 0.",
-  params: {
-    terms: counts([2, 4], "terms of a polynomial", {
-      min: 1,
-      each: [[2, 4, 6, 8], [4, 8, 12, 16]],
-    }),
-    value: sizes([1, 100], "coefficient", {
-      min: 1,
-      each: [[1, 10, 100, 1000], [100, 10_000, 1_000_000, 100_000_000]],
-    }),
-    degree: sizes([0, 3], "degree of a term", {
-      min: 0,
-      max: 1000,
-      each: [[0, 1, 2, 3], [2, 4, 8, 10]],
-    }),
-    polynomials: counts([2, 3], "polynomials", {
-      min: 2,
-      max: 100,
-      each: [[2, 3, 4, 5], [4, 6, 8, 10]],
-    }),
-    variables: choices(["x", "y", "z"], "variables to draw from"),
-    allow_cross_variable_product: bool(false, "each polynomial may have a variable of its own"),
-    allow_multivariate_polynomials: bool(false, "a polynomial may have all variables"),
-    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
-  },
+  params,
   rules: {
     "allow_multivariate_polynomials: needs allow_cross_variable_product = true": (c) =>
       c.allow_cross_variable_product || !c.allow_multivariate_polynomials,
@@ -79,17 +83,9 @@ export default defineTask({
   score: (answer, entry) => isExpanded(answer, entry.answer ?? "") ? 1 : 0,
 });
 
-interface Limits {
-  min_terms: number;
-  max_terms: number;
-  min_value: number;
-  max_value: number;
-  operators: readonly string[];
-}
-
 function drawFactor(
   random: RandomStream,
-  { min_terms, max_terms, min_value, max_value, operators }: Limits,
+  { min_terms, max_terms, min_value, max_value, operators }: Config,
   monomial: () => number[],
 ): Polynomial {
   const terms = random.int(min_terms, max_terms);

@@ -1,6 +1,6 @@
 /** Indefinite integrals of sums of powers. */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, counts, defineTask, sizes } from "../../define.ts";
+import { choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { type Part, powerText, sumText } from "./formula_text.ts";
 import { INTEGRAL_SCORING, integralQuestion, scoreIntegral } from "./integral.ts";
 
@@ -10,16 +10,20 @@ const MAX_DIVISOR = 10;
 /** Maximum number of attempts to draw a sum that is not constant. */
 const DRAWS = 20;
 
+const params = {
+  terms: counts([2, 5], "terms of the answer", { min: 0, levels: [2, 3, 4, 5] }),
+  degree: sizes([1, 10], "degree of the answer's terms", { min: -10, max: 1000 }),
+  bounds: sizes([1, 10], "coefficient", { min: 1, max: 1e9 }),
+  operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
+  symbols: choices(["x", "X"], "variables to draw from"),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Find the indefinite integral of a sum of powers.",
   scoring: INTEGRAL_SCORING,
-  params: {
-    terms: counts([2, 5], "terms of the answer", { min: 0, levels: [2, 3, 4, 5] }),
-    degree: sizes([1, 10], "degree of the answer's terms", { min: -10, max: 1000 }),
-    bounds: sizes([1, 10], "coefficient", { min: 1, max: 1e9 }),
-    operators: choices(["+", "-"], "signs of terms", ["+", "-"]),
-    symbols: choices(["x", "X"], "variables to draw from"),
-  },
+  params,
   rules: {
     "symbols: each must be one letter": ({ symbols }) =>
       symbols.every((name) => /^[A-Za-z]$/.test(name)),
@@ -47,13 +51,7 @@ type Sum = Map<number, bigint>;
 
 function drawSum(
   random: RandomStream,
-  { min_degree, max_degree, min_bounds, max_bounds, operators }: {
-    min_degree: number;
-    max_degree: number;
-    min_bounds: number;
-    max_bounds: number;
-    operators: readonly string[];
-  },
+  { min_degree, max_degree, min_bounds, max_bounds, operators }: Config,
   terms: number,
 ): Sum {
   const sum: Sum = new Map();

@@ -7,11 +7,10 @@ import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Number of columns between spaced letters. */
 const GAP = 3;
-
-const loaded = new Map<string, Font>();
 
 export default defineTask({
   description: "Read a word that is drawn in a FIGlet font.",
@@ -41,13 +40,11 @@ export default defineTask({
     const word = config.static_word?.toUpperCase() ??
       drawText(random, config.min_word_len, config.max_word_len);
     const name = config.static_font ?? random.choice(fontNames());
-    let font = loaded.get(name);
-    if (font === undefined) loaded.set(name, font = loadFont(name));
     return {
       question:
         "Which word is drawn here in large letters? A long word goes on in further rows of " +
         "letters; only the letters A to Z occur.\n\n" +
-        `${drawWord(word, font, config.space_letters ? GAP : 0)}\n\n` +
+        `${drawWord(word, loadFont(name), config.space_letters ? GAP : 0)}\n\n` +
         "Answer with the word only.",
       answer: word,
       metadata: { font: name, space_letters: config.space_letters },
@@ -111,13 +108,9 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /** Maximum number of columns of a row of letters; further letters begin a new row. */
 const MAX_COLUMNS = 80;
 
-let fonts: Map<string, readonly string[]> | undefined;
-let names: readonly string[] | undefined;
-
 /** The lines of each font: its height and then the letters. Read once. */
-function allFonts(): Map<string, readonly string[]> {
-  if (fonts !== undefined) return fonts;
-  fonts = new Map();
+const allFonts = once(() => {
+  const fonts = new Map<string, readonly string[]>();
   const lines = readCompressedAsset("fonts.br").split("\n");
   for (let at = 0; at < lines.length - 1;) {
     const [name, height] = lines[at]!.split(" ");
@@ -126,14 +119,12 @@ function allFonts(): Map<string, readonly string[]> {
     at = end;
   }
   return fonts;
-}
+});
 
-export function fontNames(): readonly string[] {
-  return names ??= [...allFonts().keys()];
-}
+export const fontNames = once((): readonly string[] => [...allFonts().keys()]);
 
 /** Loads the letters of a font in `fontNames`. */
-function loadFont(name: string): Font {
+const loadFont = once((name: string): Font => {
   const [height, ...lines] = allFonts().get(name)!;
   const rows = Number(height);
   return new Map(
@@ -143,7 +134,7 @@ function loadFont(name: string): Font {
       return [letter, drawing.map((line) => line.padEnd(width))];
     }),
   );
-}
+});
 
 /**
  * Draws capital letters side by side, `gap` columns apart. Long words take several rows of letters.

@@ -1,5 +1,5 @@
 /** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
-import { defineTask, int } from "../../define.ts";
+import { type ConfigOf, defineTask, int } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -16,24 +16,28 @@ const MAX_OPERAND = 10_000_000;
  */
 const MAX_TRIES = 1000;
 
+const params = {
+  size_x: int(20, "columns", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
+  size_y: int(20, "rows", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
+  max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000, levels: [1, 5, 10, 15] }),
+  max_divisor: int(20, "largest divisor; with 1 no remainder is above 0", {
+    min: 2,
+    max: MAX_OPERAND,
+    levels: [3, 5, 7, 15, 17, 49],
+  }),
+  max_target: int(20, "largest remainder", {
+    min: 1,
+    max: MAX_OPERAND,
+    levels: [1, 0, 3, 7, 9, 21],
+  }),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Find the arithmetic rule behind a grid of marks and fill in the hidden cells.",
   scoring: "1 for the solution; its share of the length when the answer contains it; else 0.",
-  params: {
-    size_x: int(20, "columns", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
-    size_y: int(20, "rows", { min: 6, max: 1000, levels: [20, 40, 60, 80] }),
-    max_holes: int(1, "most hidden cells", { min: 1, max: 1_000_000, levels: [1, 5, 10, 15] }),
-    max_divisor: int(20, "largest divisor; with 1 no remainder is above 0", {
-      min: 2,
-      max: MAX_OPERAND,
-      levels: [3, 5, 7, 15, 17, 49],
-    }),
-    max_target: int(20, "largest remainder", {
-      min: 1,
-      max: MAX_OPERAND,
-      levels: [1, 0, 3, 7, 9, 21],
-    }),
-  },
+  params,
   generate(random, config) {
     const { size_x, size_y } = config;
     const holes = Array.from(
@@ -65,15 +69,8 @@ export default defineTask({
   score: defaultScore,
 });
 
-interface Limits {
-  size_x: number;
-  size_y: number;
-  max_divisor: number;
-  max_target: number;
-}
-
 /** Draws a rule with at least one hit, if possible outside of the hidden cells. */
-function drawRule(random: RandomStream, limits: Limits, hidden: readonly number[]) {
+function drawRule(random: RandomStream, limits: Config, hidden: readonly number[]) {
   const { size_x, size_y } = limits;
   let fallback;
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {

@@ -6,19 +6,18 @@ import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { wordList } from "../../text/lists.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Half of the statements without the verb and thing of the needle. */
 const MAX_STATEMENTS = 11_737_843;
 
-let names: readonly string[] | undefined;
-
 /** First names, each composed of a beginning and an ending. */
-function firstNames(): readonly string[] {
+const firstNames = once(() => {
   const endings = wordList("name_endings");
-  return names ??= [
+  return [
     ...new Set(wordList("name_beginnings").flatMap((start) => endings.map((end) => start + end))),
   ];
-}
+});
 
 export default defineTask({
   description: "Find the statement that answers a question among many others.",

@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { bool, choices, counts, defineTask, sizes } from "../../define.ts";
+import { bool, choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
@@ -18,15 +18,19 @@ const OPERATORS = ["+", "-", "*", "/"];
  */
 const NUMBER_TRIES = 30, EXPRESSION_TRIES = 500, NEAREST_TRIES = 50;
 
-interface Ranges {
-  min_numbers: number;
-  max_numbers: number;
-  min_value: number;
-  max_value: number;
-  min_target: number;
-  max_target: number;
-  operators: string[];
-}
+const params = {
+  numbers: counts([4, 6], "numbers", { min: 2, max: 50, spans: [3, 6, 9, 12, 15] }),
+  target: sizes([100, 999], "target", {
+    min: 1,
+    max: 1_000_000_000,
+    spans: [100, 500, 1000, 5000, 10000],
+  }),
+  value: sizes([1, 100], "number", { min: 1, max: 1_000_000, spans: [1, 100, 200, 300] }),
+  operators: choices(OPERATORS, "operators of the example", OPERATORS),
+  shuffle: bool(true, "list the numbers in random order, not in that of the example"),
+};
+
+type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Combine numbers with + − × ÷ to a target.",
@@ -34,17 +38,7 @@ export default defineTask({
     "An expression of integers, + - * / and brackets (one full stop may follow a number at its " +
     "end): 1 when it uses exactly the given numbers and its value is exactly the target, else " +
     "0.05; anything else and divisions by zero 0.01.",
-  params: {
-    numbers: counts([4, 6], "numbers", { min: 2, max: 50, spans: [3, 6, 9, 12, 15] }),
-    target: sizes([100, 999], "target", {
-      min: 1,
-      max: 1_000_000_000,
-      spans: [100, 500, 1000, 5000, 10000],
-    }),
-    value: sizes([1, 100], "number", { min: 1, max: 1_000_000, spans: [1, 100, 200, 300] }),
-    operators: choices(OPERATORS, "operators of the example", OPERATORS),
-    shuffle: bool(true, "list the numbers in random order, not in that of the example"),
-  },
+  params,
   generate(random, config) {
     const { numbers, target, expression } = drawExpression(random, config);
     if (config.shuffle) random.shuffle(numbers);
@@ -74,7 +68,7 @@ interface Drawn {
   expression: string;
 }
 
-function drawExpression(random: RandomStream, config: Ranges): Drawn {
+function drawExpression(random: RandomStream, config: Config): Drawn {
   const count = random.int(config.min_numbers, config.max_numbers);
   const reach = reachableFrom(config, count);
   for (let attempt = 0; attempt < EXPRESSION_TRIES; attempt++) {
@@ -101,7 +95,7 @@ function drawExpression(random: RandomStream, config: Ranges): Drawn {
  * For each number of remaining numbers, the range from which sums (or else products) can reach a
  * target.
  */
-function reachableFrom(config: Ranges, count: number): Range[] {
+function reachableFrom(config: Config, count: number): Range[] {
   const { operators, max_value: maximum } = config;
   const reach: Range[] = [[config.min_target, config.max_target]];
   for (let left = 1; left < count; left++) {
@@ -116,7 +110,7 @@ function reachableFrom(config: Ranges, count: number): Range[] {
 
 function attemptExpression(
   random: RandomStream,
-  config: Ranges,
+  config: Config,
   count: number,
   reach: readonly Range[],
 ): Drawn | null {

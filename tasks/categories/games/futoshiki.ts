@@ -13,8 +13,8 @@ import {
   type Inequality,
   latinUnits,
   makeShape,
-  type Shape,
 } from "./cell_solver.ts";
+import { once } from "../../once.ts";
 
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
 const MAX_FAILURES = 100;
@@ -62,16 +62,7 @@ export default defineTask({
 /** The sign compares the first cell with the second. */
 type Constraint = [row1: number, column1: number, row2: number, column2: number, sign: "<" | ">"];
 
-const shapes = new Map<number, Shape>();
-
-function shapeOf(n: number): Shape {
-  let shape = shapes.get(n);
-  if (shape === undefined) {
-    shape = makeShape(n, latinUnits(n));
-    shapes.set(n, shape);
-  }
-  return shape;
-}
+const shapeOf = once((n: number) => makeShape(n, latinUnits(n)));
 
 /** A random Latin square as single bits. Every Latin square is possible. */
 function latinSquare(random: RandomStream, n: number): Uint16Array {

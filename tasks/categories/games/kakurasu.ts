@@ -10,6 +10,7 @@ import { counts, defineTask, float, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { transpose } from "../../transpose.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
@@ -102,19 +103,11 @@ function gridText(grid: readonly number[][]): string {
   return grid.map((row) => row.join(" ")).join("\n");
 }
 
-/** By length and sum: the sets of positions with that sum, as bits. */
-const fillings = new Map<number, Uint16Array>();
-
-function fillingsOf(length: number, sum: number): Uint16Array {
-  const key = length * 64 + sum;
-  let sets = fillings.get(key);
-  if (sets === undefined) {
-    const all = Array.from({ length: 1 << length }, (_, word) => word);
-    sets = Uint16Array.from(all.filter((word) => bitSum(word) === sum));
-    fillings.set(key, sets);
-  }
-  return sets;
-}
+/** The sets of positions of a line with that sum, as bits. */
+const fillingsOf = once((length: number, sum: number) => {
+  const all = Array.from({ length: 1 << length }, (_, word) => word);
+  return Uint16Array.from(all.filter((word) => bitSum(word) === sum));
+});
 
 /** For each line, the bits that are known to be 1 and to be 0. */
 interface Known {

@@ -5,12 +5,31 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, float, int } from "../../define.ts";
+import { type ConfigOf, counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 
 const COLUMNS = "ABCD", ROWS = 3, SQUARES = 12;
+
+const params = {
+  nodes: counts([6, 9], "squares of the board", {
+    min: 6,
+    max: SQUARES,
+    levels: [4, 6, 8, 10, 12],
+  }),
+  pieces: counts([2, 2], "knights of a colour", {
+    note: "; fewer where no square would be empty",
+    min: 1,
+    max: 6,
+    levels: [2, 3, 4, 5, 6],
+  }),
+  steps: counts([4, 20], "moves of a shortest solution", { min: 1, spans: [1, 10, 20, 30] }),
+  max_attempts: int(100, "boards drawn before a board of the other kind is taken", { min: 1 }),
+  impossible_ratio: float(0.2, "share of boards without a solution", { min: 0, max: 1 }),
+};
+
+type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Swap white and black knights by turns, or see that it is impossible.",
@@ -19,22 +38,7 @@ export default defineTask({
     "one of another form or an illegal one is worth 0; swapped: fewest moves / moves; legal but " +
     "not swapped 0.05.",
   defaultSize: 5,
-  params: {
-    nodes: counts([6, 9], "squares of the board", {
-      min: 6,
-      max: SQUARES,
-      levels: [4, 6, 8, 10, 12],
-    }),
-    pieces: counts([2, 2], "knights of a colour", {
-      note: "; fewer where no square would be empty",
-      min: 1,
-      max: 6,
-      levels: [2, 3, 4, 5, 6],
-    }),
-    steps: counts([4, 20], "moves of a shortest solution", { min: 1, spans: [1, 10, 20, 30] }),
-    max_attempts: int(100, "boards drawn before a board of the other kind is taken", { min: 1 }),
-    impossible_ratio: float(0.2, "share of boards without a solution", { min: 0, max: 1 }),
-  },
+  params,
   generate(random, config) {
     const puzzle = drawPuzzle(random, config);
     const { squares, start, turn, moves } = puzzle;
@@ -92,22 +96,11 @@ function neighbours(square: number, squares: readonly number[]): number[] {
   return KNIGHT_MOVES[square]!.filter((other) => squares.includes(other));
 }
 
-interface Ranges {
-  min_nodes: number;
-  max_nodes: number;
-  min_pieces: number;
-  max_pieces: number;
-  min_steps: number;
-  max_steps: number;
-  max_attempts: number;
-  impossible_ratio: number;
-}
-
 /**
  * A board whose solution is within the range, or one without a solution, as drawn. Falls back to
  * the other kind when no such board is found.
  */
-function drawPuzzle(random: RandomStream, config: Ranges): Puzzle {
+function drawPuzzle(random: RandomStream, config: Config): Puzzle {
   const wantsImpossible = random.chance(config.impossible_ratio);
   let other: Puzzle | null = null;
   for (let attempt = 0; attempt < config.max_attempts; attempt++) {

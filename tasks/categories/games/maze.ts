@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask } from "../../define.ts";
+import { type ConfigOf, counts, defineTask } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 /**
@@ -16,19 +16,23 @@ const PASSAGE = Math.round(0.7 * 0x10000);
 const TRIES = 2000;
 const PRINTABLE = Array.from({ length: 94 }, (_, i) => 33 + i);
 
+const params = {
+  dist: counts([5, 10], "steps from start to goal", { min: 1, spans: [5, 10, 15, 20] }),
+  grid_size: counts([5, 10], "rows and columns, with the border", {
+    min: 4,
+    max: 1000,
+    spans: [10, 25, 50, 100],
+  }),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Find the length of the shortest path through a maze.",
   scoring:
     "1 when equal to the number; its share of the length when contained in the answer; else 0.",
   defaultSize: 50,
-  params: {
-    dist: counts([5, 10], "steps from start to goal", { min: 1, spans: [5, 10, 15, 20] }),
-    grid_size: counts([5, 10], "rows and columns, with the border", {
-      min: 4,
-      max: 1000,
-      spans: [10, 25, 50, 100],
-    }),
-  },
+  params,
   rules: {
     "min_dist: must be at most (max_grid_size − 2)² − 1": (c) =>
       c.min_dist <= (c.max_grid_size - 2) ** 2 - 1,
@@ -70,14 +74,7 @@ export default defineTask({
   score: defaultScore,
 });
 
-interface Ranges {
-  min_dist: number;
-  max_dist: number;
-  min_grid_size: number;
-  max_grid_size: number;
-}
-
-function drawMaze(random: RandomStream, config: Ranges) {
+function drawMaze(random: RandomStream, config: Config) {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const size = random.int(config.min_grid_size, config.max_grid_size);
     const isPassage = drawPassages(random, size);

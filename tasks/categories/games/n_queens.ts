@@ -5,6 +5,7 @@
 import { counts, defineTask, int } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Longer texts are not read. A board of 12 rows has about 1000 characters as a list of lists. */
 const MAX_ANSWER_LENGTH = 20_000;
@@ -71,16 +72,7 @@ function answersOf(value: unknown): unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-const found = new Map<number, number[][]>();
-
-function allSolutions(n: number): number[][] {
-  let solutions = found.get(n);
-  if (solutions === undefined) {
-    solutions = completions(new Array<null>(n).fill(null));
-    found.set(n, solutions);
-  }
-  return solutions;
-}
+const allSolutions = once((n: number) => completions(new Array<null>(n).fill(null)));
 
 /** The column of each row's queen in every completed board; null where the queen is missing. */
 function completions(queens: readonly (number | null)[]): number[][] {

@@ -10,6 +10,7 @@ import { choices, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
+import { once } from "../../once.ts";
 
 const OPERATORS = ["+", "-", "*", "/"];
 const MAX_NUMBER = 10;
@@ -42,26 +43,19 @@ export default defineTask({
 });
 
 /** For each set of operators, the sorted numbers from 1 to 10 that have an expression, as keys. */
-const solvable = new Map<string, Set<number>>();
-
-function solvableWith(operators: readonly string[]): Set<number> {
-  const name = OPERATORS.filter((operator) => operators.includes(operator)).join("");
-  let keys = solvable.get(name);
-  if (keys === undefined) {
-    keys = new Set();
-    for (let a = 1; a <= MAX_NUMBER; a++) {
-      for (let b = a; b <= MAX_NUMBER; b++) {
-        for (let c = b; c <= MAX_NUMBER; c++) {
-          for (let d = c; d <= MAX_NUMBER; d++) {
-            if (search([a, b, c, d].map(single), [...name]) !== null) keys.add(keyOf([a, b, c, d]));
-          }
+const solvableWith = once((...operators: string[]) => {
+  const keys = new Set<number>();
+  for (let a = 1; a <= MAX_NUMBER; a++) {
+    for (let b = a; b <= MAX_NUMBER; b++) {
+      for (let c = b; c <= MAX_NUMBER; c++) {
+        for (let d = c; d <= MAX_NUMBER; d++) {
+          if (search([a, b, c, d].map(single), operators) !== null) keys.add(keyOf([a, b, c, d]));
         }
       }
     }
-    solvable.set(name, keys);
   }
   return keys;
-}
+});
 
 function keyOf(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b).reduce((key, number) => key * 16 + number, 0);
@@ -73,7 +67,7 @@ function drawNumbers(
   low: number,
   high: number,
 ): number[] {
-  const keys = solvableWith(operators);
+  const keys = solvableWith(...OPERATORS.filter((operator) => operators.includes(operator)));
   const isInside = (key: number) => {
     for (let rest = key; rest > 0; rest >>= 4) {
       if ((rest & 15) < low || (rest & 15) > high) return false;

@@ -10,6 +10,7 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { readAsset } from "../../asset.ts";
 import { counts, defineTask } from "../../define.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 50_000;
@@ -48,30 +49,20 @@ interface Puzzle {
   moves: string;
 }
 
-let puzzles: Puzzle[] | undefined;
-
-function allPuzzles(): Puzzle[] {
-  return puzzles ??= readAsset("rush_hour.txt").trimEnd().split("\n").map((line) => {
+const allPuzzles = once(() =>
+  readAsset("rush_hour.txt").trimEnd().split("\n").map((line): Puzzle => {
     const [config, moves] = line.split(" ") as [string, string];
     return { config, moves };
-  });
-}
+  })
+);
 
 /** By range: how many positions of the first i + 1 puzzles need so many moves. */
-const positionCounts = new Map<string, number[]>();
-
-function countPositions(min: number, max: number): number[] {
-  const key = `${min},${max}`;
-  let sums = positionCounts.get(key);
-  if (sums === undefined) {
-    let sum = 0;
-    sums = allPuzzles().map(({ moves }) =>
-      sum += Math.max(0, Math.min(moves.length / 2, max) - min + 1)
-    );
-    positionCounts.set(key, sums);
-  }
-  return sums;
-}
+const countPositions = once((min: number, max: number) => {
+  let sum = 0;
+  return allPuzzles().map(({ moves }) =>
+    sum += Math.max(0, Math.min(moves.length / 2, max) - min + 1)
+  );
+});
 
 /** Draws uniformly among all positions of all solutions that need min to max moves. */
 function drawBoard(random: RandomStream, min: number, max: number) {

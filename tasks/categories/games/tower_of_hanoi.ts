@@ -6,6 +6,7 @@
 import { bool, counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 type Move = readonly [disk: number, from: number, to: number];
 
@@ -60,28 +61,17 @@ export default defineTask({
   score,
 });
 
-/** Split sizes by (disks, pegs): how many of the smallest disks are moved aside first. */
-const parkedDisks = new Map<string, number>();
-const moveCounts = new Map<string, number>();
-
-function minimalMoves(disks: number, pegs: number): number {
-  if (disks <= 1) return disks;
-  if (pegs === 3) return 2 ** disks - 1;
-  const key = `${disks},${pegs}`;
-  let best = moveCounts.get(key);
-  if (best === undefined) {
-    best = Infinity;
-    for (let parked = 1; parked < disks; parked++) {
-      const count = 2 * minimalMoves(parked, pegs) + minimalMoves(disks - parked, pegs - 1);
-      if (count < best) {
-        best = count;
-        parkedDisks.set(key, parked);
-      }
-    }
-    moveCounts.set(key, best);
+/** The least number of moves, and how many of the smallest disks are moved aside first. */
+const best = once((disks: number, pegs: number): { moves: number; parked: number } => {
+  if (disks <= 1) return { moves: disks, parked: 0 };
+  if (pegs === 3) return { moves: 2 ** disks - 1, parked: disks - 1 };
+  let found = { moves: Infinity, parked: 0 };
+  for (let parked = 1; parked < disks; parked++) {
+    const moves = 2 * best(parked, pegs).moves + best(disks - parked, pegs - 1).moves;
+    if (moves < found.moves) found = { moves, parked };
   }
-  return best;
-}
+  return found;
+});
 
 /** Appends the moves of disks offset+1 … offset+disks, which may rest on any peg of `spare`. */
 function solve(
@@ -97,9 +87,7 @@ function solve(
     moves.push([offset + 1, from, to]);
     return;
   }
-  const pegs = spare.length + 2;
-  minimalMoves(disks, pegs);
-  const parked = pegs === 3 ? disks - 1 : parkedDisks.get(`${disks},${pegs}`)!;
+  const { parked } = best(disks, spare.length + 2);
   const [park, ...rest] = spare as [number, ...number[]];
   solve(moves, parked, from, park, [...rest, to], offset);
   solve(moves, disks - parked, from, to, rest, offset + parked);

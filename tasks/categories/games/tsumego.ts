@@ -8,6 +8,7 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, int } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import type { ScorableEntry } from "../../types.ts";
+import { once } from "../../once.ts";
 
 /** Row and column offsets from the first stone of a group. */
 const GROUPS: readonly (readonly [number, number])[][] = [
@@ -78,24 +79,17 @@ function drawBoard(random: RandomStream, size: number, maxStones: number) {
   throw new RgxError(`task tsumego: found no capture on a board of ${size} rows and columns`);
 }
 
-const neighbourTables = new Map<number, number[][]>();
-
-function neighboursOf(size: number): number[][] {
-  let table = neighbourTables.get(size);
-  if (table === undefined) {
-    table = Array.from({ length: size * size }, (_, point) => {
-      const row = Math.floor(point / size), column = point % size;
-      return [
-        ...(row > 0 ? [point - size] : []),
-        ...(row < size - 1 ? [point + size] : []),
-        ...(column > 0 ? [point - 1] : []),
-        ...(column < size - 1 ? [point + 1] : []),
-      ];
-    });
-    neighbourTables.set(size, table);
-  }
-  return table;
-}
+const neighboursOf = once((size: number) =>
+  Array.from({ length: size * size }, (_, point) => {
+    const row = Math.floor(point / size), column = point % size;
+    return [
+      ...(row > 0 ? [point - size] : []),
+      ...(row < size - 1 ? [point + size] : []),
+      ...(column > 0 ? [point - 1] : []),
+      ...(column < size - 1 ? [point + 1] : []),
+    ];
+  })
+);
 
 /** A white group with a single liberty; null when it does not fit on the board. */
 function plantGroup(random: RandomStream, size: number, neighbours: readonly number[][]) {

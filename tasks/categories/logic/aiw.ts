@@ -4,7 +4,7 @@
  * everybody.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, defineTask, int, weights } from "../../define.ts";
+import { choices, type ConfigOf, defineTask, int, weights } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 const KINDS = ["siblings", "friends", "colleagues"] as const;
@@ -12,37 +12,35 @@ const KINDS = ["siblings", "friends", "colleagues"] as const;
 const MEN = "James John Robert Michael William David Richard Joseph Thomas Charles Bob";
 const WOMEN = "Mary Patricia Jennifer Linda Elizabeth Barbara Susan Jessica Sarah Margaret Alice";
 
-interface People {
-  male_names: string[];
-  female_names: string[];
-  max_entities: number;
-}
+const params = {
+  male_names: choices(MEN.split(" "), "names of men and boys"),
+  female_names: choices(WOMEN.split(" "), "names of women and girls; Alice is among them"),
+  task_types: choices([...KINDS], "kinds of questions", KINDS),
+  task_type_weights: weights([1 / 3, 1 / 3, 1 / 3], "weight of each kind", "task_types", [
+    [1.0, 0.0, 0.0],
+    [0.9, 0.05, 0.05],
+    [0.7, 0.15, 0.15],
+    [0.6, 0.2, 0.2],
+    [0.5, 0.25, 0.25],
+    [0.4, 0.3, 0.3],
+    [0.3, 0.35, 0.35],
+    [0.2, 0.4, 0.4],
+    [0.1, 0.45, 0.45],
+  ]),
+  max_entities: int(6, "highest number of brothers, of sisters, of friends …", {
+    min: 1,
+    levels: [4, 6, 8, 10, 12, 14, 16],
+    as: "num_entities",
+  }),
+};
+
+type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Count someone's sisters, female friends or female colleagues.",
   scoring: "1 for the number; text around it: the number's share of the length.",
   defaultSize: 10,
-  params: {
-    male_names: choices(MEN.split(" "), "names of men and boys"),
-    female_names: choices(WOMEN.split(" "), "names of women and girls; Alice is among them"),
-    task_types: choices([...KINDS], "kinds of questions", KINDS),
-    task_type_weights: weights([1 / 3, 1 / 3, 1 / 3], "weight of each kind", "task_types", [
-      [1.0, 0.0, 0.0],
-      [0.9, 0.05, 0.05],
-      [0.7, 0.15, 0.15],
-      [0.6, 0.2, 0.2],
-      [0.5, 0.25, 0.25],
-      [0.4, 0.3, 0.3],
-      [0.3, 0.35, 0.35],
-      [0.2, 0.4, 0.4],
-      [0.1, 0.45, 0.45],
-    ]),
-    max_entities: int(6, "highest number of brothers, of sisters, of friends …", {
-      min: 1,
-      levels: [4, 6, 8, 10, 12, 14, 16],
-      as: "num_entities",
-    }),
-  },
+  params,
   rules: {
     "female_names: must contain Alice": (c) => c.female_names.includes("Alice"),
   },
@@ -64,7 +62,7 @@ interface Drawn {
   count: number;
 }
 
-function siblings(random: RandomStream, config: People): Drawn {
+function siblings(random: RandomStream, config: Config): Drawn {
   const girl = random.choice(config.female_names), boy = random.choice(config.male_names);
   const brothers = random.int(1, config.max_entities), sisters = random.int(1, config.max_entities);
   return {
@@ -76,7 +74,7 @@ function siblings(random: RandomStream, config: People): Drawn {
   };
 }
 
-function friends(random: RandomStream, config: People): Drawn {
+function friends(random: RandomStream, config: Config): Drawn {
   const woman = random.choice(config.female_names), man = random.choice(config.male_names);
   const males = random.int(1, config.max_entities), females = random.int(1, config.max_entities);
   return {
@@ -90,7 +88,7 @@ function friends(random: RandomStream, config: People): Drawn {
 }
 
 /** Two circles that share one woman. The first belongs to a woman, the second to a man. */
-function colleagues(random: RandomStream, config: People): Drawn {
+function colleagues(random: RandomStream, config: Config): Drawn {
   const woman = random.choice(config.female_names), man = random.choice(config.male_names);
   const [males, females, hisMales, hisFemales] = Array.from(
     { length: 4 },

@@ -5,6 +5,7 @@
 import { bool, defineTask, float, levels } from "../../define.ts";
 import { wordList } from "../../text/lists.ts";
 import { defaultScore } from "../../scoring_rules.ts";
+import { once } from "../../once.ts";
 
 const QUANTIFIERS = ["All", "No", "Some", "Some … not"] as const;
 type Quantifier = typeof QUANTIFIERS[number];
@@ -86,38 +87,31 @@ function spell({ quantifier, subject, predicate }: Sentence, nouns: readonly str
   return `${first} ${nouns[subject]} are ${not === undefined ? "" : "not "}${nouns[predicate]}`;
 }
 
-const known = new Map<string, Argument[]>();
-
 /**
  * Every argument with these quantifiers. With `turned` = 0 the conclusion is about kinds 0 and 2.
  * Otherwise it is premise `turned` with its kinds exchanged, where "All" may become "Some".
  */
-function argumentsOf(quantifiers: readonly Quantifier[], turned: number): Argument[] {
-  const key = quantifiers.join() + turned;
-  let found = known.get(key);
-  if (found === undefined) {
-    found = [];
-    for (const first of quantifiers) {
-      for (const second of quantifiers) {
-        const premises: [Sentence, Sentence] = [
-          { quantifier: first, subject: 0, predicate: 1 },
-          { quantifier: second, subject: 1, predicate: 2 },
-        ];
-        for (const quantifier of quantifiers) {
-          const chosen = premises[turned - 1];
-          const weakened = chosen?.quantifier === "All" && quantifier === "Some";
-          if (chosen && quantifier !== chosen.quantifier && !weakened) continue;
-          const conclusion = chosen === undefined
-            ? { quantifier, subject: 0, predicate: 2 }
-            : { quantifier, subject: chosen.predicate, predicate: chosen.subject };
-          found.push({ premises, conclusion, isValid: follows(premises, conclusion) });
-        }
+const argumentsOf = once((quantifiers: readonly Quantifier[], turned: number) => {
+  const found: Argument[] = [];
+  for (const first of quantifiers) {
+    for (const second of quantifiers) {
+      const premises: [Sentence, Sentence] = [
+        { quantifier: first, subject: 0, predicate: 1 },
+        { quantifier: second, subject: 1, predicate: 2 },
+      ];
+      for (const quantifier of quantifiers) {
+        const chosen = premises[turned - 1];
+        const weakened = chosen?.quantifier === "All" && quantifier === "Some";
+        if (chosen && quantifier !== chosen.quantifier && !weakened) continue;
+        const conclusion = chosen === undefined
+          ? { quantifier, subject: 0, predicate: 2 }
+          : { quantifier, subject: chosen.predicate, predicate: chosen.subject };
+        found.push({ premises, conclusion, isValid: follows(premises, conclusion) });
       }
     }
-    known.set(key, found);
   }
   return found;
-}
+});
 
 /**
  * Whether the conclusion holds in every world in which the premises hold and each kind has a

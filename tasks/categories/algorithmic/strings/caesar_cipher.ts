@@ -8,6 +8,7 @@ import { words } from "../../../python/text.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
 import { story } from "../../../text/story.ts";
+import { once } from "../../../once.ts";
 
 export default defineTask({
   description: "Decrypt a Caesar cipher.",
@@ -48,27 +49,18 @@ export default defineTask({
 });
 
 /**
- * The words of each story sentence in capitals, without words that touch a punctuation mark; by
- * delimiter.
+ * The words of each story sentence in capitals, without words that touch a punctuation mark.
  */
-const byDelimiter = new Map<string, string[][]>();
-const byRange = new Map<string, string[]>();
+const sentencesOf = once((delimiter: string) =>
+  story().split(delimiter).map((sentence) =>
+    words(sentence.toUpperCase()).filter((word) => /^[A-Z]+$/.test(word))
+  )
+);
 
-function storyTexts(delimiter: string, min: number, max: number): readonly string[] {
-  const key = `${min} ${max} ${delimiter}`;
-  let texts = byRange.get(key);
-  if (texts === undefined) {
-    const sentences = byDelimiter.get(delimiter) ??
-      story().split(delimiter).map((sentence) =>
-        words(sentence.toUpperCase()).filter((word) => /^[A-Z]+$/.test(word))
-      );
-    byDelimiter.set(delimiter, sentences);
-    texts = sentences.filter(({ length }) => length >= min && length <= max)
-      .map((sentence) => sentence.join(" "));
-    byRange.set(key, texts);
-  }
-  return texts;
-}
+const storyTexts = once((delimiter: string, min: number, max: number) =>
+  sentencesOf(delimiter).filter(({ length }) => length >= min && length <= max)
+    .map((sentence) => sentence.join(" "))
+);
 
 function madeText(random: RandomStream, count: number): string {
   return makeSentence(random, count).toUpperCase().replace(/[^A-Z ]/g, "");

@@ -5,6 +5,7 @@ import { parseJson } from "../../../python/literals.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
 import type { ScorableEntry } from "../../../types.ts";
+import { once } from "../../../once.ts";
 
 export default defineTask({
   description: "Group words that are anagrams of each other.",
@@ -96,14 +97,10 @@ function canonical(groups: readonly unknown[][]): string {
  * computed when first needed: each letter has a fixed large number, and anagrams have equal sums.
  */
 
-let groups: (readonly string[])[] | undefined;
-
 /**
  * All groups of at least two words, shorter words first; words and groups in alphabetical order.
  */
-export function anagramGroups(): readonly (readonly string[])[] {
-  return groups ??= findGroups();
-}
+export const anagramGroups = once(findGroups);
 
 /**
  * Random numbers below 2^49, so that the sum over a word is exact. Different letters practically

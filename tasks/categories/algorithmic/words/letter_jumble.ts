@@ -7,6 +7,7 @@ import { bool, counts, defineTask, sizes } from "../../../define.ts";
 import { strip, words } from "../../../python/text.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
+import { once } from "../../../once.ts";
 
 export default defineTask({
   description: "Unscramble the letters of words.",
@@ -54,28 +55,21 @@ export default defineTask({
   score,
 });
 
-const pools = new Map<string, readonly string[]>();
-
 /**
  * The story's words of `min` to `max` letters. Until there are `count`, shorter and then longer
  * words are added.
  */
-function wordsOfLengths(min: number, max: number, count: number): readonly string[] {
-  const key = `${min} ${max} ${count}`;
-  let pool = pools.get(key);
-  if (pool === undefined) {
-    const all = storyWords();
-    const longest = all.reduce((longest, word) => Math.max(longest, word.length), 0);
-    let low = Math.min(min, longest), high = Math.max(max, low);
-    const select = () => all.filter(({ length }) => length >= low && length <= high);
-    for (pool = select(); pool.length < count; pool = select()) {
-      if (low > 1) low--;
-      else high++;
-    }
-    pools.set(key, pool);
+const wordsOfLengths = once((min: number, max: number, count: number): readonly string[] => {
+  const all = storyWords();
+  const longest = all.reduce((longest, word) => Math.max(longest, word.length), 0);
+  let low = Math.min(min, longest), high = Math.max(max, low);
+  for (;;) {
+    const pool = all.filter(({ length }) => length >= low && length <= high);
+    if (pool.length >= count) return pool;
+    if (low > 1) low--;
+    else high++;
   }
-  return pool;
-}
+});
 
 /** Swaps two letters max(1, ⌊length · corruption⌋) times. */
 function scramble(random: RandomStream, word: string, corruption: number): string {

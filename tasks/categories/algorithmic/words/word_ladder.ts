@@ -5,10 +5,11 @@
 import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
 import { readAsset } from "../../../asset.ts";
-import { counts, defineTask, int } from "../../../define.ts";
+import { type ConfigOf, counts, defineTask, int } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { decodeWords } from "../../../text/words.ts";
 import type { ScorableEntry } from "../../../types.ts";
+import { once } from "../../../once.ts";
 
 /** Maximum number of word pairs to draw. One pair in two or three is connected by a ladder. */
 const MAX_DRAWS = 1000;
@@ -16,16 +17,20 @@ const MAX_DRAWS = 1000;
 /** Special values of the previous word: of the first word, and of words that were not reached. */
 const NONE = -1, NOT_REACHED = -2;
 
+const params = {
+  word_length: counts([4, 4], "letters of a word", { min: 3, max: 5, spans: [3, 4, 5] }),
+  min_chain_length: int(-1, "fewest words of the shortest ladder; -1: 3"),
+  max_chain_length: int(-1, "most words of the shortest ladder; -1: any number"),
+};
+
+type Config = ConfigOf<typeof params>;
+
 export default defineTask({
   description: "Change one word into another, one letter at a time.",
   scoring:
     "0 unless the words, separated by commas, lead from the first word to the last with one " +
     "letter changed in every step; then 1, halved for every word that is not in the word list.",
-  params: {
-    word_length: counts([4, 4], "letters of a word", { min: 3, max: 5, spans: [3, 4, 5] }),
-    min_chain_length: int(-1, "fewest words of the shortest ladder; -1: 3"),
-    max_chain_length: int(-1, "most words of the shortest ladder; -1: any number"),
-  },
+  params,
   rules: {
     "min_chain_length: must be -1 or at least 3": (c) =>
       c.min_chain_length === -1 || c.min_chain_length >= 3,
@@ -54,12 +59,7 @@ export default defineTask({
 });
 
 /** Tries the word lengths in turn, from a random one, until one has a ladder within the limits. */
-function drawChain(random: RandomStream, config: {
-  min_word_length: number;
-  max_word_length: number;
-  min_chain_length: number;
-  max_chain_length: number;
-}): string[] {
+function drawChain(random: RandomStream, config: Config): string[] {
   const { min_word_length: shortest, max_word_length: longest } = config;
   const { min_chain_length: min, max_chain_length: max } = config;
   const lengths = longest - shortest + 1, offset = random.below(lengths);
@@ -185,35 +185,20 @@ interface LadderGraph {
   readonly component: Int16Array;
 }
 
-let lines: string[] | undefined;
-const sets = new Map<number, ReadonlySet<string>>();
-const graphs = new Map<number, LadderGraph>();
-
 /** Whether an upper-case word is in the list. */
 export function isLadderWord(word: string): boolean {
   if (word.length < MIN_LENGTH || word.length > MAX_LENGTH) return false;
-  let set = sets.get(word.length);
-  if (set === undefined) {
-    set = new Set(ladderWords(word.length));
-    sets.set(word.length, set);
-  }
-  return set.has(word);
-}
-
-export function ladderGraph(length: number): LadderGraph {
-  let graph = graphs.get(length);
-  if (graph === undefined) {
-    graph = link(ladderWords(length));
-    graphs.set(length, graph);
-  }
-  return graph;
+  return ladderSet(word.length).has(word);
 }
 
 /** The words of one length, in upper case. */
-function ladderWords(length: number): string[] {
-  lines ??= readAsset("ladder.txt").split("\n");
-  return decodeWords(lines[length - MIN_LENGTH]!, length).map((word) => word.toUpperCase());
-}
+const ladderWords = once((length: number) => {
+  const line = readAsset("ladder.txt").split("\n")[length - MIN_LENGTH]!;
+  return decodeWords(line, length).map((word) => word.toUpperCase());
+});
+const ladderSet = once((length: number) => new Set(ladderWords(length)));
+
+export const ladderGraph = once((length: number) => link(ladderWords(length)));
 
 function link(words: readonly string[]): LadderGraph {
   /** Words that are equal except for one position, by the pattern with a gap there. */

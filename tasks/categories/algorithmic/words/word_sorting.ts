@@ -6,6 +6,7 @@ import { storyWords } from "../../../text/story.ts";
 import type { ScorableEntry } from "../../../types.ts";
 import { wordAt, wordCount } from "../../../text/words.ts";
 import { distinctIndices } from "./distinct.ts";
+import { once } from "../../../once.ts";
 
 type Change = (word: string, random: RandomStream) => string;
 
@@ -68,34 +69,17 @@ interface Vocabulary {
   at(index: number): string;
 }
 
-const byLengths = new Map<string, readonly string[]>();
+const storyWordsOf = once((min: number, max: number) =>
+  [...new Set(storyWords())].filter(({ length }) => length >= min && length <= max)
+);
 
 /**
  * The distinct words of the story with these lengths; the word list where they are fewer than
  * `wanted`.
  */
 function vocabulary(min: number, max: number, wanted: number): Vocabulary {
-  const key = `${min} ${max}`;
-  let fromStory = byLengths.get(key);
-  if (fromStory === undefined) {
-    fromStory = [...new Set(storyWords())].filter(({ length }) => length >= min && length <= max);
-    if (byLengths.size > 100) byLengths.clear();
-    byLengths.set(key, fromStory);
-  }
-  const list = fromStory;
-  if (list.length >= wanted) {
-    return {
-      size: list.length,
-      at: (index) => list[index]!,
-    };
-  }
-  const listed = wordCount(min, max);
-  if (listed <= list.length) {
-    return {
-      size: list.length,
-      at: (index) => list[index]!,
-    };
-  }
+  const list = storyWordsOf(min, max), listed = list.length < wanted ? wordCount(min, max) : 0;
+  if (listed <= list.length) return { size: list.length, at: (index) => list[index]! };
   return { size: listed, at: (index) => wordAt(index, min) };
 }
 

@@ -1,6 +1,6 @@
 /** Seven kinds of questions on dates: weekdays, leap years, and counts of days in a period. */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { choices, defineTask, int, levels, nullable } from "../../../define.ts";
+import { choices, type ConfigOf, defineTask, int, levels, nullable } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -39,17 +39,20 @@ const EASIEST: Kind[] = [
   "recurring_event_day",
 ];
 
-interface Config {
-  year: number;
-  offset_upper_bound: number;
-  leap_year_range: number;
-}
-
 interface Question {
   question: string;
   answer: string;
   facts: Record<string, unknown>;
 }
+
+const params = {
+  year: int(2022, "year that the dates are in", { min: 1, max: LAST_YEAR }),
+  tasks: nullable(choices([], "kinds of questions; null for all", TASKS)),
+  offset_upper_bound: int(100, "most days between two dates", { min: 1, max: 1_000_000 }),
+  leap_year_range: int(200, "width of the span of years around `year`", { min: 0 }),
+};
+
+type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Answer questions about weekdays, spans of days and leap years.",
@@ -57,12 +60,7 @@ export default defineTask({
     "Weekdays: 1 for the right one, 0.1 for another, 0.05 for one that is not in title case. " +
     "Counts: 1 when right, else e^(−5·error/count). Leap years: 1 for the right word in any " +
     "case. Else 0.",
-  params: {
-    year: int(2022, "year that the dates are in", { min: 1, max: LAST_YEAR }),
-    tasks: nullable(choices([], "kinds of questions; null for all", TASKS)),
-    offset_upper_bound: int(100, "most days between two dates", { min: 1, max: 1_000_000 }),
-    leap_year_range: int(200, "width of the span of years around `year`", { min: 0 }),
-  },
+  params,
   curriculum: {
     tasks: levels([1, 3, 5, 7].map((count) => EASIEST.slice(0, count)), "kinds of questions"),
     offset_upper_bound: levels([30, 100, 250, 365], "most days between two dates"),

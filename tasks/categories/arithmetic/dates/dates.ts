@@ -3,30 +3,12 @@
  * zone and misreads years below 100. Days are counted from 1970-01-01; weekday 0 is Monday.
  */
 
-export const WEEKDAYS = [
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-  "Sunday",
-] as const;
+export const WEEKDAYS: readonly string[] =
+  "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ");
 
-export const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
+export const MONTHS: readonly string[] =
+  ("January February March April May June July August September October November " +
+    "December").split(" ");
 
 export interface CalendarDate {
   year: number;

@@ -253,5 +253,5 @@ Deno.test("times and dates in the parameters are checked", () => {
   assert.match(errors({ max_date: "2023-02-29" }), /^max_date: must be a date such as/);
   assert.match(errors({ min_time: "10:00", max_time: "09:00" }), /^min_time: must be ≤ max_time/);
   assert.match(errors({ max_date: "1900-01-01" }), /^max_date: must be after min_date/);
-  assert.match(errors({ task_types: [] }), /^task_types: at least one/);
+  assert.match(errors({ task_types: [] }), /^task_types: must name at least one/);
 });

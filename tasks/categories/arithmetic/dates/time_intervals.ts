@@ -3,7 +3,7 @@
  * difference is computed from what the question shows. Clock times have no date.
  */
 import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int, text, texts } from "../../../define.ts";
+import { choices, type ConfigOf, defineTask, int, text } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip, words } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
@@ -51,14 +51,23 @@ const SECOND = 1000, MINUTE = 60 * SECOND, DAY = 1440 * MINUTE;
  */
 const ZONE_DRAWS = 20;
 
-interface Config {
-  min_time: string;
-  max_time: string;
-  max_time_difference_seconds: number;
-  min_date: string;
-  max_date: string;
-  max_date_difference_days: number;
-}
+const params = {
+  min_time: text("00:00:00", "earliest clock time, HH:MM:SS"),
+  max_time: text("23:59:59.999999", "latest clock time, HH:MM:SS"),
+  max_time_difference_seconds: int(86400, "most seconds between clock times", {
+    min: 1,
+    levels: [60, 3600, 10800, 21600, 32400, 43200, 86400],
+  }),
+  min_date: text("1900-01-01", "earliest date, YYYY-MM-DD"),
+  max_date: text("3000-01-01", "latest date, YYYY-MM-DD"),
+  max_date_difference_days: int(100, "most days between dates", {
+    min: 1,
+    levels: [1, 7, 30, 365, 1825],
+  }),
+  task_types: choices([...TASK_TYPES], "kinds of questions", TASK_TYPES),
+};
+
+type Config = ConfigOf<typeof params>;
 
 interface Interval {
   start: LocalTime;
@@ -73,29 +82,27 @@ export default defineTask({
   scoring:
     "1 − error / largest difference that the data set can have, at least 0, for an answer in the " +
     "asked form (for dates its first word must be the number of days); else 0.",
-  params: {
-    min_time: text("00:00:00", "earliest clock time, HH:MM:SS"),
-    max_time: text("23:59:59.999999", "latest clock time, HH:MM:SS"),
-    max_time_difference_seconds: int(86400, "most seconds between clock times", {
-      min: 1,
-      levels: [60, 3600, 10800, 21600, 32400, 43200, 86400],
-    }),
-    min_date: text("1900-01-01", "earliest date, YYYY-MM-DD"),
-    max_date: text("3000-01-01", "latest date, YYYY-MM-DD"),
-    max_date_difference_days: int(100, "most days between dates", {
-      min: 1,
-      levels: [1, 7, 30, 365, 1825],
-    }),
-    task_types: texts([...TASK_TYPES], "kinds of questions", TASK_TYPES),
+  params,
+  rules: {
+    "min_time: must be a time such as 08:30:00": (c) => parseClock(c.min_time) !== null,
+    "max_time: must be a time such as 08:30:00": (c) => parseClock(c.max_time) !== null,
+    "min_date: must be a date such as 2024-02-29": (c) => parseIsoDate(c.min_date) !== null,
+    "max_date: must be a date such as 2024-02-29": (c) => parseIsoDate(c.max_date) !== null,
+    "min_time: must be ≤ max_time": ({ min_time: low, max_time: high }) =>
+      parseClock(low) === null || parseClock(high) === null ||
+      parseClock(low)! <= parseClock(high)!,
+    "max_date: must be after min_date": ({ min_date: low, max_date: high }) =>
+      parseIsoDate(low) === null || parseIsoDate(high) === null ||
+      parseIsoDate(low)! < parseIsoDate(high)!,
   },
-  validate,
   generate(random, config) {
     const type = random.choice(config.task_types) as TaskType;
     const interval = type.startsWith("time")
       ? clockInterval(random, config, type)
       : dateInterval(random, config, type);
     const { start, end, format, difference } = interval;
-    const expected = expectedFormat(random, type);
+    const forms = EXPECTED[type]!;
+    const expected = forms.length === 1 ? forms[0]! : random.choice(forms);
     const show = (reading: LocalTime) => formatLocalTime(format, reading);
     const plain = (reading: LocalTime) =>
       type.startsWith("time") ? clockText(reading.time) : dateTimeText(reading);
@@ -113,31 +120,6 @@ export default defineTask({
   },
   score,
 });
-
-function validate(config: Config & { task_types: string[] }): string[] {
-  const errors: string[] = [];
-  for (const field of ["min_time", "max_time"] as const) {
-    if (parseClock(config[field]) === null) {
-      errors.push(`${field}: must be a time such as 08:30:00, found "${config[field]}"`);
-    }
-  }
-  for (const field of ["min_date", "max_date"] as const) {
-    if (parseIsoDate(config[field]) === null) {
-      errors.push(`${field}: must be a date such as 2024-02-29, found "${config[field]}"`);
-    }
-  }
-  if (config.task_types.length === 0) {
-    errors.push("task_types: at least one is needed, found []");
-  }
-  if (errors.length > 0) return errors;
-  if (parseClock(config.min_time)! > parseClock(config.max_time)!) {
-    errors.push(`min_time: must be ≤ max_time = ${config.max_time}, found ${config.min_time}`);
-  }
-  if (parseIsoDate(config.min_date)! >= parseIsoDate(config.max_date)!) {
-    errors.push(`max_date: must be after min_date = ${config.min_date}, found ${config.max_date}`);
-  }
-  return errors;
-}
 
 /** Two times of one day; the second is not before the first. */
 function clockInterval(random: RandomStream, config: Config, type: TaskType): Interval {
@@ -189,39 +171,20 @@ function dateInterval(random: RandomStream, config: Config, type: TaskType): Int
   };
 }
 
-function expectedFormat(random: RandomStream, type: TaskType): string {
-  switch (type) {
-    case "time":
-      return "HH:MM";
-    case "time_seconds":
-      return "HH:MM:SS";
-    case "time_ms":
-      return "HH:MM:SS.mmm";
-    case "date":
-      return "D days";
-    default:
-      return random.choice(["D days, HH:MM", "D days, HH:MM:SS"]);
-  }
-}
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  time: ["HH:MM"],
+  time_seconds: ["HH:MM:SS"],
+  time_ms: ["HH:MM:SS.mmm"],
+  date: ["D days"],
+  datetime: ["D days, HH:MM", "D days, HH:MM:SS"],
+  datetime_tz: ["D days, HH:MM", "D days, HH:MM:SS"],
+};
 
 /** Formats the difference. Digits beyond the format are truncated, not rounded. */
 function answerText(difference: number, expected: string): string {
-  const days = Math.floor(difference / DAY);
-  const rest = formatLocalTime("%H:%M:%S.%f", { day: 0, time: difference % DAY });
-  switch (expected) {
-    case "D days":
-      return `${days} days`;
-    case "HH:MM":
-      return rest.slice(0, 5);
-    case "HH:MM:SS":
-      return rest.slice(0, 8);
-    case "HH:MM:SS.mmm":
-      return rest;
-    case "D days, HH:MM":
-      return `${days} days, ${rest.slice(0, 5)}`;
-    default:
-      return `${days} days, ${rest.slice(0, 8)}`;
-  }
+  const clock = formatLocalTime("%H:%M:%S.%f", { day: 0, time: difference % DAY });
+  return expected.replace("D", String(Math.floor(difference / DAY)))
+    .replace(/HH.*/, (form) => clock.slice(0, form.length));
 }
 
 function story(random: RandomStream, type: TaskType, start: string, end: string): string {
@@ -273,55 +236,24 @@ interface LocalTime {
   offset?: number;
 }
 
-/** Supported letters: %Y %m %d %B %b %A %a %H %M %S %f (three digits) %z (such as +05:00). */
-function formatLocalTime(format: string, { day, time, offset }: LocalTime): string {
-  const { year, month, day: dayOfMonth } = dateOfDay(day);
-  let text = "";
-  for (let i = 0; i < format.length; i++) {
-    if (format[i] !== "%") {
-      text += format[i];
-      continue;
-    }
-    switch (format[++i]) {
-      case "Y":
-        text += zeroPadded(year, 4);
-        break;
-      case "m":
-        text += zeroPadded(month);
-        break;
-      case "d":
-        text += zeroPadded(dayOfMonth);
-        break;
-      case "B":
-        text += MONTHS[month - 1];
-        break;
-      case "b":
-        text += MONTHS[month - 1]!.slice(0, 3);
-        break;
-      case "A":
-        text += WEEKDAYS[weekdayOfDay(day)];
-        break;
-      case "a":
-        text += WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3);
-        break;
-      case "H":
-        text += zeroPadded(Math.floor(time / 3_600_000));
-        break;
-      case "M":
-        text += zeroPadded(Math.floor(time / 60_000) % 60);
-        break;
-      case "S":
-        text += zeroPadded(Math.floor(time / 1000) % 60);
-        break;
-      case "f":
-        text += zeroPadded(time % 1000, 3);
-        break;
-      case "z":
-        text += zone(offset ?? 0);
-        break;
-    }
-  }
-  return text;
+/** What each letter of a format stands for; %f has three digits, %z is such as +05:00. */
+const LETTERS: Readonly<Record<string, (reading: LocalTime) => string | undefined>> = {
+  Y: ({ day }) => zeroPadded(dateOfDay(day).year, 4),
+  m: ({ day }) => zeroPadded(dateOfDay(day).month),
+  d: ({ day }) => zeroPadded(dateOfDay(day).day),
+  B: ({ day }) => MONTHS[dateOfDay(day).month - 1],
+  b: ({ day }) => MONTHS[dateOfDay(day).month - 1]!.slice(0, 3),
+  A: ({ day }) => WEEKDAYS[weekdayOfDay(day)],
+  a: ({ day }) => WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3),
+  H: ({ time }) => zeroPadded(Math.floor(time / 3_600_000)),
+  M: ({ time }) => zeroPadded(Math.floor(time / 60_000) % 60),
+  S: ({ time }) => zeroPadded(Math.floor(time / 1000) % 60),
+  f: ({ time }) => zeroPadded(time % 1000, 3),
+  z: ({ offset }) => zone(offset ?? 0),
+};
+
+function formatLocalTime(format: string, reading: LocalTime): string {
+  return format.replace(/%(.)/g, (_, letter) => LETTERS[letter]!(reading)!);
 }
 
 function zone(offset: number): string {
