@@ -43,20 +43,13 @@ export interface JobRequest {
 }
 
 /** A checked request with all defaults. */
-export interface Job {
+export interface Job
+  extends Omit<Required<JobRequest>, "partition" | "time" | "warn" | "dependency"> {
   account: string;
   partition: string | null;
   time: TimeLimit;
-  gpus: number;
-  gpuType: string;
-  cpus: number;
-  memory: string;
-  nodes: number;
-  tasksPerNode: number;
-  requeue: boolean;
   /** Seconds before the time limit at which SLURM sends USR2. */
   signalLead: number;
-  sbatch: readonly string[];
   dependency: string | null;
 }
 

@@ -85,22 +85,58 @@ export async function slurmScript(
   return await trainScript(config, job.account, job.options);
 }
 
+/** A job with what its configuration says of it. */
+interface SectionedJob {
+  account: string;
+  options: TrainScriptOptions;
+  /** The path of the script, and where it is written; null: the configuration names none. */
+  output: { path: string; place: string } | null;
+}
+
 /**
  * The job of a configuration: what its section `slurm` says, where the options do not.
- * @throws UsageError as {@link withJobSection}
+ * @param account null: the section names it
+ * @throws UsageError when neither names an account, or `slurm.work_dir` is no folder
  */
 export async function jobOfConfig(
   config: string,
   account: string | null,
   options: TrainScriptOptions,
-): Promise<SectionedJob<TrainScriptOptions>> {
+): Promise<SectionedJob> {
   const cwd = resolve(options.workDir ?? "."), path = await configPath(config, cwd);
   const env = { ...environmentOf(options), ...jobVariables("0") };
-  return await withJobSection(path, account, options, {
-    overrides: overridesOf(options),
-    env,
-    cwd,
-  });
+  const read = { overrides: overridesOf(options), env, cwd };
+  const found = await findSlurmSection(path, read), section = found?.section;
+  const charged = account ?? section?.account ?? null;
+  if (charged === null) {
+    // Of a configuration with mistakes, those are the error: one of them may hide the account.
+    if (found === null) await loadConfig(path, read);
+    throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
+      advice: `Write one of them: rgx slurm ${path} ACCOUNT`,
+    });
+  }
+  if (found === null || section === undefined) return { account: charged, options, output: null };
+  const { partition, time, gpus, gpu_type, cpus, memory, nodes, requeue } = section;
+  const named = {
+    partition,
+    time,
+    gpus,
+    gpuType: gpu_type === "any" ? null : gpu_type,
+    cpus,
+    memory,
+    nodes,
+    requeue,
+    workDir: options.workDir === undefined ? await workFolder(found) : null,
+  };
+  const written = (values: object) =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value != null));
+  return {
+    account: charged,
+    options: { ...options, ...written(named), ...written(options) },
+    output: section.output === null
+      ? null
+      : { path: section.output, place: `${found.placeOf("output")}: ` },
+  };
 }
 
 const environmentOf = ({ env }: TrainScriptOptions) => env ?? Deno.env.toObject();
@@ -383,66 +419,6 @@ function bindLines(folders: readonly string[]): string {
   if (folders.length === 0) return "";
   return "\n# Folders elsewhere, which the configuration names.\n" +
     `export APPTAINER_BIND=${shellWord(folders.join(","))}",$APPTAINER_BIND"`;
-}
-
-/** A job with what its configuration says of it. */
-interface SectionedJob<T extends CommonOptions> {
-  account: string;
-  options: T;
-  /** The path of the script, and where it is written; null: the configuration names none. */
-  output: { path: string; place: string } | null;
-}
-
-/** How the configuration is read. */
-interface ReadOptions {
-  overrides: readonly string[];
-  env: Readonly<Record<string, string>>;
-  /** Where it is looked for. */
-  cwd: string;
-}
-
-/**
- * The options with those of the configuration's section `slurm` where they are not named.
- * @param account null: the section names it
- * @throws UsageError when neither names an account, or `slurm.work_dir` is no folder
- */
-async function withJobSection<T extends CommonOptions>(
-  config: string,
-  account: string | null,
-  options: T,
-  read: ReadOptions,
-): Promise<SectionedJob<T>> {
-  const found = await findSlurmSection(config, read), section = found?.section;
-  const charged = account ?? section?.account ?? null;
-  if (charged === null) {
-    // Of a configuration with mistakes, those are the error: one of them may hide the account.
-    if (found === null) await loadConfig(config, read);
-    throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
-      advice: `Write one of them: rgx slurm ${config} ACCOUNT`,
-    });
-  }
-  if (found === null || section === undefined) return { account: charged, options, output: null };
-  const { partition, time, gpus, gpu_type, cpus, memory, nodes, requeue } = section;
-  const named = {
-    partition,
-    time,
-    gpus,
-    gpuType: gpu_type === "any" ? null : gpu_type,
-    cpus,
-    memory,
-    nodes,
-    requeue,
-    workDir: options.workDir === undefined ? await workFolder(found) : null,
-  };
-  const written = (values: object) =>
-    Object.fromEntries(Object.entries(values).filter(([, value]) => value != null));
-  return {
-    account: charged,
-    options: { ...options, ...written(named), ...written(options) },
-    output: section.output === null
-      ? null
-      : { path: section.output, place: `${found.placeOf("output")}: ` },
-  };
 }
 
 async function workFolder({ section, placeOf }: FoundSection): Promise<string | null> {

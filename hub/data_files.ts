@@ -5,6 +5,7 @@
  */
 import { basename, dirname } from "node:path";
 import { UsageError } from "../core/errors.ts";
+import { isFolder } from "../core/paths.ts";
 import { fileSize, filesOf, findSnapshot, placeWithout } from "./cache.ts";
 import { isDataFile, isReadable, isTable } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
@@ -45,10 +46,8 @@ export async function findDataFiles(
   split: DataSplit,
   env: Environment = (key) => Deno.env.get(key),
 ): Promise<FoundData> {
-  const lookedAt = [name];
-  if (await fileSize(name) !== null) {
-    return { files: [name], splits: null, lookedAt, advice: null };
-  }
+  const lookedAt = [name], missing = { files: null, splits: null, lookedAt, advice: null };
+  if (await fileSize(name) !== null) return { ...missing, files: [name] };
   if (await isFolder(name)) {
     const folder = name.replace(/(?<=.)\/+$/, "");
     return { ...await choose(folder, null, split, folder), lookedAt, advice: null };
@@ -59,15 +58,14 @@ export async function findDataFiles(
   }
   const named = parseNamed(name, "dataset"), cache = hubCache(env);
   const isHere = named?.repository.kind === "dataset";
-  if (!isHere || cache === null) return { files: null, splits: null, lookedAt, advice: null };
+  if (!isHere || cache === null) return missing;
   const { repository, revision, path } = named;
   const advice = `If it is a data set on the Hub: ${pullCommand(repository, revision)} fetches it.`;
   const snapshot = await findSnapshot(cache, repository, revision);
-  if (snapshot === null && (isDataFile(name) || isTable(name)) && !name.includes("://")) {
-    return { files: null, splits: null, lookedAt, advice: null };
-  }
+  const isFileName = (isDataFile(name) || isTable(name)) && !name.includes("://");
+  if (snapshot === null && isFileName) return missing;
   lookedAt.push(snapshot?.path ?? await placeWithout(cache, repository, revision));
-  if (snapshot === null) return { files: null, splits: null, lookedAt, advice };
+  if (snapshot === null) return { ...missing, advice };
   const label = `hf://datasets/${repository.name}${revision === null ? "" : `@${revision}`}`;
   return { ...await choose(snapshot.path, path, split, label), lookedAt, advice };
 }
@@ -203,14 +201,6 @@ function ofSplit(
   const parquet = splits.isListed ? [] : found.filter((file) => file.endsWith(".parquet"));
   const files = parquet.length > 0 ? parquet : found;
   return { files: files.map((file) => `${folder}/${file}`), splits: names };
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isDirectory;
-  } catch {
-    return false;
-  }
 }
 
 // Which files belong to which split of a data set: by the list `configs` of its README, by the

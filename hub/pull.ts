@@ -8,7 +8,7 @@ import { bytesText } from "../core/bytes.ts";
 import { RgxError } from "../core/errors.ts";
 import { jsonObjectOrNull } from "../core/json_file.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
-import { fileSize, filesOf, findSnapshot, RepositoryCache } from "./cache.ts";
+import { fileSize, filesOf, findSnapshot, RepositoryCache, type Snapshot } from "./cache.ts";
 import { chooseFiles, EVERYTHING_NEEDED, type Selection, wantedFiles } from "./choose_files.ts";
 import { freeBytes } from "../core/machine/disk_space.ts";
 import {
@@ -235,13 +235,7 @@ class Pull {
       });
     }
     return {
-      repository: this.repository.name,
-      kind: this.repository.kind,
-      revision: this.revision,
-      commit,
-      path,
-      files,
-      bytes: files.reduce((sum, { size }) => sum + (size ?? 0), 0),
+      ...resultOf(this.repository, this.revision, { commit, path }, files),
       downloaded_bytes: this.#downloaded,
     };
   }
@@ -270,6 +264,16 @@ class Pull {
     if (failed !== null) throw failed.error;
     return results;
   }
+}
+
+function resultOf(
+  { name: repository, kind }: Repository,
+  revision: string,
+  { commit, path }: Snapshot,
+  files: PulledFile[],
+) {
+  const bytes = files.reduce((sum, { size }) => sum + (size ?? 0), 0);
+  return { repository, kind, revision, commit, path, files, bytes };
 }
 
 // A pull in offline mode. All files that it would fetch must be in the cache; missing ones are
@@ -308,15 +312,7 @@ async function pullOffline(
     const file = `${path}/${name}`;
     files.push({ name, path: file, size: await fileSize(file), cached: true });
   }
-  return {
-    repository: repository.name,
-    kind: repository.kind,
-    revision: wanted,
-    commit,
-    path,
-    files,
-    bytes: files.reduce((sum, { size }) => sum + (size ?? 0), 0),
-  };
+  return resultOf(repository, wanted, snapshot, files);
 
   async function listed(commit: string): Promise<string[] | null> {
     const { folder } = new RepositoryCache(cache, repository);

@@ -189,7 +189,7 @@ async function largeStep(
     lora: { r, alpha: 32, targetModules: "all-linear" },
   });
   const promptIds = [Array.from({ length: promptTokens }, (_, i) => 100 + 7 * i)];
-  const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false };
+  const shape = { promptIds, completions, newTokens, eosIds: [] };
   return { step: new BenchStep(device, model, tokenizer!), shape };
 }
 

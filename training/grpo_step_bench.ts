@@ -27,9 +27,6 @@ import { frozenReference, type ReferencePolicy } from "./step/reference_policy.t
 import { accumulateGradients } from "./step/gradient_accumulation.ts";
 import { goldenPath } from "../tests/golden.ts";
 
-/** Seconds that TRL 1.16 took for this step on a similar machine (2 cores). */
-const TRL_SECONDS = [0.63, 0.92] as const;
-
 const MODEL_FOLDER = goldenPath("models/tinystories-656k");
 const LOSS: LossSettings = defaultsOf(TRAINING);
 
@@ -42,8 +39,6 @@ export interface StepShape {
   completions: number;
   newTokens: number;
   eosIds: readonly number[];
-  /** True: every completion is a separate group, so completions do not share their prompt. */
-  repeatPrompt: boolean;
   /** Whether the training pass takes the activations of sampling. */
   keeps?: boolean;
 }
@@ -70,15 +65,14 @@ export class BenchStep {
   }
 
   async run(shape: StepShape): Promise<StepTimes> {
-    const { promptIds, completions: size, newTokens, repeatPrompt } = shape;
+    const { promptIds, completions: size, newTokens } = shape;
     const step = this.#step++, kept = shape.keeps ? this.#keptOf(shape) : undefined;
     const marks = [performance.now()];
-    const requests = promptIds.flatMap((ids, p) => {
-      const request = { promptId: step * promptIds.length + p, promptIds: ids };
-      return repeatPrompt
-        ? Array.from({ length: size }, (_, b) => ({ ...request, n: 1, firstBranch: b }))
-        : [{ ...request, n: size }];
-    });
+    const requests = promptIds.map((ids, p) => ({
+      promptId: step * promptIds.length + p,
+      promptIds: ids,
+      n: size,
+    }));
     const completions = (await this.model.generate(requests, {
       maxNewTokens: newTokens,
       temperature: 1,
@@ -99,7 +93,7 @@ export class BenchStep {
     marks.push(performance.now());
 
     const rows = completions.map(({ ids }, i) => ({
-      group: repeatPrompt ? i : Math.floor(i / size),
+      group: Math.floor(i / size),
       promptId: step * promptIds.length + Math.floor(i / size),
       branch: i % size,
       promptIds: promptIds[Math.floor(i / size)]!,
@@ -173,7 +167,7 @@ async function tinystoriesStep(
   const promptIds = stories.flat().map(({ ids }) => [bos, ...ids]);
   return {
     step: new BenchStep(device, model, folder.tokenizer!),
-    shape: { promptIds, completions: 8, newTokens: 64, eosIds: [], repeatPrompt: false },
+    shape: { promptIds, completions: 8, newTokens: 64, eosIds: [] },
   };
 }
 
@@ -219,7 +213,6 @@ export async function quickstartStep(
       completions: 16,
       newTokens: 16,
       eosIds: [0, 1, 2, 3, 4, 5],
-      repeatPrompt: false,
     },
   };
 }
@@ -272,7 +265,6 @@ async function benchSteps(rounds: number): Promise<void> {
       const { step, shape } = await tinystoriesStep(device, modules);
       steps.push(step);
       add(name, step, shape);
-      add(`${name}, prompt repeated`, step, { ...shape, repeatPrompt: true });
     }
     const { step, shape } = await quickstartStep(device);
     steps.push(step);
@@ -288,24 +280,11 @@ async function benchSteps(rounds: number): Promise<void> {
   console.log(`Median milliseconds of ${rounds} rounds.\n`);
   console.log(`| adapters on | threads | ${STEP_PHASES.join(" | ")} | step | fastest step |`);
   console.log(`| --- | ${Array(STEP_PHASES.length + 3).fill("---:").join(" | ")} |`);
-  const fastestMs = new Map<string, number>();
   for (const { name, threads, times } of variants) {
     const ms = median(times.map(total)), best = Math.min(...times.map(total));
-    fastestMs.set(`${name} ${threads}`, best);
     const phases = STEP_PHASES.map((phase) => median(times.map((t) => t[phase])).toFixed(1));
     const cells = [name, threads, ...phases, ms.toFixed(1), best.toFixed(1)];
     console.log(`| ${cells.join(" | ")} |`);
-  }
-  console.log("\nRatios of the fastest steps.");
-  console.log(`\n| adapters on | threads | TRL's ${TRL_SECONDS.join("–")} s | prompt shared |`);
-  console.log("| --- | ---: | ---: | ---: |");
-  for (const name of Object.keys(ADAPTERS)) {
-    for (const { threads } of devices) {
-      const ms = fastestMs.get(`${name} ${threads}`)!;
-      const against = TRL_SECONDS.map((seconds) => (1000 * seconds / ms).toFixed(1)).join("–");
-      const shared = (fastestMs.get(`${name}, prompt repeated ${threads}`)! / ms).toFixed(2);
-      console.log(`| ${name} | ${threads} | ${against} × as fast | ${shared} × as fast |`);
-    }
   }
   for (const step of steps) step.dispose();
   for (const device of devices) device.close();

@@ -16,6 +16,7 @@ import {
   registerReward,
   unregisterReward,
 } from "../rewards/registry.ts";
+import { rewardSample } from "./rollout/score.ts";
 import { createRubric, type RewardError } from "../rewards/rubric.ts";
 import type { Reward, RewardSample, SampleReward } from "../rewards/types.ts";
 import { hasTask } from "../tasks/registry.ts";
@@ -141,18 +142,13 @@ export class SingleTurnEnv {
       const prompts = entries.map((entry) => this.prompt(entry, loaded));
       const answers = await generate(loaded, prompts, { temperature: 0, ...sampling, n });
       const samples = entries.flatMap((entry, i) =>
-        answers[i]!.map(({ text, ids, finishReason }): RewardSample => ({
-          prompt: prompts[i]!,
-          messages: entry.messages ?? null,
-          completion: text,
-          answer: entry.answer,
-          info: entry.metadata,
-          entry,
-          completionIds: ids,
-          truncated: finishReason === "length",
-          step: 0,
-          maxCompletionLength: options.maxNewTokens ?? 256,
-        }))
+        answers[i]!.map(({ text, ids, finishReason }) =>
+          rewardSample(
+            { entry, prompt: { text: prompts[i]! } },
+            { text, ids, truncated: finishReason === "length" },
+            { step: 0, maxCompletionLength: options.maxNewTokens ?? 256 },
+          )
+        )
       );
       return await this.#score(samples);
     });

@@ -242,7 +242,7 @@ webgpuTest("a hundred and fifty steps leave device memory flat", () =>
       // The lengths vary from step to step, as in training.
       const promptIds = [Array.from({ length: 3 + step % 5 }, (_, i) => i + 6)];
       const eosIds = [0, 1, 2];
-      await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds, repeatPrompt: false });
+      await bench.run({ promptIds, completions: 2, newTokens: 2, eosIds });
       held.push(device.heldBytes);
     }
     assert.equal(held[149], held[30], `${held[30]} → ${held[149]} bytes`);
@@ -261,7 +261,7 @@ webgpuTest("a model whose embedding exceeds one binding trains like any other", 
       });
       const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
       const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
-      const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [], repeatPrompt: false };
+      const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [] };
       await bench.run(shape);
       await bench.run(shape);
       const all: Float32Array[] = [];

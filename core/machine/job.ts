@@ -127,13 +127,17 @@ const LAUNCHERS = [
   { size: "WORLD_SIZE", rank: "RANK" },
 ] as const;
 
+/** The layouts that launchers report, also of one process. */
+export function launcherLayouts(env: Env = processEnv): ProcessLayout[] {
+  return LAUNCHERS.flatMap(({ size: from, rank: rankFrom }) => {
+    const size = wholeNumber(env(from)), rank = wholeNumber(env(rankFrom));
+    if (size === null || rank === null) return [];
+    if (from === "SLURM_STEP_NUM_TASKS" && !env("SLURM_STEP_ID")) return [];
+    return [{ rank, size, from }];
+  });
+}
+
 /** The layout of the processes; null when no launcher reports more than one. */
 export function processLayout(env: Env = processEnv): ProcessLayout | null {
-  for (const { size, rank } of LAUNCHERS) {
-    const count = wholeNumber(env(size)), number = wholeNumber(env(rank));
-    if (count === null || number === null) continue;
-    if (size === "SLURM_STEP_NUM_TASKS" && !env("SLURM_STEP_ID")) continue;
-    if (count > 1) return { rank: number, size: count, from: size };
-  }
-  return null;
+  return launcherLayouts(env).find(({ size }) => size > 1) ?? null;
 }

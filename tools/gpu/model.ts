@@ -104,7 +104,7 @@ async function openStep(device: WebgpuDevice, { model: config, step }: Sizes) {
   return {
     model,
     bench,
-    batch: { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false },
+    batch: { promptIds, completions, newTokens, eosIds: [] },
   };
 }
 

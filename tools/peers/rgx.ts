@@ -49,7 +49,7 @@ async function stepper(job: StepJob & Weights, device: WasmDevice) {
   const step = new BenchStep(device, model, tokenizer!);
   return async (): Promise<StepTimes> => {
     const cpu = processorMs();
-    const shape = { promptIds, completions, newTokens, eosIds: [], repeatPrompt: false, keeps };
+    const shape = { promptIds, completions, newTokens, eosIds: [], keeps };
     const times = await step.run(shape);
     return {
       seconds: STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0) / 1000,

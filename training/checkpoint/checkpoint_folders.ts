@@ -36,9 +36,6 @@ export interface CheckpointEntry {
 
 /** A checkpoint whose checksums are right (or one of another trainer that looks complete). */
 export interface Checkpoint {
-  path: string;
-  /** Written by another trainer: an exact resume is not possible. */
-  foreign: boolean;
   /** Names of its files. */
   files: ReadonlySet<string>;
   /** @throws RgxError when there is no such file */
@@ -151,18 +148,15 @@ export async function listCheckpoints(outputDir: string): Promise<CheckpointEntr
   return entries.sort((a, b) => a.step - b.step);
 }
 
-export interface NewestCheckpoint {
-  /** null if there is no complete checkpoint. */
-  newest: CheckpointEntry | null;
-  /** Newer checkpoints that are damaged, newest first, and what is wrong with each. */
-  skipped: { path: string; reason: string }[];
-}
-
 /**
  * The newest checkpoint that can be resumed from; all its checksums have been checked. After a
  * crash, call `removeLeftovers(outputDir)` first: it restores a folder that was being replaced.
+ * @returns null if there is none, and the newer ones that are damaged, newest first
  */
-export async function findNewestValid(outputDir: string): Promise<NewestCheckpoint> {
+export async function findNewestValid(outputDir: string): Promise<{
+  newest: CheckpointEntry | null;
+  skipped: { path: string; reason: string }[];
+}> {
   const skipped: { path: string; reason: string }[] = [];
   for (const entry of (await listCheckpoints(outputDir)).reverse()) {
     const reason = await checkpointDamage(entry.path);
@@ -235,8 +229,6 @@ export async function openCheckpoint(path: string): Promise<Checkpoint> {
   };
   const read = async (name: string) => await Deno.readFile(inside(name));
   return {
-    path,
-    foreign: !present.has(SUMS_FILE),
     files,
     read,
     readText: async (name) => new TextDecoder().decode(await read(name)),

@@ -26,23 +26,24 @@ import { adapterOffReference, frozenReference } from "../step/reference_policy.t
 import { Shards } from "../step/shards.ts";
 import type { StepSize } from "./step_size.ts";
 
-/** What is in memory at the peak, in bytes; the names are those of the plan's parts. */
+/** What is in memory at the peak; the names are those of the plan's parts. */
 const PARTS = [
-  "frozen",
-  "trained",
+  "frozen", // parameters that are not trained
+  "trained", // parameters that are trained: all of the model, or its adapters
   "gradients",
-  "optimizer",
-  "reference",
-  "packed",
-  "caches",
-  "inference",
-  "activations",
-  "sampled",
-  "head",
-  "panels",
-  "scratch",
+  "optimizer", // its states
+  "reference", // copies for the reference of the KL term
+  "packed", // copies of weights for generation
+  "caches", // KV cache of the largest generation
+  "inference", // everything else that generation and passes without gradient use
+  "activations", // those that are kept for the backward pass
+  "sampled", // activations that sampling keeps for the training pass
+  "head", // hidden states of the predicted tokens; logits are computed in chunks
+  "panels", // scratch of one operation on a CPU, as packed operands; a card's is in `scratch`
+  "scratch", // everything else that a training pass uses
 ] as const;
-type Part = typeof PARTS[number];
+/** The name of a part of the memory. */
+export type Part = typeof PARTS[number];
 
 /** The largest tensor of a run. */
 export interface LargestBuffer {

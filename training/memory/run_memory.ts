@@ -30,6 +30,7 @@ import {
   type CountedStep,
   countStep,
   type LargestBuffer,
+  type Part,
 } from "./counted_step.ts";
 import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_size.ts";
 import { modelTensors } from "../../models/architectures/mod.ts";
@@ -460,35 +461,9 @@ function refuseIfTooLarge(
 }
 
 /** Bytes of the parts of a plan, whose sum is its peak, and of alternatives. */
-export interface MemoryParts {
-  /** Parameters that are not trained, and the types that their matrices are stored in. */
-  frozen: number;
+export interface MemoryParts extends Record<Part, number> {
   /** Types that the matrices of frozen parameters are stored in. */
   frozenTypes: string[];
-  /** Parameters that are trained: all of the model, or its adapters. */
-  trained: number;
-  /** Gradients of the trained parameters. */
-  gradients: number;
-  /** The optimizer's states. */
-  optimizer: number;
-  /** Copies for the reference of the KL term. */
-  reference: number;
-  /** Copies of weights for generation. */
-  packed: number;
-  /** KV cache of the largest generation. */
-  caches: number;
-  /** Everything else that generation and passes without gradient use. */
-  inference: number;
-  /** Activations that are kept for the backward pass. */
-  activations: number;
-  /** Activations that sampling keeps for the training pass. */
-  sampled: number;
-  /** Hidden states of the predicted tokens; logits are computed in chunks. */
-  head: number;
-  /** Scratch of one operation on a CPU, as packed operands; a card's is in `scratch`. */
-  panels: number;
-  /** Everything else that a training pass uses. */
-  scratch: number;
   /** Tensors on their way into a checkpoint. */
   checkpoint: number;
   /** How what is trained is kept: the types of matrices, and of those of the reference. */

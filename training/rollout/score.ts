@@ -6,6 +6,7 @@ import { Interrupted } from "../../core/errors.ts";
 import { mean } from "../../core/statistics.ts";
 import type { RewardError, Rubric, RubricScores } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
+import type { Entry } from "../../tasks/types.ts";
 import { addUp } from "../metrics/metrics.ts";
 import {
   idsOf,
@@ -45,7 +46,7 @@ export async function scoreBatch(
 
 /** What a reward sees of a completion. @param step the first step that trains on it */
 export function rewardSample(
-  { entry, prompt }: Pick<RolloutGroup, "entry" | "prompt">,
+  { entry, prompt }: { entry: Entry; prompt: { text: string } },
   { ids, text, truncated }: { ids: readonly number[]; text: string; truncated: boolean },
   about: Pick<RewardSample, "step" | "maxCompletionLength">,
 ): RewardSample {

@@ -7,7 +7,17 @@ import { messageOf } from "../../core/errors.ts";
 import { maxOf, mean } from "../../core/statistics.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { withoutToken } from "../../configs/to_yaml.ts";
-import { openTracker, trackedMetrics, trackedRunId, type Tracker } from "../tracking/mod.ts";
+import { MlflowTracker } from "../tracking/mlflow.ts";
+import { TensorboardTracker } from "../tracking/tensorboard.ts";
+import {
+  trackedMetrics,
+  type TrackedRun,
+  trackedRunId,
+  type Tracker,
+} from "../tracking/tracker.ts";
+import { TrackioTracker } from "../tracking/trackio.ts";
+import { WandbTracker } from "../tracking/wandb.ts";
+import type { TrackerName } from "../../core/tracker_names.ts";
 import { adviceText } from "../diagnosis/diagnosis.ts";
 import { evalMetrics } from "../evaluation/before_and_after.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -131,4 +141,30 @@ function plainValues(values: Values): Record<string, number | null> {
         : [[`${name}_low`, value[0] ?? null], [`${name}_high`, value[1] ?? null]]
     ),
   );
+}
+
+/**
+ * Opens a tracker for one session of a run.
+ * @returns null when the environment switches it off (WANDB_MODE=disabled, WANDB_DISABLED)
+ * @throws Error when its files cannot be created
+ */
+export function openTracker(
+  name: TrackerName,
+  run: TrackedRun,
+  env: Readonly<Record<string, string>>,
+): Tracker | null {
+  switch (name) {
+    case "tensorboard":
+      return new TensorboardTracker(run);
+    case "trackio":
+      return new TrackioTracker(run, env);
+    case "mlflow":
+      return new MlflowTracker(run, env);
+    case "wandb":
+      return isWandbOff(env) ? null : new WandbTracker(run, env);
+  }
+}
+
+function isWandbOff(env: Readonly<Record<string, string>>): boolean {
+  return env.WANDB_MODE === "disabled" || /^(1|true|on|yes)$/i.test(env.WANDB_DISABLED ?? "");
 }

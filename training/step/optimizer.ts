@@ -47,13 +47,6 @@ export interface AdamwSettings {
   pass?: number;
 }
 
-export interface StepResult {
-  /** L2 norm of all gradients, before clipping. */
-  gradNorm: number;
-  /** False when the norm was not finite: the parameters and the state were left as they were. */
-  applied: boolean;
-}
-
 /** Parameters, or a part of one, that are updated in one operation. */
 interface Piece {
   param: Tensor;
@@ -268,15 +261,10 @@ export class AdamW {
     }
   }
 
-  /** Clips the gradients and applies them at the given rate; their values stay in the arena. */
-  async step(learningRate: number): Promise<StepResult> {
-    const gradNorm = await this.gradNorm();
-    return { gradNorm, applied: await this.apply(learningRate, gradNorm) };
-  }
-
   /**
-   * As `step`, with a norm that is known already. Returns false, and does nothing, if it is not
-   * finite. The gradients in the arenas are `lossScale` times those of this norm.
+   * Clips the gradients, whose norm is `gradNorm`, and applies them; their values stay in the
+   * arenas. Returns false, and does nothing, if the norm is not finite. The gradients in the arenas
+   * are `lossScale` times those of this norm.
    */
   async apply(learningRate: number, gradNorm: number, lossScale = 1): Promise<boolean> {
     if (!Number.isFinite(gradNorm)) return false;

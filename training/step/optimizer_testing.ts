@@ -4,7 +4,7 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { tinyConfig } from "../../models/testing.ts";
 import type { OptimizerKind } from "./moments.ts";
-import type { AdamwSettings } from "./optimizer.ts";
+import type { AdamW, AdamwSettings } from "./optimizer.ts";
 
 export const SETTINGS: AdamwSettings = {
   beta1: 0.9,
@@ -13,6 +13,12 @@ export const SETTINGS: AdamwSettings = {
   weightDecay: 0.1,
   maxGradNorm: 0.5,
 };
+
+/** A step at this rate. */
+export async function stepWith(optimizer: AdamW, rate: number) {
+  const gradNorm = await optimizer.gradNorm();
+  return { gradNorm, applied: await optimizer.apply(rate, gradNorm) };
+}
 
 /** Writes gradients that differ by step and element. */
 export function fillGradients(device: Device, model: LanguageModel, step: number): void {

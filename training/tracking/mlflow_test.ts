@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { MlflowTracker } from "./mlflow.ts";
-import { openTracker } from "./mod.ts";
+import { openTracker } from "../run/run_tracking.ts";
 import { POINT, RUN_ID, withTracked } from "./testing.ts";
 
 const read = (path: string) => Deno.readTextFileSync(path);

@@ -4,7 +4,7 @@
  * contain no reader). MLflow's files are read where it has mlflow or mlflow-skinny.
  */
 import assert from "node:assert/strict";
-import { openTracker } from "./mod.ts";
+import { openTracker } from "../run/run_tracking.ts";
 import { POINT, withTracked } from "./testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { TRACKERS } from "../../core/tracker_names.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { openTracker } from "./mod.ts";
+import { openTracker } from "../run/run_tracking.ts";
 import { POINT, withTracked } from "./testing.ts";
 
 const python = Deno.env.get("RGX_TEST_WANDB_PYTHON");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openTracker } from "./mod.ts";
+import { openTracker } from "../run/run_tracking.ts";
 import { POINT, withTracked } from "./testing.ts";
 import { WandbTracker } from "./wandb.ts";
 

@@ -4,42 +4,39 @@
  * them makes every process rank 0 of 1, without an error.
  */
 import { UsageError } from "../../../core/errors.ts";
-import { type Env, processEnv } from "../../../core/machine/job.ts";
+import {
+  type Env,
+  launcherLayouts,
+  processEnv,
+  type ProcessLayout,
+} from "../../../core/machine/job.ts";
 
 /** The two binary interfaces of MPI libraries. */
 export type Abi = "Open MPI" | "MPICH";
 
-export interface Launch {
-  /** Number of ranks that the launcher has started. */
-  size: number;
-  rank: number;
-  /** The variable that `size` is from. */
-  from: string;
+export interface Launch extends ProcessLayout {
   /** The libraries that understand this launcher; null = unknown. */
   abi: Abi | null;
 }
-
-const number = (text: string | undefined): number | null =>
-  text !== undefined && /^[0-9]{1,9}$/.test(text.trim()) ? Number(text) : null;
 
 /**
  * The launch of this process as one of several ranks, or null when it was started alone.
  * @throws UsageError for variables of two launchers, and for a launcher without MPI
  */
 export function launchOf(env: Env = processEnv): Launch | null {
-  const read = (size: string, rank: string, abi: Abi | null): Launch | null => {
-    const count = number(env(size)), own = number(env(rank));
-    return count === null || own === null ? null : { size: count, rank: own, from: size, abi };
+  const layouts = launcherLayouts(env);
+  const read = (name: string, abi: Abi | null = null): Launch | null => {
+    const found = layouts.find(({ from }) => from === name);
+    return found === undefined ? null : { ...found, abi };
   };
-  const openMpi = read("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI");
-  const mpich = read("PMI_SIZE", "PMI_RANK", "MPICH");
+  const openMpi = read("OMPI_COMM_WORLD_SIZE", "Open MPI"), mpich = read("PMI_SIZE", "MPICH");
   if (openMpi !== null && mpich !== null) throw twoLaunchers(openMpi, mpich);
   const started = openMpi ?? mpich;
-  if (started !== null) return alone(started);
+  if (started !== null) return started.size > 1 ? started : null;
   // srun; within its step, the launchers above start ranks of their own.
-  const step = env("SLURM_STEP_ID") ? read("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", null) : null;
+  const step = read("SLURM_STEP_NUM_TASKS");
   if (step !== null && step.size > 1) {
-    if (number(env("PMIX_RANK")) !== null) return { ...step, abi: "Open MPI" };
+    if (/^[0-9]{1,9}$/.test((env("PMIX_RANK") ?? "").trim())) return { ...step, abi: "Open MPI" };
     throw new UsageError(
       `srun has started ${step.size} processes without MPI: each would be alone`,
       {
@@ -48,7 +45,7 @@ export function launchOf(env: Env = processEnv): Launch | null {
       },
     );
   }
-  const torch = read("WORLD_SIZE", "RANK", null);
+  const torch = read("WORLD_SIZE");
   if (torch !== null && torch.size > 1) {
     throw new UsageError(
       `WORLD_SIZE is ${torch.size}: a launcher such as torchrun has started this process`,
@@ -59,10 +56,6 @@ export function launchOf(env: Env = processEnv): Launch | null {
     );
   }
   return null;
-}
-
-function alone(launch: Launch): Launch | null {
-  return launch.size > 1 ? launch : null;
 }
 
 function twoLaunchers(a: Launch, b: Launch): UsageError {
