@@ -13,7 +13,6 @@
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { EntropyControl } from "./loss/entropy_control.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
-import { importanceSettings } from "./loss/importance_ratio.ts";
 import { promptsToDraw, withAdvantages } from "./rollout/credit.ts";
 import type { GroupSource } from "./rollout/sampler.ts";
 import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
@@ -137,7 +136,9 @@ export class Grpo {
       settings: { ...training, ...this.#entropy.terms },
       maxCompletionLength: training.max_completion_length,
       reference,
-      otherSampler: other ? { correction: importanceSettings(training) } : null,
+      otherSampler: other
+        ? { correction: training.vllm_importance_sampling_correction ? training : null }
+        : null,
       dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       // Later steps on the same batch have another policy than the one that has sampled it.
       kept: rollout === null ? null : sampler.kept,

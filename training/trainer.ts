@@ -39,7 +39,7 @@ import { WeightUpdates } from "./run/weight_updates.ts";
 import type { RunState } from "./checkpoint/run_state.ts";
 import { TrainingCurriculum } from "./curriculum/curriculum.ts";
 import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
-import { problemOrder } from "./rollout/prompt_sampler.ts";
+import { ProblemOrder } from "./rollout/prompt_sampler.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
 import { followedFolder } from "./run/run_folder.ts";
@@ -109,8 +109,10 @@ export class GrpoTrainer {
     this.#state = newState(options, warmStartSteps, this.#prompts);
     // Orders are made here to check the sizes now, and not after a long warm start.
     if (phases === "sft") requireWarmStart(config);
-    else problemOrder(training, problems, sizes.promptsPerGeneration, "GRPO");
-    if (warmStartSteps > 0) problemOrder(training, problems, supervisedBatch(sft!), "warm start");
+    else new ProblemOrder(training, problems, sizes.promptsPerGeneration, "GRPO");
+    if (warmStartSteps > 0) {
+      new ProblemOrder(training, problems, supervisedBatch(sft!), "warm start");
+    }
     this.#start(null);
   }
 
@@ -272,7 +274,7 @@ export class GrpoTrainer {
     const sampler = this.#sampler!;
     const parts = this.#parts, { options, sizes, state, prompts, clock, stop, updates } = parts;
     const { ranks } = stop, { promptsPerGeneration: perBatch, trainProblems, totalSteps } = sizes;
-    const order = problemOrder(training, trainProblems, perBatch, "GRPO");
+    const order = new ProblemOrder(training, trainProblems, perBatch, "GRPO");
     const entryAt = (n: number) => clock.problem(() => problems.trainEntry(order.draw(n)));
     // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
     if (sampler.kept !== null) model.releasePasses();

@@ -23,7 +23,7 @@ import { AdamW } from "./step/optimizer.ts";
 import { stepWith } from "./step/optimizer_testing.ts";
 import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
 import { rolloutMetrics } from "./metrics/rollout_metrics.ts";
-import { rateFactor } from "./step/lr_schedule.ts";
+import { rateAt } from "./step/lr_schedule.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 import { someOf } from "../tests/cases.ts";
 import { goldenPath } from "../tests/golden.ts";
@@ -239,14 +239,9 @@ async function runCase(name: string, device: Device): Promise<void> {
       assert.ok(difference < limits.metric, `step ${step}: ${key} ${metrics[key]}, not ${value}`);
     }
     if (step === 1) await checkGradients(device, model, golden, recorded, limits.gradL2);
-    const rate = config.learning_rate *
-      rateFactor({
-        type: "linear",
-        warmupSteps: 0,
-        totalSteps: config.max_steps,
-        kwargs: {},
-        learningRate: config.learning_rate,
-      }, step - 1);
+    const { learning_rate, max_steps } = config;
+    const linear = { lr_scheduler_type: "linear", lr_scheduler_kwargs: {} } as const;
+    const rate = rateAt({ ...linear, warmup_steps: 0, learning_rate }, max_steps, step - 1);
     assert.ok(Math.abs(rate - expected.learning_rate) < 1e-18);
     const { gradNorm } = await stepWith(optimizer, rate);
     const relative = Math.abs(gradNorm - expected.grad_norm) / expected.grad_norm;

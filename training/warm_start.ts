@@ -12,7 +12,7 @@ import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
 import { addLoss } from "./checkpoint/run_state.ts";
-import { problemOrder } from "./rollout/prompt_sampler.ts";
+import { ProblemOrder } from "./rollout/prompt_sampler.ts";
 import type { RunParts } from "./run/run_report.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import { createGradientSum } from "./step/run_optimizer.ts";
@@ -45,7 +45,7 @@ export async function warmStart(
   const { config, model, problems } = options, { training } = config, { ranks } = stop;
   const { warmStartSteps: total, trainProblems } = sizes;
   const sft = config.sft!, batch = supervisedBatch(sft);
-  const sampler = problemOrder(training, trainProblems, batch, "warm start");
+  const sampler = new ProblemOrder(training, trainProblems, batch, "warm start");
   const sum = createGradientSum(options, ranks, sft.gradient_accumulation_steps);
   const intervals = new IntervalStrategy(training, total, sampler.chunksPerEpoch);
   report.phase("warm_start");
@@ -53,8 +53,9 @@ export async function warmStart(
     await stop.check();
     await compareStep(model, ranks, state, updates.lastNorm);
     const start = performance.now();
-    const { indices } = sampler.at(state.warmStartStep);
-    const entries = indices.map((index) => clock.problem(() => problems.trainEntry(index)));
+    const entries = sampler.at(state.warmStartStep).map((index) =>
+      clock.problem(() => problems.trainEntry(index))
+    );
     const passes = async (lossScale: number) => ({
       result: await supervisedStep(model, prompts, entries, {
         seed: training.seed,

@@ -4,25 +4,17 @@
  * `vllm_importance_sampling_*`; Yao et al. 2025). It is computed once for each generation batch,
  * without gradient.
  */
-import type { AlgorithmSection, ImportanceMode } from "../../configs/schema/run_config.ts";
+import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 
-export interface ImportanceSettings {
-  /**
-   * A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0.
-   */
-  mode: ImportanceMode;
-  clipMin: number | null;
-  clipMax: number | null;
-}
-
-/** The settings of a configuration; null = no correction. */
-export function importanceSettings(training: AlgorithmSection): ImportanceSettings | null {
-  return !training.vllm_importance_sampling_correction ? null : {
-    mode: training.vllm_importance_sampling_mode,
-    clipMin: training.vllm_importance_sampling_clip_min,
-    clipMax: training.vllm_importance_sampling_clip_max,
-  };
-}
+/**
+ * A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0.
+ */
+export type ImportanceKeys = Pick<
+  AlgorithmSection,
+  | "vllm_importance_sampling_mode"
+  | "vllm_importance_sampling_clip_min"
+  | "vllm_importance_sampling_clip_max"
+>;
 
 /**
  * The ratio at each token. In sequence mode every token of a completion gets the ratio of the
@@ -37,11 +29,13 @@ export function importanceRatio(
   oldLogp: ArrayLike<number>,
   samplerLogp: ArrayLike<number>,
   mask: ArrayLike<number> | null,
-  settings: ImportanceSettings,
+  keys: ImportanceKeys,
 ): Float64Array {
-  const low = settings.clipMin ?? -Infinity, high = settings.clipMax ?? Infinity;
+  const mode = keys.vllm_importance_sampling_mode;
+  const low = keys.vllm_importance_sampling_clip_min ?? -Infinity;
+  const high = keys.vllm_importance_sampling_clip_max ?? Infinity;
   const bound = (ratio: number) =>
-    settings.mode.endsWith("truncate")
+    mode.endsWith("truncate")
       ? Math.min(Math.max(ratio, low), high)
       : ratio < low || ratio > high
       ? 0
@@ -50,7 +44,7 @@ export function importanceRatio(
     const difference = (oldLogp[t]! - samplerLogp[t]!) * (mask === null ? 1 : mask[t]!);
     return Number.isNaN(difference) ? 0 : difference;
   });
-  if (settings.mode.startsWith("token")) return out.map((d) => bound(Math.exp(d)));
+  if (mode.startsWith("token")) return out.map((d) => bound(Math.exp(d)));
   for (let row = 0; row + 1 < offsets.length; row++) {
     const tokens = out.subarray(offsets[row]!, offsets[row + 1]!);
     tokens.fill(bound(Math.exp(tokens.reduce((a, b) => a + b, 0))));

@@ -5,7 +5,7 @@ import type { LossType } from "../../configs/schema/loss_types.ts";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
 import { ImportanceMetrics, SamplerDrift } from "../metrics/rollout_metrics.ts";
-import { importanceRatio, importanceSettings } from "./importance_ratio.ts";
+import { importanceRatio } from "./importance_ratio.ts";
 import { grpoLoss } from "./loss.ts";
 
 interface Recorded {
@@ -56,9 +56,8 @@ for (const recorded of golden.cases) {
       vllm_importance_sampling_clip_min: clip_min,
       vllm_importance_sampling_clip_max: clip_max,
     };
-    const settings = importanceSettings(training);
-    assert.equal(settings === null, recorded.ratio === null);
-    const ratio = settings && importanceRatio(offsets, old, sampler, null, settings);
+    assert.equal(correction, recorded.ratio !== null);
+    const ratio = correction ? importanceRatio(offsets, old, sampler, null, training) : null;
     if (ratio !== null) close(ratio, flat(recorded.ratio!), "ratio");
 
     const sizes = new ImportanceMetrics(), drift = new SamplerDrift();
@@ -92,10 +91,14 @@ for (const recorded of golden.cases) {
 }
 
 Deno.test("a completion without tokens counts as the ratio 1, as in TRL", () => {
-  const settings = { mode: "sequence_mask", clipMin: null, clipMax: 3 } as const;
+  const mode = "sequence_mask";
   const sizes = new ImportanceMetrics(), two = Math.log(2);
-  const ratios = importanceRatio([0, 0, 1], [0], [-two], null, settings);
-  sizes.add(ratios, [0, 0, 1], settings.mode);
+  const ratios = importanceRatio([0, 0, 1], [0], [-two], null, {
+    vllm_importance_sampling_mode: mode,
+    vllm_importance_sampling_clip_min: null,
+    vllm_importance_sampling_clip_max: 3,
+  });
+  sizes.add(ratios, [0, 0, 1], mode);
   assert.deepEqual(sizes.metrics(), {
     "sampling/importance_sampling_ratio/min": 1,
     "sampling/importance_sampling_ratio/mean": 1.5,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { grpoLoss, type LossInput, type LossSettings, type StepTotals } from "./loss.ts";
-import { importanceRatio, type ImportanceSettings } from "./importance_ratio.ts";
+import { type ImportanceKeys, importanceRatio } from "./importance_ratio.ts";
 import { LOSS_TYPES, type LossType } from "../../configs/schema/loss_types.ts";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { TRAINING } from "../../configs/schema/schema.ts";
@@ -49,7 +49,7 @@ interface Case {
   temperature?: number;
   onPolicy?: boolean;
   sampler?: boolean;
-  importance?: ImportanceSettings["mode"];
+  importance?: ImportanceKeys["vllm_importance_sampling_mode"];
   mask?: Uint8Array;
 }
 function build(name: LossType, options: Case) {
@@ -67,9 +67,9 @@ function build(name: LossType, options: Case) {
     samplerLogp: options.sampler ? samplerLogp : null,
     importance: options.importance
       ? importanceRatio(offsets, oldLogp!, samplerLogp!, null, {
-        mode: options.importance,
-        clipMin: null,
-        clipMax: golden.inputs.is_ratio_clip_max,
+        vllm_importance_sampling_mode: options.importance,
+        vllm_importance_sampling_clip_min: null,
+        vllm_importance_sampling_clip_max: golden.inputs.is_ratio_clip_max,
       })
       : null,
   };

@@ -20,7 +20,7 @@ import type { LanguageModel, PassOptions } from "../../models/language_model.ts"
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import { occasionalPause } from "./yield_to_events.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
-import { importanceRatio, type ImportanceSettings } from "../loss/importance_ratio.ts";
+import { type ImportanceKeys, importanceRatio } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
@@ -53,7 +53,7 @@ export interface TrainingRow {
 /** What sampled the rows, where that is not the policy itself (`rollout/sampler.ts`). */
 export interface OtherSampler {
   /** null = the loss is not corrected for the difference. */
-  correction: ImportanceSettings | null;
+  correction: ImportanceKeys | null;
 }
 
 export interface AccumulationOptions {
@@ -144,7 +144,9 @@ export async function accumulateGradients(
     const importance = samplerLogp === null || correction === null
       ? null
       : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, null, correction);
-    if (importance !== null) sizes.add(importance, offsets, correction!.mode);
+    if (importance !== null) {
+      sizes.add(importance, offsets, correction!.vllm_importance_sampling_mode);
+    }
     await pause();
     const { loss, metrics, bonus, dlogp, dentropy } = grpoLoss(
       {

@@ -10,49 +10,29 @@ import type {
   SchedulerType,
 } from "../../configs/schema/schedule_types.ts";
 
-export interface Schedule {
-  type: SchedulerType;
+/** The keys of a section of the configuration (`training` or `sft`) that decide the schedule. */
+export interface ScheduleKeys {
+  lr_scheduler_type: SchedulerType;
+  lr_scheduler_kwargs: SchedulerKwargs;
   /** A value below 1 is a share of all steps, rounded up. */
-  warmupSteps: number;
-  totalSteps: number;
-  kwargs: SchedulerKwargs;
-  /** The base rate: absolute rates in `kwargs` are divided by it. */
-  learningRate: number;
-}
-
-/** The schedule of a section of the configuration (`training` or `sft`). */
-export function scheduleOf(
-  section: {
-    lr_scheduler_type: SchedulerType;
-    lr_scheduler_kwargs: SchedulerKwargs;
-    warmup_steps: number;
-    learning_rate: number;
-  },
-  totalSteps: number,
-): Schedule {
-  return {
-    type: section.lr_scheduler_type,
-    warmupSteps: section.warmup_steps,
-    totalSteps,
-    kwargs: section.lr_scheduler_kwargs,
-    learningRate: section.learning_rate,
-  };
+  warmup_steps: number;
+  /** The base rate: absolute rates in the parameters are divided by it. */
+  learning_rate: number;
 }
 
 /** Number of warm-up steps of a schedule. */
-export function warmupSteps(schedule: Pick<Schedule, "warmupSteps" | "totalSteps">): number {
-  const { warmupSteps, totalSteps } = schedule;
-  return warmupSteps < 1 ? Math.ceil(warmupSteps * totalSteps) : Math.floor(warmupSteps);
+export function warmupSteps(steps: number, totalSteps: number): number {
+  return steps < 1 ? Math.ceil(steps * totalSteps) : Math.floor(steps);
 }
 
 /** The factor of step k = 0, 1, …, totalSteps − 1. */
-export function rateFactor(schedule: Schedule, k: number): number {
-  const { type, totalSteps, kwargs } = schedule;
-  const warmup = warmupSteps(schedule);
+export function rateFactor(keys: ScheduleKeys, totalSteps: number, k: number): number {
+  const { lr_scheduler_type: type, lr_scheduler_kwargs: kwargs } = keys;
+  const warmup = warmupSteps(keys.warmup_steps, totalSteps);
   // transformers' plain "constant" has no warm-up.
   if (type === "constant") return 1;
   const decay = Math.max(1, totalSteps - warmup);
-  const lowest = lowestFactor(schedule);
+  const lowest = lowestFactor(keys);
   if (type === "cosine_warmup_with_min_lr") {
     if (k < warmup) {
       const first = kwargs.warmup_lr_rate;
@@ -77,7 +57,7 @@ export function rateFactor(schedule: Schedule, k: number): number {
     case "cosine_with_restarts":
       return progress >= 1 ? 0 : cosine(((kwargs.num_cycles ?? 1) * progress) % 1);
     case "polynomial": {
-      const end = share(schedule, kwargs.lr_end ?? 1e-7);
+      const end = share(keys, kwargs.lr_end ?? 1e-7);
       if (k > totalSteps) return end;
       return (1 - end) * Math.max(0, 1 - progress) ** (kwargs.power ?? 1) + end;
     }
@@ -117,22 +97,18 @@ function above(lowest: number, factor: number): number {
   return factor * (1 - lowest) + lowest;
 }
 
-function lowestFactor(schedule: Schedule): number {
-  const { min_lr_rate, min_lr_ratio, min_lr: absolute } = schedule.kwargs;
+function lowestFactor(keys: ScheduleKeys): number {
+  const { min_lr_rate, min_lr_ratio, min_lr: absolute } = keys.lr_scheduler_kwargs;
   const relative = min_lr_rate ?? min_lr_ratio;
-  return relative ?? (absolute === undefined ? 0 : share(schedule, absolute));
+  return relative ?? (absolute === undefined ? 0 : share(keys, absolute));
 }
 
 /** An absolute rate as a factor of the base rate; 0 where the base rate is 0. */
-function share({ learningRate }: Schedule, rate: number): number {
-  return learningRate === 0 ? 0 : rate / learningRate;
+function share({ learning_rate: base }: ScheduleKeys, rate: number): number {
+  return base === 0 ? 0 : rate / base;
 }
 
 /** The learning rate of the step after `done` steps. */
-export function rateAt(
-  section: Parameters<typeof scheduleOf>[0] & { learning_rate: number },
-  totalSteps: number,
-  done: number,
-): number {
-  return section.learning_rate * rateFactor(scheduleOf(section, totalSteps), done);
+export function rateAt(keys: ScheduleKeys, totalSteps: number, done: number): number {
+  return keys.learning_rate * rateFactor(keys, totalSteps, done);
 }

@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
 import type { SchedulerKwargs, SchedulerType } from "../../configs/schema/schedule_types.ts";
-import { rateFactor, type Schedule, warmupSteps } from "./lr_schedule.ts";
+import { rateFactor, type ScheduleKeys, warmupSteps } from "./lr_schedule.ts";
+
+type Schedule = ScheduleKeys & { totalSteps: number };
 
 const make = (type: SchedulerType, changes: Partial<Schedule> = {}): Schedule => ({
-  type,
-  warmupSteps: 2,
+  lr_scheduler_type: type,
+  warmup_steps: 2,
   totalSteps: 8,
-  kwargs: {},
-  learningRate: 1e-3,
+  lr_scheduler_kwargs: {},
+  learning_rate: 1e-3,
   ...changes,
 });
+const factor = (schedule: Schedule, k: number) => rateFactor(schedule, schedule.totalSteps, k);
 const factors = (schedule: Schedule) =>
-  Array.from({ length: schedule.totalSteps }, (_, k) => rateFactor(schedule, k));
+  Array.from({ length: schedule.totalSteps }, (_, k) => factor(schedule, k));
 const assertClose = (found: number[], expected: number[], what: string, limit = 1e-6) => {
   assert.equal(found.length, expected.length);
   for (const [k, factor] of found.entries()) {
@@ -36,13 +39,17 @@ Deno.test("schedules equal transformers' factors for W = 2, N = 8", () => {
     warmup_stable_decay: [[0, .5, 1, 1, 1, 1, .75, .25], { num_decay_steps: 3 }],
   };
   for (const [type, [values, kwargs = {}]] of Object.entries(expected)) {
-    assertClose(factors(make(type as SchedulerType, { kwargs })), values, type);
+    assertClose(
+      factors(make(type as SchedulerType, { lr_scheduler_kwargs: kwargs })),
+      values,
+      type,
+    );
   }
 });
 
 Deno.test("parameters of the schedules", () => {
   const at = (type: SchedulerType, kwargs: SchedulerKwargs, changes: Partial<Schedule> = {}) =>
-    factors(make(type, { kwargs, ...changes }));
+    factors(make(type, { lr_scheduler_kwargs: kwargs, ...changes }));
   // An absolute lower bound is a share of the base rate.
   assertClose(
     at("cosine_with_min_lr", { min_lr: 1e-4 }),
@@ -57,7 +64,7 @@ Deno.test("parameters of the schedules", () => {
     "power",
   );
   assertClose(at("inverse_sqrt", { timescale: 6 }).slice(2, 4), [1, Math.sqrt(6 / 7)], "timescale");
-  const none = { warmupSteps: 0 };
+  const none = { warmup_steps: 0 };
   assertClose(at("inverse_sqrt", {}, none).slice(0, 2), [1, Math.sqrt(1e4 / 10001)], "no warm-up");
   assertClose(
     at("cosine_warmup_with_min_lr", { min_lr_rate: .1, warmup_lr_rate: .2 }).slice(0, 3),
@@ -72,7 +79,7 @@ Deno.test("parameters of the schedules", () => {
   // transformers' get_wsd_schedule with 4 steps of warm-up, 10 steps, and these arguments.
   const wsd = (kwargs: SchedulerKwargs) =>
     at("warmup_stable_decay", { num_decay_steps: 4, ...kwargs }, {
-      warmupSteps: 4,
+      warmup_steps: 4,
       totalSteps: 10,
     });
   const ramps: [SchedulerKwargs, number[]][] = [
@@ -117,14 +124,14 @@ Deno.test("parameters of the schedules", () => {
 });
 
 Deno.test("a warm-up below 1 is a share of all steps, rounded up", () => {
-  assert.equal(warmupSteps({ warmupSteps: 0.25, totalSteps: 10 }), 3);
-  assert.equal(warmupSteps({ warmupSteps: 0, totalSteps: 10 }), 0);
-  assert.equal(warmupSteps({ warmupSteps: 1, totalSteps: 10 }), 1);
-  assert.deepEqual(factors(make("linear", { warmupSteps: 0.25 })), factors(make("linear")));
+  assert.equal(warmupSteps(0.25, 10), 3);
+  assert.equal(warmupSteps(0, 10), 0);
+  assert.equal(warmupSteps(1, 10), 1);
+  assert.deepEqual(factors(make("linear", { warmup_steps: 0.25 })), factors(make("linear")));
 });
 
 Deno.test("without a warm-up the first step has the full rate, even if it is the only one", () => {
-  assert.equal(rateFactor(make("linear", { warmupSteps: 0, totalSteps: 3 }), 0), 1);
-  assert.equal(rateFactor(make("cosine", { warmupSteps: 0, totalSteps: 1 }), 0), 1);
-  assert.equal(rateFactor(make("linear", { warmupSteps: 2, totalSteps: 2 }), 1), 0.5);
+  assert.equal(factor(make("linear", { warmup_steps: 0, totalSteps: 3 }), 0), 1);
+  assert.equal(factor(make("cosine", { warmup_steps: 0, totalSteps: 1 }), 0), 1);
+  assert.equal(factor(make("linear", { warmup_steps: 2, totalSteps: 2 }), 1), 0.5);
 });
