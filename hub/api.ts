@@ -126,10 +126,7 @@ export async function remoteFile(
 
 /** The response headers of a file, without its content. */
 async function headersOf(http: HubHttp, method: "HEAD" | "GET", url: string): Promise<Headers> {
-  const reply = await http.send(method, url, {
-    timeout: http.settings.metadataTimeout,
-    stay: true,
-  });
+  const reply = await http.send(method, url, { stay: true });
   const { status, headers } = reply.response;
   await reply.close();
   if (status === 204 || status === 205) throw new HttpStatus(status, null, "no content", null);

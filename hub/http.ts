@@ -30,13 +30,15 @@ export interface HttpOptions {
 
 export type Method = "GET" | "HEAD" | "POST" | "PUT";
 
-/** What a request sends; by default it is a GET, with the time-out of metadata. */
+/** What a request sends besides its method. */
 export interface Sent {
-  method?: Method;
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array<ArrayBuffer>;
-  /** Milliseconds. */
+  /** Milliseconds; default: the time-out of metadata. */
   timeout?: number;
+  range?: string;
+  /** Stop at the first response of the Hub that describes the file, even if it is a redirect. */
+  stay?: boolean;
 }
 
 /** A response whose body must be read or cancelled. */
@@ -75,10 +77,13 @@ export class HubHttp {
   }
 
   /** Fetches a text. @throws RgxError that explains the failure */
-  async text(url: string, request: Request, sent: Sent = {}): Promise<string> {
+  async text(
+    url: string,
+    request: Request,
+    { method = "GET", ...sent }: Sent & { method?: Method } = {},
+  ): Promise<string> {
     return await this.retrying(request, async () => {
-      const { method = "GET", timeout = this.settings.metadataTimeout, ...more } = sent;
-      const reply = await this.send(method, url, { timeout, ...more });
+      const reply = await this.send(method, url, sent);
       try {
         const decoder = new TextDecoder();
         let text = "";
@@ -123,22 +128,11 @@ export class HubHttp {
   }
 
   /**
-   * Sends one request and follows redirects. With `stay` it stops at the first response of the Hub
-   * that describes the file, even if this is a redirect.
+   * Sends one request and follows redirects.
    * @throws HttpStatus, TimedOut, TypeError (no connection), Interrupted
    */
-  async send(
-    method: Method,
-    address: string,
-    options: {
-      timeout: number;
-      stay?: boolean;
-      range?: string;
-      headers?: Readonly<Record<string, string>>;
-      body?: string | Uint8Array<ArrayBuffer>;
-    },
-  ): Promise<Reply> {
-    const { timeout, stay = false, range, body, headers = {} } = options;
+  async send(method: Method, address: string, sent: Sent): Promise<Reply> {
+    const { timeout = this.settings.metadataTimeout, stay, range, body, headers } = sent;
     const idleTimeout = new IdleTimeout(timeout, this.#signal, LEAST_BYTES);
     const { token, endpoint } = this.settings, origin = new URL(endpoint).origin;
     let response: Response | null = null, isRedirect = false, hops = 0;

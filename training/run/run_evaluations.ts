@@ -44,18 +44,9 @@ export class RunEvaluations {
         onSpent: (spent) => addSpent(state, spent),
       })
     );
-    this.run.clock.lap();
     await report.writeEvaluation(moment, items);
-    const { step, epoch } = progressOf(options, sizes, state), metrics = evalMetrics(result);
-    await report.appendMetrics({
-      step,
-      epoch,
-      split: "eval",
-      ...metrics,
-      ...evalSpeed(start, heldOut.length),
-      ...this.run.clock.memory?.lap(),
-    });
-    report.checkpoints.logHistory.push({ ...metrics, epoch, step });
+    const progress = progressOf(options, sizes, state);
+    await this.#record(progress, evalMetrics(result), evalSpeed(start, heldOut.length));
     report.emit({ type: "eval", moment, result, items });
     const unread = whyUnread(items, config);
     if (unread !== null) await report.warn(unread);
@@ -67,7 +58,7 @@ export class RunEvaluations {
    * on the validation problems, else on the held-out ones.
    */
   async ifDue(reference: ReferencePolicy | null): Promise<void> {
-    const { state, report, clock, sizes } = this.run;
+    const { state, report, sizes } = this.run;
     const { problems, rubric } = this.run.options;
     const asked = askedWhileTraining(problems);
     if (asked.length === 0 || !this.intervals.evaluatesAt(state.step)) return;
@@ -76,22 +67,25 @@ export class RunEvaluations {
     const { metrics, spent, ci95, problems: total, completions, batches } = await this.#timed(() =>
       evaluateHeldOut(asked, { ...this.#shared(), rubric, reference })
     );
-    clock.lap();
     addSpent(state, spent);
     const epoch = sizes.schedule.epoch(state.step), { step } = state;
     const line = { ...metrics, eval_ci95: ci95, eval_total: total };
-    await report.appendMetrics({
-      step,
-      epoch,
-      split: "eval",
-      ...line,
-      ...evalSpeed(start, completions, batches),
-      ...clock.memory?.lap(),
-    });
-    report.checkpoints.logHistory.push({ ...line, epoch, step });
+    await this.#record({ step, epoch }, line, evalSpeed(start, completions, batches));
     state.evaluatedStep = step;
     const improved = this.#rememberIfBest(metrics);
     report.emit({ type: "held_out", step, metrics, ci95, total, improved });
+  }
+
+  async #record(
+    { step, epoch }: { step: number; epoch: number },
+    metrics: Readonly<Record<string, unknown>>,
+    speed: Readonly<Record<string, number>>,
+  ): Promise<void> {
+    const { report, clock } = this.run;
+    clock.lap();
+    const more = { ...speed, ...clock.memory?.lap() };
+    await report.appendMetrics({ step, epoch, split: "eval", ...metrics, ...more });
+    report.checkpoints.logHistory.push({ ...metrics, epoch, step });
   }
 
   /** `load_best_model_at_end`: loads the weights of the step with the best evaluation. */

@@ -79,6 +79,7 @@ const DEFAULT_KIND: OptimizerKind = { moments: "float", rounding: "stochastic" }
 
 export class AdamW {
   readonly #device: Device;
+  readonly #kind: OptimizerKind;
   readonly #arenas: readonly OwnArena[];
   readonly #pieces: Piece[] = [];
   readonly #halves: HalfPiece[] = [];
@@ -104,7 +105,7 @@ export class AdamW {
     readonly settings: AdamwSettings,
     shards: Shards | null = null,
   ) {
-    const arenas = model.trainableArenas, kind = settings.kind ?? DEFAULT_KIND;
+    const arenas = model.trainableArenas, kind = this.#kind = settings.kind ?? DEFAULT_KIND;
     if (arenas.length === 0) throw new RgxError("the model has no trainable parameters");
     this.#device = device;
     this.#shards = shards;
@@ -122,8 +123,8 @@ export class AdamW {
     for (const [i, arena] of arenas.entries()) {
       const parameters = model.trainable.filter(({ name }) => arena.offsets.has(name));
       const { own } = this.#arenas[i]!;
-      if (withBytes) this.#addSingly(parameters, kind, arena, own, first);
-      else this.#addTogether(parameters, kind, arena, own, first);
+      if (withBytes) this.#addSingly(parameters, arena, own, first);
+      else this.#addTogether(parameters, arena, own, first);
       this.#share(parameters, arena);
       first += arena.length;
     }
@@ -145,7 +146,6 @@ export class AdamW {
   /** Float moments of an arena's parameters, as far as they are `own`, in one tensor each. */
   #addTogether(
     parameters: readonly Parameter[],
-    kind: OptimizerKind,
     arena: TrainableArena,
     own: Slice,
     first: number,
@@ -163,9 +163,9 @@ export class AdamW {
       const offset = arena.offsets.get(parameter.name)!;
       const [begin, end] = within(own, offset, offset + elementCount(parameter.shape));
       const moments = begin < end ? part(begin, end - begin) : null;
-      this.#addState(parameter, kind, moments, arena);
+      this.#addState(parameter, moments, arena);
       if (value !== null) continue;
-      this.#add(parameter, kind, moments, [begin - offset, end - offset], arena, first);
+      this.#add(parameter, moments, [begin - offset, end - offset], arena, first);
     }
     if (value === null) return;
     for (const [from, to] of [[0, decayedLength], [decayedLength, arena.length]] as const) {
@@ -179,7 +179,6 @@ export class AdamW {
   /** Moments of each parameter, as far as it is `own`, in tensors of its own. */
   #addSingly(
     parameters: readonly Parameter[],
-    kind: OptimizerKind,
     arena: TrainableArena,
     own: Slice,
     first: number,
@@ -188,23 +187,18 @@ export class AdamW {
       const offset = arena.offsets.get(parameter.name)!;
       const [begin, end] = within(own, offset, offset + elementCount(parameter.shape));
       const moments = begin < end
-        ? createMoments(this.#device, parameter, kind, end - begin)
+        ? createMoments(this.#device, parameter, this.#kind, end - begin)
         : null;
       for (const tensor of Object.values(moments ?? {})) if (tensor !== null) this.#own(tensor);
-      this.#addState(parameter, kind, moments, arena);
-      this.#add(parameter, kind, moments, [begin - offset, end - offset], arena, first);
+      this.#addState(parameter, moments, arena);
+      this.#add(parameter, moments, [begin - offset, end - offset], arena, first);
     }
   }
 
   /** The moments of a parameter in checkpoints. */
-  #addState(
-    about: Parameter,
-    kind: OptimizerKind,
-    moments: Moments | null,
-    arena: TrainableArena,
-  ): void {
+  #addState(about: Parameter, moments: Moments | null, arena: TrainableArena): void {
     const parts = this.#partsOf(about, arena);
-    this.#state.push(...momentTensors(this.#device, about, kind, moments, parts));
+    this.#state.push(...momentTensors(this.#device, about, this.#kind, moments, parts));
   }
 
   /** The elements of a parameter that each rank has; undefined where one has all. */
@@ -215,13 +209,13 @@ export class AdamW {
   /** Updates elements [begin, end) of a parameter, of which there may be none. */
   #add(
     parameter: Parameter,
-    { rounding }: OptimizerKind,
     moments: Moments | null,
     [begin, end]: Slice,
     arena: TrainableArena,
     first: number,
   ): void {
     const { name, shape, value: param, grad, decay, storage } = parameter, n = end - begin;
+    const { rounding } = this.#kind;
     const rest = storage === null || rounding !== "kahan" || moments === null ? null : this.#own(
       this.#device.create(
         "u32",
