@@ -566,6 +566,7 @@ export class SupervisedDiagnosis {
   }
 }
 
+/** A name for what the diagnosis says about a run. */
 export type Finding =
   | "no_reward"
   | "empty"

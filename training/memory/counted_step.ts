@@ -42,7 +42,7 @@ const PARTS = [
   "panels", // scratch of one operation on a CPU, as packed operands; a card's is in `scratch`
   "scratch", // everything else that a training pass uses
 ] as const;
-/** The name of a part of the memory. */
+/** @internal The name of a part of the memory. */
 export type Part = typeof PARTS[number];
 
 /** The largest tensor of a run. */
