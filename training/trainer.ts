@@ -42,8 +42,7 @@ import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
 import { ProblemOrder } from "./rollout/prompt_sampler.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
-import { followedFolder } from "./run/run_folder.ts";
-import { type RunFiles, RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
+import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
 import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/run_summary.ts";
 import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
@@ -179,16 +178,15 @@ export class GrpoTrainer {
       this.#reference?.dispose();
       await this.#sampler?.close();
       await this.#options.rubric.close();
-      await folder.close();
+      await folder?.close();
     }
   }
 
-  /** The first rank opens the folder of the run, the others write nothing. */
-  async #openFolder(): Promise<RunFiles> {
-    const options = this.#folderOptions();
-    let folder = followedFolder(options.path);
+  /** The first rank opens the folder of the run; null for the others, which write nothing. */
+  async #openFolder(): Promise<RunFolder | null> {
+    let folder: RunFolder | null = null;
     await this.#stop.ranks.first(async () => {
-      folder = await RunFolder.open(options);
+      folder = await RunFolder.open(this.#folderOptions());
     });
     return folder;
   }

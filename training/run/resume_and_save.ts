@@ -29,13 +29,12 @@ import {
 } from "../checkpoint/checkpoint_folders.ts";
 import { type BestEvaluation, encodeState, type RunState } from "../checkpoint/run_state.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
-import { waitForFolder } from "./run_folder.ts";
+import { type RunFolder, waitForFolder } from "./run_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { changedKeys } from "../../configs/config_difference.ts";
 import { textWithFilesOfRun } from "../../configs/reading/run_files.ts";
 import type { TrainSummary } from "./events.ts";
-import type { RunFiles } from "./run_folder.ts";
 import { progressText, type Session } from "./sessions.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -54,16 +53,21 @@ export class RunCheckpoints {
   #abandoned: string[] = [];
   readonly #configSha256: string;
   readonly #ranks: Ranks;
+  readonly #path: string;
 
-  /** @param inJob whether the run is in a SLURM job */
+  /**
+   * @param folder null: a rank after the first, which writes nothing
+   * @param inJob whether the run is in a SLURM job
+   */
   constructor(
-    private readonly folder: RunFiles,
+    private readonly folder: RunFolder | null,
     private readonly options: TrainerOptions,
     private readonly sizes: RunSizes,
     private readonly inJob: boolean,
   ) {
     this.#configSha256 = sha256Hex(options.configText);
     this.#ranks = options.ranks ?? ALONE;
+    this.#path = options.config.training.output_dir;
   }
 
   /**
@@ -84,9 +88,9 @@ export class RunCheckpoints {
     const warnings: string[] = [];
     if (resume === false) return { restored: null, warnings };
     const path = await this.#ranks.first(async () => {
-      if (resume !== true) return await namedCheckpoint(this.folder.path, resume);
+      if (resume !== true) return await namedCheckpoint(this.#path, resume);
       const found = await newestCheckpoint(
-        this.folder.path,
+        this.#path,
         (damaged, reason) => warnings.push(`${damaged} is damaged and was skipped: ${reason}`),
       );
       if (found === null) await this.#beginAnew(warnings);
@@ -137,11 +141,11 @@ export class RunCheckpoints {
    */
   async #beginAnew(warnings: string[]): Promise<void> {
     await this.#refuseToReplace(null);
-    const run = await this.folder.readRun();
+    const run = await this.folder!.readRun();
     // The scripts of a job ask to resume at its first start too, so that needs no warning.
     if (this.inJob && run === null) return;
     const holds = run === null ? "holds no run" : "holds no usable checkpoint";
-    warnings.push(`${this.folder.path} ${holds}: starting from the beginning`);
+    warnings.push(`${this.#path} ${holds}: starting from the beginning`);
   }
 
   /**
@@ -150,11 +154,11 @@ export class RunCheckpoints {
    * @throws UsageError when the end of a complete run would be lost
    */
   async #refuseToReplace(state: RunState | null): Promise<void> {
-    const run = await this.folder.readRun(), from = progressText(state);
+    const run = await this.folder!.readRun(), from = progressText(state);
     const end = (run?.["sessions"] as Session[] | undefined)?.at(-1)?.to;
     if (run?.["status"] !== "completed" || !end || end === from || this.options.force) return;
     throw new UsageError(
-      `${this.folder.path}: the run is complete (${end}) and has kept no checkpoint of its end: ` +
+      `${this.#path}: the run is complete (${end}) and has kept no checkpoint of its end: ` +
         `this would go on from ${from} and replace it`,
       {
         advice: "--force (force: true) does so. To train its model further, name the folder in " +
@@ -169,8 +173,8 @@ export class RunCheckpoints {
    * and needs `force`.
    */
   async #refuseToAbandon(path: string, step: number, warnings: string[]): Promise<void> {
-    const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.folder.path);
-    const later = (await listCheckpoints(this.folder.path))
+    const inside = await Deno.realPath(`${path}/..`) === await Deno.realPath(this.#path);
+    const later = (await listCheckpoints(this.#path))
       .filter((checkpoint) => !inside || checkpoint.step > step)
       .map((checkpoint) => checkpoint.path);
     if (later.length > 0 && !this.options.force) {
@@ -188,7 +192,7 @@ export class RunCheckpoints {
   async #changeNotice({ path, state, config }: Restored): Promise<string | null> {
     // Checkpoints of earlier versions do not hold their configuration.
     const older = config ??
-      await Deno.readTextFile(`${this.folder.path}/config.yaml`).catch(() => null);
+      await Deno.readTextFile(`${this.#path}/config.yaml`).catch(() => null);
     // A run may be moved, and be resumed from another folder.
     const changed = older === null
       ? []
@@ -206,7 +210,7 @@ export class RunCheckpoints {
 
   /** A configuration of this run, with its paths as they are read from this working directory. */
   async #withItsFiles(config: string): Promise<string> {
-    const path = resolve(this.folder.path, "config.yaml");
+    const path = resolve(this.#path, "config.yaml");
     return await textWithFilesOfRun(config, path, Deno.cwd());
   }
 
@@ -238,24 +242,25 @@ export class RunCheckpoints {
    * @param parts null: the model only (`save_only_model`)
    */
   async save(state: RunState, parts: ResumeParts | null): Promise<string> {
-    if (!await this.folder.isOurs()) throw await this.folder.lost();
+    const { folder } = this;
+    if (folder !== null && !await folder.isOurs()) throw await folder.lost();
     const { config, modelWriter, tokenizer } = this.options, { training } = config;
     const { schedule, promptsPerGeneration, warmStartSteps } = this.sizes;
     const perEpoch = schedule.options.generationsPerEpoch * promptsPerGeneration;
     const inWarmStart = state.phase === "warm_start" ||
       (state.phase === "eval_before" && warmStartSteps > 0);
-    const parent = inWarmStart ? `${this.folder.path}/${WARM_START}` : this.folder.path;
+    const parent = inWarmStart ? `${this.#path}/${WARM_START}` : this.#path;
     const step = inWarmStart ? state.warmStartStep : state.step;
     const saved = (path: string) => {
       this.#last = path;
       this.#lastSaved = { position: position(state), complete: parts !== null };
       return path;
     };
-    if (!this.#ranks.isFirst) {
+    if (folder === null) {
       await parts?.follow();
       return saved(checkpointPath(parent, step));
     }
-    await this.folder.metrics.flush();
+    await folder.metrics.flush();
     const trainerState = await this.trainerState(state, true);
     const files = finalModelFiles(modelWriter, tokenizer, config);
     const texts = {
@@ -270,7 +275,7 @@ export class RunCheckpoints {
           position: state.nextPrompt % perEpoch,
         },
         rng: { seed: training.seed, counters: {} },
-        metrics_bytes: this.folder.metrics.bytes,
+        metrics_bytes: folder.metrics.bytes,
         rollout: parts?.rollout ? rolloutPosition(parts.rollout, schedule, state.step) : null,
         config: this.options.configText,
       }),
@@ -280,8 +285,8 @@ export class RunCheckpoints {
       saveTotalLimit: training.save_total_limit,
       bestStep: inWarmStart ? null : state.best?.step ?? null,
     });
-    await this.folder.writeText("trainer_state.json", trainerState);
-    await this.folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
+    await folder.writeText("trainer_state.json", trainerState);
+    await folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
     return saved(path);
   }
 
@@ -291,13 +296,13 @@ export class RunCheckpoints {
    */
   async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
-    const path = checkpointPath(this.folder.path, best.step);
+    const path = checkpointPath(this.#path, best.step);
     // The first rank has written it.
     await this.#ranks.meet();
     await waitForFolder(path);
     const { open } = await openCheckpoint(path);
     await restoreWeights(model, await open(modelWriter.weightsFile));
-    await this.folder.log("best_loaded", { path });
+    await this.folder?.log("best_loaded", { path });
     return this.#best = path;
   }
 
@@ -313,7 +318,7 @@ export class RunCheckpoints {
     const epoch = supervised === null
       ? sizes.schedule.epoch(state.step)
       : state.warmStartStep / Math.floor(sizes.trainProblems / supervisedBatch(supervised));
-    const bestPath = best === null ? null : checkpointPath(this.folder.path, best.step);
+    const bestPath = best === null ? null : checkpointPath(this.#path, best.step);
     const isSaved = bestPath !== null && ((saving && best!.step === state.step) ||
       await Deno.stat(bestPath).then(() => true, () => false));
     const hasEvalSteps = supervised === null && training.eval_strategy === "steps";

@@ -78,14 +78,6 @@ const MODEL_FILES: ReadonlySet<string> = new Set([
   "chat_template.jinja",
 ]);
 
-/**
- * What the records of a run write to. The first rank has the folder itself; the others have
- * `followedFolder`, which writes nothing.
- */
-export type RunFiles =
-  & Omit<{ [K in keyof RunFolder]: RunFolder[K] }, "metrics">
-  & { readonly metrics: Pick<MetricsLog, "bytes" | "append" | "flush"> };
-
 export class RunFolder {
   #run: Record<string, unknown> = {};
   #metrics: MetricsLog | null = null;
@@ -384,31 +376,6 @@ export class MetricsLog {
 
 /** How long a folder that the first rank sees may be missing on this machine, in milliseconds. */
 const APPEARS_WITHIN = 60_000, LOOK_EVERY = 200;
-
-const nothing = () => Promise.resolve();
-
-/**
- * The folder of a run as the ranks after the first see it: the first rank writes all files, the
- * others none. They read checkpoints, which may appear on their machine a moment later.
- */
-export function followedFolder(path: string): RunFiles {
-  return {
-    path,
-    rewind: nothing,
-    metrics: { bytes: 0, append: nothing, flush: nothing },
-    writeText: nothing,
-    writeFiles: nothing,
-    updateRun: nothing,
-    readRun: () => Promise.resolve(null),
-    log: nothing,
-    writeCompletions: nothing,
-    isOurs: () => Promise.resolve(true),
-    isThere: () => Promise.resolve(true),
-    lost: () => Promise.resolve(new RgxError(`${path}: the files of this run are gone`)),
-    keepAlive: () => {},
-    close: nothing,
-  };
-}
 
 /**
  * Waits until a folder that another rank has written is there: file servers may be slow.

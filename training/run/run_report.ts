@@ -15,7 +15,7 @@ import { MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts"
 import type { Rollout } from "../rollout/rollout.ts";
 import type { TrainEvent, TrainPhase, TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./resume_and_save.ts";
-import type { RunFiles } from "./run_folder.ts";
+import type { RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -25,9 +25,10 @@ import type { StopRequests } from "./stop_requests.ts";
 import type { WeightUpdates } from "./weight_updates.ts";
 
 export class RunReport {
-  /** Set when the run's folder is open, as the folder itself. */
+  /** Set when the run's folder is open. */
   checkpoints!: RunCheckpoints;
-  #folder!: RunFiles;
+  /** Null on the ranks after the first, which write nothing. */
+  #folder: RunFolder | null = null;
   #averager: MetricAverager;
   readonly #diagnosis: Diagnosis;
   readonly #supervised: SupervisedDiagnosis;
@@ -46,9 +47,10 @@ export class RunReport {
   }
 
   /** From now on there are records, in this folder. */
-  open(folder: RunFiles): void {
+  open(folder: RunFolder | null): void {
+    const { options, sizes } = this;
     this.#folder = folder;
-    this.checkpoints = new RunCheckpoints(folder, this.options, this.sizes, this.#job !== null);
+    this.checkpoints = new RunCheckpoints(folder, options, sizes, this.#job !== null);
   }
 
   emit(event: TrainEvent): void {
@@ -61,7 +63,7 @@ export class RunReport {
 
   async warn(message: string): Promise<void> {
     this.emit({ type: "warning", message });
-    await this.#folder.log("warning", { message });
+    await this.#folder?.log("warning", { message });
   }
 
   /** Adds a step to the means of the next log, and logs them if that is due. */
@@ -96,7 +98,7 @@ export class RunReport {
   async #advise(step: number, found: readonly Advice[]): Promise<void> {
     for (const advice of found) {
       this.emit({ type: "advice", step, advice });
-      await this.#folder.log("advice", { step, ...advice });
+      await this.#folder?.log("advice", { step, ...advice });
     }
   }
 
@@ -110,18 +112,18 @@ export class RunReport {
     restored: Restored | null,
     { promptTime, kernels }: Pick<RunState, "promptTime" | "kernels">,
   ): Promise<string[]> {
-    const { config, configText, device } = this.options;
-    const earlier = await this.#folder.readRun(), job = this.#job;
+    const { config, configText, device } = this.options, folder = this.#folder!;
+    const earlier = await folder.readRun(), job = this.#job;
     const from = progressText(restored?.state ?? null);
     const { sessions, stalled } = addSession(earlier, job, from);
     this.#sessions = sessions;
     await this.checkpoints.removeAbandoned();
-    await this.#folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
+    await folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
     // Of a run whose steps are all done, it says what the model was trained with.
     if (this.checkpoints.trainedConfig === config) {
-      await this.#folder.writeText("config.yaml", configText);
+      await folder.writeText("config.yaml", configText);
     }
-    await this.#folder.updateRun({
+    await folder.updateRun({
       format: RUN_FORMAT,
       version: VERSION,
       deno: Deno.version.deno,
@@ -156,7 +158,7 @@ export class RunReport {
       restarts_without_progress: stalled,
       sessions,
     });
-    await this.#folder.log(restored === null ? "start" : "resume", {
+    await folder.log(restored === null ? "start" : "resume", {
       version: VERSION,
       host: Deno.hostname(),
       ...(job === null ? {} : { job: job.id, restarts: job.restarts }),
@@ -175,7 +177,7 @@ export class RunReport {
     line: { step: number; epoch: number; split: string } & Record<string, unknown>,
   ): Promise<void> {
     const { step, epoch, split, ...metrics } = line;
-    await this.#folder.metrics.append({
+    await this.#folder?.metrics.append({
       step,
       epoch,
       time: new Date().toISOString(),
@@ -193,30 +195,31 @@ export class RunReport {
     details: Readonly<Record<string, unknown>>,
   ): Promise<void> {
     const time = new Date().toISOString();
-    await this.#folder.metrics.append({ event, step, time, ...details });
-    await this.#folder.log(event, { step, ...details });
+    await this.#folder?.metrics.append({ event, step, time, ...details });
+    await this.#folder?.log(event, { step, ...details });
   }
 
-  writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
-    return this.#folder.writeCompletions(step, rollout, names);
+  async writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
+    await this.#folder?.writeCompletions(step, rollout, names);
   }
 
   /** Writes each problem of an evaluation with its completion, one on each line. */
   async writeEvaluation(moment: "before" | "after", items: readonly EvalItem[]): Promise<void> {
     const lines = items.map((item) => JSON.stringify(item) + "\n").join("");
-    await this.#folder.writeText(`eval_${moment}.jsonl`, lines);
+    await this.#folder?.writeText(`eval_${moment}.jsonl`, lines);
   }
 
   /** @see FolderLock.keepAlive */
   keepAlive(): void {
-    this.#folder.keepAlive();
+    this.#folder?.keepAlive();
   }
 
   /** The cause of an error of this session: the error itself, or that the run's files are gone. */
   async explain(error: unknown): Promise<unknown> {
     // If the folder cannot be looked at (a file server is down), the error itself says most.
-    const isLost = this.#begun && !await this.#folder.isThere().catch(() => true);
-    return isLost ? await this.#folder.lost(error) : error;
+    const folder = this.#folder;
+    const isLost = this.#begun && folder !== null && !await folder.isThere().catch(() => true);
+    return isLost ? await folder.lost(error) : error;
   }
 
   /** Records that the run is complete: final model, history, status. */
@@ -226,17 +229,17 @@ export class RunReport {
     summary: TrainSummary,
   ): Promise<void> {
     if (!this.#begun) return;
-    await this.#folder.metrics.flush();
-    await this.#folder.writeFiles(files);
+    await this.#folder?.metrics.flush();
+    await this.#folder?.writeFiles(files);
     const trainerState = await this.checkpoints.trainerState(state, false);
-    await this.#folder.writeText("trainer_state.json", trainerState);
+    await this.#folder?.writeText("trainer_state.json", trainerState);
     await this.#close("completed", summary, state, null);
   }
 
   /** Records that the run was stopped and can be resumed. */
   async stop(state: RunState, summary: TrainSummary): Promise<void> {
     if (!this.#begun) return;
-    await this.#folder.metrics.append({
+    await this.#folder?.metrics.append({
       event: "stop",
       step: state.step,
       time: new Date().toISOString(),
@@ -247,7 +250,7 @@ export class RunReport {
 
   /** Records that the run failed, unless it was refused before it began. */
   async fail(error: unknown, state: RunState, summary: TrainSummary): Promise<void> {
-    if (!this.#begun || !await this.#folder.isOurs()) return;
+    if (!this.#begun || !await this.#folder?.isOurs()) return;
     await this.#close("failed", summary, state, messageOf(error));
   }
 
@@ -259,7 +262,7 @@ export class RunReport {
   ): Promise<void> {
     const end = new Date().toISOString(), to = progressText(state);
     const why = reason === null ? {} : { [status === "failed" ? "error" : "reason"]: reason };
-    await this.#folder.log(status, why);
+    await this.#folder?.log(status, why);
     const sessions = this.#sessions.with(-1, {
       ...this.#sessions.at(-1)!,
       end,
@@ -267,7 +270,7 @@ export class RunReport {
       reason,
       to,
     });
-    await this.#folder.updateRun({
+    await this.#folder?.updateRun({
       end,
       status,
       ...why,
