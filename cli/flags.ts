@@ -99,10 +99,10 @@ function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }
 
-/** Parses a flag's value as a number within the bounds of `int>=0<=5` or `number>0`. */
-function numberIn(kind: string): (text: string) => number {
-  const isWhole = kind.startsWith("int"),
-    { min, above, max = Number.MAX_SAFE_INTEGER } = rangeOf(kind);
+/** Parses a flag's value as a number within the bounds of a line such as `int>=0<=5 <n> -- …`. */
+export function numberIn(line: string): (text: string) => number {
+  const [kind] = line.split(" ") as [string], isWhole = kind.startsWith("int");
+  const { min, above, max = Number.MAX_SAFE_INTEGER } = rangeOf(kind);
   const isOpen = (value: number) => max === Number.MAX_SAFE_INTEGER && !(value > max);
   return (text) => {
     const value = Number(text), low = min ?? above ?? -max;

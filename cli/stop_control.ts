@@ -9,6 +9,7 @@
 import { EXIT, UsageError } from "../core/errors.ts";
 import { slurmJob } from "../core/machine/job.ts";
 import type { TrainControl } from "../training/run/trainer_options.ts";
+import { onSignals } from "./signals.ts";
 import { log } from "./terminal/terminal.ts";
 
 /** SIGHUP is one of them, unless the process was started with nohup. */
@@ -67,6 +68,8 @@ function ignoresHangup(): boolean {
  * Read before any listener exists: Deno takes over SIGHUP with the first listener for any signal.
  */
 const HANGUP_IGNORED = ignoresHangup();
+/** The signals that ask the process to stop. */
+const COUNTING = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
 
 let early: (() => void) | null = null;
 
@@ -75,18 +78,13 @@ let early: (() => void) | null = null;
  * (75) while the program is still loading.
  */
 export function listenEarly(): void {
-  const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
-  const end = () => Deno.exit(EXIT.resumable);
-  for (const signal of counting) Deno.addSignalListener(signal, end);
-  early = () => {
-    for (const signal of counting) Deno.removeSignalListener(signal, end);
-    early = null;
-  };
+  early = onSignals(COUNTING, () => Deno.exit(EXIT.resumable));
 }
 
 /** Ends what `listenEarly` began, where others listen now. */
 export function listenNoMore(): void {
   early?.();
+  early = null;
 }
 
 /**
@@ -105,13 +103,12 @@ export function listenForStop(
   let reason: string | null = null, first: Deno.Signal | null = null;
   let begun = false, saving = false, isOver = false;
   const inJob = slurmJob() !== null;
-  const counting = SIGNALS.filter((signal) => signal !== "SIGHUP" || !HANGUP_IGNORED);
-  const watch = watchSignals(counting);
+  const watch = watchSignals(COUNTING);
   /** Whether a second signal ends the process at once. */
   const ends = (signal: Deno.Signal) => !inJob || signal === "SIGINT";
   const heard = (signal: Deno.Signal) => {
     // Without a listener, SIGHUP would end the process anyway.
-    if (isOver || !counting.includes(signal)) return;
+    if (isOver || !COUNTING.includes(signal)) return;
     if (!begun) {
       say(`${signal}: ending; nothing has begun yet`);
       Deno.exit(EXIT.resumable);
@@ -129,11 +126,7 @@ export function listenForStop(
     say(`${signal} again: ending at once, nothing new is saved`);
     Deno.exit(signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm);
   };
-  const handlers = SIGNALS.map((signal) => {
-    const handler = () => heard(signal);
-    Deno.addSignalListener(signal, handler);
-    return { signal, handler };
-  });
+  const stopListening = onSignals(SIGNALS, heard);
   listenNoMore();
   const limits: { why: string; isOver: () => boolean }[] = [];
   if (maxSeconds !== null) {
@@ -170,7 +163,7 @@ export function listenForStop(
       watch.close();
     },
     close() {
-      for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
+      stopListening();
       watch.close();
     },
   };

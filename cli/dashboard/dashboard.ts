@@ -4,7 +4,7 @@ import { exists } from "../../core/paths.ts";
 import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { newToken, startDashboard } from "../../reports/dashboard/server.ts";
 import type { Flags } from "../flags.ts";
-import { stopSignal } from "../stop_signal.ts";
+import { stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { DASHBOARD } from "../flag_tables.ts";
 

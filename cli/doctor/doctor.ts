@@ -41,49 +41,30 @@ const BUSY = 0.25;
 /** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
 
-interface AdapterReport {
-  name: string;
-  vendor: number;
-  device: number;
-  /** Whether the adapter is a CPU. */
-  software: boolean;
-  /** Free memory; null when it is not known. */
-  available_bytes: number | null;
-  limits: Record<string, number>;
-  /** Features that kernels can use and that the adapter has. */
-  features: string[];
-  /** All features of the adapter. */
-  listed_features: string[];
-  /** Whether results are read back without a pause of 10 ms in this version of Deno. */
-  fast_readback: boolean;
-  /** Display controllers of this machine. --device webgpu:N selects one of several. */
-  cards: string[];
-}
+type AdapterReport = NonNullable<Awaited<ReturnType<typeof adapterReport>>>;
 
-async function adapterReport(): Promise<AdapterReport | null> {
+async function adapterReport() {
   if (!chooseCard(null)) return null;
   const found = await findAdapter();
   if (found === null) return null;
   const info = describeAdapter(found);
   return {
     ...info,
+    /** Free memory; null when it is not known. */
     available_bytes: await gpuAvailableBytes(info),
     limits: adapterLimits(found),
+    /** Features that kernels can use, and all of the adapter. */
     features: await usableFeatures(found),
     listed_features: [...found.features].sort(),
+    /** Whether results are read back without a pause of 10 ms in this version of Deno. */
     fast_readback: mapsAtOnce(),
+    /** Display controllers of this machine. --device webgpu:N selects one of several. */
     cards: listCards().map(({ address, vendor, device }) => `${vendor}:${device} at ${address}`),
   };
 }
 
-interface VulkanReport {
-  /** What --device vulkan can use, the default first. */
-  adapters: VulkanAdapter[];
-  /** Why there is nothing; null if there is. */
-  missing: string | null;
-}
-
-function vulkanReport(): VulkanReport {
+/** What --device vulkan can use, the default first, or why there is nothing. */
+function vulkanReport(): { adapters: VulkanAdapter[]; missing: string | null } {
   try {
     return { adapters: vulkanAdapters(), missing: null };
   } catch (error) {
@@ -346,37 +327,13 @@ async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "thr
   return { gflops: 2 * m * k * n / product / 1e6, gbytes_per_second: 8 * copied / copy / 1e6 };
 }
 
-interface JobReport {
-  id: string;
-  name: string | null;
-  partition: string | null;
-  /** The name of this node in SLURM; null: this process is not on a node of the job. */
-  node: string | null;
-  node_list: string | null;
-  restarts: number;
-  array: { job: string; task: number; count: number | null } | null;
-  tasks: number | null;
-  /** Null: the job has no time limit, or it is not known. */
-  seconds_left: number | null;
-  /** Cores that the job has for this process, and threads that the wasm device uses. */
-  cpus: number | null;
-  threads: number;
-  /** Cores that the affinity mask and the quota leave to this process. */
-  usable_cpus: number;
-  /** Memory of the job on this node in bytes; null: SLURM does not limit it, or does not tell. */
-  memory_bytes: number | null;
-  /**
-   * GPUs that SLURM granted, and GPUs that the environment lets this process see; null: not known.
-   */
-  gpus: string[] | null;
-  visible_gpus: string[] | null;
-}
+type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;
 
 /** Variables that limit the GPUs that a process sees. */
 const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
 
 /** The report, or null outside of a job. */
-async function jobReport(env: Env = processEnv): Promise<JobReport | null> {
+async function jobReport(env: Env = processEnv) {
   const job = slurmJob(env);
   if (job === null) return null;
   const visible = VISIBLE.map(env).find((value) => value !== undefined);
@@ -384,16 +341,22 @@ async function jobReport(env: Env = processEnv): Promise<JobReport | null> {
     id: job.id,
     name: job.name,
     partition: job.partition,
+    /** The name of this node in SLURM; null: this process is not on a node of the job. */
     node: job.node,
     node_list: job.nodeList,
     restarts: job.restarts,
     array: job.array,
     tasks: job.tasks,
+    /** Null: the job has no time limit, or it is not known. */
     seconds_left: await secondsLeft(job),
+    /** Cores that the job has for this process, and threads that the wasm device uses. */
     cpus: job.cpusPerTask ?? job.cpusOnNode,
     threads: defaultThreads(env),
+    /** Cores that the affinity mask and the quota leave to this process. */
     usable_cpus: grantedCores(kernelLimits()),
+    /** Of the job on this node; null: SLURM does not limit it, or does not tell. */
     memory_bytes: await jobMemory(job),
+    /** GPUs that SLURM granted, and that the environment lets this process see; null: not known. */
     gpus: job.gpus,
     visible_gpus: visible === undefined ? null : list(visible),
   };

@@ -4,7 +4,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { exportModel } from "../../models/export/export.ts";
 import type { Flags } from "../flags.ts";
-import { abortable } from "../terminal/abortable.ts";
+import { abortable } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { EXPORT } from "../flag_tables.ts";
 

@@ -4,7 +4,7 @@ import { Interrupted, UsageError } from "../../core/errors.ts";
 import { pull, type Pulled, type PullEvent } from "../../hub/pull.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
-import { abortable } from "../terminal/abortable.ts";
+import { abortable } from "../signals.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { isInteractive, labelled, log, print, table } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";

@@ -4,7 +4,7 @@ import { Interrupted, UsageError } from "../../core/errors.ts";
 import { hubSettings } from "../../hub/settings.ts";
 import type { UploadEvent } from "../../hub/upload/upload.ts";
 import { planShare, shareModel, type ShareOptions } from "../../reports/sharing/share_model.ts";
-import { abortable } from "../terminal/abortable.ts";
+import { abortable } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { UPLOAD } from "../flag_tables.ts";

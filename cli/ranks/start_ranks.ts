@@ -11,6 +11,7 @@ import { findLibrary } from "../../cluster/ranks/mpi/library.ts";
 import { starterVariables } from "../../cluster/ranks/watch/rank_watch.ts";
 import type { AskedRanks } from "./asked_ranks.ts";
 import { launcherHere } from "./find_launcher.ts";
+import { onSignals } from "../signals.ts";
 import { listenNoMore } from "../stop_control.ts";
 import { log } from "../terminal/terminal.ts";
 
@@ -71,22 +72,18 @@ export async function runRanks(
     stderr: "inherit",
   }).spawn();
   let asked = 0;
-  const handlers = STOPS.map((signal) => {
-    const handler = () => {
-      try {
-        // A second Ctrl-C ends them at once.
-        child.kill(++asked > 1 && signal === "SIGINT" ? "SIGTERM" : launcher.stop);
-      } catch {
-        // They have ended.
-      }
-    };
-    Deno.addSignalListener(signal, handler);
-    return { signal, handler };
+  const stopListening = onSignals(STOPS, (signal) => {
+    try {
+      // A second Ctrl-C ends them at once.
+      child.kill(++asked > 1 && signal === "SIGINT" ? "SIGTERM" : launcher.stop);
+    } catch {
+      // They have ended.
+    }
   });
   // Otherwise a signal would end this process at once, and leave the ranks behind.
   listenNoMore();
   const { code, signal } = await child.status;
-  for (const { signal, handler } of handlers) Deno.removeSignalListener(signal, handler);
+  stopListening();
   const how = signal === null
     ? `a rank was killed (the launcher ended with ${code}), so all have ended`
     : `the launcher was killed (${launcher.command}, ${signal}), so all ranks end`;

@@ -12,7 +12,7 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
-import { stopSignal } from "../stop_signal.ts";
+import { stopSignal } from "../signals.ts";
 import { log, print, writeResult } from "../terminal/terminal.ts";
 import { type ChosenRewards, chosenRewards } from "./reward_flags.ts";
 import { mistakeOf, readSample, sampleScores } from "./samples.ts";

@@ -15,7 +15,7 @@ import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
-import { stopSignal } from "../stop_signal.ts";
+import { stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { SERVE } from "../flag_tables.ts";

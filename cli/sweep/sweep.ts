@@ -16,6 +16,7 @@ import { plotCurves } from "../../reports/charts/curves.ts";
 import type { TrainSummary } from "../../training/run/events.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
 import { refuseOtherRanks } from "../ranks/one_process.ts";
+import { onSignals } from "../signals.ts";
 import { log, print, table } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { SWEEP } from "../flag_tables.ts";
@@ -212,11 +213,11 @@ async function runAll(
     }
   };
   const width = Math.max(...runs.map(({ label }) => label.length));
-  for (const signal of SIGNALS) Deno.addSignalListener(signal, stop);
+  const listenNoMore = onSignals(SIGNALS, stop);
   try {
     await Promise.all(Array.from({ length: jobs }, work));
   } finally {
-    for (const signal of SIGNALS) Deno.removeSignalListener(signal, stop);
+    listenNoMore();
   }
   return stopping;
 }

@@ -339,15 +339,6 @@ function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
   };
 }
 
-interface HubUploads {
-  /** Uploads a checkpoint that was saved, unless the upload before still goes on. */
-  on(event: TrainEvent): void;
-  /** Uploads the model of a complete run; otherwise waits for what goes on. */
-  finish(summary: TrainSummary): Promise<void>;
-  /** Ends an upload that goes on, after a failure of the run. */
-  close(): void;
-}
-
 /** How uploads are shown. */
 interface Shown {
   /** What went well. */
@@ -362,33 +353,15 @@ interface Shown {
  * @throws UsageError when there is no token. Where connections are forbidden, as on the nodes of a
  *   cluster, it is said how to upload later
  */
-async function hubUploads(
-  config: RunConfig,
-  shown: Shown,
-): Promise<HubUploads | null> {
-  const asked = askedOf(config), folder = config.training.output_dir;
-  if (asked === null) return null;
-  const found = await hubSettings();
+async function hubUploads(config: RunConfig, shown: Shown): Promise<HubUploads | null> {
+  const asked = askedOf(config), found = asked === null ? null : await hubSettings();
+  if (asked === null || found === null) return null;
   const settings = { ...found, token: config.training.hub_token ?? found.token };
-  if (settings.offline !== null) {
-    const command = uploadCommand(folder, asked);
-    return {
-      on() {},
-      finish({ status }) {
-        const when = status === "completed" ? "On" : "When the run is complete, on";
-        shown.warn(
-          `${settings.offline} forbids uploads. ${when} a machine with a network: ${command}`,
-        );
-        return Promise.resolve();
-      },
-      close() {},
-    };
-  }
-  requireToken(settings);
-  return new Uploads(asked, folder, settings, shown);
+  if (settings.offline === null) requireToken(settings);
+  return new HubUploads(asked, config.training.output_dir, settings, shown);
 }
 
-class Uploads implements HubUploads {
+class HubUploads {
   #running: { child: Deno.ChildProcess; done: Promise<void> } | null = null;
 
   constructor(
@@ -398,10 +371,11 @@ class Uploads implements HubUploads {
     private readonly shown: Shown,
   ) {}
 
+  /** Uploads a checkpoint that was saved, unless the upload before still goes on. */
   on(event: TrainEvent): void {
-    const { strategy } = this.asked;
+    const { asked: { strategy }, settings: { offline } } = this;
     if (event.type !== "checkpoint" || strategy === "end" || this.#running !== null) return;
-    if (event.path.includes(`/${WARM_START}/`)) return;
+    if (offline !== null || event.path.includes(`/${WARM_START}/`)) return;
     this.#running = this.#start(event.path, event.step);
   }
 
@@ -440,10 +414,17 @@ class Uploads implements HubUploads {
     return { child, done };
   }
 
+  /** Uploads the model of a complete run; otherwise waits for what goes on. */
   async finish({ status }: TrainSummary): Promise<void> {
+    const { asked, settings, folder } = this, later = uploadCommand(folder, asked);
+    if (settings.offline !== null) {
+      const when = status === "completed" ? "On" : "When the run is complete, on";
+      return this.shown.warn(
+        `${settings.offline} forbids uploads. ${when} a machine with a network: ${later}`,
+      );
+    }
     await this.#running?.done;
     if (status !== "completed") return;
-    const { asked, settings, folder } = this;
     try {
       const { url } = await shareModel(folder, {
         ...asked,
@@ -455,12 +436,12 @@ class Uploads implements HubUploads {
     } catch (error) {
       const advice = error instanceof RgxError ? ` ${error.advice ?? ""}` : "";
       this.shown.warn(
-        `The model was not uploaded: ${messageOf(error)}.${advice} Later: ` +
-          uploadCommand(folder, asked),
+        `The model was not uploaded: ${messageOf(error)}.${advice} Later: ${later}`,
       );
     }
   }
 
+  /** Ends an upload that goes on, after a failure of the run. */
   close(): void {
     try {
       this.#running?.child.kill("SIGTERM");

@@ -19,7 +19,8 @@ import type { Advice } from "../../training/diagnosis/diagnosis.ts";
 import { MetricAverager, type Metrics, unfiltered } from "../../training/metrics/metrics.ts";
 import type { TrainEvent, TrainPhase, TrainPlan, TrainSummary } from "../../training/run/events.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
-import { type ChosenMetrics, MetricLines } from "./metric_lines.ts";
+import type { TrainOptions } from "./load_run.ts";
+import { MetricLines } from "./metric_lines.ts";
 import {
   accuracyText,
   bytesOf,
@@ -66,13 +67,7 @@ const UNLOGGED: ReadonlySet<TrainEvent["type"]> = new Set([
   "completions",
 ]);
 
-interface Options {
-  quiet?: boolean;
-  verbose?: boolean;
-  logFormat: string;
-  /** Metrics of the lines that are printed every few steps. */
-  logMetrics?: ChosenMetrics;
-}
+type Options = Pick<TrainOptions, "quiet" | "verbose" | "logFormat" | "logMetrics">;
 
 export class TrainProgress {
   /** Shown in the header once it is known. */
