@@ -100,7 +100,7 @@ function collect(value: string, previous: string[]): string[] {
 }
 
 /** Parses a flag's value as a number within the bounds of a line such as `int>=0<=5 <n> -- …`. */
-export function numberIn(line: string): (text: string) => number {
+function numberIn(line: string): (text: string) => number {
   const [kind] = line.split(" ") as [string], isWhole = kind.startsWith("int");
   const { min, above, max = Number.MAX_SAFE_INTEGER } = rangeOf(kind);
   const isOpen = (value: number) => max === Number.MAX_SAFE_INTEGER && !(value > max);
@@ -156,6 +156,12 @@ export function templateValues(text: string | undefined): Record<string, unknown
   throw new UsageError(`--chat-template-kwargs ${text}: expected an object as JSON`, {
     advice: `For example --chat-template-kwargs '{"enable_thinking": false}'.`,
   });
+}
+
+/** Some properties of an object, of those that it has. */
+export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]): Pick<T, K> {
+  const found = names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]]);
+  return Object.fromEntries(found) as Pick<T, K>;
 }
 
 /** The object without its undefined values. */

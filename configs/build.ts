@@ -14,7 +14,6 @@ import { TRANSLATED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import type { ModelInit } from "./schema/run_config.ts";
 import { type Keys, type KeySpec, REQUIRED, type Section, type Values } from "./types/key_spec.ts";
 import { TRAINING } from "./schema/schema.ts";
 import {
@@ -49,21 +48,30 @@ export function buildRunConfig(
   // These keys have been translated already. Here their values are only checked.
   readSection(TRANSLATED_KEYS, tree, problems);
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
+  const optional = <K extends Keys>(section: Section<K>, isOn?: (values: Values<K>) => boolean) =>
+    readOptional(section, tree, problems, isOn);
+  const init = optional(INIT), lora = optional(LORA, ({ enabled }) => enabled !== false);
+  const curriculum = optional(CURRICULUM, ({ enabled }) => enabled);
+  const { enabled: _, ...adapter } = lora ?? {} as NonNullable<typeof lora>;
   const config: RunConfig = {
     model: {
       ...readSection(MODEL, tree, problems),
-      init: given(tree, "model.init") ? readInit(tree, problems) : null,
+      init: init && { ...init, tokenizer: readSection(TOKENIZER, tree, problems) },
     },
-    lora: readLora(tree, problems),
+    lora: lora && adapter,
     data: readSection(DATA, tree, problems),
-    curriculum: readCurriculum(tree, problems),
+    curriculum: curriculum && {
+      ...curriculum,
+      enabled: true,
+      schedule: readSection(CURRICULUM_SCHEDULE, tree, problems),
+    },
     rewards,
-    sft: readSft(tree, problems),
+    sft: optional(SFT, ({ max_steps }) => max_steps !== 0),
     eval: readSection(EVAL, tree, problems),
     generation: readSection(GENERATION, tree, problems),
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
-    hf_upload: readUpload(tree, problems),
+    hf_upload: optional(HF_UPLOAD, ({ enabled }) => enabled !== false),
     slurm: readSlurm(tree, problems),
   };
   config.model.shape = shapeOfModel(config.model, tree, problems);
@@ -73,10 +81,6 @@ export function buildRunConfig(
     config.training.max_prompt_length = limit - config.training.max_completion_length;
   }
   return config;
-}
-
-function given(tree: MapNode, section: string): boolean {
-  return at(tree, section)?.kind === "map";
 }
 
 /**
@@ -109,39 +113,21 @@ function shapeOfModel(
   return null;
 }
 
-function readInit(tree: MapNode, problems: Problems): ModelInit {
-  const tokenizer = readSection(TOKENIZER, tree, problems);
-  return { ...readSection(INIT, tree, problems), tokenizer };
-}
-
-function readLora(tree: MapNode, problems: Problems): RunConfig["lora"] {
-  if (!given(tree, "lora")) return null;
-  const { enabled, ...lora } = readSection(LORA, tree, problems);
-  return enabled === false ? null : lora;
-}
-
-function readCurriculum(tree: MapNode, problems: Problems): RunConfig["curriculum"] {
-  if (!given(tree, "curriculum")) return null;
-  const { enabled, ...rest } = readSection(CURRICULUM, tree, problems);
-  const schedule = readSection(CURRICULUM_SCHEDULE, tree, problems);
-  return enabled ? { enabled: true, ...rest, schedule } : null;
-}
-
-function readUpload(tree: MapNode, problems: Problems): RunConfig["hf_upload"] {
-  if (!given(tree, "hf_upload")) return null;
-  const section = readSection(HF_UPLOAD, tree, problems);
-  return section.enabled === false ? null : section;
-}
-
 /** The job of `rgx slurm`, alone. */
 export function readSlurm(tree: MapNode, problems: Problems): RunConfig["slurm"] {
-  return given(tree, "slurm") ? readSection(SLURM, tree, problems) : null;
+  return readOptional(SLURM, tree, problems);
 }
 
-function readSft(tree: MapNode, problems: Problems): RunConfig["sft"] {
-  if (!given(tree, "sft")) return null;
-  const sft = readSection(SFT, tree, problems);
-  return sft.max_steps === 0 ? null : sft;
+/** A section that may be missing, or switched off: it is null then. */
+function readOptional<K extends Keys>(
+  section: Section<K>,
+  tree: MapNode,
+  problems: Problems,
+  isOn: (values: Values<K>) => boolean = () => true,
+): Values<K> | null {
+  if (at(tree, section.path)?.kind !== "map") return null;
+  const values = readSection(section, tree, problems);
+  return isOn(values) ? values : null;
 }
 
 /** Reads all keys of a section. A key with a wrong value is reported and stays undefined. */

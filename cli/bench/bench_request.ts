@@ -26,7 +26,7 @@ import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
-import { given, templateValues } from "../flags.ts";
+import { given, pick, templateValues } from "../flags.ts";
 import { parseDuration } from "../stop_control.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
 import type { BenchFlags } from "../flag_tables.ts";
@@ -192,14 +192,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   });
   return {
     ...from,
-    ...given({
-      numExamples: flags.numExamples,
-      limit: flags.limit,
-      batchSize: flags.batchSize,
-      seed: flags.seed,
-      samplingSeed: flags.samplingSeed,
-      outputDir: flags.outputDir,
-    }),
+    ...pick(flags, "numExamples", "limit", "batchSize", "seed", "samplingSeed", "outputDir"),
     models: flags.models.length > 0 ? flags.models : from.models,
     tasks: flags.tasks.length > 0 || set.length + setLevel.length > 0 || flags.level !== undefined
       ? readTasks(flags.tasks, { set, setLevel, ...given({ level: flags.level }) })

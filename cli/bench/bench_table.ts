@@ -220,20 +220,8 @@ export function csvTable(result: AllTasksResultFile): string {
   const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
   const isSampled = levels.length > 0;
   const header = [
-    "task",
-    "model",
-    "accuracy",
-    "ci95_low",
-    "ci95_high",
-    "correct",
-    "total",
-    "mean_score",
-    "format_rate",
-    "truncated_rate",
-    "mean_completion_tokens",
-    "overlap",
-    "errors",
-    "too_long",
+    ..."task model accuracy ci95_low ci95_high correct total mean_score format_rate".split(" "),
+    ..."truncated_rate mean_completion_tokens overlap errors too_long".split(" "),
     ...(isSampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>

@@ -13,13 +13,13 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { ApiError } from "../../serve/api_error.ts";
 import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
-import { type Flags, numberIn, templateValues } from "../flags.ts";
+import { type Flags, templateValues } from "../flags.ts";
 import { LoadProgress } from "../models/load_progress.ts";
 import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { labelled, log, paint, write } from "../terminal/terminal.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
-import { CHAT } from "../flag_tables.ts";
+import type { CHAT } from "../flag_tables.ts";
 
 type ChatFlags = Flags<typeof CHAT>;
 
@@ -267,31 +267,35 @@ export interface ChatSampling extends Pick<SamplingSettings, Drawn> {
   seed: number;
 }
 
-/** The flags of the command that set the same. */
-const FLAG_NAMES: Record<keyof ChatSampling, keyof typeof CHAT> = {
-  temperature: "temperature",
-  top_p: "topP",
-  top_k: "topK",
-  min_p: "minP",
-  repetition_penalty: "repetitionPenalty",
-  max_new_tokens: "maxNewTokens",
-  seed: "seed",
+/** Range of each key: [lowest, highest, whole numbers only, the lowest itself is not allowed]. */
+const RANGES: Record<keyof ChatSampling, readonly [number, number, boolean, boolean]> = {
+  temperature: [0, 100, false, false],
+  top_p: [0, 1, false, true],
+  top_k: [0, Number.MAX_SAFE_INTEGER, true, false],
+  min_p: [0, 1, false, false],
+  repetition_penalty: [0, 100, false, true],
+  max_new_tokens: [1, 2 ** 20 - 1, true, false],
+  seed: [0, Number.MAX_SAFE_INTEGER, true, false],
 };
 
 /** Sets a key from its text. @throws UsageError that names the keys, or the range */
 export function setSampling(sampling: ChatSampling, name: string, text: string): void {
-  const names = Object.keys(FLAG_NAMES), key = name.replaceAll("-", "_");
+  const names = Object.keys(RANGES), key = name.replaceAll("-", "_");
   if (!names.includes(key)) {
     throw new UsageError(`/set ${name}: no such key${didYouMean(key, names)}`, {
       advice: `The keys are ${names.join(", ")}.`,
     });
   }
-  try {
-    const flag = CHAT[FLAG_NAMES[key as keyof ChatSampling]];
-    sampling[key as keyof ChatSampling] = numberIn(flag)(text);
-  } catch (error) {
-    throw new UsageError(`/set ${key} ${text}: ${messageOf(error)}`);
+  const [min, max, isWhole, isAbove] = RANGES[key as keyof ChatSampling], value = Number(text);
+  const isRight = text.trim() !== "" && value >= min && value <= max &&
+    (!isWhole || Number.isInteger(value)) && !(isAbove && value === min);
+  if (!isRight) {
+    const kind = isWhole ? "an integer" : "a number";
+    const low = isAbove ? `above ${min}` : `from ${min}`;
+    const high = max === Number.MAX_SAFE_INTEGER ? "on" : `to ${max}`;
+    throw new UsageError(`/set ${key} ${text}: expected ${kind} ${low} ${high}`);
   }
+  sampling[key as keyof ChatSampling] = value;
 }
 
 /** All keys and their values on one line. */

@@ -70,8 +70,8 @@ Deno.test("sampling keys are set within their ranges", () => {
   for (
     const [name, text, expected] of [
       ["temprature", "1", /no such key, did you mean temperature\?/],
-      ["top_p", "0", /expected a number above 0, up to 1/],
-      ["top_k", "1.5", /expected an integer ≥ 0/],
+      ["top_p", "0", /expected a number above 0 to 1/],
+      ["top_k", "1.5", /expected an integer from 0 on/],
       ["seed", "", /expected an integer/],
       ["min_p", "two", /expected a number from 0 to 1/],
     ] as const

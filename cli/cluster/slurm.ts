@@ -19,7 +19,7 @@ import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
-import { addFlags, type Flags, given } from "../flags.ts";
+import { addFlags, type Flags, given, pick } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { BENCH, type JOB, type SLURM, type SLURM_BENCH } from "../flag_tables.ts";
 import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
@@ -49,8 +49,8 @@ export async function slurmTrain(
     ...await commonOptions(typed),
     args: isNamed || account === undefined ? overrides : [account, ...overrides],
     sweep: typed.sweep,
-    ...given({ array: typed.array, device: typed.device, tasksPerNode: typed.ntasksPerNode }),
-    ...given({ mpi: typed.mpi }),
+    ...pick(typed, "array", "device", "mpi"),
+    ...given({ tasksPerNode: typed.ntasksPerNode }),
   });
   const { partition, time, gpuType, workDir } = job.options;
   const flags = { ...typed, ...given({ partition, time, gpuType, workDir }) };
@@ -106,15 +106,8 @@ export async function slurmBench(
   const script = await benchScript(account, {
     ...await commonOptions(flags),
     ...(needs === null ? {} : { needs }),
-    ...given({
-      numExamples: flags.numExamples,
-      maxNewTokens: flags.maxNewTokens,
-      outputDir: flags.outputDir,
-      oneNode: flags.oneNode,
-      mpi: flags.mpi,
-      maxParallel: maxParallel === undefined ? undefined : Number(maxParallel[1]),
-      device: flags.device,
-    }),
+    ...pick(flags, "numExamples", "maxNewTokens", "outputDir", "oneNode", "mpi", "device"),
+    ...(maxParallel === undefined ? {} : { maxParallel: Number(maxParallel[1]) }),
     further,
     models: flags.models,
     tasks,
@@ -155,24 +148,15 @@ function checkBenchFlags(given: readonly string[]): void {
 }
 
 async function commonOptions(flags: SlurmFlags): Promise<CommonOptions & TemplateOption> {
-  const { template } = flags;
+  const { template, gpuType, warn, maxRestarts } = flags;
   return {
+    ...pick(flags, "workDir", "partition", "time", "gpus", "cpus", "memory", "nodes"),
+    ...pick(flags, "dependency", "jobName", "apptainer", "requeue"),
     ...given({
-      workDir: flags.workDir,
-      partition: flags.partition,
-      time: flags.time,
-      gpus: flags.gpus,
-      gpuType: flags.gpuType === "any" ? "" : flags.gpuType,
-      cpus: flags.cpus,
-      memory: flags.memory,
-      nodes: flags.nodes,
-      warn: flags.warn === undefined ? undefined : parseSignalLead(flags.warn),
-      dependency: flags.dependency,
-      jobName: flags.jobName,
-      apptainer: flags.apptainer,
-      maxIdleRestarts: flags.maxRestarts,
+      gpuType: gpuType === "any" ? "" : gpuType,
+      warn: warn === undefined ? undefined : parseSignalLead(warn),
+      maxIdleRestarts: maxRestarts,
     }),
-    ...given({ requeue: flags.requeue }),
     online: flags.online ?? false,
     sbatch: flags.sbatch,
     modules: flags.module,

@@ -9,12 +9,6 @@ import { EXIT, messageOf, RgxError } from "../../core/errors.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 
-/** A part, and how it is tried. */
-interface Part {
-  name: string;
-  run(trial: Trial): Promise<unknown>;
-}
-
 /** What `--json` prints for each part. */
 export interface TriedPart {
   name: string;
@@ -54,127 +48,84 @@ export default defineTask({
 const SCORED_LENGTH = 3 << 20;
 
 /** In this order: most parts need what an earlier one has written. */
-const PARTS: readonly Part[] = [
-  {
-    name: "init",
-    run: async (trial) => {
-      await trial.rgx("init", ".");
-      await trial.file("experiment.yaml");
-    },
+const PARTS: Readonly<Record<string, (trial: Trial) => Promise<unknown>>> = {
+  init: async (trial) => {
+    await trial.rgx("init", ".");
+    await trial.file("experiment.yaml");
   },
-  {
-    name: "a reward in TypeScript",
-    run: (trial) => trial.rgx("rewards", "test", "rewards/short_answer.ts"),
+  "a reward in TypeScript": (trial) => trial.rgx("rewards", "test", "rewards/short_answer.ts"),
+  train: async (trial) => {
+    const keys = "sft.max_steps=2 max_steps=2 eval.num_examples=4 num_generations=4 " +
+      "per_device_train_batch_size=16 training.report_to=all";
+    await trial.rgx("train", "experiment.yaml", ...keys.split(" "));
+    const metrics = await trial.file("runs/first/metrics.jsonl");
+    const steps = metrics.trimEnd().split("\n").map((line) => JSON.parse(line))
+      .filter(({ split }) => split === "train");
+    const reward = steps.at(-1)?.["rewards/short_answer/mean"];
+    expect(typeof reward === "number", `the reward's mean is a number, found ${reward}`);
   },
-  {
-    name: "train",
-    run: async (trial) => {
-      const keys = "sft.max_steps=2 max_steps=2 eval.num_examples=4 num_generations=4 " +
-        "per_device_train_batch_size=16 training.report_to=all";
-      await trial.rgx("train", "experiment.yaml", ...keys.split(" "));
-      const metrics = await trial.file("runs/first/metrics.jsonl");
-      const steps = metrics.trimEnd().split("\n").map((line) => JSON.parse(line))
-        .filter(({ split }) => split === "train");
-      const reward = steps.at(-1)?.["rewards/short_answer/mean"];
-      expect(typeof reward === "number", `the reward's mean is a number, found ${reward}`);
-    },
+  bench: async (trial) => {
+    const command = "bench --models runs/first --tasks spell_backward chain_sum " +
+      "--num-examples 2 --plain --json";
+    const { files } = JSON.parse(await trial.rgx(...command.split(" ")));
+    trial.results = files.find((path: string) => /results_all_tasks_.*json$/.test(path));
+    expect(trial.results !== undefined, `a file of all results, found ${files}`);
   },
-  {
-    name: "bench",
-    run: async (trial) => {
-      const command = "bench --models runs/first --tasks spell_backward chain_sum " +
-        "--num-examples 2 --plain --json";
-      const { files } = JSON.parse(await trial.rgx(...command.split(" ")));
-      trial.results = files.find((path: string) => /results_all_tasks_.*json$/.test(path));
-      expect(trial.results !== undefined, `a file of all results, found ${files}`);
-    },
+  "plot to png": (trial) => trial.plots("png", "\x89PNG"),
+  "plot to svg": (trial) => trial.plots("svg", "<svg"),
+  "plot to pdf": (trial) => trial.plots("pdf", "%PDF"),
+  curves: async (trial) => {
+    await trial.rgx("curves", "runs/first", "--output", "curves.png");
+    await trial.file("curves.png", "\x89PNG");
   },
-  ...Object.entries({ png: "\x89PNG", svg: "<svg", pdf: "%PDF" }).map(([type, begins]) => ({
-    name: `plot to ${type}`,
-    run: async (trial: Trial) => {
-      await trial.rgx("plot", trial.results ?? "", "--output", `chart.${type}`);
-      await trial.file(`chart.${type}`, begins);
-    },
-  })),
-  {
-    name: "curves",
-    run: async (trial) => {
-      await trial.rgx("curves", "runs/first", "--output", "curves.png");
-      await trial.file("curves.png", "\x89PNG");
-    },
+  report: async (trial) => {
+    await trial.rgx("report", "runs/first");
+    await trial.file("runs/first/report.html", "<!doctype html>");
   },
-  {
-    name: "report",
-    run: async (trial) => {
-      await trial.rgx("report", "runs/first");
-      await trial.file("runs/first/report.html", "<!doctype html>");
-    },
+  dashboard: (trial) =>
+    trial.whileServing(["dashboard", "runs/first", "--port", "0"], async (url) => {
+      const page = await fetched(url);
+      const scripts = [...page.matchAll(/href="(app\/[^"]+)"/g)].map(([, path]) => path!);
+      expect(scripts.length > 0, "scripts in the page");
+      for (const path of ["app/style.css", ...scripts]) await fetched(new URL(path, url));
+    }),
+  export: async (trial) => {
+    await trial.rgx("export", "runs/first", "--to", "hf", "--output", "model");
+    await trial.file("model/model.safetensors");
   },
-  {
-    name: "dashboard",
-    run: (trial) =>
-      trial.whileServing(["dashboard", "runs/first", "--port", "0"], async (url) => {
-        const page = await fetched(url);
-        const scripts = [...page.matchAll(/href="(app\/[^"]+)"/g)].map(([, path]) => path!);
-        expect(scripts.length > 0, "scripts in the page");
-        for (const path of ["app/style.css", ...scripts]) await fetched(new URL(path, url));
-      }),
+  serve: (trial) =>
+    trial.whileServing(["serve", "model", "--port", "0"], async (url) => {
+      const body = JSON.stringify({ prompt: "abc", max_tokens: 3, seed: 1 });
+      const { choices } = JSON.parse(await fetched(`${url}/completions`, body));
+      expect(typeof choices?.[0]?.text === "string", "a completion");
+    }),
+  slurm: async (trial) => {
+    await trial.rgx("slurm", "experiment.yaml", "account", "--output", "train.sh");
+    await trial.file("train.sh", "#!");
   },
-  {
-    name: "export",
-    run: async (trial) => {
-      await trial.rgx("export", "runs/first", "--to", "hf", "--output", "model");
-      await trial.file("model/model.safetensors");
-    },
+  "tasks with words and puzzles": async (trial) => {
+    for (const task of ["word_ladder", "rush_hour", "arc_agi", "figlet_font"]) {
+      await trial.rgx("tasks", "sample", task, "--size", "1");
+    }
   },
-  {
-    name: "serve",
-    run: (trial) =>
-      trial.whileServing(["serve", "model", "--port", "0"], async (url) => {
-        const body = JSON.stringify({ prompt: "abc", max_tokens: 3, seed: 1 });
-        const { choices } = JSON.parse(await fetched(`${url}/completions`, body));
-        expect(typeof choices?.[0]?.text === "string", "a completion");
-      }),
+  "a task in TypeScript": async (trial) => {
+    await Deno.writeTextFile(trial.path("double.ts"), TASK_FILE);
+    const entry = (await trial.rgx("tasks", "sample", "./double.ts", "--size", "1")).trim();
+    const line = JSON.stringify({ entry: JSON.parse(entry), answer: JSON.parse(entry).answer });
+    await Deno.writeTextFile(trial.path("own.jsonl"), line);
+    const scored = await trial.rgx("score", "own.jsonl", "--task", "./double.ts");
+    expect(scored === '{"score":1}\n', `a score of 1, found ${scored}`);
   },
-  {
-    name: "slurm",
-    run: async (trial) => {
-      await trial.rgx("slurm", "experiment.yaml", "account", "--output", "train.sh");
-      await trial.file("train.sh", "#!");
-    },
+  "score in threads": async (trial) => {
+    const entry = JSON.parse(await trial.rgx("tasks", "sample", "chain_sum", "--size", "1"));
+    const line = JSON.stringify({ entry, answer: entry.answer }) + "\n";
+    const count = Math.ceil(SCORED_LENGTH / line.length);
+    await Deno.writeTextFile(trial.path("answers.jsonl"), line.repeat(count));
+    const scored = await trial.rgx("score", "answers.jsonl", "--threads", "2");
+    const found = scored.split('{"score":1}\n').length - 1;
+    expect(found === count, `${count} scores of 1, found ${found}`);
   },
-  {
-    name: "tasks with words and puzzles",
-    run: async (trial) => {
-      for (const task of ["word_ladder", "rush_hour", "arc_agi", "figlet_font"]) {
-        await trial.rgx("tasks", "sample", task, "--size", "1");
-      }
-    },
-  },
-  {
-    name: "a task in TypeScript",
-    run: async (trial) => {
-      await Deno.writeTextFile(trial.path("double.ts"), TASK_FILE);
-      const entry = (await trial.rgx("tasks", "sample", "./double.ts", "--size", "1")).trim();
-      const line = JSON.stringify({ entry: JSON.parse(entry), answer: JSON.parse(entry).answer });
-      await Deno.writeTextFile(trial.path("own.jsonl"), line);
-      const scored = await trial.rgx("score", "own.jsonl", "--task", "./double.ts");
-      expect(scored === '{"score":1}\n', `a score of 1, found ${scored}`);
-    },
-  },
-  {
-    name: "score in threads",
-    run: async (trial) => {
-      const entry = JSON.parse(await trial.rgx("tasks", "sample", "chain_sum", "--size", "1"));
-      const line = JSON.stringify({ entry, answer: entry.answer }) + "\n";
-      const count = Math.ceil(SCORED_LENGTH / line.length);
-      await Deno.writeTextFile(trial.path("answers.jsonl"), line.repeat(count));
-      const scored = await trial.rgx("score", "answers.jsonl", "--threads", "2");
-      const found = scored.split('{"score":1}\n').length - 1;
-      expect(found === count, `${count} scores of 1, found ${found}`);
-    },
-  },
-];
+};
 
 /** Tries all parts. @param program the words that start the program */
 export async function tryParts(
@@ -184,7 +135,7 @@ export async function tryParts(
   const home = await Deno.makeTempDir({ prefix: "rgx-self-" });
   try {
     const trial = new Trial(program, home), tried: TriedPart[] = [];
-    for (const { name, run } of PARTS) {
+    for (const [name, run] of Object.entries(PARTS)) {
       const start = performance.now();
       const error = await run(trial).then(() => null, messageOf);
       tried.push({ name, seconds: (performance.now() - start) / 1000, error });
@@ -292,6 +243,12 @@ class Trial {
     const { success, code, signal } = await child.status;
     if (!success) throw new RgxError(`rgx ${args.join(" ")}: ${endOf(code, signal, await errors)}`);
     await errors;
+  }
+
+  /** Draws the results of the benchmark. @param begins how a file of the type must begin */
+  async plots(type: string, begins: string): Promise<void> {
+    await this.rgx("plot", this.results ?? "", "--output", `chart.${type}`);
+    await this.file(`chart.${type}`, begins);
   }
 
   /** The bytes of a file as text, one character each. @param begins how it must begin */

@@ -136,13 +136,23 @@ export function textAt(
     : null;
 }
 
-/** A copy of `tree` with the node at a dotted path replaced or added. */
-export function withNode(tree: MapNode, path: string, node: ConfigNode): MapNode {
+/**
+ * A copy of `tree` with the node at a dotted path replaced or added.
+ * @param entry of its key: where that stands, which is also where a section begins that is made
+ */
+export function withNode(
+  tree: MapNode,
+  path: string,
+  node: ConfigNode,
+  entry: Partial<Omit<MapEntry, "node">> = {},
+): MapNode {
   const [, name, rest] = /^([^.]+)(?:\.(.*))?$/s.exec(path)!;
-  if (rest === undefined) return withEntry(tree, name!, node);
-  const there = tree.entries.get(name!)?.node;
-  const section = there?.kind === "map" ? there : emptyMap(node.at);
-  return withEntry(tree, name!, withNode(section, rest, node), section.at);
+  const there = tree.entries.get(name!), { keyAt = node.at } = entry;
+  const section = there?.node.kind === "map" ? there.node : emptyMap(keyAt);
+  const made = rest === undefined
+    ? { keyAt, ...entry, node }
+    : { keyAt, ...there, node: withNode(section, rest, node, entry) };
+  return { ...tree, entries: new Map(tree.entries).set(name!, made) };
 }
 
 /** A copy of a tree without the node at a path, which is there. */

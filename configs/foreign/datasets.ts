@@ -85,7 +85,7 @@ function translateListOfTrl(translation: Translation): void {
     if (size === undefined) return;
     const text = "accepted, has no effect in rgx: in TRL it divides the list datasets: [{path}]; " +
       "data.train_ratio divides any data";
-    return translation.note(size, "test_split_size", text);
+    return translation.note(size, text, "test_split_size");
   }
   translation.drop(LIST);
   const named = translation.given("data.dataset_name"),
@@ -107,7 +107,7 @@ function translateListOfTrl(translation: Translation): void {
 function setTestSplit(translation: Translation, size: ConfigNode): void {
   const value = toJson(size);
   if (typeof value !== "number" || value <= 0 || value >= 1) {
-    return translation.refuse(size, "test_split_size", "expected a share above 0 and below 1");
+    return translation.refuse(size, "expected a share above 0 and below 1", "test_split_size");
   }
   translation.set("data.train_ratio", Number((1 - value).toPrecision(12)), size);
 }

@@ -11,7 +11,7 @@ import {
   type Problems,
   withEntry,
 } from "../documents/node.ts";
-import { nearest } from "../../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 
 const PATH = "training.generation_kwargs";
 
@@ -73,8 +73,7 @@ function unknown(name: string): string {
   if (name === "do_sample") {
     return "completions of one prompt must differ to be compared; set temperature";
   }
-  const near = nearest(name, GENERATION_KWARGS.keys());
-  const hint = near === null ? "" : `, did you mean ${near}?`;
+  const hint = didYouMean(name, GENERATION_KWARGS.keys());
   return `not supported by this version${hint} (known: ${
     [...GENERATION_KWARGS.keys()].join(", ")
   })`;

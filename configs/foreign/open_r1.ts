@@ -72,7 +72,7 @@ export function translateOpenR1(translation: Translation): void {
     if (first === undefined) return;
     const node = fromJson(DEFAULT_REWARDS, first.at);
     const text = `without reward_funcs, the rewards are open-r1's: ${DEFAULT_REWARDS.join(", ")}`;
-    translation.note(first, first.foreign!, text);
+    translation.note(first, text);
     return setRewards(translation, node);
   }
   const isRecipe = /(^|\.)reward_funcs$/.test(written.foreign ?? "") &&
@@ -85,8 +85,8 @@ export function translateOpenR1(translation: Translation): void {
   // Rewards that are typed take the place of those of a recipe, whose parameters then remain.
   const isReplaced = written.at.source.isLast && !first.at.source.isLast;
   if (isReplaced) {
-    translation.note(first, first.foreign!, `accepted, has no effect in rgx: ${text}`);
-  } else translation.refuse(first, first.foreign!, text);
+    translation.note(first, `accepted, has no effect in rgx: ${text}`);
+  } else translation.refuse(first, text);
 }
 
 /** A key that is a parameter of a reward, the first one that is written. */
@@ -121,12 +121,12 @@ function setRewards(translation: Translation, node: ConfigNode): void {
   });
   translation.tree = withEntry(translation.tree, "rewards", { kind: "list", items, at: node.at });
   const text = `the names are open-r1's: ${renamed.join(", ")} (rgx rewards show NAME)`;
-  if (renamed.length > 0) translation.note(node, "reward_funcs", text);
+  if (renamed.length > 0) translation.note(node, text, "reward_funcs");
   for (const [name, [reward]] of Object.entries(REWARD_PARAMETERS)) {
     const given = translation.given(parameterPath(name));
     if (given === undefined || asked.has(reward)) continue;
     const text = `accepted, has no effect in rgx: reward_funcs does not name ${reward}`;
-    translation.note(given, given.foreign!, text);
+    translation.note(given, text);
   }
 }
 

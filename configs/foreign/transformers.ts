@@ -138,7 +138,7 @@ export function translateFp16(translation: Translation): void {
   const isSwitch = /bf16$/.test(there?.foreign ?? "");
   const isOn = translation.text("training.compute_dtype") === "bfloat16";
   if (isSwitch && isOn && nearness(fp16, there!) === 0) {
-    return translation.refuse(fp16, "training.fp16", "bf16 is true, too: give one of them");
+    return translation.refuse(fp16, "bf16 is true, too: give one of them", "training.fp16");
   }
   // bf16: false only says that it is not bfloat16.
   if (isSwitch && !isOn) translation.drop("training.compute_dtype");

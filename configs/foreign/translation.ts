@@ -92,14 +92,14 @@ export class Translation {
     if (this.node(path) !== undefined) this.tree = without(this.tree, path.split("."));
   }
 
-  /** Adds a problem at a key of another project. */
-  refuse(at: ConfigNode, path: string, text: string): void {
-    this.problems.add(at.at, at.foreign ?? path, text);
+  /** Adds a problem at a key of another project. @param key of a node that is not such a key */
+  refuse(at: ConfigNode, text: string, key = ""): void {
+    this.problems.add(at.at, at.foreign ?? key, text);
   }
 
   /** Adds a note at a key of another project. */
-  note(at: ConfigNode, path: string, text: string): void {
-    this.problems.note(at.at, at.foreign ?? path, text);
+  note(at: ConfigNode, text: string, key = ""): void {
+    this.problems.note(at.at, at.foreign ?? key, text);
   }
 
   /** Sets a key of rgx to the value of another key, where that is given. */
@@ -122,7 +122,7 @@ export class Translation {
       values.some((value) => typeof value !== "number")
     ) {
       const text = `expected a list of two numbers, found ${describeNode(list)}`;
-      return this.refuse(list, first, text);
+      return this.refuse(list, text, first);
     }
     this.set(first, values[0]!, list);
     this.set(second, values[1]!, list);

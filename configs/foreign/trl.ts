@@ -111,7 +111,7 @@ export function translateTrlServer(translation: Translation): void {
     for (const [name, byDefault] of Object.entries(DEFAULTS)) {
       const node = translation.given(`training.${name}`);
       if (node === undefined || toJson(node) === byDefault) continue;
-      translation.note(node, `training.${name}`, `${NO_EFFECT}only matters with use_vllm`);
+      translation.note(node, `${NO_EFFECT}only matters with use_vllm`, `training.${name}`);
     }
     return;
   }
@@ -119,7 +119,7 @@ export function translateTrlServer(translation: Translation): void {
     const text =
       `${NO_EFFECT}it samples in the process of the training, as vllm_mode colocate does ` +
       "in TRL; vllm_mode: server asks a server";
-    return translation.note(use, "use_vllm", text);
+    return translation.note(use, text, "use_vllm");
   }
   translation.set("generation.backend", "openai", use);
   translation.copy("training.vllm_server_base_url", "generation.base_url");
@@ -148,5 +148,5 @@ export function noteAdapter(translation: Translation): void {
   if (first === undefined || !entries.every(isTrl)) return;
   const text = "trains an adapter; TRL would train all weights, as use_peft is not written: " +
     "write use_peft: true or false";
-  translation.note(first.node, first.node.foreign!, text);
+  translation.note(first.node, text);
 }

@@ -68,5 +68,5 @@ export function noteDefaultsOfUnsloth(translation: Translation): void {
   if (first === undefined || others.length === 0) return;
   const text = "keys that are not written have the defaults of rgx (TRL's); those of Unsloth are " +
     others.join(", ");
-  translation.note(first, first.foreign!, text);
+  translation.note(first, text);
 }

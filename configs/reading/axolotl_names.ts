@@ -13,7 +13,7 @@ import {
   type Problems,
 } from "../documents/node.ts";
 
-import { nearest } from "../../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
 import { meaningOf } from "./key_names.ts";
 
@@ -73,9 +73,8 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
 }
 
 function reportUnknown(name: string, at: Position, problems: Problems): void {
-  const near = nearest(name, NAMES), hint = near === null ? "" : `, did you mean ${near}?`;
   problems.incomplete = true;
-  problems.add(at, name, `unknown key${hint}`);
+  problems.add(at, name, `unknown key${didYouMean(name, NAMES)}`);
 }
 
 /** The value of a switch as true or false; null after a report, where it is none of its values. */

@@ -12,9 +12,11 @@ import {
   type MapEntry,
   type MapNode,
   mapScalars,
+  nodeAt,
   type Position,
   type Problems,
   toJson,
+  withNode,
 } from "../documents/node.ts";
 import { keptAt, VALUE_RULES } from "../foreign/foreign_keys.ts";
 import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
@@ -30,16 +32,16 @@ export function canonicalise(document: MapNode, problems: Problems): MapNode {
 }
 
 class Builder {
-  readonly #root: Branch;
+  #root: MapNode;
   readonly #written = new Map<string, { spelling: string; at: Position; text: string }>();
 
   constructor(document: MapNode, readonly problems: Problems) {
-    this.#root = branch(document.at);
+    this.#root = emptyMap(document.at);
   }
 
   /** The canonical document, after {@link walk}. */
   result(): MapNode {
-    return freeze(this.#root);
+    return this.#root;
   }
 
   walk(map: MapNode, prefix: string): void {
@@ -78,7 +80,7 @@ class Builder {
 
   #section(written: string, isSection: boolean, keyAt: Position, node: ConfigNode): void {
     if (node.kind === "map") {
-      if (isSection) open(this.#root, written.split("."), keyAt, node.at);
+      if (isSection) this.#put(written, keyAt, emptyMap(node.at));
       return this.walk(node, written);
     }
     if (isNull(node)) {
@@ -112,14 +114,10 @@ class Builder {
     this.#put(path, keyAt, marked, !written.includes("."));
   }
 
+  /** Sets a node. A section that is there stays, as its keys are written beside it. */
   #put(path: string, keyAt: Position, node: ConfigNode, isFlat = false): void {
-    const parts = path.split(".");
-    const parent = open(this.#root, parts.slice(0, -1), keyAt, keyAt);
-    const name = parts.at(-1)!;
-    const there = parent.children.get(name);
-    if (there === undefined || !("children" in there.value)) {
-      parent.children.set(name, { keyAt, value: node, isFlat });
-    }
+    if (nodeAt(this.#root, path.split("."))?.kind === "map") return;
+    this.#root = withNode(this.#root, path, node, { keyAt, ...isFlat && { isFlat } });
   }
 
   #delete({ keyAt, node }: MapEntry, prefix: string): void {
@@ -130,44 +128,13 @@ class Builder {
       const text = `stands in ${prefix}, which is spread over other sections; put it into one`;
       return this.problems.add(keyAt, `${prefix}._delete_`, text);
     }
-    const parts = prefix === "" ? [] : prefix.split(".");
-    open(this.#root, parts, keyAt, keyAt).replace = true;
-  }
-}
-
-/** A map under construction. */
-interface Branch {
-  at: Position;
-  replace: boolean;
-  children: Map<string, { keyAt: Position; value: Branch | ConfigNode; isFlat: boolean }>;
-}
-
-function branch(at: Position): Branch {
-  return { at, replace: false, children: new Map() };
-}
-
-/** The branch at a path. Missing branches are made. */
-function open(root: Branch, parts: readonly string[], keyAt: Position, at: Position): Branch {
-  let current = root;
-  for (const part of parts) {
-    const child = current.children.get(part);
-    if (child !== undefined && "children" in child.value) current = child.value;
+    if (prefix === "") this.#root = { ...this.#root, replace: true };
     else {
-      const made = branch(at);
-      current.children.set(part, { keyAt, value: made, isFlat: false });
-      current = made;
+      const there = nodeAt(this.#root, prefix.split("."));
+      const section = there?.kind === "map" ? there : emptyMap(keyAt);
+      this.#root = withNode(this.#root, prefix, { ...section, replace: true }, { keyAt });
     }
   }
-  return current;
-}
-
-function freeze(from: Branch): MapNode {
-  const entries = new Map<string, MapEntry>();
-  for (const [name, { keyAt, value, isFlat }] of from.children) {
-    const node = "children" in value ? freeze(value) : value;
-    entries.set(name, { keyAt, node, ...(isFlat ? { isFlat } : {}) });
-  }
-  return { ...emptyMap(from.at), entries, ...(from.replace ? { replace: true } : {}) };
 }
 
 function deletion(node: ConfigNode, prefix: string, problems: Problems): boolean {

@@ -3,7 +3,7 @@
  * or exclude each other, and the parameters of a schedule. Sizes are checked as in TRL 1.16's
  * GRPOConfig, the best checkpoint as in transformers' TrainingArguments.
  */
-import { nearest } from "../../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { microStepsPerGeneration } from "../batch_sizes.ts";
 import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
@@ -133,8 +133,8 @@ export class TrainingRules extends RuleContext {
       const known = evalMetricNames(this.config), plain = metric.replace(/^eval_/, "");
       // A reward from a file may log any metric. Its names are only known in the run.
       if (known.includes(plain) || rewards.some(({ file }) => file !== undefined)) return null;
-      const near = nearest(plain, known), hint = near === null ? "" : `, did you mean ${near}?`;
-      return `no metric of an evaluation is called ${JSON.stringify(metric)}${hint} ` +
+      return `no metric of an evaluation is called ${JSON.stringify(metric)}` +
+        `${didYouMean(plain, known)} ` +
         `(known: ${known.join(", ")})`;
     });
     this.rule(`save_strategy | ${all}`, () =>

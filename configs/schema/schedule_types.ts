@@ -4,22 +4,6 @@
  */
 import { choice, fields, float, int, refine, type ValueType } from "../types/value_types.ts";
 
-/** How the learning rate changes over the steps, by the names of transformers. */
-export type SchedulerType =
-  | "linear"
-  | "cosine"
-  | "constant"
-  | "constant_with_warmup"
-  | "cosine_with_min_lr"
-  | "cosine_warmup_with_min_lr"
-  | "cosine_with_restarts"
-  | "polynomial"
-  | "inverse_sqrt"
-  | "warmup_stable_decay";
-
-/** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
-export type RampType = "linear" | "cosine" | "1-sqrt";
-
 /** Parameters of a schedule. Which names each schedule has is checked in `configs/rules/`. */
 export interface SchedulerKwargs {
   /**
@@ -54,7 +38,14 @@ export interface SchedulerKwargs {
   warmup_lr_rate?: number;
 }
 
-export const SCHEDULES: ValueType<SchedulerType> = choice([
+/** How the learning rate changes over the steps, by the names of transformers. */
+export type SchedulerType = typeof NAMES[number];
+
+/** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
+export type RampType = typeof RAMP_NAMES[number];
+
+const RAMP_NAMES = ["linear", "cosine", "1-sqrt"] as const, RAMPS = choice(RAMP_NAMES);
+const NAMES = [
   "linear",
   "cosine",
   "constant",
@@ -65,12 +56,11 @@ export const SCHEDULES: ValueType<SchedulerType> = choice([
   "polynomial",
   "inverse_sqrt",
   "warmup_stable_decay",
-], { notYet: ["reduce_lr_on_plateau", "greedy"] });
-
-const RAMPS: ValueType<RampType> = choice(["linear", "cosine", "1-sqrt"]);
+] as const;
+export const SCHEDULES = choice(NAMES, { notYet: ["reduce_lr_on_plateau", "greedy"] });
 
 export const SCHEDULE_KWARGS: ValueType<SchedulerKwargs> = {
-  ...fields<SchedulerKwargs>({
+  ...fields({
     min_lr: float({ min: 0 }),
     min_lr_rate: float({ min: 0, max: 1 }),
     num_cycles: float({ above: 0 }),

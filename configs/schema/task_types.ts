@@ -33,15 +33,7 @@ interface StartingLevels {
 }
 
 /** The fields of one task of a mixture. The name has several spellings, also reasoning-gym's. */
-const PART = fields<{
-  task_name?: string;
-  name?: string;
-  dataset?: string;
-  weight?: number;
-  config?: Record<string, unknown>;
-  task_config?: Record<string, unknown>;
-  params?: Record<string, unknown>;
-}>({
+const PART = fields({
   task_name: name(),
   name: name(),
   dataset: name(),
@@ -111,15 +103,15 @@ function readPart(node: ConfigNode, key: string | null, complain: Complain) {
 }
 
 /** A list of `{path, sha256}`. */
-export const TASK_FILES: ValueType<{ path: string; sha256?: string }[]> = listOf(
+export const TASK_FILES = listOf(
   refine(
-    fields<{ path: string; sha256?: string }>({ path: name(), sha256: name() }, "{path, sha256}"),
+    fields({ path: name(), sha256: name() }, "{path, sha256}"),
     ({ path }) => path === undefined ? "expected a path" : null,
   ),
   "a list of {path, sha256}",
-);
+) as ValueType<{ path: string; sha256?: string }[]>;
 
-const CURRICULUM = fields<{ attribute_levels?: Record<string, number>; weight?: number }>({
+const CURRICULUM = fields({
   attribute_levels: mapOf(int({ min: 0 }), "a map of attributes to levels"),
   weight: float({ above: 0 }),
 }, "{attribute_levels, weight}");

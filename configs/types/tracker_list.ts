@@ -1,5 +1,5 @@
 /** The type of `report_to`: one tracker or a list of trackers, by name. */
-import { nearest } from "../../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import { type TrackerName, TRACKERS } from "../../core/tracker_names.ts";
 import { type ConfigNode, describeNode, isNull, toJson } from "../documents/node.ts";
 import type { Complain, ValueType } from "./value_types.ts";
@@ -45,12 +45,11 @@ function namesOf(item: ConfigNode, complain: Complain): readonly TrackerName[] {
   const known = TRACKERS.find((name) => name === value);
   if (known !== undefined) return [known];
   const near = typeof value === "string"
-    ? nearest(value, [...TRACKERS, ...NO_TRACKER, "all"])
-    : null;
+    ? didYouMean(value, [...TRACKERS, ...NO_TRACKER, "all"])
+    : "";
   complain(
     item.at,
-    `expected ${trackers().expected}, found ${describeNode(item)}` +
-      (near === null ? "" : `, did you mean ${near}?`),
+    `expected ${trackers().expected}, found ${describeNode(item)}${near}`,
   );
   return [];
 }

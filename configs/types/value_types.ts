@@ -2,7 +2,7 @@
  * The types of configuration values: what is expected, in words, and how a node of the tree becomes
  * a value or an error. Nothing is converted silently: the text "8" is not a number.
  */
-import { nearest } from "../../core/suggest.ts";
+import { didYouMean } from "../../core/suggest.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -169,10 +169,9 @@ export function choice<const T extends string>(
         complain(node.at, `${value} is not supported yet by this version, available: ${expected}`);
         return undefined;
       }
-      const near = typeof value === "string"
-        ? nearest(value, [...values, ...options.notYet ?? []])
-        : null;
-      const hint = near === null ? "" : `, did you mean ${near}?`;
+      const hint = typeof value === "string"
+        ? didYouMean(value, [...values, ...options.notYet ?? []])
+        : "";
       complain(node.at, `expected ${expected}, found ${describeNode(node)}${hint}`);
       return undefined;
     },
@@ -315,25 +314,22 @@ export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null)
 }
 
 /** A map with these keys, each with a type of its own. Keys that are not written are left out. */
-export function fields<T extends object>(
-  types: { readonly [K in keyof T]-?: ValueType<NonNullable<T[K]>> },
+export function fields<const K extends Readonly<Record<string, ValueType<unknown>>>>(
+  known: K,
   words: string,
-): ValueType<T> {
-  const known = types as Readonly<Record<string, ValueType<unknown>>>;
+): ValueType<{ -readonly [N in keyof K]?: K[N] extends ValueType<infer T> ? T : never }> {
   const parts = Object.entries(known).map(([name, type]) => `${name}?: ${type.ts}`);
   return {
     expected: words,
     ts: `{ ${parts.join("; ")} }`,
     read(node, complain) {
-      if (isNull(node)) return {} as T;
+      if (isNull(node)) return {};
       if (node.kind !== "map") return mismatch(words, node, complain);
       const values: Record<string, unknown> = {};
       for (const [name, entry] of node.entries) {
         if (!Object.hasOwn(known, name)) {
-          const near = nearest(name, Object.keys(known));
-          const hint = near === null
-            ? `, known: ${Object.keys(known).join(", ")}`
-            : `, did you mean ${near}?`;
+          const names = Object.keys(known);
+          const hint = didYouMean(name, names) || `, known: ${names.join(", ")}`;
           complain(entry.keyAt, `unknown key${hint}`, `.${name}`);
         } else if (entry.node.kind !== "scalar" || entry.node.value !== null) {
           values[name] = known[name]!.read(
@@ -342,7 +338,7 @@ export function fields<T extends object>(
           );
         }
       }
-      return Object.values(values).includes(undefined) ? undefined : values as T;
+      return Object.values(values).includes(undefined) ? undefined : values as never;
     },
   };
 }

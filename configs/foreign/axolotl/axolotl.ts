@@ -224,7 +224,7 @@ function translateAlgorithm(translation: Translation, model: ConfigNode): void {
   if (translation.given("axolotl.rl") === undefined) {
     const text = "without rl: grpo, Axolotl trains supervised; of its files rgx reads those of " +
       "GRPO, and rgx sft has a section sft (docs/training.md)";
-    translation.refuse(model, "base_model", text);
+    translation.refuse(model, text, "base_model");
   }
   const push = translation.given("training.hub_model_id");
   if (push !== undefined) {
@@ -256,7 +256,7 @@ function fillDefaults(translation: Translation, model: ConfigNode): void {
   const steps = translation.given("training.save_steps");
   if (steps !== undefined) translation.fill("training.save_strategy", "steps", steps);
   if (filled.length === 0) return;
-  translation.note(model, "base_model", `Axolotl's defaults are set: ${filled.join(", ")}`);
+  translation.note(model, `Axolotl's defaults are set: ${filled.join(", ")}`, "base_model");
 }
 
 /** Without `adapter`, Axolotl trains all weights, whatever else is written. */
@@ -266,7 +266,7 @@ function noteNoAdapter(translation: Translation, model: ConfigNode): void {
   const first = lora.kind === "map" ? [...lora.entries.values()][0]?.node : lora;
   if (first !== undefined && translation.given("lora.enabled") === undefined) {
     const text = "accepted, has no effect in rgx: without adapter: lora, all weights are trained";
-    translation.note(first, "lora", text);
+    translation.note(first, text, "lora");
   }
   translation.set("lora.enabled", false, model);
 }
@@ -283,7 +283,7 @@ function translateAdapter(translation: Translation, model: ConfigNode | undefine
   const others = names.filter((name) => !/_proj$/.test(String(name)));
   if (others.length > 0) {
     const text = `adds ${others.join(", ")} to lora_target_linear: give one of the two`;
-    return translation.refuse(named!, "lora_target_modules", text);
+    return translation.refuse(named!, text, "lora_target_modules");
   }
   translation.drop("lora.target_modules");
   translation.set("lora.target_modules", "all-linear", linear);
@@ -295,12 +295,12 @@ function translateTemplate(translation: Translation): void {
   if (node !== undefined && name !== null && !/^(tokenizer_default$|jinja$)/.test(name)) {
     const text = `${name}: Axolotl's own templates are not in rgx: tokenizer_default takes the ` +
       "model's, chat_template_jinja has a text or a file";
-    translation.refuse(node, "chat_template", text);
+    translation.refuse(node, text, "chat_template");
   }
   const tokens = "axolotl.special_tokens", special = translation.given(tokens);
   if (special === undefined) return;
   if (special.kind !== "map") {
-    return translation.refuse(special, tokens, "expected a map of tokens, as in {pad_token: …}");
+    return translation.refuse(special, "expected a map of tokens, as in {pad_token: …}", tokens);
   }
   for (const [token, { keyAt, node }] of special.entries) {
     if (isNull(node)) continue;
@@ -326,7 +326,7 @@ function translateIntervals(translation: Translation): void {
     if (times === null || times.value < 1) continue;
     if (what === "eval" && !hasSplit) {
       const text = "accepted, has no effect in rgx: val_set_size holds no problems out";
-      translation.note(times.node, path, text);
+      translation.note(times.node, text, path);
       continue;
     }
     const share = 1 / (times.value * epochs);
@@ -337,7 +337,7 @@ function translateIntervals(translation: Translation): void {
   if (least === null) return;
   if (translation.text("training.lr_scheduler_type") !== "cosine") {
     const text = "accepted, has no effect in rgx: it only matters with lr_scheduler: cosine";
-    return translation.note(least.node, "cosine_min_lr_ratio", text);
+    return translation.note(least.node, text, "cosine_min_lr_ratio");
   }
   translation.drop("training.lr_scheduler_type");
   translation.set("training.lr_scheduler_type", "cosine_with_min_lr", least.node);
@@ -373,6 +373,6 @@ function translatePlugins(translation: Translation): void {
   if (plugins === undefined || names.length === 0) return;
   const text = "rgx runs no Python; liger, cut_cross_entropy and kernels are accepted";
   if (names.every((name) => /\.(liger|cut_cross_entropy|kernels)\./.test(String(name)))) {
-    translation.note(plugins, "plugins", `accepted, has no effect in rgx; ${text}`);
-  } else translation.refuse(plugins, "plugins", `not supported yet by this version; ${text}`);
+    translation.note(plugins, `accepted, has no effect in rgx; ${text}`, "plugins");
+  } else translation.refuse(plugins, `not supported yet by this version; ${text}`, "plugins");
 }

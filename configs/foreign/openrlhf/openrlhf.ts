@@ -150,7 +150,7 @@ function translateData(translation: Translation): void {
     if (name.includes(",") || name.includes("@")) {
       const text = `${name}: one set of prompts is trained on: join the files into one`;
       translation.problems.incomplete = true;
-      translation.refuse(data, at("prompt_data"), text);
+      translation.refuse(data, text);
     } else translation.set("data.dataset_name", name, data);
   }
   const label = translation.text(at("label_key"));
@@ -158,7 +158,7 @@ function translateData(translation: Translation): void {
     const text =
       `${label}: the column of the right answer is named answer, final_answer or solution: ` +
       "rename it";
-    translation.refuse(translation.given(at("label_key"))!, at("label_key"), text);
+    translation.refuse(translation.given(at("label_key"))!, text);
   }
   const longest = translation.number(at("max_len"));
   const completion = translation.number("training.max_completion_length");
@@ -169,7 +169,7 @@ function translateData(translation: Translation): void {
     return translation.set("training.max_prompt_length", left, longest.node);
   }
   const text = `leaves no room for a prompt beside ${completion.value} tokens of the completion`;
-  translation.refuse(longest.node, at("max_len"), text);
+  translation.refuse(longest.node, text);
 }
 
 /** OpenRLHF counts the prompts of a generation and the completions of a step. */
@@ -182,13 +182,13 @@ function translateBatches(translation: Translation): void {
   const size = Math.min(micro.value, step.value);
   if (step.value % size !== 0) {
     const text = `must divide train_batch_size, which is ${step.value}`;
-    return translation.refuse(micro.node, at("micro_train_batch_size"), text);
+    return translation.refuse(micro.node, text);
   }
   const generation = rollout.value * group;
   if (generation % step.value !== 0) {
     const text = `a generation of ${rollout.value} prompts has ${generation} completions, which ` +
       `are no whole number of steps of train_batch_size ${step.value}`;
-    return translation.refuse(rollout.node, at("rollout_batch_size"), text);
+    return translation.refuse(rollout.node, text);
   }
   translation.set("training.per_device_train_batch_size", size, micro.node);
   translation.set("training.gradient_accumulation_steps", step.value / size, step.node);
@@ -211,16 +211,12 @@ function translateKl(translation: Translation): void {
   if (!translation.isTrue(at("use_kl_loss"))) {
     const text = "KL is no part of the reward: write --use_kl_loss --kl_estimator k3, or " +
       "--init_kl_coef 0";
-    return translation.refuse(node, at("init_kl_coef"), text);
+    return translation.refuse(node, text);
   }
   const estimator = translation.text(at("kl_estimator"));
   if (estimator !== "k3") {
     const text = `${estimator ?? "k1"}: KL is estimated by k3 here: write --kl_estimator k3`;
-    return translation.refuse(
-      translation.given(at("kl_estimator")) ?? node,
-      at("kl_estimator"),
-      text,
-    );
+    return translation.refuse(translation.given(at("kl_estimator")) ?? node, text);
   }
   translation.set("training.beta", coefficient?.value ?? 0.01, node);
   translation.set("training.use_bias_correction_kl", false, node);

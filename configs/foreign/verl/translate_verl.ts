@@ -76,7 +76,7 @@ function translateLengths(translation: Translation): void {
     translation.prefer(key, repeated.value, repeated.node);
     const { value, node } = translation.number(key) ?? repeated;
     if (value === repeated.value || nearness(repeated.node, node) < 0) continue;
-    translation.refuse(repeated.node, path, `must be ${key}, which is ${value}`);
+    translation.refuse(repeated.node, `must be ${key}, which is ${value}`);
   }
   const longest = translation.number(`${ROLLOUT}.max_model_len`);
   const prompt = translation.number("training.max_prompt_length");
@@ -86,7 +86,7 @@ function translateLengths(translation: Translation): void {
   if (longest.value >= together) return;
   const text = `is less than prompt and completion together, which may have ${together} tokens: ` +
     "make one of them shorter";
-  translation.refuse(longest.node, `${ROLLOUT}.max_model_len`, text);
+  translation.refuse(longest.node, text);
 }
 
 /** How verl takes the mean of the loss → rgx's loss type, which does the same. */
@@ -107,7 +107,7 @@ function translateMode(translation: Translation): void {
   if (mode !== "vanilla") {
     if (mean !== undefined && written !== "seq-mean-token-mean") {
       const text = `loss_mode ${mode} takes seq-mean-token-mean, in verl too`;
-      translation.note(mean, `${ACTOR}.loss_agg_mode`, text);
+      translation.note(mean, text);
     }
     return;
   }
@@ -117,7 +117,7 @@ function translateMode(translation: Translation): void {
   const longest = translation.number("training.max_completion_length")?.value ?? 512;
   if (factor === null || factor.value === longest || type !== "dr_grpo") return;
   const text = `dr_grpo divides by the longest completion: write ${longest} or null`;
-  translation.refuse(factor.node, `${ACTOR}.loss_scale_factor`, text);
+  translation.refuse(factor.node, text);
 }
 
 function translateClipping(translation: Translation): void {
@@ -142,7 +142,7 @@ function translateKl(translation: Translation): void {
   } else if (use !== undefined) translation.set("training.beta", 0, use);
   else if (coefficient !== null && coefficient.value > 0) {
     const text = "has no effect while use_kl_loss is not true, in verl too";
-    translation.note(coefficient.node, `${ACTOR}.kl_loss_coef`, text);
+    translation.note(coefficient.node, text);
   }
 }
 
@@ -187,7 +187,7 @@ function translateTrainer(translation: Translation): void {
   const parts = toJson(node);
   if (!Array.isArray(parts) || parts.some((part) => !PARTS.includes(part))) {
     const text = `expected a list of ${PARTS.join(", ")}, found ${describeNode(node)}`;
-    return translation.refuse(node, CONTENTS, text);
+    return translation.refuse(node, text);
   }
   // Without the optimizer, a checkpoint is the model alone.
   if (!parts.includes("optimizer")) translation.set("training.save_only_model", true, node);
@@ -200,9 +200,9 @@ function translateResume(translation: Translation): void {
   const asked = translation.text("trainer.resume_mode");
   if ((asked === "auto" || asked === "disable") && written !== null) {
     const text = "has no effect without resume_mode resume_path, in verl too";
-    translation.note(path!, "trainer.resume_from_path", text);
+    translation.note(path!, text);
   } else if (asked === "resume_path" && written === null) {
-    translation.refuse(mode!, "trainer.resume_mode", "resume_path needs resume_from_path");
+    translation.refuse(mode!, "resume_path needs resume_from_path");
   }
 }
 
@@ -215,7 +215,7 @@ function translateFrequency(translation: Translation): void {
   if (heldOutProblems === 0) {
     if (!isTested) return;
     const text = "has no effect without held-out problems: eval.num_examples";
-    return translation.note(test.node, "trainer.test_freq", text);
+    return translation.note(test.node, text);
   }
   if (isTested) {
     translation.set("training.eval_steps", test.value, test.node);
@@ -240,7 +240,7 @@ function translateSampling(translation: Translation): void {
     const value = meant(translation.number(`training.${name}`)?.value ?? none);
     if (found === null || meant(found.value) === value) continue;
     const text = `must be that of training, which is ${value}, or val_kwargs.temperature 0`;
-    translation.refuse(found.node, at(name), text);
+    translation.refuse(found.node, text);
   }
 }
 
@@ -267,14 +267,13 @@ function noteUnits(translation: Translation): void {
     // Where rgx's own key is written too, it wins, and counts as rgx does.
     const isTaken = given !== null && given.value > 0 &&
       translation.number(`training.${name}`)?.node.at === given.node.at;
-    return isTaken ? [{ path, node: given.node, written: `${name}=${given.value * updates}` }] : [];
+    return isTaken ? [{ node: given.node, written: `${name}=${given.value * updates}` }] : [];
   });
   if (counted.length === 0) return;
   const text =
     `verl counts generations and rgx optimizer steps, of which a generation has ${updates}` +
     ` here: for as much as in verl, write ${counted.map(({ written }) => written).join(" ")}`;
-  const paths = counted.map(({ path }) => path).join(", ");
-  translation.note(counted[0]!.node, paths, text);
+  translation.note(counted[0]!.node, text);
 }
 
 /** The places that recipes have DAPO's punishment at, and the longest completion beside it. */
@@ -291,7 +290,7 @@ function translateOverlong(translation: Translation): void {
     if (enable === undefined || !translation.isTrue(`${buffer}.enable`)) continue;
     const length = translation.number(`${buffer}.len`);
     if (length === null) {
-      translation.refuse(enable, `${buffer}.enable`, `needs ${buffer}.len, a number of tokens`);
+      translation.refuse(enable, `needs ${buffer}.len, a number of tokens`);
       continue;
     }
     const longest = translation.number(beside) ??
@@ -318,7 +317,7 @@ function checkMetric(translation: Translation): void {
   });
   const text = `groups are compared by the sum of their rewards (${names.join(" + ")}): write ` +
     "seq_final_reward, or have one reward";
-  translation.refuse(metric, path, text);
+  translation.refuse(metric, text);
 }
 
 /** Completions of a micro-step where nothing says how many: rgx's default. */
@@ -373,7 +372,7 @@ function checkUpdates(
   const fitting = below === 0 ? `${mini.value}` : `${below} or ${below + mini.value}`;
   const text = `a generation of ${train.value} prompts has no whole number of updates of ` +
     `ppo_mini_batch_size ${mini.value}; works with ${fitting}`;
-  translation.refuse(train.node, "data.train_batch_size", text);
+  translation.refuse(train.node, text);
 }
 
 /** With use_dynamic_bsz: how many of the longest completions have so many tokens. */
@@ -393,7 +392,7 @@ function translateData(translation: Translation): void {
   if (filter !== undefined && translation.isTrue("data.filter_overlong_prompts")) {
     const text = "prompts that are too long are not left out: they end the run before its first " +
       "step, with their number";
-    translation.note(filter, "data.filter_overlong_prompts", text);
+    translation.note(filter, text);
   }
   // verl's data.seed is that of the order of prompts; rgx's is that of a task's problems.
   const seed = translation.number("data.seed");
@@ -409,12 +408,12 @@ function translateData(translation: Translation): void {
 function translateFiles(translation: Translation): void {
   const train = translation.given("data.train_files"), val = translation.given("data.val_files");
   if (train === undefined) return;
-  const file = oneFile(train, "data.train_files", translation);
-  const held = val === undefined ? null : oneFile(val, "data.val_files", translation);
+  const file = oneFile(train, translation);
+  const held = val === undefined ? null : oneFile(val, translation);
   const named = ["tasks", "task_name", "dataset_name"].map((name) => `data.${name}`)
     .find((path) => translation.given(path) !== undefined);
   if (named !== undefined && nearness(train, translation.given(named)!) <= 0) {
-    return translation.note(train, "data.train_files", `is not read: problems are of ${named}`);
+    return translation.note(train, `is not read: problems are of ${named}`);
   }
   if (file === null) return;
   translation.set("data.dataset_name", file, train);
@@ -424,7 +423,7 @@ function translateFiles(translation: Translation): void {
   const isAsked = ["eval.num_examples", "data.test_examples"]
     .some((path) => (translation.number(path)?.value ?? 0) > 0);
   if (!isLimited && !isAsked && !isEvaluated(translation)) {
-    return translation.note(val, "data.val_files", "is not read: no evaluation is asked for");
+    return translation.note(val, "is not read: no evaluation is asked for");
   }
   translation.set("data.eval_dataset_name", held, val);
   if (isLimited) translation.prefer("eval.num_examples", wanted.value, wanted.node);
@@ -439,13 +438,13 @@ function isEvaluated(translation: Translation): boolean {
     translation.isTrue("trainer.val_before_train");
 }
 
-function oneFile(node: ConfigNode, path: string, translation: Translation): string | null {
+function oneFile(node: ConfigNode, translation: Translation): string | null {
   const one = node.kind === "list" && node.items.length === 1 ? node.items[0]! : node;
   if (one.kind === "scalar" && typeof one.value === "string") return one.value;
   const text = node.kind === "list"
     ? `${node.items.length} files: join them into one`
     : `expected a file, found ${describeNode(node)}`;
-  translation.refuse(node, path, text);
+  translation.refuse(node, text);
   // That no data set is named follows from it.
   translation.problems.incomplete = true;
   return null;
