@@ -218,6 +218,7 @@ function rowOf(row: unknown, place: string): DataRow {
   if (typeof row !== "object" || row === null || Array.isArray(row)) {
     throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
   }
+  requireFewColumns(Object.keys(row).length, place);
   return { columns: row as Record<string, unknown>, place };
 }
 
@@ -304,14 +305,17 @@ async function allRows(
   return await rows;
 }
 
+function requireFewColumns(columns: number, place: string): void {
+  if (columns <= MAX_COLUMNS) return;
+  throw new UsageError(`${place}: has ${columns} columns, ${MAX_COLUMNS} is the most`, {
+    advice: "Keep the columns of the prompt, the answer, and those that rewards read.",
+  });
+}
+
 /** @throws UsageError for a table that is too large, or packed in an unknown way */
 function checkTable(metadata: FileMetaData, byteLength: number, path: string): void {
-  const { schema, num_rows, row_groups } = metadata, columns = schema.length - 1;
-  if (columns > MAX_COLUMNS) {
-    throw new UsageError(`${path}: has ${columns} columns, ${MAX_COLUMNS} is the most`, {
-      advice: "Keep the columns of the prompt, the answer, and those that rewards read.",
-    });
-  }
+  const { schema, num_rows, row_groups } = metadata;
+  requireFewColumns(schema.length - 1, path);
   const rows = row_groups.reduce((sum, group) => sum + Number(group.num_rows), Number(num_rows));
   if (!(rows >= 0 && rows <= 2 * MAX_ROWS)) {
     throw new UsageError(`${path}: has ${num_rows} rows, ${MAX_ROWS} is the most`);
@@ -403,6 +407,7 @@ interface TableLine {
 export function parseTable(text: string, path: string, delimiter: "," | "\t"): TableRow[] {
   const [header, ...lines] = linesOfTable(text, path, delimiter);
   if (header === undefined) return [];
+  requireFewColumns(header.fields.length, path);
   // pandas writes the numbers of rows into a column without a name, and calls it so.
   const names = header.fields.map((name, i) => name === "" ? `Unnamed: ${i}` : name);
   const known = new Set<string>();
@@ -477,12 +482,13 @@ function linesOfTable(text: string, path: string, delimiter: string): TableLine[
       at++;
     }
     if (at > start) found.push({ fields, line: begun });
-    at += text[at] === "\r" ? 2 : 1;
+    at += text.startsWith("\r\n", at) ? 2 : 1;
     line++;
   }
   return found;
 }
 
+/** Also a return alone ends a line, as old programs write it and Python reads it. */
 function atLineEnd(text: string, at: number): boolean {
-  return text[at] === "\n" || (text[at] === "\r" && text[at + 1] === "\n");
+  return text[at] === "\n" || text[at] === "\r";
 }

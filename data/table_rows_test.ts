@@ -5,6 +5,10 @@ const columns = (text: string, delimiter: "," | "\t" = ",") =>
   parseTable(text, "f.csv", delimiter).map((row) => row.columns);
 
 Deno.test("fields in quotes hold commas, quotes and line breaks; empty lines are left out", () => {
+  assert.deepEqual(parseTable("q\ra\r\rb", "old.csv", ",").map(({ columns }) => columns), [
+    { q: "a" },
+    { q: "b" },
+  ]);
   const rows = parseTable('q,a\r\n"1, 2\nor ""3""?",3\r\n\r\n"",x', "f.csv", ",");
   assert.deepEqual(rows, [
     { line: 2, columns: { q: '1, 2\nor "3"?', a: "3" } },
