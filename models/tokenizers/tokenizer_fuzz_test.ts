@@ -4,25 +4,12 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { RgxError } from "../../core/errors.ts";
 import { GgufFile } from "../formats/gguf/gguf.ts";
 import type { GgufValue } from "../formats/gguf/gguf_header.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import { cases } from "../../tests/cases.ts";
-
-const RUNS = { numRuns: cases(2_000), seed: 9 };
-
-/** True when the work is done, false when it is refused. */
-function accepted(work: () => void): boolean {
-  try {
-    work();
-    return true;
-  } catch (error) {
-    if (error instanceof RgxError) return false;
-    throw error;
-  }
-}
+import { accepted, editedText, mostAreRefused } from "../damage_testing.ts";
 
 function useTokenizer(files: ReadonlyMap<string, string>): void {
   const tokenizer = tokenizerFromFiles(files, "t");
@@ -46,41 +33,15 @@ const JSON_TEXT = JSON.stringify({
   },
 });
 
-const edit = fc.record({
-  at: fc.nat(JSON_TEXT.length),
-  out: fc.oneof(fc.nat(2), fc.nat(60)),
-  put: fc.constantFrom(
-    "",
-    "0",
-    "-1",
-    "null",
-    "[]",
-    "{}",
-    '"',
-    ",",
-    ":",
-    "true",
-    '"a"',
-    "1e9",
-    "\\",
-  ),
-});
+const PUTS = ["", "0", "-1", "null", "[]", "{}", '"', ",", ":", "true", '"a"', "1e9", "\\"];
 
-Deno.test("2,000 damaged tokenizer.json files are usable or refused", () => {
-  let refused = 0;
-  fc.assert(
-    fc.property(fc.array(edit, { minLength: 1, maxLength: 2 }), (edits) => {
-      const text = edits.reduce(
-        (json, { at, out, put }) => json.slice(0, at) + put + json.slice(at + out),
-        JSON_TEXT,
-      );
-      const files = new Map([["tokenizer.json", text], ["tokenizer_config.json", "{}"]]);
-      if (!accepted(() => useTokenizer(files))) refused++;
-    }),
-    RUNS,
-  );
-  assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
-  assert.ok(accepted(() => useTokenizer(new Map([["tokenizer.json", JSON_TEXT]]))));
+Deno.test("2,000 damaged tokenizer.json files are usable or refused", async () => {
+  const use = (text: string) =>
+    accepted(() =>
+      useTokenizer(new Map([["tokenizer.json", text], ["tokenizer_config.json", "{}"]]))
+    );
+  await mostAreRefused(editedText(JSON_TEXT, PUTS, 2), use, { seed: 9 });
+  assert.ok(await use(JSON_TEXT));
 });
 
 /** Every place in a JSON value, as the keys that lead to it. */
@@ -97,7 +58,7 @@ function exchanged(value: unknown, [key, ...rest]: readonly string[], by: unknow
   return copy;
 }
 
-Deno.test("2,000 tokenizer.json files with values of another kind are usable or refused", () => {
+Deno.test("2,000 tokenizer.json files with values of another kind are usable or refused", async () => {
   const whole = JSON.parse(JSON_TEXT);
   const kinds = [
     "ByteLevel",
@@ -122,21 +83,18 @@ Deno.test("2,000 tokenizer.json files with values of another kind are usable or 
       })),
     ),
   );
+  const use = (changes: readonly (readonly [string[], unknown])[]) => {
+    let json: unknown = whole;
+    for (const [path, by] of changes) {
+      const known = [...places(json)].some((other) => other.join("\n") === path.join("\n"));
+      if (known) json = exchanged(json, path, by);
+    }
+    return accepted(() => useTokenizer(new Map([["tokenizer.json", JSON.stringify(json)]])));
+  };
   let used = 0;
-  fc.assert(
-    fc.property(fc.array(change, { minLength: 1, maxLength: 2 }), (changes) => {
-      let json: unknown = whole;
-      for (const [path, by] of changes) {
-        const known = [...places(json)].some((other) => other.join("\n") === path.join("\n"));
-        if (known) json = exchanged(json, path, by);
-      }
-      if (accepted(() => useTokenizer(new Map([["tokenizer.json", JSON.stringify(json)]])))) {
-        used++;
-      }
-    }),
-    RUNS,
-  );
-  assert.ok(used > RUNS.numRuns / 20, `only ${used} were usable`);
+  const all = fc.array(change, { minLength: 1, maxLength: 2 });
+  await mostAreRefused(all, async (changes) => await use(changes) && ++used > 0, { seed: 9 });
+  assert.ok(used > cases(2_000) / 20, `only ${used} were usable`);
 });
 
 const TOKENS = ["a", "b", "ab", "</s>", "Ġ", "▁", "<0x61>"];
@@ -159,20 +117,13 @@ const value: fc.Arbitrary<GgufValue> = fc.oneof(
 const metadata = fc.dictionary(fc.constantFrom(...Object.keys(GOOD)), value, { maxKeys: 3 });
 
 Deno.test("2,000 sets of GGUF tokenizer metadata are usable or refused", () => {
-  let refused = 0;
   const run = (changes: Record<string, GgufValue>) =>
     accepted(() => {
       const entries = new Map(Object.entries({ ...GOOD, ...changes }));
       const tokenizer = ggufTokenizer(new GgufFile("t", entries, new Map(), NO_BYTES));
       if (tokenizer !== null) useTokenizer(tokenizer.files);
     });
-  fc.assert(
-    fc.property(metadata, (changes) => {
-      if (!run(changes)) refused++;
-    }),
-    RUNS,
-  );
-  assert.ok(refused > RUNS.numRuns / 2, `only ${refused} were refused`);
+  return mostAreRefused(metadata, run, { seed: 9 });
 });
 
 const NO_BYTES = {
