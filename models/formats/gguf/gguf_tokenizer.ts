@@ -12,7 +12,6 @@ import {
   type TokenizerParts,
 } from "../../tokenizers/make_tokenizer_json.ts";
 import type { GgufFile } from "./gguf.ts";
-import type { GgufValue } from "./gguf_header.ts";
 
 /** The values of `token_type`. */
 export const TOKEN_KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 };
@@ -145,56 +144,48 @@ function mergesOfScores(
   return merges;
 }
 
-/**
- * Typed reads of `tokenizer.ggml.*`.
- * @throws RgxError for a value of another type
- */
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+const isNumbers = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "number" && !Number.isNaN(item));
+
+/** Typed reads of `tokenizer.ggml.*`; null where there is no value. */
 class TokenizerMetadata {
   constructor(private readonly file: GgufFile) {}
 
   text(key: string, full = `tokenizer.ggml.${key}`): string | null {
-    const value = this.file.metadata.get(full);
-    if (value === undefined || typeof value === "string") return value ?? null;
-    throw this.#bad(full, value, "a text");
+    return this.#read(full, "a text", (value) => typeof value === "string");
   }
 
   flag(key: string): boolean | null {
-    const value = this.#get(key);
-    if (value === undefined || typeof value === "boolean") return value ?? null;
-    throw this.#bad(key, value, "true or false");
+    const isFlag = (value: unknown) => typeof value === "boolean";
+    return this.#read(`tokenizer.ggml.${key}`, "true or false", isFlag);
   }
 
   texts(key: string): string[] | null {
-    return this.#array(key, "texts", (item): item is string => typeof item === "string");
+    return this.#read(`tokenizer.ggml.${key}`, "a list of texts", isTexts);
   }
 
   numbers(key: string, length: number): number[] | null {
-    const values = this.#array(
-      key,
-      "numbers",
-      (item): item is number => typeof item === "number" && !Number.isNaN(item),
+    const values = this.#read(`tokenizer.ggml.${key}`, "a list of numbers", isNumbers);
+    if (values === null || values.length === length) return values;
+    throw new RgxError(
+      `${this.file.label}: tokenizer.ggml.${key} has ${values.length} values, ` +
+        `there are ${length} tokens`,
     );
-    if (values !== null && values.length !== length) {
-      throw new RgxError(
-        `${this.file.label}: tokenizer.ggml.${key} has ${values.length} values, ` +
-          `there are ${length} tokens`,
-      );
-    }
-    return values;
   }
 
   /** A token id. Some writers use an id beyond any vocabulary for "none". */
   tokenId(key: string, count: number): number | null {
-    const value = this.#get(key);
-    if (value === undefined || value === 2 ** 32 - 1) return null;
-    if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value < count) {
-      return value;
-    }
-    throw this.#bad(key, value, `an id below ${count}`);
+    const isId = (value: unknown): value is number =>
+      Number.isInteger(value) && value as number >= 0 &&
+      (value as number < count || value === NONE);
+    const id = this.#read(`tokenizer.ggml.${key}`, `an id below ${count}`, isId);
+    return id === NONE ? null : id;
   }
 
   refuse(key: string): void {
-    const value = this.#get(key);
+    const value = this.file.metadata.get(`tokenizer.ggml.${key}`);
     if (value === undefined || value === false || Array.isArray(value) && value.length === 0) {
       return;
     }
@@ -204,23 +195,17 @@ class TokenizerMetadata {
     );
   }
 
-  #get(key: string): GgufValue | undefined {
-    return this.file.metadata.get(`tokenizer.ggml.${key}`);
-  }
-
-  #array<T>(key: string, expected: string, is: (item: unknown) => item is T): T[] | null {
-    const value = this.#get(key);
+  /** @throws RgxError for a value of another type */
+  #read<T>(key: string, expected: string, is: (value: unknown) => value is T): T | null {
+    const value = this.file.metadata.get(key);
     if (value === undefined) return null;
-    if (!Array.isArray(value) || !value.every(is)) {
-      throw this.#bad(key, value, `a list of ${expected}`);
-    }
-    return value;
-  }
-
-  #bad(key: string, value: GgufValue | undefined, expected: string): RgxError {
-    return new RgxError(
-      `${this.file.label}: tokenizer metadata "${key}" is ` +
-        `${String(value).slice(0, 40)}, expected ${expected}`,
+    if (is(value)) return value;
+    throw new RgxError(
+      `${this.file.label}: the metadata "${key}" are ${String(value).slice(0, 40)}, ` +
+        `expected ${expected}`,
     );
   }
 }
+
+/** The id that stands for no token. */
+const NONE = 2 ** 32 - 1;

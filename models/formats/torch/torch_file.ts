@@ -11,7 +11,7 @@ import { floatsOf } from "../safetensors/dtypes.ts";
 import { elementCount } from "../element_count.ts";
 import { type StoredTensor, tensorsOf, torchRules } from "./torch_rules.ts";
 import { dividedTensors, type Division, rankRules } from "./distributed_rules.ts";
-import { PickleCutOff, type PickleRules, unpickle } from "./unpickle.ts";
+import { unpickle } from "./unpickle.ts";
 import {
   checkStored,
   readZipDirectory,
@@ -211,8 +211,8 @@ async function readArchive(
   }
   const bytes = await readZipEntry(source, entries.get(pickle)!, bad);
   const tensors = divisions === null
-    ? tensorsOf(readPickle(bytes, torchRules(label), label, bad), label)
-    : dividedTensors(readPickle(bytes, rankRules(label), label, bad), label, divisions);
+    ? tensorsOf(unpickle(bytes, torchRules(label), label), label)
+    : dividedTensors(unpickle(bytes, rankRules(label), label), label, divisions);
   const places = new Map<string, StoragePlace>();
   for (const { storage, bytes: width } of tensors.values()) {
     if (places.has(storage)) continue;
@@ -230,18 +230,4 @@ async function readArchive(
     });
   }
   return { tensors, places };
-}
-
-function readPickle(
-  bytes: Uint8Array,
-  rules: PickleRules,
-  label: string,
-  bad: (message: string) => RgxError,
-) {
-  try {
-    return unpickle(bytes, rules, label);
-  } catch (error) {
-    if (error instanceof PickleCutOff) throw bad("its pickle ends too early");
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@
  * What PyTorch's pickles of weights may name and call, and how to get the tensors from the result.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { Pickled, PickleRules } from "./unpickle.ts";
+import { isGlobal, type Pickled, type PickleRules } from "./unpickle.ts";
 
 /** Class of a storage → type of its elements and their bytes. */
 const STORAGES: Readonly<Record<string, readonly [dtype: string, bytes: number]>> = {
@@ -93,9 +93,7 @@ export function torchRules(where: string): PickleRules {
 function readStorage(id: Pickled): Storage | null {
   if (!Array.isArray(id) || id.length !== 5) return null;
   const [tag, type, key] = id;
-  const name = type !== null && typeof type === "object" && "kind" in type && type.kind === "global"
-    ? type.name.replace("torch ", "")
-    : "";
+  const name = isGlobal(type) ? type.name.replace("torch ", "") : "";
   const known = Object.hasOwn(STORAGES, name) ? STORAGES[name]! : undefined;
   if (tag !== "storage" || known === undefined || typeof key !== "string") return null;
   return { key, dtype: known[0], bytes: known[1] };

@@ -43,16 +43,13 @@ export interface PickleRules {
   persistent(id: Pickled): Pickled;
 }
 
-/** The pickle continues beyond the given bytes. */
-export class PickleCutOff extends Error {}
-
 const MARK: unique symbol = Symbol("mark");
 type Slot = Pickled | typeof MARK;
 
 /**
  * The value of a pickle.
  * @param where for messages
- * @throws PickleCutOff when the pickle is incomplete, RgxError for what is refused or invalid
+ * @throws RgxError for what is refused, invalid or incomplete
  */
 export function unpickle(
   bytes: Uint8Array,
@@ -184,7 +181,7 @@ class Machine {
 
   #take(n: number): number {
     const at = this.#at;
-    if (at + n > this.bytes.length) throw new PickleCutOff();
+    if (at + n > this.bytes.length) throw this.#senseless("ends too early");
     this.#at += n;
     return at;
   }
@@ -210,7 +207,7 @@ class Machine {
 
   #line(): string {
     const end = this.bytes.indexOf(0x0a, this.#at);
-    if (end < 0) throw new PickleCutOff();
+    if (end < 0) throw this.#senseless("ends too early");
     const line = this.#string(end - this.#at);
     this.#at = end + 1;
     return line;
