@@ -147,39 +147,6 @@ test.inFolder("a job that is warned in any phase saves, ends with 75, and resume
   );
 });
 
-test.inFolder("a job that is killed or warned at random moments ends with the same bits", async (folder) => {
-  const config = await tinyConfig(folder);
-  const args = ["train", config, ...LONG, "--output-dir"];
-  const whole = await rgx([...args, `${folder}/whole`]);
-  assert.equal(whole.code, 0, whole.err);
-  const run = `${folder}/run`;
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
-  let state = seed;
-  const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
-  const signals: Deno.Signal[] = ["SIGUSR2", "SIGTERM", "SIGKILL"];
-  for (let restart = 0; restart < 8; restart++) {
-    const session = start([...args, run], inJob(restart));
-    await until(session, "its first words", () => session.said() !== "");
-    await Promise.race([
-      session.end,
-      new Promise((resolve) => setTimeout(resolve, 1500 * random())),
-    ]);
-    if (session.ended()) break;
-    const signal = signals[Math.floor(3 * random())]!;
-    try {
-      session.kill(signal);
-    } catch { // it ended just now
-      break;
-    }
-    const { code, err } = await session.end;
-    const expected = [0, signal === "SIGKILL" ? 137 : EXIT.resumable];
-    assert.ok(expected.includes(code), `seed ${seed}, ${signal}, exit ${code}: ${err}`);
-  }
-  const last = await rgx([...args, run, "--resume"], "", inJob(9));
-  assert.equal(last.code, 0, `seed ${seed}: ${last.err}`);
-  await assertSameRun(run, `${folder}/whole`);
-});
-
 test.inFolder("more warnings of the scheduler do not end a job before it has saved", async (folder) => {
   const config = await tinyConfig(folder), run = `${folder}/run`;
   const session = start(
