@@ -4,23 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { V8_FLAGS } from "../../core/program_command.ts";
 import { goldenPath } from "../golden.ts";
-import { root } from "../support.ts";
+import { HOST, root } from "../support.ts";
+import { commandsOf, filesOf, writeProgram } from "./page_commands.ts";
 
 const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
 
-/** Name → text of the files that the page shows: their first line is a comment with the name. */
-function filesOf(page: string): Map<string, string> {
-  const blocks = page.matchAll(/^```(\w+)\n(?:#|\/\/) (\S+\.\w+)\n([^]*?)^```$/gm);
-  return new Map([...blocks].map(([, , name, text]) => [name!, text!]));
-}
-
-/** The indented commands of rgx. */
-function commandsOf(page: string): string[] {
-  const blocks = page.match(/^ {4}rgx (?:.*\\\n)*.*$/gm) ?? [];
-  return blocks.map((block) => block.replaceAll(/\\\n\s*/g, "").trim());
-}
+const COMMANDS = commandsOf("docs/coming_from.md", PAGE).map(({ text }) => text)
+  .filter((text) => text.startsWith("rgx "));
 
 async function copyFolder(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
@@ -38,22 +29,20 @@ test.inFolder("every command of docs/coming_from.md runs on the files that it sh
   await Deno.copyFile(goldenPath("fsdp/config.json"), `${actor}/huggingface/config.json`);
   const entry = { question: "2 + 3 =", answer: "5", metadata: { source_dataset: "chain_sum" } };
   await Deno.writeTextFile(`${folder}/entries.jsonl`, JSON.stringify(entry) + "\n");
-  await Deno.mkdir(`${folder}/bin`);
-  await Deno.writeTextFile(
-    `${folder}/bin/rgx`,
-    `#!/bin/sh\nexec "${Deno.execPath()}" run -A --no-check "${V8_FLAGS}" ` +
-      `"${new URL("main.ts", root).pathname}" "$@"\n`,
-    { mode: 0o755 },
-  );
-  const commands = commandsOf(PAGE);
-  assert.ok(commands.length >= 15, `${commands.length} commands`);
+  await writeProgram(folder);
+  assert.ok(COMMANDS.length >= 15, `${COMMANDS.length} commands`);
   // What exports a file comes before what reads it.
   const isExport = (command: string) => command.startsWith("rgx tasks export");
-  for (const command of [...commands.filter(isExport), ...commands.filter((c) => !isExport(c))]) {
+  for (const command of [...COMMANDS.filter(isExport), ...COMMANDS.filter((c) => !isExport(c))]) {
     const { code, stderr } = await new Deno.Command("sh", {
       args: ["-c", command],
       cwd: folder,
-      env: { PATH: `${folder}/bin:${Deno.env.get("PATH")}`, NO_COLOR: "1", SLURM_JOB_ID: "" },
+      env: {
+        PATH: `${folder}/bin:${Deno.env.get("PATH")}`,
+        NO_COLOR: "1",
+        SLURM_JOB_ID: "",
+        RGX_TEST_HOST: HOST,
+      },
       stdout: "null",
     }).output();
     assert.equal(code, 0, `${command}\n${new TextDecoder().decode(stderr)}`);
@@ -65,7 +54,7 @@ test.inFolder("every command of docs/coming_from.md runs on the files that it sh
 });
 
 Deno.test("the files that docs/coming_from.md shows are all used by its commands", () => {
-  const text = commandsOf(PAGE).join("\n") + [...filesOf(PAGE).values()].join("\n");
+  const text = COMMANDS.join("\n") + [...filesOf(PAGE).values()].join("\n");
   for (const name of filesOf(PAGE).keys()) {
     assert.ok(text.includes(name.replace(/\.yaml$/, "")), name);
   }

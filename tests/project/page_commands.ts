@@ -2,6 +2,7 @@
  * For tests: the commands and files that the pages show, and what is run in place of a command that
  * needs a network, a card or a cluster, or would take long.
  */
+import { rgxProgram } from "../support.ts";
 
 export interface PageCommand {
   page: string;
@@ -189,4 +190,28 @@ export function planOf({ page, text }: PageCommand): Planned {
 export function outputsOf(shell: string): string[] {
   const plain = shell.replaceAll(/"[^"]*"|'[^']*'/g, "''");
   return [...plain.matchAll(/(?:--output|(?<![0-9&])>) ([\w./-]+)/g)].map(([, path]) => path!);
+}
+
+/**
+ * The first command of each name is a process of its own, and so are servers. Others have one
+ * process together (`command_host.ts`): most take less time than the start of a process.
+ */
+const RGX = `#!/bin/sh
+case " $* " in
+  *" serve "* | *" dashboard "* | *" --serve "* | *" --ranks "*) exec MAIN "$@" ;;
+esac
+mkdir "FOLDER/begun/$1" 2>/dev/null && exec MAIN "$@"
+exec CLIENT "$@"
+`;
+
+/** Writes the program `bin/rgx` of a folder; RGX_TEST_HOST names the host of its commands. */
+export async function writeProgram(folder: string): Promise<void> {
+  const client = new URL("../command_client.ts", import.meta.url).pathname;
+  const words = (program: readonly string[]) => program.map((word) => `"${word}"`).join(" ");
+  const main = rgxProgram([]);
+  await Deno.mkdir(`${folder}/bin`, { recursive: true });
+  await Deno.mkdir(`${folder}/begun`);
+  const text = RGX.replaceAll("MAIN", words(main)).replace("FOLDER", folder)
+    .replaceAll("CLIENT", words(main.with(-1, client)));
+  await Deno.writeTextFile(`${folder}/bin/rgx`, text, { mode: 0o755 });
 }

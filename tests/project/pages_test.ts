@@ -7,7 +7,6 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import config from "../../deno.json" with { type: "json" };
-import { V8_FLAGS } from "../../core/program_command.ts";
 import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { allTasksFile } from "../../reports/charts/testing.ts";
 import { goldenPath } from "../golden.ts";
@@ -19,6 +18,7 @@ import {
   outputsOf,
   type PageCommand,
   planOf,
+  writeProgram,
 } from "./page_commands.ts";
 
 /** These have a test of their own (`coming_from_test.ts`), or list what others have. */
@@ -66,18 +66,6 @@ function tensorsIn(path: string): string[] {
   return Object.keys(header).filter((name) => name !== "__metadata__");
 }
 
-/**
- * The first command of each name is a process of its own, and so are servers. Others have one
- * process together (`command_host.ts`): most take less time than the start of a process.
- */
-const RGX = `#!/bin/sh
-case " $* " in
-  *" serve "* | *" dashboard "* | *" --serve "* | *" --ranks "*) exec MAIN "$@" ;;
-esac
-mkdir "$HOME/begun/$1" 2>/dev/null && exec MAIN "$@"
-exec CLIENT "$@"
-`;
-
 /** A command without anything that a shell would read. */
 const PLAIN = /^rgx(?: (?!--ranks)[\w./:=@,+-]+)+$/;
 
@@ -93,18 +81,8 @@ class Reader {
   /** Writes the files, and makes the runs. */
   async prepare(): Promise<void> {
     const { folder } = this;
-    await Deno.mkdir(`${folder}/bin`, { recursive: true });
-    const main = new URL("main.ts", root).pathname;
-    const client = new URL("tests/command_client.ts", root).pathname;
-    const program = `"${Deno.execPath()}" run -A --no-check --quiet "${V8_FLAGS}"`;
-    const script = (name: string, text: string) =>
-      Deno.writeTextFile(`${folder}/bin/${name}`, text, { mode: 0o755 });
-    await script(
-      "rgx",
-      RGX.replaceAll("MAIN", `${program} "${main}"`).replace("CLIENT", `${program} "${client}"`),
-    );
-    await Deno.mkdir(`${folder}/begun`);
-    await script("sbatch", SBATCH);
+    await writeProgram(folder);
+    await Deno.writeTextFile(`${folder}/bin/sbatch`, SBATCH, { mode: 0o755 });
     for (const page of PAGES) {
       for (const [name, text] of filesOf(read(page))) {
         await this.#write(name, text);
