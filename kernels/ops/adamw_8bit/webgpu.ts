@@ -7,7 +7,7 @@ import { entryPoint } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { GROUP, reduceMax } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import { adamwFactors } from "../optimizer/spec.ts";
+import { ADAMW_PARAMS, adamwParams } from "../optimizer/webgpu.ts";
 import { TABLES } from "./dynamic_map.ts";
 import { type Adamw8bitArgs, BLOCK } from "./spec.ts";
 
@@ -46,18 +46,7 @@ export const adamw8bitKernel = kernel({
     second_max: "write f32",
     tables: "read u32",
   },
-  params: {
-    n: "u32",
-    keep: "f32",
-    beta1: "f32",
-    rest1: "f32",
-    beta2: "f32",
-    rest2: "f32",
-    eps: "f32",
-    step: "f32",
-    root2: "f32",
-    grad_scale: "f32",
-  },
+  params: { n: "u32", ...ADAMW_PARAMS },
   code: `
 var<workgroup> maps: array<f32, ${TABLES.signedCells}>;
 ${reduceMax(LANES)}
@@ -124,8 +113,7 @@ ${
 });
 
 export const adamw8bitWebgpu: WebgpuOp<Adamw8bitArgs> = (args, ctx) => {
-  const { param, grad, m, v, mMax, vMax, tables, n, beta1, beta2 } = args;
-  const { keep, rest1, rest2, step, root } = adamwFactors(args);
+  const { param, grad, m, v, mMax, vMax, tables, n } = args;
   // A part has whole blocks, as many that the views of their maxima are aligned.
   const unit = 64 * BLOCK;
   const size = Math.max(1, Math.floor(ctx.limits.bindingElements / unit)) * unit;
@@ -144,18 +132,7 @@ export const adamw8bitWebgpu: WebgpuOp<Adamw8bitArgs> = (args, ctx) => {
         second_max: maxima(vMax),
         tables,
       },
-      params: {
-        n: count,
-        keep,
-        beta1,
-        rest1,
-        beta2,
-        rest2,
-        eps: args.eps,
-        step,
-        root2: 1 / root,
-        grad_scale: args.gradScale,
-      },
+      params: { n: count, ...adamwParams(args) },
       groups: ctx.grid(Math.ceil(blocks / (SIDE * ROUNDS))),
     });
   }

@@ -2,20 +2,34 @@
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import { isBlockType, storedWords, type WeightType } from "../../weights/types.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
+import type { Kernel } from "./wgsl/kernel.ts";
+import { GROUP } from "./wgsl/reduce.ts";
 
-/** Calls `each` for parts of the elements [0, n) that fit one binding. */
-export function inParts(
-  { limits }: WebgpuContext,
+/**
+ * Runs a kernel of `perElement` over n elements of its tensors, in parts that fit one binding.
+ * @param buffers what the kernel does not name is left out
+ * @param flops floating point operations for one element
+ */
+export function eachElement(
+  ctx: WebgpuContext,
+  kernel: Kernel,
   n: number,
-  each: (part: (tensor: Tensor) => Tensor, count: number) => void,
+  buffers: Readonly<Record<string, Tensor | undefined>>,
+  params: Readonly<Record<string, number>> = {},
+  flops = 0,
 ): void {
-  if (n <= limits.bindingElements) {
-    each((tensor) => fitting(tensor, n, limits.bindingElements), n);
-    return;
-  }
-  for (let begin = 0; begin < n; begin += limits.bindingElements) {
-    const count = Math.min(limits.bindingElements, n - begin);
-    each((tensor) => tensor.view(begin, count), count);
+  const { bindingElements } = ctx.limits;
+  for (let begin = 0; begin < n; begin += bindingElements) {
+    const count = Math.min(bindingElements, n - begin);
+    const part = (tensor: Tensor) =>
+      n <= bindingElements ? fitting(tensor, n, bindingElements) : tensor.view(begin, count);
+    ctx.dispatch({
+      kernel,
+      buffers: Object.fromEntries(kernel.bufferNames.map((name) => [name, part(buffers[name]!)])),
+      params: { n: count, ...params },
+      groups: ctx.grid(Math.ceil(count / GROUP)),
+      flops: flops * count,
+    });
   }
 }
 

@@ -4,8 +4,7 @@
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
-import { inParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
+import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
@@ -16,16 +15,8 @@ const add = kernel({
   code: perElement("sum[i] = a[i] + p.scale * b[i];"),
 });
 
-export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) => {
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: add,
-      buffers: { a: part(a), b: part(b), sum: part(out) },
-      params: { n: count, scale },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-      flops: 2 * count,
-    }));
-};
+export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
+  eachElement(ctx, add, n, { a, b, sum: out }, { scale }, 2);
 
 /** Copies bits, whatever the dtype. */
 const copy = kernel({
@@ -35,15 +26,8 @@ const copy = kernel({
   code: perElement("dst[i] = src[i];"),
 });
 
-export const copyWebgpu: WebgpuOp<CopyArgs> = ({ src, out, n }, ctx) => {
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: copy,
-      buffers: { src: part(src), dst: part(out) },
-      params: { n: count },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
-};
+export const copyWebgpu: WebgpuOp<CopyArgs> = ({ src, out, n }, ctx) =>
+  eachElement(ctx, copy, n, { src, dst: out });
 
 const fill = kernel({
   name: "fill",
@@ -52,12 +36,5 @@ const fill = kernel({
   code: perElement("dst[i] = p.value;"),
 });
 
-export const fillWebgpu: WebgpuOp<FillArgs> = ({ out, n, value }, ctx) => {
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: fill,
-      buffers: { dst: part(out) },
-      params: { n: count, value },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
-};
+export const fillWebgpu: WebgpuOp<FillArgs> = ({ out, n, value }, ctx) =>
+  eachElement(ctx, fill, n, { dst: out }, { value });

@@ -6,8 +6,7 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
-import { inParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
+import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
@@ -32,15 +31,8 @@ const forward = kernel({
   activation[i] = a * s;`),
 });
 
-export const geluWebgpu: WebgpuOp<GeluArgs> = ({ x, out, n }, ctx) => {
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: forward,
-      buffers: { x: part(x), activation: part(out) },
-      params: { n: count },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
-};
+export const geluWebgpu: WebgpuOp<GeluArgs> = ({ x, out, n }, ctx) =>
+  eachElement(ctx, forward, n, { x, activation: out });
 
 const backward = variants(({ activated }: { activated: boolean }) => ({
   name: `gelu_backward${activated ? ".activated" : ""}`,
@@ -58,16 +50,6 @@ const backward = variants(({ activated }: { activated: boolean }) => ({
 
 export const geluBackwardWebgpu: WebgpuOp<GeluBackwardArgs> = (args, ctx) => {
   const { dout, x, dx, activated, n } = args;
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: backward({ activated: activated !== undefined }),
-      buffers: {
-        dout: part(dout),
-        x: part(x),
-        dx: part(dx),
-        ...(activated === undefined ? {} : { activation: part(activated) }),
-      },
-      params: { n: count },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
+  const kernel = backward({ activated: activated !== undefined });
+  eachElement(ctx, kernel, n, { dout, x, dx, activation: activated });
 };

@@ -3,26 +3,27 @@
  */
 import { entryPoint, perElement } from "../common/wgsl/entry.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
-import { inParts } from "../common/webgpu_parts.ts";
+import { eachElement } from "../common/webgpu_parts.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
+export const ADAMW_PARAMS = {
+  keep: "f32",
+  beta1: "f32",
+  rest1: "f32",
+  beta2: "f32",
+  rest2: "f32",
+  eps: "f32",
+  step: "f32",
+  root2: "f32",
+  grad_scale: "f32",
+} as const;
+
 const adamw = kernel({
   name: "adamw",
   buffers: { weight: "write f32", grad: "read f32", first: "write f32", second: "write f32" },
-  params: {
-    n: "u32",
-    keep: "f32",
-    beta1: "f32",
-    rest1: "f32",
-    beta2: "f32",
-    rest2: "f32",
-    eps: "f32",
-    step: "f32",
-    root2: "f32",
-    grad_scale: "f32",
-  },
+  params: { n: "u32", ...ADAMW_PARAMS },
   code: perElement(`
   let g = grad[i] * p.grad_scale;
   let m = fma(p.beta1, first[i], p.rest1 * g);
@@ -33,27 +34,16 @@ const adamw = kernel({
 });
 
 export const adamwWebgpu: WebgpuOp<AdamwArgs> = (args, ctx) => {
-  const { param, grad, m, v, n, beta1, beta2, eps, gradScale } = args;
-  const { keep, rest1, rest2, step, root } = adamwFactors(args);
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: adamw,
-      buffers: { weight: part(param), grad: part(grad), first: part(m), second: part(v) },
-      params: {
-        n: count,
-        keep,
-        beta1,
-        rest1,
-        beta2,
-        rest2,
-        eps,
-        step,
-        root2: 1 / root,
-        grad_scale: gradScale,
-      },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
+  const { param, grad, m, v, n } = args;
+  eachElement(ctx, adamw, n, { weight: param, grad, first: m, second: v }, adamwParams(args));
 };
+
+/** The parameters of the update. */
+export function adamwParams(args: Omit<AdamwArgs, "m" | "v">): Record<string, number> {
+  const { beta1, beta2, eps, gradScale: grad_scale } = args;
+  const { root, ...factors } = adamwFactors(args);
+  return { ...factors, beta1, beta2, eps, root2: 1 / root, grad_scale };
+}
 
 const sumSquares = kernel({
   name: "sum_squares",

@@ -5,8 +5,7 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { EXP, SIGMOID } from "../common/wgsl/math.ts";
-import { inParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
+import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
@@ -19,15 +18,8 @@ const forward = kernel({
   product[i] = x * sigmoid_f32(x) * up[i];`),
 });
 
-export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n }, ctx) => {
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: forward,
-      buffers: { gate: part(gate), up: part(up), product: part(out) },
-      params: { n: count },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
-};
+export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n }, ctx) =>
+  eachElement(ctx, forward, n, { gate, up, product: out });
 
 const backward = variants(({ activated }: { activated: boolean }) => ({
   name: `swiglu_backward${activated ? ".activated" : ""}`,
@@ -52,18 +44,6 @@ const backward = variants(({ activated }: { activated: boolean }) => ({
 
 export const swigluBackwardWebgpu: WebgpuOp<SwigluBackwardArgs> = (args, ctx) => {
   const { dout, gate, up, dgate, dup, activated, n } = args;
-  inParts(ctx, n, (part, count) =>
-    ctx.dispatch({
-      kernel: backward({ activated: activated !== undefined }),
-      buffers: {
-        dout: part(dout),
-        gate: part(gate),
-        up: part(up),
-        dgate: part(dgate),
-        dup: part(dup),
-        ...(activated === undefined ? {} : { activation: part(activated) }),
-      },
-      params: { n: count },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-    }));
+  const kernel = backward({ activated: activated !== undefined });
+  eachElement(ctx, kernel, n, { dout, gate, up, dgate, dup, activation: activated });
 };
