@@ -16,7 +16,7 @@ import type { Device } from "../device.ts";
 import type { HostArray } from "../tensor.ts";
 import { assertWithin, normals, sameBits, stream } from "../testing.ts";
 import { DEVICES, testOnEveryDevice } from "./devices_testing.ts";
-import { execute } from "./runner.ts";
+import { execute } from "./runner_testing.ts";
 
 /** Four steps of bitsandbytes on a tensor of n elements, arrays in base64. */
 interface Golden {

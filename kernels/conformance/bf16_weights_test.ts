@@ -5,7 +5,7 @@ import { philox4x32 } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
 import { normals, sameBits, stream } from "../testing.ts";
 import { testOnEveryDevice } from "./devices_testing.ts";
-import { execute } from "./runner.ts";
+import { execute } from "./runner_testing.ts";
 
 const SIZES = [0, 2, 6, 16, 18, 1022, 1024, 1026, 70_002];
 const KEY = { first: 4096, c1: 17, c2: 1, c3: 7 << 24, seedLow: 0xfedcba98, seedHigh: 3 };

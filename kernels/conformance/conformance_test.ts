@@ -1,17 +1,16 @@
 /**
  * The conformance suite: runs every operation on every device (devices_testing.ts) with many shapes
  * (cases/, one file per operation), and compares the results with the float64 reference
- * (runner.ts). Run it with and without the V8 flags of the engine. Sampling, dropout masks and
- * gradients have separate tests in this folder.
+ * (runner_testing.ts). Run it with and without the V8 flags of the engine. Sampling, dropout masks
+ * and gradients have separate tests in this folder.
  */
 import assert from "node:assert/strict";
 import type { Device } from "../device.ts";
 import type { HostArray } from "../tensor.ts";
-import { DEVICES } from "./devices_testing.ts";
-import { BRIEF, TABLES } from "./tables.ts";
-import { type Case, checkCase, execute } from "./runner.ts";
+import { casesFor, DEVICES } from "./devices_testing.ts";
+import { BRIEF, TABLES } from "./tables_testing.ts";
+import { type Case, checkCase, execute } from "./runner_testing.ts";
 import { sameBits } from "../testing.ts";
-import { someOf } from "../../tests/cases.ts";
 
 /** What each device has found, by its name. A device that others must equal runs before them. */
 const RESULTS = new WeakMap<Case, Map<string, ReadonlyMap<string, HostArray>>>();
@@ -27,7 +26,7 @@ for (const [name, makeCases] of TABLES) {
         const brief = device.adapter?.software ? BRIEF.get(name) : undefined;
         const cases = brief === undefined ? table ??= await makeCases() : short ??= await brief();
         assert.ok(cases.length > 0);
-        for (const test of someOf(cases, someCases)) {
+        for (const test of casesFor(cases, device, someCases)) {
           const found = await checkCase(device, test);
           RESULTS.set(test, (RESULTS.get(test) ?? new Map()).set(deviceName, found));
           if (sameBitsAs === undefined) continue;

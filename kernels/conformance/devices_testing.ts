@@ -8,6 +8,7 @@ import { hasVulkan } from "../devices/vulkan/testing.ts";
 import { createWasmDevice } from "../devices/wasm/device.ts";
 import { createWebgpuDevice } from "../devices/webgpu/device.ts";
 import { hasWebgpu, isWebgpuWanted } from "../devices/webgpu/testing.ts";
+import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
 export interface DeviceUnderTest {
@@ -75,6 +76,11 @@ async function wasm(threads: number, native = true): Promise<Device> {
   const device = await createWasmDevice({ threads, native });
   await device.ready();
   return device;
+}
+
+/** Fewer cases for a device that runs the code of another one: of the float64 reference, too. */
+export function casesFor<T>(cases: readonly T[], { name }: Device, someCases = false): T[] {
+  return someOf(cases, someCases || name === "reference");
 }
 
 /** The devices whose kernels differ. */

@@ -4,7 +4,7 @@ import { createReferenceDevice } from "../devices/reference/device.ts";
 import type { OpName } from "../ops/ops.ts";
 import type { HostArray } from "../tensor.ts";
 import { assertWithin, largest, stream } from "../testing.ts";
-import { execute, type HostArgs } from "./runner.ts";
+import { execute, type HostArgs } from "./runner_testing.ts";
 
 const device = createReferenceDevice({ float: "f64" });
 

@@ -21,9 +21,9 @@ import type { AttentionBackwardArgs } from "../ops/attention/spec.ts";
 import { roundBf16 } from "../ops/matmul/bf16.ts";
 import { stream, upload } from "../testing.ts";
 import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
-import { attentionBackwardCases, attentionCases } from "./cases/attention.ts";
-import { productCase } from "./cases/matmul.ts";
-import { type Case, checkCase } from "./runner.ts";
+import { attentionBackwardCases, attentionCases } from "./cases/attention_testing.ts";
+import { productCase } from "./cases/matmul_testing.ts";
+import { type Case, checkCase } from "./runner_testing.ts";
 
 const hasUnits = hasVulkan && vulkanAdapters()[0]!.matrixUnits !== null;
 const folder = Deno.env.get("RGX_TEST_LAVAPIPE");

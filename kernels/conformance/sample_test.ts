@@ -9,7 +9,7 @@ import {
   logitsOf,
   PLAIN,
   type SampleOptions,
-} from "./sample_checks.ts";
+} from "./sample_checks_testing.ts";
 import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { stream } from "../testing.ts";
 

@@ -12,9 +12,9 @@ import { createWebgpuDevice, type WebgpuDevice } from "../devices/webgpu/device.
 import { judge, probeSubgroups } from "../devices/webgpu/subgroups.ts";
 import { isWebgpuWanted, webgpuTest } from "../devices/webgpu/testing.ts";
 import { sameBits, stream } from "../testing.ts";
-import { attentionCases, attentionDecodeCases } from "./cases/attention.ts";
-import { productCase } from "./cases/matmul.ts";
-import { type Case, checkCase, execute } from "./runner.ts";
+import { attentionCases, attentionDecodeCases } from "./cases/attention_testing.ts";
+import { productCase } from "./cases/matmul_testing.ts";
+import { type Case, checkCase, execute } from "./runner_testing.ts";
 
 /** Cases, with the kernel that each choice of the operation is to use. */
 function tries(): [Case, Record<string, string>][] {

@@ -1,21 +1,25 @@
 /** The cases of the conformance suite, one table for each operation or family of operations. */
-import { adjustLogitsCases } from "./cases/adjust_logits.ts";
-import { attentionBackwardCases, attentionCases, attentionDecodeCases } from "./cases/attention.ts";
-import { biasCases } from "./cases/bias.ts";
-import { decodeLayerCases } from "./cases/decode_layer.ts";
-import { dropoutCases } from "./cases/dropout.ts";
-import { elementwiseCases } from "./cases/elementwise.ts";
-import { geluCases } from "./cases/gelu.ts";
-import { headBackwardCases, headCases } from "./cases/head.ts";
-import { layernormCases } from "./cases/layernorm.ts";
-import { matmulCases } from "./cases/matmul.ts";
-import { optimizerCases } from "./cases/optimizer.ts";
-import { rmsnormCases } from "./cases/rmsnorm.ts";
-import { ropeCases } from "./cases/rope.ts";
-import { rowsCases } from "./cases/rows.ts";
-import { storedCases } from "./cases/stored_weights.ts";
-import { swigluCases } from "./cases/swiglu.ts";
-import type { Case } from "./runner.ts";
+import { adjustLogitsCases } from "./cases/adjust_logits_testing.ts";
+import {
+  attentionBackwardCases,
+  attentionCases,
+  attentionDecodeCases,
+} from "./cases/attention_testing.ts";
+import { biasCases } from "./cases/bias_testing.ts";
+import { decodeLayerCases } from "./cases/decode_layer_testing.ts";
+import { dropoutCases } from "./cases/dropout_testing.ts";
+import { elementwiseCases } from "./cases/elementwise_testing.ts";
+import { geluCases } from "./cases/gelu_testing.ts";
+import { headBackwardCases, headCases } from "./cases/head_testing.ts";
+import { layernormCases } from "./cases/layernorm_testing.ts";
+import { matmulCases } from "./cases/matmul_testing.ts";
+import { optimizerCases } from "./cases/optimizer_testing.ts";
+import { rmsnormCases } from "./cases/rmsnorm_testing.ts";
+import { ropeCases } from "./cases/rope_testing.ts";
+import { rowsCases } from "./cases/rows_testing.ts";
+import { storedCases } from "./cases/stored_weights_testing.ts";
+import { swigluCases } from "./cases/swiglu_testing.ts";
+import type { Case } from "./runner_testing.ts";
 
 export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[]>][] = [
   ["matmul", matmulCases],

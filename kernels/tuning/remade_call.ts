@@ -2,7 +2,7 @@
  * Makes a recorded call again on a device, with random contents: the same ones on every device, so
  * that results can be compared.
  */
-import { randomStored } from "../conformance/cases/random_stored.ts";
+import { randomStored } from "../weights/random_stored.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
 import type { RecordedCall, RecordedTensor } from "../ops/common/recorded_call.ts";

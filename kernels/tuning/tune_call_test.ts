@@ -1,7 +1,7 @@
 /** Measuring kernels on a card (a software adapter here): only right ones are chosen. */
 import assert from "node:assert/strict";
-import { attentionCases, attentionDecodeCases } from "../conformance/cases/attention.ts";
-import { type Case, execute, type HostArgs, testCase } from "../conformance/runner.ts";
+import { attentionCases, attentionDecodeCases } from "../conformance/cases/attention_testing.ts";
+import { type Case, execute, type HostArgs, testCase } from "../conformance/runner_testing.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { testOnWebgpu } from "../devices/webgpu/testing.ts";
 import type { AttentionForwardArgs } from "../ops/attention/spec.ts";

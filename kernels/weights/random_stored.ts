@@ -1,11 +1,10 @@
-/** Random weights in every storage type. */
-import { narrowF16 } from "../../../core/half_floats.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { normals } from "../../testing.ts";
-import { BLOCK_CODES } from "../../weights/blocks.ts";
-import { packStored } from "../../weights/layout.ts";
-import { quantize } from "../../weights/quantize.ts";
-import { BLOCK_SHAPES, type BlockType, type WeightType } from "../../weights/types.ts";
+/** Random weights in every storage type, for the tuner and for tests. */
+import { narrowF16 } from "../../core/half_floats.ts";
+import type { RandomStream } from "../../core/philox.ts";
+import { BLOCK_CODES } from "./blocks.ts";
+import { packStored } from "./layout.ts";
+import { quantize } from "./quantize.ts";
+import { BLOCK_SHAPES, type BlockType, type WeightType } from "./types.ts";
 
 /**
  * Offsets of the f16 values (scales and minimums) in a GGUF block, and their max magnitude here.
@@ -29,7 +28,9 @@ export function randomStored(
   k: number,
 ): Uint32Array {
   if (type === "f16" || type === "bf16") return halves(random, n * k, type);
-  if (type === "int8" || type === "nf4") return quantize(type, n, k, normals(random, n * k));
+  if (type === "int8" || type === "nf4") {
+    return quantize(type, n, k, Float32Array.from({ length: n * k }, () => random.normal()));
+  }
   const { weights } = BLOCK_SHAPES[type], { bytes: size } = BLOCK_CODES[type];
   const bytes = Uint8Array.from({ length: n * k / weights * size }, () => random.int(0, 255));
   const { at: places, max } = HALVES[type];

@@ -1,8 +1,8 @@
 /** The parts of a campaign: each measures one thing, in a process of its own, on one device. */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
-import { type Case, checkCase } from "../../kernels/conformance/runner.ts";
-import { BRIEF, TABLES } from "../../kernels/conformance/tables.ts";
+import { type Case, checkCase } from "../../kernels/conformance/runner_testing.ts";
+import { BRIEF, TABLES } from "../../kernels/conformance/tables_testing.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { createDevice } from "../../kernels/mod.ts";

@@ -4,7 +4,7 @@
  */
 import { seenWords } from "../../ops/adjust_logits/spec.ts";
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, exact, relative, testCase } from "../runner.ts";
+import { type Case, exact, relative, testCase } from "../runner_testing.ts";
 
 const SHAPES = [
   ...[1, 2, 31, 32, 33, 64, 65, 1009].flatMap((vocab) =>

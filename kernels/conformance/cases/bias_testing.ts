@@ -1,7 +1,7 @@
 /** Cases of the bias of projections, forward and backward. */
 import { normals, stream } from "../../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "../runner.ts";
-import { ROW_SHAPES } from "./layernorm.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
+import { ROW_SHAPES } from "./layernorm_testing.ts";
 
 export function biasCases(): Case[] {
   return ROW_SHAPES.flatMap(([rows, d]) => {

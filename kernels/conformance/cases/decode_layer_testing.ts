@@ -4,7 +4,7 @@
 import { BRANCH } from "../../ops/attention_decode/spec.ts";
 import { packedLength, PANEL } from "../../ops/matmul/spec.ts";
 import { normals, stream } from "../../testing.ts";
-import { type Case, ofLargest, testCase } from "../runner.ts";
+import { type Case, ofLargest, testCase } from "../runner_testing.ts";
 
 /** [branches, d, f, heads, kvHeads, headDim] */
 const SHAPES = [

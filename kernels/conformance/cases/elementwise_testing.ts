@@ -1,6 +1,6 @@
 /** Cases of add, copy and fill. */
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, exact, relative, testCase } from "../runner.ts";
+import { type Case, exact, relative, testCase } from "../runner_testing.ts";
 
 /** Lengths around vector widths, and one that is large enough for several threads. */
 export const LENGTHS = [

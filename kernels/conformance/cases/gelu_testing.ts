@@ -1,6 +1,6 @@
 /** Cases of GELU, forward and backward. */
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "../runner.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
 
 export function geluCases(): Case[] {
   return [0, 1, 3, 4, 5, 16, 31, 65, 1009, 100_003].flatMap((n) => {

@@ -1,6 +1,6 @@
 /** Cases of LayerNorm, forward and backward. */
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "../runner.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
 
 /** Sizes around vector widths, and one that is large enough for several threads. */
 export const ROW_SHAPES: readonly (readonly [rows: number, d: number])[] = [

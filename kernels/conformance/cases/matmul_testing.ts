@@ -9,8 +9,8 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { unpackStored } from "../../weights/layout.ts";
 import { packedLength, PANEL, type WeightType } from "../../ops/matmul/spec.ts";
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, exact, testCase } from "../runner.ts";
-import { randomStored } from "./random_stored.ts";
+import { type Case, exact, testCase } from "../runner_testing.ts";
+import { randomStored } from "../../weights/random_stored.ts";
 
 const BOUND = 4 * 2 ** -24;
 

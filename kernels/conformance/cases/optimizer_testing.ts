@@ -1,7 +1,7 @@
 /** Cases of the optimizer: AdamW and sums of squares. */
 import { SUM_CHUNK } from "../../ops/optimizer/spec.ts";
 import { junk, normals, stream, zeros } from "../../testing.ts";
-import { type Case, relative, testCase } from "../runner.ts";
+import { type Case, relative, testCase } from "../runner_testing.ts";
 
 export function optimizerCases(): Case[] {
   return [0, 1, 3, 4, 17, 64, 1009, SUM_CHUNK - 1, SUM_CHUNK, SUM_CHUNK + 1, 100_003].flatMap(

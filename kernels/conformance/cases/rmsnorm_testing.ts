@@ -1,6 +1,6 @@
 /** Cases of RMSNorm, forward and backward. */
 import { junk, normals, stream, zeros } from "../../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "../runner.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
 
 export function rmsnormCases(): Case[] {
   const cases: Case[] = [];

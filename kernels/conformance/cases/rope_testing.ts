@@ -1,6 +1,6 @@
 /** Cases of rotary position embeddings. */
 import { normals, stream } from "../../testing.ts";
-import { type Case, relative, testCase } from "../runner.ts";
+import { type Case, relative, testCase } from "../runner_testing.ts";
 
 export function ropeCases(): Case[] {
   const cases: Case[] = [];

@@ -1,6 +1,6 @@
 /** Cases of gathering, scattering and adding rows. */
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, exact, ofLargest, testCase } from "../runner.ts";
+import { type Case, exact, ofLargest, testCase } from "../runner_testing.ts";
 
 export function rowsCases(): Case[] {
   const cases: Case[] = [];

@@ -7,11 +7,11 @@ import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { junk, normals, stream } from "../../testing.ts";
 import { unpackStored } from "../../weights/layout.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../../weights/types.ts";
-import { headBound } from "./head.ts";
+import { headBound } from "./head_testing.ts";
 import { INT8_ACTIVATIONS } from "../../ops/matmul/spec.ts";
-import { productCase } from "./matmul.ts";
-import { type Case, exact, execute, ofLargest, testCase } from "../runner.ts";
-import { randomStored } from "./random_stored.ts";
+import { productCase } from "./matmul_testing.ts";
+import { type Case, exact, execute, ofLargest, testCase } from "../runner_testing.ts";
+import { randomStored } from "../../weights/random_stored.ts";
 
 /** [m, n, blocks of k, r]: x·Wᵀ with an adapter of rank r; r = 0 means without. */
 const PRODUCTS = [

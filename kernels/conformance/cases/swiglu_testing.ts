@@ -1,7 +1,7 @@
 /** Cases of SwiGLU, forward and backward. */
 import { junk, normals, stream } from "../../testing.ts";
-import { type Case, ofLargest, relative, testCase } from "../runner.ts";
-import { LENGTHS } from "./elementwise.ts";
+import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
+import { LENGTHS } from "./elementwise_testing.ts";
 
 export function swigluCases(): Case[] {
   return LENGTHS.flatMap((n) => {

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../../../core/errors.ts";
-import { elementwiseCases } from "../../conformance/cases/elementwise.ts";
-import { rmsnormCases } from "../../conformance/cases/rmsnorm.ts";
-import { matmulCases } from "../../conformance/cases/matmul.ts";
-import { checkCase } from "../../conformance/runner.ts";
+import { elementwiseCases } from "../../conformance/cases/elementwise_testing.ts";
+import { rmsnormCases } from "../../conformance/cases/rmsnorm_testing.ts";
+import { matmulCases } from "../../conformance/cases/matmul_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import type { Tensor } from "../../tensor.ts";
 import { upload } from "../../testing.ts";
 import type { WebgpuDevice, WebgpuDeviceOptions } from "./device.ts";

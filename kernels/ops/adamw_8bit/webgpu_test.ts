@@ -5,7 +5,7 @@ import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { createWebgpuDevice } from "../../devices/webgpu/device.ts";
 import type { HostArray } from "../../tensor.ts";
 import { normals, sameBits, stream } from "../../testing.ts";
-import { execute } from "../../conformance/runner.ts";
+import { execute } from "../../conformance/runner_testing.ts";
 import { dynamicTables } from "./dynamic_map.ts";
 import { BLOCK } from "./spec.ts";
 

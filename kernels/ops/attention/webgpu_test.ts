@@ -2,8 +2,11 @@
  * Attention on the GPU: limits that need other tiles and parts of the queries; its kernels' text.
  */
 import assert from "node:assert/strict";
-import { attentionBackwardCases, attentionCases } from "../../conformance/cases/attention.ts";
-import { type Case, checkCase } from "../../conformance/runner.ts";
+import {
+  attentionBackwardCases,
+  attentionCases,
+} from "../../conformance/cases/attention_testing.ts";
+import { type Case, checkCase } from "../../conformance/runner_testing.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { attentionTile } from "./choose.ts";

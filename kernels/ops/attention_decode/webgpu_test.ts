@@ -2,8 +2,8 @@
  * Attention while decoding on the GPU: caches beyond one binding, other tiles, its kernels' text.
  */
 import assert from "node:assert/strict";
-import { attentionDecodeCases } from "../../conformance/cases/attention.ts";
-import { checkCase } from "../../conformance/runner.ts";
+import { attentionDecodeCases } from "../../conformance/cases/attention_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 const FIVE = "5 branches, prompt 90, new 40, heads";

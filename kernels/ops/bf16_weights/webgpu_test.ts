@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { normals, sameBits, stream } from "../../testing.ts";
-import { execute } from "../../conformance/runner.ts";
+import { execute } from "../../conformance/runner_testing.ts";
 
 testOnWebgpu(
   "bfloat16 weights of tensors beyond one binding",

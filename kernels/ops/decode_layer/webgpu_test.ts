@@ -1,7 +1,7 @@
 /** decode_layer on the GPU: a cache beyond one binding, and the text of its kernel. */
 import assert from "node:assert/strict";
-import { decodeLayerCases } from "../../conformance/cases/decode_layer.ts";
-import { checkCase } from "../../conformance/runner.ts";
+import { decodeLayerCases } from "../../conformance/cases/decode_layer_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 testOnWebgpu(

@@ -1,6 +1,6 @@
 /** Dropout on the GPU: tensors beyond one binding, and the text of its kernel. */
-import { dropoutCases } from "../../conformance/cases/dropout.ts";
-import { checkCase } from "../../conformance/runner.ts";
+import { dropoutCases } from "../../conformance/cases/dropout_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 testOnWebgpu(

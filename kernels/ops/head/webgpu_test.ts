@@ -3,9 +3,12 @@
  * the table of an embedding.
  */
 import assert from "node:assert/strict";
-import { headBackwardCases, headCases } from "../../conformance/cases/head.ts";
-import { type Case, checkCase } from "../../conformance/runner.ts";
-import { storedGatherCase, storedHeadCases } from "../../conformance/cases/stored_weights.ts";
+import { headBackwardCases, headCases } from "../../conformance/cases/head_testing.ts";
+import { type Case, checkCase } from "../../conformance/runner_testing.ts";
+import {
+  storedGatherCase,
+  storedHeadCases,
+} from "../../conformance/cases/stored_weights_testing.ts";
 import { normals, stream, upload } from "../../testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 

@@ -2,9 +2,9 @@
  * The matrix product on the GPU: every tile, products beyond one binding, and the kernels' text.
  */
 import assert from "node:assert/strict";
-import { matmulCases, productCase } from "../../conformance/cases/matmul.ts";
-import { type Case, checkCase } from "../../conformance/runner.ts";
-import { randomStored } from "../../conformance/cases/random_stored.ts";
+import { matmulCases, productCase } from "../../conformance/cases/matmul_testing.ts";
+import { type Case, checkCase } from "../../conformance/runner_testing.ts";
+import { randomStored } from "../../weights/random_stored.ts";
 import type { Device } from "../../device.ts";
 import { normals, sameBits, stream, upload } from "../../testing.ts";
 import { createWebgpuDevice, type WebgpuDevice } from "../../devices/webgpu/device.ts";

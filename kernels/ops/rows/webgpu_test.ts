@@ -1,7 +1,7 @@
 /** Moving and adding rows on the GPU: tables and sources beyond one binding. */
 import assert from "node:assert/strict";
-import { rowsCases } from "../../conformance/cases/rows.ts";
-import { checkCase } from "../../conformance/runner.ts";
+import { rowsCases } from "../../conformance/cases/rows_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
 
 testOnWebgpu(

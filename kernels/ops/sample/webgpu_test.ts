@@ -8,7 +8,7 @@ import {
   keptDistribution,
   logitsOf,
   PLAIN,
-} from "../../conformance/sample_checks.ts";
+} from "../../conformance/sample_checks_testing.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
 import { assertWithin, sameBits } from "../../testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";

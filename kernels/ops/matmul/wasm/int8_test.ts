@@ -1,6 +1,6 @@
 /** Products with activations in bytes on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
-import { randomStored } from "../../../conformance/cases/random_stored.ts";
+import { randomStored } from "../../../weights/random_stored.ts";
 import type { HostArray } from "../../../tensor.ts";
 import { createReferenceDevice } from "../../../devices/reference/device.ts";
 import { normals, sameBits, stream, upload } from "../../../testing.ts";

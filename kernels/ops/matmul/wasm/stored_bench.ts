@@ -13,7 +13,7 @@
 import process from "node:process";
 import { stream } from "../../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
-import { randomStored } from "../../../conformance/cases/random_stored.ts";
+import { randomStored } from "../../../weights/random_stored.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
 
 /** [n, k] of a layer's weights, and of the head. */

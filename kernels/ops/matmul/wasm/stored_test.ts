@@ -1,6 +1,6 @@
 /** Products with stored weights on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
-import { randomStored } from "../../../conformance/cases/random_stored.ts";
+import { randomStored } from "../../../weights/random_stored.ts";
 import { normals, sameBits, stream, upload } from "../../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
