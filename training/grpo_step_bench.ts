@@ -56,11 +56,11 @@ export class BenchStep {
     private readonly reference: { policy: ReferencePolicy; beta: number } | null = null,
   ) {
     this.#optimizer = new AdamW(device, model, {
-      beta1: 0.9,
-      beta2: 0.999,
-      epsilon: 1e-8,
-      weightDecay: 0,
-      maxGradNorm: 1,
+      adam_beta1: 0.9,
+      adam_beta2: 0.999,
+      adam_epsilon: 1e-8,
+      weight_decay: 0,
+      max_grad_norm: 1,
     });
   }
 

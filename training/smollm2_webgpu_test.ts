@@ -45,11 +45,11 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
     weights: { dtype },
   });
   const optimizer = new AdamW(device, model, {
-    beta1: 0.9,
-    beta2: 0.999,
-    epsilon: 1e-8,
-    weightDecay: 0,
-    maxGradNorm: 1,
+    adam_beta1: 0.9,
+    adam_beta2: 0.999,
+    adam_epsilon: 1e-8,
+    weight_decay: 0,
+    max_grad_norm: 1,
   });
   try {
     const [sampled] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 4 }], {

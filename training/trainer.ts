@@ -20,7 +20,7 @@ import {
   type Restored,
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint_files.ts";
-import { diskWarning } from "./run/disk_plan.ts";
+import { diskWarnings } from "./run/disk_plan.ts";
 import { changedWeights } from "./curriculum/curriculum.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { RunEvaluations } from "./run/run_evaluations.ts";
@@ -323,7 +323,7 @@ export class GrpoTrainer {
     report.emit({ type: "plan", plan: this.plan(restored?.path ?? null) });
     if (kernels.event !== null) report.emit(kernels.event);
     warnings.push(...kernels.notes);
-    warnings.push(...await ranks.first(() => this.#diskWarnings()));
+    warnings.push(...await ranks.first(() => diskWarnings(this.#options.config, this.plan().disk)));
     for (const message of [...warnings, ...this.#notes()]) await report.warn(message);
     // A wrong address is found before a long warm start.
     await this.#sampler?.open(() => this.#stop.requested());
@@ -454,14 +454,8 @@ export class GrpoTrainer {
     const { restored, warnings } = await this.#report.checkpoints.restore(options.resume);
     warnings.push(...this.#start(restored?.state ?? null));
     this.#checkpoint = restored?.path ?? null;
-    warnings.push(...await this.#diskWarnings());
+    warnings.push(...await diskWarnings(this.#options.config, this.plan().disk));
     return [...refused === null ? [] : [refused], ...warnings, ...this.#notes()];
-  }
-
-  /** Whether the disk may be full before the end. */
-  async #diskWarnings(): Promise<string[]> {
-    const warning = await diskWarning(this.#options.config, this.plan().disk);
-    return warning === null ? [] : [warning];
   }
 
   /** Whether the run is the supervised warm start alone. */

@@ -198,11 +198,11 @@ async function runCase(name: string, device: Device): Promise<void> {
     ? adapterOffReference(model)
     : await frozenReference(device, model, null);
   const optimizer = new AdamW(device, model, {
-    beta1: 0.9,
-    beta2: 0.999,
-    epsilon: 1e-8,
-    weightDecay: config.weight_decay,
-    maxGradNorm: config.max_grad_norm,
+    adam_beta1: 0.9,
+    adam_beta2: 0.999,
+    adam_epsilon: 1e-8,
+    weight_decay: config.weight_decay,
+    max_grad_norm: config.max_grad_norm,
   });
   const options = {
     microBatchSize: golden.per_device_train_batch_size,

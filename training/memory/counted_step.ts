@@ -199,9 +199,14 @@ function makeOptimizer(
   model: CausalLM,
   { optimizer: kind, shards }: StepSize,
 ): void {
-  const settings = { beta1: 0, beta2: 0, epsilon: 1, weightDecay: 0, maxGradNorm: 0, kind };
+  const settings = { adam_beta1: 0, adam_beta2: 0, adam_epsilon: 1, weight_decay: 0, kind };
   const ranks = { rank: 0, size: shards } as Ranks;
-  new AdamW(device, model, settings, shards === 1 ? null : new Shards(ranks, model, kind));
+  new AdamW(
+    device,
+    model,
+    { ...settings, max_grad_norm: 0 },
+    shards === 1 ? null : new Shards(ranks, model, kind),
+  );
 }
 
 /** Groups of a pass: `total` completions of at most `each` for a prompt. */

@@ -115,14 +115,14 @@ export function diskText({ checkpoint, checkpoints, tables, model, total }: Disk
  * A warning where the file system of the run's folder has less space than the plan. It is no
  * error: others may make room meanwhile, and a full disk ends a run at its last checkpoint.
  */
-export async function diskWarning(
+export async function diskWarnings(
   { training: { output_dir, save_total_limit: limit } }: RunConfig,
   plan: DiskPlan,
-): Promise<string | null> {
+): Promise<string[]> {
   const free = await freeBytes(output_dir);
-  if (free === null || free >= plan.total) return null;
+  if (free === null || free >= plan.total) return [];
   const fewer = limit === null && plan.checkpoints > 2
     ? "; training.save_total_limit=2 keeps the newest two"
     : "; another training.output_dir may have more";
-  return `the run writes ${diskText(plan)}; ${output_dir} has ${bytesText(free)} free${fewer}`;
+  return [`the run writes ${diskText(plan)}; ${output_dir} has ${bytesText(free)} free${fewer}`];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { diskText, diskWarning, planDisk } from "./disk_plan.ts";
+import { diskText, diskWarnings, planDisk } from "./disk_plan.ts";
 import { runSizes } from "./run_sizes.ts";
 
 const config = async (...overrides: string[]) =>
@@ -43,12 +43,12 @@ Deno.test("checkpoints are counted as they are saved and deleted", async () => {
 });
 
 Deno.test("a run that needs more than its file system has is warned of", async () => {
-  const small = plan(await config()), of = await config();
-  assert.equal(await diskWarning(of, small), null);
-  const huge = { ...small, total: 1e18 };
-  assert.match((await diskWarning(of, huge))!, /writes at most about .*: 8 checkpoints of 3.39 MB/);
+  const small = plan(await config()), huge = { ...small, total: 1e18 };
+  const warned = async (of: RunConfig, plan = huge) => (await diskWarnings(of, plan)).join();
+  assert.equal(await warned(await config(), small), "");
+  assert.match(await warned(await config()), /writes at most about .*: 8 checkpoints of 3.39 MB/);
   const unlimited = await config("training.save_total_limit=null");
-  assert.match((await diskWarning(unlimited, huge))!, /free; training\.save_total_limit=2 keeps/);
+  assert.match(await warned(unlimited), /free; training\.save_total_limit=2 keeps/);
   assert.match(diskText(small), /the model 850 kB, tables up to 15\.6 MB$/);
   const silent = plan(await config("training.log_completions=false"));
   assert.equal(silent.tables, 620 * 4096);

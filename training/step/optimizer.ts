@@ -7,6 +7,7 @@
  * (`kernels/ops/bf16_weights/spec.ts`). Ranks may each keep a part of the states (`shards.ts`).
  * Left out: other optimizers, learning rates for single tensors.
  */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { RgxError } from "../../core/errors.ts";
 import { roundingCounter, seedWords } from "../../core/philox.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -33,13 +34,9 @@ import { gatheredState, restoreState, type StateTensor, streamedState } from "./
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { consecutive, partOf as blockOf } from "../../cluster/ranks/transport.ts";
 
-export interface AdamwSettings {
-  beta1: number;
-  beta2: number;
-  epsilon: number;
-  weightDecay: number;
-  /** 0 = no clipping. */
-  maxGradNorm: number;
+type Keys = "adam_beta1" | "adam_beta2" | "adam_epsilon" | "weight_decay" | "max_grad_norm";
+
+export interface AdamwSettings extends Pick<RunConfig["training"], Keys> {
   /** Default: float moments, stochastic rounding. */
   kind?: OptimizerKind;
   /** Keys stochastic rounding: the run's seed, and the phase (DROPOUT_PASS of core/philox.ts). */
@@ -263,8 +260,8 @@ export class AdamW {
   async apply(learningRate: number, gradNorm: number, lossScale = 1): Promise<boolean> {
     if (!Number.isFinite(gradNorm)) return false;
     this.#t++;
-    const { maxGradNorm } = this.settings;
-    const clip = maxGradNorm > 0 ? Math.min(1, maxGradNorm / (gradNorm + 1e-6)) : 1;
+    const { max_grad_norm: most } = this.settings;
+    const clip = most > 0 ? Math.min(1, most / (gradNorm + 1e-6)) : 1;
     const gradScale = clip / lossScale;
     for (const piece of this.#pieces) this.#update(piece, learningRate, gradScale);
     for (const piece of this.#halves) this.#updateHalf(piece, learningRate, gradScale);
@@ -275,7 +272,7 @@ export class AdamW {
   }
 
   #update({ param, grad, moments, n, decay }: Piece, lr: number, gradScale: number): void {
-    const { beta1, beta2, epsilon, weightDecay } = this.settings;
+    const { adam_beta1: beta1, adam_beta2: beta2, adam_epsilon: eps, weight_decay } = this.settings;
     const shared = {
       param,
       grad,
@@ -283,9 +280,9 @@ export class AdamW {
       lr,
       beta1,
       beta2,
-      eps: epsilon,
+      eps,
       gradScale,
-      weightDecay: decay ? weightDecay : 0,
+      weightDecay: decay ? weight_decay : 0,
       correction1: 1 - beta1 ** this.#t,
       correction2: 1 - beta2 ** this.#t,
     };

@@ -4,16 +4,8 @@ import type { Device } from "../../kernels/device.ts";
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
-import { AdamW, type AdamwSettings } from "./optimizer.ts";
-import { stepWith } from "./optimizer_testing.ts";
-
-const SETTINGS: AdamwSettings = {
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.1,
-  maxGradNorm: 0.5,
-};
+import { AdamW } from "./optimizer.ts";
+import { SETTINGS, stepWith } from "./optimizer_testing.ts";
 
 const createModel = (device: Device) =>
   randomModel(device, tinyConfig(true), { trainable: "full" });

@@ -7,11 +7,11 @@ import type { OptimizerKind } from "./moments.ts";
 import type { AdamW, AdamwSettings } from "./optimizer.ts";
 
 export const SETTINGS: AdamwSettings = {
-  beta1: 0.9,
-  beta2: 0.99,
-  epsilon: 1e-8,
-  weightDecay: 0.1,
-  maxGradNorm: 0.5,
+  adam_beta1: 0.9,
+  adam_beta2: 0.99,
+  adam_epsilon: 1e-8,
+  weight_decay: 0.1,
+  max_grad_norm: 0.5,
 };
 
 /** A step at this rate. */

@@ -20,19 +20,12 @@ interface Trained {
 export function createOptimizer(
   { config: { training }, device, model }: Trained,
   ranks: Ranks,
-  settings: { weight_decay: number; max_grad_norm: number },
+  { weight_decay, max_grad_norm }: { weight_decay: number; max_grad_norm: number },
   phase: keyof typeof DROPOUT_PASS,
 ): AdamW {
-  return new AdamW(device, model, {
-    kind: optimizerKind(training),
-    seed: training.seed,
-    pass: DROPOUT_PASS[phase],
-    beta1: training.adam_beta1,
-    beta2: training.adam_beta2,
-    epsilon: training.adam_epsilon,
-    weightDecay: settings.weight_decay,
-    maxGradNorm: settings.max_grad_norm,
-  }, shardsOf(training, model, ranks));
+  const kind = optimizerKind(training), pass = DROPOUT_PASS[phase];
+  const settings = { ...training, weight_decay, max_grad_norm, kind, pass };
+  return new AdamW(device, model, settings, shardsOf(training, model, ranks));
 }
 
 /** Adds up the gradients of the micro-batches of a step. */
