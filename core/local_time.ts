@@ -13,6 +13,11 @@ export function localTime(date: Date = new Date()): LocalTime {
   return `${day}T${time}`;
 }
 
+/** The time for the name of a file: "20261122_231705". */
+export function timeStamp(date: Date): string {
+  return localTime(date).replaceAll(/[-:]/g, "").replace("T", "_");
+}
+
 export function isLocalTime(value: unknown): value is LocalTime {
   return typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/.test(value) &&
     !Number.isNaN(Date.parse(value));

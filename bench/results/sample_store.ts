@@ -7,7 +7,7 @@
  */
 import { explainFileError } from "../../core/atomic_file.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import type { LocalTime } from "../../core/local_time.ts";
+import { type LocalTime, timeStamp } from "../../core/local_time.ts";
 import { isFile } from "../../core/paths.ts";
 import { linesOf } from "../../core/text_file.ts";
 import type { SampleResult } from "./result_file.ts";
@@ -196,7 +196,7 @@ async function claimStamp(
   const taken: string[] = [];
   for await (const { name } of Deno.readDir(folder)) taken.push(name);
   for (let at = Date.now();; at += 1000) {
-    const stamp = stampOf(new Date(at)), name = `${prefix}${stamp}${suffix}`;
+    const stamp = timeStamp(new Date(at)), name = `${prefix}${stamp}${suffix}`;
     if (taken.some((name) => name.includes(stamp))) continue;
     try {
       (await Deno.open(`${folder}/${name}`, { write: true, createNew: true })).close();
@@ -205,10 +205,4 @@ async function claimStamp(
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     }
   }
-}
-
-function stampOf(d: Date): string {
-  const two = (n: number) => String(n).padStart(2, "0");
-  return `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}_` +
-    `${two(d.getHours())}${two(d.getMinutes())}${two(d.getSeconds())}`;
 }

@@ -3,6 +3,7 @@
  * the results decide which. The renderer is loaded only when it is needed.
  */
 import { UsageError } from "../../core/errors.ts";
+import { timeStamp } from "../../core/local_time.ts";
 import { fileName, folderOf } from "../../core/paths.ts";
 import { readResultFile, type ResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
@@ -141,17 +142,10 @@ async function newPath(
     folder = isFolder ? first.replace(/\/+$/, "") : folderOf(first);
   }
   const subject = kind === "summary" ? "summary_all_tasks" : `comparison_${fileName(task)}`;
-  const stem = `${folder}/${subject}_${localStamp(new Date())}`;
+  const stem = `${folder}/${subject}_${timeStamp(new Date())}`;
   for (let n = 1;; n++) {
     const path = `${stem}${n === 1 ? "" : `_${n}`}.png`;
     const isTaken = await Deno.lstat(path).then(() => true, () => false);
     if (!isTaken) return path;
   }
-}
-
-/** YYYYMMDD_HHMMSS in local time. */
-function localStamp(date: Date): string {
-  const two = (value: number) => String(value).padStart(2, "0");
-  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("");
-  return `${day}_${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`;
 }

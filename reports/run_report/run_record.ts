@@ -2,7 +2,6 @@
  * Reads the folder of a training run for its report: `run.json`, `config.yaml`, `metrics.jsonl`,
  * `run.log`, and the completions of the first and the last step. Only `metrics.jsonl` is required.
  */
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { isCorrect } from "../../bench/evaluation/accuracy.ts";
@@ -10,6 +9,7 @@ import { type PairedTest, pairedTest } from "../../bench/evaluation/matched_pair
 import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { readIfThere } from "../../core/text_file.ts";
+import { readTable, stepsWithTables } from "../../training/rescore/stored_steps.ts";
 import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     configText,
     metrics: metrics!,
     remarks: remarksOf(await readIfThere(`${folder}/run.log`) ?? ""),
-    samples: await readSamples(`${folder}/completions`),
+    samples: await readSamples(folder),
     ...await readAnswers(folder),
   };
 }
@@ -99,21 +99,10 @@ export function remarksOf(log: string): RunRecord["remarks"] {
 }
 
 async function readSamples(folder: string): Promise<SampledGroup[]> {
-  const names: string[] = [];
-  try {
-    for await (const { name } of Deno.readDir(folder)) {
-      if (/^completions_\d+\.parquet$/.test(name)) names.push(name);
-    }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  const chosen = new Set([names.sort()[0], names.at(-1)]);
-  const groups: SampledGroup[] = [];
-  for (const name of chosen) {
-    const group = name === undefined ? null : await readGroup(`${folder}/${name}`);
-    if (group !== null) groups.push(group);
-  }
-  return groups;
+  const steps = await stepsWithTables(folder),
+    chosen = new Set([...steps.slice(0, 1), ...steps.slice(-1)]);
+  const groups = await Promise.all([...chosen].map((step) => readGroup(folder, step)));
+  return groups.filter((group) => group !== null);
 }
 
 /** Maximum number of held-out problems in a report. */
@@ -222,19 +211,14 @@ export function rewardsOf(row: Json): Record<string, number | null> {
   );
 }
 
-/** The first group whose completions differ in reward, else the first. */
-async function readGroup(path: string): Promise<SampledGroup | null> {
-  let rows: Record<string, unknown>[];
-  try {
-    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
-  } catch {
-    return null;
-  }
+/** The first group whose completions differ in reward, else the first; null: none can be read. */
+async function readGroup(folder: string, step: number): Promise<SampledGroup | null> {
+  const rows = await readTable(folder, step).then(({ rows }) => rows, () => []);
   const chosen = rows.find(({ advantage }) => advantage !== 0) ?? rows[0];
   if (chosen === undefined) return null;
   const group = rows.filter(({ prompt }) => prompt === chosen["prompt"]);
   return {
-    step: Number(chosen["step"]),
+    step,
     prompt: String(chosen["prompt"]),
     expected: typeof chosen["expected"] === "string" ? chosen["expected"] : null,
     completions: group.map((row) => ({

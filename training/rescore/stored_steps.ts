@@ -53,12 +53,16 @@ export async function storedSteps(folder: string): Promise<number[]> {
   });
 }
 
+export function tablePath(folder: string, step: number): string {
+  return `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+}
+
 /** The rows of a step's table. @throws RgxError when it is damaged, or not there */
 export async function readTable(
   folder: string,
   step: number,
 ): Promise<{ path: string; rows: Record<string, unknown>[] }> {
-  const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+  const path = tablePath(folder, step);
   try {
     return { path, rows: await parquetReadObjects({ file: await asyncBufferFromFile(path) }) };
   } catch (error) {

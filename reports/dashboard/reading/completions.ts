@@ -3,9 +3,9 @@
  * The newest step comes first. A search reads step after step until a page is full, or until it has
  * looked at many steps; the next page goes on from there.
  */
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { answerOf } from "../../../data/score_completion.ts";
 import { OTHER_COLUMNS } from "../../run_report/run_record.ts";
+import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
 import { plainFile } from "./plain_file.ts";
 import type { CompletionPage, CompletionRow } from "../api.ts";
 
@@ -37,7 +37,7 @@ export async function readCompletions(
   source: string | null,
   filter: CompletionFilter,
 ): Promise<CompletionPage> {
-  const steps = await stepsIn(`${folder}/completions`), problems: string[] = [];
+  const steps = await stepsIn(folder), problems: string[] = [];
   const [afterStep, afterRow] = (filter.after ?? "").split(":").map(Number);
   const wanted = steps.filter((step) =>
     step >= (filter.from ?? 0) && step <= (filter.to ?? Infinity) &&
@@ -68,18 +68,11 @@ export async function readCompletions(
   return { rows, next, steps: span, searched, problems };
 }
 
+/** The steps with a table; none where the folder of tables is a link to somewhere else. */
 async function stepsIn(folder: string): Promise<number[]> {
-  const steps: number[] = [];
-  try {
-    if (!(await Deno.lstat(folder)).isDirectory) return []; // a link to somewhere else
-    for await (const { name } of Deno.readDir(folder)) {
-      const match = /^completions_(\d+)\.parquet$/.exec(name);
-      if (match !== null) steps.push(Number(match[1]));
-    }
-  } catch {
-    return []; // none were written
-  }
-  return steps.sort((a, b) => a - b);
+  const isFolder = await Deno.lstat(`${folder}/completions`)
+    .then(({ isDirectory }) => isDirectory, () => false);
+  return isFolder ? await stepsWithTables(folder).catch(() => []) : [];
 }
 
 async function readStep(
@@ -88,7 +81,7 @@ async function readStep(
   source: string | null,
   problems: string[],
 ): Promise<CompletionRow[]> {
-  const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+  const path = tablePath(folder, step);
   let rows: Record<string, unknown>[];
   try {
     if (await plainFile(path, MAX_FILE_BYTES) === null) return [];
@@ -97,7 +90,7 @@ async function readStep(
     return [];
   }
   try {
-    rows = await parquetReadObjects({ file: await asyncBufferFromFile(path) });
+    ({ rows } = await readTable(folder, step));
   } catch {
     problems.push(`${path} is cut or still being written; it was left out`);
     return [];
