@@ -99,10 +99,6 @@ Deno.test(`lines with a comment have at most ${MAX_COLUMNS} columns`, () => {
 
 /** Names in comments that are no files of the project. */
 const OTHER_FILES = new Set([
-  // Sources that kernels/devices/wasm/build.ts generates.
-  "tiles.as.ts",
-  "int8_tiles.as.ts",
-  "codes.as.ts",
   // A file of every run, one of a project that rgx init makes, and one of another program.
   "report.md",
   "rewards/short_answer.ts",

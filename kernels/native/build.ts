@@ -3,9 +3,9 @@
  * comes from the Python index (`pip install ziglang==VERSION`). The binaries are committed, so
  * running rgx needs no compiler. The same sources give the same bytes everywhere.
  *
- *     deno task build:native           compiles the libraries
- *     deno task build:native avx2      compiles one of them
- *     deno task build:native --check   fails when the committed library is not up to date
+ *     deno task build:kernels           compiles all targets
+ *     deno task build:kernels avx2      compiles one of them
+ *     deno task build:kernels --check   fails when a committed file is not up to date
  *
  * RGX_ZIG names the compiler; without it, it is the module `ziglang` of Python.
  */
@@ -61,15 +61,32 @@ const sourcesFor = (processor: string, others: Record<string, string>) => ({
   ...others,
 });
 
-const fileOf = (target: string) =>
-  new URL(`./${target}.${target === "wasm" ? "wasm" : "so"}`, import.meta.url);
+const fileOf = (name: string) => new URL(`./${name}`, import.meta.url);
 
-const WASM = "generic+simd128+relaxed_simd+bulk_memory+atomics+nontrapping_fptoint+sign_ext";
+const WASM_CPU = "generic+simd128+relaxed_simd+bulk_memory+atomics+nontrapping_fptoint+sign_ext";
+
+/** The memory is imported, shared, and can grow to 4 GiB. Nothing is at the address 0. */
+const WASM = {
+  target: "wasm32-freestanding",
+  options: [],
+  link: [
+    "--no-entry",
+    "--import-memory",
+    "--shared-memory",
+    "--initial-memory=131072",
+    "--max-memory=4294901760",
+    "--global-base=65536",
+    "-z,stack-size=4096", // each thread gets a stack of its own (program.ts)
+    "--export=run_kernel",
+    "--export=kernel_names",
+    "--export=__stack_pointer",
+  ].map((option) => `-Wl,${option}`).concat(`-mcpu=${WASM_CPU}`),
+};
 
 /** The libraries that are committed. */
 const TARGETS: readonly Target[] = [
   {
-    file: fileOf("avx512"),
+    file: fileOf("avx512.so"),
     target: "x86_64-linux-gnu",
     options: ["-fPIC", "-fcf-protection=none", "-mprefer-vector-width=512"],
     sources: sourcesFor("x86_64_v4", {
@@ -82,36 +99,24 @@ const TARGETS: readonly Target[] = [
     }),
   },
   {
-    file: fileOf("avx2"),
+    file: fileOf("avx2.so"),
     target: "x86_64-linux-gnu",
     options: ["-fPIC", "-fcf-protection=none"],
     sources: sourcesFor("x86_64_v3", { "cpu.c": "x86_64", "int8.c": "x86_64_v3" }),
   },
   {
-    file: fileOf("neon"),
+    file: fileOf("neon.so"),
     target: "aarch64-linux-gnu",
     options: ["-fPIC"],
     sources: sourcesFor("generic", { "int8.c": "generic+dotprod" }),
   },
   {
-    // The memory is imported, shared, and can grow to 4 GiB. The first page is AssemblyScript's.
-    file: fileOf("wasm"),
-    target: "wasm32-freestanding",
-    options: [],
-    link: [
-      "--no-entry",
-      "--import-memory",
-      "--shared-memory",
-      "--initial-memory=131072",
-      "--max-memory=4294901760",
-      "--global-base=65536",
-      "-z,stack-size=4096", // each thread gets a stack of its own (program.ts)
-      "--export=run_kernel",
-      "--export=kernel_names",
-      "--export=__stack_pointer",
-    ].map((option) => `-Wl,${option}`).concat(`-mcpu=${WASM}`),
-    sources: sourcesFor(WASM, { "int8.c": WASM, "rounded.c": WASM }),
+    ...WASM,
+    file: fileOf("wasm.wasm"),
+    sources: sourcesFor(WASM_CPU, { "int8.c": WASM_CPU, "rounded.c": WASM_CPU }),
   },
+  // Only for tests.
+  { ...WASM, file: fileOf("failing.wasm"), sources: { "failing.c": WASM_CPU } },
 ];
 
 /**
@@ -205,14 +210,18 @@ async function buildNative(
   try {
     const entries = `${folder}/entries.c`, names = Object.keys(sources);
     await Deno.writeTextFile(entries, await entrySource(names));
-    const objects = await Promise.all(
-      [...names, entries].map(async (source) => {
-        const object = `${folder}/${source.split("/").at(-1)}.o`;
-        const how = [...options, ...OPTIONS, `-mcpu=${sources[source] ?? sources["rows.c"]}`];
-        await zig("cc", "-target", target, ...how, "-I.", "-c", source, "-o", object);
-        return object;
-      }),
-    );
+    const compile = async (source: string) => {
+      const object = `${folder}/${source.split("/").at(-1)}.o`;
+      const how = [...options, ...OPTIONS, `-mcpu=${sources[source] ?? Object.values(sources)[0]}`];
+      await zig("cc", "-target", target, ...how, "-I.", "-c", source, "-o", object);
+      return object;
+    };
+    // All end before the folder goes, also when one fails.
+    const compiled = await Promise.allSettled([...names, entries].map(compile));
+    const objects = compiled.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    });
     const library = `${folder}/library`;
     await zig("cc", "-target", target, ...link, "-nostdlib", "-s", "-o", library, ...objects);
     return await Deno.readFile(library);
@@ -243,7 +252,7 @@ if (import.meta.main) {
   if (Deno.args.includes("--check")) {
     const outdated = await outdatedLibraries();
     if (outdated.length > 0) {
-      console.error(`${outdated.join(", ")}: not what the sources give: deno task build:native`);
+      console.error(`${outdated.join(", ")}: not what the sources give: deno task build:kernels`);
       Deno.exit(1);
     }
     console.log("the native kernels are up to date");

@@ -1,13 +1,11 @@
-/** What host bindings of the WASM device need to know of the kernels in this folder (*.as.ts). */
+/** What bindings of the CPU device need to know of the kernels that read stored weights. */
 import { WEIGHT_TYPES, type WeightType } from "./types.ts";
 
-/** The number by which the kernels know a type (types.as.ts). */
+/** The number by which the kernels know a type (native/c/codes.h). */
 export function typeCode(type: WeightType): number {
   return WEIGHT_TYPES.indexOf(type);
 }
 
-/** Bytes of scratch of the kernels that widen or multiply panels: WORK_BYTES of panel.as.ts. */
-export const WORK_BYTES = 256 * 20 + 64;
 /** Bytes of scratch of the kernels that widen single rows (native/c/weights.c). */
 export const ROW_BYTES = 512 * 64;
 /** Bytes of scratch of the kernel that quantises: a group of 16 blocks of 16 rows. */

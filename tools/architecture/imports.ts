@@ -101,10 +101,10 @@ export function* filesIn(folder = ""): Generator<string> {
   }
 }
 
-/** The paths of all TypeScript files below a folder, without those in AssemblyScript. */
+/** The paths of all TypeScript files below a folder. */
 export function* sourcesIn(folder: string): Generator<string> {
   for (const path of filesIn(folder)) {
-    if (path.endsWith(".ts") && !path.endsWith(".as.ts")) yield path;
+    if (path.endsWith(".ts")) yield path;
   }
 }
 

@@ -61,7 +61,6 @@ function startsIn(text: string): string[] {
 
 /** The sources that a changed file affects directly. */
 function affected(path: string, sources: ReadonlyMap<string, string>): string[] {
-  if (path.endsWith(".as.ts")) return ["kernels/devices/wasm/device.ts"];
   if (path.endsWith(".ts")) return [path];
   const golden = /^tests\/golden\/([^/]+)/.exec(path)?.[1];
   const name = golden ?? path.slice(path.lastIndexOf("/") + 1);

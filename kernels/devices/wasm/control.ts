@@ -24,11 +24,10 @@ export const WORD = {
   program: 64,
   programAddress: 65,
   programLength: 66,
-  /** A single job: its kernel, number of arguments, units and grain. */
+  /** A single job: its kernel, units and grain. */
   kernel: 67,
-  argCount: 68,
-  units: 69,
-  grain: 70,
+  units: 68,
+  grain: 69,
   /** Number of the open stage, and how many slots it uses. */
   stage: 80,
   slots: 81,

@@ -1,7 +1,7 @@
 /**
- * The CPU device. Tensors are in one shared WebAssembly memory, kernels are compiled from C and
- * AssemblyScript, and one thread per core shares the work. Operations have finished when `run`
- * returns. Float precision is f32.
+ * The CPU device. Tensors are in one shared WebAssembly memory, kernels are compiled from C, and
+ * one thread per core shares the work. Operations have finished when `run` returns. Float precision
+ * is f32.
  *
  * Pointers have 32 bits, so the memory has at most 4 GiB. Weights that operations only read use at
  * most half of it. Further weights are in ordinary host memory, and each operation that reads one
@@ -15,14 +15,12 @@ import { checkRange, checkView, type DType, type HostArray, type Tensor } from "
 import type { Ops } from "../../ops/ops.ts";
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import { type NativeChoice, nativeChoice } from "../../native/choice.ts";
-import cBytes from "../../native/wasm.wasm" with { type: "bytes" };
+import wasmBytes from "../../native/wasm.wasm" with { type: "bytes" };
 import { profileByEnvironment } from "../profile.ts";
 import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
-import wasmBytes from "./kernels.wasm" with { type: "bytes" };
 import { MAX_WEIGHT_ROOM, WasmMemory } from "./memory.ts";
 import { wasmOps } from "./op_table.ts";
-import type { KernelCode } from "./program.ts";
 import type { Recorder } from "./recorder.ts";
 import { Recordings } from "./recording.ts";
 import { ThreadPool } from "./thread_pool.ts";
@@ -98,7 +96,7 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
   readonly #recordings: Recordings;
 
   constructor(
-    { module, c }: Omit<KernelCode, "native">,
+    module: WebAssembly.Module,
     threads: number,
     native: NativeChoice,
     public weightRoom = MAX_WEIGHT_ROOM,
@@ -107,7 +105,7 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
     this.threads = threads;
     this.tiles = native.text;
     this.bf16Unit = native.bf16Text;
-    this.#pool = new ThreadPool({ module, c, native: native.code }, this.#memory, threads);
+    this.#pool = new ThreadPool({ module, native: native.code }, this.#memory, threads);
     this.#recordings = new Recordings(this.#memory, this.#pool);
   }
 
@@ -357,15 +355,11 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
 
 const NO_NATIVE: NativeChoice = { code: null, text: "WASM tiles", bf16Text: "WASM" };
 
-let compiled: Promise<WebAssembly.Module[]> | undefined;
+let compiled: Promise<WebAssembly.Module> | undefined;
 
-/** The modules of the built-in kernels. */
-export async function builtInKernels(): Promise<Omit<KernelCode, "native">> {
-  compiled ??= Promise.all(
-    [wasmBytes, cBytes].map((bytes) => WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>)),
-  );
-  const [module, c] = await compiled;
-  return { module: module!, c: c! };
+/** The module of the built-in kernels. */
+export function builtInKernels(): Promise<WebAssembly.Module> {
+  return compiled ??= WebAssembly.compile(wasmBytes as Uint8Array<ArrayBuffer>);
 }
 
 /**
@@ -379,7 +373,7 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
       `the CPU device cannot run with ${threads} threads, only with 1 to ${MAX_THREADS}`,
     );
   }
-  // The other threads load their modules themselves.
+  // The other threads load their files themselves.
   const root = new URL("../../../", import.meta.url);
   if (threads > 1 && root.protocol === "file:") {
     requirePermissions(`a CPU device of ${threads} threads`, { name: "read", path: root });
@@ -388,12 +382,7 @@ export async function createWasmDevice(options: WasmDeviceOptions = {}): Promise
   const native = options.native === false || options.module !== undefined
     ? NO_NATIVE
     : await nativeChoice((code) => new WasmDevice(builtIn, 1, { code, text: "", bf16Text: "" }));
-  const device = new WasmDevice(
-    options.module === undefined ? builtIn : { ...builtIn, module: options.module },
-    threads,
-    native,
-    options.weightRoom,
-  );
+  const device = new WasmDevice(options.module ?? builtIn, threads, native, options.weightRoom);
   profileByEnvironment(device);
   return device;
 }

@@ -2,15 +2,10 @@
 import { strict as assert } from "node:assert";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { Allocator } from "./allocator.ts";
-import { wasmIsCurrent } from "./build.ts";
 import { createWasmDevice } from "./device.ts";
 import { WasmMemory } from "./memory.ts";
 import { failingKernels } from "./testing.ts";
 import { defaultThreads } from "./threads.ts";
-
-Deno.test("the committed kernels equal their compiled sources", async () => {
-  assert.ok(await wasmIsCurrent(), "run deno task build:wasm");
-});
 
 Deno.test("the allocator reuses, splits and merges blocks", () => {
   const allocator = new Allocator(100);

@@ -8,22 +8,15 @@
  *
  * Every thread makes a plan from the text and keeps it.
  */
-import {
-  type CKernels,
-  type NativeCode,
-  nativeKernels,
-  wasmKernels,
-} from "../../native/kernels.ts";
+import { type CKernel, type NativeCode, nativeKernels, wasmKernels } from "../../native/kernels.ts";
 import { type Control, MAX_REGIONS, WORD } from "./control.ts";
 import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** The kernels of a device. Workers get the same. */
 export interface KernelCode {
-  /** The kernels that are written in AssemblyScript: products of codes with one or two rows. */
+  /** The kernels in WebAssembly. */
   module: WebAssembly.Module;
-  /** The kernels that are written in C. */
-  c: WebAssembly.Module;
-  /** Native kernels, which replace both. */
+  /** Native kernels, which replace those of the same names. */
   native: NativeCode | null;
 }
 
@@ -31,61 +24,50 @@ export interface KernelCode {
 export interface Kernel {
   name: string;
   index: number;
-  run: (...args: number[]) => void;
-  /** Number of arguments, without those that all kernels share. */
-  parameters: number;
-  /** Whether it takes the address of its arguments, as kernels in C do. */
-  takesAddress: boolean;
+  run: CKernel;
+  /** Number of arguments. */
+  count: number;
   /** The plan of a single job with this kernel; its values are set before each run. */
   plan: [Stage & { jobs: [PlannedJob] }];
 }
 
-/** Memory of the thread's stack, in which kernels in C keep arrays. */
+/** Memory of the thread's stack, in which kernels keep arrays. */
 export const STACK_BYTES = 128 * 1024;
 
 /**
- * Instantiates the modules.
+ * Instantiates the kernels.
  * @param stack address of the thread's stack
  * @returns the kernels in an order that is the same in every thread
  */
 export function instantiateKernels(
-  { module, c, native }: KernelCode,
+  { module, native }: KernelCode,
   memory: WebAssembly.Memory,
   stack: number,
-) {
-  const { exports } = new WebAssembly.Instance(module, { env: { memory } });
-  const inC: CKernels = wasmKernels(c, memory, stack + STACK_BYTES);
-  // Where both modules have a kernel, V8 makes faster code of AssemblyScript's so far.
-  for (const name of Object.keys(exports)) inC.delete(name);
+): Kernel[] {
+  const kernels = wasmKernels(module, memory, stack + STACK_BYTES);
   if (native !== null) {
-    for (const [name, kernel] of nativeKernels(native, memory)) inC.set(name, kernel);
+    for (const [name, kernel] of nativeKernels(native, memory)) kernels.set(name, kernel);
   }
-  const kernels: Kernel[] = [];
-  const add = (name: string, run: Kernel["run"], parameters: number, takesAddress: boolean) => {
-    const index = kernels.length;
-    const call = new Array<number>((takesAddress ? 1 : parameters) + 3).fill(0);
-    const job = { index, run, call, units: 0, grain: 1, regions: 1, slot: 0, isSmall: false };
-    const plan: Kernel["plan"] = [{ jobs: [job], alone: false }];
-    kernels.push({ name, index, run, parameters, takesAddress, plan });
-  };
-  for (const [name, compiled] of Object.entries(exports)) {
-    if (typeof compiled !== "function" || inC.has(name)) continue;
-    add(name, compiled as Kernel["run"], compiled.length - 3, false);
-  }
-  for (const [name, { run, count }] of inC) add(name, run, count, true);
-  return kernels;
+  return [...kernels].map(([name, { run, count }], index) => {
+    const job = { index, run, args: 0, scratch: 0, units: 0, grain: 1, regions: 1, slot: 0 };
+    return {
+      name,
+      index,
+      run,
+      count,
+      plan: [{ jobs: [{ ...job, isSmall: false }], alone: false }],
+    };
+  });
 }
 
 /** A job in the plan of a thread. */
 export interface PlannedJob {
   /** The kernel, and its index. */
-  run: Kernel["run"];
+  run: CKernel;
   index: number;
-  /**
-   * The arguments, or their address. The range of units is written into this array before every
-   * call, so that a call allocates nothing.
-   */
-  call: number[];
+  /** Addresses of the arguments and of the thread's scratch. */
+  args: number;
+  scratch: number;
   units: number;
   grain: number;
   /** The units are cut into this many regions. Each thread begins with a different region. */
@@ -173,12 +155,10 @@ export function readProgram(
     at += 2;
     for (let slot = 0; jobs.length < count;) {
       const index = text[at]!, units = text[at + 1]!, grain = text[at + 2]!;
-      const { run, takesAddress } = kernels[index]!;
-      const end = at + 4 + text[at + 3]!, args = text.subarray(at + 4, end);
-      const call = [...(takesAddress ? [args.byteOffset] : args), 0, 0, scratch];
+      const { run } = kernels[index]!, args = text.byteOffset + 8 * (at + 4);
       const regions = regionsOf(units, grain, threads), small = isSmall(units, grain, regions);
-      jobs.push({ run, index, call, units, grain, regions, slot, isSmall: small });
-      at = end;
+      jobs.push({ run, index, args, scratch, units, grain, regions, slot, isSmall: small });
+      at += 4 + text[at + 3]!;
       slot += regions;
     }
     return { jobs, alone };
@@ -193,11 +173,9 @@ export function readJob(
   thread: number,
   threads: number,
 ): Plan {
-  const { plan, takesAddress } = kernels[words[WORD.kernel]!]!, job = plan[0].jobs[0];
-  const { call } = job, count = words[WORD.argCount]!;
-  if (takesAddress) call[0] = args.byteOffset + 16;
-  else for (let i = 0; i < count; i++) call[i] = args[i + 2]!;
-  call[call.length - 1] = args[0]! + thread * args[1]!;
+  const { plan } = kernels[words[WORD.kernel]!]!, job = plan[0].jobs[0];
+  job.args = args.byteOffset + 16;
+  job.scratch = args[0]! + thread * args[1]!;
   job.units = words[WORD.units]!;
   job.grain = words[WORD.grain]!;
   job.regions = regionsOf(job.units, job.grain, threads);

@@ -13,7 +13,7 @@ import type { Device } from "../../device.ts";
 import type { HostArray, Tensor } from "../../tensor.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { sameBits, upload } from "../../testing.ts";
-import { builtInKernels, createWasmDevice } from "./device.ts";
+import { createWasmDevice } from "./device.ts";
 import { WasmMemory } from "./memory.ts";
 import { failingKernels } from "./testing.ts";
 import { ThreadPool } from "./thread_pool.ts";
@@ -257,7 +257,7 @@ Deno.test("when memory is short, operations are not recorded but still run", asy
 });
 
 Deno.test("a trap in a program names the kernel in the error; the next run works", async () => {
-  const code = { ...await builtInKernels(), module: await failingKernels(), native: null };
+  const code = { module: await failingKernels(), native: null };
   for (const threads of [1, 3]) {
     const memory = new WasmMemory(), pool = new ThreadPool(code, memory, threads);
     await pool.ready();
@@ -284,7 +284,7 @@ Deno.test("a trap in a program names the kernel in the error; the next run works
 
 Deno.test("a thread that cannot read a program causes an error, and no thread waits", async () => {
   const memory = new WasmMemory();
-  const code = { ...await builtInKernels(), module: await failingKernels(), native: null };
+  const code = { module: await failingKernels(), native: null };
   const pool = new ThreadPool(code, memory, 3);
   await pool.ready();
   const at = memory.allocate(64, "word"), scratch = 128;

@@ -35,10 +35,8 @@ export interface Member {
 }
 
 /** Runs all units of a job on this thread. */
-export function runAlone({ call, run, units }: PlannedJob): void {
-  call[call.length - 3] = 0;
-  call[call.length - 2] = units;
-  run.apply(undefined, call);
+export function runAlone({ run, args, scratch, units }: PlannedJob): void {
+  run(args, 0, units, scratch);
 }
 
 /**
@@ -53,16 +51,14 @@ function chunkSize({ grain, isSmall }: PlannedJob, left: number, isOwn: boolean)
 }
 
 function takeChunks({ words }: Control, job: PlannedJob, region: number, isOwn: boolean): void {
-  const { call, run } = job;
+  const { run, args, scratch } = job;
   const counter = WORD.next + (job.slot + region) * SLOT_STEP, end = words[counter + 1]!;
   for (;;) {
     const begin = Atomics.load(words, counter), left = end - begin;
     if (left <= 0) return;
     const size = chunkSize(job, left, isOwn);
     if (Atomics.compareExchange(words, counter, begin, begin + size) !== begin) continue;
-    call[call.length - 3] = begin;
-    call[call.length - 2] = begin + size;
-    run.apply(undefined, call);
+    run(args, begin, begin + size, scratch);
   }
 }
 

@@ -78,7 +78,6 @@ export class ThreadPool {
     const { words, args: shared } = this.#control;
     words[WORD.program] = 0;
     words[WORD.kernel] = kernel.index;
-    words[WORD.argCount] = args.length;
     words[WORD.units] = units;
     words[WORD.grain] = grainFor(job, this.threads);
     shared[0] = base;
@@ -127,10 +126,8 @@ export class ThreadPool {
   #kernelOf({ kernel: name, args, units, grain }: WasmJob): Kernel {
     const kernel = this.#byName.get(name);
     if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
-    if (kernel.parameters !== args.length || args.length > MAX_ARGS) {
-      throw new Error(
-        `WASM kernel "${name}" takes ${kernel.parameters} arguments, not ${args.length}`,
-      );
+    if (kernel.count !== args.length || args.length > MAX_ARGS) {
+      throw new Error(`WASM kernel "${name}" takes ${kernel.count} arguments, not ${args.length}`);
     }
     // With other values, threads would never finish the job.
     if (!(Number.isInteger(units) && units >= 0 && units < 2 ** 31 && grain >= 0)) {

@@ -1,10 +1,10 @@
 // Codes and scales of stored weights (kernels/weights/layout.ts). A panel holds 16 rows, and its
 // codes are in words of 16 rows, so a word of all rows is one vector. The arithmetic of the scales
-// is that of kernels/weights/{scales,split,generate}.
+// is that of kernels/weights/layout.ts.
 #pragma once
 #include "vector.h"
 
-/** The storage types by their numbers (kernels/weights/types.as.ts). */
+/** The storage types by their numbers (kernels/weights/types.ts). */
 enum { F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q4_K, Q6_K, INT8, NF4 };
 
 /** Number of weights of a row in a block; 2 for halves. */
@@ -44,30 +44,30 @@ INLINE f32x16 upper_half(u32x16 words) {
   return as_floats(shift_signed(words, 3) & 0x8fffe000u);
 }
 
+INLINE f32x8 upper_half8(u32x8 words) {
+  return (f32x8)((u32x8)((i32x8)words >> 3) & 0x8fffe000u);
+}
+
 /**
  * The f16 of 16 rows, two in each of 8 words (rows 0 to 7 in the lower halves), times
  * `factor` · 2^−112.
  */
 INLINE f32x16 halves16(const char *at, float factor) {
-#ifdef __AVX512F__
-  const uint32_t *w = (const uint32_t *)at;
-  u32x16 words;
-  UNROLL for (int i = 0; i < 8; i++) {
-    words[i] = w[i] << 16;
-    words[i + 8] = w[i];
-  }
-#else
-  typedef uint32_t u32x8 __attribute__((ext_vector_type(8)));
   const u32x8 w = (u32x8)load_half(at);
+#ifdef __AVX512F__
+  const u32x16 twice = __builtin_shufflevector(w, w, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
+  const u32x16 words = twice << (u32x16)(first_lanes(8) & 16);
+#else
   const union { u32x8 parts[2]; u32x16 all; } both = { { w << 16, w } };
   const u32x16 words = both.all;
 #endif
   return upper_half(words) * factor;
 }
 
-/** Subtracts `offset` from each of the four bytes of words; no byte of `words` exceeds 63. */
+/** Subtracts the bytes of `offset` from those of words. */
 INLINE u32x16 minus_bytes(u32x16 words, uint32_t offset) {
-  return ((words | 0x80808080u) - offset) ^ 0x80808080u;
+  typedef uint8_t u8x64 __attribute__((ext_vector_type(64)));
+  return (u32x16)((u8x64)words - (u8x64)(u32x16)offset);
 }
 
 /** Codes of eight neighbours of a row, as signed bytes: the even ones and the odd ones. */
@@ -126,6 +126,19 @@ INLINE void scales_q4_k(const char *record, int block, f32x16 *s, f32x16 *m) {
   const int shift = 16 * (block % 2);
   *s = upper_half(halves << 16) * HALF_FACTOR * convert((codes >> shift) & 0xffu);
   *m = -(upper_half(halves) * HALF_FACTOR) * convert((codes >> (shift + 8)) & 0xffu);
+}
+
+/** The scales of the 8 blocks of a record of q4_k: 16 s and 16 m of each. */
+INLINE void all_scales_q4_k(const char *record, char *to) {
+  const char *codes = record + 2048;
+  const u32x16 halves = load_words(codes + 256);
+  const f32x16 d = upper_half(halves << 16) * HALF_FACTOR, e = -(upper_half(halves) * HALF_FACTOR);
+  ONE_BY_ONE for (int word = 0; word < 4; word++, codes += ROW, to += 4 * ROW) {
+    const u32x16 w = load_words(codes);
+    UNROLL for (int i = 0; i < 4; i++) {
+      store16(to + i * ROW, (i % 2 == 0 ? d : e) * convert((w >> (8 * i)) & 0xffu));
+    }
+  }
 }
 
 /** The levels of nf4 (kernels/weights/types.ts), times 2^24. */

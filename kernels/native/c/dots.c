@@ -1,7 +1,7 @@
-// Products of one or two rows of x with stored weights, without widening them in memory:
-// matmul_stored_dot of kernels/ops/matmul/wasm/stored.as.ts. Each of the 16 rows of a panel has its
-// lane. A single panel would wait for its chains of multiply-adds, so several panels are computed
-// together; the order of the sums within each is that of the WASM kernel.
+// Products of one or two rows of x with the codes of stored weights, which are not widened in
+// memory. Each of the 16 rows of a panel has its lane. A single panel would wait for its chains of
+// multiply-adds, so several panels are computed together; the order of the sums within each is the
+// same. WebAssembly has another form (dots_wasm.h).
 #include "codes.h"
 #include "kernel.h"
 
@@ -21,6 +21,17 @@ typedef struct {
   size_t sumStep;
 } Prepared;
 
+typedef struct {
+  char *w, *out;
+  int m, n, k;
+  float alpha;
+  int accumulate;
+  Prepared prepared;
+} Dots;
+
+#ifdef __wasm__
+#include "dots_wasm.h"
+#else
 /** Fetches one of `parts` parts of the record that is `ahead` bytes behind this one; 0 = none. */
 INLINE void fetch_part(
   size_t ahead, const char *record, int part, const int parts, const int type
@@ -216,14 +227,6 @@ INLINE void dot_panels(
   }
 }
 
-typedef struct {
-  char *w, *out;
-  int m, n, k;
-  float alpha;
-  int accumulate;
-  Prepared prepared;
-} Dots;
-
 /** The panels [begin, end), `together` at a time. */
 INLINE void dots_of(const int type, const int m, const int together, Dots *g, int begin, int end) {
   const size_t step = panel_bytes(type, g->k), outStep = (size_t)g->n * 4;
@@ -257,6 +260,20 @@ INLINE void dots_of(const int type, const int m, const int together, Dots *g, in
   }
 DOTS(Q8_0) DOTS(Q4_0) DOTS(Q4_1) DOTS(Q5_0) DOTS(Q4_K) DOTS(Q6_K) DOTS(INT8) DOTS(NF4)
 
+static void dots(int type, Dots *g, int begin, int end) {
+  switch (type) {
+    case Q8_0: dots_Q8_0(g, begin, end); return;
+    case Q4_0: dots_Q4_0(g, begin, end); return;
+    case Q4_1: dots_Q4_1(g, begin, end); return;
+    case Q5_0: dots_Q5_0(g, begin, end); return;
+    case Q4_K: dots_Q4_K(g, begin, end); return;
+    case Q6_K: dots_Q6_K(g, begin, end); return;
+    case INT8: dots_INT8(g, begin, end); return;
+    default: dots_NF4(g, begin, end);
+  }
+}
+#endif
+
 typedef struct {
   double type, x, sums, w, out, m, n, k, alpha, accumulate;
 } MatmulStoredDotArgs;
@@ -270,16 +287,7 @@ KERNEL(matmul_stored_dot, MatmulStoredDotArgs) {
       .x = AT(x), .xStep = (size_t)k * 4, .sums = AT(sums), .sumStep = (size_t)(k / 32) * 4,
     },
   };
-  switch (type) {
-    case Q8_0: dots_Q8_0(&g, begin, end); return;
-    case Q4_0: dots_Q4_0(&g, begin, end); return;
-    case Q4_1: dots_Q4_1(&g, begin, end); return;
-    case Q5_0: dots_Q5_0(&g, begin, end); return;
-    case Q4_K: dots_Q4_K(&g, begin, end); return;
-    case Q6_K: dots_Q6_K(&g, begin, end); return;
-    case INT8: dots_INT8(&g, begin, end); return;
-    default: dots_NF4(&g, begin, end);
-  }
+  dots(type, &g, begin, end);
 }
 
 /** x for codes that are not in the order of a row: of every eight elements the even ones first. */

@@ -20,7 +20,7 @@
 // A vector is two registers of 16 (AVX2, and WebAssembly there), or four of 32 (NEON).
 #define MAX_ROWS 6
 #define MAX_PANELS 1
-#define MAX_INT8_ROWS 4
+#define MAX_INT8_ROWS 5
 #define MAX_SUMS 4
 #endif
 
@@ -195,6 +195,36 @@ INLINE f32x8 fma8(f32x8 a, f32x8 b, f32x8 c) {
 #endif
 }
 
+/** Hides where a pointer comes from, on WebAssembly only. */
+#ifdef __wasm__
+#define KEEP(p) OPAQUE(p)
+/** A loop over the words of a block: with all words at once V8 has too few registers. */
+#define LOOP_OF_WORDS ONE_BY_ONE
+#else
+#define KEEP(p)
+#define LOOP_OF_WORDS UNROLL
+#endif
+
+/**
+ * The same word in every lane. V8 widens a constant only where all lanes have one node of its
+ * graph, and keeps in a register what is no constant.
+ */
+INLINE u32x16 same16(uint32_t word) {
+#ifdef __wasm__
+  u32x4 four = word;
+  OPAQUE(four);
+  const union { u32x4 parts[4]; u32x16 all; } x = { { four, four, four, four } };
+  return x.all;
+#else
+  return (u32x16)word;
+#endif
+}
+
+INLINE u32x8 same8(uint32_t word) {
+  const union { u32x16 all; u32x8 parts[2]; } x = { same16(word) };
+  return x.parts[0];
+}
+
 #ifdef __AVX512F__
 /** table[index % 16] in every lane. */
 INLINE f32x16 pick(f32x16 table, u32x16 index) {
@@ -260,7 +290,6 @@ INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
 #define BYTE_TABLES
 
 typedef int8_t i8x16 __attribute__((vector_size(16)));
-typedef int32_t i32x8 __attribute__((ext_vector_type(8)));
 
 /** The levels of nf4 (NF4_LEVELS) in bytes. */
 #define LEVELS -127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127
@@ -270,7 +299,7 @@ INLINE u32x16 level_bytes(u32x16 index) {
 #ifdef __wasm__
   union { u32x16 all; i8x16 parts[4]; } at = { index };
   const i8x16 levels = { LEVELS };
-  UNROLL for (int i = 0; i < 4; i++) at.parts[i] = __builtin_wasm_swizzle_i8x16(levels, at.parts[i]);
+  UNROLL for (int i = 0; i < 4; i++) at.parts[i] = __builtin_wasm_relaxed_swizzle_i8x16(levels, at.parts[i]);
 #else
   typedef char i8x32 __attribute__((vector_size(32)));
   union { u32x16 all; i8x32 parts[2]; } at = { index };
@@ -369,7 +398,11 @@ INLINE u32x16 add_dots(u32x16 sums, u32x16 codes, int four) {
   union { u32x16 all; i16x8 parts[4]; } to = { sums };
   const i8x16 bytes = (i8x16)(i32x4){ four, four, four, four };
   UNROLL for (int i = 0; i < 4; i++) {
-    to.parts[i] += __builtin_wasm_relaxed_dot_i8x16_i7x16_s_i16x8(bytes, from.parts[i]);
+    __asm__(
+      "local.get %1\n local.get %2\n local.get %3\n i16x8.relaxed_dot_i8x16_i7x16_s\n"
+      "i16x8.add\n local.set %0"
+      : "=r"(to.parts[i]) : "r"(to.parts[i]), "r"(bytes), "r"(from.parts[i])
+    );
   }
   return to.all;
 }

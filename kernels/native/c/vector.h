@@ -9,6 +9,9 @@
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
+typedef int32_t i32x8 __attribute__((ext_vector_type(8)));
+typedef uint32_t u32x8 __attribute__((ext_vector_type(8)));
+typedef uint32_t u32x4 __attribute__((ext_vector_type(4)));
 typedef float f32x8 __attribute__((ext_vector_type(8)));
 typedef float f32x4 __attribute__((ext_vector_type(4)));
 typedef f32x16 loose_f32x16 __attribute__((aligned(4)));
@@ -65,6 +68,10 @@ INLINE f32x16 as_floats(u32x16 words) {
 /** Signed numbers as floats. */
 INLINE f32x16 convert(u32x16 words) {
   return __builtin_convertvector((i32x16)words, f32x16);
+}
+
+INLINE f32x8 convert8(u32x8 words) {
+  return __builtin_convertvector((i32x8)words, f32x8);
 }
 
 /** A mask of the first `count` lanes. */

@@ -2,10 +2,10 @@
  * The contract between the WASM device and the host binding of each operation
  * (`kernels/ops/<op>/wasm.ts`).
  *
- * A kernel is a function in C (`kernels/native/c/kernel.h`) or, so far, one that a file `*.as.ts`
- * exports. It gets a list of numbers, a half-open range [begin, end) of work units to do, and the
- * address of the thread's private scratch. Kernels divide their outputs among the units, never the
- * terms of a sum, so the results have the same bits for every number of threads.
+ * A kernel is a function in C (`kernels/native/c/kernel.h`). It gets a list of numbers, a half-open
+ * range [begin, end) of work units to do, and the address of the thread's private scratch. Kernels
+ * divide their outputs among the units, never the terms of a sum, so the results have the same bits
+ * for every number of threads.
  *
  * A binding lists a kernel's arguments in the order of its parameters, under the same names
  * wherever it can. Long lists begin with a table of names (`argumentList`).
@@ -19,7 +19,7 @@ import type { ComputeDtype } from "./compute_dtype.ts";
  * read fastest in order, and neighbouring units stay in the cache of one core.
  */
 export interface WasmJob {
-  /** Name of the exported function. */
+  /** Name of the function. */
   kernel: string;
   units: number;
   /**
@@ -27,13 +27,13 @@ export interface WasmJob {
    * thread costs 0.4 µs. A job of fewer than two chunks runs on the calling thread alone.
    */
   grain: number;
-  /** The kernel's parameters without the last three; at most {@link MAX_ARGS}. */
+  /** The numbers of the kernel's struct; at most {@link MAX_ARGS}. */
   args: readonly number[];
   /** Bytes of private scratch for each thread (64-byte aligned, contents undefined); default 0. */
   scratchBytes?: number;
 }
 
-/** Maximum number of a kernel's parameters, without the last three. */
+/** Maximum number of a kernel's arguments. */
 export const MAX_ARGS = 44;
 
 /** The device as an operation sees it. Addresses are byte offsets in the device's memory. */

@@ -1,6 +1,7 @@
 /**
- * Plans a product of a 4-bit weight with activations in bytes on the WASM device (int8.as.ts): how
- * the work is divided. The plan depends only on the shape, and no bit depends on the plan.
+ * Plans a product of a 4-bit weight with activations in bytes on the WASM device
+ * (native/c/int8.c): how the work is divided. The plan depends only on the shape, and no bit
+ * depends on the plan.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import type { WeightType } from "../../../weights/types.ts";
@@ -9,7 +10,6 @@ import type { GemmArgs } from "./gemm_args.ts";
 import { ACTIVATION_BLOCK } from "../int8_rows.ts";
 import { PANEL } from "../spec.ts";
 
-const TILE_ROWS = 5;
 /** Max number of rows in a unit: their bytes stay in the second-level cache. */
 const MAX_UNIT_ROWS = 300;
 /** A chunk of work (about 2.5 µs) in multiply-adds, in weights to read, in elements to round. */
@@ -46,7 +46,7 @@ export function int8Product(ctx: WasmContext, g: GemmArgs, type: WeightType): vo
       g.alpha,
       g.accumulate ? 1 : 0,
     ],
-    scratchBytes: 64 * TILE_ROWS + (type === "q4_k" ? 128 * blocks : 0),
+    scratchBytes: 128 * blocks,
   });
   ctx.release(mark);
 }

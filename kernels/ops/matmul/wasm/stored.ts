@@ -5,7 +5,7 @@
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
-import { typeCode, WORK_BYTES } from "../../../weights/wasm.ts";
+import { typeCode } from "../../../weights/wasm.ts";
 import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
@@ -87,7 +87,6 @@ function dots(
     units: Math.ceil(n / PANEL),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * Math.max(1, k)))),
     args: [typeCode(type), x, sums, b, out, m, n, k, alpha, accumulate ? 1 : 0],
-    scratchBytes: 128 + WORK_BYTES,
   });
   ctx.release(mark);
 }
