@@ -2,78 +2,63 @@
 import { userCache } from "../../core/cache/user_cache.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import type { ParamSpec } from "../../core/named_params.ts";
+import type { ParamSpec, ParamValue } from "../../core/named_params.ts";
 import { fileName } from "../../core/paths.ts";
 import { Limiter } from "../../core/remote/limiter.ts";
 import { Refused } from "../../core/remote/refusal.ts";
 import type { ChatReply } from "../../core/remote/reply.ts";
 import { RemoteServer } from "../../core/remote/server.ts";
+import { bool, type ConfigOf, float, int, nullable, text } from "../../tasks/define.ts";
 import type { Outcome, RewardNotes, Scorer, ScorerReward } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 
-const text = (description: string): ParamSpec => ({
-  type: "string",
-  default: null,
-  nullable: true,
-  description,
-});
-const price = (tokens: string): ParamSpec => ({
-  type: "float",
-  default: null,
-  nullable: true,
-  min: 0,
-  description: `price of a million ${tokens} tokens, in any currency; null: not known`,
-});
+const textOrNull = (description: string) => nullable(text("", description));
+const price = (tokens: string) =>
+  nullable(
+    float(0, `price of a million ${tokens} tokens, in any currency; null: not known`, { min: 0 }),
+  );
+
+const params = {
+  base_url: textOrNull("address of the server, as http://HOST:PORT/v1; null: OPENAI_BASE_URL"),
+  model: textOrNull("its name on the server; null: the only one that the server lists"),
+  api_key_env: textOrNull("environment variable with the key; null: OPENAI_API_KEY, if it is set"),
+  prompt_template: textOrNull(
+    "what is asked; {question}, {prompt}, {answer}, {completion}, {min} and {max} are filled " +
+      "in; null: rgx's own",
+  ),
+  system_prompt: textOrNull("system message; null: none"),
+  scale: {
+    type: "float[]",
+    default: [0, 10] as number[],
+    description: "lowest and highest rating",
+  } satisfies ParamSpec,
+  normalize: bool(true, "bring ratings to 0 … 1; false: the rating itself is the value"),
+  invalid_value: nullable(
+    float(0, "value of an answer without a rating; null: such an answer is a failure"),
+  ),
+  temperature: float(0, "temperature of the judge", { min: 0 }),
+  max_tokens: int(512, "longest answer of the judge", { min: 1 }),
+  extra_body: {
+    type: "any",
+    default: {} as { [field: string]: ParamValue },
+    description: "further fields of each request, such as {top_p: 0.9}",
+  } satisfies ParamSpec,
+  concurrency: int(8, "requests at the same time", { min: 1 }),
+  retries: int(4, "further attempts of a request that failed, with growing pauses", { min: 0 }),
+  cache: bool(true, "keep answers in the user's cache: the same question costs once"),
+  price_in: price("prompt"),
+  price_out: price("new"),
+};
+
+type Settings = ConfigOf<typeof params>;
 
 export const judge: ScorerReward = {
   name: "judge",
   description: "The rating of a model behind an OpenAI-compatible server, brought to 0 … 1. An " +
     "answer without a rating is a failure, which counts 0, unless invalid_value is given.",
-  params: {
-    base_url: text("address of the server, as http://HOST:PORT/v1; null: OPENAI_BASE_URL"),
-    model: text("its name on the server; null: the only one that the server lists"),
-    api_key_env: text("environment variable with the key; null: OPENAI_API_KEY, if it is set"),
-    prompt_template: text(
-      "what is asked; {question}, {prompt}, {answer}, {completion}, {min} and {max} are filled " +
-        "in; null: rgx's own",
-    ),
-    system_prompt: text("system message; null: none"),
-    scale: { type: "float[]", default: [0, 10], description: "lowest and highest rating" },
-    normalize: {
-      type: "bool",
-      default: true,
-      description: "bring ratings to 0 … 1; false: the rating itself is the value",
-    },
-    invalid_value: {
-      type: "float",
-      default: null,
-      nullable: true,
-      description: "value of an answer without a rating; null: such an answer is a failure",
-    },
-    temperature: { type: "float", default: 0, min: 0, description: "temperature of the judge" },
-    max_tokens: { type: "int", default: 512, min: 1, description: "longest answer of the judge" },
-    extra_body: {
-      type: "any",
-      default: {},
-      description: "further fields of each request, such as {top_p: 0.9}",
-    },
-    concurrency: { type: "int", default: 8, min: 1, description: "requests at the same time" },
-    retries: {
-      type: "int",
-      default: 4,
-      min: 0,
-      description: "further attempts of a request that failed, with growing pauses",
-    },
-    cache: {
-      type: "bool",
-      default: true,
-      description: "keep answers in the user's cache: the same question costs once",
-    },
-    price_in: price("prompt"),
-    price_out: price("new"),
-  },
-  check: (params) => void judgeSettings(params),
-  createScorer: (name, params, timeout) => new JudgeScorer(name, judgeSettings(params), timeout),
+  params,
+  check: (params) => checkSettings(params as Settings),
+  createScorer: (name, params, timeout) => new JudgeScorer(name, params as Settings, timeout),
 };
 
 /**
@@ -88,71 +73,35 @@ const JUDGE_TIME_LIMIT = 120;
 const MAX_FAILED_IN_A_ROW = 2;
 const ENDED = "scoring was ended";
 
-interface JudgeSettings {
-  baseUrl: string;
-  model: string | null;
-  apiKeyEnv: string | null;
-  template: string;
-  systemPrompt: string | null;
-  scale: readonly [low: number, high: number];
-  normalize: boolean;
-  invalidValue: number | null;
-  /** Fields of each request besides model and messages. */
-  body: Readonly<Record<string, unknown>>;
-  concurrency: number;
-  retries: number;
-  cache: boolean;
-  prices: { input: number; output: number } | null;
-}
-
 /** Fields of a request that the reward sets itself. */
 const OWN_FIELDS = ["model", "messages", "n", "stream", "temperature", "max_tokens"];
 
 /**
- * The settings of a section's parameters, which were checked by type.
+ * Checks what the types of the parameters do not say.
  * @throws UsageError whose message begins with a field
  */
-function judgeSettings(params: Readonly<Record<string, unknown>>): JudgeSettings {
+function checkSettings(settings: Settings): void {
+  const { scale, prompt_template, extra_body: extra, price_in, price_out } = settings;
   const fail = (message: string) => {
     throw new UsageError(message);
   };
-  const text = (name: string) => params[name] as string | null;
-  const scale = params["scale"] as number[], [low = NaN, high = NaN] = scale;
-  if (scale.length !== 2 || !(low < high)) {
+  if (scale.length !== 2 || !(scale[0]! < scale[1]!)) {
     fail(`scale: expected [lowest, highest], found [${scale.join(", ")}]`);
   }
-  const template = text("prompt_template") ?? DEFAULT_TEMPLATE;
-  checkTemplate(template);
-  const extra = params["extra_body"] as Record<string, unknown> | null;
+  checkTemplate(prompt_template ?? DEFAULT_TEMPLATE);
   if (typeof extra !== "object" || extra === null || Array.isArray(extra)) {
     fail(`extra_body: expected a map of fields, found ${JSON.stringify(extra)}`);
   }
-  const own = OWN_FIELDS.find((name) => Object.hasOwn(extra!, name));
+  const own = OWN_FIELDS.find((name) => Object.hasOwn(extra, name));
   if (own !== undefined) fail(`extra_body: ${own} may not be given there`);
-  const input = params["price_in"] as number | null, output = params["price_out"] as number | null;
-  if ((input === null) !== (output === null)) {
+  if ((price_in === null) !== (price_out === null)) {
     fail("price_out: price_in and price_out belong together");
   }
-  return {
-    // The environment may be another where the run starts.
-    baseUrl: text("base_url") ?? Deno.env.get("OPENAI_BASE_URL") ?? "",
-    model: text("model"),
-    apiKeyEnv: text("api_key_env"),
-    template,
-    systemPrompt: text("system_prompt"),
-    scale: [low, high],
-    normalize: params["normalize"] as boolean,
-    invalidValue: params["invalid_value"] as number | null,
-    body: {
-      temperature: params["temperature"],
-      max_tokens: params["max_tokens"],
-      ...extra,
-    },
-    concurrency: params["concurrency"] as number,
-    retries: params["retries"] as number,
-    cache: params["cache"] as boolean,
-    prices: input === null || output === null ? null : { input, output },
-  };
+}
+
+/** Fields of each request besides model and messages. */
+function bodyOf({ temperature, max_tokens, extra_body }: Settings): Record<string, unknown> {
+  return { temperature, max_tokens, ...extra_body };
 }
 
 /** The connection to the judge, and its name there. */
@@ -167,14 +116,17 @@ class JudgeScorer implements Scorer {
   #closed = false;
   /** What the connection has to say, for the notes of the next batch. */
   #warnings: string[] = [];
+  readonly #url: string;
 
   /** @param timeout seconds for one answer; default {@link JUDGE_TIME_LIMIT} */
   constructor(
     readonly name: string,
-    private readonly settings: JudgeSettings,
+    private readonly settings: Settings,
     private readonly timeout: number = JUDGE_TIME_LIMIT,
   ) {
-    if (settings.baseUrl !== "") return;
+    // The environment may be another where the run starts.
+    this.#url = settings.base_url ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
+    if (this.#url !== "") return;
     throw new UsageError(`reward ${name}: base_url is missing`, {
       advice: "base_url: http://HOST:PORT/v1, or OPENAI_BASE_URL in the environment.",
     });
@@ -223,7 +175,8 @@ class JudgeScorer implements Scorer {
   }
 
   async #one(sample: RewardSample, batch: Batch): Promise<Outcome> {
-    const { scale, normalize, invalidValue } = this.settings, [low, high] = scale;
+    const { normalize, invalid_value } = this.settings;
+    const scale = this.settings.scale as [number, number], [low, high] = scale;
     let reply: ChatReply;
     try {
       reply = await batch.ask(sample);
@@ -238,18 +191,20 @@ class JudgeScorer implements Scorer {
       const rating = readVerdict(text, scale);
       return { value: normalize ? (rating - low) / (high - low) : rating };
     } catch (error) {
-      return invalidValue === null ? { error: messageOf(error) } : { value: invalidValue };
+      return invalid_value === null ? { error: messageOf(error) } : { value: invalid_value };
     }
   }
 
   async #connect(): Promise<Connection> {
     if (this.#connection !== null) return this.#connection;
-    const { baseUrl, apiKeyEnv, concurrency, retries, prices } = this.settings;
+    const { api_key_env: apiKeyEnv, concurrency, retries, price_in, price_out } = this.settings;
     const cache = await this.#cacheFile();
     const server = await RemoteServer.connect({
-      baseUrl,
+      baseUrl: this.#url,
       ...(apiKeyEnv !== null && { apiKeyEnv }),
-      ...(prices !== null && { prices }),
+      ...(price_in !== null && price_out !== null && {
+        prices: { input: price_in, output: price_out },
+      }),
       concurrency,
       timeout: this.timeout,
       attempts: retries + 1,
@@ -284,8 +239,9 @@ class JudgeScorer implements Scorer {
   async #cacheFile(): Promise<string | null> {
     const root = this.settings.cache ? userCache() : null;
     if (root === null) return null;
-    const { baseUrl, model, template, systemPrompt, scale, body } = this.settings;
-    const hash = sha256Hex(JSON.stringify([baseUrl, template, systemPrompt, scale, body]));
+    const { model, prompt_template, system_prompt, scale } = this.settings;
+    const asked = [prompt_template ?? DEFAULT_TEMPLATE, system_prompt, scale];
+    const hash = sha256Hex(JSON.stringify([this.#url, ...asked, bodyOf(this.settings)]));
     const path = `${root}/judge/${fileName(model ?? "model")}-${hash.slice(0, 12)}.jsonl`;
     try {
       await Deno.mkdir(`${root}/judge`, { recursive: true });
@@ -308,14 +264,14 @@ class Batch {
 
   constructor(
     private readonly connection: Connection,
-    private readonly settings: JudgeSettings,
+    private readonly settings: Settings,
   ) {
     this.#places = new Limiter(settings.concurrency);
   }
 
   ask(sample: RewardSample): Promise<ChatReply> {
-    const { template, systemPrompt, scale, body } = this.settings;
-    const question = fillTemplate(template, sample, scale);
+    const { prompt_template: template, system_prompt: system, scale } = this.settings;
+    const question = fillTemplate(template ?? DEFAULT_TEMPLATE, sample, scale as [number, number]);
     const asked = this.#asked.get(question);
     if (asked !== undefined) {
       this.repeated++;
@@ -324,10 +280,10 @@ class Batch {
     const reply = this.#send({
       model: this.connection.model,
       messages: [
-        ...(systemPrompt === null ? [] : [{ role: "system", content: systemPrompt }]),
+        ...(system === null ? [] : [{ role: "system", content: system }]),
         { role: "user", content: question },
       ],
-      ...body,
+      ...bodyOf(this.settings),
     });
     this.#asked.set(question, reply);
     return reply;

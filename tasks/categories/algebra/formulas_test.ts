@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isAntiderivative } from "./integral.ts";
 import { isExpanded } from "./polynomial_multiplication.ts";
-import { parseFormula } from "./expression.ts";
+import { parseFormula } from "../../python/formulas.ts";
 import { realRoots } from "./polynomial_equations.ts";
 import { createDataset } from "../../dataset.ts";
 import { scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";

@@ -1,6 +1,6 @@
 /** The question and the score that both tasks on indefinite integrals share. */
 import type { ScorableEntry } from "../../types.ts";
-import { type Domain, parseFormula, run } from "./expression.ts";
+import { type Domain, parseFormula, run } from "../../python/formulas.ts";
 import { NOTATION } from "./formula_text.ts";
 
 export const INTEGRAL_SCORING =

@@ -1,7 +1,7 @@
 /** Products of polynomials in expanded form; exact at any size. */
 import type { RandomStream } from "../../../core/philox.ts";
 import { bool, choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
-import { type Domain, parseFormula, run, type Step } from "./expression.ts";
+import { type Domain, parseFormula, run, type Step } from "../../python/formulas.ts";
 import { NOTATION } from "./formula_text.ts";
 import {
   addTerm,

@@ -1,5 +1,5 @@
 /** Families of `rearc` on colours, lines, falling cells and the shape of the coloured cells. */
-import type { Family, GridRule, InputKind, Palette } from "./family.ts";
+import { type Family, type GridRule, type InputKind, type Palette, withFree } from "./family.ts";
 import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180 } from "./grids.ts";
 import { transpose } from "../../transpose.ts";
 import type { RandomStream } from "../../../core/philox.ts";
@@ -20,18 +20,16 @@ export const COLOR_FAMILIES: readonly Family[] = [
     const order = random.shuffle(used.slice());
     return (g) => recolored(g, (color) => order[(order.indexOf(color) + 1) % order.length]!);
   }),
-  family("all_to_one_color", ON_GROUND, ({ free }) => {
-    const to = free[0];
-    return to === undefined
-      ? null
-      : (g, ground) => recolored(g, (color) => color === ground ? color : to);
-  }),
-  family("new_background", ON_GROUND, ({ free }) => {
-    const to = free[0];
-    return to === undefined
-      ? null
-      : (g, ground) => recolored(g, (color) => color === ground ? to : color);
-  }),
+  family(
+    "all_to_one_color",
+    ON_GROUND,
+    withFree((to) => (g, ground) => recolored(g, (color) => color === ground ? color : to)),
+  ),
+  family(
+    "new_background",
+    ON_GROUND,
+    withFree((to) => (g, ground) => recolored(g, (color) => color === ground ? to : color)),
+  ),
   family("keep_one_color", ON_GROUND, ({ used }) => {
     const kept = used[1]!;
     return used.length < 3
@@ -49,30 +47,28 @@ export const COLOR_FAMILIES: readonly Family[] = [
     ON_GROUND,
     () => (g, ground) => cellwise(g, (color, r, c) => (r + c) % 2 === 0 ? color : ground),
   ),
-  family("frame", ANY, ({ free }) => {
-    const color = free[0];
-    return color === undefined ? null : (g) => {
+  family(
+    "frame",
+    ANY,
+    withFree((color) => (g) => {
       const h = g.length + 2, w = g[0]!.length + 2;
-      const edge = (r: number, c: number) => r === 0 || c === 0 || r === h - 1 || c === w - 1;
-      return gridOf(h, w, (r, c) => edge(r, c) ? color : g[r - 1]![c - 1]!);
-    };
-  }),
-  family("border_recolored", ANY, ({ free }) => {
-    const color = free[0];
-    return color === undefined
-      ? null
-      : (g) =>
-        cellwise(g, (old, r, c) =>
-          r === 0 || c === 0 || r === g.length - 1 || c === g[0]!.length - 1 ? color : old);
-  }),
-  family("corners_marked", ANY, ({ free }) => {
-    const color = free[0];
-    return color === undefined
-      ? null
-      : (g) =>
-        cellwise(g, (old, r, c) =>
-          r % (g.length - 1) === 0 && c % (g[0]!.length - 1) === 0 ? color : old);
-  }),
+      return gridOf(h, w, (r, c) => onEdge(r, h) || onEdge(c, w) ? color : g[r - 1]![c - 1]!);
+    }),
+  ),
+  family(
+    "border_recolored",
+    ANY,
+    withFree((color) => (g) =>
+      cellwise(g, (old, r, c) => onEdge(r, g.length) || onEdge(c, g[0]!.length) ? color : old)
+    ),
+  ),
+  family(
+    "corners_marked",
+    ANY,
+    withFree((color) => (g) =>
+      cellwise(g, (old, r, c) => onEdge(r, g.length) && onEdge(c, g[0]!.length) ? color : old)
+    ),
+  ),
   ...["down", "up", "left", "right"].map((direction) =>
     family(`fall_${direction}`, ["noise"], () => (g, ground) => fallen(g, ground, direction))
   ),
@@ -131,23 +127,23 @@ export const COLOR_FAMILIES: readonly Family[] = [
     ["noise"],
     () => (g, ground) => transpose(connected(transpose(g), ground)),
   ),
-  family("empty_rows_marked", ["noise", "shapes"], ({ free }) => {
-    const color = free[0];
-    return color === undefined ? null : (g, ground) => emptyRows(g, ground, color);
-  }),
-  family("empty_columns_marked", ["noise", "shapes"], ({ free }) => {
-    const color = free[0];
-    return color === undefined
-      ? null
-      : (g, ground) => transpose(emptyRows(transpose(g), ground, color));
-  }),
-  family("halo", ["noise", "shapes"], ({ free }) => {
-    const color = free[0];
-    return color === undefined
-      ? null
-      : (g, ground) =>
-        cellwise(g, (old, r, c) => old === ground && hasNeighbour(g, r, c, ground) ? color : old);
-  }),
+  family(
+    "empty_rows_marked",
+    ["noise", "shapes"],
+    withFree((color) => (g, ground) => emptyRows(g, ground, color)),
+  ),
+  family(
+    "empty_columns_marked",
+    ["noise", "shapes"],
+    withFree((color) => (g, ground) => transpose(emptyRows(transpose(g), ground, color))),
+  ),
+  family(
+    "halo",
+    ["noise", "shapes"],
+    withFree((color) => (g, ground) =>
+      cellwise(g, (old, r, c) => old === ground && hasNeighbour(g, r, c, ground) ? color : old)
+    ),
+  ),
   family(
     "lonely_cells_away",
     ["noise"],
@@ -166,6 +162,9 @@ export const COLOR_FAMILIES: readonly Family[] = [
     });
   }),
 ];
+
+/** Whether a row or a column is the first or the last of so many. */
+const onEdge = (at: number, count: number) => at === 0 || at === count - 1;
 
 function family(
   name: string,

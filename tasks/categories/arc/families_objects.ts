@@ -1,48 +1,30 @@
 /** Families of `rearc` on single shapes on the background, and on two grids side by side. */
 import { type Area, areas } from "./components.ts";
-import type { Family, GridRule, Palette } from "./family.ts";
+import { type Family, type GridRule, type Palette, withFree } from "./family.ts";
 import { type Grid, gridOf } from "./grids.ts";
 
 export const OBJECT_FAMILIES: readonly Family[] = [
-  shapes("largest_only", () => (g, ground) => {
-    const found = bySize(g, ground);
-    return unique(found, -1) ? only(g, ground, found.at(-1)!) : null;
-  }),
-  shapes("largest_away", () => (g, ground) => {
-    const found = bySize(g, ground);
-    return unique(found, -1) ? painted(g, found.at(-1)!, ground) : null;
-  }),
-  shapes("largest_cut_out", () => (g, ground) => {
-    const found = bySize(g, ground);
-    return unique(found, -1) ? cutOut(g, ground, found.at(-1)!) : null;
-  }),
-  shapes("smallest_cut_out", () => (g, ground) => {
-    const found = bySize(g, ground);
-    return unique(found, 0) ? cutOut(g, ground, found[0]!) : null;
-  }),
-  shapes("largest_recolored", ({ free }) => {
-    const color = free[0];
-    return color === undefined ? null : (g, ground) => {
-      const found = bySize(g, ground);
-      return unique(found, -1) ? painted(g, found.at(-1)!, color) : null;
-    };
-  }),
-  shapes("smallest_recolored", ({ free }) => {
-    const color = free[0];
-    return color === undefined ? null : (g, ground) => {
-      const found = bySize(g, ground);
-      return unique(found, 0) ? painted(g, found[0]!, color) : null;
-    };
-  }),
-  shapes("single_cells_recolored", ({ free }) => {
-    const color = free[0];
-    return color === undefined ? null : (g, ground) => {
+  shapes("largest_only", () => ofUnique(-1, (g, area, ground) => only(g, ground, area))),
+  shapes("largest_away", () => ofUnique(-1, painted)),
+  shapes("largest_cut_out", () => ofUnique(-1, (g, area, ground) => cutOut(g, ground, area))),
+  shapes("smallest_cut_out", () => ofUnique(0, (g, area, ground) => cutOut(g, ground, area))),
+  shapes(
+    "largest_recolored",
+    withFree((color) => ofUnique(-1, (g, area) => painted(g, area, color))),
+  ),
+  shapes(
+    "smallest_recolored",
+    withFree((color) => ofUnique(0, (g, area) => painted(g, area, color))),
+  ),
+  shapes(
+    "single_cells_recolored",
+    withFree((color) => (g, ground) => {
       const single = bySize(g, ground).filter((area) => area.cells.length === 1);
       return single.length === 0
         ? null
         : single.reduce((grid, area) => painted(grid, area, color), g);
-    };
-  }),
+    }),
+  ),
   shapes("single_cells_away", () => (g, ground) => {
     const found = bySize(g, ground);
     const single = found.filter((area) => area.cells.length === 1);
@@ -127,10 +109,19 @@ function bySize(g: Grid, ground: number): Area[] {
     .sort((a, b) => a.cells.length - b.cells.length);
 }
 
-/** Whether the first (0) or last (−1) area has a unique size, among at least two areas. */
-function unique(found: readonly Area[], at: 0 | -1): boolean {
-  const next = at === 0 ? 1 : -2;
-  return found.length > 1 && found.at(at)!.cells.length !== found.at(next)!.cells.length;
+/**
+ * The rule that changes the first (0) or last (−1) area by size, where its size is unique among at
+ * least two areas.
+ */
+function ofUnique(
+  at: 0 | -1,
+  change: (g: Grid, area: Area, ground: number) => Grid,
+): GridRule {
+  return (g, ground) => {
+    const found = bySize(g, ground), area = found.at(at), next = found.at(at === 0 ? 1 : -2);
+    if (found.length < 2 || area!.cells.length === next!.cells.length) return null;
+    return change(g, area!, ground);
+  };
 }
 
 function painted(g: Grid, { cells }: Area, color: number): Grid {

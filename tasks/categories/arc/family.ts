@@ -31,6 +31,13 @@ export interface Family {
   make(random: RandomStream, palette: Palette): GridRule | null;
 }
 
+/** Makes a rule from the first free colour; there is none where no colour is free. */
+export function withFree(
+  rule: (color: number) => GridRule,
+): (palette: Palette) => GridRule | null {
+  return ({ free: [color] }) => color === undefined ? null : rule(color);
+}
+
 export interface InputOptions {
   kind: InputKind;
   height: number;

@@ -3,7 +3,7 @@ import {
   blank,
   colorOtherThan,
   colors,
-  mirrored,
+  eitherWay,
   painted,
   placeBlocks,
   type Row,
@@ -36,11 +36,6 @@ export const CHANGE_RULES: Readonly<Record<string, RowRule>> = {
   fill_until_collision: eitherWay(fillUntilCollision),
   mark_size_two_blocks: markTwos,
 };
-
-function eitherWay(rule: RowRule): RowRule {
-  const other = mirrored(rule);
-  return (random, size) => random.chance(0.5) ? rule(random, size) : other(random, size);
-}
 
 function noiseOutside(random: RandomStream, size: number) {
   const noise = random.int(1, 3), at = random.int(0, noise);

@@ -4,6 +4,7 @@ import {
   type Block,
   colorOtherThan,
   colors,
+  eitherWay,
   mirrored,
   painted,
   placeBlocks,
@@ -56,12 +57,6 @@ MOVE_RULES["reflect_block_around_dot"] = eitherWay(reflectAroundDot);
 function both(name: string, rule: RowRule, mirrorName: string): void {
   MOVE_RULES[name] = rule;
   MOVE_RULES[mirrorName] = mirrored(rule);
-}
-
-/** The rule or its mirror image, each with probability one half. */
-function eitherWay(rule: RowRule): RowRule {
-  const other = mirrored(rule);
-  return (random, size) => random.chance(0.5) ? rule(random, size) : other(random, size);
 }
 
 /** The cells of a block: one colour, or several with at least two different neighbours. */

@@ -75,3 +75,9 @@ export function mirrored(rule: RowRule): RowRule {
     return pair && { input: pair.input.toReversed(), output: pair.output.toReversed() };
   };
 }
+
+/** The rule or its mirror image, each with probability one half. */
+export function eitherWay(rule: RowRule): RowRule {
+  const other = mirrored(rule);
+  return (random, size) => random.chance(0.5) ? rule(random, size) : other(random, size);
+}

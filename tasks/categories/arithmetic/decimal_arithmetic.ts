@@ -5,6 +5,7 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, int } from "../../define.ts";
 import { type Decimal, parseDecimal } from "../../python/decimals.ts";
+import { calculated, type Fraction, parseFormula, run } from "../../python/formulas.ts";
 import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, withPoint } from "./terms.ts";
 
@@ -44,25 +45,24 @@ export default defineTask({
   },
   generate(random, config) {
     const terms = random.int(config.min_terms, config.max_terms);
-    const numbers: Value[] = [];
+    const numbers: string[] = [], allPlaces: number[] = [];
     for (let i = 0; i < terms; i++) {
       const places = random.int(config.min_num_decimal_places, config.max_num_decimal_places);
-      const ten = 10n ** BigInt(places);
-      numbers.push({ numerator: 1n + drawBelow(random, 10n * ten), denominator: ten, places });
+      numbers.push(withPoint(1n + drawBelow(random, 10n * 10n ** BigInt(places)), places));
+      allPlaces.push(places);
     }
-    let tokens: Token[] = [], value: Value | null = null;
+    let expression = "", value: Value | null = null;
     for (let draw = 0; draw <= DRAWS && value === null; draw++) {
-      tokens = grouped(random, numbers, draw < DRAWS ? ["+", "-", "*", "/"] : ["+"]);
-      value = new Evaluation(tokens).value();
+      expression = grouped(random, numbers, draw < DRAWS ? ["+", "-", "*", "/"] : ["+"]);
+      value = evaluated(expression);
     }
-    const expression = tokens.map((token) => typeof token === "string" ? token : text(token));
     return {
-      question: `Work out ${expression.join("")} exactly, then round the result to at most ` +
+      question: `Work out ${expression} exactly, then round the result to at most ` +
         `${config.precision} significant digits (a half away from zero). Answer with the number ` +
         "only, as a decimal.",
       answer: rounded(value!, config.precision),
       metadata: {
-        decimal_places: Math.max(...numbers.map(({ places }) => places)),
+        decimal_places: Math.max(...allPlaces),
         num_terms: terms,
       },
       difficulty: {
@@ -74,20 +74,9 @@ export default defineTask({
   score,
 });
 
-/**
- * An exact fraction with a positive denominator, and the minimum number of decimal places of its
- * text.
- */
-interface Value {
-  numerator: bigint;
-  denominator: bigint;
+/** With the minimum number of decimal places of its text. */
+interface Value extends Fraction {
   places: number;
-}
-
-type Token = Value | string;
-
-function text({ numerator, places }: Value): string {
-  return withPoint(numerator, places);
 }
 
 /**
@@ -96,77 +85,38 @@ function text({ numerator, places }: Value): string {
  */
 function grouped(
   random: RandomStream,
-  numbers: readonly Value[],
+  numbers: readonly string[],
   operators: readonly string[],
-): Token[] {
-  if (numbers.length === 1) return [numbers[0]!];
+): string {
+  if (numbers.length === 1) return numbers[0]!;
   const split = random.int(1, numbers.length - 1);
   const left = grouped(random, numbers.slice(0, split), operators);
   const right = grouped(random, numbers.slice(split), operators);
-  const tokens = [...left, random.choice(operators), ...right];
-  return random.chance(0.5) ? ["(", ...tokens, ")"] : tokens;
+  const joined = left + random.choice(operators) + right;
+  return random.chance(0.5) ? `(${joined})` : joined;
 }
 
-/**
- * Evaluates the generated tokens by recursive descent, with the usual precedence from left to
- * right.
- */
-class Evaluation {
-  #at = 0;
-  constructor(private readonly tokens: readonly Token[]) {}
-
-  /** Returns null after a division by zero. */
-  value(): Value | null {
-    return this.#sum();
-  }
-
-  #sum(): Value | null {
-    let sum = this.#product();
-    while (this.tokens[this.#at] === "+" || this.tokens[this.#at] === "-") {
-      const sign = this.tokens[this.#at++] === "+" ? 1n : -1n, next = this.#product();
-      sum = sum && next && {
-        numerator: sum.numerator * next.denominator + sign * next.numerator * sum.denominator,
-        denominator: sum.denominator * next.denominator,
-        places: Math.max(sum.places, next.places),
-      };
-    }
-    return sum;
-  }
-
-  #product(): Value | null {
-    let product = this.#atom();
-    while (this.tokens[this.#at] === "*" || this.tokens[this.#at] === "/") {
-      const times = this.tokens[this.#at++] === "*", next = this.#atom();
-      product = product && next && (times ? multiply(product, next) : divide(product, next));
-    }
-    return product;
-  }
-
-  #atom(): Value | null {
-    const token = this.tokens[this.#at++]!;
-    if (typeof token !== "string") return token;
-    const value = this.#sum();
-    this.#at++;
-    return value;
-  }
-}
-
-function multiply(a: Value, b: Value): Value {
-  return {
-    numerator: a.numerator * b.numerator,
-    denominator: a.denominator * b.denominator,
-    places: a.places + b.places,
-  };
-}
-
-function divide(a: Value, b: Value): Value | null {
-  if (b.numerator === 0n) return null;
-  const sign = b.numerator < 0n ? -1n : 1n;
-  return {
-    numerator: sign * a.numerator * b.denominator,
-    denominator: sign * a.denominator * b.numerator,
-    places: Math.max(0, a.places - b.places),
-  };
+/** The value of a generated expression; null after a division by zero. */
+function evaluated(expression: string): Value | null {
+  return run<Value>(parseFormula(expression, Infinity)!, {
+    number(text) {
+      const [whole, part = ""] = text.split(".") as [string, string?];
+      const denominator = 10n ** BigInt(part.length);
+      return { numerator: BigInt(whole + part), denominator, places: part.length };
+    },
+    operator(kind, a, b) {
+      const value = calculated(kind, a, b);
+      const places = kind === "*"
+        ? a.places + b.places
+        : kind === "/"
+        ? Math.max(0, a.places - b.places)
+        : Math.max(a.places, b.places);
+      return value && { ...value, places };
+    },
+    name: () => null,
+    call: () => null,
+    negate: () => null,
+  });
 }
 
 /**

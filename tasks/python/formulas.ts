@@ -26,7 +26,7 @@ export interface Domain<T> {
 /** Python keywords that are an operand or begin one. `not x`, for example, is not a name. */
 const KEYWORDS = new Set(["not", "None", "True", "False", "lambda", "await", "yield"]);
 
-/** Maximum nesting depth of brackets and powers. */
+/** Maximum nesting depth of brackets and powers, unless the caller allows more. */
 const DEPTH = 150;
 
 /** Digits, optionally grouped by underscores as in Python. */
@@ -41,10 +41,10 @@ const TOKEN = new RegExp(
 const NO_NUMBER = /^0[0-9_]*[1-9][0-9_]*$/;
 
 /** Parses a formula into a program; null when the text is no formula. Takes linear time. */
-export function parseFormula(text: string): Step[] | null {
+export function parseFormula(text: string, depth = DEPTH): Step[] | null {
   const tokens = tokenize(text);
   if (tokens === null) return null;
-  const parser = new Parser(tokens);
+  const parser = new Parser(tokens, depth);
   return parser.sum(0) && parser.atEnd() ? parser.steps : null;
 }
 
@@ -77,6 +77,36 @@ export function run<T>(program: readonly Step[], domain: Domain<T>): T | null {
   return stack[0] ?? null;
 }
 
+/** An exact number; it need not be in lowest terms. */
+export interface Fraction {
+  numerator: bigint;
+  /** Above 0. */
+  denominator: bigint;
+}
+
+/** The result of an operator on fractions; null for a division by zero and for powers. */
+export function calculated(
+  kind: "+" | "-" | "*" | "/" | "**",
+  { numerator: a, denominator: b }: Fraction,
+  { numerator: c, denominator: d }: Fraction,
+): Fraction | null {
+  switch (kind) {
+    case "+":
+      return { numerator: a * d + c * b, denominator: b * d };
+    case "-":
+      return { numerator: a * d - c * b, denominator: b * d };
+    case "*":
+      return { numerator: a * c, denominator: b * d };
+    case "/":
+      if (c === 0n) return null;
+      return c < 0n
+        ? { numerator: -a * d, denominator: -b * c }
+        : { numerator: a * d, denominator: b * c };
+    case "**":
+      return null;
+  }
+}
+
 interface Token {
   kind: "number" | "name" | "sign";
   text: string;
@@ -105,7 +135,7 @@ function tokenize(text: string): Token[] | null {
 class Parser {
   readonly steps: Step[] = [];
   #at = 0;
-  constructor(private readonly tokens: readonly Token[]) {}
+  constructor(private readonly tokens: readonly Token[], private readonly depth: number) {}
 
   atEnd(): boolean {
     return this.#at === this.tokens.length;
@@ -123,7 +153,7 @@ class Parser {
   }
 
   sum(depth: number): boolean {
-    if (depth > DEPTH || !this.#product(depth)) return false;
+    if (depth > this.depth || !this.#product(depth)) return false;
     for (let sign; (sign = this.#oneOf("+", "-")) !== undefined;) {
       if (!this.#product(depth)) return false;
       this.steps.push({ kind: sign });
@@ -152,7 +182,7 @@ class Parser {
   }
 
   #power(depth: number): boolean {
-    if (depth > DEPTH || !this.#atom(depth)) return false;
+    if (depth > this.depth || !this.#atom(depth)) return false;
     if (!this.#take("**")) return true;
     if (!this.#signed(depth + 1)) return false;
     this.steps.push({ kind: "**" });
