@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { choices, defineTask, sizes, weights } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 type Complex = readonly [re: bigint, im: bigint];
 
@@ -63,7 +62,14 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const result = entry.metadata?.["result"];
+    if (!Array.isArray(result) || answer.length > MAX_LENGTH) return 0;
+    const given = parse(answer);
+    if (given === null) return 0;
+    const distance = Math.hypot(given[0] - Number(result[0]), given[1] - Number(result[1]));
+    return Number.isNaN(distance) ? 0 : Math.min(1, Math.exp(-distance));
+  },
 });
 
 function draw(
@@ -93,15 +99,6 @@ const IMAGINARY = new RegExp(`^([+-]?)(${NUMBER})?[ij]$`);
 const BOTH = new RegExp(`^([+-]?${NUMBER})([+-])(${NUMBER})?[ij]$`);
 /** In characters; no number that could be close to the answer is longer. */
 const MAX_LENGTH = 2000;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const result = entry.metadata?.["result"];
-  if (!Array.isArray(result) || answer.length > MAX_LENGTH) return 0;
-  const given = parse(answer);
-  if (given === null) return 0;
-  const distance = Math.hypot(given[0] - Number(result[0]), given[1] - Number(result[1]));
-  return Number.isNaN(distance) ? 0 : Math.min(1, Math.exp(-distance));
-}
 
 function parse(answer: string): [re: number, im: number] | null {
   let text = answer.replaceAll(" ", "").toLowerCase();

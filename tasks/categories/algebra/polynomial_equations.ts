@@ -4,7 +4,6 @@ import { choices, type ConfigOf, counts, defineTask, sizes } from "../../define.
 import { parseDecimal } from "../../python/decimals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { isBlank, strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { powerText, sumText } from "./formula_text.ts";
 
 /** Excludes i and j, which could be read as the imaginary unit. */
@@ -66,7 +65,28 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = numbers(entry.answer ?? "", Infinity) ?? [];
+    if (oracle.length === 0) return isBlank(answer) || strip(answer) === '""' ? 1 : 0;
+    if (answer.length > MAX_LENGTH) return 0;
+    // One surplus number costs 0.5, so with two of them the score is 0 already.
+    const given = numbers(answer, oracle.length + 1);
+    if (given === null || given.length === 0) return 0;
+    given.sort((a, b) => a - b);
+    const left = [...oracle];
+    let sum = 0, matched = 0;
+    for (const value of given) {
+      if (left.length === 0) break;
+      let nearest = 0;
+      for (let i = 1; i < left.length; i++) {
+        if (Math.abs(left[i]! - value) < Math.abs(left[nearest]! - value)) nearest = i;
+      }
+      sum += Math.exp(-10 * Math.abs(left[nearest]! - value));
+      matched++;
+      left.splice(nearest, 1);
+    }
+    return Math.max(0, sum / matched - 0.5 * Math.abs(given.length - oracle.length));
+  },
 });
 
 function drawCoefficients(
@@ -86,29 +106,6 @@ function drawCoefficients(
   // Restores the drawn degree in case the highest terms cancelled.
   if (coefficients[degree] === 0) coefficients[degree] = first;
   return coefficients;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = numbers(entry.answer ?? "", Infinity) ?? [];
-  if (oracle.length === 0) return isBlank(answer) || strip(answer) === '""' ? 1 : 0;
-  if (answer.length > MAX_LENGTH) return 0;
-  // One surplus number costs 0.5, so with two of them the score is 0 already.
-  const given = numbers(answer, oracle.length + 1);
-  if (given === null || given.length === 0) return 0;
-  given.sort((a, b) => a - b);
-  const left = [...oracle];
-  let sum = 0, matched = 0;
-  for (const value of given) {
-    if (left.length === 0) break;
-    let nearest = 0;
-    for (let i = 1; i < left.length; i++) {
-      if (Math.abs(left[i]! - value) < Math.abs(left[nearest]! - value)) nearest = i;
-    }
-    sum += Math.exp(-10 * Math.abs(left[nearest]! - value));
-    matched++;
-    left.splice(nearest, 1);
-  }
-  return Math.max(0, sum / matched - 0.5 * Math.abs(given.length - oracle.length));
 }
 
 /**

@@ -4,7 +4,6 @@ import { bool, counts, defineTask } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 const MIN_DIGITS = 3, MAX_DIGITS = 5;
@@ -50,7 +49,17 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    if (isOverlong(answer, entry)) return 0;
+    const mapping = new Map<string, number>();
+    for (const pair of answer.split(",")) {
+      const parts = pair.split("=");
+      const digit = parts.length === 2 ? parseInteger(parts[1]!) : null;
+      if (digit === null) return 0;
+      mapping.set(strip(parts[0]!), Number(digit));
+    }
+    return isSolution(mapping, entry.metadata ?? {}) ? 1 : 0.01;
+  },
 });
 
 /** Draws numbers with leading zeros, their sum, and a letter for each digit that can occur. */
@@ -76,18 +85,6 @@ function column(words: readonly string[], result: string): string {
     (i === words.length - 1 ? "+ " : "").padEnd(width - word.length) + word
   );
   return [...lines, "-".repeat(width), result.padStart(width)].join("\n");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  if (isOverlong(answer, entry)) return 0;
-  const mapping = new Map<string, number>();
-  for (const pair of answer.split(",")) {
-    const parts = pair.split("=");
-    const digit = parts.length === 2 ? parseInteger(parts[1]!) : null;
-    if (digit === null) return 0;
-    mapping.set(strip(parts[0]!), Number(digit));
-  }
-  return isSolution(mapping, entry.metadata ?? {}) ? 1 : 0.01;
 }
 
 function isSolution(mapping: Map<string, number>, metadata: Record<string, unknown>): boolean {

@@ -2,7 +2,6 @@
 import { RgxError } from "../../../core/errors.ts";
 import { counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const MAX_DRAWS = 10_000;
 
@@ -53,7 +52,19 @@ export default defineTask({
       { advice: "raise num_colors or lower max_num_vertices or edge_probability" },
     );
   },
-  score,
+  score(answer, entry) {
+    const map = parseJson(answer), puzzle = entry.metadata?.["puzzle"];
+    if (typeof map !== "object" || map === null || !isPuzzle(puzzle)) return 0;
+    if (Array.isArray(map)) return 0.01;
+    const options = new Set(puzzle.color_options);
+    const colorOf = (vertex: number) => {
+      const color = (map as Record<string, unknown>)[String(vertex)];
+      return typeof color === "boolean" ? Number(color) : color;
+    };
+    const right = puzzle.vertices.every((vertex) => options.has(colorOf(vertex))) &&
+      puzzle.edges.every(([a, b]) => colorOf(a) !== colorOf(b));
+    return right ? 1 : 0.01;
+  },
 });
 
 /**
@@ -75,20 +86,6 @@ function greedyColors(
     colors.push(color);
   }
   return colors;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const map = parseJson(answer), puzzle = entry.metadata?.["puzzle"];
-  if (typeof map !== "object" || map === null || !isPuzzle(puzzle)) return 0;
-  if (Array.isArray(map)) return 0.01;
-  const options = new Set(puzzle.color_options);
-  const colorOf = (vertex: number) => {
-    const color = (map as Record<string, unknown>)[String(vertex)];
-    return typeof color === "boolean" ? Number(color) : color;
-  };
-  const right = puzzle.vertices.every((vertex) => options.has(colorOf(vertex))) &&
-    puzzle.edges.every(([a, b]) => colorOf(a) !== colorOf(b));
-  return right ? 1 : 0.01;
 }
 
 interface Puzzle {

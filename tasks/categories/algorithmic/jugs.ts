@@ -8,7 +8,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { isOverlong } from "../../scoring_rules.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { gcdOf } from "../arithmetic/divisors.ts";
 
 /** Maximum number of draws for three jugs, and for more jugs, whose searches take longer. */
@@ -56,7 +55,25 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const moves = isOverlong(answer, entry) ? null : parseJson(answer);
+    const puzzle = entry.metadata?.["puzzle"];
+    const { jug_capacities: capacities, target: goal } = (puzzle ?? {}) as Record<string, unknown>;
+    if (!Array.isArray(moves) || !Array.isArray(capacities)) return 0;
+    const n = capacities.length, amounts = capacities.map(() => 0);
+    for (const text of moves) {
+      const match = typeof text === "string" ? MOVE.exec(text) : null;
+      if (match === null) return 0;
+      const [, verb, only, source, target] = match;
+      const from = jugNumber(only ?? source!, n), to = jugNumber(only ?? target!, n);
+      if (from < 0 || to < 0) return 0;
+      applyMove(capacities, amounts, {
+        from: verb === "fill" ? OUTSIDE : from,
+        to: verb === "empty" ? OUTSIDE : to,
+      });
+    }
+    return amounts.some((amount) => amount === goal) ? 1 : 0.01;
+  },
 });
 
 function drawPuzzle(
@@ -105,26 +122,6 @@ function threeAreEnough(capacities: readonly number[], target: number, moves: nu
 }
 
 const MOVE = /^\s*(?:(fill|empty)\s+(\S)|pour\s+(\S)->(\S))\s*$/;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const moves = isOverlong(answer, entry) ? null : parseJson(answer);
-  const puzzle = entry.metadata?.["puzzle"];
-  const { jug_capacities: capacities, target: goal } = (puzzle ?? {}) as Record<string, unknown>;
-  if (!Array.isArray(moves) || !Array.isArray(capacities)) return 0;
-  const n = capacities.length, amounts = capacities.map(() => 0);
-  for (const text of moves) {
-    const match = typeof text === "string" ? MOVE.exec(text) : null;
-    if (match === null) return 0;
-    const [, verb, only, source, target] = match;
-    const from = jugNumber(only ?? source!, n), to = jugNumber(only ?? target!, n);
-    if (from < 0 || to < 0) return 0;
-    applyMove(capacities, amounts, {
-      from: verb === "fill" ? OUTSIDE : from,
-      to: verb === "empty" ? OUTSIDE : to,
-    });
-  }
-  return amounts.some((amount) => amount === goal) ? 1 : 0.01;
-}
 
 /** The index of a jug; −1 for a letter that names none. */
 function jugNumber(name: string, jugs: number): number {

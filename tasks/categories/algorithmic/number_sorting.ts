@@ -3,7 +3,6 @@ import { consecutive, counts, defineTask, sizes } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { reprFloat, round } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { isOverlongList } from "./list_answer.ts";
 
 /** Maximum relative error at which a number counts as the right one. */
@@ -53,22 +52,20 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const listed = entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? "");
+    const expected = numbersOf(listed);
+    if (expected === null || isOverlongList(answer, String(listed))) return 0;
+    const numbers = numbersOf(readList(answer));
+    if (numbers === null || numbers.length !== expected.length) return 0;
+    const sign = entry.metadata?.["direction"] === "descending" ? -1 : 1;
+    const right = numbers.every((x, i) =>
+      Math.abs(x - expected[i]!) <= TOLERANCE * Math.abs(expected[i]!) &&
+      (i === 0 || sign * (x - numbers[i - 1]!) >= 0)
+    );
+    return right ? 1 : 0;
+  },
 });
-
-function score(answer: string, entry: ScorableEntry): number {
-  const listed = entry.metadata?.["sorted_numbers"] ?? readList(entry.answer ?? "");
-  const expected = numbersOf(listed);
-  if (expected === null || isOverlongList(answer, String(listed))) return 0;
-  const numbers = numbersOf(readList(answer));
-  if (numbers === null || numbers.length !== expected.length) return 0;
-  const sign = entry.metadata?.["direction"] === "descending" ? -1 : 1;
-  const right = numbers.every((x, i) =>
-    Math.abs(x - expected[i]!) <= TOLERANCE * Math.abs(expected[i]!) &&
-    (i === 0 || sign * (x - numbers[i - 1]!) >= 0)
-  );
-  return right ? 1 : 0;
-}
 
 function readList(text: string): unknown {
   return parseJson(text.replaceAll("'", '"'));

@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { consecutive, defineTask, int } from "../../define.ts";
 import { parseIntegerLiteral } from "../../python/integers.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const OPERATORS = ["+", "-", "*", "<<", ">>"] as const;
 /** Probability that a branch ends before the full depth. */
@@ -26,7 +25,10 @@ export default defineTask({
       metadata: { problem: text },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseIntegerLiteral(answer);
+    return given !== null && given === parseIntegerLiteral(entry.answer ?? "") ? 1 : 0;
+  },
 });
 
 interface Expression {
@@ -67,9 +69,4 @@ function apply(operator: typeof OPERATORS[number], a: bigint, b: bigint): bigint
 
 function hex(value: bigint): string {
   return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseIntegerLiteral(answer);
-  return given !== null && given === parseIntegerLiteral(entry.answer ?? "") ? 1 : 0;
 }

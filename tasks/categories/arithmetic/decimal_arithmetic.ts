@@ -6,7 +6,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, int } from "../../define.ts";
 import { type Decimal, parseDecimal } from "../../python/decimals.ts";
 import { calculated, type Fraction, parseFormula, run } from "../../python/formulas.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, withPoint } from "./terms.ts";
 
 /** Maximum number of draws that divide by zero. After that, all operators are replaced by +. */
@@ -71,7 +70,17 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
+    if (given === null || oracle === null) return 0;
+    const difficulty = entry.metadata?.["difficulty"] as { decimal_places?: unknown } | undefined;
+    const range = difficulty?.decimal_places;
+    const maximum = Array.isArray(range) ? range[1] : undefined;
+    const places = Number.isInteger(maximum) && maximum >= 0 && maximum <= 100
+      ? maximum
+      : DEFAULT_PLACES;
+    return differAtMost(given, oracle, places) ? 1 : 0;
+  },
 });
 
 /** With the minimum number of decimal places of its text. */
@@ -145,18 +154,6 @@ function quotient(size: bigint, denominator: bigint, shift: number): bigint {
   const a = shift >= 0 ? size * 10n ** BigInt(shift) : size;
   const b = shift >= 0 ? denominator : denominator * 10n ** BigInt(-shift);
   return (2n * a + b) / (2n * b);
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
-  if (given === null || oracle === null) return 0;
-  const difficulty = entry.metadata?.["difficulty"] as { decimal_places?: unknown } | undefined;
-  const range = difficulty?.decimal_places;
-  const maximum = Array.isArray(range) ? range[1] : undefined;
-  const places = Number.isInteger(maximum) && maximum >= 0 && maximum <= 100
-    ? maximum
-    : DEFAULT_PLACES;
-  return differAtMost(given, oracle, places) ? 1 : 0;
 }
 
 /** Maximum number of digits before and after the point that are compared. */

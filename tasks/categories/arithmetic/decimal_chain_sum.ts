@@ -1,7 +1,6 @@
 /** Sums and differences of decimal numbers, computed exactly. */
 import { bool, counts, defineTask } from "../../define.ts";
 import { equalDecimals, parseDecimal } from "../../python/decimals.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { drawBelow, drawTerm, withPoint } from "./terms.ts";
 
 export default defineTask({
@@ -43,7 +42,7 @@ export default defineTask({
       metadata: { num_terms: terms, num_digits: digits, expression },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
     return given !== null && oracle !== null && equalDecimals(given, oracle) ? 1 : 0;
   },

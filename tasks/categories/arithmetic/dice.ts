@@ -1,6 +1,5 @@
 /** The probability that several dice show at least a given sum, as a reduced fraction. */
 import { defineTask, int } from "../../define.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   description: "Find the probability of a sum of dice.",
@@ -40,7 +39,7 @@ export default defineTask({
       },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const text = (value: string) => value.replaceAll("\n", "").toLowerCase();
     return entry.answer != null && text(answer) === text(entry.answer) ? 1 : 0;
   },

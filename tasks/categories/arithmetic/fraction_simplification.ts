@@ -2,7 +2,6 @@
 import { choices, defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { gcdOf } from "./divisors.ts";
 
 const STYLES = ["plain", "latex_inline", "latex_frac", "latex_dfrac"] as const;
@@ -43,7 +42,18 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseFraction(answer);
+    if (given === null) return 0.01;
+    const metadata = entry.metadata ?? {};
+    const equals = (i: 0 | 1, key: string) => String(given[i]) === String(metadata[key]);
+    if (metadata["simplified_numerator"] === undefined) {
+      const oracle = parseFraction(entry.answer ?? "");
+      return oracle !== null && given[0] === oracle[0] && given[1] === oracle[1] ? 1 : 0.05;
+    }
+    if (equals(0, "simplified_numerator") && equals(1, "simplified_denominator")) return 1;
+    return equals(0, "numerator") || equals(1, "denominator") ? 0.1 : 0.05;
+  },
 });
 
 /**
@@ -90,17 +100,4 @@ function parseFraction(text: string): [bigint, bigint] | null {
   if (slash < 0) return null;
   const a = parseInteger(plain.slice(0, slash)), b = parseInteger(plain.slice(slash + 1));
   return a === null || b === null ? null : [a, b];
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseFraction(answer);
-  if (given === null) return 0.01;
-  const metadata = entry.metadata ?? {};
-  const equals = (i: 0 | 1, key: string) => String(given[i]) === String(metadata[key]);
-  if (metadata["simplified_numerator"] === undefined) {
-    const oracle = parseFraction(entry.answer ?? "");
-    return oracle !== null && given[0] === oracle[0] && given[1] === oracle[1] ? 1 : 0.05;
-  }
-  if (equals(0, "simplified_numerator") && equals(1, "simplified_denominator")) return 1;
-  return equals(0, "numerator") || equals(1, "denominator") ? 0.1 : 0.05;
 }

@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { defineTask, float } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { counting } from "./word_problems/counting.ts";
 import { farm } from "./word_problems/farm.ts";
 import { groups } from "./word_problems/groups.ts";
@@ -36,7 +35,11 @@ export default defineTask({
       difficulty: config.difficulty,
     };
   },
-  score,
+  score(answer, entry) {
+    const given = firstNumber(answer), oracle = firstNumber(entry.answer ?? "");
+    if (given === null) return 0;
+    return oracle !== null && equalDecimals(given, oracle) ? 1 : 0.01;
+  },
 });
 
 /**
@@ -47,12 +50,6 @@ const NUMBER = new RegExp(
   /(?:(?<![\w.])[-+−])?(?<!\w)(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+)(?:\.\d+)?(?!\w)/.source +
     /|(?<!\w)\.\d+(?!\w)/.source,
 );
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = firstNumber(answer), oracle = firstNumber(entry.answer ?? "");
-  if (given === null) return 0;
-  return oracle !== null && equalDecimals(given, oracle) ? 1 : 0.01;
-}
 
 function firstNumber(text: string): Decimal | null {
   const match = NUMBER.exec(text.slice(0, 10_000));

@@ -7,7 +7,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, float, sizes } from "../../define.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Number of decimal digits that every double can distinguish. */
 const DIGITS = 15;
@@ -62,7 +61,18 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const decimal = parseDecimal(answer.replaceAll(",", ""));
+    const solution = entry.metadata?.["solution"] ?? Number(entry.answer ?? NaN);
+    if (decimal === null || typeof solution !== "number") return 0;
+    const given = Number(`${decimal.negative ? "-" : ""}${decimal.digits}e${decimal.exponent}`);
+    const distance = Math.abs(given - solution);
+    if (!(distance < TOLERANCE)) return 0;
+    const candidates = entry.metadata?.["candidates"];
+    const closer = Array.isArray(candidates) &&
+      candidates.some((candidate) => Math.abs(given - candidate) < distance);
+    return closer ? 0 : 1;
+  },
 });
 
 interface Candidates {
@@ -111,17 +121,4 @@ function format(value: number, places: number, style: typeof FORMATS[number]): s
   if (style === "standard") return `${sign}${whole}.${fraction.padEnd(6, "0")}`;
   const grouped = whole.replace(/[0-9](?=(?:[0-9]{3})+$)/g, "$&,");
   return `${sign}${grouped}.${fraction.replace(/0+$/, "") || "0"}`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const decimal = parseDecimal(answer.replaceAll(",", ""));
-  const solution = entry.metadata?.["solution"] ?? Number(entry.answer ?? NaN);
-  if (decimal === null || typeof solution !== "number") return 0;
-  const given = Number(`${decimal.negative ? "-" : ""}${decimal.digits}e${decimal.exponent}`);
-  const distance = Math.abs(given - solution);
-  if (!(distance < TOLERANCE)) return 0;
-  const candidates = entry.metadata?.["candidates"];
-  const closer = Array.isArray(candidates) &&
-    candidates.some((candidate) => Math.abs(given - candidate) < distance);
-  return closer ? 0 : 1;
 }

@@ -2,7 +2,6 @@
 import { defineTask, sizes } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import { reprFloat } from "../../python/repr.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Maximum number of draws of a power that fits a double. After that, the exponent is 0. */
 const DRAWS = 50;
@@ -36,7 +35,11 @@ export default defineTask({
       metadata: { base, exponent, solution },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
+    if (given === null || oracle === null) return 0.01;
+    return equalDecimals(rounded(given), rounded(oracle)) ? 1 : 0.01;
+  },
 });
 
 /**
@@ -62,12 +65,6 @@ function power(tenThousandths: number, exponent: number): number {
 
 function checked(value: number, numerator: bigint): number {
   return Math.abs(value) < SMALLEST_NORMAL && numerator !== 0n ? Infinity : value + 0;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseDecimal(answer), oracle = parseDecimal(entry.answer ?? "");
-  if (given === null || oracle === null) return 0.01;
-  return equalDecimals(rounded(given), rounded(oracle)) ? 1 : 0.01;
 }
 
 /** Rounds to 3 significant digits, a tie to the even digit, and normalizes again. */

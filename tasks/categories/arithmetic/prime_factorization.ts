@@ -26,7 +26,25 @@ export default defineTask({
       metadata: { number, factors },
     };
   },
-  score,
+  score(answer, entry) {
+    const parts = answer.split("×", MAX_FACTORS + 1);
+    if (parts.length > MAX_FACTORS) return 0;
+    const given: bigint[] = [];
+    for (const part of parts) {
+      if (isBlank(part)) continue;
+      const value = parseInteger(part);
+      if (value === null) return 0;
+      given.push(value);
+    }
+    const oracle = factorsOf(entry);
+    if (oracle === null) return 0.01;
+    if (given.length === oracle.length) {
+      const sorted = given.toSorted((a, b) => a < b ? -1 : a > b ? 1 : 0);
+      if (sorted.every((value, i) => value === oracle[i])) return 1;
+    }
+    const number = oracle.reduce((product, factor) => product * factor, 1n);
+    return hasProduct(given, number) ? 0.5 : 0.01;
+  },
 });
 
 /** The prime factors in ascending order, by trial division. */
@@ -40,26 +58,6 @@ function primeFactors(number: number): number[] {
   }
   if (number > 1) factors.push(number);
   return factors;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const parts = answer.split("×", MAX_FACTORS + 1);
-  if (parts.length > MAX_FACTORS) return 0;
-  const given: bigint[] = [];
-  for (const part of parts) {
-    if (isBlank(part)) continue;
-    const value = parseInteger(part);
-    if (value === null) return 0;
-    given.push(value);
-  }
-  const oracle = factorsOf(entry);
-  if (oracle === null) return 0.01;
-  if (given.length === oracle.length) {
-    const sorted = given.toSorted((a, b) => a < b ? -1 : a > b ? 1 : 0);
-    if (sorted.every((value, i) => value === oracle[i])) return 1;
-  }
-  const number = oracle.reduce((product, factor) => product * factor, 1n);
-  return hasProduct(given, number) ? 0.5 : 0.01;
 }
 
 function factorsOf({ metadata, answer }: ScorableEntry): bigint[] | null {

@@ -8,7 +8,6 @@ import { parseJson } from "../../python/literals.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import { PyFloat } from "../../python/values.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { LIST_SNIPPETS } from "./snippets/lists.ts";
 import { NUMBER_SNIPPETS } from "./snippets/numbers.ts";
 import { SIMULATION_SNIPPETS } from "./snippets/simulations.ts";
@@ -56,32 +55,30 @@ export default defineTask({
       metadata: { input_data: input, output_data: output },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = strip(entry.answer ?? ""), text = strip(answer);
+    if (text === oracle) return 1;
+    if (text.length > Math.max(MAX_LENGTH, 20 * oracle.length)) return 0;
+    const open = text.indexOf("{"), close = text.lastIndexOf("}");
+    if (open < 0 || close < 0) return 0;
+    const given = readJson(text.slice(open, close + 1)), right = readJson(oracle);
+    const size = codePoints(oracle);
+    if (given === undefined || right === undefined) {
+      return oracle !== "" && text.includes(oracle) ? size / codePoints(text) : 0;
+    }
+    const extra = codePoints(text.slice(0, open)) + codePoints(text.slice(close + 1));
+    const limit = Math.max(size / (size + 0.5 * extra), MIN_SURPLUS_SCORE);
+    if (equal(given, right)) return limit;
+    const distance = jsonDistance(given, right);
+    const longest = Math.max(pythonJson(given).length, pythonJson(right).length);
+    return Math.max(MIN_SCORE, limit * (1 - distance / (0.2 * longest)));
+  },
 });
 
 const MIN_SCORE = 0.01;
 const MIN_SURPLUS_SCORE = 0.2;
 /** Longer answers are not read, unless the right answer is as long. In characters. */
 const MAX_LENGTH = 100_000;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = strip(entry.answer ?? ""), text = strip(answer);
-  if (text === oracle) return 1;
-  if (text.length > Math.max(MAX_LENGTH, 20 * oracle.length)) return 0;
-  const open = text.indexOf("{"), close = text.lastIndexOf("}");
-  if (open < 0 || close < 0) return 0;
-  const given = readJson(text.slice(open, close + 1)), right = readJson(oracle);
-  const size = codePoints(oracle);
-  if (given === undefined || right === undefined) {
-    return oracle !== "" && text.includes(oracle) ? size / codePoints(text) : 0;
-  }
-  const extra = codePoints(text.slice(0, open)) + codePoints(text.slice(close + 1));
-  const limit = Math.max(size / (size + 0.5 * extra), MIN_SURPLUS_SCORE);
-  if (equal(given, right)) return limit;
-  const distance = jsonDistance(given, right);
-  const longest = Math.max(pythonJson(given).length, pythonJson(right).length);
-  return Math.max(MIN_SCORE, limit * (1 - distance / (0.2 * longest)));
-}
 
 /**
  * Reads JSON and keeps 3.0 as a float. Python writes it with its decimal, and the length of its

@@ -1,7 +1,6 @@
 /** A cube with six colours is rotated a few times. Which colour is then on a given side? */
 import { counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const COLORS = (
   "red green blue yellow white orange purple pink brown gray cyan magenta gold silver indigo violet"
@@ -59,11 +58,9 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, { answer: oracle }) {
+    return typeof oracle === "string" && strip(answer).toLowerCase() === strip(oracle).toLowerCase()
+      ? 1
+      : 0.01;
+  },
 });
-
-function score(answer: string, { answer: oracle }: ScorableEntry): number {
-  return typeof oracle === "string" && strip(answer).toLowerCase() === strip(oracle).toLowerCase()
-    ? 1
-    : 0.01;
-}

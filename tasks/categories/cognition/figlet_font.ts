@@ -6,7 +6,6 @@ import { bool, counts, defineTask, nullable, text } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Number of columns between spaced letters. */
@@ -50,7 +49,20 @@ export default defineTask({
       metadata: { font: name, space_letters: config.space_letters },
     };
   },
-  score,
+  score(answer, entry) {
+    if (isOverlong(answer, entry)) return 0;
+    const given = plain(answer), oracle = plain(entry.answer ?? "");
+    if (oracle === "") return 0;
+    if (given === oracle) return 1;
+    let equal = 0;
+    const others = given[Symbol.iterator]();
+    for (const letter of oracle) {
+      const other = others.next();
+      if (other.done) break;
+      if (other.value === letter) equal++;
+    }
+    return Math.min(0.9, equal / 10);
+  },
 });
 
 /**
@@ -75,21 +87,6 @@ function drawText(random: RandomStream, min: number, max: number): string {
 
 function drawListed(random: RandomStream, min: number, max: number): string {
   return wordAt(random.below(wordCount(min, max)), min).toUpperCase();
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  if (isOverlong(answer, entry)) return 0;
-  const given = plain(answer), oracle = plain(entry.answer ?? "");
-  if (oracle === "") return 0;
-  if (given === oracle) return 1;
-  let equal = 0;
-  const others = given[Symbol.iterator]();
-  for (const letter of oracle) {
-    const other = others.next();
-    if (other.done) break;
-    if (other.value === letter) equal++;
-  }
-  return Math.min(0.9, equal / 10);
 }
 
 function plain(text: string): string {

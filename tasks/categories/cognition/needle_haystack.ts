@@ -5,7 +5,6 @@ import { counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { wordList } from "../../text/lists.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Half of the statements without the verb and thing of the needle. */
@@ -51,17 +50,15 @@ export default defineTask({
       metadata: { question, num_statements: count },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = plain(entry.answer ?? "");
+    return oracle !== "" && !isOverlong(answer, entry) && plain(answer) === oracle ? 1 : 0;
+  },
 });
 
 function predicate(number: number): string {
   const verbs = wordList("likes");
   return `${verbs[number % verbs.length]} ${wordList("liked")[Math.floor(number / verbs.length)]}`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = plain(entry.answer ?? "");
-  return oracle !== "" && !isOverlong(answer, entry) && plain(answer) === oracle ? 1 : 0;
 }
 
 function plain(text: string): string {

@@ -7,7 +7,6 @@ import { defineTask, int } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 import type { RandomStream } from "../../../core/philox.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const MIN_SIDE = 3;
 const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);
@@ -39,7 +38,13 @@ export default defineTask({
       metadata: { puzzle, solution: count, num_rectangles: count },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseInteger(answer), oracle = parseInteger(entry.answer ?? "");
+    if (given === null || oracle === null) return 0;
+    const off = given < oracle ? oracle - given : given - oracle;
+    if (off === 0n) return 1;
+    return off < 5n ? 0.8 * (1 - Number(off) / 5) : 0;
+  },
 });
 
 /** A drawing with as many of the wanted rectangles as can be placed. */
@@ -107,12 +112,4 @@ function fits(drawing: Uint16Array, { start, length, step, across }: Side): bool
     }
   }
   return true;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseInteger(answer), oracle = parseInteger(entry.answer ?? "");
-  if (given === null || oracle === null) return 0;
-  const off = given < oracle ? oracle - given : given - oracle;
-  if (off === 0n) return 1;
-  return off < 5n ? 0.8 * (1 - Number(off) / 5) : 0;
 }

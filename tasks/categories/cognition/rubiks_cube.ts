@@ -6,7 +6,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { bool, counts, defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** The colour letters of faces U, L, F, R, B, D of the solved cube, and their ANSI backgrounds. */
 const COLORS = ["Y", "R", "G", "O", "B", "W"] as const;
@@ -53,7 +52,14 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const size = entry.metadata?.["cube_size"], scramble = entry.metadata?.["scramble_moves"];
+    const known = Number.isInteger(size) && (size as number) >= 2 && (size as number) <= 10;
+    if (!known || typeof scramble !== "string" || scramble.length > 100_000) return UNSOLVED;
+    if (isOverlong(answer, entry)) return UNSOLVED;
+    const cube = new Cube(size as number);
+    return cube.apply(scramble) && cube.apply(answer) && cube.isSolved() ? 1 : UNSOLVED;
+  },
 });
 
 /** Draws moves that do not leave the cube solved. */
@@ -104,15 +110,6 @@ function net({ size, stickers }: Cube, plain: boolean): string {
     ...rows.map((line) => [1, 2, 3, 4].map((face) => row(face, line)).join("")),
     ...rows.map((line) => blank + row(5, line)),
   ].join("\n");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const size = entry.metadata?.["cube_size"], scramble = entry.metadata?.["scramble_moves"];
-  const known = Number.isInteger(size) && (size as number) >= 2 && (size as number) <= 10;
-  if (!known || typeof scramble !== "string" || scramble.length > 100_000) return UNSOLVED;
-  if (isOverlong(answer, entry)) return UNSOLVED;
-  const cube = new Cube(size as number);
-  return cube.apply(scramble) && cube.apply(answer) && cube.isSolved() ? 1 : UNSOLVED;
 }
 
 /**

@@ -4,7 +4,6 @@
  */
 import { choices, counts, defineTask } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
@@ -50,7 +49,20 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const state = readState(entry.metadata?.["initial_state"]);
+    const plan = parseJson(answer);
+    if (state === null || !isPlan(plan)) return 0;
+    const countBoxes = () => state.values().reduce((n, items) => n + items.filter(isBox).length, 0);
+    const boxes = countBoxes();
+    for (const step of plan) {
+      for (const [agent, action] of Object.entries(step)) {
+        const from = readSquare(agent), parts = ACTION.exec(action);
+        if (from !== null && parts !== null) execute(state, from, parts[1]!, parts[2]!);
+      }
+    }
+    return boxes === 0 ? 0.05 : Math.max(0.05, (boxes - countBoxes()) / boxes);
+  },
 });
 
 /** The centre of a square: row + 0.5, column + 0.5. */
@@ -102,21 +114,6 @@ function areAdjacent([a, b]: Square, [c, d]: Square): boolean {
 }
 
 const ACTION = /^move\(([^,]*),\s([^)]*)\)/;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const state = readState(entry.metadata?.["initial_state"]);
-  const plan = parseJson(answer);
-  if (state === null || !isPlan(plan)) return 0;
-  const countBoxes = () => state.values().reduce((n, items) => n + items.filter(isBox).length, 0);
-  const boxes = countBoxes();
-  for (const step of plan) {
-    for (const [agent, action] of Object.entries(step)) {
-      const from = readSquare(agent), parts = ACTION.exec(action);
-      if (from !== null && parts !== null) execute(state, from, parts[1]!, parts[2]!);
-    }
-  }
-  return boxes === 0 ? 0.05 : Math.max(0.05, (boxes - countBoxes()) / boxes);
-}
 
 function execute(state: Map<string, string[]>, from: Square, box: string, to: string): void {
   const here = state.get(keyOf(from));

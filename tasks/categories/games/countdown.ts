@@ -8,7 +8,6 @@ import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { bool, choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 
 const OPERATORS = ["+", "-", "*", "/"];
@@ -51,7 +50,7 @@ export default defineTask({
       metadata: { numbers, target, expression },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const { numbers, target } = entry.metadata ?? {};
     // Python reads "29." as a number, and refuses ").".
     const expression = readIntegerExpression(strip(answer).replace(/(?<=[0-9])\.$/, ""));

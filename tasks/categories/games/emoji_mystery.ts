@@ -6,7 +6,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask } from "../../define.ts";
 import { codePoints } from "../../python/text.ts";
 import { makeSentence } from "../../text/sentences.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 export default defineTask({
   description: "Decode a sentence that is hidden in an emoji.",
@@ -39,7 +38,7 @@ export default defineTask({
       metadata: { emoji, num_words_in_sentence: count },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const oracle = entry.answer ?? "";
     if (answer === oracle) return 1;
     if (codePoints(answer) !== codePoints(oracle)) return 0.01;

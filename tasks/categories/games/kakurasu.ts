@@ -9,7 +9,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, float, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { transpose } from "../../transpose.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Longer texts are not read. */
@@ -60,7 +59,26 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const { row_sums: rowSums, col_sums: columnSums } = entry.metadata ?? {};
+    if (!Array.isArray(rowSums) || !Array.isArray(columnSums)) return 0;
+    if (answer.length > MAX_ANSWER_LENGTH) return 0;
+    const grid: number[][] = [];
+    for (const line of strip(answer).split("\n")) {
+      const row: number[] = [];
+      for (const character of line) {
+        if (character === "0" || character === "1") row.push(Number(character));
+        if (row.length > columnSums.length) return 0;
+      }
+      if (row.length < columnSums.length || grid.length === rowSums.length) return 0;
+      grid.push(row);
+    }
+    if (grid.length === 0 || grid.length < rowSums.length) return 0;
+    return grid.every((row, i) => weightedSum(row) === rowSums[i]) &&
+        transpose(grid).every((column, i) => weightedSum(column) === columnSums[i])
+      ? 1
+      : 0;
+  },
 });
 
 function drawGrid(
@@ -182,25 +200,4 @@ function turned({ ones, zeros }: Known, length: number): Known {
       (_, i) => lines.reduce((word, line, j) => word | (line >> i & 1) << j, 0),
     );
   return { ones: turn(ones), zeros: turn(zeros) };
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const { row_sums: rowSums, col_sums: columnSums } = entry.metadata ?? {};
-  if (!Array.isArray(rowSums) || !Array.isArray(columnSums)) return 0;
-  if (answer.length > MAX_ANSWER_LENGTH) return 0;
-  const grid: number[][] = [];
-  for (const line of strip(answer).split("\n")) {
-    const row: number[] = [];
-    for (const character of line) {
-      if (character === "0" || character === "1") row.push(Number(character));
-      if (row.length > columnSums.length) return 0;
-    }
-    if (row.length < columnSums.length || grid.length === rowSums.length) return 0;
-    grid.push(row);
-  }
-  if (grid.length === 0 || grid.length < rowSums.length) return 0;
-  return grid.every((row, i) => weightedSum(row) === rowSums[i]) &&
-      transpose(grid).every((column, i) => weightedSum(column) === columnSums[i])
-    ? 1
-    : 0;
 }

@@ -8,7 +8,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { type ConfigOf, counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const COLUMNS = "ABCD", ROWS = 3, SQUARES = 12;
 
@@ -59,7 +58,30 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const { is_possible, board, pieces, start_turn, num_steps } = entry.metadata ?? {};
+    if (is_possible === false) return strip(answer).toLowerCase() === "no" ? 1 : 0;
+    const moves = parseJson(strip(answer));
+    if (!isRecord(board) || !isRecord(pieces) || !Array.isArray(moves)) return 0;
+    const now = new Map(Object.entries(pieces));
+    let turn: unknown = start_turn;
+    for (const move of moves) {
+      if (typeof move !== "string") return 0;
+      const [colour, from, to, ...rest] = move.split(",", 4) as [string, string, string];
+      if (to === undefined || rest.length > 0 || colour !== turn) return 0;
+      const near = Object.hasOwn(board, from) ? board[from] : null;
+      if (!Array.isArray(near) || !near.includes(to)) return 0;
+      if (now.get(from) !== colour || (now.get(to) ?? null) !== null) return 0;
+      now.set(from, null);
+      now.set(to, colour);
+      turn = colour === "w" ? "B" : "w";
+    }
+    const isSwapped = Object.entries(pieces).every(([square, piece]) =>
+      now.get(square) === (piece === "w" ? "B" : piece === "B" ? "w" : null)
+    );
+    if (!isSwapped) return 0.05;
+    return typeof num_steps === "number" ? Math.min(1, num_steps / moves.length) : 1;
+  },
 });
 
 type Colour = "w" | "B";
@@ -223,31 +245,6 @@ function question({ squares, start, turn }: Puzzle): string {
     "the black knights hold now, and the black ones on those of the white knights.\n" +
     "If that cannot be done, answer No. Otherwise answer with the moves, as few as possible, as " +
     'a JSON list of texts "colour,from,to" with colour w or B, for example ["w,A1,B3", "B,C1,A2"]';
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const { is_possible, board, pieces, start_turn, num_steps } = entry.metadata ?? {};
-  if (is_possible === false) return strip(answer).toLowerCase() === "no" ? 1 : 0;
-  const moves = parseJson(strip(answer));
-  if (!isRecord(board) || !isRecord(pieces) || !Array.isArray(moves)) return 0;
-  const now = new Map(Object.entries(pieces));
-  let turn: unknown = start_turn;
-  for (const move of moves) {
-    if (typeof move !== "string") return 0;
-    const [colour, from, to, ...rest] = move.split(",", 4) as [string, string, string];
-    if (to === undefined || rest.length > 0 || colour !== turn) return 0;
-    const near = Object.hasOwn(board, from) ? board[from] : null;
-    if (!Array.isArray(near) || !near.includes(to)) return 0;
-    if (now.get(from) !== colour || (now.get(to) ?? null) !== null) return 0;
-    now.set(from, null);
-    now.set(to, colour);
-    turn = colour === "w" ? "B" : "w";
-  }
-  const isSwapped = Object.entries(pieces).every(([square, piece]) =>
-    now.get(square) === (piece === "w" ? "B" : piece === "B" ? "w" : null)
-  );
-  if (!isSwapped) return 0.05;
-  return typeof num_steps === "number" ? Math.min(1, num_steps / moves.length) : 1;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -4,7 +4,6 @@
  */
 import { counts, defineTask, int } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Longer texts are not read. A board of 12 rows has about 1000 characters as a list of lists. */
@@ -50,7 +49,7 @@ export default defineTask({
       },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const valid = answersOf(entry.metadata?.["valid_answers"]);
     if (valid.includes(answer)) return 1;
     if (answer.length > MAX_ANSWER_LENGTH) return 0;

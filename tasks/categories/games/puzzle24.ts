@@ -8,7 +8,6 @@ import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { choices, defineTask, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 import { once } from "../../once.ts";
 
@@ -35,7 +34,7 @@ export default defineTask({
       metadata: { numbers },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const expression = readIntegerExpression(strip(answer).replace(/\.$/, ""));
     if (expression === null || !usesExactly(expression, entry.metadata?.["numbers"])) return 0.01;
     return equalsInteger(expression, 24) ? 1 : 0.01;

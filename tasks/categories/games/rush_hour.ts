@@ -9,7 +9,6 @@ import { UsageError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { readAsset } from "../../asset.ts";
 import { counts, defineTask } from "../../define.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Longer texts are not read. */
@@ -40,7 +39,17 @@ export default defineTask({
       metadata: { board_config: config, min_moves: moves },
     };
   },
-  score,
+  score(answer, entry) {
+    const board = readBoard(entry.metadata?.["board_config"]);
+    if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0.01;
+    const moves: [string, number][] = [];
+    for (const [, letter, sign, digits] of answer.matchAll(/([A-Z])([+-])([0-9]+)/g)) {
+      const distance = Math.min(Number(digits), BOARD_SIZE);
+      moves.push([letter!, sign === "-" ? -distance : distance]);
+    }
+    applyMoves(board, moves);
+    return isSolved(board) ? 1 : 0.01;
+  },
 });
 
 /** A board and its shortest solution. */
@@ -115,18 +124,6 @@ function drawing(config: string): string {
     (_, row) => text.slice(row * BOARD_SIZE, (row + 1) * BOARD_SIZE),
   )
     .join("\n");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const board = readBoard(entry.metadata?.["board_config"]);
-  if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0.01;
-  const moves: [string, number][] = [];
-  for (const [, letter, sign, digits] of answer.matchAll(/([A-Z])([+-])([0-9]+)/g)) {
-    const distance = Math.min(Number(digits), BOARD_SIZE);
-    moves.push([letter!, sign === "-" ? -distance : distance]);
-  }
-  applyMoves(board, moves);
-  return isSolved(board) ? 1 : 0.01;
 }
 
 /** The board of Rush Hour: read from 36 characters, with moves square by square. */

@@ -7,7 +7,6 @@ import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, int } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const SIZES = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 const MAX_SIDE = 20;
@@ -61,7 +60,28 @@ export default defineTask({
       metadata: { gamestr, width, height },
     };
   },
-  score,
+  score(answer, entry) {
+    const board = readBoard(entry.metadata?.["gamestr"]);
+    if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0;
+    const moves = strip(answer).replace(/\.$/, "");
+    if (/[^UDLR\s,'"]/.test(moves)) return 0;
+    const { width, isWall, isGoal, isBox } = board;
+    const steps: Record<string, number> = { U: -width, D: width, L: -1, R: 1 };
+    let player = board.player;
+    for (let i = 0; i < moves.length; i++) {
+      const step = steps[moves[i]!];
+      if (step === undefined) continue;
+      const ahead = player + step, behind = ahead + step;
+      if (isWall[ahead]) continue;
+      if (isBox[ahead]) {
+        if (isWall[behind] || isBox[behind]) continue;
+        isBox[ahead] = 0;
+        isBox[behind] = 1;
+      }
+      player = ahead;
+    }
+    return isBox.every((box, at) => !box || isGoal[at] === 1) ? 1 : 0;
+  },
 });
 
 function roomText({ width, height, isFloor, isGoal, isBox, player }: Room): string {
@@ -113,29 +133,6 @@ function readBoard(value: unknown): Board | null {
     }
   });
   return board.player < 0 ? null : board;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const board = readBoard(entry.metadata?.["gamestr"]);
-  if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0;
-  const moves = strip(answer).replace(/\.$/, "");
-  if (/[^UDLR\s,'"]/.test(moves)) return 0;
-  const { width, isWall, isGoal, isBox } = board;
-  const steps: Record<string, number> = { U: -width, D: width, L: -1, R: 1 };
-  let player = board.player;
-  for (let i = 0; i < moves.length; i++) {
-    const step = steps[moves[i]!];
-    if (step === undefined) continue;
-    const ahead = player + step, behind = ahead + step;
-    if (isWall[ahead]) continue;
-    if (isBox[ahead]) {
-      if (isWall[behind] || isBox[behind]) continue;
-      isBox[ahead] = 0;
-      isBox[behind] = 1;
-    }
-    player = ahead;
-  }
-  return isBox.every((box, at) => !box || isGoal[at] === 1) ? 1 : 0;
 }
 
 /**

@@ -2,7 +2,6 @@
 import { counts, defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { words } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
@@ -73,7 +72,27 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const { puzzle, candidate_numbers: candidates } = entry.metadata ?? {};
+    if (!isTable(puzzle) || !Array.isArray(candidates)) return 0;
+    if (answer.length > MAX_ANSWER_LENGTH) return 0;
+    const table = readTable(answer, puzzle.length);
+    if (table === null) return 0;
+    const filled: number[] = [], last = puzzle.length - 1;
+    for (const [r, row] of puzzle.entries()) {
+      for (const [c, given] of row.entries()) {
+        const value = table[r]![c]!;
+        if (given === 0 && r < last && c < last) filled.push(value);
+        else if (value !== given) return 0;
+      }
+    }
+    if (filled.sort(byValue).join() !== candidates.toSorted(byValue).join()) return 0;
+    for (let i = 0; i < last; i++) {
+      if (sum(table[i]!.slice(0, last)) !== table[i]![last]) return 0;
+      if (sum(table.slice(0, last).map((row) => row[i]!)) !== table[last]![i]) return 0;
+    }
+    return 1;
+  },
 });
 
 function sum(numbers: readonly number[]): number {
@@ -82,28 +101,6 @@ function sum(numbers: readonly number[]): number {
 
 function tableText(table: readonly number[][]): string {
   return table.map((row) => row.join(" ")).join("\n");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const { puzzle, candidate_numbers: candidates } = entry.metadata ?? {};
-  if (!isTable(puzzle) || !Array.isArray(candidates)) return 0;
-  if (answer.length > MAX_ANSWER_LENGTH) return 0;
-  const table = readTable(answer, puzzle.length);
-  if (table === null) return 0;
-  const filled: number[] = [], last = puzzle.length - 1;
-  for (const [r, row] of puzzle.entries()) {
-    for (const [c, given] of row.entries()) {
-      const value = table[r]![c]!;
-      if (given === 0 && r < last && c < last) filled.push(value);
-      else if (value !== given) return 0;
-    }
-  }
-  if (filled.sort(byValue).join() !== candidates.toSorted(byValue).join()) return 0;
-  for (let i = 0; i < last; i++) {
-    if (sum(table[i]!.slice(0, last)) !== table[i]![last]) return 0;
-    if (sum(table.slice(0, last).map((row) => row[i]!)) !== table[last]![i]) return 0;
-  }
-  return 1;
 }
 
 const byValue = (a: number, b: number) => a - b;

@@ -5,7 +5,6 @@
  */
 import { bool, counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 type Move = readonly [disk: number, from: number, to: number];
@@ -58,7 +57,33 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const {
+      num_disks: disks,
+      num_pegs: pegs,
+      start_peg: start,
+      target_peg: target,
+      solution_length,
+    } = (entry.metadata ?? {}) as Record<string, number | undefined>;
+    if (!isCount(disks) || !isCount(pegs) || !isCount(start) || !isCount(target)) return 0;
+    if (start > pegs || target > pegs) return 0;
+    const board = initialBoard(disks, pegs, start);
+    let count = 0;
+    for (const line of answer.split("\n").map(strip)) {
+      if (line === "") continue;
+      const match = LINE.exec(line);
+      if (match === null) return 0;
+      const disk = Number(match[1]), from = board[Number(match[2]) - 1];
+      const to = board[Number(match[3]) - 1];
+      if (from === undefined || to === undefined || from.at(-1) !== disk) return 0;
+      if (to.length > 0 && to.at(-1)! < disk) return 0;
+      from.pop();
+      to.push(disk);
+      count++;
+    }
+    if (board[target - 1]!.length < disks) return 0.05;
+    return count === 0 ? 0.05 : Math.min(1, (solution_length ?? count) / count);
+  },
 });
 
 /** The least number of moves, and how many of the smallest disks are moved aside first. */
@@ -117,34 +142,6 @@ function initialBoard(disks: number, pegs: number, start: number): number[][] {
  * word.
  */
 const LINE = /^\S*Move disk (\d+) from Peg (\d+) to Peg (\d+)$/;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const {
-    num_disks: disks,
-    num_pegs: pegs,
-    start_peg: start,
-    target_peg: target,
-    solution_length,
-  } = (entry.metadata ?? {}) as Record<string, number | undefined>;
-  if (!isCount(disks) || !isCount(pegs) || !isCount(start) || !isCount(target)) return 0;
-  if (start > pegs || target > pegs) return 0;
-  const board = initialBoard(disks, pegs, start);
-  let count = 0;
-  for (const line of answer.split("\n").map(strip)) {
-    if (line === "") continue;
-    const match = LINE.exec(line);
-    if (match === null) return 0;
-    const disk = Number(match[1]), from = board[Number(match[2]) - 1];
-    const to = board[Number(match[3]) - 1];
-    if (from === undefined || to === undefined || from.at(-1) !== disk) return 0;
-    if (to.length > 0 && to.at(-1)! < disk) return 0;
-    from.pop();
-    to.push(disk);
-    count++;
-  }
-  if (board[target - 1]!.length < disks) return 0.05;
-  return count === 0 ? 0.05 : Math.min(1, (solution_length ?? count) / count);
-}
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 1000;

@@ -7,7 +7,6 @@ import { RgxError } from "../../../core/errors.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, int } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 import { once } from "../../once.ts";
 
 /** Row and column offsets from the first stone of a group. */
@@ -58,7 +57,12 @@ export default defineTask({
       difficulty: { board_size: [config.min_board_size, config.max_board_size] },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "", given = strip(answer).toUpperCase();
+    if (given === oracle) return 1;
+    if (containsWhole(given, oracle)) return codePoints(oracle) / codePoints(given);
+    return /^[A-Z][0-9]+$/.test(given) ? 0.05 : 0.01;
+  },
 });
 
 function boardText(board: readonly string[][]): string {
@@ -178,13 +182,6 @@ function isBest(stones: Uint8Array, move: number, neighbours: readonly number[][
   const captured = captures.get(move) ?? 0;
   captures.delete(move);
   return captured > 0 && captures.values().every((count) => count < captured);
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "", given = strip(answer).toUpperCase();
-  if (given === oracle) return 1;
-  if (containsWhole(given, oracle)) return codePoints(oracle) / codePoints(given);
-  return /^[A-Z][0-9]+$/.test(given) ? 0.05 : 0.01;
 }
 
 /** Whether the whole coordinate occurs in the text: C1 is not contained in C11. */

@@ -4,7 +4,7 @@ import { choices, defineTask, sizes } from "../../define.ts";
 import { formatFixed, round } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
 import { strip } from "../../python/text.ts";
-import type { Generated, ScorableEntry } from "../../types.ts";
+import type { Generated } from "../../types.ts";
 
 type Point = readonly [x: bigint, y: bigint];
 
@@ -44,7 +44,29 @@ export default defineTask({
       metadata: { ...corners, task_type, ...made.metadata },
     };
   },
-  score,
+  score(answer, entry) {
+    if (answer.length > MAX_LENGTH) return UNREADABLE;
+    const oracle = entry.answer ?? "", metadata = entry.metadata ?? {};
+    const text = strip(answer);
+    switch (metadata["task_type"]) {
+      case "orthocenter":
+        return scorePoint(text, oracle);
+      case "incircle_radius": {
+        const known = metadata["incircle_radius_approx"];
+        const radius = typeof known === "number" ? known : parseFinite(oracle);
+        const given = parseFinite(text);
+        if (given === null || radius === null) return UNREADABLE;
+        const equalAt = (decimals: number) => round(given, decimals) === round(radius, decimals);
+        return equalAt(RADIUS_DECIMALS) ? 1 : equalAt(RADIUS_DECIMALS - 1) ? NEARLY : WRONG;
+      }
+      default: {
+        const given = parseFinite(text.replaceAll("°", ""));
+        const angle = parseFinite(oracle.replaceAll("°", ""));
+        if (given === null || angle === null) return UNREADABLE;
+        return round(given, ANGLE_DECIMALS) === round(angle, ANGLE_DECIMALS) ? 1 : WRONG;
+      }
+    }
+  },
 });
 
 function pointText([x, y]: Point): string {
@@ -143,30 +165,6 @@ function fixed(value: number, decimals: number): string {
 const UNREADABLE = 0.01, WRONG = 0.05, NEARLY = 0.5;
 /** In characters; no answer is longer. */
 const MAX_LENGTH = 1000;
-
-function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > MAX_LENGTH) return UNREADABLE;
-  const oracle = entry.answer ?? "", metadata = entry.metadata ?? {};
-  const text = strip(answer);
-  switch (metadata["task_type"]) {
-    case "orthocenter":
-      return scorePoint(text, oracle);
-    case "incircle_radius": {
-      const known = metadata["incircle_radius_approx"];
-      const radius = typeof known === "number" ? known : parseFinite(oracle);
-      const given = parseFinite(text);
-      if (given === null || radius === null) return UNREADABLE;
-      const equalAt = (decimals: number) => round(given, decimals) === round(radius, decimals);
-      return equalAt(RADIUS_DECIMALS) ? 1 : equalAt(RADIUS_DECIMALS - 1) ? NEARLY : WRONG;
-    }
-    default: {
-      const given = parseFinite(text.replaceAll("°", ""));
-      const angle = parseFinite(oracle.replaceAll("°", ""));
-      if (given === null || angle === null) return UNREADABLE;
-      return round(given, ANGLE_DECIMALS) === round(angle, ANGLE_DECIMALS) ? 1 : WRONG;
-    }
-  }
-}
 
 function scorePoint(text: string, oracle: string): number {
   const given = parsePoint(text), right = parsePoint(oracle);

@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { consecutive, counts, defineTask, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const MALE_NAMES = (
   "James John Robert Michael William David Richard Joseph Thomas Charles Peter Daniel " +
@@ -67,7 +66,7 @@ export default defineTask({
       },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     const text = (value: string) => strip(value).toLowerCase();
     return entry.answer != null && text(answer) === text(entry.answer) ? 1 : 0;
   },

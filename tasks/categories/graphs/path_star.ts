@@ -5,7 +5,6 @@
  */
 import { bool, counts, defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Longer answers are refused. */
 const MAX_LENGTH = 200_000;
@@ -55,7 +54,7 @@ export default defineTask({
       metadata: { center, goal, path_length: length, goal_path: path },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     if (answer.length > MAX_LENGTH) return 0;
     return words(answer).join(" ") === words(entry.answer ?? "").join(" ") ? 1 : 0;
   },

@@ -5,7 +5,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { consecutive, defineTask, int } from "../../define.ts";
 import { PYTHON_SPACE } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 type Light = "red" | "green";
 
@@ -58,7 +57,30 @@ export default defineTask({
       difficulty: { difficulty: level },
     };
   },
-  score,
+  score(answer, entry) {
+    const presses = answer.replace(SEPARATORS, "").toUpperCase();
+    if (presses.length > MAX_PRESSES || !/^[ABC]+$/.test(presses)) return 0;
+    const metadata = entry.metadata ?? {};
+    const oracle = Array.isArray(metadata["solution_path"])
+      ? metadata["solution_path"].join("")
+      : (entry.answer ?? "").replace(SEPARATORS, "");
+    if (presses === oracle) return 1;
+    if (!Array.isArray(metadata["buttons"])) return 0;
+    const buttons = new Map(
+      (metadata["buttons"] as Button[]).map((button) => [button?.name, button]),
+    );
+    let number = Number(metadata["initial_value"] ?? 0),
+      green = metadata["initial_state"] === "green";
+    for (const name of presses) {
+      const button = buttons.get(name);
+      if (button === undefined) return 0;
+      if (!isActive(button, green)) continue;
+      number = applied(button, number);
+      green = !green;
+    }
+    if (number !== metadata["target_value"]) return 0;
+    return presses.length === oracle.length ? 1 : 0.5;
+  },
 });
 
 const VERBS = { add: "add", subtract: "subtract", multiply: "multiply by" } as const;
@@ -158,28 +180,3 @@ const SEPARATORS = new RegExp(`[${PYTHON_SPACE},;→\\->='"“”‘’()\\[\\]{
 
 /** Longer answers are refused. */
 const MAX_PRESSES = 10_000;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const presses = answer.replace(SEPARATORS, "").toUpperCase();
-  if (presses.length > MAX_PRESSES || !/^[ABC]+$/.test(presses)) return 0;
-  const metadata = entry.metadata ?? {};
-  const oracle = Array.isArray(metadata["solution_path"])
-    ? metadata["solution_path"].join("")
-    : (entry.answer ?? "").replace(SEPARATORS, "");
-  if (presses === oracle) return 1;
-  if (!Array.isArray(metadata["buttons"])) return 0;
-  const buttons = new Map(
-    (metadata["buttons"] as Button[]).map((button) => [button?.name, button]),
-  );
-  let number = Number(metadata["initial_value"] ?? 0),
-    green = metadata["initial_state"] === "green";
-  for (const name of presses) {
-    const button = buttons.get(name);
-    if (button === undefined) return 0;
-    if (!isActive(button, green)) continue;
-    number = applied(button, number);
-    green = !green;
-  }
-  if (number !== metadata["target_value"]) return 0;
-  return presses.length === oracle.length ? 1 : 0.5;
-}

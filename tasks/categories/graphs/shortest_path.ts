@@ -1,7 +1,6 @@
 /** The shortest path through a grid with blocked cells, by breadth-first search. */
 import { counts, defineTask, float } from "../../define.ts";
 import { strip, words } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const STEPS: readonly (readonly [name: string, row: number, column: number])[] = [
   ["right", 0, 1],
@@ -53,7 +52,14 @@ export default defineTask({
       metadata: { matrix, solution: path ?? [] },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (strip(answer) === strip(oracle)) return 1;
+    const matrix = entry.metadata?.["matrix"];
+    const steps = words(answer);
+    if (!isMatrix(matrix) || !reachesGoal(matrix, steps)) return 0;
+    return steps.length <= words(oracle).length ? 1 : 0.5;
+  },
 });
 
 /** The directions from * to #, or null when there is no path. */
@@ -82,15 +88,6 @@ export function shortestPath(matrix: readonly (readonly string[])[]): string[] |
     cell -= row * columns + column;
   }
   return path.reverse();
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (strip(answer) === strip(oracle)) return 1;
-  const matrix = entry.metadata?.["matrix"];
-  const steps = words(answer);
-  if (!isMatrix(matrix) || !reachesGoal(matrix, steps)) return 0;
-  return steps.length <= words(oracle).length ? 1 : 0.5;
 }
 
 function isMatrix(value: unknown): value is string[][] {

@@ -1,7 +1,6 @@
 /** The output of a drawn logic circuit: gates over inputs, joined by one final gate. */
 import { bool, counts, defineTask, float } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 type Gate = "AND" | "NAND" | "XOR" | "OR" | "NOR";
 
@@ -67,7 +66,11 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (answer === oracle) return 1;
+    return oracle !== "" && strip(answer) === strip(oracle) ? 1 / codePoints(answer) : 0;
+  },
 });
 
 function wording(
@@ -119,12 +122,6 @@ function wireName(index: number): string {
     name = String.fromCharCode(65 + (rest - 1) % 26) + name;
   }
   return name;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (answer === oracle) return 1;
-  return oracle !== "" && strip(answer) === strip(oracle) ? 1 / codePoints(answer) : 0;
 }
 
 /**

@@ -7,7 +7,6 @@ import { defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { capitalize } from "../../text/spelling.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** No name contains "and", because the scorer removes this word from answers. */
 const NAMES = (
@@ -76,7 +75,16 @@ export default defineTask({
       metadata: { statements, solution, names, knight_knave_terms: terms },
     };
   },
-  score,
+  score(answer, entry) {
+    if (isOverlong(answer, entry)) return 0;
+    const terms = entry.metadata?.["knight_knave_terms"] as Record<string, unknown> | undefined;
+    const known = [terms?.["knight"], terms?.["knave"]].filter((term) => typeof term === "string");
+    const roles = new Set(known.length === 2 ? known : ROLES.flat() as string[]);
+    const expected = namedRoles(entry.answer ?? "", roles), given = namedRoles(answer, roles);
+    const right = [...expected].filter((pair) => given.has(pair)).length;
+    if (given.size !== expected.size || right === 0) return 0;
+    return right === expected.size ? 1 : 0.3 + 0.7 * right / expected.size;
+  },
 });
 
 interface Puzzle {
@@ -120,17 +128,6 @@ function enumerate(parts: readonly string[]): string {
 
 function spokenList(names: readonly string[]): string {
   return names.length === 2 ? names.join(" and ") : enumerate(names);
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  if (isOverlong(answer, entry)) return 0;
-  const terms = entry.metadata?.["knight_knave_terms"] as Record<string, unknown> | undefined;
-  const known = [terms?.["knight"], terms?.["knave"]].filter((term) => typeof term === "string");
-  const roles = new Set(known.length === 2 ? known : ROLES.flat() as string[]);
-  const expected = namedRoles(entry.answer ?? "", roles), given = namedRoles(answer, roles);
-  const right = [...expected].filter((pair) => given.has(pair)).length;
-  if (given.size !== expected.size || right === 0) return 0;
-  return right === expected.size ? 1 : 0.3 + 0.7 * right / expected.size;
 }
 
 /** "name role" for every role word of a text and the word before it, unless that is a role too. */

@@ -5,7 +5,6 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { counts, defineTask, sizes } from "../../define.ts";
 import { isSpaceCode } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const LETTERS = [..."PQRSTUVWXYZ"];
 const BINARY = ["∧", "∨", "→", "↔"] as const;
@@ -55,7 +54,26 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const premises = entry.metadata?.["premises"], names = entry.metadata?.["variables"];
+    if (isOverlong(answer, entry) || !isTexts(premises) || !isTexts(names)) return 0;
+    const occurring = names.filter((name) =>
+      answer.includes(name) || premises.some((premise) => premise.includes(name))
+    );
+    if (occurring.length > MAX_VARIABLES) return 0;
+    const tables = variableTables(occurring.length);
+    const variables = new Map(occurring.map((name, i) => [name, tables[i]!]));
+    const conclusion = formulaTable(answer, variables);
+    if (conclusion === null) return 0;
+    const together = conclusion.slice().fill(0xffffffff);
+    for (const premise of premises) {
+      const table = formulaTable(premise, variables);
+      if (table === null) return 0;
+      combine("∧", together, table);
+    }
+    if (!entails(together, conclusion)) return 0.05;
+    return isTautology(conclusion) || /^[\s(]*[^\s()¬∧∨→↔][\s)]*$/.test(answer) ? 0.25 : 1;
+  },
 });
 
 /** Premises that can all be true and are not all tautologies. `together` is their conjunction. */
@@ -138,27 +156,6 @@ function findConclusion(
   const long = telling.find(({ nodes }) => nodes > 1);
   if (long !== undefined) return long;
   return join("∨", telling[0]!, variables.find((other) => other !== telling[0]) ?? telling[0]!);
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const premises = entry.metadata?.["premises"], names = entry.metadata?.["variables"];
-  if (isOverlong(answer, entry) || !isTexts(premises) || !isTexts(names)) return 0;
-  const occurring = names.filter((name) =>
-    answer.includes(name) || premises.some((premise) => premise.includes(name))
-  );
-  if (occurring.length > MAX_VARIABLES) return 0;
-  const tables = variableTables(occurring.length);
-  const variables = new Map(occurring.map((name, i) => [name, tables[i]!]));
-  const conclusion = formulaTable(answer, variables);
-  if (conclusion === null) return 0;
-  const together = conclusion.slice().fill(0xffffffff);
-  for (const premise of premises) {
-    const table = formulaTable(premise, variables);
-    if (table === null) return 0;
-    combine("∧", together, table);
-  }
-  if (!entails(together, conclusion)) return 0.05;
-  return isTautology(conclusion) || /^[\s(]*[^\s()¬∧∨→↔][\s)]*$/.test(answer) ? 0.25 : 1;
 }
 
 function isTexts(value: unknown): value is string[] {

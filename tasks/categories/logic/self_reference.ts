@@ -4,7 +4,6 @@
  */
 import type { RandomStream } from "../../../core/philox.ts";
 import { consecutive, defineTask, int } from "../../define.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 const COUNT = 7;
 const PRIMES = new Set([2, 3, 5, 7]), COMPOSITES = new Set([4, 6]);
@@ -40,7 +39,7 @@ export default defineTask({
       metadata: {},
     };
   },
-  score: (answer: string, entry: ScorableEntry) => Number(answer === entry.answer),
+  score: (answer, entry) => Number(answer === entry.answer),
 });
 
 function areTrue(count: number): string {

@@ -4,7 +4,6 @@
 import type { RandomStream } from "../../../core/philox.ts";
 import { consecutive, defineTask, int } from "../../define.ts";
 import { capitalize } from "../../text/spelling.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 interface Category {
   label: string;
@@ -109,7 +108,7 @@ export default defineTask({
       return value < houses ? saying(value) : `the person who ${saying(value)}`;
     }
   },
-  score(answer: string, entry: ScorableEntry) {
+  score(answer, entry) {
     const [given, oracle] = [answer, entry.answer ?? ""]
       .map((text) => text.toLowerCase().replaceAll("\n", ""));
     return Number(given === oracle);

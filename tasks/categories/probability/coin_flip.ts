@@ -52,7 +52,16 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    if (answer.length > MAX_LENGTH) return 0;
+    const given = parseNumber(answer), expected = probabilityOf(entry);
+    if (given === null || expected === null) return 0;
+    if (Math.abs(given - expected) <= TOLERANCE) return 1;
+    const a = general(given), b = general(expected);
+    let same = 0;
+    while (same < a.length && a[same] === b[same]) same++;
+    return same / Math.max(a.length, b.length);
+  },
 });
 
 function times(n: number): string {
@@ -81,17 +90,6 @@ function general(x: number): string {
   if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits.replace(/0+$/, "")}`;
   const whole = digits.slice(0, exponent + 1), rest = digits.slice(exponent + 1).replace(/0+$/, "");
   return sign + whole + (rest === "" ? "" : `.${rest}`);
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > MAX_LENGTH) return 0;
-  const given = parseNumber(answer), expected = probabilityOf(entry);
-  if (given === null || expected === null) return 0;
-  if (Math.abs(given - expected) <= TOLERANCE) return 1;
-  const a = general(given), b = general(expected);
-  let same = 0;
-  while (same < a.length && a[same] === b[same]) same++;
-  return same / Math.max(a.length, b.length);
 }
 
 function probabilityOf(entry: ScorableEntry): number | null {

@@ -4,7 +4,6 @@ import { counts, defineTask, float } from "../../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../../python/literals.ts";
 import { str } from "../../../python/repr.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { matrixText } from "./matrix.ts";
 
 export default defineTask({
@@ -33,7 +32,21 @@ export default defineTask({
       difficulty: { n: [config.min_n, config.max_n], p_zero: config.p_zero },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (answer === oracle) return 1;
+    if (isOverlong(answer, entry)) return 0;
+    const rows = items(parseLiteral(answer));
+    // Each row takes at least one character, so a list with more rows cannot be right.
+    if (rows === undefined || rows.length > oracle.length) return 0;
+    const lines: string[] = [];
+    for (const row of rows) {
+      const cells = items(row);
+      if (cells === undefined || cells.length > oracle.length) return 0;
+      lines.push(cells.map(str).join(" "));
+    }
+    return lines.join("\n") === oracle ? 0.1 : 0;
+  },
 });
 
 /** One random cell is 0. Each other cell is 0 with probability `pZero`. */
@@ -75,22 +88,6 @@ function distances(matrix: readonly (readonly number[])[]): number[][] {
     }
   }
   return result;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (answer === oracle) return 1;
-  if (isOverlong(answer, entry)) return 0;
-  const rows = items(parseLiteral(answer));
-  // Each row takes at least one character, so a list with more rows cannot be right.
-  if (rows === undefined || rows.length > oracle.length) return 0;
-  const lines: string[] = [];
-  for (const row of rows) {
-    const cells = items(row);
-    if (cells === undefined || cells.length > oracle.length) return 0;
-    lines.push(cells.map(str).join(" "));
-  }
-  return lines.join("\n") === oracle ? 0.1 : 0;
 }
 
 function items(value: Literal | undefined): readonly Literal[] | undefined {

@@ -1,7 +1,6 @@
 /** The board of Conway's Game of Life after a number of steps, on a torus. */
 import { defineTask, float, int, nullable } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 
 export default defineTask({
@@ -50,7 +49,19 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = parseJson(answer), expected = parseJson(entry.answer ?? "");
+    if (!Array.isArray(given) || !Array.isArray(expected)) return 0;
+    let equal = 0;
+    expected.forEach((cells, row) => {
+      const line = given[row];
+      if (!Array.isArray(cells) || !Array.isArray(line)) return;
+      cells.forEach((cell, column) =>
+        equal += column < line.length && same(cell, line[column]) ? 1 : 0
+      );
+    });
+    return equal / Math.max(1, countCells(expected), countCells(given));
+  },
 });
 
 function boardText(cells: Cells, rows: number, columns: number, between: string): string {
@@ -59,20 +70,6 @@ function boardText(cells: Cells, rows: number, columns: number, between: string)
     lines.push(`[${cells.subarray(row * columns, (row + 1) * columns).join()}]`);
   }
   return `[${lines.join(between)}]`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = parseJson(answer), expected = parseJson(entry.answer ?? "");
-  if (!Array.isArray(given) || !Array.isArray(expected)) return 0;
-  let equal = 0;
-  expected.forEach((cells, row) => {
-    const line = given[row];
-    if (!Array.isArray(cells) || !Array.isArray(line)) return;
-    cells.forEach((cell, column) =>
-      equal += column < line.length && same(cell, line[column]) ? 1 : 0
-    );
-  });
-  return equal / Math.max(1, countCells(expected), countCells(given));
 }
 
 /** Python's equality of JSON values, where true equals 1. */

@@ -6,7 +6,6 @@
 import type { RandomStream } from "../../../../core/philox.ts";
 import { defineTask, int } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { type Cells, lifeStep } from "./life.ts";
 
 const MAX_TRIES = 200;
@@ -75,7 +74,7 @@ export default defineTask({
       },
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     return strip(answer).toLowerCase() === strip(entry.answer ?? "").toLowerCase() ? 1 : 0;
   },
 });

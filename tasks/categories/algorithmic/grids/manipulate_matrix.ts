@@ -4,7 +4,6 @@ import { counts, defineTask, float } from "../../../define.ts";
 import { codePoints, strip, words } from "../../../python/text.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import { transpose } from "../../../transpose.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";
 
 const KINDS: readonly TransformName[] = [
@@ -63,7 +62,14 @@ export default defineTask({
       metadata: { matrix, solution, operations, rows, cols: columns, num_transforms: count },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = strip(entry.answer ?? "");
+    let given = strip(answer);
+    if (given === oracle) return 1;
+    if (!isOverlong(answer, entry)) given = strip(oneSpace(given));
+    if (given === oracle) return 1;
+    return oracle !== "" && given.includes(oracle) ? codePoints(oracle) / codePoints(given) : 0;
+  },
 });
 
 /** The weights in the order of {@link KINDS}. */
@@ -100,15 +106,6 @@ function drawOperations(
     solution = applyTransform(solution, operation);
   }
   return { operations, solution };
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = strip(entry.answer ?? "");
-  let given = strip(answer);
-  if (given === oracle) return 1;
-  if (!isOverlong(answer, entry)) given = strip(oneSpace(given));
-  if (given === oracle) return 1;
-  return oracle !== "" && given.includes(oracle) ? codePoints(oracle) / codePoints(given) : 0;
 }
 
 function oneSpace(text: string): string {

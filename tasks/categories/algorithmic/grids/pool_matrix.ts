@@ -5,7 +5,6 @@
 import { counts, defineTask, sizes } from "../../../define.ts";
 import { reprFloat } from "../../../python/repr.ts";
 import { isSpaceCode } from "../../../python/text.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { digitMatrix, digitText, matrixText } from "./matrix.ts";
 
 export default defineTask({
@@ -42,7 +41,15 @@ export default defineTask({
       metadata: { matrix, pool_type: type, pool_size: size, solution, rows, cols },
     };
   },
-  score,
+  score(answer, entry) {
+    const expected = cellsOf(entry.answer ?? "", Infinity, Infinity);
+    if (expected === null || expected.length === 0) return 0;
+    const given = cellsOf(answer, expected.length, Math.max(...expected.map((row) => row.length)));
+    if (given === null || given.length !== expected.length) return 0;
+    if (given.some((row, i) => row.length !== expected[i]!.length)) return 0;
+    if (!given.every((row) => row.every((cell) => NUMBER.test(cell)))) return 0;
+    return given.every((row, i) => row.every((cell, j) => near(expected[i]![j]!, cell))) ? 1 : 0.1;
+  },
 });
 
 function pool(
@@ -84,16 +91,6 @@ function roundedHundredths(x: number): number {
  * one.
  */
 const NUMBER = /^[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|nan|inf(?:inity)?)$/i;
-
-function score(answer: string, entry: ScorableEntry): number {
-  const expected = cellsOf(entry.answer ?? "", Infinity, Infinity);
-  if (expected === null || expected.length === 0) return 0;
-  const given = cellsOf(answer, expected.length, Math.max(...expected.map((row) => row.length)));
-  if (given === null || given.length !== expected.length) return 0;
-  if (given.some((row, i) => row.length !== expected[i]!.length)) return 0;
-  if (!given.every((row) => row.every((cell) => NUMBER.test(cell)))) return 0;
-  return given.every((row, i) => row.every((cell, j) => near(expected[i]![j]!, cell))) ? 1 : 0.1;
-}
 
 function near(expected: string, given: string): boolean {
   const x = Number(given);

@@ -2,7 +2,6 @@
 import { counts, defineTask } from "../../../define.ts";
 import { str } from "../../../python/repr.ts";
 import { strip } from "../../../python/text.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { listItems } from "../list_answer.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
@@ -29,7 +28,12 @@ export default defineTask({
       metadata: { matrix, solution, n },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (strip(answer) === oracle) return 1;
+    const items = listItems(answer, oracle);
+    return items !== null && items.map(str).join(" ") === oracle ? 0.1 : 0;
+  },
 });
 
 function spiral(matrix: readonly (readonly number[])[]): number[] {
@@ -48,11 +52,4 @@ function spiral(matrix: readonly (readonly number[])[]): number[] {
     right--;
   }
   return order;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (strip(answer) === oracle) return 1;
-  const items = listItems(answer, oracle);
-  return items !== null && items.map(str).join(" ") === oracle ? 0.1 : 0;
 }

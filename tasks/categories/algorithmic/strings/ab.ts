@@ -6,7 +6,6 @@
  */
 import type { RandomStream } from "../../../../core/philox.ts";
 import { defineTask, int } from "../../../define.ts";
-import type { ScorableEntry } from "../../../types.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
 const MAX_STEPS = 100;
@@ -37,7 +36,7 @@ export default defineTask({
       metadata: {},
     };
   },
-  score(answer: string, entry: ScorableEntry): number {
+  score(answer, entry) {
     return answer === entry.answer ? 1 : 0;
   },
   acceptsBlank: true,

@@ -2,7 +2,6 @@
 import type { RandomStream } from "../../../../core/philox.ts";
 import { counts, defineTask } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
-import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
   description: "Make a palindrome from given letters.",
@@ -27,7 +26,15 @@ export default defineTask({
       metadata: { letters, generated_palindrome: palindrome, length },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = [...strip(answer).toLowerCase()];
+    if (!isPalindrome(given)) return 0.02;
+    const listed = entry.metadata?.["letters"];
+    const letters = Array.isArray(listed) ? listed : [...entry.answer ?? ""];
+    if (letters.length !== given.length) return 0.05;
+    const expected = letters.toSorted();
+    return given.sort().every((letter, i) => letter === expected[i]) ? 1 : 0.05;
+  },
 });
 
 /** Lowercase letters whose second half mirrors the first. */
@@ -37,16 +44,6 @@ export function randomPalindrome(random: RandomStream, length: number): string {
     letters[i] = letters[length - 1 - i] = String.fromCharCode(97 + random.below(26));
   }
   return letters.join("");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = [...strip(answer).toLowerCase()];
-  if (!isPalindrome(given)) return 0.02;
-  const listed = entry.metadata?.["letters"];
-  const letters = Array.isArray(listed) ? listed : [...entry.answer ?? ""];
-  if (letters.length !== given.length) return 0.05;
-  const expected = letters.toSorted();
-  return given.sort().every((letter, i) => letter === expected[i]) ? 1 : 0.05;
 }
 
 function isPalindrome(letters: readonly string[]): boolean {

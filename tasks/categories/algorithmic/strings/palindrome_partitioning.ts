@@ -7,7 +7,6 @@ import { RgxError } from "../../../../core/errors.ts";
 import type { RandomStream } from "../../../../core/philox.ts";
 import { counts, defineTask } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
 
 const MAX_PARTITIONS = 20_000;
@@ -49,7 +48,18 @@ export default defineTask({
       metadata: { string, solution, string_len: string.length },
     };
   },
-  score,
+  score(answer, entry) {
+    const solution = entry.metadata?.["solution"] ?? parseJson(entry.answer ?? "");
+    const given = parseJson(answer);
+    if (!Array.isArray(solution) || !Array.isArray(given)) return 0;
+    const expected = new Set(solution.map(keyOf)), found = new Set<string>();
+    for (const pieces of given) {
+      const key = keyOf(pieces);
+      if (key === null || !expected.has(key)) return 0;
+      found.add(key);
+    }
+    return found.size === expected.size ? 1 : 0;
+  },
 });
 
 /**
@@ -124,19 +134,6 @@ function partitions(string: string, ends: readonly (readonly number[])[]): strin
 /** Formats lists like Python's `json.dumps`. */
 function jsonText(lists: readonly (readonly string[])[]): string {
   return `[${lists.map((pieces) => `["${pieces.join('", "')}"]`).join(", ")}]`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const solution = entry.metadata?.["solution"] ?? parseJson(entry.answer ?? "");
-  const given = parseJson(answer);
-  if (!Array.isArray(solution) || !Array.isArray(given)) return 0;
-  const expected = new Set(solution.map(keyOf)), found = new Set<string>();
-  for (const pieces of given) {
-    const key = keyOf(pieces);
-    if (key === null || !expected.has(key)) return 0;
-    found.add(key);
-  }
-  return found.size === expected.size ? 1 : 0;
 }
 
 /**

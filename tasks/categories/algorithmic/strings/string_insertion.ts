@@ -1,6 +1,5 @@
 /** Insert letters behind five patterns while reading a string of A–E from the left. */
 import { counts, defineTask } from "../../../define.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { listItems } from "../list_answer.ts";
 
 /** Maps each pattern to the letter that is inserted behind it. */
@@ -36,7 +35,13 @@ export default defineTask({
       metadata: { string, solution, string_length: length },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (answer === oracle) return 1;
+    const items = listItems(answer, oracle);
+    const strings = items !== null && items.every((item) => typeof item === "string");
+    return strings && items.join("") === oracle ? 0.1 : 0;
+  },
 });
 
 function insert(string: string): string {
@@ -50,12 +55,4 @@ function insert(string: string): string {
     }
   }
   return result;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (answer === oracle) return 1;
-  const items = listItems(answer, oracle);
-  const strings = items !== null && items.every((item) => typeof item === "string");
-  return strings && items.join("") === oracle ? 0.1 : 0;
 }

@@ -4,7 +4,6 @@ import { counts, defineTask } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { isOverlong } from "../../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { once } from "../../../once.ts";
 
 export default defineTask({
@@ -48,18 +47,16 @@ export default defineTask({
       metadata: { words, solution, anagram_groups: count },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = isOverlong(answer, entry) ? null : groupsOf(parseJson(answer));
+    if (given === null) return 0;
+    const solution = groupsOf(entry.metadata?.["solution"] ?? parseJson(entry.answer ?? ""));
+    return solution !== null && sameGroups(given, solution) ? 1 : 0.01;
+  },
 });
 
 function list(words: readonly string[]): string {
   return `["${words.join('", "')}"]`;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = isOverlong(answer, entry) ? null : groupsOf(parseJson(answer));
-  if (given === null) return 0;
-  const solution = groupsOf(entry.metadata?.["solution"] ?? parseJson(entry.answer ?? ""));
-  return solution !== null && sameGroups(given, solution) ? 1 : 0.01;
 }
 
 /**

@@ -6,7 +6,6 @@ import type { RandomStream } from "../../../../core/philox.ts";
 import { bool, counts, defineTask, sizes } from "../../../define.ts";
 import { strip, words } from "../../../python/text.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { once } from "../../../once.ts";
 
 export default defineTask({
@@ -52,7 +51,13 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = strip(answer).toLowerCase(), expected = strip(entry.answer ?? "").toLowerCase();
+    if (given === expected) return 1;
+    const givenWords = words(given), expectedWords = words(expected);
+    const equal = expectedWords.filter((word, i) => word === givenWords[i]).length;
+    return equal / Math.max(expectedWords.length, givenWords.length);
+  },
 });
 
 /**
@@ -81,12 +86,4 @@ function scramble(random: RandomStream, word: string, corruption: number): strin
     [letters[i], letters[j]] = [letters[j]!, letters[i]!];
   }
   return letters.join("");
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = strip(answer).toLowerCase(), expected = strip(entry.answer ?? "").toLowerCase();
-  if (given === expected) return 1;
-  const givenWords = words(given), expectedWords = words(expected);
-  const equal = expectedWords.filter((word, i) => word === givenWords[i]).length;
-  return equal / Math.max(expectedWords.length, givenWords.length);
 }

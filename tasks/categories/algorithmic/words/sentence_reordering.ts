@@ -3,7 +3,6 @@ import type { RandomStream } from "../../../../core/philox.ts";
 import { counts, defineTask } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { makeSentence, storySentences } from "../../../text/sentences.ts";
-import type { ScorableEntry } from "../../../types.ts";
 
 export default defineTask({
   description: "Put the words of a sentence into order.",
@@ -27,7 +26,14 @@ export default defineTask({
       metadata: { word_count: count },
     };
   },
-  score,
+  score(answer, entry) {
+    const oracle = entry.answer ?? "";
+    if (answer === oracle) return 1;
+    const expected = words(oracle), given = words(answer, expected.length + 1);
+    if (expected.length === 0 || given.length !== expected.length) return 0.05;
+    const equal = given.filter((word, i) => word.toLowerCase() === expected[i]!.toLowerCase());
+    return equal.length / expected.length;
+  },
 });
 
 /**
@@ -46,13 +52,4 @@ function shuffle(random: RandomStream, sentence: string): string[] {
   const ordered = sentence.split(" "), shuffled = random.shuffle(ordered.slice());
   if (shuffled.every((word, i) => word === ordered[i])) shuffled.reverse();
   return shuffled;
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const oracle = entry.answer ?? "";
-  if (answer === oracle) return 1;
-  const expected = words(oracle), given = words(answer, expected.length + 1);
-  if (expected.length === 0 || given.length !== expected.length) return 0.05;
-  const equal = given.filter((word, i) => word.toLowerCase() === expected[i]!.toLowerCase());
-  return equal.length / expected.length;
 }

@@ -1,6 +1,5 @@
 /** Spell a word backward. The words come from the word list. */
 import { counts, defineTask, text } from "../../../define.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../../text/words.ts";
 
 /** The file name that reasoning-gym uses. Here it means the built-in list. */
@@ -31,14 +30,12 @@ export default defineTask({
       metadata: { word, word_len: word.length },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = [...answer.toLowerCase()], expected = [...(entry.answer ?? "").toLowerCase()];
+    if (expected.length === 0) return 0;
+    let equal = 0;
+    for (let i = 0; i < expected.length; i++) if (given[i] === expected[i]) equal++;
+    if (equal < expected.length) return equal / expected.length;
+    return given.length > expected.length ? 0.8 : 1;
+  },
 });
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = [...answer.toLowerCase()], expected = [...(entry.answer ?? "").toLowerCase()];
-  if (expected.length === 0) return 0;
-  let equal = 0;
-  for (let i = 0; i < expected.length; i++) if (given[i] === expected[i]) equal++;
-  if (equal < expected.length) return equal / expected.length;
-  return given.length > expected.length ? 0.8 : 1;
-}

@@ -8,7 +8,6 @@ import { readAsset } from "../../../asset.ts";
 import { type ConfigOf, counts, defineTask, int } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { decodeWords } from "../../../text/words.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { once } from "../../../once.ts";
 
 /** Maximum number of word pairs to draw. One pair in two or three is connected by a ladder. */
@@ -55,7 +54,18 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const { start_word: start, end_word: end } = entry.metadata ?? {};
+    const parts = answer.toUpperCase().split(",");
+    if (strip(parts[0]!) !== start || strip(parts.at(-1)!) !== end) return 0;
+    const words = parts.map(strip);
+    let unknown = 0;
+    for (let i = 0; i < words.length; i++) {
+      if (i > 0 && !differInOneLetter(words[i - 1]!, words[i]!)) return 0;
+      if (!isLadderWord(words[i]!)) unknown++;
+    }
+    return 0.5 ** unknown;
+  },
 });
 
 /** Tries the word lengths in turn, from a random one, until one has a ladder within the limits. */
@@ -144,19 +154,6 @@ function pathTo(end: number, from: Int16Array): number[] {
   const path: number[] = [];
   for (let word = end; word !== NONE; word = from[word]!) path.push(word);
   return path.reverse();
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const { start_word: start, end_word: end } = entry.metadata ?? {};
-  const parts = answer.toUpperCase().split(",");
-  if (strip(parts[0]!) !== start || strip(parts.at(-1)!) !== end) return 0;
-  const words = parts.map(strip);
-  let unknown = 0;
-  for (let i = 0; i < words.length; i++) {
-    if (i > 0 && !differInOneLetter(words[i - 1]!, words[i]!)) return 0;
-    if (!isLadderWord(words[i]!)) unknown++;
-  }
-  return 0.5 ** unknown;
 }
 
 function differInOneLetter(a: string, b: string): boolean {

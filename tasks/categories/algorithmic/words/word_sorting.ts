@@ -3,7 +3,6 @@ import type { RandomStream } from "../../../../core/philox.ts";
 import { counts, defineTask, text } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { storyWords } from "../../../text/story.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import { wordAt, wordCount } from "../../../text/words.ts";
 import { distinctIndices } from "./distinct.ts";
 import { once } from "../../../once.ts";
@@ -61,7 +60,17 @@ export default defineTask({
       },
     };
   },
-  score,
+  score(answer, entry) {
+    const expected = entry.metadata?.["sorted_words"] ?? entry.answer?.split(",").map(strip);
+    if (!Array.isArray(expected) || expected.length === 0) return 0;
+    const parts = answer.split(",");
+    const given = parts.slice(0, expected.length).map(strip);
+    const equal = given.filter((word, i) => word === expected[i]).length;
+    const share = equal / Math.max(parts.length, expected.length);
+    return parts.length === expected.length && sameWords(given, expected)
+      ? Math.max(share, 0.2)
+      : share;
+  },
 });
 
 interface Vocabulary {
@@ -81,18 +90,6 @@ function vocabulary(min: number, max: number, wanted: number): Vocabulary {
   const list = storyWordsOf(min, max), listed = list.length < wanted ? wordCount(min, max) : 0;
   if (listed <= list.length) return { size: list.length, at: (index) => list[index]! };
   return { size: listed, at: (index) => wordAt(index, min) };
-}
-
-function score(answer: string, entry: ScorableEntry): number {
-  const expected = entry.metadata?.["sorted_words"] ?? entry.answer?.split(",").map(strip);
-  if (!Array.isArray(expected) || expected.length === 0) return 0;
-  const parts = answer.split(",");
-  const given = parts.slice(0, expected.length).map(strip);
-  const equal = given.filter((word, i) => word === expected[i]).length;
-  const share = equal / Math.max(parts.length, expected.length);
-  return parts.length === expected.length && sameWords(given, expected)
-    ? Math.max(share, 0.2)
-    : share;
 }
 
 function sameWords(a: readonly string[], b: readonly unknown[]): boolean {

@@ -3,7 +3,6 @@ import type { RandomStream } from "../../../../core/philox.ts";
 import { choices, type ConfigOf, defineTask, int, levels, nullable } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip } from "../../../python/text.ts";
-import type { ScorableEntry } from "../../../types.ts";
 import {
   dateOfDay,
   dayNumber,
@@ -76,7 +75,25 @@ export default defineTask({
       difficulty: { tasks: [...kinds], offset_upper_bound: config.offset_upper_bound },
     };
   },
-  score,
+  score(answer, entry) {
+    const given = strip(answer), oracle = strip(entry.answer ?? "");
+    switch (entry.metadata?.["task"]) {
+      case "weekday_offset":
+      case "weekday_of_date":
+      case "weekday_of_date_from_first_date":
+        if (given === oracle) return 1;
+        if ((WEEKDAYS as readonly string[]).includes(given)) return 0.1;
+        return LOWER_WEEKDAYS.has(given.toLowerCase()) ? 0.05 : 0;
+      case "recurring_event_day":
+      case "count_days":
+      case "count_business_days":
+        return countScore(parseInteger(given), parseInteger(oracle));
+      case "is_leap_year":
+        return given.toLowerCase() === oracle.toLowerCase() ? 1 : 0;
+      default:
+        return 0;
+    }
+  },
 });
 
 const NAME_ONLY = "Answer with the English name of the weekday only, written in full.";
@@ -236,26 +253,6 @@ function count(days: number): string {
 }
 
 const LOWER_WEEKDAYS: ReadonlySet<string> = new Set(WEEKDAYS.map((name) => name.toLowerCase()));
-
-function score(answer: string, entry: ScorableEntry): number {
-  const given = strip(answer), oracle = strip(entry.answer ?? "");
-  switch (entry.metadata?.["task"]) {
-    case "weekday_offset":
-    case "weekday_of_date":
-    case "weekday_of_date_from_first_date":
-      if (given === oracle) return 1;
-      if ((WEEKDAYS as readonly string[]).includes(given)) return 0.1;
-      return LOWER_WEEKDAYS.has(given.toLowerCase()) ? 0.05 : 0;
-    case "recurring_event_day":
-    case "count_days":
-    case "count_business_days":
-      return countScore(parseInteger(given), parseInteger(oracle));
-    case "is_leap_year":
-      return given.toLowerCase() === oracle.toLowerCase() ? 1 : 0;
-    default:
-      return 0;
-  }
-}
 
 function countScore(given: bigint | null, oracle: bigint | null): number {
   if (given === null || oracle === null) return 0;

@@ -118,7 +118,23 @@ export default defineTask({
       },
     };
   },
-  score,
+  /** Scores by the error relative to the maximum possible difference. */
+  score(answer, entry) {
+    if (answer.length > MAX_LENGTH) return 0;
+    const type = entry.metadata?.["task_type"];
+    if (typeof type !== "string") return 0;
+    const [read, unit] = type === "date"
+      ? [readDays, 1] as const
+      : type.startsWith("datetime")
+      ? [readDaysAndTime, 86_400] as const
+      : [readTime, 1] as const;
+    const given = read(answer), oracle = read(entry.answer ?? "");
+    if (given === null || oracle === null) return 0;
+    const limit = type.startsWith("date")
+      ? setting(entry, "max_date_difference_days", DEFAULT_DAYS) * unit
+      : setting(entry, "max_time_difference_seconds", DEFAULT_SECONDS);
+    return given === oracle ? 1 : Math.max(0, 1 - Math.abs(given - oracle) / limit);
+  },
 });
 
 /** Two times of one day; the second is not before the first. */
@@ -289,24 +305,6 @@ const DEFAULT_DAYS = 100;
 const DEFAULT_SECONDS = 86_400;
 /** Longer answers are refused. */
 const MAX_LENGTH = 20_000;
-
-/** Scores by the error relative to the maximum possible difference. */
-function score(answer: string, entry: ScorableEntry): number {
-  if (answer.length > MAX_LENGTH) return 0;
-  const type = entry.metadata?.["task_type"];
-  if (typeof type !== "string") return 0;
-  const [read, unit] = type === "date"
-    ? [readDays, 1] as const
-    : type.startsWith("datetime")
-    ? [readDaysAndTime, 86_400] as const
-    : [readTime, 1] as const;
-  const given = read(answer), oracle = read(entry.answer ?? "");
-  if (given === null || oracle === null) return 0;
-  const limit = type.startsWith("date")
-    ? setting(entry, "max_date_difference_days", DEFAULT_DAYS) * unit
-    : setting(entry, "max_time_difference_seconds", DEFAULT_SECONDS);
-  return given === oracle ? 1 : Math.max(0, 1 - Math.abs(given - oracle) / limit);
-}
 
 function setting(entry: ScorableEntry, key: string, otherwise: number): number {
   const difficulty = entry.metadata?.["difficulty"] as Record<string, unknown> | null | undefined;
