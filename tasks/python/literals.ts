@@ -4,13 +4,13 @@
  * take time linear in the length and refuse nesting beyond a fixed depth, so that recursive code
  * can process the value.
  *
- * Deviations: bytes, complex numbers, `...` and `\N{name}` escapes are refused; an indented empty
+ * Deviations: sets, dicts, bytes, complex numbers, `...` and `\N{name}` escapes are refused; an indented empty
  * last line, an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
  */
 
-import { type Literal, PyDict, PyFloat, PySet, PyTuple, UnhashableError } from "./values.ts";
+import { type Literal, PyFloat, PyTuple } from "./values.ts";
 
-export { type Literal, literalsEqual, PyDict, PyFloat, PySet, PyTuple } from "./values.ts";
+export { type Literal, literalsEqual, PyDict, PyFloat, PyTuple } from "./values.ts";
 
 /** Maximum nesting depth of `parseJson`. */
 const JSON_DEPTH = 900;
@@ -69,7 +69,7 @@ export function parseLiteral(text: string): Literal | undefined {
   try {
     return new LiteralReader(text).readAll();
   } catch (error) {
-    if (error === NOT_A_LITERAL || error instanceof UnhashableError) return undefined;
+    if (error === NOT_A_LITERAL) return undefined;
     throw error;
   }
 }
@@ -80,7 +80,7 @@ export function parseLiteral(text: string): Literal | undefined {
  */
 const NOT_A_LITERAL = new Error("not a Python literal");
 
-const SPACE = 32, HASH = 35, COMMA = 44, COLON = 58, BACKSLASH = 92, NEWLINE = 10;
+const SPACE = 32, HASH = 35, COMMA = 44, BACKSLASH = 92, NEWLINE = 10;
 const DIGITS = "[0-9](?:_?[0-9])*";
 const EXPONENT = `[eE][+-]?${DIGITS}`;
 const FLOAT = new RegExp(
@@ -165,8 +165,6 @@ class LiteralReader {
         return this.#bracket(() => this.#itemsUntil(93));
       case 40: // (
         return this.#bracket(() => this.#parenthesis());
-      case 123: // {
-        return this.#bracket(() => this.#brace());
       case 43: // +
       case 45: // -
         return this.#signed(code === 45);
@@ -181,9 +179,6 @@ class LiteralReader {
         return this.#advance(5, false);
       case "None":
         return this.#advance(4, null);
-      case "set":
-        this.#at += 3;
-        if (this.#take(40) && this.#code() === 41) return this.#advance(1, new PySet([]));
     }
     throw NOT_A_LITERAL;
   }
@@ -232,24 +227,6 @@ class LiteralReader {
     if (this.#code() !== 41) throw NOT_A_LITERAL;
     this.#at++;
     return first;
-  }
-
-  #brace(): Literal {
-    if (this.#code() === 125) return this.#advance(1, new PyDict([]));
-    const first = this.#value();
-    if (!this.#take(COLON)) {
-      if (this.#take(COMMA)) return new PySet(this.#itemsUntil(125, [first]));
-      if (this.#code() !== 125) throw NOT_A_LITERAL;
-      return this.#advance(1, new PySet([first]));
-    }
-    const entries: [Literal, Literal][] = [[first, this.#value()]];
-    while (this.#take(COMMA) && this.#code() !== 125) {
-      const key = this.#value();
-      if (!this.#take(COLON)) throw NOT_A_LITERAL;
-      entries.push([key, this.#value()]);
-    }
-    if (this.#code() !== 125) throw NOT_A_LITERAL;
-    return this.#advance(1, new PyDict(entries));
   }
 
   /** A sign applies to one number: `--1` and `-True` are no literals. */

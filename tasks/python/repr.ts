@@ -3,7 +3,7 @@
  * uses the exact value of the double and takes the even digit on a tie; `toFixed` takes the larger
  * one.
  */
-import { type Literal, PyDict, PyFloat, type PySet, PyTuple } from "./literals.ts";
+import { type Literal, PyDict, PyFloat, PyTuple } from "./literals.ts";
 
 /**
  * `repr(x)` of a float: shortest digits, `.0` for whole numbers, an exponent below 1e-4 and from
@@ -44,10 +44,7 @@ export function reprString(text: string): string {
  */
 export function repr(value: Literal): string {
   if (typeof value === "number") return Number.isInteger(value) ? int(value) : reprFloat(value);
-  return reprOr(value, repr, () => {
-    const { size, items } = value as PySet;
-    return size === 0 ? "set()" : `{${items.map(repr).join(", ")}}`;
-  });
+  return reprOr(value, repr, () => ""); // there is no other kind
 }
 
 /**

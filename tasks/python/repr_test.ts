@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PyDict, PyFloat, PySet, PyTuple } from "./literals.ts";
+import { PyDict, PyFloat, PyTuple } from "./literals.ts";
 import { formatExponent, formatFixed, repr, reprFloat, reprString, round, str } from "./repr.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
 
@@ -70,8 +70,8 @@ Deno.test("values are written as Python writes them", () => {
   const list = [1, new PyFloat(3), "a", null, true, new PyTuple([1]), [], 12345678901234567890n];
   assert.equal(repr(list), "[1, 3.0, 'a', None, True, (1,), [], 12345678901234567890]");
   assert.equal(
-    repr(new PyDict([["a", new PySet([1, 2])], [1, new PySet([])]])),
-    "{'a': {1, 2}, 1: set()}",
+    repr(new PyDict([["a", [1, 2]], [1, []]])),
+    "{'a': [1, 2], 1: []}",
   );
   assert.equal(str("a") + str(1) + str(["a"]), "a1['a']");
 });

@@ -13,7 +13,6 @@ export type Literal =
   | Literal[]
   | PyFloat
   | PyTuple
-  | PySet
   | PyDict;
 
 export class PyFloat {
@@ -22,26 +21,6 @@ export class PyFloat {
 
 export class PyTuple {
   constructor(readonly items: readonly Literal[]) {}
-}
-
-/** Distinct items in the order of their first occurrence. */
-export class PySet {
-  readonly #items = new Map<string, Literal>();
-  constructor(items: Iterable<Literal>) {
-    for (const item of items) {
-      const key = hashKey(item);
-      if (!this.#items.has(key)) this.#items.set(key, item);
-    }
-  }
-  get items(): Literal[] {
-    return [...this.#items.values()];
-  }
-  get size(): number {
-    return this.#items.size;
-  }
-  has(item: Literal): boolean {
-    return this.#items.has(hashKey(item));
-  }
 }
 
 /**
@@ -68,9 +47,6 @@ export class PyDict {
   }
 }
 
-/** Thrown for a list, set or dict as an item of a set or as a key. */
-export class UnhashableError extends Error {}
-
 /** Python's `==`. Values may also come from JSON, where a number stands for its value. */
 export function literalsEqual(a: Literal, b: Literal): boolean {
   const x = numberOf(a), y = numberOf(b);
@@ -78,9 +54,6 @@ export function literalsEqual(a: Literal, b: Literal): boolean {
   if (x !== undefined || y !== undefined) return x !== undefined && y !== undefined && x == y;
   if (Array.isArray(a)) return Array.isArray(b) && sameItems(a, b);
   if (a instanceof PyTuple) return b instanceof PyTuple && sameItems(a.items, b.items);
-  if (a instanceof PySet) {
-    return b instanceof PySet && a.size === b.size && a.items.every((item) => b.has(item));
-  }
   if (a instanceof PyDict) {
     return b instanceof PyDict && a.size === b.size && a.entries.every(([key, value]) => {
       const other = b.get(key);
@@ -102,7 +75,7 @@ function numberOf(value: Literal): number | bigint | undefined {
 
 /**
  * Returns equal texts for equal values.
- * @throws UnhashableError for values that cannot be keys
+ * @throws TypeError for values that cannot be keys
  */
 function hashKey(value: Literal): string {
   const number = numberOf(value);
@@ -114,5 +87,5 @@ function hashKey(value: Literal): string {
   if (typeof value === "string") return JSON.stringify(value);
   if (value === null) return "null";
   if (value instanceof PyTuple) return `(${value.items.map(hashKey).join()})`;
-  throw new UnhashableError("lists, sets and dicts are no keys");
+  throw new TypeError("lists and dicts are no keys");
 }
