@@ -1,7 +1,7 @@
 /**
  * Holds the current level of each curriculum attribute of a task and changes it (reasoning-gym's
- * curriculum): one attribute at a time, or all together by the rule of the global level.
- * `levels_to_params.ts` turns levels into parameters.
+ * curriculum): all together, by the rule of the global level. `levels_to_params.ts` turns levels
+ * into parameters.
  */
 import { checkedAttributes, curriculumConfig, type CurriculumOptions } from "./levels_to_params.ts";
 import type { ParamValue } from "../../core/named_params.ts";
@@ -38,24 +38,6 @@ export class CurriculumLevels {
     this.#levels[name] = level;
   }
 
-  /** Raises the level by one. Returns false at the top. */
-  increment(name: string): boolean {
-    return this.#move(name, 1);
-  }
-
-  /** Lowers the level by one. Returns false at the bottom. */
-  decrement(name: string): boolean {
-    return this.#move(name, -1);
-  }
-
-  /** Sets the same level for all attributes; an attribute with fewer levels goes to its top. */
-  setGlobal(level: number): void {
-    checkedAttributes(this.task, { "*": level });
-    for (const attribute of this.#attributes) {
-      this.#levels[attribute.name] = Math.min(level, top(attribute));
-    }
-  }
-
   /**
    * Raises every attribute to one above the highest current level, or to its top. Returns false
    * when nothing changes.
@@ -85,15 +67,6 @@ export class CurriculumLevels {
   /** Returns the parameters of the task at the current levels. */
   config(options: CurriculumOptions = {}): Record<string, ParamValue> {
     return curriculumConfig(this.task, this.#levels, options);
-  }
-
-  #move(name: string, by: number): boolean {
-    const attribute = this.#attributes.find((candidate) => candidate.name === name);
-    if (attribute === undefined) checkedAttributes(this.task, { [name]: 0 });
-    const level = this.#levels[name]! + by;
-    if (level < 0 || level > top(attribute!)) return false;
-    this.#levels[name] = level;
-    return true;
   }
 }
 

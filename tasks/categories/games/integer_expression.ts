@@ -18,8 +18,16 @@ const MAX_LENGTH = 2000;
 
 /** Returns null when the text is no such expression or divides by zero. */
 export function readIntegerExpression(answer: string): IntegerExpression | null {
-  const text = strip(answer);
-  if (answer.length > MAX_LENGTH || !/^[-+*/()0-9 \t]+$/.test(text)) return null;
+  if (answer.length > MAX_LENGTH) return null;
+  let open = 0;
+  // As in Python, an open bracket goes on in the next line.
+  const text = strip(answer).replace(/[()\n\r\f]/g, (sign) => {
+    if (sign === "(") open++;
+    else if (sign === ")") open--;
+    else if (open > 0) return " ";
+    return sign;
+  });
+  if (!/^[-+*/()0-9 \t]+$/.test(text)) return null;
   const program = parseFormula(text, MAX_LENGTH / 2), literals: bigint[] = [];
   const value = program && run<Fraction>(program, {
     number(digits) {
