@@ -17,6 +17,18 @@
 import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { CurriculumAttribute, Task } from "./types.ts";
 
+// All else that a task needs: its file imports from here what a user's imports from @rgx/rgx.
+export { RandomStream } from "../core/philox.ts";
+export type { Generated, ScorableEntry, Task } from "./types.ts";
+export {
+  decimalScore,
+  defaultScore,
+  exactScore,
+  isOverlong,
+  NUMBER_GRID,
+  numberGridScore,
+} from "./scoring_rules.ts";
+
 /** A parameter whose default value determines the type of its values. */
 export interface Param<T extends ParamValue> extends ParamSpec {
   /** The value where none is given. */

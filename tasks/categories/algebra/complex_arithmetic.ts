@@ -1,6 +1,5 @@
 /** One operation with two complex numbers whose parts are integers; exact at any size. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { choices, defineTask, sizes, weights } from "../../define.ts";
+import { choices, defineTask, type RandomStream, sizes, weights } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 
 type Complex = readonly [re: bigint, im: bigint];

@@ -1,6 +1,5 @@
 /** A linear equation in one variable with an integer solution; exact at any size. */
-import { choices, counts, defineTask, sizes, weights } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { choices, counts, defineTask, exactScore, sizes, weights } from "../../define.ts";
 import { sumText } from "./formula_text.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";

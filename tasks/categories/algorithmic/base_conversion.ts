@@ -1,6 +1,5 @@
 /** Convert a number from one base to another. */
-import { defineTask, sizes } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { defaultScore, defineTask, sizes } from "../../define.ts";
 
 export default defineTask({
   description: "Convert a number between two bases.",

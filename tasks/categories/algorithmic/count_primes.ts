@@ -1,6 +1,5 @@
 /** The number of primes in an interval. */
-import { defineTask, sizes } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { defineTask, exactScore, sizes } from "../../define.ts";
 
 export default defineTask({
   description: "Count the prime numbers of an interval.",

@@ -1,9 +1,7 @@
 /** A column addition whose digits are replaced by letters. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { bool, counts, defineTask } from "../../define.ts";
+import { bool, counts, defineTask, isOverlong, type RandomStream } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { strip } from "../../python/text.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 
 const ALPHABET = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 const MIN_DIGITS = 3, MAX_DIGITS = 5;

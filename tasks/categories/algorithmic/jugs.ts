@@ -4,10 +4,8 @@
  * of two sizes.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, isOverlong, type RandomStream } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 import { gcdOf } from "../arithmetic/divisors.ts";
 
 /** Maximum number of draws for three jugs, and for more jugs, whose searches take longer. */

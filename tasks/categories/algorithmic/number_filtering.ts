@@ -1,7 +1,6 @@
 /** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
-import { counts, defineTask, sizes } from "../../define.ts";
+import { counts, defaultScore, defineTask, sizes } from "../../define.ts";
 import { formatFixed, repr } from "../../python/repr.ts";
-import { defaultScore } from "../../scoring_rules.ts";
 
 const OPERATIONS = ["keep_larger", "keep_smaller", "remove_larger", "remove_smaller"] as const;
 

@@ -2,11 +2,9 @@
  * One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another
  * one.
  */
-import { counts, defineTask, int } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
 import { CHANGE_RULES } from "./row_changes.ts";
 import { MOVE_RULES } from "./row_moves.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 import type { Row, RowPair, RowRule } from "./rows.ts";
 
 /** Maximum number of draws of a pair. Every rule needs far fewer, even for the shortest rows. */

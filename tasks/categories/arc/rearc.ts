@@ -2,7 +2,7 @@
  * Puzzles in the style of ARC from our own generators, chosen by a measure of difficulty
  * (`pairMeasure`). If a drawn measure cannot be reached, the nearest pair is used.
  */
-import { counts, defineTask, float, levels, type Param } from "../../define.ts";
+import { counts, defineTask, float, levels, type Param, type RandomStream } from "../../define.ts";
 import {
   boardFormat,
   boardFormatParam,
@@ -18,7 +18,6 @@ import { COLOR_FAMILIES } from "./families_colors.ts";
 import { OBJECT_FAMILIES } from "./families_objects.ts";
 import { WHOLE_FAMILIES } from "./families_whole.ts";
 import { drawInput, type Family, type GridRule, MAX_SIDE } from "./family.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 import type { ParamValue } from "../../../core/named_params.ts";
 
 type Range = readonly [low: number, high: number];

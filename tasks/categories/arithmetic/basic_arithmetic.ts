@@ -2,8 +2,7 @@
  * Expressions of + − × ÷ over integers in which every division is exact. With parentheses they are
  * random binary trees; without, chains with the usual precedence. Values are exact at any size.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { bool, choices, counts, defineTask, text } from "../../define.ts";
+import { bool, choices, counts, defineTask, type RandomStream, text } from "../../define.ts";
 import { exactScore } from "../../scoring_rules.ts";
 
 export default defineTask({

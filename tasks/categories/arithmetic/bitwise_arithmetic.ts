@@ -1,6 +1,5 @@
 /** Nested expressions of hexadecimal numbers with +, −, × and shifts, over integers of any size. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { consecutive, defineTask, int } from "../../define.ts";
+import { consecutive, defineTask, int, type RandomStream } from "../../define.ts";
 import { parseIntegerLiteral } from "../../python/integers.ts";
 
 const OPERATORS = ["+", "-", "*", "<<", ">>"] as const;

@@ -1,6 +1,5 @@
 /** The number of ones in the binary representation of a number. */
-import { defineTask, sizes } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { defineTask, exactScore, sizes } from "../../define.ts";
 
 export default defineTask({
   description: "Count the ones in the binary representation of a number.",

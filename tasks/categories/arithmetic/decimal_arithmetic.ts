@@ -2,8 +2,7 @@
  * Expressions of decimal numbers with + − × ÷. The value is computed as an exact fraction and
  * rounded once, to a number of significant digits; a half is rounded away from zero.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, int } from "../../define.ts";
+import { counts, defineTask, int, type RandomStream } from "../../define.ts";
 import { type Decimal, parseDecimal } from "../../python/decimals.ts";
 import { calculated, type Fraction, parseFormula, run } from "../../python/formulas.ts";
 import { drawBelow, withPoint } from "./terms.ts";

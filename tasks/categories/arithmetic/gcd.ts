@@ -1,6 +1,5 @@
 /** The greatest common divisor of several numbers. */
-import { counts, defineTask, sizes } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { counts, defineTask, exactScore, sizes } from "../../define.ts";
 import { gcdOf, joinWithAnd } from "./divisors.ts";
 
 /** Draws to find numbers with a common divisor above 1. The last draw is used in any case. */

@@ -1,6 +1,5 @@
 /** Grade-school word problems from templates, with worked solutions. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, float } from "../../define.ts";
+import { defineTask, float, type RandomStream } from "../../define.ts";
 import { type Decimal, equalDecimals, parseDecimal } from "../../python/decimals.ts";
 import { counting } from "./word_problems/counting.ts";
 import { farm } from "./word_problems/farm.ts";

@@ -1,6 +1,5 @@
 /** The least common multiple of several numbers. */
-import { counts, defineTask, sizes } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { counts, defineTask, exactScore, sizes } from "../../define.ts";
 import { joinWithAnd, lcmOf } from "./divisors.ts";
 
 /** Draws to find numbers whose product is not the answer. The last draw is used in any case. */

@@ -1,6 +1,5 @@
 /** The total number of legs of a group of animals. */
-import { counts, defineTask } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { counts, defineTask, exactScore } from "../../define.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
 const ANIMALS: Readonly<Record<number, readonly (readonly [string, string?])[]>> = {

@@ -3,8 +3,7 @@
  * The numbers are drawn as multiples of a decimal step, so that they are distinct as drawn, as
  * printed and as doubles.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, float, sizes } from "../../define.ts";
+import { counts, defineTask, float, type RandomStream, sizes } from "../../define.ts";
 import { reprFloat } from "../../python/repr.ts";
 import { parseDecimal } from "../../python/decimals.ts";
 

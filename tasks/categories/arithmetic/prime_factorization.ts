@@ -1,8 +1,7 @@
 /** The prime factors of a number. */
-import { defineTask, sizes } from "../../define.ts";
+import { defineTask, type ScorableEntry, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { isBlank } from "../../python/text.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Maximum number of factors of an answer. Numbers up to 10^12 have at most 39 prime factors. */
 const MAX_FACTORS = 10_000;

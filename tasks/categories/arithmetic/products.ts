@@ -1,6 +1,5 @@
 /** Products of several integers with the same number of digits. */
-import { bool, consecutive, counts, defineTask } from "../../define.ts";
-import { decimalScore } from "../../scoring_rules.ts";
+import { bool, consecutive, counts, decimalScore, defineTask } from "../../define.ts";
 import { drawTerm } from "./terms.ts";
 
 export default defineTask({

@@ -1,7 +1,5 @@
 /** Brainf*ck programs; the question asks for their output. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { defineTask, exactScore, int, type RandomStream } from "../../define.ts";
 import { wordsOfLength } from "../../text/words.ts";
 
 const WORD_LENGTH = 5;

@@ -1,8 +1,7 @@
 /** Read a word that is drawn with characters. */
-import type { RandomStream } from "../../../core/philox.ts";
 import { didYouMean } from "../../../core/suggest.ts";
 import { readCompressedAsset } from "../../asset.ts";
-import { bool, counts, defineTask, nullable, text } from "../../define.ts";
+import { bool, counts, defineTask, nullable, type RandomStream, text } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { isOverlong } from "../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordAt, wordCount } from "../../text/words.ts";

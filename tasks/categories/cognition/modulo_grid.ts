@@ -1,8 +1,6 @@
 /** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
-import { type ConfigOf, defineTask, int } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { type ConfigOf, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 
 const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
 type Operation = typeof OPERATIONS[number];

@@ -1,9 +1,8 @@
 /**
  * One statement among many answers the question. No other statement has the same verb and thing.
  */
-import { counts, defineTask } from "../../define.ts";
+import { counts, defineTask, isOverlong } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 import { wordList } from "../../text/lists.ts";
 import { once } from "../../once.ts";
 

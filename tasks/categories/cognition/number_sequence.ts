@@ -1,7 +1,5 @@
 /** The next term of a sequence in which a few arithmetic steps lead from each term to the next. */
-import { counts, defineTask, int } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
-import type { RandomStream } from "../../../core/philox.ts";
+import { counts, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
 
 interface Step {
   text: string;

@@ -3,10 +3,9 @@
  * a side or touch with a corner. So every line can be followed, and the drawing has only one
  * interpretation.
  */
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, type RandomStream } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 
 const MIN_SIDE = 3;
 const BLANK = " ", ONCE = "#".charCodeAt(0), TWICE = "█".charCodeAt(0);

@@ -2,10 +2,8 @@
  * Solve a scrambled Rubik's cube. The example solution reverses the scramble, without moves that
  * cancel.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { bool, counts, defineTask, int } from "../../define.ts";
+import { bool, counts, defineTask, int, isOverlong, type RandomStream } from "../../define.ts";
 import { words } from "../../python/text.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 
 /** The colour letters of faces U, L, F, R, B, D of the solved cube, and their ANSI backgrounds. */
 const COLORS = ["Y", "R", "G", "O", "B", "W"] as const;

@@ -2,8 +2,7 @@
  * A sentence hidden in an emoji. Each byte of its UTF-8 text follows the emoji as one of Unicode's
  * 256 variation selectors, which most programs do not display.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask } from "../../define.ts";
+import { counts, defineTask, type RandomStream } from "../../define.ts";
 import { codePoints } from "../../python/text.ts";
 import { makeSentence } from "../../text/sentences.ts";
 

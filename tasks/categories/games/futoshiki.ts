@@ -3,9 +3,7 @@
  * are emptied in random order as long as the solution stays unique, until a tenth of the cells is
  * left.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, sizes } from "../../define.ts";
-import { NUMBER_GRID } from "../../scoring_rules.ts";
+import { counts, defineTask, NUMBER_GRID, type RandomStream, sizes } from "../../define.ts";
 import {
   CellSolver,
   digitRows,

@@ -5,8 +5,7 @@
  * is certain the solver guesses.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, float, int } from "../../define.ts";
+import { counts, defineTask, float, int, type RandomStream } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { transpose } from "../../transpose.ts";
 import { once } from "../../once.ts";

@@ -4,8 +4,7 @@
  * proves that there is no solution.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { type ConfigOf, counts, defineTask, float, int } from "../../define.ts";
+import { type ConfigOf, counts, defineTask, float, int, type RandomStream } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
 

@@ -3,9 +3,7 @@
  * determine the result of a card. The result is drawn first and then a card that gives it, so that
  * all results are frequent.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, type RandomStream } from "../../define.ts";
 
 const LETTERS = 26, HAND = 13;
 const RESULTS = ["Peng", "Chi", "Pass"] as const;

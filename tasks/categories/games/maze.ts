@@ -4,8 +4,7 @@
  * everything is drawn again.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { type ConfigOf, counts, defineTask } from "../../define.ts";
+import { type ConfigOf, counts, defineTask, type RandomStream } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
 
 /**

@@ -1,7 +1,5 @@
 /** 4×4 sudoku with exactly one solution. There are only 288 complete grids. */
-import { counts, defineTask } from "../../define.ts";
-import { NUMBER_GRID } from "../../scoring_rules.ts";
-import type { RandomStream } from "../../../core/philox.ts";
+import { counts, defineTask, NUMBER_GRID, type RandomStream } from "../../define.ts";
 import {
   blockUnits,
   CellSolver,

@@ -5,8 +5,7 @@
  * by one at both ends until it has some.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { choices, defineTask, sizes } from "../../define.ts";
+import { choices, defineTask, type RandomStream, sizes } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { equalsInteger, readIntegerExpression, usesExactly } from "./integer_expression.ts";
 import { once } from "../../once.ts";

@@ -6,9 +6,8 @@
  * right or down, a–d to the left or up.
  */
 import { UsageError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 import { readAsset } from "../../asset.ts";
-import { counts, defineTask } from "../../define.ts";
+import { counts, defineTask, type RandomStream } from "../../define.ts";
 import { once } from "../../once.ts";
 
 /** Longer texts are not read. */

@@ -4,8 +4,7 @@
  * text and plays the answer on it.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, int } from "../../define.ts";
+import { counts, defineTask, int, type RandomStream } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 
 const SIZES = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];

@@ -2,9 +2,7 @@
  * 9×9 sudoku with exactly one solution. Cells of a random complete grid are emptied in random order
  * as long as the solution stays unique.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask } from "../../define.ts";
-import { NUMBER_GRID } from "../../scoring_rules.ts";
+import { counts, defineTask, NUMBER_GRID, type RandomStream } from "../../define.ts";
 import {
   blockUnits,
   CellSolver,

@@ -4,8 +4,7 @@
  * captures as much.
  */
 import { RgxError } from "../../../core/errors.ts";
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, int } from "../../define.ts";
+import { counts, defineTask, int, type RandomStream } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import { once } from "../../once.ts";
 

@@ -1,10 +1,8 @@
 /** Orthocenter, incircle and angles of triangles with integer coordinates. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { choices, defineTask, sizes } from "../../define.ts";
+import { choices, defineTask, type Generated, type RandomStream, sizes } from "../../define.ts";
 import { formatFixed, round } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
 import { strip } from "../../python/text.ts";
-import type { Generated } from "../../types.ts";
 
 type Point = readonly [x: bigint, y: bigint];
 

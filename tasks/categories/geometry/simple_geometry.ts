@@ -1,7 +1,5 @@
 /** The last interior angle of a convex polygon, from the sum (n − 2)·180°. */
-import { counts, defineTask, sizes } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
-import type { RandomStream } from "../../../core/philox.ts";
+import { counts, defineTask, exactScore, type RandomStream, sizes } from "../../define.ts";
 
 /**
  * Maximum number of complete draws. After that, single angles are adjusted to reach a possible sum,

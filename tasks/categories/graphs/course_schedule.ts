@@ -1,6 +1,5 @@
 /** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
-import { counts, defineTask, float } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, float } from "../../define.ts";
 
 export default defineTask({
   description: "Decide whether all courses can be taken in some order.",

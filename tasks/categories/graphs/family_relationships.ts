@@ -1,6 +1,5 @@
 /** How two people are related in a family of up to three generations. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { consecutive, counts, defineTask, texts } from "../../define.ts";
+import { consecutive, counts, defineTask, type RandomStream, texts } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 
 const MALE_NAMES = (

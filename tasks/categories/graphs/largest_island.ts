@@ -1,7 +1,5 @@
 /** The largest area of ones in a grid of zeros and ones. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { counts, defineTask, exactScore, type RandomStream } from "../../define.ts";
 
 export default defineTask({
   description: "Find the area of the largest island in a grid.",

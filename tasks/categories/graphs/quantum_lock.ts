@@ -2,8 +2,7 @@
  * A lock with three buttons that change a number and toggle a light. The light decides which
  * buttons work.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { consecutive, defineTask, int } from "../../define.ts";
+import { consecutive, defineTask, int, type RandomStream } from "../../define.ts";
 import { PYTHON_SPACE } from "../../python/text.ts";
 
 type Light = "red" | "green";

@@ -4,9 +4,7 @@
  * placement. The inference is complete: a placement certainly lights up if it contains all possible
  * causes of some lit example.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
 
 const COLOURS = ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"];
 const MATERIALS = ["metal", "rubber"];

@@ -1,7 +1,5 @@
 /** Find a rule for lists from four examples and apply it to a fifth list. */
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { defineTask, exactScore, type RandomStream } from "../../define.ts";
 
 const EXAMPLES = 4;
 /** Maximum number of attempts to draw five distinct lists that show the rule. */

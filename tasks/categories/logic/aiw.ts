@@ -4,8 +4,7 @@
  * everybody.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, type ConfigOf, defineTask, int, weights } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { choices, type ConfigOf, defaultScore, defineTask, int, weights } from "../../define.ts";
 
 const KINDS = ["siblings", "friends", "colleagues"] as const;
 

@@ -2,10 +2,8 @@
  * Knights always tell the truth and knaves always lie (Smullyan's puzzles). Who is what? The
  * statements of all people together have exactly one solution.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { defineTask, int } from "../../define.ts";
+import { defineTask, int, isOverlong, type RandomStream } from "../../define.ts";
 import { words } from "../../python/text.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 import { capitalize } from "../../text/spelling.ts";
 
 /** No name contains "and", because the scorer removes this word from answers. */

@@ -1,10 +1,8 @@
 /**
  * Find a formula that follows from given ones. Many answers are right; one is given as an example.
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { counts, defineTask, sizes } from "../../define.ts";
+import { counts, defineTask, isOverlong, type RandomStream, sizes } from "../../define.ts";
 import { isSpaceCode } from "../../python/text.ts";
-import { isOverlong } from "../../scoring_rules.ts";
 
 const LETTERS = [..."PQRSTUVWXYZ"];
 const BINARY = ["∧", "∨", "→", "↔"] as const;

@@ -2,8 +2,7 @@
  * Seven statements about how many of the seven are true. In how many ways can each be true or false
  * without a contradiction?
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { consecutive, defineTask, int } from "../../define.ts";
+import { consecutive, defineTask, int, type RandomStream } from "../../define.ts";
 
 const COUNT = 7;
 const PRIMES = new Set([2, 3, 5, 7]), COMPOSITES = new Set([4, 6]);

@@ -2,9 +2,8 @@
  * Does a conclusion follow from two premises about three kinds of beings? This is decided by
  * meaning, not by form: over all worlds in which each kind has a member.
  */
-import { bool, defineTask, float, levels } from "../../define.ts";
+import { bool, defaultScore, defineTask, float, levels } from "../../define.ts";
 import { wordList } from "../../text/lists.ts";
-import { defaultScore } from "../../scoring_rules.ts";
 import { once } from "../../once.ts";
 
 const QUANTIFIERS = ["All", "No", "Some", "Some … not"] as const;

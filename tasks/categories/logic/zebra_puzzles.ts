@@ -1,8 +1,7 @@
 /**
  * Who lives in which house? Clues on names, animals, drinks … of neighbours (Einstein's riddle).
  */
-import type { RandomStream } from "../../../core/philox.ts";
-import { consecutive, defineTask, int } from "../../define.ts";
+import { consecutive, defineTask, int, type RandomStream } from "../../define.ts";
 import { capitalize } from "../../text/spelling.ts";
 
 interface Category {

@@ -1,9 +1,8 @@
 /** The probability of a number of heads in flips of a fair coin. */
-import { bool, consecutive, counts, defineTask } from "../../define.ts";
+import { bool, consecutive, counts, defineTask, type ScorableEntry } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { formatExponent } from "../../python/repr.ts";
 import { parseFinite } from "../../python/decimals.ts";
-import type { ScorableEntry } from "../../types.ts";
 
 /** Probabilities that differ by at most this count as equal. */
 const TOLERANCE = 1e-4;

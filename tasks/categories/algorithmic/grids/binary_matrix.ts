@@ -1,9 +1,7 @@
 /** The distance from every cell of a binary matrix to the nearest 0. */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask, float } from "../../../define.ts";
+import { counts, defineTask, float, isOverlong, type RandomStream } from "../../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../../python/literals.ts";
 import { str } from "../../../python/repr.ts";
-import { isOverlong } from "../../../scoring_rules.ts";
 import { matrixText } from "./matrix.ts";
 
 export default defineTask({

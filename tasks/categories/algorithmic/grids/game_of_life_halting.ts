@@ -3,8 +3,7 @@
  * oscillators or patterns that die, too far apart to interact. Even so, the answer is computed by
  * simulation.
  */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int } from "../../../define.ts";
+import { defineTask, int, type RandomStream } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { type Cells, lifeStep } from "./life.ts";
 

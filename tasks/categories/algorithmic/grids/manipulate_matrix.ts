@@ -1,8 +1,6 @@
 /** Apply a list of transforms to a matrix of digits. */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask, float } from "../../../define.ts";
+import { counts, defineTask, float, isOverlong, type RandomStream } from "../../../define.ts";
 import { codePoints, strip, words } from "../../../python/text.ts";
-import { isOverlong } from "../../../scoring_rules.ts";
 import { transpose } from "../../../transpose.ts";
 import { digitMatrix, matrixText } from "./matrix.ts";
 

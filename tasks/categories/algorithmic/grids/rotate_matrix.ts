@@ -1,6 +1,5 @@
 /** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
-import { counts, defineTask } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask } from "../../../define.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({

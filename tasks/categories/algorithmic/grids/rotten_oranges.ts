@@ -1,6 +1,5 @@
 /** Minutes until rot has spread to every fresh orange of a grid, by breadth-first search. */
-import { counts, defineTask, float } from "../../../define.ts";
-import { exactScore } from "../../../scoring_rules.ts";
+import { counts, defineTask, exactScore, float } from "../../../define.ts";
 import { digitText } from "./matrix.ts";
 
 const FRESH = 1, ROTTEN = 2;

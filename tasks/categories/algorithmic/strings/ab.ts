@@ -4,8 +4,7 @@
  * Therefore a program is computed by adding its tokens from the right, one after another, which
  * takes as many steps as always rewriting the leftmost pair.
  */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { defineTask, int } from "../../../define.ts";
+import { defineTask, int, type RandomStream } from "../../../define.ts";
 
 const TOKENS = ["A#", "B#", "#A", "#B"] as const;
 const MAX_STEPS = 100;

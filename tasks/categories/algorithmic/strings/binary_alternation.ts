@@ -1,6 +1,5 @@
 /** The minimum number of swaps that make a binary string alternate. */
-import { counts, defineTask, float } from "../../../define.ts";
-import { exactScore } from "../../../scoring_rules.ts";
+import { counts, defineTask, exactScore, float } from "../../../define.ts";
 
 export default defineTask({
   description: "Find the fewest swaps that make a binary string alternate.",

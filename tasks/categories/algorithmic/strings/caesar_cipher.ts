@@ -2,8 +2,7 @@
  * Decrypt a Caesar cipher with an unknown rotation. Half of the sentences are from the story and
  * half are generated. All are generated when the story has no sentence of that length.
  */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask, sizes, text } from "../../../define.ts";
+import { counts, defineTask, type RandomStream, sizes, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { defaultScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";

@@ -1,6 +1,5 @@
 /** Whether a one-to-one replacement of letters turns one string into another. */
-import { counts, defineTask, float } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, float } from "../../../define.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 

@@ -1,6 +1,5 @@
 /** Arrange shuffled letters as a palindrome. */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask } from "../../../define.ts";
+import { counts, defineTask, type RandomStream } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 
 export default defineTask({

@@ -4,8 +4,7 @@
  * again.
  */
 import { RgxError } from "../../../../core/errors.ts";
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask } from "../../../define.ts";
+import { counts, defineTask, type RandomStream } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { randomPalindrome } from "./palindrome_generation.ts";
 

@@ -1,8 +1,6 @@
 /** Rewrite a string over a, b, c by ordered rules (some of twenty) until no rule applies. */
 import { RgxError } from "../../../../core/errors.ts";
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, type RandomStream } from "../../../define.ts";
 
 interface Rule {
   text: string;

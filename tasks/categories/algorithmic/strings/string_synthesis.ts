@@ -1,6 +1,5 @@
 /** Blocks are combined by fixed rules. Which blocks are left at the end? */
-import { counts, defineTask, int } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, int } from "../../../define.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
 /** Changes of the counts of [A] [B] [C] {A} {B} {C} (A) (B) (C). */

@@ -1,8 +1,6 @@
 /** Sort words into groups of anagrams. */
-import { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask } from "../../../define.ts";
+import { counts, defineTask, isOverlong, RandomStream } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
-import { isOverlong } from "../../../scoring_rules.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
 import { once } from "../../../once.ts";
 

@@ -1,6 +1,5 @@
 /** How often a letter occurs in a few consecutive words of the story. */
-import { counts, defineTask } from "../../../define.ts";
-import { exactScore } from "../../../scoring_rules.ts";
+import { counts, defineTask, exactScore } from "../../../define.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
 
 export default defineTask({

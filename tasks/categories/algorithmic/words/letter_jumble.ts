@@ -2,8 +2,7 @@
  * Words of the story with swapped letters. If the story has too few words of the wanted lengths,
  * words of the nearest other lengths are used too.
  */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { bool, counts, defineTask, sizes } from "../../../define.ts";
+import { bool, counts, defineTask, type RandomStream, sizes } from "../../../define.ts";
 import { strip, words } from "../../../python/text.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import { once } from "../../../once.ts";

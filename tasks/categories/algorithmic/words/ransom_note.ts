@@ -1,6 +1,5 @@
 /** Can a note be written with the letters of a magazine? */
-import { counts, defineTask, float } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask, float } from "../../../define.ts";
 
 export default defineTask({
   description: "Decide whether a note can be made from the letters of a magazine.",

@@ -1,6 +1,5 @@
 /** Put the shuffled words of a sentence back in order. */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask } from "../../../define.ts";
+import { counts, defineTask, type RandomStream } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
 import { makeSentence, storySentences } from "../../../text/sentences.ts";
 

@@ -3,9 +3,8 @@
  * advance and refuses more than 20 000; here each entry is made alone, so there is no limit.
  */
 import { RgxError } from "../../../../core/errors.ts";
-import type { RandomStream } from "../../../../core/philox.ts";
 import { readAsset } from "../../../asset.ts";
-import { type ConfigOf, counts, defineTask, int } from "../../../define.ts";
+import { type ConfigOf, counts, defineTask, int, type RandomStream } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { decodeWords } from "../../../text/words.ts";
 import { once } from "../../../once.ts";

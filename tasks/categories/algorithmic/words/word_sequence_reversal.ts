@@ -1,6 +1,5 @@
 /** Reverse the order of a few words of the story. */
-import { counts, defineTask } from "../../../define.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { counts, defaultScore, defineTask } from "../../../define.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
 

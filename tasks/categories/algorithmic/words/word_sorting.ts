@@ -1,6 +1,5 @@
 /** Sort words by the code points of their letters, so that capitals come before small letters. */
-import type { RandomStream } from "../../../../core/philox.ts";
-import { counts, defineTask, text } from "../../../define.ts";
+import { counts, defineTask, type RandomStream, text } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { storyWords } from "../../../text/story.ts";
 import { wordAt, wordCount } from "../../../text/words.ts";
