@@ -4,7 +4,7 @@
  */
 import { readCompressedAsset } from "../../asset.ts";
 import { bool, defineTask, levels, type Param, texts } from "../../define.ts";
-import { transpose } from "../../transpose.ts";
+import { transpose } from "../../grids.ts";
 import {
   type Board,
   boardFormat,

@@ -1,7 +1,7 @@
 /** Families of `rearc` on colours, lines, falling cells and the shape of the coloured cells. */
 import { type Family, type GridRule, type InputKind, type Palette, withFree } from "./family.ts";
 import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180 } from "./grids.ts";
-import { transpose } from "../../transpose.ts";
+import { transpose } from "../../grids.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
 const ANY: readonly InputKind[] = ["noise", "full", "shapes"];

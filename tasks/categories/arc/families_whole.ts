@@ -1,6 +1,6 @@
 /** Families of `rearc` that rearrange the whole grid, whatever it contains. */
 import type { Family, GridRule, InputKind } from "./family.ts";
-import { transpose } from "../../transpose.ts";
+import { transpose } from "../../grids.ts";
 import {
   antitranspose,
   flipSideways,

@@ -6,6 +6,7 @@
  * candidates.
  */
 import type { RandomStream } from "../../../core/philox.ts";
+import { gridText, rowsOf } from "../../grids.ts";
 
 /** The structure of a puzzle, shared by all its grids. */
 export interface Shape {
@@ -257,14 +258,10 @@ function digitOf(bit: number): number {
 
 /** A grid of digits as text; _ for 0. */
 export function digitsText(grid: readonly number[][]): string {
-  return grid.map((row) => row.map((digit) => digit || "_").join(" ")).join("\n");
+  return gridText(grid.map((row) => row.map((digit) => digit || "_")));
 }
 
 /** The digits of a grid with n columns, row by row; 0 for a cell with several candidates. */
 export function digitRows(cells: Uint16Array, n: number): number[][] {
-  return Array.from({ length: n }, (_, row) =>
-    Array.from(
-      cells.subarray(row * n, (row + 1) * n),
-      (bits) => (bits & (bits - 1)) === 0 ? digitOf(bits) : 0,
-    ));
+  return rowsOf(Array.from(cells, (bits) => (bits & (bits - 1)) === 0 ? digitOf(bits) : 0), n);
 }

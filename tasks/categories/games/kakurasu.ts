@@ -7,7 +7,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import { counts, defineTask, float, int, type RandomStream } from "../../define.ts";
 import { strip } from "../../python/text.ts";
-import { transpose } from "../../transpose.ts";
+import { gridText, transpose } from "../../grids.ts";
 import { once } from "../../once.ts";
 
 /** Longer texts are not read. */
@@ -114,10 +114,6 @@ function bitSum(word: number): number {
   let sum = 0;
   for (let i = 0; word >> i; i++) sum += (word >> i & 1) * (i + 1);
   return sum;
-}
-
-function gridText(grid: readonly number[][]): string {
-  return grid.map((row) => row.join(" ")).join("\n");
 }
 
 /** The sets of positions of a line with that sum, as bits. */

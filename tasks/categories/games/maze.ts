@@ -6,6 +6,7 @@
 import { RgxError } from "../../../core/errors.ts";
 import { type ConfigOf, counts, defineTask, type RandomStream } from "../../define.ts";
 import { defaultScore } from "../../scoring_rules.ts";
+import { rowsOf } from "../../grids.ts";
 
 /**
  * Probability 0.7 that an inner square is a passage, in 65536ths. One random word decides two
@@ -47,10 +48,7 @@ export default defineTask({
     const codes = Array.from(isPassage, (passage) => passage ? path : wall);
     codes[start] = startMark;
     codes[goal] = goalMark;
-    const grid = Array.from(
-      { length: size },
-      (_, row) => String.fromCharCode(...codes.slice(row * size, (row + 1) * size)),
-    );
+    const grid = rowsOf(codes, size).map((row) => String.fromCharCode(...row));
     const mark = (code: number) => String.fromCharCode(code);
     return {
       question: `This maze has walls (${mark(wall)}) and passages (${mark(path)}). You stand at ` +

@@ -5,6 +5,7 @@
 import { counts, defineTask, int } from "../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../python/literals.ts";
 import { once } from "../../once.ts";
+import { gridText } from "../../grids.ts";
 
 /** Longer texts are not read. A board of 12 rows has about 1000 characters as a list of lists. */
 const MAX_ANSWER_LENGTH = 20_000;
@@ -35,17 +36,17 @@ export default defineTask({
     const solutions = completions(queens).map(board);
     return {
       question: `This is a ${n} × ${n} board; Q is a queen and _ an empty square:\n` +
-        `${boardText(puzzle)}\nPut ${removed} more queen${removed === 1 ? "" : "s"} on empty ` +
+        `${gridText(puzzle)}\nPut ${removed} more queen${removed === 1 ? "" : "s"} on empty ` +
         `squares so that no two of the then ${n} queens are in the same row, column or diagonal. ` +
         "The queens on the board stay where they are.\n" +
         `Answer with the completed board in the same form: ${n} lines of ${n} squares separated ` +
         "by spaces.",
-      answer: boardText(board(solution)),
+      answer: gridText(board(solution)),
       metadata: {
         puzzle,
         solutions,
         num_removed: removed,
-        valid_answers: solutions.map(boardText),
+        valid_answers: solutions.map(gridText),
       },
     };
   },
@@ -56,7 +57,7 @@ export default defineTask({
     const rows = itemsOf(parseLiteral(answer))?.map((row) =>
       typeof row === "string" ? [...row] : itemsOf(row)
     );
-    return isBoard(rows) && valid.includes(boardText(rows)) ? 0.5 : 0;
+    return isBoard(rows) && valid.includes(gridText(rows)) ? 0.5 : 0;
   },
 });
 
@@ -102,10 +103,6 @@ function board(queens: readonly (number | null)[]): string[][] {
     if (column !== null) row[column] = "Q";
     return row;
   });
-}
-
-function boardText(rows: readonly (readonly string[])[]): string {
-  return rows.map((row) => row.join(" ")).join("\n");
 }
 
 function isBoard(value: unknown): value is string[][] {

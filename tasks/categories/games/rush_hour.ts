@@ -9,6 +9,7 @@ import { UsageError } from "../../../core/errors.ts";
 import { readAsset } from "../../asset.ts";
 import { counts, defineTask, type RandomStream } from "../../define.ts";
 import { once } from "../../once.ts";
+import { rowsOf } from "../../grids.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 50_000;
@@ -117,12 +118,7 @@ function played(config: string, moves: string): string {
 }
 
 function drawing(config: string): string {
-  const text = config.replaceAll("o", ".");
-  return Array.from(
-    { length: BOARD_SIZE },
-    (_, row) => text.slice(row * BOARD_SIZE, (row + 1) * BOARD_SIZE),
-  )
-    .join("\n");
+  return rowsOf(config.replaceAll("o", "."), BOARD_SIZE).map((row) => row.join("")).join("\n");
 }
 
 /** The board of Rush Hour: read from 36 characters, with moves square by square. */

@@ -2,6 +2,7 @@
 import { counts, defineTask, sizes } from "../../define.ts";
 import { parseInteger } from "../../python/integers.ts";
 import { words } from "../../python/text.ts";
+import { gridText } from "../../grids.ts";
 
 /** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
@@ -56,10 +57,10 @@ export default defineTask({
       question:
         `In this ${size} × ${size} table the last number of each row is the sum of the numbers ` +
         "before it, and the last number of each column is the sum of the numbers above it. Some " +
-        `numbers have been replaced by 0:\n${tableText(puzzle)}\nPut these numbers back in place ` +
+        `numbers have been replaced by 0:\n${gridText(puzzle)}\nPut these numbers back in place ` +
         `of the zeros, each exactly once: ${candidates.join(", ")}\nAnswer with the complete ` +
         `table, sums included: ${size} lines of ${size} numbers separated by spaces.`,
-      answer: tableText(solution),
+      answer: gridText(solution),
       metadata: {
         source_idx: index,
         puzzle,
@@ -97,10 +98,6 @@ export default defineTask({
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
-}
-
-function tableText(table: readonly number[][]): string {
-  return table.map((row) => row.join(" ")).join("\n");
 }
 
 const byValue = (a: number, b: number) => a - b;

@@ -7,6 +7,7 @@ import { RgxError } from "../../../core/errors.ts";
 import { counts, defineTask, int, type RandomStream } from "../../define.ts";
 import { codePoints, strip } from "../../python/text.ts";
 import { once } from "../../once.ts";
+import { rowsOf } from "../../grids.ts";
 
 /** Row and column offsets from the first stone of a group. */
 const GROUPS: readonly (readonly [number, number])[][] = [
@@ -38,11 +39,7 @@ export default defineTask({
   generate(random, config) {
     const size = random.int(config.min_board_size, config.max_board_size);
     const { stones, move } = drawBoard(random, size, config.max_stones);
-    const board = Array.from({ length: size }, (_, row) =>
-      Array.from(
-        stones.subarray(row * size, (row + 1) * size),
-        (stone) => MARKS[stone]!,
-      ));
+    const board = rowsOf(Array.from(stones, (stone) => MARKS[stone]!), size);
     const answer = LETTERS[move % size]! + (size - Math.floor(move / size));
     return {
       question: "It is Black's turn in this game of Go (X is Black, O is White, . is empty). A " +

@@ -1,5 +1,6 @@
 /** The largest area of ones in a grid of zeros and ones. */
 import { counts, defineTask, exactScore, type RandomStream } from "../../define.ts";
+import { gridText } from "../../grids.ts";
 
 export default defineTask({
   description: "Find the area of the largest island in a grid.",
@@ -24,7 +25,7 @@ export default defineTask({
       question:
         `In this grid of ${rows} rows and ${columns} columns, 1 is land and 0 is water. Cells of ` +
         "land that touch along a side (not only at a corner) belong to the same island.\n" +
-        `${grid.map((row) => row.join(" ")).join("\n")}\n` +
+        `${gridText(grid)}\n` +
         "How many cells does the largest island have? Answer with the number only, 0 if there is " +
         "no land.",
       answer: String(solution),

@@ -1,6 +1,7 @@
 /** The shortest path through a grid with blocked cells, by breadth-first search. */
 import { counts, defineTask, float } from "../../define.ts";
 import { strip, words } from "../../python/text.ts";
+import { gridText, rowsOf } from "../../grids.ts";
 
 const STEPS: readonly (readonly [name: string, row: number, column: number])[] = [
   ["right", 0, 1],
@@ -35,16 +36,13 @@ export default defineTask({
     const other = random.below(cells.length - 1);
     cells[start] = "*";
     cells[other < start ? other : other + 1] = "#";
-    const matrix = Array.from(
-      { length: rows },
-      (_, row) => cells.slice(row * columns, (row + 1) * columns),
-    );
+    const matrix = rowsOf(cells, columns);
     const path = shortestPath(matrix);
     return {
       question:
         "In this grid, * is the start, # is the goal, O is a free cell and X is a blocked " +
         "cell. A step goes up, down, left or right to a neighbouring cell that is not blocked.\n" +
-        `${matrix.map((row) => row.join(" ")).join("\n")}\n` +
+        `${gridText(matrix)}\n` +
         "Which steps lead from * to # on a shortest path? Answer with the directions in order, " +
         "separated by spaces (such as: down down right), or with the word infeasible when the " +
         "goal cannot be reached.",

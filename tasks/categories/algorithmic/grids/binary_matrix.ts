@@ -2,7 +2,7 @@
 import { counts, defineTask, float, isOverlong, type RandomStream } from "../../../define.ts";
 import { type Literal, parseLiteral, PyTuple } from "../../../python/literals.ts";
 import { str } from "../../../python/repr.ts";
-import { matrixText } from "./matrix.ts";
+import { gridText } from "../../../grids.ts";
 
 export default defineTask({
   description: "Find each cell's distance to the nearest 0 of a binary matrix.",
@@ -22,10 +22,10 @@ export default defineTask({
       question:
         "For every cell of this matrix, find the distance to the nearest cell that holds 0. " +
         "Distance is counted in steps up, down, left or right (Manhattan distance), so that of a " +
-        `0 is 0.\n${matrixText(matrix)}\n` +
+        `0 is 0.\n${gridText(matrix)}\n` +
         "Answer with the distances in the form of the matrix: one line for each row, the numbers " +
         "of a row separated by single spaces.",
-      answer: matrixText(solution),
+      answer: gridText(solution),
       metadata: { matrix, solution, n },
       difficulty: { n: [config.min_n, config.max_n], p_zero: config.p_zero },
     };

@@ -2,6 +2,7 @@
 import { defineTask, float, int, nullable } from "../../../define.ts";
 import { parseJson } from "../../../python/literals.ts";
 import { type Cells, lifeStep } from "./life.ts";
+import { rowsOf } from "../../../grids.ts";
 
 export default defineTask({
   description: "Simulate the Game of Life.",
@@ -29,7 +30,7 @@ export default defineTask({
     const filled = config.filled_cells ?? Math.floor(config.filled_cells_weights * size);
     let cells: Cells = new Uint8Array(size);
     for (let i = 0; i < filled; i++) cells[random.below(size)] = 1;
-    const board = boardText(cells, rows, columns, ",\n ");
+    const board = boardText(cells, columns, ",\n ");
     for (let step = 0; step < steps; step++) cells = lifeStep(cells, rows, columns);
     return {
       question: "This is a board of Conway's Game of Life, where 1 is a living cell:\n" +
@@ -40,7 +41,7 @@ export default defineTask({
         `${steps} step${steps === 1 ? "" : "s"}?\n` +
         "Answer with the board as a JSON list of its rows from top to bottom, each a list of 0 " +
         "and 1.",
-      answer: boardText(cells, rows, columns, ","),
+      answer: boardText(cells, columns, ","),
       metadata: {
         grid_size_x: rows,
         grid_size_y: columns,
@@ -64,12 +65,8 @@ export default defineTask({
   },
 });
 
-function boardText(cells: Cells, rows: number, columns: number, between: string): string {
-  const lines: string[] = [];
-  for (let row = 0; row < rows; row++) {
-    lines.push(`[${cells.subarray(row * columns, (row + 1) * columns).join()}]`);
-  }
-  return `[${lines.join(between)}]`;
+function boardText(cells: Cells, columns: number, between: string): string {
+  return `[${rowsOf(cells, columns).map((row) => `[${row}]`).join(between)}]`;
 }
 
 /** Python's equality of JSON values, where true equals 1. */

@@ -6,6 +6,7 @@
 import { defineTask, int, type RandomStream } from "../../../define.ts";
 import { strip } from "../../../python/text.ts";
 import { type Cells, lifeStep } from "./life.ts";
+import { gridText, rowsOf } from "../../../grids.ts";
 
 const MAX_TRIES = 200;
 const MIN_GRID_SIZE: Readonly<Record<number, number>> = { 1: 7, 2: 13, 3: 25 };
@@ -51,13 +52,11 @@ export default defineTask({
       max_simulation_steps,
       COMMON_PERIOD[difficulty]!,
     );
-    const lines = Array.from(
-      { length: rows },
-      (_, row) => cells.subarray(row * columns, (row + 1) * columns).join(" "),
-    );
     return {
       question: "This is a board of Conway's Game of Life, where 1 is a living cell:\n" +
-        `${lines.join("\n")}\nEach cell has eight neighbours, and the board wraps around: its ` +
+        `${
+          gridText(rowsOf(cells, columns))
+        }\nEach cell has eight neighbours, and the board wraps around: its ` +
         "first row is next to its last row, and its first column next to its last column. In " +
         "every step a living cell with two or three living neighbours stays alive, a dead cell " +
         "with exactly three comes alive, and all others are dead. The game halts when no cell is " +

@@ -1,8 +1,8 @@
 /** Apply a list of transforms to a matrix of digits. */
 import { counts, defineTask, float, isOverlong, type RandomStream } from "../../../define.ts";
 import { codePoints, strip, words } from "../../../python/text.ts";
-import { transpose } from "../../../transpose.ts";
-import { digitMatrix, matrixText } from "./matrix.ts";
+import { gridText, transpose } from "../../../grids.ts";
+import { digitMatrix } from "./matrix.ts";
 
 const KINDS: readonly TransformName[] = [
   "rotate",
@@ -51,12 +51,12 @@ export default defineTask({
     const matrix = digitMatrix(random, rows, columns);
     const { operations, solution } = drawOperations(random, matrix, count, weightsOf(config));
     return {
-      question: `Take this matrix:\n${matrixText(matrix)}\n\n` +
+      question: `Take this matrix:\n${gridText(matrix)}\n\n` +
         "Apply these operations in order, each to the result of the one before:\n" +
         `${operations.map(({ instruction }) => instruction).join("\n")}\n\n` +
         "Answer with the resulting matrix in the same form: one line for each row, the numbers " +
         "of a row separated by single spaces.",
-      answer: matrixText(solution),
+      answer: gridText(solution),
       metadata: { matrix, solution, operations, rows, cols: columns, num_transforms: count },
     };
   },

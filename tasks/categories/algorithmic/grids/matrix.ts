@@ -25,12 +25,7 @@ export function digitMatrix(random: RandomStream, rows: number, columns: number)
   return matrix;
 }
 
-/** One line for each row, with a space between cells. */
-export function matrixText(matrix: readonly (readonly (number | string)[])[]): string {
-  return matrix.map((row) => row.join(" ")).join("\n");
-}
-
-/** `matrixText` for digits. It fills bytes, which is several times faster than joining texts. */
+/** `gridText` for digits. It fills bytes, which is several times faster than joining texts. */
 export function digitText(matrix: readonly (readonly number[])[]): string {
   const bytes = new Uint8Array(matrix.reduce((size, row) => size + 2 * row.length, 0));
   let end = 0;

@@ -5,7 +5,8 @@
 import { counts, defineTask, sizes } from "../../../define.ts";
 import { reprFloat } from "../../../python/repr.ts";
 import { isSpaceCode } from "../../../python/text.ts";
-import { digitMatrix, digitText, matrixText } from "./matrix.ts";
+import { digitMatrix, digitText } from "./matrix.ts";
+import { gridText } from "../../../grids.ts";
 
 export default defineTask({
   description: "Pool a matrix by maximum or average.",
@@ -37,7 +38,7 @@ export default defineTask({
         "of a row separated by spaces.",
       answer: type === "max"
         ? digitText(solution)
-        : matrixText(solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))))),
+        : gridText(solution.map((row) => row.map((x) => reprFloat(roundedHundredths(x))))),
       metadata: { matrix, pool_type: type, pool_size: size, solution, rows, cols },
     };
   },
