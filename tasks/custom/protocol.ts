@@ -1,8 +1,8 @@
 /**
  * The messages between the program and the Worker that runs a user's task. They are lines of JSON.
  */
-import type { ParamSpec, ParamValue } from "../../core/named_params.ts";
-import type { CurriculumAttribute, ScorableEntry } from "../types.ts";
+import type { ParamValue } from "../../core/named_params.ts";
+import type { ScorableEntry, Task } from "../types.ts";
 
 /** The module whose names a task file may import, and the object in the Worker that has them. */
 export const HELPERS = { module: "@rgx/rgx", global: "rgxTaskHelpers" } as const;
@@ -22,16 +22,8 @@ export type ToWorker =
   | { type: "call"; call: TaskCall };
 
 /** What a task file declares, as far as it can be written as JSON. */
-export interface TaskCard {
-  name: string;
-  category: string;
-  description: string;
-  scoring: string;
-  params: Record<string, ParamSpec>;
-  example?: Record<string, ParamValue>;
-  defaultSize?: number;
-  acceptsBlank?: boolean;
-  curriculum?: CurriculumAttribute[];
+export interface TaskCard
+  extends Partial<Omit<Task, "generate" | "score" | "validate" | "clamp" | "open">> {
   /** Names of the functions that it has. */
   functions: string[];
 }

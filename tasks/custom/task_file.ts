@@ -61,7 +61,7 @@ export async function registerTaskFile(path: string): Promise<TaskOfFile> {
 
 /** The task as the registry has it; its functions call those of the file. */
 function taskOf(card: TaskCard, process: TaskProcess): Task {
-  const { name, functions, params = {}, description, scoring, category } = card;
+  const { name, functions, ...declared } = card;
   if (typeof name !== "string") {
     throw new UsageError("its default export has no name", {
       advice: 'A task is export default defineTask({ name: "digit_sum", … }).',
@@ -72,17 +72,13 @@ function taskOf(card: TaskCard, process: TaskProcess): Task {
   if (functions.includes("open")) {
     throw new UsageError("it has open(), which is only for tasks that are part of rgx");
   }
-  const { example, curriculum, defaultSize, acceptsBlank } = card;
   return {
     name,
-    category: category ?? "custom",
-    description: description ?? "",
-    scoring: scoring ?? "",
-    params,
-    ...(example !== undefined && { example }),
-    ...(curriculum !== undefined && { curriculum }),
-    ...(defaultSize !== undefined && { defaultSize }),
-    ...(acceptsBlank !== undefined && { acceptsBlank }),
+    category: "custom",
+    description: "",
+    scoring: "",
+    params: {},
+    ...declared,
     generate: (random, config, index) => {
       const { value } = process.call({ call: "generate", stream: random.origin, config, index });
       return generated(value);

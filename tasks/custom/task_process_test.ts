@@ -15,7 +15,7 @@ async function withTask(
   const { url } = await loadCode(path, { what: "task", helpers: HELPERS });
   const task = new TaskProcess("mine.ts", url, seconds);
   try {
-    body(task, (await task.load()).name);
+    body(task, (await task.load()).name!);
   } finally {
     await task.close();
     await Deno.remove(path);
