@@ -1,10 +1,9 @@
 /** Convert a number from one base to another. */
-import { defaultScore, defineTask, sizes } from "../../define.ts";
+import { defineTask, exactScore, sizes } from "../../define.ts";
 
 export default defineTask({
   description: "Convert a number between two bases.",
-  scoring:
-    "1 when equal; else the number's share of the answer's length when it occurs in it; else 0.",
+  ...exactScore("the number"),
   params: {
     base: sizes([2, 16], "base", { apart: true, min: 2, max: 36, spans: [2, 9, 18, 27, 36] }),
     value: sizes([0, 1000], "number", {
@@ -36,7 +35,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 function base(n: number): string {

@@ -1,13 +1,12 @@
 /** Keep or remove the numbers of a list that are larger or smaller than a threshold. */
-import { counts, defaultScore, defineTask, sizes } from "../../define.ts";
+import { counts, defineTask, exactScore, sizes } from "../../define.ts";
 import { formatFixed, repr } from "../../python/repr.ts";
 
 const OPERATIONS = ["keep_larger", "keep_smaller", "remove_larger", "remove_smaller"] as const;
 
 export default defineTask({
   description: "Filter a list of numbers by a threshold.",
-  scoring:
-    "1 when equal; else the list's share of the answer's length when it occurs in it; else 0.",
+  ...exactScore("the list"),
   params: {
     numbers: counts([3, 10], "numbers of the list", { min: 1, spans: [10, 50, 100, 200] }),
     decimals: counts([0, 4], "decimal places", { min: 0, max: 99, spans: [0, 2, 4, 6] }),
@@ -54,5 +53,4 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });

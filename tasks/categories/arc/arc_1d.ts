@@ -2,7 +2,7 @@
  * One-dimensional puzzles in the style of ARC: 70 rules that turn a row of colours into another
  * one.
  */
-import { counts, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
+import { counts, defineTask, exactScore, int, type RandomStream } from "../../define.ts";
 import { CHANGE_RULES } from "./row_changes.ts";
 import { MOVE_RULES } from "./row_moves.ts";
 import type { Row, RowPair, RowRule } from "./rows.ts";
@@ -15,7 +15,7 @@ const NAMES = Object.keys(ROW_RULES).sort();
 
 export default defineTask({
   description: "Find the rule behind pairs of rows of numbers.",
-  scoring: "1 for the row; its share of the length when the answer contains it; else 0.",
+  ...exactScore("the row"),
   params: {
     size: counts([10, 30], "cells of a row", { min: 8, max: 10_000, levels: [10, 25, 50, 100] }),
     num_train: int(3, "pairs that show the rule", { min: 1, max: 1000 }),
@@ -40,7 +40,6 @@ export default defineTask({
       metadata: { task_name: name, size, train_examples: pairs, test_example: test },
     };
   },
-  score: defaultScore,
 });
 
 /** @throws Error for a rule that never gives a pair for rows of this size */

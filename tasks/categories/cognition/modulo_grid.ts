@@ -1,5 +1,5 @@
 /** A grid that marks where an arithmetic function of the coordinates has a given remainder. */
-import { type ConfigOf, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
+import { type ConfigOf, defineTask, exactScore, int, type RandomStream } from "../../define.ts";
 import { blankDrawing, drawingText } from "./drawing.ts";
 
 const OPERATIONS = ["sum", "diff", "prod", "pow"] as const;
@@ -34,7 +34,7 @@ type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Find the arithmetic rule behind a grid of marks and fill in the hidden cells.",
-  scoring: "1 for the solution; its share of the length when the answer contains it; else 0.",
+  ...exactScore("the grid"),
   params,
   generate(random, config) {
     const { size_x, size_y } = config;
@@ -64,7 +64,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 /** Draws a rule with at least one hit, if possible outside of the hidden cells. */

@@ -1,5 +1,5 @@
 /** The next term of a sequence in which a few arithmetic steps lead from each term to the next. */
-import { counts, defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
+import { counts, defineTask, exactScore, int, type RandomStream } from "../../define.ts";
 
 interface Step {
   text: string;
@@ -13,7 +13,7 @@ const MAX_TRIES = 50;
 
 export default defineTask({
   description: "Continue a sequence of numbers.",
-  scoring: "1 for the number; its share of the length when the answer contains it; else 0.",
+  ...exactScore("the number"),
   params: {
     terms: counts([4, 8], "terms shown", { min: 4, max: 1000, spans: [4, 8, 12, 16] }),
     min_value: int(-100, "has no effect, as in the original", {
@@ -48,7 +48,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 function drawSequence(random: RandomStream, complexity: number, length: number) {

@@ -3,7 +3,7 @@
  * determine the result of a card. The result is drawn first and then a card that gives it, so that
  * all results are frequent.
  */
-import { counts, defaultScore, defineTask, type RandomStream } from "../../define.ts";
+import { counts, defineTask, exactScore, type RandomStream } from "../../define.ts";
 
 const LETTERS = 26, HAND = 13;
 const RESULTS = ["Peng", "Chi", "Pass"] as const;
@@ -11,8 +11,7 @@ type Result = typeof RESULTS[number];
 
 export default defineTask({
   description: "Judge the last of many rounds of a card game.",
-  scoring:
-    "1 when equal to the result; its share of the length when contained in the answer; else 0.",
+  ...exactScore("the result"),
   params: {
     num_rounds: counts([10, 50], "rounds", { min: 1, max: 100_000, levels: [10, 50, 100, 500] }),
   },
@@ -46,7 +45,6 @@ export default defineTask({
       metadata: { rounds, solution },
     };
   },
-  score: defaultScore,
 });
 
 const TWO_OF_EACH = Array.from({ length: 2 * LETTERS }, (_, i) => i >> 1);

@@ -5,7 +5,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import { type ConfigOf, counts, defineTask, type RandomStream } from "../../define.ts";
-import { defaultScore } from "../../scoring_rules.ts";
+import { exactScore } from "../../scoring_rules.ts";
 import { rowsOf } from "../../grids.ts";
 
 /**
@@ -29,8 +29,7 @@ type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Find the length of the shortest path through a maze.",
-  scoring:
-    "1 when equal to the number; its share of the length when contained in the answer; else 0.",
+  ...exactScore("the number"),
   defaultSize: 50,
   params,
   rules: {
@@ -68,7 +67,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 function drawMaze(random: RandomStream, config: Config) {

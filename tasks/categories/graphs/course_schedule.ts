@@ -1,11 +1,9 @@
 /** Whether courses with prerequisites can all be taken, i.e. whether the graph has no cycle. */
-import { counts, defaultScore, defineTask, float } from "../../define.ts";
+import { counts, defineTask, exactScore, float } from "../../define.ts";
 
 export default defineTask({
   description: "Decide whether all courses can be taken in some order.",
-  scoring:
-    "1 for exactly True or False, whichever is right; else its share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the right word"),
   params: {
     num_courses: counts([5, 10], "courses", { min: 3, spans: [5, 10, 25, 50, 100] }),
     num_prerequisites: counts([1, 2], "prerequisites of a course", { min: 1, spans: [2, 3, 4, 5] }),
@@ -43,5 +41,4 @@ export default defineTask({
       metadata: { courses, prerequisites, solution: solvable, solvable },
     };
   },
-  score: defaultScore,
 });

@@ -4,7 +4,7 @@
  * placement. The inference is complete: a placement certainly lights up if it contains all possible
  * causes of some lit example.
  */
-import { defaultScore, defineTask, int, type RandomStream } from "../../define.ts";
+import { defineTask, exactScore, int, type RandomStream } from "../../define.ts";
 
 const COLOURS = ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"];
 const MATERIALS = ["metal", "rubber"];
@@ -42,9 +42,7 @@ const SHARE_OPEN = 0.5;
 
 export default defineTask({
   description: "Conclude from examples whether a detector's light goes on.",
-  scoring:
-    "1 when the answer is exactly on, off or undetermined, whichever is right; else its share of " +
-    "the answer's length when it occurs in it; else 0.",
+  ...exactScore("the right word"),
   params: {
     train: int(1, "1: the kinds of examples for training, 0: the others", { min: 0, max: 1 }),
   },
@@ -71,7 +69,6 @@ export default defineTask({
       difficulty: {},
     };
   },
-  score: defaultScore,
 });
 
 /** Six examples. The light is on in one (`oneLit`) or in two of the last three. */

@@ -4,7 +4,7 @@
  * everybody.
  */
 import type { RandomStream } from "../../../core/philox.ts";
-import { choices, type ConfigOf, defaultScore, defineTask, int, weights } from "../../define.ts";
+import { choices, type ConfigOf, defineTask, exactScore, int, weights } from "../../define.ts";
 
 const KINDS = ["siblings", "friends", "colleagues"] as const;
 
@@ -37,7 +37,7 @@ type Config = ConfigOf<typeof params>;
 
 export default defineTask({
   description: "Count someone's sisters, female friends or female colleagues.",
-  scoring: "1 for the number; text around it: the number's share of the length.",
+  ...exactScore("the number"),
   defaultSize: 10,
   params,
   rules: {
@@ -53,7 +53,6 @@ export default defineTask({
       metadata: { task_type: kind },
     };
   },
-  score: defaultScore,
 });
 
 interface Drawn {

@@ -2,7 +2,7 @@
  * Does a conclusion follow from two premises about three kinds of beings? This is decided by
  * meaning, not by form: over all worlds in which each kind has a member.
  */
-import { bool, defaultScore, defineTask, float, levels } from "../../define.ts";
+import { bool, defineTask, exactScore, float, levels } from "../../define.ts";
 import { wordList } from "../../text/lists.ts";
 import { once } from "../../once.ts";
 
@@ -24,7 +24,7 @@ interface Argument {
 
 export default defineTask({
   description: "Decide whether a conclusion follows from two premises.",
-  scoring: "1 for Yes or No; text around it: its share of the length.",
+  ...exactScore("the right word"),
   params: {
     allow_all: bool(true, 'whether "All … are …" occurs'),
     allow_no: bool(true, 'whether "No … are …" occurs'),
@@ -78,7 +78,6 @@ export default defineTask({
       difficulty: {},
     };
   },
-  score: defaultScore,
 });
 
 function spell({ quantifier, subject, predicate }: Sentence, nouns: readonly string[]): string {

@@ -1,12 +1,10 @@
 /** Rotate a square matrix of digits clockwise by a multiple of 90 degrees. */
-import { counts, defaultScore, defineTask } from "../../../define.ts";
+import { counts, defineTask, exactScore } from "../../../define.ts";
 import { digitMatrix, digitText } from "./matrix.ts";
 
 export default defineTask({
   description: "Rotate a square matrix clockwise.",
-  scoring:
-    "1 when equal; else the share of the answer's length that the right matrix has in it when it " +
-    "occurs there; else 0.",
+  ...exactScore("the matrix"),
   params: {
     n: counts([2, 10], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }),
     rotations: counts([0, 10], "quarter turns", {
@@ -29,7 +27,6 @@ export default defineTask({
       metadata: { matrix, num_rotations: turns, solution, n },
     };
   },
-  score: defaultScore,
 });
 
 /** A quarter turn clockwise: the first column, read upward, becomes the first row. */

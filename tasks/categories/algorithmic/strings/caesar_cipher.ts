@@ -4,15 +4,14 @@
  */
 import { counts, defineTask, type RandomStream, sizes, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
-import { defaultScore } from "../../../scoring_rules.ts";
+import { exactScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
 import { story } from "../../../text/story.ts";
 import { once } from "../../../once.ts";
 
 export default defineTask({
   description: "Decrypt a Caesar cipher.",
-  scoring:
-    "1 when equal; else the text's share of the answer's length when it occurs in it; else 0.",
+  ...exactScore("the text"),
   params: {
     delimiter: text(".", "what ends a sentence of the story"),
     rotation: sizes([1, 25], "rotation", { min: 1, max: 25, spans: [5, 15, 25, 50] }),
@@ -44,7 +43,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 /**

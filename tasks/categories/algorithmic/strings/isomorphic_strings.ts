@@ -1,13 +1,11 @@
 /** Whether a one-to-one replacement of letters turns one string into another. */
-import { counts, defaultScore, defineTask, float } from "../../../define.ts";
+import { counts, defineTask, exactScore, float } from "../../../define.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 export default defineTask({
   description: "Tell whether two strings are isomorphic.",
-  scoring:
-    "1 when equal to True or False; else the word's share of the answer's length when it occurs " +
-    "in it; else 0.",
+  ...exactScore("the right word"),
   params: {
     string_length: counts([2, 10], "letters of a string", { min: 2, levels: [10, 50, 100, 1000] }),
     p_solvable: float(0.5, "share of isomorphic pairs", { min: 0, max: 1 }),
@@ -38,7 +36,6 @@ export default defineTask({
       metadata: { words, solution: solvable, solvable, string_length: length },
     };
   },
-  score: defaultScore,
 });
 
 function text(letters: readonly number[]): string {

@@ -1,5 +1,5 @@
 /** Machines are taken apart by fixed rules. What is left at the end? */
-import { counts, defaultScore, defineTask, int } from "../../../define.ts";
+import { counts, defineTask, exactScore, int } from "../../../define.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
 /** Changes of the counts of A, B, C, X, Y, Z. */
@@ -13,9 +13,7 @@ const RULES: readonly Rule[] = [
 
 export default defineTask({
   description: "Take machines apart by rules and count what is left.",
-  scoring:
-    "1 when equal; else the share of the answer's length that the right counts have in it when " +
-    "they occur there; else 0.",
+  ...exactScore("the list of counts"),
   params: {
     initial_machines: counts([0, 5], "machines of each kind", {
       min: 0,
@@ -47,5 +45,4 @@ export default defineTask({
       metadata: { states, solution, initial_machines: machines },
     };
   },
-  score: defaultScore,
 });

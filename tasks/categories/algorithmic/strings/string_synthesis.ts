@@ -1,5 +1,5 @@
 /** Blocks are combined by fixed rules. Which blocks are left at the end? */
-import { counts, defaultScore, defineTask, int } from "../../../define.ts";
+import { counts, defineTask, exactScore, int } from "../../../define.ts";
 import { applyRules, type Rule } from "./rewriting.ts";
 
 /** Changes of the counts of [A] [B] [C] {A} {B} {C} (A) (B) (C). */
@@ -14,9 +14,7 @@ const RULES: readonly Rule[] = [
 
 export default defineTask({
   description: "Combine blocks by rules and count what is left.",
-  scoring:
-    "1 when equal; else the share of the answer's length that the right counts have in it when " +
-    "they occur there; else 0.",
+  ...exactScore("the list of counts"),
   params: {
     initial_blocks: counts([0, 5], "blocks of each kind", { min: 0, spans: [10, 50, 100, 500] }),
     max_iterations: int(1000, "most rule applications", { min: 1 }),
@@ -44,5 +42,4 @@ export default defineTask({
       metadata: { states, solution, initial_blocks: blocks },
     };
   },
-  score: defaultScore,
 });

@@ -1,11 +1,9 @@
 /** Can a note be written with the letters of a magazine? */
-import { counts, defaultScore, defineTask, float } from "../../../define.ts";
+import { counts, defineTask, exactScore, float } from "../../../define.ts";
 
 export default defineTask({
   description: "Decide whether a note can be made from the letters of a magazine.",
-  scoring:
-    "1 when the answer is exactly the right word; else the word's share of the answer's length " +
-    "when it occurs in it; else 0.",
+  ...exactScore("the right word"),
   params: {
     note_length: counts([1, 10], "letters of the note", { min: 1, spans: [10, 50, 100, 500] }),
     magazine_length: counts([2, 30], "letters of the magazine", {
@@ -50,7 +48,6 @@ export default defineTask({
       },
     };
   },
-  score: defaultScore,
 });
 
 function letter(index: number): string {

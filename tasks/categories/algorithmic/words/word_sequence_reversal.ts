@@ -1,13 +1,11 @@
 /** Reverse the order of a few words of the story. */
-import { counts, defaultScore, defineTask } from "../../../define.ts";
+import { counts, defineTask, exactScore } from "../../../define.ts";
 import { storyWordErrors, storyWords } from "../../../text/story.ts";
 import { distinctIndices } from "./distinct.ts";
 
 export default defineTask({
   description: "Reverse the order of words.",
-  scoring:
-    "1 when equal; else the share of the answer's length that the right list has in it when it " +
-    "occurs there; else 0.",
+  ...exactScore("the list"),
   params: {
     words: counts([3, 8], "words", { min: 1, spans: [10, 25, 50, 100] }),
   },
@@ -23,5 +21,4 @@ export default defineTask({
       metadata: { num_words: count, words },
     };
   },
-  score: defaultScore,
 });
