@@ -1,7 +1,7 @@
 /** Scores with a registered reward, in the thread of the program: it is trusted not to hang. */
-import { messageOf, RgxError } from "../core/errors.ts";
-import { checkValue, type Outcome, type RewardNotes, type Scorer, show } from "./scorer.ts";
-import { withinTimeLimit } from "./time_limit.ts";
+import { messageOf } from "../core/errors.ts";
+import { checkBatch, checkValue, type Outcome, type RewardNotes, type Scorer } from "./scorer.ts";
+import { inTime } from "./time_limit.ts";
 import type { BatchReward, Reward, RewardInput, RewardSample, SampleReward } from "./types.ts";
 
 /**
@@ -48,12 +48,7 @@ async function scoreOne(
   timeout: number,
 ): Promise<Outcome> {
   try {
-    const result = reward.compute(input, params);
-    return {
-      value: checkValue(
-        result instanceof Promise ? await withinTimeLimit(result, timeout) : result,
-      ),
-    };
+    return { value: checkValue(await inTime(reward.compute(input, params), timeout)) };
   } catch (error) {
     return { error: messageOf(error) };
   }
@@ -66,14 +61,8 @@ async function scoreBatch(
   timeout: number,
 ): Promise<Outcome[]> {
   try {
-    const result = reward.computeBatch(items, params);
-    const values = result instanceof Promise
-      ? await withinTimeLimit(result, timeout * items.length)
-      : result;
-    if (!Array.isArray(values) || values.length !== items.length) {
-      throw new RgxError(`returned ${show(values)}, a list of ${items.length} is expected`);
-    }
-    return values.map((value): Outcome => {
+    const result = await inTime(reward.computeBatch(items, params), timeout * items.length);
+    return checkBatch(result, items.length).map((value): Outcome => {
       try {
         return { value: checkValue(value) };
       } catch (error) {

@@ -124,6 +124,12 @@ export function checkValue(value: unknown): RewardValue {
   throw new RgxError(`returned ${show(value)}, a finite number or null is expected`);
 }
 
+/** The values of a batch, if there are so many. @throws RgxError */
+export function checkBatch(values: unknown, count: number): readonly unknown[] {
+  if (Array.isArray(values) && values.length === count) return values;
+  throw new RgxError(`returned ${show(values)}, a list of ${count} is expected`);
+}
+
 /** A value of any kind, short enough for a message. */
 export function show(value: unknown): string {
   if (typeof value === "string") {

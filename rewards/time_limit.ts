@@ -12,15 +12,16 @@ export const DEFAULT_TIME_LIMIT = 5;
 /** A value was not there in time. */
 export class Late extends RgxError {}
 
-/** The value of a promise. @throws Late after `seconds` */
-export async function withinTimeLimit<T>(promise: Promise<T>, seconds: number): Promise<T> {
+/** A result, or the value of a promise. @throws Late after `seconds` */
+export async function inTime(result: unknown, seconds: number): Promise<unknown> {
+  if (!(result instanceof Promise)) return result;
   let stop = () => {};
   const late = new Promise<never>((_, reject) => {
     const fail = () => reject(new Late(`gave no value within ${seconds} s`));
     stop = runningTimeout(fail, seconds * 1000);
   });
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([result, late]);
   } finally {
     stop();
   }

@@ -8,7 +8,7 @@ import {
 import { parseMath } from "../data/math_answer/reading/parse.ts";
 import { isRight } from "../data/math_answer/right.ts";
 import { markedResult } from "../data/row_answers.ts";
-import { float, int, texts } from "../tasks/define.ts";
+import { float, int, nullable, texts } from "../tasks/define.ts";
 import type { Reward, RewardSample, RewardValue, SampleReward } from "./types.ts";
 
 /**
@@ -106,13 +106,7 @@ const cosineScaled: SampleReward = {
     "min_value_correct, a wrong one rises from min_value_wrong to max_value_wrong.",
   needs: ["completionIds"],
   params: {
-    max_len: {
-      type: "int",
-      default: null,
-      nullable: true,
-      min: 1,
-      description: "tokens of half a cosine; null: max_completion_length",
-    },
+    max_len: nullable(int(0, "tokens of half a cosine; null: max_completion_length", { min: 1 })),
     min_value_wrong: float(-1, "a wrong answer of length 0"),
     max_value_wrong: float(-0.5, "a wrong answer of max_len or more"),
     min_value_correct: float(0.5, "a right answer of max_len or more"),

@@ -6,8 +6,8 @@
 import { messageOf } from "../../core/errors.ts";
 import { explain as explained } from "../../core/sandbox/explain.ts";
 import { lockDown } from "../../core/sandbox/lock_down.ts";
-import { checkValue, RewardNotes, show } from "../scorer.ts";
-import { Late, withinTimeLimit } from "../time_limit.ts";
+import { checkBatch, checkValue, RewardNotes } from "../scorer.ts";
+import { inTime, Late } from "../time_limit.ts";
 import { type RewardInput, SAMPLE_PARTS, type SamplePart } from "../types.ts";
 import {
   encodeCell,
@@ -130,10 +130,7 @@ async function scoreBatch(
   const all = samples.map(({ row, sample }) => ({ row, ...withNotes(sample) }));
   try {
     const result = call(all.map(({ input }) => input), params);
-    const values = await inTime(result, timeout * samples.length);
-    if (!Array.isArray(values) || values.length !== all.length) {
-      throw new TypeError(`returned ${show(values)}, a list of ${all.length} is expected`);
-    }
+    const values = checkBatch(await inTime(result, timeout * samples.length), all.length);
     for (const [i, { row, notes }] of all.entries()) {
       try {
         report(row, { ...notes, result: { value: checkValue(values[i]) } });
@@ -169,11 +166,6 @@ function withNotes(sample: Samples[number]["sample"]) {
     },
   };
   return { notes, input };
-}
-
-/** A result, or the value of a promise within the time limit. */
-async function inTime(result: unknown, seconds: number): Promise<unknown> {
-  return result instanceof Promise ? await withinTimeLimit(result, seconds) : result;
 }
 
 /** What Deno says about a host that was not granted; a user cannot follow its advice. */

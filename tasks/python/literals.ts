@@ -4,8 +4,8 @@
  * take time linear in the length and refuse nesting beyond a fixed depth, so that recursive code
  * can process the value.
  *
- * Deviations: sets, dicts, bytes, complex numbers, `...` and `\N{name}` escapes are refused; an indented empty
- * last line, an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
+ * Deviations: sets, dicts, bytes, complex numbers, `...` and `\N{name}` escapes are refused; an
+ * indented empty last line, an error in Python, is accepted; JSON integers beyond 2^53 are rounded.
  */
 
 import { type Literal, PyFloat, PyTuple } from "./values.ts";
