@@ -34,7 +34,10 @@ export function blockWith(page: string, text: string): string {
 }
 
 /** The programs that a page's commands begin with. */
-const COMMAND = /^(?:rgx|deno|npx|curl|srun|sbatch|mpirun|python3?|pip|ssh|export|[A-Z_]+=\S+) /;
+const COMMAND =
+  /^(?:rgx|deno|npx|curl|printf|srun|sbatch|mpirun|python3?|pip|ssh|export|[A-Z_]+=\S+) /;
+/** A comment behind a command, which may have an apostrophe. */
+const COMMENT = /\s+#\s.*$/;
 
 /** The commands of a page: lines of indented and of shell blocks. */
 export function commandsOf(page: string, text: string): PageCommand[] {
@@ -54,7 +57,7 @@ export function commandsOf(page: string, text: string): PageCommand[] {
       continue;
     }
     const line = i + 1;
-    let command = inside;
+    let command = inside.replace(COMMENT, "");
     // A backslash goes on in the next line, and so does an open quote.
     while (command.endsWith("\\") || command.split("'").length % 2 === 0) {
       const next = lines[++i]!.trim();
@@ -62,7 +65,7 @@ export function commandsOf(page: string, text: string): PageCommand[] {
         ? command.slice(0, -1).trimEnd() + " " + next
         : command + next;
     }
-    commands.push({ page, line, text: command.replace(/\s+#\s.*$/, "").trim() });
+    commands.push({ page, line, text: command.replace(COMMENT, "").trim() });
   }
   return commands;
 }

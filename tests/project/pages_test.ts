@@ -281,3 +281,12 @@ Deno.test("the tools that the pages start exist", () => {
     if (file !== undefined) assert.ok(Deno.statSync(new URL(file, root)).isFile, `${page}:${line}`);
   }
 });
+
+Deno.test("no command of a page is taken for the rest of another one", () => {
+  for (const [page, commands] of COMMANDS) {
+    const found = new Set(commands.map(({ line }) => line));
+    for (const [i, line] of read(page).split("\n").entries()) {
+      assert.ok(!line.startsWith("    rgx ") || found.has(i + 1), `${page}:${i + 1}: ${line}`);
+    }
+  }
+});
