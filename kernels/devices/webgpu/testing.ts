@@ -1,6 +1,6 @@
 /**
- * Helpers for tests that need an adapter for WebGPU, for tests of WGSL kernels on a device with
- * chosen limits, and for snapshots of WGSL text.
+ * Helpers for tests that need an adapter for WebGPU, and for tests of WGSL kernels on a device with
+ * chosen limits.
  */
 import { findAdapter } from "./adapter.ts";
 import { createWebgpuDevice, type WebgpuDevice, type WebgpuDeviceOptions } from "./device.ts";

@@ -11,9 +11,10 @@
  *           parts with separate sums.
  *   sum     Adds the sums of the parts in order.
  */
+import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
-import { reduceSum } from "../common/wgsl/reduce.ts";
+import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import {
   ATTENDED,
   attends,
@@ -59,9 +60,7 @@ export function deltaSpec({ headDim }: { headDim: number }): KernelSpec {
     },
     params: { n: "u32" },
     code: `${reduceSum(DELTA_LANES, DELTA_GROUP)}
-@compute @workgroup_size(${DELTA_GROUP})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(DELTA_GROUP)}
   let at = (group.x + group.y * groups.x) * ${DELTA_ROWS}u + local / ${DELTA_LANES}u;
   let lane = local % ${DELTA_LANES}u;
   var sum = 0.0;
@@ -83,9 +82,7 @@ export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
     buffers: { segments: "read u32", row_segment: "read u32", limits: "write u32" },
     params: { rows: "u32", count: "u32", window: "u32" },
     code: `var<workgroup> largest: atomic<u32>;
-@compute @workgroup_size(${tileKeys})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(tileKeys)}
   let number = group.x + group.y * groups.x;
   if (number >= p.count) { return; }
   let row = number * ${tileKeys}u + local;
@@ -370,10 +367,8 @@ export function sumSpec(
       ...(rowParts ? { row_begin: "u32", row_end: "u32" } : {}),
     },
     code: `${PARTS}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
-  let at = (group.x + group.y * groups.x) * 256u + local;
+${entryPoint(GROUP)}
+  let at = (group.x + group.y * groups.x) * ${GROUP}u + local;
   if (at >= p.n) { return; }
   let key_tile = at / (p.kv_heads * ${vectors}u) / ${tileKeys}u;
   ${

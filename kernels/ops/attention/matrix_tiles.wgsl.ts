@@ -15,6 +15,7 @@
  * Units give whole matrices only, so scores and mixes go through workgroup memory (`sums`), and the
  * sums of the mix are kept by the invocations: `lanes` neighbours share a row of the tile.
  */
+import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { GROUP, reduceMax } from "../common/wgsl/reduce.ts";
 import type { MatrixUnits } from "../common/webgpu_op.ts";
@@ -71,9 +72,7 @@ fn pair_at(at: u32, c: u32, exists: bool) -> vec2f {
   return pair;
 }
 fn exponent_of(x: f32) -> u32 { return (bitcast<u32>(x) >> 23u) & 255u; }
-@compute @workgroup_size(${GROUP})
-fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32) {
+${entryPoint(GROUP)}
   let number = (group.x + group.y * groups.x) * ${SPLIT_ROWS}u + local / 16u;
   let lane = local % 16u;
   let head = number / p.padded_rows;

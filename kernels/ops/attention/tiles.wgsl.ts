@@ -13,7 +13,8 @@
  */
 
 import { UsageError } from "../../../core/errors.ts";
-import { type Exchange, subgroupLanes } from "../common/wgsl/subgroups.ts";
+import { entryPoint } from "../common/wgsl/entry.ts";
+import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 export interface TileSizes {
   across: number;
@@ -167,12 +168,7 @@ ${reads.join("\n")}`;
    */
   main(body: string): string {
     const { across } = this.sizes;
-    const inSubgroups = this.exchange === "subgroups";
-    return `${inSubgroups ? `${subgroupLanes}\n` : ""}@compute @workgroup_size(${this.threads})
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32${
-      inSubgroups ? ", @builtin(subgroup_size) subgroup_size: u32" : ""
-    }) {${inSubgroups ? "\n  subgroup_lanes = subgroup_size;" : ""}
+    return `${entryPoint(this.threads, this.exchange)}
   let number = group.x + group.y * groups.x;
   if (number >= p.count) { return; }
   let x = local % ${across}u;

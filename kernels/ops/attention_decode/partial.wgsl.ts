@@ -18,8 +18,10 @@ import {
   softmaxTile,
 } from "../attention/softmax.wgsl.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "../attention/tiles.wgsl.ts";
+import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
 import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { BRANCH } from "./spec.ts";
 
@@ -233,10 +235,8 @@ export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
     },
     params: { n: "u32", rows: "u32", branch_pieces: "u32", prefix_pieces: "u32" },
     code: `${EXP}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>,
-        @builtin(local_invocation_index) local: u32) {
-  let at = (group.x + group.y * groups.x) * 256u + local;
+${entryPoint(GROUP)}
+  let at = (group.x + group.y * groups.x) * ${GROUP}u + local;
   if (at >= p.n) { return; }
   let row = at / ${vectors}u;
   var peak = -1e30;
