@@ -173,6 +173,19 @@ function scale({ terms, denominator }: Quotient, factor: bigint, below: bigint):
   return { terms: result, denominator: denominator * below };
 }
 
+/** A single term. */
+function single(exponents: readonly number[], coefficient: bigint, denominator = 1n): Quotient {
+  const terms: Polynomial = new Map();
+  addTerm(terms, exponents, coefficient);
+  return { terms, denominator };
+}
+
+function inverseOf(a: Quotient): Quotient | null {
+  if (a.terms.size !== 1) return null;
+  const { exponents, coefficient } = onlyTerm(a), sign = coefficient < 0n ? -1n : 1n;
+  return single(exponents.map((n) => -n), sign * a.denominator, sign * coefficient);
+}
+
 function onlyTerm({ terms }: Quotient): Term {
   return terms.values().next().value!;
 }
@@ -191,9 +204,7 @@ class WrittenOut implements Domain<Quotient> {
   }
 
   #constant(value: bigint): Quotient {
-    const terms: Polynomial = new Map();
-    addTerm(terms, this.#one, value);
-    return { terms, denominator: 1n };
+    return single(this.#one, value);
   }
 
   number(text: string): Quotient | null {
@@ -201,9 +212,7 @@ class WrittenOut implements Domain<Quotient> {
   }
 
   name(name: string): Quotient {
-    const terms: Polynomial = new Map();
-    addTerm(terms, this.names.map((other) => other === name ? 1 : 0), 1n);
-    return { terms, denominator: 1n };
+    return single(this.names.map((other) => other === name ? 1 : 0), 1n);
   }
 
   call(): null {
@@ -240,34 +249,24 @@ class WrittenOut implements Domain<Quotient> {
   }
 
   #divided(a: Quotient, b: Quotient): Quotient | null {
-    const inverse = this.#inverse(b);
+    const inverse = inverseOf(b);
     return inverse && this.#times(a, inverse);
-  }
-
-  #inverse(a: Quotient): Quotient | null {
-    if (a.terms.size !== 1) return null;
-    const { exponents, coefficient } = onlyTerm(a);
-    const terms: Polynomial = new Map();
-    addTerm(terms, exponents.map((n) => -n), coefficient < 0n ? -a.denominator : a.denominator);
-    return { terms, denominator: coefficient < 0n ? -coefficient : coefficient };
   }
 
   #raised(a: Quotient, b: Quotient): Quotient | null {
     const exponent = wholeNumber(b);
     if (exponent === null) return null;
     if (exponent === 0) return this.#constant(1n);
-    if (exponent < 0) {
-      const inverse = this.#inverse(a);
-      return inverse && power(inverse, -exponent);
-    }
-    return power(a, exponent);
+    if (exponent > 0) return power(a, exponent);
+    const inverse = inverseOf(a);
+    return inverse && power(inverse, -exponent);
   }
 }
 
 /** A small exponent; null for anything else. */
 function wholeNumber({ terms, denominator }: Quotient): number | null {
   if (terms.size === 0) return 0;
-  const { exponents, coefficient } = terms.values().next().value!;
+  const { exponents, coefficient } = onlyTerm({ terms, denominator });
   if (terms.size > 1 || exponents.some((n) => n !== 0)) return null;
   if (coefficient % denominator !== 0n) return null;
   const value = coefficient / denominator;
@@ -280,9 +279,7 @@ function power(a: Quotient, exponent: number): Quotient | null {
   const { exponents, coefficient } = onlyTerm(a);
   const raised = bounded(coefficient, exponent), denominator = bounded(a.denominator, exponent);
   if (raised === null || denominator === null) return null;
-  const terms: Polynomial = new Map();
-  addTerm(terms, exponents.map((n) => n * exponent), raised);
-  return { terms, denominator };
+  return single(exponents.map((n) => n * exponent), raised, denominator);
 }
 
 function bounded(base: bigint, exponent: number): bigint | null {

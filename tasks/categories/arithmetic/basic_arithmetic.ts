@@ -35,7 +35,7 @@ export default defineTask({
       negation: config.allow_negation,
     };
     const { tokens, value } = config.allow_parentheses
-      ? tree(random, terms, options)
+      ? node(random, terms, options)
       : chain(random, terms, { ...options, negation: false });
     const expression = join(random, tokens, config.whitespace);
     return {
@@ -95,14 +95,6 @@ const NEGATED = 0.15;
 const FLAT = 0.5;
 
 /** A random binary tree over `terms` numbers, written with the brackets that it needs. */
-function tree(
-  random: RandomStream,
-  terms: number,
-  options: ExpressionOptions,
-): Expression {
-  return node(random, terms, options);
-}
-
 function node(random: RandomStream, terms: number, options: ExpressionOptions): Node {
   if (terms === 1) return drawNumber(random, options);
   const made = random.chance(FLAT)
@@ -194,11 +186,7 @@ function apply(operator: string, a: bigint, b: bigint): bigint {
  * Numbers joined without brackets; × and ÷ are evaluated first, from left to right. The current
  * product is kept apart from the finished sum, because a division applies only to the product.
  */
-function chain(
-  random: RandomStream,
-  terms: number,
-  options: ExpressionOptions,
-): Expression {
+function chain(random: RandomStream, terms: number, options: ExpressionOptions): Expression {
   const first = drawNumber(random, options);
   const tokens = [...first.tokens];
   let sum = 0n, product = first.value;

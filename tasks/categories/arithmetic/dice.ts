@@ -19,7 +19,8 @@ export default defineTask({
     const maximum = dice.reduce((sum, sides) => sum + sides, 0), range = maximum - num_dice;
     const low = num_dice + Math.max(1, Math.floor(range / 3));
     const target = random.int(low, Math.max(low, num_dice + Math.floor(2 * range / 3)));
-    const { ways, all } = atLeast(dice, target);
+    const ways = waysAtLeast(dice, target);
+    const all = dice.reduce((product, sides) => product * BigInt(sides), 1n);
     const common = gcd(ways, all), num = ways / common, den = all / common;
     const names = dice.map((sides) => `1d${sides}`).join(", ");
     return {
@@ -45,44 +46,20 @@ export default defineTask({
   },
 });
 
-/** Counts the outcomes whose sum is at least `target`, and all outcomes. */
-function atLeast(dice: readonly number[], target: number): { ways: bigint; all: bigint } {
-  const all = dice.reduce((product, sides) => product * BigInt(sides), 1n);
-  const ways = all <= BigInt(Number.MAX_SAFE_INTEGER)
-    ? BigInt(waysAtLeast(dice, target, 0, 1, (a, b) => a + b, (a, b) => a - b))
-    : waysAtLeast(dice, target, 0n, 1n, (a, b) => a + b, (a, b) => a - b);
-  return { ways, all };
-}
-
-/**
- * Counts the outcomes of every sum, die by die, with a sliding window. It uses numbers as long as
- * they are exact, else bigints.
- */
-function waysAtLeast<T>(
-  dice: readonly number[],
-  target: number,
-  zero: T,
-  one: T,
-  add: (a: T, b: T) => T,
-  subtract: (a: T, b: T) => T,
-): T {
+/** Counts the outcomes whose sum is at least `target`: all sums, die by die, in a sliding window. */
+function waysAtLeast(dice: readonly number[], target: number): bigint {
   /** counts[s] is the number of outcomes in which the dice so far show s more than one pip each. */
-  let counts: T[] = [one];
+  let counts = [1n];
   for (const sides of dice) {
-    const next: T[] = [];
-    let window = zero;
+    const next: bigint[] = [];
+    let window = 0n;
     for (let s = 0; s < counts.length + sides - 1; s++) {
-      if (s < counts.length) window = add(window, counts[s]!);
-      if (s >= sides) window = subtract(window, counts[s - sides]!);
+      window += (counts[s] ?? 0n) - (counts[s - sides] ?? 0n);
       next.push(window);
     }
     counts = next;
   }
-  let ways = zero;
-  for (let s = Math.max(0, target - dice.length); s < counts.length; s++) {
-    ways = add(ways, counts[s]!);
-  }
-  return ways;
+  return counts.slice(Math.max(0, target - dice.length)).reduce((sum, ways) => sum + ways, 0n);
 }
 
 function gcd(a: bigint, b: bigint): bigint {

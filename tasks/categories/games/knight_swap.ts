@@ -4,6 +4,7 @@
  * proves that there is no solution.
  */
 import { RgxError } from "../../../core/errors.ts";
+import { isRecord } from "../../../core/json_file.ts";
 import { type ConfigOf, counts, defineTask, float, int, type RandomStream } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 import { strip } from "../../python/text.ts";
@@ -244,8 +245,4 @@ function question({ squares, start, turn }: Puzzle): string {
     "the black knights hold now, and the black ones on those of the white knights.\n" +
     "If that cannot be done, answer No. Otherwise answer with the moves, as few as possible, as " +
     'a JSON list of texts "colour,from,to" with colour w or B, for example ["w,A1,B3", "B,C1,A2"]';
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

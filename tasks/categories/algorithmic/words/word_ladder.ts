@@ -127,11 +127,7 @@ function findPath(
  * Breadth-first search from `start` up to `end`: the words in order of distance, and the previous
  * word of each.
  */
-function search(
-  { words, first, neighbours }: LadderGraph,
-  start: number,
-  end = -1,
-): { order: Int16Array; from: Int16Array } {
+function search({ words, first, neighbours }: LadderGraph, start: number, end = -1) {
   const from = new Int16Array(words.length).fill(NOT_REACHED), order = new Int16Array(words.length);
   from[start] = NONE;
   order[0] = start;
@@ -215,24 +211,11 @@ function link(words: readonly string[]): LadderGraph {
     }
     first[i + 1] = neighbours.length;
   });
-  const graph = { words, first, neighbours: Int16Array.from(neighbours) };
-  return { ...graph, component: components(graph) };
-}
-
-function components({ words, first, neighbours }: Omit<LadderGraph, "component">): Int16Array {
   const component = new Int16Array(words.length).fill(-1);
-  words.forEach((_, start) => {
-    if (component[start] !== -1) return;
-    component[start] = start;
-    const open = [start];
-    for (let word = open.pop(); word !== undefined; word = open.pop()) {
-      for (const next of neighbours.subarray(first[word], first[word + 1])) {
-        if (component[next] === -1) {
-          component[next] = start;
-          open.push(next);
-        }
-      }
-    }
-  });
-  return component;
+  const graph = { words, first, neighbours: Int16Array.from(neighbours), component };
+  for (const start of words.keys()) {
+    if (component[start] !== -1) continue;
+    for (const word of search(graph, start).order) component[word] = start;
+  }
+  return graph;
 }

@@ -124,7 +124,7 @@ export default defineTask({
     const type = entry.metadata?.["task_type"];
     if (typeof type !== "string") return 0;
     const [read, unit] = type === "date"
-      ? [readDays, 1] as const
+      ? [(text: string) => integer(words(text)[0]), 1] as const
       : type.startsWith("datetime")
       ? [readDaysAndTime, 86_400] as const
       : [readTime, 1] as const;
@@ -147,12 +147,7 @@ function clockInterval(random: RandomStream, config: Config, type: TaskType): In
   const start = random.int(first, last);
   const end = random.int(start, Math.min(last, start + maximum));
   const reading = (units: number): LocalTime => ({ day: 0, time: units * unit });
-  return {
-    start: reading(start),
-    end: reading(end),
-    format,
-    difference: (end - start) * unit,
-  };
+  return { start: reading(start), end: reading(end), format, difference: (end - start) * unit };
 }
 
 function dateInterval(random: RandomStream, config: Config, type: TaskType): Interval {
@@ -169,8 +164,8 @@ function dateInterval(random: RandomStream, config: Config, type: TaskType): Int
     const day = Math.floor(units / perDay);
     return { day, time: (units - day * perDay) * unit };
   };
-  const interval = { format, difference: (to - from) * unit };
-  if (type !== "datetime_tz") return { ...interval, start: reading(from), end: reading(to) };
+  const interval = { format, difference: (to - from) * unit, start: reading(from) };
+  if (type !== "datetime_tz") return { ...interval, end: reading(to) };
   const offset = random.int(-12, 12), perHour = perDay / 24;
   let other = offset, moved = to;
   for (let draw = 0; draw < ZONE_DRAWS; draw++) {
@@ -180,11 +175,8 @@ function dateInterval(random: RandomStream, config: Config, type: TaskType): Int
     moved = local;
     break;
   }
-  return {
-    ...interval,
-    start: { ...reading(from), offset },
-    end: { ...reading(moved), offset: other },
-  };
+  const start = { ...interval.start, offset };
+  return { ...interval, start, end: { ...reading(moved), offset: other } };
 }
 
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
@@ -240,8 +232,6 @@ function explained(format: string, expected: string): string {
   return `${text}, such as ${example}, also for 0 and 1 days${hint}.`;
 }
 
-/** Formats dates and clock times, with the letters of C's `strftime` that questions use. */
-
 /** A local date and time. */
 interface LocalTime {
   /** Days since 1970-01-01. */
@@ -268,6 +258,7 @@ const LETTERS: Readonly<Record<string, (reading: LocalTime) => string | undefine
   z: ({ offset }) => zone(offset ?? 0),
 };
 
+/** Formats dates and clock times, with the letters of C's `strftime` that questions use. */
 function formatLocalTime(format: string, reading: LocalTime): string {
   return format.replace(/%(.)/g, (_, letter) => LETTERS[letter]!(reading)!);
 }
@@ -315,10 +306,6 @@ function setting(entry: ScorableEntry, key: string, otherwise: number): number {
 function integer(text: string | undefined): number | null {
   const value = parseInteger(text ?? "");
   return value === null ? null : Number(value);
-}
-
-function readDays(text: string): number | null {
-  return integer(words(text)[0]);
 }
 
 /** Reads "12 days, 03:45" and "12 days, 03:45:10" in seconds. */
