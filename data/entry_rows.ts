@@ -7,6 +7,7 @@ import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { hasTask, taskNames } from "../tasks/registry.ts";
 import { publishedFormat } from "./published_formats.ts";
+import { isRecord } from "../core/json_file.ts";
 import type { DataRow } from "./read_rows.ts";
 
 /** A row, and the task that scores its answers. */
@@ -18,8 +19,7 @@ export interface EntryRow extends DataRow {
 export function entryRows(rows: readonly DataRow[]): EntryRow[] {
   return rows.map(({ columns: row, place }) => {
     const { entry } = row;
-    const isWrapped = typeof entry === "object" && entry !== null && !Array.isArray(entry);
-    const columns = isWrapped ? entry as Record<string, unknown> : row;
+    const columns = isRecord(entry) ? entry : row;
     return { columns, place, task: taskOf(columns, place) };
   });
 }

@@ -16,6 +16,7 @@ import {
 } from "hyparquet";
 import { bytesText } from "../core/bytes.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { isRecord } from "../core/json_file.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
 import { isTable } from "../hub/default_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
@@ -69,10 +70,7 @@ export function readTextRows(path: string): DataRow[] {
   if (!isTable(path)) return readJsonLineRows(path);
   const text = textOf(unpacked(readBytes(path), path), path);
   const delimiter = /\.tsv(\.\w+)?$/i.test(path) ? "\t" : ",";
-  return parseTable(text, path, delimiter).map(({ columns, line }) => ({
-    columns,
-    place: `${path}:${line}`,
-  }));
+  return parseTable(text, path, delimiter);
 }
 
 function readBytes(path: string): Uint8Array {
@@ -102,7 +100,8 @@ export function readJsonLineRows(path: string): DataRow[] {
   let number = 0;
   for (const line of linesOf(bytes, decode)) {
     number++;
-    if (!isBlank(line)) rows.push(parseLine(line, `${path}:${number}`));
+    const place = `${path}:${number}`;
+    if (!isBlank(line)) rows.push(rowOf(parseExactly(line, place, "one object a line"), place));
   }
   return rows;
 }
@@ -169,17 +168,8 @@ function textOf(bytes: Uint8Array, path: string): string {
 }
 
 function parseList(text: string, path: string): DataRow[] {
-  let rows: unknown[];
-  try {
-    rows = parseExactly(text) as unknown[];
-  } catch (cause) {
-    throw new UsageError(
-      `${path}: not valid JSON: ${whyNotJson(cause)}; expected one list of objects, or one ` +
-        "object a line",
-      { cause },
-    );
-  }
-  return rows.map((row, i) => rowOf(row, `${path}: row ${i + 1}`));
+  const rows = parseExactly(text, path, "one list of objects, or one object a line");
+  return (rows as unknown[]).map((row, i) => rowOf(row, `${path}: row ${i + 1}`));
 }
 
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
@@ -194,32 +184,22 @@ const exact: Reviver = (name, value, { source }) =>
     ? source
     : value;
 
-function parseExactly(text: string): unknown {
-  // The reviver is slow and rarely needed.
-  return /\d{16}|\d[eE]\+?\d{3}/.test(text)
-    ? JSON.parse(text, exact as Parameters<typeof JSON.parse>[1])
-    : JSON.parse(text);
-}
-
-function parseLine(line: string, place: string): DataRow {
-  let row: unknown;
+function parseExactly(text: string, place: string, expected: string): unknown {
   try {
-    row = parseExactly(line);
+    // The reviver is slow and rarely needed.
+    return /\d{16}|\d[eE]\+?\d{3}/.test(text)
+      ? JSON.parse(text, exact as Parameters<typeof JSON.parse>[1])
+      : JSON.parse(text);
   } catch (cause) {
-    throw new UsageError(
-      `${place}: not valid JSON: ${whyNotJson(cause)}; expected one object a line`,
-      { cause },
-    );
+    const why = whyNotJson(cause);
+    throw new UsageError(`${place}: not valid JSON: ${why}; expected ${expected}`, { cause });
   }
-  return rowOf(row, place);
 }
 
 function rowOf(row: unknown, place: string): DataRow {
-  if (typeof row !== "object" || row === null || Array.isArray(row)) {
-    throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
-  }
+  if (!isRecord(row)) throw new UsageError(`${place}: must be an object, found ${describe(row)}`);
   requireFewColumns(Object.keys(row).length, place);
-  return { columns: row as Record<string, unknown>, place };
+  return { columns: row, place };
 }
 
 type Unpack = (input: Uint8Array, length: number) => Uint8Array;
@@ -387,13 +367,7 @@ export function describe(value: unknown): string {
 // `datasets`, empty lines are left out and an empty field is null. A column is of numbers if each
 // of its fields is written as JavaScript writes that number, so that no answer changes its digits.
 
-/** A row, and the line that it begins in, counted from 1. */
-interface TableRow {
-  columns: Record<string, unknown>;
-  line: number;
-}
-
-/** A line of a table before its fields have names. */
+/** A line of a table before its fields have names, and its number, counted from 1. */
 interface TableLine {
   fields: string[];
   line: number;
@@ -404,7 +378,7 @@ interface TableLine {
  * @param path the file, for messages
  * @throws UsageError naming the line that is no line of a table, or not one of this table
  */
-export function parseTable(text: string, path: string, delimiter: "," | "\t"): TableRow[] {
+export function parseTable(text: string, path: string, delimiter: "," | "\t"): DataRow[] {
   const [header, ...lines] = linesOfTable(text, path, delimiter);
   if (header === undefined) return [];
   requireFewColumns(header.fields.length, path);
@@ -425,7 +399,7 @@ export function parseTable(text: string, path: string, delimiter: "," | "\t"): T
   }
   const isNumber = names.map((_, i) => lines.every(({ fields }) => isNumberOrEmpty(fields[i]!)));
   return lines.map(({ fields, line }) => ({
-    line,
+    place: `${path}:${line}`,
     columns: Object.fromEntries(names.map((name, i) => {
       const field = fields[i]!;
       return [name, field === "" ? null : isNumber[i] ? Number(field) : field];

@@ -21,6 +21,7 @@
  */
 import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
+import { isRecord } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { listText } from "../hub/data_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
@@ -144,10 +145,10 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
       { advice: "Put both into one message of the completion, or a user's message between them." },
     );
   }
-  if (metadata != null && (typeof metadata !== "object" || Array.isArray(metadata))) {
+  if (metadata != null && !isRecord(metadata)) {
     throw new UsageError(`${place}: metadata must be an object, found ${describe(metadata)}`);
   }
-  const task = (metadata as Record<string, unknown> | null | undefined)?.["source_dataset"];
+  const task = metadata?.["source_dataset"];
   const isTask = typeof task === "string" && hasTask(task);
   const gold = answerColumn === undefined
     ? null
@@ -254,7 +255,7 @@ function chatOf(value: unknown): unknown {
 
 function variablesOf(value: unknown, place: string): Record<string, unknown> | null {
   if (value == null) return null;
-  if (typeof value === "object" && !Array.isArray(value)) {
+  if (isRecord(value)) {
     // A table has null where another row has a value.
     const given = Object.entries(value).filter(([, inner]) => inner !== null);
     return given.length === 0 ? null : Object.fromEntries(given);
@@ -345,13 +346,13 @@ function conversationText(messages: readonly ChatMessage[]): string {
 }
 
 function messageOf(value: unknown, place: string): ChatMessage {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw new UsageError(
       `${place}: expected an object with role and content, found ${describe(value)}`,
     );
   }
   // A table has null where another message has a field.
-  const given = Object.entries(value as Fields).filter(([, field]) => field != null);
+  const given = Object.entries(value).filter(([, field]) => field != null);
   const { from, value: text, ...fields } = Object.fromEntries(given);
   const isShareGpt = typeof from === "string" && fields["role"] === undefined;
   const role = isShareGpt ? SHARE_GPT[from] ?? from : fields["role"];

@@ -11,8 +11,8 @@ Deno.test("fields in quotes hold commas, quotes and line breaks; empty lines are
   ]);
   const rows = parseTable('q,a\r\n"1, 2\nor ""3""?",3\r\n\r\n"",x', "f.csv", ",");
   assert.deepEqual(rows, [
-    { line: 2, columns: { q: '1, 2\nor "3"?', a: "3" } },
-    { line: 5, columns: { q: null, a: "x" } },
+    { place: "f.csv:2", columns: { q: '1, 2\nor "3"?', a: "3" } },
+    { place: "f.csv:5", columns: { q: null, a: "x" } },
   ]);
   assert.deepEqual(columns("q\ta\nx, y\t\n", "\t"), [{ q: "x, y", a: null }]);
   assert.deepEqual(columns(""), []);

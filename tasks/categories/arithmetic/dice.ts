@@ -46,7 +46,7 @@ export default defineTask({
   },
 });
 
-/** Counts the outcomes whose sum is at least `target`: all sums, die by die, in a sliding window. */
+/** Counts the outcomes whose sum is at least `target`: sum by sum and die by die, in a window. */
 function waysAtLeast(dice: readonly number[], target: number): bigint {
   /** counts[s] is the number of outcomes in which the dice so far show s more than one pip each. */
   let counts = [1n];
