@@ -45,6 +45,11 @@ type Arguments = Parameters<Parameters<Command["action"]>[0]>;
 /** @returns the exit code; nothing: it is 0 */
 type Work = (...args: Arguments) => Promise<number | void>;
 
+/** The work that a function of a module does, which is loaded only then. */
+function from<M>(load: () => Promise<M>, name: keyof M): Work {
+  return async (...args) => await ((await load())[name] as Work)(...args);
+}
+
 /** Adds all commands. @param setExit called with the exit code of a command that has one */
 export function addCommands(program: Command, setExit: (code: number) => void): void {
   const withWork = (command: Command, work: Work) =>
@@ -64,23 +69,14 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   const hidden = (name: string, work: Work) =>
     withWork(program.command(name, { hidden: true }), work);
 
-  add(
-    "init",
-    tables.INIT,
-    async (folder, options) => (await import("./init/init.ts")).init(folder, options),
-  );
+  add("init", tables.INIT, from(() => import("./init/init.ts"), "init"));
 
   for (const phases of ["all", "sft"] as const) {
     const [name, help] = phases === "all" ? ["train", tables.TRAIN_HELP] : ["sft", tables.SFT_HELP];
     const command = add(name, tables.TRAIN, trainWork(phases));
     addFlags(command.addHelpText("after", keyFlagsHelp()).allowUnknownOption(), help);
   }
-  add(
-    "sweep",
-    tables.SWEEP,
-    async (config, overrides, options) =>
-      (await import("./sweep/sweep.ts")).sweep(config, overrides, options),
-  ).allowUnknownOption();
+  add("sweep", tables.SWEEP, from(() => import("./sweep/sweep.ts"), "sweep")).allowUnknownOption();
 
   add("tasks", {
     "About:": "list, describe, sample and export reasoning tasks",
@@ -91,34 +87,22 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     category: "text <name> -- only this category",
     json: JSON_FLAG,
     "Examples:": "rgx tasks list\nrgx tasks list --category logic\nrgx tasks list --json",
-  }, async (options) => (await import("./tasks/tasks.ts")).listTasks(options));
+  }, from(() => import("./tasks/tasks.ts"), "listTasks"));
   add("tasks show", {
     "About:": "parameters, curriculum, scoring rule and a sample of one task",
     "<name>": "task name, or a task file (docs/adding-a-task.md)",
     json: JSON_FLAG,
     "Examples:": "rgx tasks show spell_backward\nrgx tasks show mini_sudoku --json",
-  }, async (name, options) => (await import("./tasks/tasks.ts")).showTask(name, options));
-  add(
-    "tasks sample",
-    tables.TASKS_SAMPLE,
-    async (name, options) => (await import("./tasks/tasks.ts")).sampleTask(name, options),
-  );
+  }, from(() => import("./tasks/tasks.ts"), "showTask"));
+  add("tasks sample", tables.TASKS_SAMPLE, from(() => import("./tasks/tasks.ts"), "sampleTask"));
   add(
     "tasks export",
     tables.TASKS_EXPORT,
-    async (names, options) => (await import("./tasks/tasks_export.ts")).exportTasks(names, options),
+    from(() => import("./tasks/tasks_export.ts"), "exportTasks"),
   );
 
-  add(
-    "score",
-    tables.SCORE,
-    async (file, options) => (await import("./scoring/score.ts")).score(file, options),
-  );
-  add(
-    "rescore",
-    tables.RESCORE,
-    async (run, options) => (await import("./scoring/rescore.ts")).rescoreRun(run, options),
-  );
+  add("score", tables.SCORE, from(() => import("./scoring/score.ts"), "score"));
+  add("rescore", tables.RESCORE, from(() => import("./scoring/rescore.ts"), "rescoreRun"));
 
   add("rewards", {
     "About:": "list and describe the built-in rewards, and test one's own",
@@ -128,18 +112,17 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     "About:": "all built-in rewards: name, one line",
     json: JSON_FLAG,
     "Examples:": "rgx rewards list\nrgx rewards list --json",
-  }, async (options) => (await import("./rewards/rewards.ts")).listRewards(options));
+  }, from(() => import("./rewards/rewards.ts"), "listRewards"));
   add("rewards show", {
     "About:": "parameters, defaults and other names of one reward",
     "<name>": "name of a reward",
     json: JSON_FLAG,
     "Examples:": "rgx rewards show cosine_scaled\nrgx rewards show correctness --json",
-  }, async (name, options) => (await import("./rewards/rewards.ts")).showReward(name, options));
+  }, from(() => import("./rewards/rewards.ts"), "showReward"));
   add(
     "rewards test",
     tables.REWARDS_TEST,
-    async (reward, cases, options) =>
-      (await import("./rewards/test_reward.ts")).testReward(reward, cases, options),
+    from(() => import("./rewards/test_reward.ts"), "testReward"),
   );
 
   add("generate", tables.GENERATE, async (first, second, options) => {
@@ -152,27 +135,12 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     const model = oneModel("logprobs", given, options.model);
     await (await import("./models/logprobs.ts")).showLogprobs({ ...options, model });
   });
-  const convert: Work = async (checkpoint, options) =>
-    (await import("./models/export.ts")).exportCheckpoint(checkpoint, options);
+  const convert: Work = from(() => import("./models/export.ts"), "exportCheckpoint");
   add("export", tables.EXPORT, convert);
   add("convert", tables.CONVERT, convert);
-  add(
-    "pull",
-    tables.PULL,
-    async (repository, files, options) =>
-      (await import("./models/pull.ts")).pullRepository(repository, files, options),
-  );
-  add(
-    "upload",
-    tables.UPLOAD,
-    async (checkpoint, options) =>
-      (await import("./models/upload.ts")).uploadModel(checkpoint, options),
-  );
-  add(
-    "serve",
-    tables.SERVE,
-    async (model, options) => (await import("./serve/serve.ts")).serve(model, options),
-  );
+  add("pull", tables.PULL, from(() => import("./models/pull.ts"), "pullRepository"));
+  add("upload", tables.UPLOAD, from(() => import("./models/upload.ts"), "uploadModel"));
+  add("serve", tables.SERVE, from(() => import("./serve/serve.ts"), "serve"));
   add(
     "chat",
     tables.CHAT,
@@ -210,21 +178,11 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     rgx report runs/a --json`,
       "After:": "rgx train writes it by itself when a run ends.",
     },
-    async (run, options) => (await import("./reports/report.ts")).report(run, options),
+    from(() => import("./reports/report.ts"), "report"),
   );
-  add(
-    "dashboard",
-    tables.DASHBOARD,
-    async (folders, options) =>
-      (await import("./dashboard/dashboard.ts")).dashboard(folders, options),
-  );
+  add("dashboard", tables.DASHBOARD, from(() => import("./dashboard/dashboard.ts"), "dashboard"));
 
-  add(
-    "slurm",
-    tables.SLURM,
-    async (config, account, overrides, options) =>
-      (await import("./cluster/slurm.ts")).slurmTrain(config, account, overrides, options),
-  )
+  add("slurm", tables.SLURM, from(() => import("./cluster/slurm.ts"), "slurmTrain"))
     .hook("preSubcommand", (parent) => {
       const early = parent.options.find((option) =>
         parent.getOptionValueSource(option.attributeName()) === "cli"
@@ -232,12 +190,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
       if (early === undefined) return;
       parent.error(`error: write ${early.long} after "${parent.name()} bench"`);
     });
-  add(
-    "slurm bench",
-    tables.SLURM_BENCH,
-    async (account, further, options) =>
-      (await import("./cluster/slurm.ts")).slurmBench(account, further, options),
-  );
+  add("slurm bench", tables.SLURM_BENCH, from(() => import("./cluster/slurm.ts"), "slurmBench"));
 
   add("config", {
     "About:": "list, show or check configurations",
@@ -247,7 +200,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     "About:": "the embedded configs",
     json: JSON_FLAG,
     "Examples:": "rgx config list\nrgx config list --json",
-  }, async (options) => (await import("./train/config.ts")).listConfigs(options));
+  }, from(() => import("./train/config.ts"), "listConfigs"));
   add(
     "config show",
     {
@@ -257,8 +210,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
       json: JSON_FLAG,
       "Examples:": "rgx config show quickstart\nrgx config show my.yaml training.max_steps=10",
     },
-    async (name, overrides, options) =>
-      (await import("./train/config.ts")).showConfig(name, overrides, options),
+    from(() => import("./train/config.ts"), "showConfig"),
   ).allowUnknownOption();
   add("config check", {
     "About:": "errors only; exit 2 when there are any",
@@ -267,7 +219,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     rgx config check my.yaml
     rgx config check my.yaml training.max_steps=10
     rgx config check configs/experiments/*.yaml`,
-  }, async (names) => (await import("./train/config.ts")).checkConfigs(names)).allowUnknownOption();
+  }, from(() => import("./train/config.ts"), "checkConfigs")).allowUnknownOption();
   add("doctor", tables.DOCTOR, doctor);
 
   add("completions", {
@@ -276,7 +228,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     rgx completions bash > ~/.local/share/bash-completion/completions/rgx
     rgx completions zsh > "\${fpath[1]}/_rgx"
     rgx completions fish > ~/.config/fish/completions/rgx.fish`,
-  }, async (shell) => (await import("./shell/completions.ts")).printCompletions(shell))
+  }, from(() => import("./shell/completions.ts"), "printCompletions"))
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]));
   // The scripts of the shells call it with the words after `rgx` up to the cursor.
   hidden(
@@ -288,10 +240,10 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   // The commands by which the executable does something in a process of its own.
   hidden(
     REWARD_HOST,
-    async (hosts) => (await import("../rewards/custom/host.ts")).hostReward(hosts),
+    from(() => import("../rewards/custom/host.ts"), "hostReward"),
   ).argument("[hosts...]");
-  hidden(TUNE_COMMAND, async () => (await import("../kernels/tuning/worker.ts")).tuneFromInput());
-  hidden(TASK_HOST, async () => (await import("../tasks/custom/host.ts")).hostTask());
+  hidden(TUNE_COMMAND, from(() => import("../kernels/tuning/worker.ts"), "tuneFromInput"));
+  hidden(TASK_HOST, from(() => import("../tasks/custom/host.ts"), "hostTask"));
 }
 
 /** The work of `train` and `sft`. */

@@ -8,26 +8,22 @@ import {
   formatPosition,
   type Json,
   type MapNode,
+  mapScalars,
   nodeAt,
 } from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { asDocument, rememberSecret } from "./to_yaml.ts";
 
 /** Dotted key → text before interpolation, for every value that contains a secret. */
-export function collectSecrets(node: ConfigNode, key = ""): Map<string, string> {
-  if (node.kind === "scalar") {
-    if (node.secret === undefined) return new Map();
-    rememberSecret(String(node.value), node.secret);
-    return new Map([[key, node.secret]]);
-  }
-  const children: [string | number, ConfigNode][] = node.kind === "list"
-    ? [...node.items.entries()]
-    : [...node.entries].map(([name, entry]) => [name, entry.node]);
-  return new Map(
-    children.flatMap(([name, child]) => [
-      ...collectSecrets(child, key === "" ? `${name}` : `${key}.${name}`),
-    ]),
-  );
+export function collectSecrets(tree: ConfigNode): Map<string, string> {
+  const secrets = new Map<string, string>();
+  mapScalars(tree, (scalar, key) => {
+    if (scalar.secret === undefined) return scalar;
+    rememberSecret(String(scalar.value), scalar.secret);
+    secrets.set(key, scalar.secret);
+    return scalar;
+  });
+  return secrets;
 }
 
 /**

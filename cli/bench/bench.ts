@@ -11,6 +11,7 @@ import { hasSamples } from "../../bench/results/sample_store.ts";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { counted } from "../../core/counted.ts";
+import { duration } from "../../core/duration.ts";
 import { EXIT, Interrupted } from "../../core/errors.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { RemoteUsage } from "../../core/remote/server.ts";
@@ -372,18 +373,12 @@ function workerText(
 ): string {
   const left = done === 0 || now - started < MIN_ESTIMATE_MS
     ? ""
-    : `, ${clock(((now - started) / done) * (total - done) / 1000)} left`;
+    : `, ${duration(((now - started) / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
   if (loading === 1) return `${who}asking ${shortName(model)}`;
   if (loading > 0) return `${who}loading ${shortName(model)}: ${Math.floor(100 * loading)} %`;
   if (total === 0) return `${who}loading ${shortName(model)}`;
   return `${who}${done}/${total}${left} (${shortName(model)})`;
-}
-
-function clock(seconds: number): string {
-  const s = Math.round(seconds), two = (n: number) => String(n).padStart(2, "0");
-  const hours = Math.floor(s / 3600), minutes = Math.floor(s / 60) % 60;
-  return hours > 0 ? `${hours}:${two(minutes)}:${two(s % 60)}` : `${minutes}:${two(s % 60)}`;
 }
 
 /** Samples per second as a sparkline, the newest last. */

@@ -25,7 +25,7 @@ function twoModels(live: boolean, quiet = false): string[] {
 Deno.test("a model that loads shows how far it is, the next one like the first", () => {
   assert.deepEqual(twoModels(false), [
     "loading a: 50 %\n",
-    "1/4, 3:06 left (a)\n",
+    "1/4, 3 min 6 s left (a)\n",
     "loading b: 50 %\n",
   ]);
   const lines = twoModels(true).join("").split("\r\x1b[K");
@@ -33,7 +33,7 @@ Deno.test("a model that loads shows how far it is, the next one like the first",
     "",
     "loading a: 50 %",
     "asking a",
-    "1/4, 3:06 left (a)",
+    "1/4, 3 min 6 s left (a)",
     "loading b: 50 %",
     "",
   ]);

@@ -1,5 +1,6 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
 import { bytesText } from "../../core/bytes.ts";
+import { duration } from "../../core/duration.ts";
 import { Interrupted, UsageError } from "../../core/errors.ts";
 import { pull, type Pulled, type PullEvent } from "../../hub/pull.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
@@ -71,7 +72,7 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
   if (!quiet) {
     const took = downloaded_bytes === 0
       ? offline ? "offline: all in the cache" : "all in the cache already"
-      : `${bytesText(downloaded_bytes)} downloaded in ${timeText(seconds)}`;
+      : `${bytesText(downloaded_bytes)} downloaded in ${duration(Math.ceil(seconds))}`;
     log(`${files.length} ${files.length === 1 ? "file" : "files"}, ${bytesText(bytes)}: ${took}`);
   }
   print(path);
@@ -159,15 +160,7 @@ export function progressText(
   ];
   if (speed > 0) {
     const left = Math.max(0, bytes - present) / speed;
-    parts.push(`${bytesText(Math.round(speed))}/s`, `${timeText(left)} left`);
+    parts.push(`${bytesText(Math.round(speed))}/s`, `${duration(Math.ceil(left))} left`);
   }
   return parts.join("  ");
-}
-
-/** "1 min 12 s" */
-export function timeText(seconds: number): string {
-  const s = Math.ceil(seconds), minutes = Math.floor(s / 60);
-  if (s < 60) return `${s} s`;
-  if (minutes < 60) return `${minutes} min ${s % 60} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

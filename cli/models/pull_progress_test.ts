@@ -1,6 +1,6 @@
 /** The progress line of a pull: it fits 80 columns and shows how far, how fast and how long. */
 import assert from "node:assert/strict";
-import { progressText, timeText } from "./pull.ts";
+import { progressText } from "./pull.ts";
 
 Deno.test("the line of a pull fits 80 columns however large things are", () => {
   const text = progressText({ present: 1.23e9, bytes: 4.56e9 }, { done: 3, all: 9 }, 45.2e6);
@@ -16,10 +16,4 @@ Deno.test("the line of a pull fits 80 columns however large things are", () => {
     "0/1 files  0 B of 10 B  0 %",
   );
   assert.match(progressText({ present: 0, bytes: 0 }, { done: 1, all: 1 }, 0), /100 %$/);
-});
-
-Deno.test("times are shown in two units at most", () => {
-  const times: [number, string][] = [[0.2, "1 s"], [59, "59 s"], [60, "1 min 0 s"]];
-  times.push([3599, "59 min 59 s"], [7260, "2 h 1 min"]);
-  for (const [seconds, text] of times) assert.equal(timeText(seconds), text);
 });

@@ -44,7 +44,10 @@ export type SchedulerType = typeof NAMES[number];
 /** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
 export type RampType = typeof RAMP_NAMES[number];
 
-const RAMP_NAMES = ["linear", "cosine", "1-sqrt"] as const, RAMPS = choice(RAMP_NAMES);
+/** @internal */
+const RAMP_NAMES = ["linear", "cosine", "1-sqrt"] as const;
+const RAMPS = choice(RAMP_NAMES);
+/** @internal */
 const NAMES = [
   "linear",
   "cosine",
