@@ -3,7 +3,15 @@
  * enough to repeat it. Secrets appear as the `${oc.env:…}` that they came from.
  */
 import { stringify } from "yaml";
-import type { Json, Scalar } from "./documents/node.ts";
+import {
+  DEFAULTS,
+  fromJson,
+  type Json,
+  mapScalars,
+  nowhere,
+  type Scalar,
+  toJson,
+} from "./documents/node.ts";
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
 import { isRewardSection, rewardAsWritten } from "./schema/reward_section.ts";
 import type { RunConfig } from "./schema/run_config.ts";
@@ -28,9 +36,8 @@ export function textOfRead(config: object): string | null {
   const document = asDocument(config as RunConfig);
   const training = { ...document["training"] as object, hub_token };
   return stringify(
-    mapScalars(
+    mapValues(
       { ...document, training },
-      "",
       (value) => typeof value === "string" ? escapeText(value) : value,
     ),
   );
@@ -65,7 +72,7 @@ export function renderYaml(
     ...asDocument(config),
   };
   return stringify(
-    mapScalars(document, "", (value, key) => {
+    mapValues(document, (value, key) => {
       const secret = secrets.get(key) ?? SECRET_VALUES.get(String(value));
       return secret ?? (typeof value === "string" ? escapeText(value) : value);
     }),
@@ -74,11 +81,9 @@ export function renderYaml(
 }
 
 /** A copy of a document with each scalar replaced. */
-function mapScalars(value: Json, key: string, change: (value: Scalar, key: string) => Json): Json {
-  if (typeof value !== "object" || value === null) return change(value, key);
-  const sub = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
-  if (Array.isArray(value)) return value.map((item, i) => mapScalars(item, sub(i), change));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [name, mapScalars(item, sub(name), change)]),
-  );
+function mapValues(document: Json, change: (value: Scalar, key: string) => Scalar): Json {
+  return toJson(mapScalars(fromJson(document, nowhere(DEFAULTS)), (scalar, key) => ({
+    ...scalar,
+    value: change(scalar.value, key),
+  })));
 }

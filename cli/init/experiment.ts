@@ -1,4 +1,5 @@
 /** The configuration of a new project, with sizes that fit its problems. */
+import { ASCII } from "../../configs/schema/model_keys.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { ParamValue } from "../../core/named_params.ts";
 import { mean } from "../../core/statistics.ts";
@@ -23,8 +24,6 @@ const SUPERVISED_STEPS = 220, STEPS = 150, HELD_OUT = 200;
 const WORK = 5e6;
 /** The attention to this many tokens takes as much time as all else. */
 const ATTENTION_TOKENS = 1000;
-/** Printable ASCII and the line break. */
-const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
 /** What a project trains on. */
 export interface ProjectProblems {

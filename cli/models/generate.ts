@@ -1,7 +1,6 @@
 /** `rgx generate`: text from a model. */
 import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
-import { systemPromptText } from "../../data/prompt.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
@@ -11,7 +10,7 @@ import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { templateValues } from "../flags.ts";
 import { constraintOf, readForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./answer_form.ts";
-import { parseIds, readInput, withModel } from "./model_input.ts";
+import { messagesOf, parseIds, readInput, withModel } from "./model_input.ts";
 import { log, print } from "../terminal/terminal.ts";
 
 /** @param stdin "-" if the command line names stdin as the source of the prompt */
@@ -175,13 +174,9 @@ function promptOf(
   tokenizer: Tokenizer,
 ): number[] {
   if (!flags.chat) return tokenizer.encode(text);
-  const messages = [{ role: "user", content: text }];
-  if (flags.system !== undefined) {
-    messages.unshift({ role: "system", content: systemPromptText(flags.system) });
-  }
   const values = templateValues(flags.chatTemplateKwargs) ?? {};
   checkVariables(values, tokenizer.chatVariables, "--chat-template-kwargs");
-  const rendered = tokenizer.applyChatTemplate(messages, values);
+  const rendered = tokenizer.applyChatTemplate(messagesOf(text, flags.system), values);
   if (rendered === null) {
     throw new UsageError(`${flags.model} has no chat template`, {
       advice: "leave --chat out to continue the plain text",

@@ -3,6 +3,7 @@
  * from files.
  */
 import { UsageError } from "../../core/errors.ts";
+import { systemPromptText } from "../../data/prompt.ts";
 import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
@@ -56,6 +57,13 @@ export async function withModel(
     last?.model.dispose();
     device.close();
   }
+}
+
+/** A question after the system message, which is a text or the name of a built-in one. */
+export function messagesOf(text: string, system?: string): { role: string; content: string }[] {
+  const question = { role: "user", content: text };
+  if (system === undefined) return [question];
+  return [{ role: "system", content: systemPromptText(system) }, question];
 }
 
 /** How weights are stored, by the flags. */

@@ -3,12 +3,11 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
 import { HttpClient, networkReason } from "../../core/remote/http.ts";
 import { HttpError, httpError } from "../../core/remote/refusal.ts";
-import { systemPromptText } from "../../data/prompt.ts";
 import { flagOf, templateValues } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { AskedForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./answer_form.ts";
-import { parseIds, readInput } from "./model_input.ts";
+import { messagesOf, parseIds, readInput } from "./model_input.ts";
 
 type Json = Record<string, unknown>;
 
@@ -65,15 +64,11 @@ export async function generateRemotely(
 /** Fields that only some servers know are sent where they say something. */
 function bodyOf(text: string, flags: GenerateFlags): Json {
   const { chat, idsFile, stop } = flags;
-  const messages = [{ role: "user", content: text }];
-  if (flags.system !== undefined) {
-    messages.unshift({ role: "system", content: systemPromptText(flags.system) });
-  }
   const values = templateValues(flags.chatTemplateKwargs);
   const prompt = idsFile === undefined ? text : parseIds(text, idsFile, Number.MAX_SAFE_INTEGER);
   return {
     model: flags.model,
-    ...(chat ? { messages } : { prompt }),
+    ...(chat ? { messages: messagesOf(text, flags.system) } : { prompt }),
     ...(values === undefined ? {} : { chat_template_kwargs: values }),
     max_tokens: flags.maxNewTokens,
     temperature: flags.temperature,

@@ -178,13 +178,22 @@ export function mapScalars(
   change: (scalar: ScalarNode, key: string) => ConfigNode,
   key = "",
 ): ConfigNode {
-  const below = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
   if (node.kind === "scalar") return change(node, key);
+  return mapChildren(node, (child, key) => mapScalars(child, change, key), key);
+}
+
+/** A list or map with each of its nodes replaced. @param key its own dotted key */
+export function mapChildren(
+  node: ListNode | MapNode,
+  change: (child: ConfigNode, key: string) => ConfigNode,
+  key = "",
+): ConfigNode {
+  const below = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
   if (node.kind === "list") {
-    return { ...node, items: node.items.map((item, i) => mapScalars(item, change, below(i))) };
+    return { ...node, items: node.items.map((item, i) => change(item, below(i))) };
   }
   const entries = [...node.entries].map(([name, entry]) =>
-    [name, { ...entry, node: mapScalars(entry.node, change, below(name)) }] as const
+    [name, { ...entry, node: change(entry.node, below(name)) }] as const
   );
   return { ...node, entries: new Map(entries) };
 }

@@ -21,8 +21,8 @@ export function withConfigArgument(args: readonly string[]): string[] {
   const given = new Map<string, string>();
   const rest: string[] = [];
   for (let i = 0; i < args.length; i++) {
-    const [flag, value] = splitFlag(args[i]!);
-    const expected = FLAGS.get(flag);
+    const [, name = args[i]!, value] = /^(--[^=]+)=(.*)$/s.exec(args[i]!) ?? [];
+    const flag = name.replaceAll("_", "-"), expected = FLAGS.get(flag);
     if (expected === undefined) rest.push(args[i]!);
     else {
       const named = value ?? args[++i];
@@ -41,14 +41,6 @@ export function withConfigArgument(args: readonly string[]): string[] {
   if (folder === undefined) return [name, ...rest];
   const file = /\.(ya?ml|json)$/.test(name) ? name : `${name}.yaml`;
   return [`${folder.replace(/(.)\/+$/, "$1")}/${file}`, ...rest];
-}
-
-function splitFlag(arg: string): [flag: string, value: string | undefined] {
-  const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(arg) ?? [];
-  return flag === undefined ? [arg.replaceAll("_", "-"), undefined] : [
-    flag.replaceAll("_", "-"),
-    value,
-  ];
 }
 
 /** Verl's own configurations, which it finds among its own files. */
@@ -81,6 +73,7 @@ export async function isOverride(word: string): Promise<boolean> {
   return /^(--|~)|=/.test(word) && !await exists(word);
 }
 
+/** Unlike that of core, it takes any word, also one that is too long for a path. */
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).catch(() => null) !== null;
 }

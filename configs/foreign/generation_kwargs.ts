@@ -5,45 +5,36 @@
  */
 import {
   describeNode,
+  isNull,
   type MapNode,
   nearness,
   nodeAt,
   type Problems,
-  withEntry,
+  withNode,
+  without,
 } from "../documents/node.ts";
 import { didYouMean } from "../../core/suggest.ts";
 
 const PATH = "training.generation_kwargs";
 
 /** Name in the map → key of section training. */
-export const GENERATION_KWARGS: ReadonlyMap<string, string> = new Map([
-  ["temperature", "temperature"],
-  ["top_p", "top_p"],
-  ["top_k", "top_k"],
-  ["min_p", "min_p"],
-  ["repetition_penalty", "repetition_penalty"],
-  ["max_new_tokens", "max_completion_length"],
-  ["max_tokens", "max_completion_length"],
-  ["min_new_tokens", "min_new_tokens"],
-  ["min_tokens", "min_new_tokens"],
-  ["stop", "stop"],
-  ["stop_strings", "stop"],
-  ["seed", "generation_seed"],
-]);
+export const GENERATION_KWARGS: ReadonlyMap<string, string> = new Map(
+  ("temperature top_p top_k min_p repetition_penalty max_new_tokens=max_completion_length " +
+    "max_tokens=max_completion_length min_new_tokens min_tokens=min_new_tokens stop " +
+    "stop_strings=stop seed=generation_seed").split(" ").map((word) => {
+      const [name, key = name] = word.split("=") as [string, string?];
+      return [name, key];
+    }),
+);
 
 /** The tree without the map. A key that is also written by itself is overridden, with a note. */
 export function translateGenerationKwargs(tree: MapNode, problems: Problems): MapNode {
-  const training = tree.entries.get("training");
   const map = nodeAt(tree, PATH.split("."));
-  if (training?.node.kind !== "map" || map === undefined) return tree;
-  const entries = new Map(training.node.entries);
-  entries.delete("generation_kwargs");
-  let translated: MapNode = { ...training.node, entries };
+  if (map === undefined) return tree;
+  let translated = without(tree, PATH.split("."));
   if (map.kind !== "map") {
-    if (map.kind !== "scalar" || map.value !== null) {
-      problems.add(map.at, PATH, `expected a map, found ${describeNode(map)}`);
-    }
-    return withEntry(tree, "training", translated, training.keyAt);
+    if (!isNull(map)) problems.add(map.at, PATH, `expected a map, found ${describeNode(map)}`);
+    return translated;
   }
   const from = new Map<string, string>();
   for (const [name, { keyAt, node }] of map.entries) {
@@ -59,14 +50,15 @@ export function translateGenerationKwargs(tree: MapNode, problems: Problems): Ma
       continue;
     }
     from.set(key, name);
-    const there = translated.entries.get(key)?.node;
+    const there = nodeAt(translated, ["training", key]);
     if (there !== undefined && nearness(there, node) > 0) continue;
     if (there !== undefined) {
       problems.note(keyAt, `${PATH}.${name}`, `overrides training.${key}`);
     }
-    translated = withEntry(translated, key, { ...node, foreign: `${PATH}.${name}` }, keyAt);
+    const foreign = `${PATH}.${name}`;
+    translated = withNode(translated, `training.${key}`, { ...node, foreign }, { keyAt });
   }
-  return withEntry(tree, "training", translated, training.keyAt);
+  return translated;
 }
 
 function unknown(name: string): string {

@@ -12,7 +12,7 @@ import {
   DEFAULTS,
   fromJson,
   type Json,
-  type MapEntry,
+  mapChildren,
   type MapNode,
   mapScalars,
   nodeAt,
@@ -111,15 +111,7 @@ class Interpolation {
     if (node.kind === "scalar") {
       return typeof node.value === "string" ? this.#text(node, node.value, key) : node;
     }
-    const sub = (name: string | number) => key === "" ? `${name}` : `${key}.${name}`;
-    if (node.kind === "list") {
-      return { ...node, items: node.items.map((item, i) => this.resolve(item, sub(i))) };
-    }
-    const entries = new Map<string, MapEntry>();
-    for (const [name, entry] of node.entries) {
-      entries.set(name, { ...entry, node: this.resolve(entry.node, sub(name)) });
-    }
-    return { ...node, entries };
+    return mapChildren(node, (child, key) => this.resolve(child, key), key);
   }
 
   #text(node: ScalarNode, text: string, key: string): ConfigNode {

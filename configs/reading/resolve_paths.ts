@@ -23,15 +23,13 @@ import {
 
 /** Keys of files, or of names on the Hub. */
 export const FILE_KEYS = [
-  ["data", "dataset_name"],
-  ["data", "eval_dataset_name"],
-  ["model", "model_name_or_path"],
-  ["model", "adapter_name_or_path"],
-  ["model", "tokenizer_name_or_path"],
-  ["model", "chat_template"],
-] as const;
-
-const PATH_KEYS = [["training", "output_dir"], ...FILE_KEYS] as const;
+  "data.dataset_name",
+  "data.eval_dataset_name",
+  "model.model_name_or_path",
+  "model.adapter_name_or_path",
+  "model.tokenizer_name_or_path",
+  "model.chat_template",
+];
 
 /** Given as the data set that the program holds: the data set of a past run need not be here. */
 export const ANY_DATASET = Symbol("any data set");
@@ -47,22 +45,21 @@ export async function resolveFiles(
   problems: Problems,
   heldDataset?: string | typeof ANY_DATASET,
 ): Promise<MapNode> {
-  for (const [section, name] of PATH_KEYS) {
-    const key = `${section}.${name}`, node = textAt(tree, key);
+  for (const key of ["training.output_dir", ...FILE_KEYS]) {
+    const node = textAt(tree, key);
     if (node !== null) tree = withNode(tree, key, { ...node, value: expandHome(node.value) });
   }
-  for (const [section, name] of FILE_KEYS) {
-    const key = `${section}.${name}`, node = textAt(tree, key);
-    if (node === null) continue;
-    if (name === "dataset_name" && node.value === heldDataset) continue;
-    const isData = name.endsWith("dataset_name");
+  for (const key of FILE_KEYS) {
+    const node = textAt(tree, key), isTrainData = key === "data.dataset_name";
+    if (node === null || isTrainData && node.value === heldDataset) continue;
+    const isData = key.endsWith("dataset_name");
     const test = isData ? isDataPath : isThere;
     const found = await findFile(node.value, node.at.source.directory, cwd, test);
     if (found === null && isData && heldDataset !== ANY_DATASET) {
-      const split = name === "dataset_name" ? trainSplit(tree) : "test";
+      const split = isTrainData ? trainSplit(tree) : "test";
       await checkPulled({ ...node, key }, split, cwd, problems);
     }
-    if (found === null && name === "chat_template" && !/[{\n]/.test(node.value)) {
+    if (found === null && key === "model.chat_template" && !/[{\n]/.test(node.value)) {
       const place = resolve(cwd, node.value);
       const text = `no such file: ${node.value} (looked for ${place}); expected a file with a ` +
         "Jinja template, or the template itself";

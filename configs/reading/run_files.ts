@@ -39,10 +39,10 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
     const found = await placeOf(value, starts);
     return isAbsolute(found) && !isOutside(found, cwd) ? relative(cwd, found) : found;
   };
-  for (const [section, name] of FILE_KEYS) {
-    const key = `${section}.${name}`, node = textAt(tree, key);
+  for (const key of FILE_KEYS) {
+    const node = textAt(tree, key);
     if (node === null) continue;
-    const test = name.endsWith("dataset_name") ? isDataPath : isThere;
+    const test = key.endsWith("dataset_name") ? isDataPath : isThere;
     const value = await placeOf(node.value, starts, test);
     if (value !== node.value) tree = withNode(tree, key, { ...node, value });
   }

@@ -19,7 +19,13 @@ const OWN_SPLITS = "a split of a file, and a task makes its own";
 
 export class DataRules extends RuleContext {
   check(): void {
-    this.#role();
+    const { developer_role: role, system_prompt: prompt } = this.config.data;
+    this.rule(
+      "data.developer_role | data.system_prompt",
+      () =>
+        role !== "system" && prompt === null &&
+        "the role of the system prompt, and there is none: data.system_prompt",
+    );
     const keys = ["task_name", "dataset_name", "task_config", "tasks"].map((key) => `data.${key}`);
     if (!this.valid(...keys, "curriculum")) return;
     this.#complete();
@@ -58,14 +64,6 @@ export class DataRules extends RuleContext {
       this.rule(`data.${name}`, () => isWrong && text);
     }
     if (this.config.curriculum !== null) this.#curriculum(this.config.curriculum);
-  }
-
-  #role(): void {
-    const key = "data.developer_role";
-    if (!this.valid(key, "data.system_prompt")) return;
-    const { developer_role: role, system_prompt: prompt } = this.config.data;
-    if (role === "system" || prompt !== null) return;
-    this.fail("the role of the system prompt, and there is none: data.system_prompt", key);
   }
 
   /** Fills in the tasks that other keys name. */

@@ -178,15 +178,10 @@ export class TrainingRules extends RuleContext {
       () =>
         training.sync_ref_model && training.beta === 0 && "there is no reference model with beta 0",
     );
-    const sync = "training.sync_ref_model";
-    if (this.valid(sync, "training.beta", "lora") && training.sync_ref_model) {
-      if (training.beta === 0) this.fail("there is no reference model with beta 0", sync);
-      if (lora !== null) {
-        const text = "the reference of an adapter is the model without it, which can not follow; " +
-          "remove lora (~lora) or sync_ref_model";
-        this.fail(text, sync);
-      }
-    }
+    this.rule("sync_ref_model | beta lora", () =>
+      training.sync_ref_model && lora !== null &&
+      "the reference of an adapter is the model without it, which can not follow; " +
+        "remove lora (~lora) or sync_ref_model");
     this.rule(
       "entropy_coef_min entropy_coef_max",
       () =>

@@ -59,7 +59,7 @@ export const INIT = {
 };
 
 /** The default alphabet: printable ASCII and the line break. */
-const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
+export const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
 
 export const TOKENIZER = {
   path: "model.init.tokenizer",

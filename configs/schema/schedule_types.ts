@@ -39,16 +39,23 @@ export interface SchedulerKwargs {
 }
 
 /** How the learning rate changes over the steps, by the names of transformers. */
-export type SchedulerType = typeof NAMES[number];
+export type SchedulerType =
+  | "linear"
+  | "cosine"
+  | "constant"
+  | "constant_with_warmup"
+  | "cosine_with_min_lr"
+  | "cosine_warmup_with_min_lr"
+  | "cosine_with_restarts"
+  | "polynomial"
+  | "inverse_sqrt"
+  | "warmup_stable_decay";
 
 /** The form of a rise or fall of the rate; by default the warm-up is linear, the decay a cosine. */
-export type RampType = typeof RAMP_NAMES[number];
+export type RampType = "linear" | "cosine" | "1-sqrt";
 
-/** @internal */
-const RAMP_NAMES = ["linear", "cosine", "1-sqrt"] as const;
-const RAMPS = choice(RAMP_NAMES);
-/** @internal */
-const NAMES = [
+const RAMPS = choice<RampType>(["linear", "cosine", "1-sqrt"]);
+export const SCHEDULES = choice<SchedulerType>([
   "linear",
   "cosine",
   "constant",
@@ -59,8 +66,7 @@ const NAMES = [
   "polynomial",
   "inverse_sqrt",
   "warmup_stable_decay",
-] as const;
-export const SCHEDULES = choice(NAMES, { notYet: ["reduce_lr_on_plateau", "greedy"] });
+], { notYet: ["reduce_lr_on_plateau", "greedy"] });
 
 export const SCHEDULE_KWARGS: ValueType<SchedulerKwargs> = {
   ...fields({

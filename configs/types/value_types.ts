@@ -267,15 +267,7 @@ export function anything(expected: string): ValueType<unknown> {
 
 /** A map of names to anything. null is an empty map. */
 export function freeMap(): ValueType<Record<string, unknown>> {
-  return {
-    expected: "a map",
-    ts: "Record<string, unknown>",
-    read(node, complain) {
-      if (node.kind === "map") return toJson(node) as Record<string, unknown>;
-      if (isNull(node)) return {};
-      return mismatch("a map", node, complain);
-    },
-  };
+  return mapOf<unknown>({ expected: "", ts: "unknown", read: toJson }, "a map");
 }
 
 /**
