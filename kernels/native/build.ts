@@ -102,13 +102,17 @@ const TARGETS: readonly Target[] = [
     file: fileOf("avx2.so"),
     target: "x86_64-linux-gnu",
     options: ["-fPIC", "-fcf-protection=none"],
-    sources: sourcesFor("x86_64_v3", { "cpu.c": "x86_64", "int8.c": "x86_64_v3" }),
+    sources: sourcesFor("x86_64_v3", {
+      "cpu.c": "x86_64",
+      "int8.c": "x86_64_v3",
+      "rounded.c": "x86_64_v3",
+    }),
   },
   {
     file: fileOf("neon.so"),
     target: "aarch64-linux-gnu",
     options: ["-fPIC"],
-    sources: sourcesFor("generic", { "int8.c": "generic+dotprod" }),
+    sources: sourcesFor("generic", { "int8.c": "generic+dotprod", "rounded.c": "generic" }),
   },
   {
     ...WASM,

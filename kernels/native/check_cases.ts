@@ -247,11 +247,14 @@ function heads(numbers: Numbers): Check[] {
   };
   const logp = numbers.floats(pairs), mean = numbers.floats(rows * d);
   const lse = numbers.floats(rows).map((x) => x + 8), r = 5;
+  const weightType = "q8_0", weight = numbers.stored(storedWords(weightType, vocab, 32));
+  const stored = { weight, weightType, d: 32 } as const;
   const adapter = { xa: numbers.floats(rows * r), loraB: numbers.floats(vocab * r), r };
   return [
     check("head", { ...args, logp }, ["logp", "lse", "entropy"]),
     check("head", { ...args, logp, mean }, ["logp", "lse", "entropy", "mean"]),
     check("head", { ...args, logp, ...adapter, loraScale: 2 }, ["logp", "lse", "entropy"]),
+    check("head", { ...args, ...stored, logp, mean }, ["logp", "lse", "entropy", "mean"]),
     check("head_backward", {
       ...args,
       lse,
@@ -455,8 +458,8 @@ function rules(numbers: Numbers): Check[] {
   ];
 }
 
-/** Products in bfloat16 with all layouts, and the head's running values. */
-const BF16_SHAPES: readonly Shape[] = [
+/** Rounded products with all layouts, and the head's running values. */
+const ROUNDED_SHAPES: readonly Shape[] = [
   { m: 33, n: 70, k: 340 },
   { m: 5, n: 32, k: 70, transB: true, accumulate: true, alpha: 0.5 },
   { m: 64, n: 64, k: 96, transB: true },
@@ -470,10 +473,10 @@ const BF16_SHAPES: readonly Shape[] = [
   { m: 1024, n: 32, k: 35, weightType: "q4_1", accumulate: true },
 ];
 
-/** All checks of products in bfloat16. */
-export function* bf16Checks(): Generator<Check> {
+/** All checks of products in bfloat16, and in float16. */
+export function* roundedChecks(): Generator<Check> {
   const numbers = new Numbers();
-  for (const shape of BF16_SHAPES) yield product(shape, numbers);
+  for (const shape of ROUNDED_SHAPES) yield product(shape, numbers);
   yield heads(numbers)[0]!;
 }
 

@@ -11,7 +11,7 @@ export interface NativeChoice {
   code: NativeCode | null;
   /** The choice for people: "AVX-512 tiles", or "WASM tiles (…)" with the reason. */
   text: string;
-  /** What multiplies numbers in bfloat16, for people: "AMX", "AVX512-BF16" or "WASM (…)". */
+  /** What multiplies in bfloat16, for people: "AMX", "AVX512-BF16", "AVX2 tiles" or "WASM (…)". */
   bf16Text: string;
 }
 
@@ -91,10 +91,12 @@ async function chooseBf16(
   let why = "this processor has neither AMX nor AVX512-BF16";
   for (const bf16 of units) {
     const native = open({ ...code, bf16 });
+    const name = bf16 === "tiles" ? `${VECTORS[code.target]} tiles` : BF16_NAMES[bf16];
     try {
-      const difference = await findDifference(wasm, native, "bfloat16");
-      if (difference === null) return { bf16, text: BF16_NAMES[bf16] };
-      why = `${BF16_NAMES[bf16]} gave other bits for ${difference}`;
+      const difference = await findDifference(wasm, native, "bfloat16") ??
+        await findDifference(wasm, native, "float16");
+      if (difference === null) return { bf16, text: name };
+      why = `${name} gave other bits for ${difference}`;
     } finally {
       native.close();
     }

@@ -36,7 +36,7 @@ export interface CpuFeatures {
   /** Whether products of bytes are compiled for it: with AVX512-VNNI, AVX2, or NEON's. */
   dots: boolean;
   /** What multiplies numbers in bfloat16; null = nothing. */
-  bf16: "amx" | "avx512" | null;
+  bf16: "amx" | "avx512" | "tiles" | null;
   /**
    * Whether rows from memory come sooner with prefetch instructions than with plain reads.
    * Measured: on Intel's processors they do, on AMD's not.
@@ -62,7 +62,7 @@ export function featuresOfX86({ cpuid, xgetbv0, ask_for_amx }: Instructions): Cp
   const state = xgetbv0(), features = cpuid(7, 0, EBX);
   if ((state & AVX_STATE) !== AVX_STATE || !has(features, AVX2)) return [];
   const prefetches = cpuid(0, 0, EBX) === INTEL;
-  const avx2: CpuFeatures = { target: "avx2", dots: true, bf16: null, prefetches };
+  const avx2: CpuFeatures = { target: "avx2", dots: true, bf16: "tiles", prefetches };
   if ((state & AVX512_STATE) !== AVX512_STATE || !has(features, AVX512)) return [avx2];
   // Packing takes AVX512-BF16 for AMX, too.
   const pairs = cpuid(7, 0, EAX) >= 1 && has(cpuid(7, 1, EAX), [AVX512_BF16]);
@@ -80,7 +80,7 @@ const AT_HWCAP = 16n, HWCAP_ASIMD = 1, HWCAP_ASIMDDP = 20;
 export function featuresOfArm(hwcap: bigint): CpuFeatures[] {
   const has = (bit: number) => (hwcap >> BigInt(bit) & 1n) === 1n;
   if (!has(HWCAP_ASIMD)) return [];
-  return [{ target: "neon", dots: has(HWCAP_ASIMDDP), bf16: null, prefetches: false }];
+  return [{ target: "neon", dots: has(HWCAP_ASIMDDP), bf16: "tiles", prefetches: false }];
 }
 
 /** Asks the processor, or on ARM64 the system. @param library path of the native library */

@@ -58,10 +58,12 @@ export function wasmKernels(
 }
 
 /** The numbers of the units in bf16.h. */
-const BF16_UNITS = { amx: 1, avx512: 2 } as const;
+const BF16_UNITS = { amx: 1, avx512: 2, tiles: 0 } as const;
 
-/** The kernels that need a unit. */
-const BF16_KERNELS = ["bf16_pack_rows", "matmul_bf16", "bf16_pack_columns", "matmul_bf16_rows"];
+/** The kernels of rounded products. */
+const ROUNDED_KERNELS = ["bf16", "f16"].flatMap((
+  type,
+) => [`${type}_pack_rows`, `matmul_${type}`, `${type}_pack_columns`, `matmul_${type}_rows`]);
 
 /** The libraries that this thread has opened, by their path. */
 const opened = new Map<string, Deno.DynamicLibrary<typeof SYMBOLS>["symbols"]>();
@@ -82,6 +84,6 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory): CKe
     run_kernel(base, index, args, begin, end, scratch, options);
   });
   if (!dots) { for (const name of ["matmul_int8", "matmul_int8_prepare"]) found.delete(name); }
-  if (bf16 === null) { for (const name of BF16_KERNELS) found.delete(name); }
+  if (bf16 === null) { for (const name of ROUNDED_KERNELS) found.delete(name); }
   return found;
 }

@@ -9,7 +9,7 @@ const LIBC: Libc = {
   close: () => 0,
 };
 
-const AVX2: CpuFeatures = { target: "avx2", dots: true, bf16: null, prefetches: false };
+const AVX2: CpuFeatures = { target: "avx2", dots: true, bf16: "tiles", prefetches: false };
 const AVX512: CpuFeatures = { target: "avx512", dots: true, bf16: "amx", prefetches: true };
 
 /** A system on which everything works, unless parts are replaced. */
@@ -136,7 +136,7 @@ Deno.test("AVX-512 and AVX2 need the processor's instructions and the system's r
 });
 
 Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
-  const neon: CpuFeatures = { target: "neon", dots: false, bf16: null, prefetches: false };
+  const neon: CpuFeatures = { target: "neon", dots: false, bf16: "tiles", prefetches: false };
   assert.deepEqual(featuresOfArm(0n), []);
   assert.deepEqual(featuresOfArm(1n << 1n), [neon]);
   assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), [{ ...neon, dots: true }]);

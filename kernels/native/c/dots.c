@@ -222,9 +222,6 @@ INLINE void dot_panels(
       add_block(type, m, panel + j * step, k, block, ahead, p, totals[j]);
     }
   }
-  UNROLL for (int j = 0; j < count; j++) {
-    UNROLL for (int r = 0; r < m; r++) totals[j][r] = settled(totals[j][r]);
-  }
 }
 
 /** The panels [begin, end), `together` at a time. */

@@ -1,4 +1,4 @@
-// Halves of vectors, for sums that the WASM kernels make in eight lanes.
+// Halves of vectors, for sums that are made in eight lanes.
 #pragma once
 #include "vector.h"
 
