@@ -8,6 +8,9 @@ export type LeftBy = (size: StepSize) => Promise<number>;
 
 /** Shorter completions, of less than half the length, hold no answer any more. */
 const USEFUL_TOKENS = 64;
+/** Whether completions of so many tokens are worth advising in place of `asked`. */
+export const isUseful = (tokens: number, asked: number): boolean =>
+  tokens > 0 && tokens >= Math.min(USEFUL_TOKENS, asked / 2);
 
 /** Settings that would fit, each of them alone. */
 export interface FittingSettings {
@@ -64,7 +67,7 @@ export async function fittingSettings(size: StepSize, left: LeftBy): Promise<Fit
     others.push("training.optim=adamw_8bit");
   }
   const tokens = await below(completion, (n) => left({ ...size, completion: n }));
-  if (tokens > 0 && tokens >= Math.min(USEFUL_TOKENS, completion / 2)) {
+  if (isUseful(tokens, completion)) {
     others.push(`training.max_completion_length=${tokens}`);
   }
   return { batches, others };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fittingSettings } from "./fitting_settings.ts";
+import { fittingSettings, isUseful } from "./fitting_settings.ts";
 import type { StepSize } from "./step_size.ts";
 
 const SIZE = {
@@ -32,4 +32,11 @@ Deno.test("smaller batches come first, and a length only where it is still of us
     batches: [],
     others: ["training.optim=adamw_8bit"],
   });
+});
+
+Deno.test("a length that holds no answer is not advised", () => {
+  const cases = [[2, 64, false], [31, 64, false], [32, 64, true], [64, 1024, true], [0, 0, false]];
+  for (const [tokens, asked, isAdvised] of cases as [number, number, boolean][]) {
+    assert.equal(isUseful(tokens, asked), isAdvised, `${tokens} of ${asked}`);
+  }
 });

@@ -4,6 +4,7 @@
  * length.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { isUseful } from "./fitting_settings.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
 import { mean } from "../../core/statistics.ts";
@@ -178,9 +179,9 @@ export function checkPositions(
     `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} ` +
       `of the completion that is more than the model's ${maxPositions} (max_position_embeddings)`,
     {
-      advice: prompt < maxPositions
+      advice: isUseful(maxPositions - prompt, completion)
         ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
-        : `The prompt alone is too long for this model: ${
+        : `The prompt leaves too little room for an answer of this model: ${
           config.data.add_instructions
             ? "take rgx's instruction about the answer's form away (data.add_instructions=false), "
             : ""
