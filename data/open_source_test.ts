@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { entriesOf } from "./row_entries.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { splitProblems } from "./held_out.ts";
@@ -192,6 +193,7 @@ Deno.test("a bad line is refused with file and line", () => {
     withFile([good, line], (path) => assert.throws(() => fromFile(path), message));
   }
   withFile([], (path) => assert.throws(() => fromFile(path), /has no entries/));
+  assert.throws(() => entriesOf([], "a.csv"), { advice: /^It should have a line of names/ });
   assert.throws(() => fromFile("/no/such/file.jsonl"), /cannot read the data file \/no\/such/);
 });
 

@@ -24,6 +24,7 @@ import { UsageError } from "../core/errors.ts";
 import { isRecord } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { listText } from "../hub/data_files.ts";
+import { isTable } from "../hub/default_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -50,7 +51,9 @@ export function readJsonLines(path: string): Entry[] {
 export function entriesOf(rows: readonly DataRow[], from: string): Entry[] {
   if (rows.length === 0) {
     throw new UsageError(`the data file ${from} has no entries`, {
-      advice: 'it should have one JSON object a line, such as {"question": "…", "answer": "…"}',
+      advice: isTable(from)
+        ? "It should have a line of names, such as question,answer, and then a row a line."
+        : 'it should have one JSON object a line, such as {"question": "…", "answer": "…"}',
     });
   }
   checkKinds(rows);
