@@ -148,6 +148,11 @@ export function weights(
   return { type: "float[]", default: value, description, min: 0, of, ...(levels && { levels }) };
 }
 
+/** Whether weights sum to 1, to one decimal. */
+export function sumToOne(weights: readonly number[]): boolean {
+  return Math.abs(weights.reduce((total, weight) => total + weight, 0) - 1) < 0.05;
+}
+
 /** As a parameter of this kind, but null where no value is given. */
 export function nullable<T extends ParamValue>(param: Param<T>): Param<T | null> {
   return { ...param, default: null, nullable: true };

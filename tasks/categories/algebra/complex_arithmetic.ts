@@ -1,5 +1,5 @@
 /** One operation with two complex numbers whose parts are integers; exact at any size. */
-import { choices, defineTask, type RandomStream, sizes, weights } from "../../define.ts";
+import { choices, defineTask, type RandomStream, sizes, sumToOne, weights } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 
 type Complex = readonly [re: bigint, im: bigint];
@@ -35,6 +35,7 @@ export default defineTask({
     ]),
   },
   rules: {
+    "operations_weights: must sum to 1": (c) => sumToOne(c.operations_weights),
     "max_real: must be above 0 for divisions (or max_imag)": (c) =>
       !c.operations.includes("/") ||
       [c.min_real, c.max_real, c.min_imag, c.max_imag].some((end) => end !== 0),

@@ -129,7 +129,11 @@ Deno.test("parameters that cannot work are refused with what was found", () => {
       { operations: ["+"] },
       /^operations_weights: .* the 1 operations, found 4/,
     ],
-    ["simple_equations", { operators_weights: [0, 0, 0] }, /^operators_weights: .* above 0/],
+    [
+      "simple_equations",
+      { operators_weights: [0.1, 0.1, 0.1] },
+      /^operators_weights: must sum to 1/,
+    ],
     [
       "polynomial_multiplication",
       { allow_multivariate_polynomials: true },

@@ -1,5 +1,5 @@
 /** A linear equation in one variable with an integer solution; exact at any size. */
-import { choices, counts, defineTask, exactScore, sizes, weights } from "../../define.ts";
+import { choices, counts, defineTask, exactScore, sizes, sumToOne, weights } from "../../define.ts";
 import { sumText } from "./formula_text.ts";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -24,6 +24,9 @@ export default defineTask({
       [0.3, 0.3, 0.4],
       [0.2, 0.2, 0.6],
     ]),
+  },
+  rules: {
+    "operators_weights: must sum to 1": (c) => sumToOne(c.operators_weights),
   },
   generate(random, config) {
     const { operators, operators_weights, min_value, max_value } = config;
