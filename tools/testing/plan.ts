@@ -27,8 +27,6 @@ const SLURM = ["tests/jobs/slurm_cluster_test.ts", "tests/jobs/slurm_ranks_test.
 /** Starts the program for every command of the pages. */
 const PAGES_TEST = "tests/project/pages_test.ts";
 
-const BUILD = "kernels/devices/wasm/build.ts";
-
 function check(name: string, ...args: string[]): PlannedJob {
   return { kind: "check", name, args };
 }
@@ -197,7 +195,6 @@ export function fullPlan(): PlannedJob[] {
       "tools/",
     ]),
     ...CHECKS,
-    check("kernels.wasm is what its sources build", "run", "-A", BUILD, "--check"),
     check("types of examples", "check", "--quiet", "--doc-only", "library/", ...PAGES),
     tests("examples in the library's documentation", ["--doc", ...DOCUMENTED]),
   ];

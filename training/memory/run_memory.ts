@@ -181,7 +181,11 @@ export function checkPositions(
     {
       advice: isUseful(maxPositions - prompt, completion)
         ? `Set training.max_completion_length=${maxPositions - prompt} or less.`
-        : `The prompt leaves too little room for an answer of this model: ${
+        : `The prompt ${
+          prompt < maxPositions
+            ? "leaves too little room for an answer"
+            : "alone is too long for this model"
+        }: ${
           config.data.add_instructions
             ? "take rgx's instruction about the answer's form away (data.add_instructions=false), "
             : ""
