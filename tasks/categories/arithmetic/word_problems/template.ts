@@ -20,13 +20,27 @@ export type Template = (random: RandomStream) => WordProblem | null;
 /** Templates by name, in the order in which they are drawn. */
 export type Templates = Readonly<Record<string, Template>>;
 
-/** A problem from its parts. The answer is the last number of the last step. */
-export function story(
-  variables: WordProblem["variables"],
-  question: string,
-  ...steps: string[]
-): WordProblem {
-  return { question, steps, answer: Number(/\d+(?=\D*$)/.exec(steps.at(-1)!)![0]), variables };
+/**
+ * Writes a problem. Its text is the question, up to the first line that ends with a question mark,
+ * and then a line for each step. A line that is indented further continues the step before it. The
+ * answer is the last number of the last step.
+ */
+export function story(variables: WordProblem["variables"]) {
+  return (text: TemplateStringsArray, ...values: readonly unknown[]): WordProblem => {
+    const lines = String.raw({ raw: text }, ...values).replaceAll("\n        ", " ").trim();
+    const [, question, steps] = /^([^]*?\?)\n([^]*)$/.exec(lines.replaceAll(/\n +/g, "\n"))!;
+    return {
+      question: question!.replaceAll("\n", " "),
+      steps: steps!.split("\n"),
+      answer: Number(/\d+(?=\D*$)/.exec(lines)![0]),
+      variables,
+    };
+  };
+}
+
+/** Draws one of several texts, which are separated by commas. */
+export function pick(random: RandomStream, texts: string): string {
+  return random.choice(texts.split(", "));
 }
 
 export interface Person {
@@ -52,9 +66,12 @@ export function person(random: RandomStream): Person {
   return random.choice(PEOPLE);
 }
 
-/** Draws `count` different people. */
-export function people(random: RandomStream, count: number): Person[] {
-  return random.sample(PEOPLE, count);
+/** Draws the names of `count` different people. The type has as many as any problem needs. */
+export function names(
+  random: RandomStream,
+  count: number,
+): [a: string, b: string, c: string, d: string] {
+  return random.sample(PEOPLE, count).map(({ name }) => name) as [string, string, string, string];
 }
 
 /** A multiple of `step` from low to high, which are multiples too. */
