@@ -87,13 +87,14 @@ tuneTest(
     // Pipeline 1: the test of subgroups. 2: the rule's kernel is right.
     await Deno.writeTextFile(fault, "3 hang");
     const child = spawnRgx([...TUNE.slice(0, -1), "5"], { env });
-    const there = (path: string) => Deno.stat(path).then(() => true, () => false);
-    await waitFor(child, () => there(`${fault}.pid`));
+    // The file is there before its number is, and a signal to process 0 ends the tests themselves.
+    const hanging = async () => Number(await Deno.readTextFile(`${fault}.pid`).catch(() => "0"));
+    await waitFor(child, async () => await hanging() > 0);
     // The tuner may be behind: a candidate of a class has begun.
     const running = async () => (await fileOf(folder).catch(() => null))?.kept.running ?? null;
     await waitFor(child, async () => ((await running())?.class ?? "subgroups") !== "subgroups");
     child.kill("SIGKILL");
-    Deno.kill(Number(await Deno.readTextFile(`${fault}.pid`)), "SIGKILL");
+    Deno.kill(await hanging(), "SIGKILL");
     await child.output();
     const before = (await fileOf(folder)).kept;
     assert.deepEqual(before.choices, {});
