@@ -12,25 +12,41 @@ import { BRIEF, TABLES } from "./tables_testing.ts";
 import { type Case, checkCase, execute } from "./runner_testing.ts";
 import { sameBits } from "../testing.ts";
 
-/** What each device has found, by its name. A device that others must equal runs before them. */
-const RESULTS = new WeakMap<Case, Map<string, ReadonlyMap<string, HostArray>>>();
+/** The cases of a table, and what each device has found in them, by its name. */
+interface Checked {
+  table: string;
+  all?: Case[];
+  brief?: Case[];
+  results: Map<Case, Map<string, ReadonlyMap<string, HostArray>>>;
+}
+
+/** Only one table is kept: all of them with their results take gigabytes. */
+let checked: Checked = { table: "", results: new Map() };
+
+/** Devices whose results others must equal. They run before those. */
+const COMPARED = new Set(DEVICES.map(({ sameBitsAs }) => sameBitsAs));
 
 for (const [name, makeCases] of TABLES) {
-  let table: Case[] | undefined, short: Case[] | undefined;
   for (const { name: deviceName, create, sameBitsAs, someCases = false, isMissing } of DEVICES) {
     const sentence = `${name} on ${deviceName} agrees with the float64 reference`;
     Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
+      if (checked.table !== name) checked = { table: name, results: new Map() };
+      const { results } = checked;
       const device = await create();
       let like: Device | undefined;
       try {
         const brief = device.adapter?.software ? BRIEF.get(name) : undefined;
-        const cases = brief === undefined ? table ??= await makeCases() : short ??= await brief();
+        const cases = brief === undefined
+          ? checked.all ??= await makeCases()
+          : checked.brief ??= await brief();
         assert.ok(cases.length > 0);
         for (const test of casesFor(cases, device, someCases)) {
           const found = await checkCase(device, test);
-          RESULTS.set(test, (RESULTS.get(test) ?? new Map()).set(deviceName, found));
+          if (COMPARED.has(deviceName)) {
+            results.set(test, (results.get(test) ?? new Map()).set(deviceName, found));
+          }
           if (sameBitsAs === undefined) continue;
-          let wanted = RESULTS.get(test)!.get(sameBitsAs);
+          let wanted = results.get(test)?.get(sameBitsAs);
           if (wanted === undefined) {
             like ??= await DEVICES.find((other) => other.name === sameBitsAs)!.create();
             wanted = await execute(like, test);
