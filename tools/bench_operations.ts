@@ -17,7 +17,7 @@ import { readModelFolder } from "../models/model_folder.ts";
 import { BenchStep, quickstartStep, type StepShape } from "../training/grpo_step_bench.ts";
 import { largeModel } from "../tests/large_model.ts";
 import { type Work, workOf } from "./operations/work.ts";
-import { writeSection } from "./performance_page.ts";
+import { table, writeSection } from "./performance_page.ts";
 
 /** Bytes of the copies that are measured: from a core's own cache to the memory. */
 const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2 ** 28];
@@ -110,7 +110,7 @@ async function oneStep(
   return totals;
 }
 
-async function table(
+async function stepTable(
   device: WasmDevice,
   { step, shape }: { step: BenchStep; shape: StepShape },
   rounds: number,
@@ -163,14 +163,13 @@ async function table(
     "by",
     "of the bound",
   ];
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const gb = (bytes: number) => (speeds.copy(bytes) / 1e6).toFixed(0);
   return [
     `Fastest product: ${(speeds.arithmetic / 1e6).toFixed(0)} GFLOP/s. Copies: ${
       gb(2 ** 18)
     } GB/s ` +
     `with 256 KB, ${gb(2 ** 22)} with 4 MB, ${gb(2 ** 28)} with 256 MB.`,
-    [columns, columns.map((_, i) => i === 0 ? "---" : "---:"), ...rows].map(line).join("\n"),
+    table(columns, rows),
   ].join("\n\n");
 }
 
@@ -210,12 +209,12 @@ if (import.meta.main) {
   const device = await createWasmDevice({ threads: 1 });
   const parts = [
     "### A step of the quickstart",
-    await table(device, await quickstartStep(device), rounds),
+    await stepTable(device, await quickstartStep(device), rounds),
   ];
   if (model !== null) {
     parts.push(
       "### A small step of SmolLM2-135M",
-      await table(device, await largeStep(model, device), rounds),
+      await stepTable(device, await largeStep(model, device), rounds),
     );
   }
   const text = [

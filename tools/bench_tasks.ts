@@ -11,6 +11,8 @@
  */
 import process from "node:process";
 import type { Dataset } from "../tasks/dataset.ts";
+import { Contestant } from "./peers/contestant.ts";
+import { table } from "./performance_page.ts";
 
 interface Rates {
   /** Entries made and answers scored per second. */
@@ -57,63 +59,16 @@ function measure(data: Dataset, seconds: number): Rates {
   };
 }
 
-/** A process that measures reasoning-gym, one task at a time. */
-class Peer {
-  readonly #child: Deno.ChildProcess;
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>;
-  readonly #reader: ReadableStreamDefaultReader<string>;
-  #text = "";
-  version = "";
-
-  constructor(python: string) {
-    const script = new URL("./peers/reasoning_gym_speed.py", import.meta.url).pathname;
-    this.#child = new Deno.Command(python, {
-      args: [script],
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    this.#writer = this.#child.stdin.getWriter();
-    this.#reader = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  }
-
-  /** @throws Error if this Python cannot import reasoning-gym */
-  async open(): Promise<void> {
-    const hello = await this.#line();
-    if (hello === null) {
-      throw new Error("this Python has no reasoning-gym: pip install reasoning-gym");
-    }
-    this.version = JSON.parse(hello).version;
-  }
-
-  /** Measures a task; null if it failed. */
-  async measure(task: string, seconds: number): Promise<Rates | null> {
-    await this.#writer.write(new TextEncoder().encode(JSON.stringify({ task, seconds }) + "\n"));
-    const reply = JSON.parse(await this.#line() ?? "null");
-    if (reply !== null && !("error" in reply)) return reply;
-    console.error(`reasoning-gym, ${task}: ${reply?.error ?? "it ended"}`);
-    return null;
-  }
-
-  async close(): Promise<void> {
-    await this.#writer.close();
-    await this.#reader.cancel();
-    await this.#child.status;
-  }
-
-  async #line(): Promise<string | null> {
-    for (;;) {
-      const end = this.#text.indexOf("\n");
-      if (end >= 0) {
-        const line = this.#text.slice(0, end);
-        this.#text = this.#text.slice(end + 1);
-        return line;
-      }
-      const { value } = await this.#reader.read();
-      if (value === undefined) return null;
-      this.#text += value;
-    }
-  }
+/** The rates of reasoning-gym in a task; null if it failed. */
+async function pythonRates(
+  peer: Contestant<Rates | { error: string }>,
+  task: string,
+  seconds: number,
+): Promise<Rates | null> {
+  const reply = await peer.round(JSON.stringify({ task, seconds }));
+  if (!("error" in reply)) return reply;
+  console.error(`reasoning-gym, ${task}: ${reply.error}`);
+  return null;
 }
 
 function geometricMean(values: readonly number[]): number {
@@ -129,21 +84,20 @@ function report(rows: readonly TaskRates[], version: string): string {
   const withPython = measured.length > 0;
   const head = ["task", "entries/s", "scores/s"];
   if (withPython) head.push("Python entries/s", "×", "Python scores/s", "×");
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const lines = [line(head), line(head.map((_, i) => i === 0 ? "---" : "---:"))];
-  for (const { task, entries, scores, python } of rows) {
+  const cellsOf = ({ task, entries, scores, python }: TaskRates) => {
     const cells = [task, rounded(entries), rounded(scores)];
     if (python !== null) {
       cells.push(rounded(python.entries), rounded(entries / python.entries));
       cells.push(rounded(python.scores), rounded(scores / python.scores));
     } else if (withPython) cells.push("", "", "", "");
-    lines.push(line(cells));
-  }
-  lines.push(
+    return cells;
+  };
+  const lines = [
+    table(head, rows.map(cellsOf)),
     "",
     `Geometric mean: ${rounded(geometricMean(rows.map((row) => row.entries)))} entries/s, ` +
-      `${rounded(geometricMean(rows.map((row) => row.scores)))} scores/s.`,
-  );
+    `${rounded(geometricMean(rows.map((row) => row.scores)))} scores/s.`,
+  ];
   if (withPython) {
     const ratios = measured.map(({ task, entries, python }) => ({
       task,
@@ -173,18 +127,22 @@ if (import.meta.main) {
   const registry = { processor: processorSeconds() - before, wall: performance.now() - start };
   const { createDataset } = await import("../tasks/dataset.ts");
   const seconds = Number(flag("--seconds") ?? "0.2"), only = flag("--only")?.split(",");
-  const python = flag("--python"), peer = python === null ? null : new Peer(python);
-  await peer?.open();
+  const python = flag("--python"), script = "tools/peers/reasoning_gym_speed.py";
+  // It needs a Python with reasoning-gym: pip install reasoning-gym
+  const started = python === null
+    ? null
+    : await Contestant.start<Rates>({ name: "reasoning-gym", command: [python, script] });
+  const peer = started?.contestant ?? null;
   const rows: TaskRates[] = [];
   for (const task of only ?? taskNames().filter((name) => getTask(name).open === undefined)) {
     const rates = measure(createDataset(task, { seed: 42 }), seconds);
-    rows.push({ task, ...rates, python: await peer?.measure(task, seconds) ?? null });
+    rows.push({ task, ...rates, python: peer && await pythonRates(peer, task, seconds) });
   }
-  await peer?.close();
+  await peer?.end();
   if (Deno.args.includes("--json")) {
     console.log(JSON.stringify({ registry_ms: registry.processor * 1000, tasks: rows }));
   } else {
-    console.log(report(rows, peer?.version ?? ""));
+    console.log(report(rows, started?.version ?? ""));
     console.log(
       `\nLoading the registry: ${(registry.processor * 1000).toFixed(0)} ms of processor time, ` +
         `${registry.wall.toFixed(0)} ms on the clock.`,

@@ -10,7 +10,7 @@
  */
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
-import { packagesOf, ROOT } from "./architecture/imports.ts";
+import { ASSETS, packagesOf, ROOT } from "./architecture/imports.ts";
 
 /** Where the program starts, and its threads, which no import names. */
 const ENTRIES = [
@@ -22,17 +22,6 @@ const ENTRIES = [
   "tasks/custom/relay.ts",
   "tasks/custom/worker.ts",
 ];
-
-const ASSETS = [
-  "arc.br",
-  "fonts.br",
-  "ladder.txt",
-  "lists.txt",
-  "rush_hour.txt",
-  "story.txt",
-  "words.txt",
-]
-  .map((name) => `tasks/assets/${name}`);
 
 /** The configuration and the versions of packages for the executable. */
 const CONFIG = "dist/deno.compile.json", LOCK = "dist/deno.compile.lock";

@@ -29,6 +29,16 @@ export function fenced(text: string): string {
   return "```text\n" + text + "\n```";
 }
 
+/** A table in Markdown: the first column is text, the others are numbers. */
+export function table(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const rule = columns.map((_, i) => i === 0 ? "---" : "---:");
+  return [columns, rule, ...rows].map(line).join("\n");
+}
+
 /** The titles of all sections of the second level, in order. */
 function titles(page: string): string[] {
   return [...page.matchAll(/^## (.*)$/gm)].map(([, title]) => title!);

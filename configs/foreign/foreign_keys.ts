@@ -15,7 +15,16 @@ import { TRL } from "./trl.ts";
 import { UNSLOTH } from "./unsloth.ts";
 import { VERL } from "./verl/verl.ts";
 
-const TABLES = [TRL, TRANSFORMERS, PEFT, VERL, TRACKER_SWITCHES, REASONING_GYM, OPEN_R1]
+/** One table a project; that of the switches of trackers is of reasoning-gym's scripts, too. */
+export const TABLES: readonly ForeignTable[] = [
+  TRL,
+  TRANSFORMERS,
+  PEFT,
+  VERL,
+  TRACKER_SWITCHES,
+  REASONING_GYM,
+  OPEN_R1,
+]
   .concat(AXOLOTL, UNSLOTH, OPENRLHF);
 
 /** Spelling → rgx's canonical key. */

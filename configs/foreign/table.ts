@@ -30,6 +30,7 @@ import { float, listOf } from "../types/value_types.ts";
 
 /** In every list a key is a full spelling: `num_epochs` or `training.num_epochs`. */
 export interface ForeignTable {
+  readonly project: string;
   /** Spellings of keys that rgx obeys → rgx's canonical key. */
   readonly obeyed: Record<string, string>;
   /** Spellings whose values are written in other words than rgx's. */
@@ -85,6 +86,7 @@ export function table(
   values: Readonly<Record<string, ValueRule>> = {},
 ): ForeignTable {
   const made: ForeignTable = {
+    project,
     obeyed: {},
     values: {},
     translated: {},
@@ -112,7 +114,7 @@ function addLine(
   if (parts === null) throw new Error(`table of ${project}: cannot read ${line}`);
   const [, kind = "", list, rule, neutral = "[]", others, sign, rest] = parts;
   const names = list!.split(" "), isObeyed = sign === " = ";
-  const type = kind === "" && !isObeyed ? typedLine(project, rest!) : null;
+  const type = kind === "" && !isObeyed ? typedLine(rest!) : null;
   for (const section of sections) {
     const paths = names.map((name) =>
       name.startsWith("/") ? name.slice(1) : section === "" ? name : `${section}.${name}`
@@ -144,15 +146,11 @@ function addLine(
 
 const PAIR = listOf(float(), "a list of two numbers");
 
-function typedLine(project: string, line: string): { spec: KeySpec; rules: Rule[] } {
+function typedLine(line: string): { spec: KeySpec; rules: Rule[] } {
   const [before, doc] = line.split(" -- ") as [string, string];
   const [type, rules] = before.split(" -> ") as [string, string | undefined];
   return {
-    spec: key<unknown>(
-      typeOf(type, { pair: PAIR }),
-      type === "bool" ? false : null,
-      project === "" ? doc : `${project}: ${doc}`,
-    ),
+    spec: key<unknown>(typeOf(type, { pair: PAIR }), type === "bool" ? false : null, doc),
     rules: (rules ?? "").split("; ").filter((rule) => rule !== "").map(ruleOf),
   };
 }

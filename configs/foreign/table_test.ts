@@ -28,7 +28,7 @@ Deno.test("a line of a table is a key in each of its sections, with what becomes
   });
   assert.equal(MADE.values["training.share"], ratio);
   const spec = MADE.translated["training.freq"]!;
-  assert.deepEqual([spec.doc, spec.aliases], ["X: how often", ["every"]]);
+  assert.deepEqual([spec.doc, spec.aliases], ["how often", ["every"]]);
   assert.equal(spec.type.expected, "an integer ≥ -1 or null");
   const set = (value: number) =>
     MADE.rules["freq"]!.filter(({ when }) => when(value)).map((

@@ -19,7 +19,7 @@ import { table } from "./table.ts";
 
 /** The switches themselves, checked like other keys. */
 export const TRACKER_SWITCHES = table(
-  "",
+  "reasoning-gym",
   `
 [logging]
 use_wandb /use_wandb /training.use_wandb: bool? -- report_to with or without wandb

@@ -30,7 +30,7 @@ const mixedPrecision: ValueRule = (node) => {
 };
 
 export const TRANSFORMERS = table(
-  "",
+  "transformers",
   `
 []
 torch_dtype model.torch_dtype = model.dtype

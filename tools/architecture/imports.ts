@@ -108,6 +108,10 @@ export function* sourcesIn(folder: string): Generator<string> {
   }
 }
 
+/** Data files that the tasks read when they need them. */
+export const ASSETS = [...filesIn("tasks/assets")].filter((path) => /\/[a-z_]+\.\w+$/.test(path))
+  .sort();
+
 /** The imports between the files of the program, without tests. */
 export function readImports(): ImportGraph {
   const graph = new Map<string, string[]>();

@@ -8,62 +8,6 @@ import { instance } from "@viz-js/viz";
 import { type ImportGraph, readImports, ROOMS, ROOT } from "./imports.ts";
 import { circleIn, entriesOf, type EntryGraph, reduced } from "./rooms.ts";
 
-/** What each room holds: `note` is for its box in the picture, `holds` for its row of the table. */
-const ABOUT: Readonly<Record<typeof ROOMS[number], [note: string, holds: string]>> = {
-  core: [
-    "errors, files, random numbers",
-    "errors, atomic files, locks, random numbers, statistics, what the machine and the job offer",
-  ],
-  hub: [
-    "Hugging Face Hub",
-    "downloads from the Hugging Face Hub and the cache shared with Python; uploads",
-  ],
-  tasks: ["problems and scoring", "one file a task, by category; registry, data sets, curriculum"],
-  kernels: [
-    "numerical engine",
-    "the numerical engine: operations, three devices, one conformance suite",
-  ],
-  data: [
-    "prompts, answers, sources",
-    "prompt texts, extraction and scoring of answers, problem sources, held-out splits",
-  ],
-  rewards: [
-    "reward functions",
-    "rewards by where they are from, the registry, the weighted rubric, rewards of users",
-  ],
-  configs: [
-    "YAML and its schema",
-    "configuration files: reading, inheritance, overrides, one schema, keys of other trainers",
-  ],
-  models: [
-    "tokenizers, network, generation",
-    "tokenizers, file formats, the network with its adapters, generation, export",
-  ],
-  serve: [
-    "OpenAI-compatible server",
-    "the OpenAI-compatible server: requests, queue, adapters, streams",
-  ],
-  training: [
-    "GRPO",
-    "the GRPO loop: rollout, loss, optimizer, checkpoints, the run's folder, files of trackers",
-  ],
-  bench: [
-    "the measure, models × tasks",
-    "benchmarks: models × tasks, workers, remote models, paired tests; the measure " +
-    "(`evaluation/`), which training shares",
-  ],
-  reports: [
-    "charts, reports, the web page",
-    "charts, the report of a run, the card of a shared model, the web page (`dashboard/`)",
-  ],
-  cluster: [
-    "SLURM, ranks",
-    "job scripts for SLURM; `ranks/`: the ranks of a run by MPI, sums in a fixed order",
-  ],
-  library: ["the public library", "the sections of the library: what each exports, with examples"],
-  cli: ["commands", "the commands: flags, calls, what is printed"],
-};
-
 /** Rooms of which a picture shows the inside. */
 const PICTURED = ["kernels", "models", "training", "bench", "configs"] as const;
 
@@ -72,17 +16,15 @@ const viz = await instance();
 /**
  * An SVG document of a graph without circles: each entry is above the entries that it imports.
  * Folders have square corners and files have round ones.
- * @param notes a few words for the second line in the box of an entry
  * @throws Error if the graph has a circle
  */
-function drawEntries(entries: EntryGraph, notes: Readonly<Record<string, string>>): string {
+function drawEntries(entries: EntryGraph): string {
   const circle = circleIn(entries);
   if (circle !== null) throw new Error(`a circle of imports: ${circle.join(" → ")}`);
   const nodes = [...entries.keys()].sort().map((name) => {
-    const isFile = name.endsWith(".ts"), note = notes[name];
-    const label = note === undefined ? name : `${name}\n${note}`;
+    const isFile = name.endsWith(".ts");
     const style = isFile ? "filled,rounded" : "filled";
-    return { name, attributes: { label, style, fillcolor: isFile ? "#f7f3e3" : "#dbe9f6" } };
+    return { name, attributes: { style, fillcolor: isFile ? "#f7f3e3" : "#dbe9f6" } };
   });
   const edges = [...reduced(entries)].flatMap(([tail, heads]) =>
     [...heads].sort().map((head) => ({ tail, head }))
@@ -104,24 +46,23 @@ function drawEntries(entries: EntryGraph, notes: Readonly<Record<string, string>
 
 /** The SVG text of every picture, by path. */
 export function pictures(graph: ImportGraph): Map<string, string> {
-  const notes = Object.fromEntries(Object.entries(ABOUT).map(([room, [note]]) => [room, note]));
-  const texts = new Map([[
-    "docs/architecture/rooms.svg",
-    drawEntries(entriesOf(graph, ""), notes),
-  ]]);
-  for (const room of PICTURED) {
-    texts.set(`docs/architecture/${room}.svg`, drawEntries(entriesOf(graph, room), {}));
-  }
-  return texts;
+  return new Map(["", ...PICTURED].map((room) => [
+    `docs/architecture/${room || "rooms"}.svg`,
+    drawEntries(entriesOf(graph, room)),
+  ]));
 }
 
-/** The table of the rooms in Markdown. A room imports only rooms in the rows below it. */
-export function roomTable(graph: ImportGraph): string {
+/**
+ * The table of the rooms in Markdown. A room imports only rooms in the rows below it. What a room
+ * holds is written by hand in the table of the page, and is kept.
+ */
+export function roomTable(graph: ImportGraph, page: string): string {
   const entries = entriesOf(graph, "");
   const rows = [...ROOMS].reverse().map((room) => {
     const imports = ROOMS.filter((other) => entries.get(room)?.has(other));
     const list = imports.length === 0 ? "–" : imports.map((name) => `\`${name}\``).join(", ");
-    return `| \`${room}/\` | ${ABOUT[room][1]} | ${list} |`;
+    const [, holds = ""] = new RegExp(`^\\| \`${room}/\` \\| (.*?) \\|`, "m").exec(page) ?? [];
+    return `| \`${room}/\` | ${holds} | ${list} |`;
   });
   return ["| room | holds | imports |", "| --- | --- | --- |", ...rows].join("\n");
 }
@@ -141,5 +82,6 @@ if (import.meta.main) {
   const graph = readImports(), page = new URL("ARCHITECTURE.md", ROOT);
   Deno.mkdirSync(new URL("docs/architecture/", ROOT), { recursive: true });
   for (const [path, text] of pictures(graph)) Deno.writeTextFileSync(new URL(path, ROOT), text);
-  Deno.writeTextFileSync(page, withTable(Deno.readTextFileSync(page), roomTable(graph)));
+  const text = Deno.readTextFileSync(page);
+  Deno.writeTextFileSync(page, withTable(text, roomTable(graph, text)));
 }

@@ -3,20 +3,9 @@
  * import map nor unstable features.
  */
 import config from "../../deno.json" with { type: "json" };
-import { importsIn, ROOT } from "../architecture/imports.ts";
+import { ASSETS, importsIn, ROOT } from "../architecture/imports.ts";
 import { writtenOut } from "./config_types.ts";
 import { assetModule, bytesModule, textModule } from "./data.ts";
-
-/** Data files that the tasks read when they need them. */
-const ASSETS = [
-  "arc.br",
-  "fonts.br",
-  "ladder.txt",
-  "lists.txt",
-  "rush_hour.txt",
-  "story.txt",
-  "words.txt",
-];
 
 /** `import name from "specifier" with { type: "text" }`. */
 const DATA_IMPORT = /\bfrom\s*"([^"]+)"\s*with\s*\{\s*type:\s*"(text|bytes)",?\s*\}/g;
@@ -85,8 +74,8 @@ const DATA = "inlined/";
 
 async function assets(): Promise<string> {
   const files = await Promise.all(
-    ASSETS.map(async (name) =>
-      [name, await Deno.readFile(new URL(`tasks/assets/${name}`, ROOT))] as const
+    ASSETS.map(async (path) =>
+      [path.split("/").at(-1)!, await Deno.readFile(new URL(path, ROOT))] as const
     ),
   );
   return assetModule(new Map(files));

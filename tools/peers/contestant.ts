@@ -1,8 +1,11 @@
 /**
- * A process that is measured in turns with others. It loads what it needs, prints a line of JSON
- * when it is ready, and then does the same work each time it gets a line, and answers with a line
- * of JSON. A process that dies tells why: its exit status and its last lines.
+ * Processes that are measured in turns, and the Markdown about them. Each process loads what it
+ * needs, and prints a line of JSON when it is ready. Then it does its work each time it gets a
+ * line, and answers with a line of JSON. Of a process that dies, the exit status and the last lines
+ * are known.
  */
+import { V8_FLAGS } from "../../core/program_command.ts";
+import { fenced } from "../performance_page.ts";
 import { lines } from "./jobs.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -59,10 +62,10 @@ export class Contestant<Times> {
     return { contestant, version };
   }
 
-  /** Lets the process do its work once. @throws Died */
-  async round(): Promise<Times> {
+  /** Lets the process do its work once. @param request the line that it gets @throws Died */
+  async round(request = "go"): Promise<Times> {
     // Writing to a process that has ended fails; its missing answer says why.
-    await this.#input.write(new TextEncoder().encode("go\n")).catch(() => {});
+    await this.#input.write(new TextEncoder().encode(`${request}\n`)).catch(() => {});
     const times = await this.#answer() as Times;
     this.rounds.push(times);
     return times;
@@ -94,4 +97,68 @@ export class Contestant<Times> {
   best(of: (times: Times) => number, better: (...values: number[]) => number): number {
     return better(...this.rounds.map(of));
   }
+}
+
+/** Processes that were measured in turns. */
+export interface Measured<Times> {
+  /** By their names; without those that died. */
+  alive: Map<string, Contestant<Times>>;
+  died: Died[];
+  versions: string[];
+}
+
+/**
+ * Starts all processes, measures them in turns, and ends them. One that dies is reported, and the
+ * others go on.
+ */
+export async function inTurns<Times>(
+  entries: readonly Entry[],
+  rounds: number,
+): Promise<Measured<Times>> {
+  const all: Contestant<Times>[] = [], alive = new Map<string, Contestant<Times>>();
+  const died: Died[] = [], versions = new Set<string>();
+  const orDead = async (name: string, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Died)) throw error;
+      console.error(`${error.message}; the others go on`);
+      died.push(error);
+      alive.delete(name);
+    }
+  };
+  try {
+    for (const entry of entries) {
+      await orDead(entry.name, async () => {
+        const { contestant, version } = await Contestant.start<Times>(entry);
+        all.push(contestant);
+        alive.set(entry.name, contestant);
+        versions.add(version);
+      });
+    }
+    for (let round = 1; round <= rounds; round++) {
+      for (const [name, contestant] of [...alive]) {
+        await orDead(name, async () => {
+          const times = JSON.stringify(await contestant.round());
+          console.error(`round ${round} of ${rounds}, ${name}: ${times}`);
+        });
+      }
+    }
+  } finally {
+    for (const contestant of all) await contestant.end();
+  }
+  return { alive, died, versions: [...versions].filter((version) => version !== "rgx") };
+}
+
+/** What is said about processes that died; nothing if none did. */
+export function deaths(died: readonly Died[]): string[] {
+  return died.map(({ message, lastLines }) => {
+    const lines = lastLines.length === 0 ? ["(nothing on standard error)"] : lastLines;
+    return `**${message}** and is left out. Its last lines:\n\n${fenced(lines.join("\n"))}`;
+  });
+}
+
+/** The command of rgx's process. */
+export function rgxCommand(job: object): [string, ...string[]] {
+  return [Deno.execPath(), "run", "-A", V8_FLAGS, "tools/peers/rgx.ts", JSON.stringify(job)];
 }

@@ -49,27 +49,6 @@ export interface Rate {
   cpu: number;
 }
 
-/** One sequence after a prompt of one token. */
-export interface LongJob extends Job {
-  newTokens: number;
-  /** Number of steps at the beginning, and at the end, that are compared. */
-  window: number;
-}
-
-/** Mean milliseconds of a step, and of attention in it. */
-export interface StepMs {
-  step: number;
-  attention: number;
-}
-
-export interface LongTimes {
-  first: StepMs;
-  last: StepMs;
-  plannedBytes: number;
-  /** The peak of the bytes of all tensors. */
-  usedBytes: number;
-}
-
 export interface DecodeTimes {
   prefill: Rate;
   one: Rate;

@@ -3,21 +3,7 @@ import { readModelFolder } from "../../models/model_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Prompts with this number of tokens, from a text of the repository. */
-export async function textPrompts(
-  model: string,
-  count: number,
-  tokens: number,
-): Promise<number[][]> {
-  const { tokenizer } = await readModelFolder(model);
-  const text = await Deno.readTextFile(new URL("docs/inside.md", ROOT));
-  return Array.from(
-    { length: count },
-    (_, i) => tokenizer!.encode(text.slice(1000 + 2000 * i)).slice(0, tokens),
-  );
-}
-
-/** A story for a model that knows only the words of such stories. */
+/** A story, because a small model may know only the words of such stories. */
 const STORY =
   "Once upon a time, there was a little girl named Lily. She lived in a small house with her mom " +
   "and her dog, Spot. One day, Lily and Spot went to the park to play with a big red ball. " +

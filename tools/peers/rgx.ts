@@ -1,27 +1,16 @@
 /**
  * The process of rgx in `deno task bench:peers`. It loads a model. For every line on stdin it does
- * the work of its JSON argument once (a GRPO step, prefill and decoding, or one long answer) and
- * answers with a line of JSON. The scripts of this folder do the same in other programs.
+ * the work of its JSON argument once (a GRPO step, or prefill and decoding) and answers with a line
+ * of JSON. The scripts of this folder do the same in other programs.
  */
 import process from "node:process";
-import type { Device } from "../../kernels/device.ts";
 import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
-import { countGeneration } from "../../models/generation/memory/counted_generation.ts";
-import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
-import {
-  type DecodeJob,
-  type DecodeTimes,
-  lines,
-  type LongJob,
-  type LongTimes,
-  type StepJob,
-  type StepTimes,
-} from "./jobs.ts";
+import { type DecodeJob, type DecodeTimes, lines, type StepJob, type StepTimes } from "./jobs.ts";
 
 type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "activations">;
 
@@ -101,67 +90,10 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   };
 }
 
-async function longGeneration(job: LongJob & Weights, device: WasmDevice) {
-  const { model: path, newTokens, window, dtype } = job;
-  const { config, files } = await readModelFolder(path);
-  const model = await CausalLM.create(device, config, files, {
-    trainable: "none",
-    weights: { dtype },
-  });
-  let attention = 0;
-  const run = device.run.bind(device), record = device.record.bind(device);
-  device.run = (op, args) => {
-    const start = performance.now();
-    run(op, args);
-    if (op === "attention_decode") attention += performance.now() - start;
-  };
-  const room = { promptRows: 64, branches: 1, maxNewTokens: newTokens };
-  const { values } = parameterBytes(model.sizes);
-  const plannedBytes = values + (await countGeneration(model.sizes, room)).bytes;
-  const generation = model.openGeneration(room, {
-    maxNewTokens: newTokens,
-    temperature: 0,
-    seed: 1,
-    eosIds: [],
-  });
-  /** Milliseconds of the first and the last tokens. Recorded steps do not show their operations. */
-  const times = async (recorded: boolean) => {
-    // Recordings are only dropped when there is no request for a moment.
-    await generation.idle();
-    (device as Device).record = recorded ? record : undefined;
-    const at: { clock: number; attention: number }[] = [];
-    await generation.add({
-      promptId: 0,
-      promptIds: [1],
-      n: 1,
-      onToken: () => at.push({ clock: performance.now(), attention }),
-    });
-    const between = (from: number, to: number) => ({
-      step: (at[to]!.clock - at[from]!.clock) / (to - from),
-      attention: (at[to]!.attention - at[from]!.attention) / (to - from),
-    });
-    const end = at.length - 1;
-    return { first: between(0, window), last: between(end - window, end) };
-  };
-  return async (): Promise<LongTimes> => {
-    const whole = await times(true), parts = await times(false);
-    return {
-      first: { ...whole.first, attention: parts.first.attention },
-      last: { ...whole.last, attention: parts.last.attention },
-      plannedBytes,
-      usedBytes: device.peakBytes,
-    };
-  };
-}
-
 if (import.meta.main) {
-  const job: (StepJob | DecodeJob | LongJob) & Weights = JSON.parse(Deno.args[0]!);
+  const job: (StepJob | DecodeJob) & Weights = JSON.parse(Deno.args[0]!);
   const device = await createWasmDevice({ threads: job.threads });
-  const once = "rank" in job
-    ? await stepper(job, device)
-    : "window" in job
-    ? await longGeneration(job, device)
-    : await decoder(job, device);
+  const once = "rank" in job ? await stepper(job, device) : await decoder(job, device);
   console.log(JSON.stringify({ version: "rgx" }));
   for await (const _line of lines(Deno.stdin.readable)) console.log(JSON.stringify(await once()));
   device.close();

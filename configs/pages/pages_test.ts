@@ -2,12 +2,26 @@ import assert from "node:assert/strict";
 import { readGoldenJson } from "../../tests/golden.ts";
 import { leaves } from "../dotted_keys.ts";
 import { loadConfig } from "../load.ts";
-import { comingFromPage } from "./coming_from_page.ts";
+import { LISTED } from "../foreign/foreign_keys.ts";
+import { KEYS } from "../reading/key_names.ts";
+import { pages } from "./pages.ts";
 
-Deno.test("docs/coming_from.md is what the lists make (deno task docs:config)", async () => {
-  const page = await Deno.readTextFile(new URL("../../docs/coming_from.md", import.meta.url));
-  assert.ok(page === await comingFromPage(), "it is not current: run deno task docs:config");
-  assert.doesNotMatch(page, /<!-- (keys|commands|defaults)/);
+const PAGES = await pages();
+
+for (const [name, made] of PAGES) {
+  Deno.test(`docs/${name} is what the lists make (deno task docs:config)`, async () => {
+    const page = await Deno.readTextFile(new URL(`../../docs/${name}`, import.meta.url));
+    assert.ok(page === made, "it is not current: run deno task docs:config");
+    assert.doesNotMatch(page, /<!-- (section|project|keys|commands|defaults)/);
+  });
+}
+
+Deno.test("the pages name every key of every list", () => {
+  const text = [...PAGES.values()].join("\n");
+  for (const path of [...KEYS.keys(), ...LISTED.keys()]) {
+    const last = path.split(".").at(-1)!;
+    assert.ok(text.includes(`${last}\``), path);
+  }
 });
 
 Deno.test("TRL's defaults are rgx's, with the exceptions that the page names", async () => {
