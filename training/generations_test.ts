@@ -245,3 +245,18 @@ Deno.test("dynamic sampling that finds too few groups trains on those, even on n
         }),
     },
   ));
+
+Deno.test("remax compares the completions of a prompt with its greedy one", () =>
+  withRun({ max_steps: 1, advantage_estimator: "remax" }, async ({ path }) => {
+    const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
+    const rows = await parquetReadObjects({ file: file.buffer });
+    const rewardOf = (row: Record<string, unknown>) =>
+      Number(row.letters) + 0.5 * Number(row.ending ?? 0);
+    for (let begin = 0; begin < rows.length; begin += 4) {
+      const group = rows.slice(begin, begin + 4);
+      const baselines = group.map((row) => rewardOf(row) - Number(row.advantage));
+      const mean = group.reduce((sum, row) => sum + rewardOf(row) / 4, 0);
+      for (const baseline of baselines) assert.ok(Math.abs(baseline - baselines[0]!) < 1e-12);
+      assert.ok(Math.abs(baselines[0]! - mean) > 1e-3, `${baselines[0]} is the group's mean`);
+    }
+  }));

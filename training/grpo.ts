@@ -13,9 +13,14 @@
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { EntropyControl } from "./loss/entropy_control.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
-import { promptsToDraw, withAdvantages } from "./rollout/credit.ts";
+import { promptsToDraw, withAdvantages, withGreedy } from "./rollout/credit.ts";
 import type { GroupSource } from "./rollout/sampler.ts";
-import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
+import {
+  joinRollouts,
+  type Rollout,
+  type RolloutGroup,
+  type RolloutOptions,
+} from "./rollout/rollout.ts";
 import { type Sampler, sampleRows } from "./rollout/sampler.ts";
 import { scoreRows } from "./rollout/score.ts";
 import type { RunParts } from "./run/run_report.ts";
@@ -103,14 +108,23 @@ export class Grpo {
   /** Sample, score, advantages. @param first number of the first prompt in the run */
   async #rollOut(first: number): Promise<Rollout> {
     const { groups, sampler, rollouts: options, state: { step } } = this.parts;
+    const hasGreedy = options.training.advantage_estimator === "remax";
     await sampler.begin(step, groups.coming(first, step, sampler.maxStaleness));
     const rounds: Rollout[] = [];
     for (let next = first, count; (count = promptsToDraw(rounds, options)) > 0; next += count) {
       const drawn = groups.at(next, count),
         sampled = await sampleRows(drawn, step, sampler, options);
-      rounds.push(await scoreRows(drawn, sampled, step + 1, options));
+      const scored = await scoreRows(drawn, sampled, step + 1, options);
+      rounds.push(hasGreedy ? withGreedy(scored, await this.#greedy(drawn)) : scored);
     }
     return withAdvantages(joinRollouts(rounds)!, options);
+  }
+
+  /** The greedy completion of each prompt, scored. */
+  async #greedy(groups: readonly RolloutGroup[]): Promise<Rollout> {
+    const { sampler, rollouts: options, state: { step } } = this.parts;
+    const sampled = await sampleRows(groups, step, sampler, options, true);
+    return await scoreRows(groups, sampled, step + 1, options);
   }
 
   /** A rollout as it is trained on, with what the present policy thinks of it. */

@@ -42,9 +42,9 @@ const CASES: readonly Case[] = [
     refused: [
       "rgx:verl/ppo_trainer.yaml:30:8: training.num_generations: expected an integer ≥ 2, found 1 " +
       "(actor_rollout_ref.rollout.n)",
-      `rgx:verl/ppo_trainer.yaml:46:3: algorithm.adv_estimator: ${NOT} (only grpo, ` +
-      "grpo_vectorized); advantages are those of GRPO; of gdpo write " +
-      "multi_objective_aggregation: normalize_then_sum",
+      `rgx:verl/ppo_trainer.yaml:46:18: algorithm.adv_estimator: gae is ${NOT}, available: grpo, ` +
+      "grpo_vectorized, rloo, rloo_vectorized, reinforce_plus_plus, reinforce_plus_plus_baseline, " +
+      "remax, opo or maxrl (algorithm.adv_estimator)",
     ],
     changes: ["algorithm.adv_estimator=grpo", "actor_rollout_ref.rollout.n=8"],
     obeyed: {

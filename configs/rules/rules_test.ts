@@ -15,6 +15,21 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "at most one",
   ],
   [
+    "an estimator of sums where each reward is normalised",
+    "advantage_estimator: rloo\nmulti_objective_aggregation: normalize_then_sum\n",
+    "training.advantage_estimator: rloo compares sums of rewards",
+  ],
+  [
+    "greedy completions beside activations of sampling",
+    "advantage_estimator: remax\nuse_rollout_activations: true\n",
+    "remax excludes use_rollout_activations",
+  ],
+  [
+    "an estimator that there is not",
+    "advantage_estimator: gae\n",
+    "training.advantage_estimator: expected grpo, rloo,",
+  ],
+  [
     "a generation of broken micro-steps",
     "generation_batch_size: 20\n",
     "works with 16 or 24",

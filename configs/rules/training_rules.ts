@@ -43,6 +43,7 @@ export class TrainingRules extends RuleContext {
     }
     this.#options();
     this.#loss();
+    this.#advantages();
     this.#rollouts();
     this.#schedule("training", this.config.training.learning_rate);
     if (this.config.sft !== null) this.#schedule("sft", this.config.sft.learning_rate);
@@ -225,6 +226,32 @@ export class TrainingRules extends RuleContext {
         training.vllm_importance_sampling_correction && min === null && max === null &&
         mode.endsWith("truncate") &&
         `${mode} needs a bound: vllm_importance_sampling_clip_max or …_clip_min`,
+    );
+  }
+
+  /** What an estimator of advantages needs and excludes. */
+  #advantages(): void {
+    const { training, generation } = this.config, name = training.advantage_estimator;
+    if (name === "grpo") return;
+    this.noteRule(
+      "scale_rewards advantage_estimator",
+      () => training.scale_rewards !== "group" && `has no effect with advantage_estimator ${name}`,
+    );
+    this.rule(
+      "advantage_estimator | multi_objective_aggregation",
+      () =>
+        training.multi_objective_aggregation !== "sum_then_normalize" &&
+        `${name} compares sums of rewards: it excludes multi_objective_aggregation ` +
+          training.multi_objective_aggregation,
+    );
+    this.rule(
+      "advantage_estimator | generation.backend use_rollout_activations",
+      () =>
+        name === "remax" &&
+        (generation.backend !== "in_process"
+          ? "remax needs generation.backend in_process, for the greedy completions"
+          : training.use_rollout_activations &&
+            "remax excludes use_rollout_activations: greedy completions take their place"),
     );
   }
 

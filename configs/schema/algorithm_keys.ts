@@ -6,8 +6,14 @@ import { choice } from "../types/value_types.ts";
 const { sapo, vespo } = LOSS_TYPE_PARAMETERS;
 /** One ratio per token or per completion; outside the bounds it is clamped or 0. */
 const RATIOS = choice(["token_truncate", "token_mask", "sequence_truncate", "sequence_mask"]);
+/** What a completion's reward is compared with (`training/loss/advantages.ts`). */
+const ESTIMATOR = choice(
+  ["grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "opo", "maxrl"],
+);
 
-export const ALGORITHM_KEYS = keys({ loss: choice(LOSS_TYPES), ratios: RATIOS }, {
+const TYPES = { loss: choice(LOSS_TYPES), ratios: RATIOS, estimator: ESTIMATOR };
+
+export const ALGORITHM_KEYS = keys(TYPES, {
   generation_batch_size: `int>=1? = null -- completions generated at a time; null:
     steps_per_generation decides`,
   steps_per_generation: `int>=1? = null -- micro-steps that a generation is cut into; null =
@@ -30,8 +36,11 @@ export const ALGORITHM_KEYS = keys({ loss: choice(LOSS_TYPES), ratios: RATIOS },
   epsilon_high: `number>=0? = null -- upper clip; null = epsilon; with cispo the cap of the ratio
     itself`,
   delta: "number>0? = null -- upper bound of the ratio in the unclipped term; null: none",
+  advantage_estimator: `estimator = grpo -- what a reward is compared with: the mean of its group
+    (grpo; divided by it: maxrl; weighted by length: opo), of the group's others (rloo), of the
+    batch (reinforce_plus_plus; after that of the group: …_baseline), the greedy completion (remax)`,
   scale_rewards: `one group|batch|none same true=group|false=none = group -- divide advantages by
-    the standard deviation of the group, of the batch, or not`,
+    the standard deviation of the group, of the batch, or not (advantage_estimator grpo)`,
   multi_objective_aggregation: `one sum_then_normalize|normalize_then_sum = sum_then_normalize --
     normalise the weighted sum of the rewards, or each reward (GDPO)`,
   mask_truncated_completions: "bool = false -- do not train on completions that were cut off",

@@ -139,6 +139,8 @@ function advantagesOf(rows: readonly SampledRow[], { training, rubric }: HeldOut
     groupSizes: Array<number>(rows.length / generations).fill(generations),
     scale: training.scale_rewards,
     aggregation: training.multi_objective_aggregation,
+    estimator: training.advantage_estimator,
+    lengths: rows.map(({ ids }) => ids.length),
   });
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type AdvantageInput, groupAdvantages } from "./advantages.ts";
+import recorded from "../../tests/golden/advantages/cases.json" with { type: "json" };
 import golden from "../../tests/golden/grpo-golden.json" with { type: "json" };
 
 const { inputs } = golden;
@@ -94,4 +95,49 @@ Deno.test("groups may differ in size, and a group of one has advantage 0", () =>
 Deno.test("sizes that do not fit together are refused", () => {
   assert.throws(() => groupAdvantages({ ...base, groupSizes: [3, 2], scale: "group" }), RangeError);
   assert.throws(() => groupAdvantages({ ...base, weights: [1], scale: "group" }), RangeError);
+});
+
+Deno.test("each estimator computes what TRL, verl and MaxRL's authors do", () => {
+  const { cases, groups, lengths, greedy } = recorded;
+  for (const { rewards, project, estimator, advantages } of cases) {
+    const result = groupAdvantages({
+      rewards: recorded.rewards[rewards as "binary" | "partial"].map((value) => [value]),
+      weights: [1],
+      groupSizes: groups,
+      scale: "group",
+      aggregation: "sum_then_normalize",
+      estimator: estimator as NonNullable<AdvantageInput["estimator"]>,
+      lengths,
+      greedy: greedy.map((value) => [value]),
+    });
+    for (const [i, expected] of advantages.entries()) {
+      // verl adds 1e-8 to a count of tokens, and MaxRL's code has means in float32.
+      const limit = estimator.startsWith("reinforce") ? 1e-8 : estimator === "maxrl" ? 1e-6 : 1e-14;
+      const difference = Math.abs(result.advantages[i]! - expected);
+      assert.ok(difference < limit, `${project} ${estimator} ${rewards}: row ${i}: ${difference}`);
+    }
+  }
+});
+
+Deno.test("an estimator leaves out rows that no reward applies to, and equal groups", () => {
+  const advantagesOf = (estimator: NonNullable<AdvantageInput["estimator"]>) => [
+    ...groupAdvantages({
+      rewards: [[1], [null], [0], [0.1 + 0.2], [0.3], [0.3]],
+      weights: [1],
+      groupSizes: [3, 3],
+      scale: "group",
+      aggregation: "sum_then_normalize",
+      estimator,
+      lengths: [1, 9, 3, 1, 1, 1],
+    }).advantages,
+  ];
+  assert.deepEqual(advantagesOf("rloo"), [1, 0, -1, 0, 0, 0]);
+  assert.deepEqual(advantagesOf("opo"), [0.75, 0, -0.25, 0, 0, 0]);
+  const [first, second, third, ...equal] = advantagesOf("maxrl");
+  assert.ok(Math.abs(first! - 1) < 1e-5 && second === 0 && third! === -first!);
+  assert.deepEqual(equal, [0, 0, 0]);
+  for (const name of ["reinforce_plus_plus", "reinforce_plus_plus_baseline"] as const) {
+    const values = advantagesOf(name);
+    assert.ok(values[0]! > 0 && values[1] === 0 && values[2]! < 0, name);
+  }
 });

@@ -6,6 +6,7 @@
  * were drawn: the kept groups alone would make the rewards look better or worse than they are.
  */
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
+import { addUp } from "../metrics/metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
 import { type Rollout, type RolloutOptions, type RolloutRow, sampledTokens } from "./rollout.ts";
 
@@ -23,14 +24,24 @@ export function promptsToDraw(rounds: readonly Rollout[], options: CreditOptions
   return Math.min(perBatch, Math.ceil((perBatch - found) / share));
 }
 
+/** The rollout with the rewards of the greedy completion of each prompt, which `greedy` has. */
+export function withGreedy(rollout: Rollout, greedy: Rollout): Rollout {
+  return {
+    ...rollout,
+    groups: rollout.groups.map((group, i) => ({ ...group, greedy: greedy.rows[i]!.rewards })),
+    spent: addUp([rollout.spent, greedy.spent]),
+    warnings: [...rollout.warnings, ...greedy.warnings],
+    errors: [...rollout.errors, ...greedy.errors],
+  };
+}
+
 /** The rollout with advantages, the choice of dynamic sampling, and metrics. */
 export function withAdvantages(rollout: Rollout, options: CreditOptions): Rollout {
   const { training, rubric, perBatch } = options, { rows } = rollout;
   const found = training.dynamic_sampling ? groupsWithSignal(rollout, options) : null;
   const kept = new Set(found === null ? rollout.groups.keys() : found.slice(0, perBatch));
-  const advantages = groupAdvantages(
-    advantageInput(rows.filter(({ group }) => kept.has(group)), options),
-  ).advantages.values();
+  const input = advantageInput(rollout, rows.filter(({ group }) => kept.has(group)), options);
+  const advantages = groupAdvantages(input).advantages.values();
   const weighed = rows.map((row) => ({
     ...row,
     advantage: kept.has(row.group) ? advantages.next().value! : 0,
@@ -41,7 +52,7 @@ export function withAdvantages(rollout: Rollout, options: CreditOptions): Rollou
     truncated: rows.map(({ truncated }) => truncated),
     rewards: rows.map(({ rewards }) => rewards),
     rewardNames: rubric.names,
-    advantages: groupAdvantages(advantageInput(rows, options)),
+    advantages: groupAdvantages(advantageInput(rollout, rows, options)),
   });
   if (found !== null) metrics["dynamic_sampling/kept_ratio"] = found.length / rollout.groups.length;
   for (const { name } of rollout.errors) {
@@ -51,23 +62,31 @@ export function withAdvantages(rollout: Rollout, options: CreditOptions): Rollou
 }
 
 /** The groups whose rewards differ, so that some of their completions have an advantage. */
-function groupsWithSignal({ groups, rows }: Rollout, options: CreditOptions): number[] {
-  const byGroup = Map.groupBy(rows, ({ group }) => group);
-  return [...groups.keys()].filter((group) => {
-    const input = advantageInput(byGroup.get(group) ?? [], options);
-    return groupAdvantages({ ...input, scale: "group" }).advantages.some((value) => value !== 0);
+function groupsWithSignal(rollout: Rollout, options: CreditOptions): number[] {
+  const byGroup = Map.groupBy(rollout.rows, ({ group }) => group);
+  return [...rollout.groups.keys()].filter((group) => {
+    const input = advantageInput(rollout, byGroup.get(group) ?? [], options);
+    return groupAdvantages({ ...input, estimator: "grpo", scale: "group" }).advantages
+      .some((value) => value !== 0);
   });
 }
 
+/** @param rows those to compare, of whole groups */
 function advantageInput(
-  rows: readonly Pick<RolloutRow, "group" | "rewards">[],
+  { groups }: Rollout,
+  rows: readonly RolloutRow[],
   { training, rubric }: CreditOptions,
 ): AdvantageInput {
+  const byGroup = Map.groupBy(rows, ({ group }) => group);
+  const greedy = [...byGroup.keys()].map((group) => groups[group]!.greedy);
   return {
     rewards: rows.map(({ rewards }) => rewards),
     weights: rubric.weights,
-    groupSizes: [...Map.groupBy(rows, ({ group }) => group).values()].map(({ length }) => length),
+    groupSizes: [...byGroup.values()].map(({ length }) => length),
     scale: training.scale_rewards,
     aggregation: training.multi_objective_aggregation,
+    estimator: training.advantage_estimator,
+    lengths: rows.map(sampledTokens),
+    ...(greedy.every((rewards) => rewards !== undefined) ? { greedy } : {}),
   };
 }

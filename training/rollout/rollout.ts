@@ -83,6 +83,8 @@ export interface RolloutGroup {
   prompt: EncodedPrompt;
   /** Number of the prompt in the run. */
   promptId: number;
+  /** Rewards of the greedy completion, where the advantages are compared with it. [K] */
+  greedy?: readonly (number | null)[];
 }
 
 export interface Rollout {

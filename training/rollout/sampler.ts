@@ -22,13 +22,19 @@ export interface Sampled {
 }
 
 /** What a sampler is asked for the prompts of a training batch. */
-export function groupRequests(groups: readonly RolloutGroup[], n: number): GenerateRequest[] {
-  return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n }));
+export function groupRequests(
+  groups: readonly RolloutGroup[],
+  n: number,
+  sampling?: GenerateRequest["sampling"],
+): GenerateRequest[] {
+  const how = sampling === undefined ? {} : { sampling };
+  return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n, ...how }));
 }
 
 /**
  * The completions of some groups, which the ranks share.
  * @param step optimizer steps that the present policy has done
+ * @param greedy the likeliest completion alone of each prompt
  * @throws Interrupted when a stop was requested
  */
 export async function sampleRows(
@@ -36,10 +42,14 @@ export async function sampleRows(
   step: number,
   sampler: Sampler,
   { prompts, ranks, clock, training, shouldStop }: RolloutOptions,
+  greedy = false,
 ): Promise<{ rows: SampledRow[]; other: boolean }> {
   const share = async (begin: number, end: number) => {
     if (begin === end) return [];
-    const requests = groupRequests(groups.slice(begin, end), training.num_generations);
+    const own = groups.slice(begin, end);
+    const requests = greedy
+      ? groupRequests(own, 1, { temperature: 0 })
+      : groupRequests(own, training.num_generations);
     const { completions, other } = await sampler.sample(requests, step, shouldStop);
     return completions.map((branches, i) => ({
       other,

@@ -56,9 +56,12 @@ rollout_batch_size: int>=1? -- prompts of a generation: training.generation_batc
 train_batch_size: int>=1? -- completions of an optimizer step: per_device_train_batch_size ·
   gradient_accumulation_steps
 micro_train_batch_size: int>=1? -- completions of a micro-step: training.per_device_train_batch_size
-advantage_estimator: one group_norm|dr_grpo not gae|reinforce|rloo|reinforce_baseline? -> group_norm:
-  training.scale_rewards=group; dr_grpo: training.scale_rewards=none -- group_norm is scale_rewards:
-  group, dr_grpo is scale_rewards: none
+advantage_estimator: one group_norm|dr_grpo|rloo|reinforce|reinforce_baseline not
+  gae|flash_reinforce? -> group_norm: training.scale_rewards=group; dr_grpo:
+  training.scale_rewards=none; rloo: training.advantage_estimator=rloo; reinforce:
+  training.advantage_estimator=reinforce_plus_plus; reinforce_baseline:
+  training.advantage_estimator=reinforce_plus_plus_baseline -- group_norm is scale_rewards: group,
+  dr_grpo is scale_rewards: none, the others are of training.advantage_estimator
 init_kl_coef: number>=0? -- training.beta, with use_kl_loss
 use_kl_loss: bool? -- training.beta is init_kl_coef, with kl_estimator k3
 kl_estimator: one k1|k2|k3? -- k3 with use_kl_loss
@@ -120,7 +123,7 @@ wandb_project: name? -- logging.project, with use_wandb
 ! use_ms [false]: models are of the Hub, or of a folder
 ~ critic critic_learning_rate critic_pretrain save_value_network value_clip value_head_prefix gamma
   lambd: advantage_estimator gae, which is refused
-~ no_advantage_std_norm: other advantage estimators, which are refused
+! no_advantage_std_norm [false]: reinforce and reinforce_baseline divide by the deviation
 ~ actor.muon: optim muon, which is refused
 ~ kl_horizon: kl_target, which is refused
 ~ ema_beta: enable_ema, which is refused

@@ -291,13 +291,21 @@ filter_groups.max_num_gen_batches: int>=0? -> 0: training.dynamic_sampling_max_b
 filter_groups.metric: text? -- what must differ in a group; rgx looks at its rewards together, which
   is every metric where there is one reward
 - rollout_correction.*: ${SAME_POLICY}
-~ gamma lam: a critic; GRPO has none
+adv_estimator: one
+  grpo|grpo_vectorized|rloo|rloo_vectorized|reinforce_plus_plus|reinforce_plus_plus_baseline|remax|opo|maxrl
+  not gae|gdpo|grpo_passk|gpg|optimal_token_baseline|tir_optimal_token_baseline? ->
+  rloo|rloo_vectorized: training.advantage_estimator=rloo; reinforce_plus_plus:
+  training.advantage_estimator=reinforce_plus_plus; reinforce_plus_plus_baseline:
+  training.advantage_estimator=reinforce_plus_plus_baseline; remax:
+  training.advantage_estimator=remax; opo: training.advantage_estimator=opo; maxrl:
+  training.advantage_estimator=maxrl -- training.advantage_estimator; of gdpo write
+  multi_objective_aggregation: normalize_then_sum
+? gamma [1, 1.0]: a reward counts for all tokens of its completion
+~ lam: a critic; GRPO has none
 ~ kl_penalty kl_ctrl.*: use_kl_in_reward, which is refused
 ~ pf_ppo.*: use_pf_ppo, which is refused
 ~ gdpo_reward_keys: adv_estimator gdpo, which is refused
 ~ filter_groups.max_inflight_gen_batches: asynchronous training, which is refused
-! adv_estimator ["grpo", "grpo_vectorized"]: advantages are those of GRPO; of gdpo write
-  multi_objective_aggregation: normalize_then_sum
 ! use_kl_in_reward [false]: the KL term is part of the loss: beta
 ! use_pf_ppo [false]: every group is trained on; training.dynamic_sampling
 ! rollout_correction.loss_type ["ppo_clip"]: the loss is clipped: loss_type

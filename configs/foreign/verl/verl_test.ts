@@ -92,7 +92,7 @@ Deno.test("without GRPO, verl's whole configuration is refused for its advantage
   const yaml = dumped({ ...GRPO, "algorithm.adv_estimator": "gae" }) + "rewards: [correctness]\n";
   const errors = await errorsOf(yaml, {}, FILES);
   assert.equal(errors.length, 1, errors.join("\n"));
-  assert.match(errors[0]!, /algorithm\.adv_estimator: not supported yet .*only grpo/);
+  assert.match(errors[0]!, /algorithm\.adv_estimator: gae is not supported yet .*: grpo,/);
 });
 
 const TYPOS: readonly [typo: string, meant: string][] = [
