@@ -11,4 +11,31 @@ export interface ChatMessage {
   role: string;
   /** The text of the message. */
   content: string;
+  /** What the assistant asks tools to do. */
+  tool_calls?: readonly ToolCall[];
+  /** Of a tool's result: the call that it belongs to, and the tool's name. */
+  tool_call_id?: string;
+  name?: string;
+}
+
+/** A call of a tool, as chat templates read it. */
+export interface ToolCall {
+  id?: string;
+  type: "function";
+  function: {
+    name: string;
+    /** By name. In OpenAI's API it is a text of JSON. */
+    arguments: Readonly<Record<string, unknown>>;
+  };
+}
+
+/** A tool that a model may call. */
+export interface Tool {
+  type: "function";
+  function: {
+    name: string;
+    description?: string;
+    /** JSON schema of an object: the arguments by name. */
+    parameters?: Readonly<Record<string, unknown>>;
+  };
 }

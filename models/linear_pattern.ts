@@ -74,6 +74,15 @@ export class LinearPattern implements Matcher {
   }
 }
 
+/** Whether V8 itself matches an expression in a time that grows with the text alone. */
+export function isHarmless(source: string): boolean {
+  try {
+    return harm(new Parser(source).parse()) <= 1;
+  } catch {
+    return false;
+  }
+}
+
 function width(text: string, at: number): number {
   return text.codePointAt(at)! > 0xffff ? 2 : 1;
 }

@@ -3,7 +3,6 @@
  * a user's message the text ends where the assistant's answer begins
  * (`add_generation_prompt=True`); an assistant's last message is continued
  * (`continue_final_message=True`), as TRL does for prompts. `jinja/` parses and runs a template.
- * Left out: tools and documents, which a template sees as none.
  */
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
@@ -25,7 +24,8 @@ export interface ChatRenderer {
   readonly variables: ReadonlySet<string>;
   /**
    * Renders messages to text.
-   * @param variables further values for the template, such as Qwen3's `enable_thinking`
+   * @param variables further values for the template: `tools`, `documents`, and those that only
+   * some read, such as Qwen3's `enable_thinking`
    * @param ending default: within an assistant's last message, or else where the answer begins
    * @throws RgxError when the template refuses the messages
    */
@@ -105,9 +105,9 @@ export function compileChatTemplate(
     const isContinued = ending === "within" && last !== undefined;
     const text = renderProgram(program, {
       ...specialTokens,
-      ...given,
       tools: null,
       documents: null,
+      ...given,
       messages: isContinued
         ? [...all.slice(0, -1), { ...last, content: last.content + CONTINUED }]
         : all,

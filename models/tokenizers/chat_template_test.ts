@@ -85,7 +85,7 @@ Deno.test("selectattr and rejectattr test attributes that a message does not hav
       `{% for m in messages | ${filter} %}{{ m.role }} {% endfor %}`,
       [
         { role: "user", content: "a" },
-        { role: "assistant", content: "b", tool_calls: [{ id: 1 }] } as ChatMessage,
+        { role: "assistant", content: "b", tool_calls: [{ id: 1 }] } as unknown as ChatMessage,
         { role: "user", content: "c", meta: { ok: true } } as ChatMessage,
       ],
     );

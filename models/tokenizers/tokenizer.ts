@@ -258,21 +258,24 @@ class HuggingFaceTokenizer implements Tokenizer {
       ? {}
       : { strftime_now: (format: string) => formatTime(new Date(time), format) };
     const marked = messages.map((one) => this.#marked(one));
-    return this.#renderChat?.render(marked, { ...variables, ...clock }, ending) ?? null;
+    const { tools = null, documents = null } = variables;
+    const shown = { tools: this.#mark(tools), documents: this.#mark(documents) };
+    return this.#renderChat?.render(marked, { ...variables, ...shown, ...clock }, ending) ?? null;
   }
 
   /** The message with its special tokens marked, in the content and in all other texts. */
-  #marked(message: ChatMessage): ChatMessage {
-    const mark = (value: unknown): unknown => {
-      if (typeof value === "string") return this.#specials.mark(value);
-      if (typeof value !== "object" || value === null) return value;
-      return Array.isArray(value) ? value.map(mark) : Object.fromEntries(
-        Object.entries(value).map(([name, inner]) => [name, mark(inner)]),
-      );
-    };
-    const { role, content, ...others } = message;
-    const marked = mark(others) as Record<string, unknown>;
+  #marked({ role, content, ...others }: ChatMessage): ChatMessage {
+    const marked = this.#mark(others) as Record<string, unknown>;
     return { ...marked, role, content: this.#specials.mark(content) };
+  }
+
+  /** The value with the special tokens of all its texts marked. */
+  #mark(value: unknown): unknown {
+    if (typeof value === "string") return this.#specials.mark(value);
+    if (typeof value !== "object" || value === null) return value;
+    return Array.isArray(value) ? value.map((one) => this.#mark(one)) : Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, this.#mark(inner)]),
+    );
   }
 
   files(): ReadonlyMap<string, string> {

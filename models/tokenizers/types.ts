@@ -29,7 +29,8 @@ export interface Tokenizer {
    * The chat template, rendered with these messages, or null when the model has none. After a
    * user's message it ends where the answer begins; an assistant's last message is continued.
    * Special tokens in the contents carry an invisible mark, so that `encode` treats them as text.
-   * @param variables further values for the template, such as Qwen3's `enable_thinking`
+   * @param variables further values for the template: `tools`, `documents`, and those that only
+   * some read, such as Qwen3's `enable_thinking`
    * @param time the local time that the template may write; default: now
    * @param ending where the text ends, instead
    * @throws RgxError with the template's own message when it refuses the messages

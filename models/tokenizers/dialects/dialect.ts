@@ -1,0 +1,362 @@
+/**
+ * How a model calls tools: reads the calls in its answers, and makes the ids that lead from a call
+ * and its results, or from an answer and the next message, to the model's next turn.
+ */
+import type { ChatMessage, Tool } from "../../../core/chat_message.ts";
+import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
+import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
+import { didYouMean } from "../../../core/suggest.ts";
+import type { Tokenizer } from "../types.ts";
+import { FAMILIES, type Family, type Written } from "./families.ts";
+import { type AnswerEvent, begunAnswer, ResponseParser } from "./response_parser.ts";
+import { compileResponseTemplate, type ResponseTemplate } from "./response_template.ts";
+
+/** A call that a model has written. */
+export interface ReadCall {
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** Something in an answer that looks like a call and is none. */
+export interface CallFault {
+  /** `cut`: the answer ended within the call, so it must not be run. */
+  kind: "malformed" | "cut";
+  message: string;
+}
+
+/** What stands in an answer. */
+export interface Answer {
+  content: string;
+  /** What the model thought before it. */
+  reasoning?: string;
+  toolCalls: ReadCall[];
+  errors: CallFault[];
+}
+
+/** What is new in an answer while it comes. */
+export type AnswerDelta = { content: string } | { reasoning: string } | { call: ReadCall };
+
+export interface ReadOptions {
+  /** The text before the answer, of which the end may belong to it: templates write `<think>`. */
+  prompt?: string;
+  /** Gives the arguments their types. */
+  tools?: readonly Tool[];
+}
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Tokens that end a message in chat templates; a model may have others for the end of a text. */
+const ENDS = ["<|im_end|>", "<|eot_id|>", "<|end|>"];
+
+export class Dialect {
+  /** How calls are written that are held to a schema; null = as a list in JSON. */
+  readonly written: Written | null;
+  /** Tokens that end a turn: sampling stops at each of them. */
+  readonly stopIds: readonly number[];
+  readonly #cuts: ReadonlySet<number>;
+  readonly #stopTexts: readonly string[];
+  #whyNoTools: string | null | undefined;
+  readonly #cutCounts = new Map<string, number | null>();
+
+  constructor(
+    readonly name: string,
+    private readonly tokenizer: Tokenizer,
+    private readonly template: ResponseTemplate,
+    { stops = [], written = null }: { stops?: readonly string[]; written?: Written | null },
+  ) {
+    this.written = written;
+    const idsOf = (tokens: readonly string[]) =>
+      tokens.map((token) => tokenizer.tokenId(token)).filter((id) => id !== null);
+    this.stopIds = [...new Set([...idsOf(stops), tokenizer.eosId])].filter((id) => id !== null);
+    this.#cuts = new Set([...this.stopIds, ...idsOf(ENDS)]);
+    this.#stopTexts = this.stopIds.map((id) => tokenizer.decode([id]));
+  }
+
+  /** Reads an answer. @param text with its special tokens, also the one that ends it */
+  parse(text: string, options: ReadOptions = {}): Answer {
+    const reader = this.read(options);
+    reader.push(text);
+    reader.end();
+    return reader.answer;
+  }
+
+  /** Reads an answer while it comes. */
+  read({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
+    const begun = begunAnswer(this.template, prompt);
+    return new AnswerReader(new ResponseParser(this.template, tools), begun, this.#stopTexts);
+  }
+
+  /** Whether its chat template shows tools, calls and results, and rgx reads its calls. */
+  get canShowTools(): boolean {
+    return this.whyNoTools === null;
+  }
+
+  /** Why tools cannot be shown; null = they can. */
+  get whyNoTools(): string | null {
+    return this.#whyNoTools ??= this.#findWhyNoTools();
+  }
+
+  #findWhyNoTools(): string | null {
+    if (this.tokenizer.chatVariables === null) return "the model has no chat template";
+    let text: string;
+    const tool = { name: "shown_tool", description: "shown_text", parameters: {} };
+    try {
+      const variables = { tools: [{ type: "function", function: tool }] };
+      text = this.#render([resultOf("called_tool", "shown_result")], variables);
+    } catch (error) {
+      return `the chat template refuses calls and results: ${messageOf(error)}`;
+    }
+    const needed = { shown_tool: "tools", called_tool: "calls", shown_result: "results of tools" };
+    for (const [mark, what] of Object.entries({ ...needed, [ARGUMENT]: "arguments of calls" })) {
+      if (!text.includes(mark)) return `the chat template leaves out ${what}`;
+    }
+    if (this.template.fields.some(({ name }) => name === "tool_calls")) return null;
+    const names = [...new Set(FAMILIES.map(({ name }) => name))].slice(0, -1).join(", ");
+    return `rgx does not know how its chat template writes calls (known: ${names})`;
+  }
+
+  /**
+   * The ids to append to an answer, of which the last is the token that ended it, so that the
+   * model's next turn follows. What was sampled is never encoded again.
+   * @param messages the results of all calls (`role: tool`, with `name`), or a message of the user
+   * @param variables those of the prompt's chat template
+   * @throws RgxError when the template refuses them or does not say where an answer ends
+   */
+  bridge(messages: readonly ChatMessage[], variables: Variables = {}): number[] {
+    const first = messages[0];
+    if (first === undefined) throw new RgxError("there is no message to go on with");
+    const given = { ...variables, tools: null };
+    const key = JSON.stringify([first.role, given]);
+    let cuts = this.#cutCounts.get(key);
+    if (cuts === undefined) {
+      this.#cutCounts.set(key, cuts = this.#countCuts({ ...first, content: CONTENT }, given));
+    }
+    const text = this.#render(messages, given);
+    if (cuts === null) {
+      // The template has no token between two messages.
+      return this.#encode(text.slice(text.indexOf(ANSWER) + ANSWER.length));
+    }
+    const ids = this.#encode(text);
+    let seen = 0;
+    return ids.slice(ids.findIndex((id) => this.#cuts.has(id) && ++seen === cuts) + 1);
+  }
+
+  /**
+   * How many ends of messages stand before what follows an answer.
+   * @param message with CONTENT
+   * @returns null when none stands between the two
+   */
+  #countCuts(message: ChatMessage, variables: Variables): number | null {
+    const text = this.#render([message], variables);
+    const calls = message.role === "tool", mark = calls ? ARGUMENT : ANSWER;
+    const count = (before: string) => {
+      const at = text.lastIndexOf(before);
+      if (at < 0) throw new RgxError(`the chat template leaves out messages of ${message.role}`);
+      return this.#encode(text.slice(0, at)).filter((id) => this.#cuts.has(id)).length;
+    };
+    const cuts = count(CONTENT);
+    if (cuts > count(mark)) return cuts;
+    if (!calls) return null;
+    throw new RgxError("the chat template does not end a call with a token", {
+      advice: "It needs the end token of the tokenizer (or of a turn) behind a call.",
+    });
+  }
+
+  /** A user's message, an answer or call, and what follows it. */
+  #render(messages: readonly ChatMessage[], variables: Variables): string {
+    const first = messages[0]!, calls = first.role === "tool";
+    const id = first.tool_call_id ?? callId(0);
+    const call = {
+      id,
+      type: "function",
+      function: { name: first.name ?? "", arguments: { [ARGUMENT]: ARGUMENT } },
+    } as const;
+    const answer = calls
+      ? { role: "assistant", content: "", tool_calls: [call] }
+      : { role: "assistant", content: ANSWER };
+    const all = [
+      { role: "user", content: "dummy" },
+      answer,
+      ...messages.map((one, i) => calls ? { ...one, tool_call_id: i === 0 ? id : callId(i) } : one),
+    ];
+    const text = this.tokenizer.applyChatTemplate(all, variables, undefined, "answer");
+    if (text !== null) return text;
+    throw new UsageError("the model has no chat template, so turns cannot follow one another", {
+      advice: "Name a template with model.chat_template.",
+    });
+  }
+
+  #encode(text: string): number[] {
+    return this.tokenizer.encode(text, { addSpecialTokens: false });
+  }
+
+  /**
+   * Whether the chat template leaves out the thoughts of an answer when a message follows it.
+   * Appended ids keep them.
+   */
+  dropsReasoning(variables: Variables = {}): boolean {
+    const messages = [
+      { role: "user", content: "dummy" },
+      { role: "assistant", content: ANSWER, reasoning_content: CONTENT },
+      { role: "user", content: "dummy" },
+    ];
+    const text = this.tokenizer.applyChatTemplate(messages, variables, undefined, "answer");
+    return text !== null && !text.includes(CONTENT);
+  }
+}
+
+// Texts that no template writes by itself.
+const ANSWER = "an_answer_c1f7", ARGUMENT = "an_argument_c1f7", CONTENT = "a_content_c1f7";
+
+function resultOf(name: string, content: string): ChatMessage {
+  return { role: "tool", name, content };
+}
+
+/** Mistral's templates want nine letters and digits. */
+export function callId(number: number): string {
+  return `call${String(number).padStart(5, "0")}`;
+}
+
+/** Reads one answer while it comes. */
+export class AnswerReader {
+  readonly #content = new Trimmed();
+  readonly #reasoning = new Trimmed();
+  readonly #calls: ReadCall[] = [];
+  readonly #errors: CallFault[] = [];
+
+  constructor(
+    private readonly parser: ResponseParser,
+    begun: string,
+    private readonly stopTexts: readonly string[],
+  ) {
+    this.push(begun);
+  }
+
+  /** What was read so far. */
+  get answer(): Answer {
+    const reasoning = this.#reasoning.text;
+    return {
+      content: this.#content.text,
+      ...(reasoning === "" ? {} : { reasoning }),
+      toolCalls: [...this.#calls],
+      errors: [...this.#errors],
+    };
+  }
+
+  /** @param text with special tokens */
+  push(text: string): AnswerDelta[] {
+    return this.parser.push(text).flatMap((event) => this.#deltas(event));
+  }
+
+  end(): AnswerDelta[] {
+    return this.parser.end().flatMap((event) => this.#deltas(event));
+  }
+
+  #deltas(event: AnswerEvent): AnswerDelta[] {
+    const { field, kind } = event;
+    if (field !== "tool_calls") {
+      const isContent = field === "content", out = isContent ? this.#content : this.#reasoning;
+      if (kind !== "text") return out.endPart();
+      const text = this.stopTexts.reduce((left, stop) => left.replaceAll(stop, ""), event.text);
+      const added = out.add(text);
+      return added === "" ? [] : [isContent ? { content: added } : { reasoning: added }];
+    }
+    if (kind === "text") return [];
+    const calls = kind === "part" && !event.isCut ? [event.value].flat().map(callOf) : [];
+    const isRead = calls.length > 0 && calls.every((call) => call !== null);
+    if (isRead) {
+      this.#calls.push(...calls);
+      return calls.map((call) => ({ call }));
+    }
+    const raw = event.raw.trim(), shown = raw.length > 200 ? `${raw.slice(0, 200)}…` : raw;
+    const why = event.isCut
+      ? "the answer ends within a call"
+      : kind === "fault"
+      ? event.message
+      : "a call has no name, or its arguments are no object";
+    this.#errors.push({ kind: event.isCut ? "cut" : "malformed", message: `${why}: ${shown}` });
+    const added = this.#content.add(raw);
+    this.#content.endPart();
+    return added === "" ? [] : [{ content: added }];
+  }
+}
+
+/** The call in a value of a response template; null when it has another form. */
+function callOf(value: unknown): ReadCall | null {
+  const called = isRecord(value) ? value["function"] : undefined;
+  if (!isRecord(called)) return null;
+  const { name, arguments: given } = called;
+  const args = typeof given === "string" ? jsonObjectOrNull(given) : given ?? {};
+  return typeof name === "string" && name !== "" && isRecord(args)
+    ? { name, arguments: args }
+    : null;
+}
+
+/** Parts of a text, each without the blanks around it, as they come. */
+class Trimmed {
+  text = "";
+  #blanks = "";
+  #isNew = true;
+
+  /** @returns what can be shown of it */
+  add(text: string): string {
+    let more = this.#blanks + text;
+    if (this.#isNew) more = more.trimStart();
+    this.#blanks = "";
+    if (more === "") return "";
+    if (this.#isNew && this.text !== "") more = `\n${more}`;
+    this.#isNew = false;
+    const shown = more.trimEnd();
+    this.#blanks = more.slice(shown.length);
+    this.text += shown;
+    return shown;
+  }
+
+  endPart(): [] {
+    this.#blanks = "";
+    this.#isNew = true;
+    return [];
+  }
+}
+
+const known = new WeakMap<Tokenizer, Map<string, Dialect>>();
+
+/**
+ * The dialect of a model: that of the `response_template` in its files, or else the one that its
+ * chat template tells.
+ * @param format the name of another one; default: auto
+ * @throws UsageError for a name that there is not, or a response template that is wrong
+ */
+export function dialectOf(tokenizer: Tokenizer, format = "auto"): Dialect {
+  let dialects = known.get(tokenizer);
+  if (dialects === undefined) known.set(tokenizer, dialects = new Map());
+  let dialect = dialects.get(format);
+  if (dialect === undefined) dialects.set(format, dialect = makeDialect(tokenizer, format));
+  return dialect;
+}
+
+function makeDialect(tokenizer: Tokenizer, format: string): Dialect {
+  const config = jsonObjectOrNull(tokenizer.files().get("tokenizer_config.json") ?? "{}") ?? {};
+  const chat = tokenizer.files().get("chat_template.jinja") ??
+    JSON.stringify(config["chat_template"] ?? "").replaceAll('\\"', '"');
+  const fits = ({ marks }: Family) => marks.every((mark) => chat.includes(mark));
+  const own = config["response_template"];
+  const named = FAMILIES.filter(({ name }) => name === format);
+  if (format !== "auto" && named.length === 0) {
+    const names = ["auto", ...new Set(FAMILIES.map(({ name }) => name))];
+    throw new UsageError(`format ${format}: no such dialect${didYouMean(format, names)}`, {
+      advice: `The dialects are ${names.join(", ")}.`,
+    });
+  }
+  const family = named.find(fits) ?? named[0] ?? FAMILIES.find(fits)!;
+  if (format === "auto" && own !== undefined) {
+    try {
+      const template = compileResponseTemplate(own, "tokenizer_config.json: response_template");
+      return new Dialect("response_template", tokenizer, template, family);
+    } catch (error) {
+      if (!(error instanceof UsageError) || family.marks.length === 0) throw error;
+    }
+  }
+  const template = compileResponseTemplate(family.template, family.name, true);
+  return new Dialect(family.name, tokenizer, template, family);
+}

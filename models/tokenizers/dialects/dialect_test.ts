@@ -1,0 +1,243 @@
+/** Dialects of models: their names, what stands in answers, and the way to the next turn. */
+import assert from "node:assert/strict";
+import { RgxError } from "../../../core/errors.ts";
+import type { Tool } from "../../../core/chat_message.ts";
+import { readGoldenJson } from "../../../tests/golden.ts";
+import { type AnswerDelta, dialectOf } from "./dialect.ts";
+import { bridges, byteTokenizer, familyTokenizer } from "./dialect_testing.ts";
+import { FAMILIES } from "./families.ts";
+
+const NAMES: Record<string, string> = {
+  qwen2_5: "hermes",
+  qwen3: "hermes",
+  qwen3_5_think: "qwen3_xml",
+  llama3_1: "llama3_json",
+  gptoss: "openai",
+  gemma4_v5: "gemma4",
+  lfm2_2_5_v2: "lfm2",
+  glm4moe: "glm45",
+};
+
+for (const [name, { cases }] of Object.entries(bridges.families)) {
+  Deno.test(`the ids after an answer of ${name} are those of its chat template`, () => {
+    const tokenizer = familyTokenizer(name), dialect = dialectOf(tokenizer);
+    assert.equal(dialect.name, NAMES[name]);
+    assert.equal(dialect.whyNoTools, null);
+    assert.ok(dialect.canShowTools);
+    for (const { messages, variables, next } of cases) {
+      const ids = dialect.bridge(messages, variables);
+      assert.equal(tokenizer.decode(ids), next);
+      // A special token in a result is text.
+      const [before, after] = next.split("<|im_end|> 13");
+      if (after === undefined) continue;
+      const encode = (text: string, literal = false) =>
+        tokenizer.encode(text, { addSpecialTokens: false, literal });
+      assert.deepEqual(ids, [
+        ...encode(before!),
+        ...encode("<|im_end|> 13", true),
+        ...encode(after),
+      ]);
+    }
+  });
+}
+
+const golden: {
+  tools: Tool[];
+  families: Record<
+    string,
+    { prefix: string; cases: { text: string; parsed: Record<string, unknown> }[] }
+  >;
+} = readGoldenJson("dialects/response-template.json");
+
+/** Recorded families, and the tokenizers whose dialects read their answers. */
+const READERS: Record<string, string> = {
+  qwen3: "qwen3",
+  qwen3_5: "qwen3_5_think",
+  llama3: "llama3_1",
+  gptoss: "gptoss",
+  gemma4: "gemma4_v5",
+  lfm2_5: "lfm2_2_5_v2",
+  glm4moe: "glm4moe",
+};
+
+/** Where rgx reads another thing than transformers, on purpose. */
+const OTHERWISE: Record<string, { content?: string; calls?: object[]; errors?: string[] }> = {
+  // Calls that were cut off, which transformers gives to be run.
+  '<tool_call>\n{"name": "f", "arguments": {"i": 3}}': { errors: ["cut"] },
+  "<tool_call>\n<function=f>\n<parameter=i>\n3": { errors: ["cut"] },
+  '{"name": "f", "parameters": {"i": 3}': { errors: ["cut"] },
+  "<tool_call>": { errors: ["cut"] },
+  "a <tool_call> b": { content: "a\n<tool_call> b", errors: ["cut"] },
+  "<|tool_call>call:f{i:3": { errors: ["cut"] },
+  // Forms of calls that transformers does not read.
+  '<|python_tag|>{"name": "f", "parameters": {"i": 3}}<|eom_id|>': { calls: [{ i: 3 }] },
+  [
+    "<|channel|>analysis<|message|>r<|end|><|start|>assistant<|channel|>commentary to=functions.f " +
+    '<|constrain|>json<|message|>{"i": 3}<|call|>'
+  ]: { calls: [{ i: 3 }] },
+  // The end of the answer is no content, and a call without a value is none.
+  [
+    "\n<think></think>\n<tool_call>f\n<arg_key>i</arg_key>\n<arg_value>3</arg_value>\n" +
+    "<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n</tool_call><|observation|>"
+  ]: { content: "" },
+  "<|tool_call_start|>[f(i=]<|tool_call_end|><|im_end|>": {
+    content: "<|tool_call_start|>[f(i=]<|tool_call_end|>",
+    calls: [],
+    errors: ["malformed"],
+  },
+};
+
+for (const [family, name] of Object.entries(READERS)) {
+  Deno.test(`answers of ${family} are read as recorded, whole and in pieces`, () => {
+    const dialect = dialectOf(familyTokenizer(name)), { prefix, cases } = golden.families[family]!;
+    for (const { text, parsed } of cases) {
+      const options = { prompt: prefix, tools: golden.tools };
+      const answer = dialect.parse(text, options), other = OTHERWISE[text];
+      const isBroken = "__error__" in parsed, cut = other?.errors?.[0] === "cut";
+      const calls = (parsed["tool_calls"] ?? []) as { function: { arguments: object } }[];
+      const wanted = isBroken || cut ? [] : calls.map((call) => call.function.arguments);
+      assert.deepEqual(
+        answer.toolCalls,
+        (other?.calls ?? wanted).map((args) => ({ name: "f", arguments: args })),
+        text,
+      );
+      const kinds = other?.errors ?? (isBroken && other === undefined ? ["malformed"] : []);
+      assert.deepEqual(answer.errors.map(({ kind }) => kind), kinds, text);
+      // What is no call stays text.
+      const raw = kinds.length > 0 ? text.replace(/<\|im_end\|>$/, "") : "";
+      assert.equal(answer.content, other?.content ?? parsed["content"] ?? raw, text);
+      const reasoning = parsed["reasoning_content"] ?? parsed["thinking"];
+      assert.equal(answer.reasoning, reasoning, text);
+      for (const size of [1, 3, 7]) {
+        const reader = dialect.read(options), deltas: AnswerDelta[] = [];
+        for (let at = 0; at < text.length; at += size) {
+          deltas.push(...reader.push(text.slice(at, at + size)));
+        }
+        deltas.push(...reader.end());
+        assert.deepEqual(reader.answer, answer, `${text} in pieces of ${size}`);
+        const join = (key: string) =>
+          deltas.map((delta) => (delta as Record<string, unknown>)[key] ?? "").join("");
+        assert.equal(join("content"), answer.content);
+        assert.equal(join("reasoning"), answer.reasoning ?? "");
+        const found = deltas.flatMap((delta) => "call" in delta ? [delta.call] : []);
+        assert.deepEqual(found, answer.toolCalls);
+      }
+    }
+  });
+}
+
+Deno.test("an answer is shown while it comes, up to what may begin a call", () => {
+  const dialect = dialectOf(familyTokenizer("qwen3")), reader = dialect.read();
+  assert.deepEqual(reader.push("Let me see"), [{ content: "Let me see" }]);
+  assert.deepEqual(reader.push(": 1 < 2 <to"), [{ content: ": 1 < 2" }]);
+  assert.deepEqual(reader.push("ol_call>"), []);
+  assert.deepEqual(reader.push('{"name": "f", "arguments": {}}</tool_call>'), []);
+  const call = { name: "f", arguments: {} };
+  assert.deepEqual(reader.push("<|im_end|>"), [{ call }]);
+  assert.deepEqual(reader.end(), []);
+});
+
+Deno.test("calls of Mistral are read in both of its forms", () => {
+  const old = dialectOf(byteTokenizer("[TOOL_CALLS]", ["</s>"]));
+  const [one, two] = [{ name: "f", arguments: { i: 3 } }, { name: "g", arguments: {} }];
+  assert.equal(old.name, "mistral");
+  assert.deepEqual(old.parse(`[TOOL_CALLS]${JSON.stringify([one, two])}</s>`).toolCalls, [
+    one,
+    two,
+  ]);
+  const text = '[TOOL_CALLS]f[ARGS]{"i": 3}[TOOL_CALLS]g[CALL_ID]abc[ARGS]{}</s>';
+  const newer = dialectOf(byteTokenizer("[TOOL_CALLS][ARGS]", ["</s>"]));
+  assert.deepEqual(newer.parse(text), { content: "", toolCalls: [one, two], errors: [] });
+});
+
+Deno.test("calls of LFM2.5 are read as Python writes values", () => {
+  const dialect = dialectOf(familyTokenizer("lfm2_2_5_v2"));
+  const text =
+    `Well, f(x). <|tool_call_start|>[f(a='it's', b="x, y", c=[1, {'k': None}], d=False, ` +
+    "e=-1.5e2, g={}), h()]<|tool_call_end|><|im_end|>";
+  assert.deepEqual(dialect.parse(text), {
+    content: "Well, f(x).",
+    toolCalls: [
+      {
+        name: "f",
+        arguments: { a: "it's", b: "x, y", c: [1, { k: null }], d: false, e: -150, g: {} },
+      },
+      { name: "h", arguments: {} },
+    ],
+    errors: [],
+  });
+});
+
+Deno.test("what a chat template cannot show is said", () => {
+  const why = (template: string | null) => dialectOf(byteTokenizer(template)).whyNoTools;
+  assert.match(why(null)!, /no chat template/);
+  const messages = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  assert.match(why(messages)!, /leaves out tools/);
+  assert.match(why(`{{ tools }}${messages}`)!, /leaves out calls/);
+  const calls = messages.replace("{{", "{{ m.tool_calls }}{{");
+  assert.match(why(`{{ tools }}${calls}`)!, /does not know how .*hermes/);
+  assert.match(why(`{{ tools }}{{ raise_exception("no") }}`)!, /refuses .*no/);
+  assert.equal(why(`{{ tools }}<tool_call>${calls}`), null);
+});
+
+Deno.test("a message follows an answer also where a template has no end of messages", () => {
+  const template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
+  const tokenizer = byteTokenizer(template), dialect = dialectOf(tokenizer);
+  const ids = dialect.bridge([{ role: "user", content: "lower" }]);
+  assert.equal(tokenizer.decode(ids), "[user]lower[assistant]");
+  const result = { role: "tool", name: "f", content: "3" };
+  assert.throws(() => dialect.bridge([result]), RgxError);
+  assert.throws(() => dialectOf(byteTokenizer(null)).bridge([result]), /no chat template/);
+});
+
+Deno.test("thoughts that a chat template drops are known", () => {
+  assert.equal(dialectOf(familyTokenizer("qwen3")).dropsReasoning(), true);
+  const keeps = "{% for m in messages %}{{ m.content }}{{ m.reasoning_content }}{% endfor %}";
+  assert.equal(dialectOf(byteTokenizer(keeps)).dropsReasoning(), false);
+});
+
+Deno.test("a model's own response template is used, unless it could take years", () => {
+  const template = (pattern: string) => ({
+    start_anchor: "A:",
+    fields: {
+      content: { close: "<|im_end|>" },
+      tool_calls: {
+        open_pattern: pattern,
+        close: "}}",
+        content: "kv-lines",
+        content_args: { value_parser: { name: "json", args: { allow_non_json: true } } },
+        transform: { type: "function", function: { name: "{name}", arguments: "{content}" } },
+      },
+    },
+  });
+  const make = (response_template: unknown, chat = "") =>
+    dialectOf(byteTokenizer(chat, undefined, { response_template }));
+  const dialect = make(template("\\{\\{(?P<name>\\w+)"));
+  assert.equal(dialect.name, "response_template");
+  assert.deepEqual(dialect.parse("so {{f\na: 1\nb: x y\n}}<|im_end|>", { prompt: "B: A:" }), {
+    content: "so",
+    toolCalls: [{ name: "f", arguments: { a: 1, b: "x y" } }],
+    errors: [],
+  });
+  const slow = template("((?P<name>\\w+)*\\w+)*!");
+  assert.throws(() => make(slow), /tokenizer_config.json.*open_pattern.*years/);
+  assert.equal(make(slow, "<tool_call>").name, "hermes");
+  const cases: [object, RegExp][] = [
+    [{ fields: {} }, /fields/],
+    [{ fields: { content: {} } }, /start_anchor/],
+    [{ fields: { a: {}, b: {} }, start_anchor: "A" }, /several.*a, b/],
+    [{ fields: { a: { content: "yaml" } }, start_anchor: "A" }, /yaml, expected text/],
+    [{ fields: { a: { opens: "x" } }, start_anchor: "A" }, /opens is not known/],
+    [{ fields: { a: { transform: "{a}{b}" } }, start_anchor: "A" }, /placeholder/],
+    [{ fields: { a: { open_pattern: "(" } }, start_anchor: "A" }, /open_pattern/],
+    [{ version: 2, fields: { a: {} }, start_anchor: "A" }, /version is 2/],
+  ];
+  for (const [spec, message] of cases) assert.throws(() => make(spec), message);
+});
+
+Deno.test("a dialect can be named", () => {
+  const tokenizer = byteTokenizer("<tool_call>");
+  assert.equal(dialectOf(tokenizer, "glm45").name, "glm45");
+  assert.throws(() => dialectOf(tokenizer, "hermess"), /Did you mean "?hermes/i);
+  assert.equal(new Set(FAMILIES.map(({ name }) => name)).size, FAMILIES.length - 1);
+});
