@@ -96,7 +96,8 @@ async function keyboardAlone(page: Page, url: string): Promise<void> {
   await page.keyboard.press("Home");
   const reading = () =>
     page.evaluate(() =>
-      document.activeElement?.parentElement?.querySelector(".reading")?.textContent ?? ""
+      (document.activeElement?.parentElement?.querySelector(".reading")?.textContent ?? "")
+        .replaceAll(/\s+/g, " ")
     );
   assert.match(await reading(), /^step 1: one 0\.01 \(smoothed 0\.01\) two /);
   // Each name has its line beside it.
@@ -131,7 +132,7 @@ async function live(page: Page, url: string, folder: string): Promise<void> {
   await Deno.writeTextFile(`${folder}/two/metrics.jsonl`, more, { append: true });
   // Smoothed, the newest reward is now close to the new values.
   await page.waitForFunction(() =>
-    /two 7\.1/.test(document.querySelector(".chart .reading")?.textContent ?? "")
+    /two\s+7\.1/.test(document.querySelector(".chart .reading")?.textContent ?? "")
   );
   await page.evaluate(() => location.hash = "#/runs");
   await writeRun(`${folder}/new run`, 3);

@@ -2,6 +2,7 @@
  * The files of the page: its HTML, styles and scripts, all embedded in the executable. The scripts
  * are written in TypeScript (`client/`); their types are removed when they are first asked for.
  */
+import litScript from "lit-html" with { type: "text" };
 import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "text" };
 import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "text" };
 import app from "./client/app.ts" with { type: "text" };
@@ -34,10 +35,16 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "text.ts": text,
 };
 
+/** Libraries from npm, which the scripts import by the name without `.js`. */
+const LIBRARIES: Readonly<Record<string, string>> = {
+  "lit-html.js": litScript,
+  "uplot.js": uplotScript,
+};
+
 /** The page; it names all scripts, so that a browser asks for them at once. */
 export const PAGE: string = page.replace(
   "</head>",
-  ["uplot.js", ...Object.keys(SCRIPTS)].map((name) =>
+  [...Object.keys(LIBRARIES), ...Object.keys(SCRIPTS)].map((name) =>
     `<link rel="modulepreload" href="app/${name}">\n`
   ).join("") + "</head>",
 );
@@ -66,12 +73,13 @@ export async function preparePage(): Promise<void> {
 
 async function make(name: string): Promise<PageFile | null> {
   if (name === "style.css") return { type: "text/css", body: `${uplotStyle}\n${style}` };
-  if (name === "uplot.js") return { type: "text/javascript", body: uplotScript };
+  if (Object.hasOwn(LIBRARIES, name)) return { type: "text/javascript", body: LIBRARIES[name]! };
   if (!Object.hasOwn(SCRIPTS, name)) return null;
   const { transform } = await import("sucrase");
   const { code } = transform(SCRIPTS[name]!, {
     transforms: ["typescript"],
     disableESTransforms: true,
   });
-  return { type: "text/javascript", body: code.replace(`from "uplot"`, `from "./uplot.js"`) };
+  const body = code.replaceAll(/ from "(uplot|lit-html)"/g, ` from "./$1.js"`);
+  return { type: "text/javascript", body };
 }

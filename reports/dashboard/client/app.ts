@@ -1,10 +1,11 @@
 /** The page: chooses the view by the address, passes on changes of files, and sets the theme. */
+import { html, nothing, render } from "lit-html";
 import type { Overview } from "../api.ts";
 import { benchmarksView } from "./benchmarks_view.ts";
 import { compareView } from "./compare_view.ts";
 import { completionsView } from "./completions_view.ts";
 import { curvesView } from "./curves_view.ts";
-import { h, type PageState, problemBox, type View } from "./dom.ts";
+import { failureBox, type PageState, type View } from "./dom.ts";
 import { runView } from "./run_view.ts";
 import { runsView } from "./runs_view.ts";
 import { ask, listen } from "./server.ts";
@@ -21,36 +22,44 @@ const VIEWS: readonly (readonly [
   ["benchmarks", "Benchmarks", benchmarksView],
 ];
 
-const main = document.querySelector<HTMLElement>("#main")!;
-const live = document.querySelector<HTMLElement>("#live")!;
-let view: View | null = null, shown = 0, overview: Overview | null = null;
+const [main, views, live, themeButton] = ["#main", "#views", "#live", "#theme"].map((selector) =>
+  document.querySelector<HTMLElement>(selector)!
+) as [HTMLElement, HTMLElement, HTMLElement, HTMLElement];
+let view: View | null = null, shown = 0;
 
 function address(): { path: string; parameters: URLSearchParams } {
   const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   return { path: path === "" ? "runs" : path, parameters: new URLSearchParams(query) };
 }
 
+function fill(title: string, content: View["content"]): void {
+  render(html`<h1>${title}</h1>${content}`, main);
+}
+
 async function show(moveFocus: boolean): Promise<void> {
   const number = ++shown, { path, parameters } = address();
-  for (const link of document.querySelectorAll<HTMLAnchorElement>("#views a")) {
-    const isHere = link.dataset["path"] === (path === "run" ? "runs" : path);
-    if (isHere) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  const here = path === "run" ? "runs" : path;
+  render(
+    VIEWS.map(([path, name]) => {
+      const current = path === here ? "page" : nothing;
+      return html`<li><a href=${`#/${path}`} aria-current=${current}>${name}</a></li>`;
+    }),
+    views,
+  );
   try {
-    overview = await ask<Overview>("overview");
+    const overview = await ask<Overview>("overview");
     const make = path === "run" ? runView : VIEWS.find(([name]) => name === path)?.[2] ?? runsView;
     const state: PageState = { overview, parameters, remember: (given) => remember(path, given) };
     const next = await make(state);
     if (number !== shown) return next.leave?.();
     view?.leave?.();
     view = next;
-    main.replaceChildren(h("h1", {}, next.title), next.element);
+    fill(next.title, next.content);
     document.title = `${next.title} – rgx dashboard`;
     next.redraw?.();
   } catch (error) {
     if (number !== shown) return;
-    main.replaceChildren(h("h1", {}, "Not shown"), problemBox([(error as Error).message])!);
+    fill("Not shown", failureBox(error));
   }
   if (moveFocus) main.focus();
 }
@@ -68,24 +77,19 @@ function remember(path: string, given: Readonly<Record<string, string>>): void {
 function setTheme(choice: string): void {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset["theme"] = choice === "system" ? system : choice;
-  document.querySelector("#theme")!.textContent = `Theme: ${choice}`;
+  themeButton.textContent = `Theme: ${choice}`;
   view?.redraw?.();
 }
 
 const THEMES = ["system", "light", "dark"];
 let theme = localStorage.getItem("rgx-theme") ?? "system";
-document.querySelector("#theme")!.addEventListener("click", () => {
+themeButton.addEventListener("click", () => {
   theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]!;
   localStorage.setItem("rgx-theme", theme);
   setTheme(theme);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme));
 
-document.querySelector("#views")!.replaceChildren(
-  ...VIEWS.map(([path, name]) =>
-    h("li", {}, h("a", { href: `#/${path}`, "data-path": path }, name))
-  ),
-);
 // The address after # is that of a view, so this link moves the focus by itself.
 document.querySelector("#skip")!.addEventListener("click", (event) => {
   event.preventDefault();
@@ -99,6 +103,7 @@ addEventListener("resize", () => {
 });
 addEventListener("hashchange", () => void show(true));
 setTheme(theme);
+fill("Loading …", nothing);
 await show(false);
 listen((changes) => view?.changed?.(changes), (isConnected) => {
   const text = isConnected ? "● live" : "○ not connected, trying again …";

@@ -1,27 +1,30 @@
 /** Results of benchmarks: charts, numbers, and every problem with its answers. */
+import { html, nothing, render, svg } from "lit-html";
 import type { BenchmarkDetails, ExamplePage, ExampleRow } from "../api.ts";
 import {
   choice,
   debounced,
-  field,
-  h,
+  failureBox,
   marked,
   type PageState,
+  type Part,
   problemBox,
-  svg,
+  table,
+  tag,
+  valueOf,
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, dateText, percent, short } from "./text.ts";
 import { lineStyle } from "./chart.ts";
 
-export async function benchmarksView(state: PageState): Promise<View> {
+export function benchmarksView(state: PageState): View {
   const { overview, parameters, remember } = state, { benchmarks } = overview;
   if (benchmarks.length === 0) {
     const where = overview.folders.join(", ");
     return {
       title: "Benchmarks",
-      element: h("p", {}, `There are no results_….json in ${where}; rgx bench writes them.`),
+      content: html`<p>There are no results_….json in ${where}; rgx bench writes them.</p>`,
     };
   }
   let id = parameters.get("id") ?? "";
@@ -30,87 +33,78 @@ export async function benchmarksView(state: PageState): Promise<View> {
   if (!benchmarks.some((one) => one.id === id)) {
     id = (byAge.find(({ name }) => name.startsWith("all_tasks")) ?? byAge[0]!).id;
   }
-  const content = h("div");
-  const load = async () => {
-    remember({ id });
-    try {
-      const details = await ask<BenchmarkDetails>("benchmark", { id });
-      content.replaceChildren(...contents(details, state));
-    } catch (error) {
-      content.replaceChildren(problemBox([(error as Error).message])!);
-    }
-  };
-  await load();
   const options = byAge.map(({ id, name, created, folder }) =>
     [id, `${name}${created === null ? "" : ` of ${created}`} (${folder})`] as const
   );
-  return {
-    title: "Benchmarks",
-    element: h(
-      "div",
-      {},
-      h(
-        "div",
-        { class: "controls" },
-        field(
-          "Results",
-          choice(options, id, (chosen) => {
-            id = chosen;
-            void load();
-          }),
-        ),
-      ),
+  const content = document.createElement("div");
+  let shown: Part = nothing;
+  const draw = () => {
+    const choose = (chosen: string) => {
+      id = chosen;
+      void load();
+    };
+    render(
+      html`<div class="controls">${choice("Results", options, id, choose)}</div>${shown}`,
       content,
-    ),
-    redraw: () => void 0,
+    );
   };
+  const load = async () => {
+    remember({ id });
+    shown = await ask<BenchmarkDetails>("benchmark", { id })
+      .then((details) => contents(details, state), failureBox);
+    draw();
+  };
+  draw();
+  void load();
+  return { title: "Benchmarks", content };
 }
 
-function contents(details: BenchmarkDetails, state: PageState): Node[] {
-  if (details.problem !== null) return [problemBox([details.problem])!];
+function contents(details: BenchmarkDetails, state: PageState): Part {
+  if (details.problem !== null) return problemBox([details.problem]);
   const { models, results, averages, comparisons, failures } = details;
-  const indexOf = (model: string) => models.indexOf(model);
-  const charts = [
-    ...results,
-    ...(averages.length === 0 ? [] : [{
-      task: "Average of the tasks",
-      models: averages,
-    }]),
-  ].map(({ task, models: ofTask }) =>
-    h(
-      "section",
-      { class: "chart" },
-      h("h3", {}, task),
-      barChart(
-        task,
-        ofTask.map((one) => ({ ...one, label: one.model, index: indexOf(one.model) })),
-      ),
-    )
+  const average = averages.length === 0 ? [] : [{ task: "Average of the tasks", models: averages }];
+  const charts = [...results, ...average].map(({ task, models: ofTask }) => {
+    const bars = ofTask.map((one) => ({
+      ...one,
+      label: one.model,
+      index: models.indexOf(one.model),
+    }));
+    return html`<section class="chart"><h3>${task}</h3>${barChart(task, bars)}</section>`;
+  });
+  const numbers = results.flatMap(({ task, models: ofTask }) =>
+    ofTask.map((one) => [
+      task,
+      one.model,
+      accuracyText(one),
+      `${one.correct} / ${one.total}`,
+      short(one.meanScore),
+      percent(one.formatRate),
+      percent(one.truncatedRate),
+      short(one.meanTokens),
+      String(one.errors),
+    ])
   );
-  return [
-    h(
-      "p",
-      { class: "note" },
-      `Measured ${dateText(details.created)}. Bars are accuracies, the ` +
-        "lines on them their 95 % intervals.",
-    ),
-    ...[
-      problemBox(
-        failures.map(({ model, task, error, problems }) =>
-          problems === undefined
-            ? `${model} failed on ${task}: ${error}`
-            : `${model} gave no answer to ${problems.length} of ${task}: ${error}`
-        ),
+  const points = (share: number) => (100 * share).toFixed(1);
+  return html`
+    <p class="note">
+      Measured ${dateText(details.created)}. Bars are accuracies, the lines on them their 95 %
+      intervals.
+    </p>
+    ${problemBox(
+      failures.map(({ model, task, error, problems }) =>
+        problems === undefined
+          ? `${model} failed on ${task}: ${error}`
+          : `${model} gave no answer to ${problems.length} of ${task}: ${error}`
       ),
-    ]
-      .filter((box) => box !== null),
-    h("h2", {}, "Accuracy"),
-    h("div", { class: "charts" }, charts),
-    h("h2", {}, "Numbers"),
-    table(
+    )}
+    <h2>Accuracy</h2>
+    <div class="charts">${charts}</div>
+    <h2>Numbers</h2>
+    ${table(
       "Numbers",
-      ["task", "model"],
       [
+        "task",
+        "model",
         "accuracy [95 %]",
         "correct",
         "mean score",
@@ -119,102 +113,57 @@ function contents(details: BenchmarkDetails, state: PageState): Node[] {
         "tokens",
         "failed",
       ],
-      results.flatMap(({ task, models: ofTask }) =>
-        ofTask.map((one) => [
-          task,
-          one.model,
-          accuracyText(one),
-          `${one.correct} / ${one.total}`,
-          short(one.meanScore),
-          percent(one.formatRate),
-          percent(one.truncatedRate),
-          short(one.meanTokens),
-          String(one.errors),
-        ])
-      ),
-    ),
-    ...(comparisons.length === 0 ? [] : [
-      h("h2", {}, "Models compared on the same problems"),
-      table(
+      numbers,
+      2,
+    )}
+    ${comparisons.length === 0 ? nothing : html`
+      <h2>Models compared on the same problems</h2>
+      ${table(
         "Comparisons",
-        ["task", "first", "second"],
-        ["difference in points [95 %]", "p"],
+        ["task", "first", "second", "difference in points [95 %]", "p"],
         comparisons.map(({ task, first, second, difference, ci95: [low, high], p }) => [
           task,
           first,
           second,
-          `${(100 * difference).toFixed(1)} [${(100 * low).toFixed(1)}, ${
-            (100 * high).toFixed(1)
-          }]`,
+          `${points(difference)} [${points(low)}, ${points(high)}]`,
           p < 0.001 ? "< 0.001" : p.toFixed(3),
         ]),
-      ),
-    ]),
-    h("h2", {}, "Every problem"),
-    examples(details, state),
-  ];
+        3,
+      )}
+    `}
+    <h2>Every problem</h2>
+    ${examples(details, state)}
+  `;
 }
 
-function table(
-  name: string,
-  texts: readonly string[],
-  numbers: readonly string[],
-  rows: readonly string[][],
-): HTMLElement {
-  const head = (text: string, isNumber: boolean) =>
-    h("th", { scope: "col", class: isNumber ? "number" : null }, text);
-  return h(
-    "div",
-    { class: "wide", role: "region", "aria-label": name, tabindex: 0 },
-    h(
-      "table",
-      {},
-      h(
-        "thead",
-        {},
-        h("tr", {}, texts.map((t) => head(t, false)), numbers.map((t) => head(t, true))),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map((row) =>
-          h(
-            "tr",
-            {},
-            row.map((cell, i) => h("td", { class: i < texts.length ? null : "number" }, cell)),
-          )
-        ),
-      ),
-    ),
-  );
-}
+const OUTCOMES = [
+  ["", "all"],
+  ["right", "right"],
+  ["wrong", "wrong"],
+  ["unanswered", "no answer found"],
+] as const;
 
 /** The problems with their answers, filtered and searched. */
 function examples(details: BenchmarkDetails, { parameters, remember }: PageState): HTMLElement {
+  const { tasks, models, id } = details, given = (name: string) => parameters.get(name) ?? "";
   const filter: Record<string, string> = {
-    task: parameters.get("task") ?? details.tasks[0] ?? "",
-    model: parameters.get("model") ?? "",
-    outcome: parameters.get("outcome") ?? "",
-    text: parameters.get("text") ?? "",
+    task: tasks.includes(given("task")) ? given("task") : tasks[0] ?? "",
+    model: models.includes(given("model")) ? given("model") : "",
+    outcome: given("outcome"),
+    text: given("text"),
   };
-  if (!details.tasks.includes(filter["task"]!)) filter["task"] = details.tasks[0] ?? "";
-  if (!details.models.includes(filter["model"]!)) filter["model"] = "";
-  const list = h("div"), note = h("p", { class: "note", role: "status" });
-  let next: number | null = null, number = 0;
-  const more = h("button", { type: "button", onclick: () => void load(next) }, "More");
+  const content = document.createElement("div");
+  let rows: ExampleRow[] = [], next: number | null = null, number = 0;
   async function load(offset: number | null): Promise<void> {
     const mine = ++number;
     try {
-      const page = await ask<ExamplePage>("examples", { id: details.id, ...filter, offset });
+      const page = await ask<ExamplePage>("examples", { id, ...filter, offset });
       if (mine !== number) return;
-      const cards = page.rows.map((row) => card(row, filter["text"]!));
-      if (offset === null) list.replaceChildren(...cards);
-      else list.append(...cards);
+      rows = offset === null ? page.rows : [...rows, ...page.rows];
       next = page.next;
-      more.hidden = next === null;
-      note.textContent = `${page.total} answers`;
+      draw(`${page.total} answers`);
     } catch (error) {
-      note.textContent = (error as Error).message;
+      draw((error as Error).message);
     }
   }
   const reload = debounced(() => {
@@ -225,68 +174,50 @@ function examples(details: BenchmarkDetails, { parameters, remember }: PageState
     filter[name] = value;
     reload();
   };
-  const search = h("input", { type: "search", value: filter["text"]! });
-  search.addEventListener("input", () => set("text")(search.value));
+  const same = (names: readonly string[]) => names.map((name) => [name, name] as const);
+  function draw(note: string): void {
+    const { task, model, outcome, text } = filter;
+    const find = (event: Event) => set("text")(valueOf(event));
+    render(
+      html`
+        <div class="controls" role="search">
+          ${choice("Task", same(tasks), task!, set("task"))}
+          ${choice("Model", [["", "all"], ...same(models)], model!, set("model"))}
+          ${choice("Outcome", OUTCOMES, outcome!, set("outcome"))}
+          <label>Search<input type="search" value=${text} @input=${find}></label>
+        </div>
+        <p class="note" role="status">${note}</p>
+        ${rows.map((row) => card(row, text!))}
+        <p>
+          <button type="button" ?hidden=${next === null} @click=${() => load(next)}>More</button>
+        </p>
+      `,
+      content,
+    );
+  }
+  draw("");
   void load(null);
-  return h(
-    "div",
-    {},
-    h(
-      "div",
-      { class: "controls", role: "search" },
-      field(
-        "Task",
-        choice(details.tasks.map((t) => [t, t] as const), filter["task"]!, set("task")),
-      ),
-      field(
-        "Model",
-        choice(
-          [["", "all"], ...details.models.map((m) => [m, m] as const)],
-          filter["model"]!,
-          set("model"),
-        ),
-      ),
-      field(
-        "Outcome",
-        choice(
-          [["", "all"], ["right", "right"], ["wrong", "wrong"], ["unanswered", "no answer found"]],
-          filter["outcome"]!,
-          set("outcome"),
-        ),
-      ),
-      field("Search", search),
-    ),
-    note,
-    list,
-    h("p", {}, more),
-  );
+  return content;
 }
 
-function card(row: ExampleRow, text: string): HTMLElement {
+function card(row: ExampleRow, text: string): Part {
   const isRight = row.score >= 1 - 1e-9;
-  const tag = (shown: string, kind = "") => h("span", { class: `tag ${kind}` }, shown);
-  return h(
-    "article",
-    { class: "card" },
-    h(
-      "p",
-      {},
-      h("strong", {}, `Problem ${row.index}`),
-      ` · ${row.model} `,
-      tag(isRight ? "right" : row.error !== null ? "failed" : "wrong", isRight ? "good" : "bad"),
-      " ",
-      tag(`score ${short(row.score)}`),
-      " ",
-      tag(row.extracted === null ? "no answer" : `answer: ${row.extracted}`),
-      row.expected === null ? "" : " ",
-      row.expected === null ? null : tag(`expected: ${row.expected}`),
-      row.truncated ? " " : "",
-      row.truncated ? tag("cut off", "bad") : null,
-    ),
-    row.error === null ? null : h("p", {}, row.error),
-    h("pre", { tabindex: 0 }, marked(row.question, text)),
-    h("pre", { tabindex: 0 }, marked(row.completion, text)),
-  );
+  const outcome = isRight ? "right" : row.error !== null ? "failed" : "wrong";
+  return html`
+    <article class="card">
+      <p>
+        <strong>Problem ${row.index}</strong> · ${row.model}
+        ${tag(outcome, isRight ? "good" : "bad")}
+        ${tag(`score ${short(row.score)}`)}
+        ${tag(row.extracted === null ? "no answer" : `answer: ${row.extracted}`)}
+        ${row.expected === null ? nothing : tag(`expected: ${row.expected}`)}
+        ${row.truncated ? tag("cut off", "bad") : nothing}
+      </p>
+      ${row.error === null ? nothing : html`<p>${row.error}</p>`}
+      <pre tabindex="0">${marked(row.question, text)}</pre>
+      <pre tabindex="0">${marked(row.completion, text)}</pre>
+    </article>
+  `;
 }
 
 // Accuracies as bars with their 95 % intervals, drawn as a picture that has a text of its own.
@@ -304,56 +235,38 @@ interface Bar {
 /** About the width of a column, so that letters keep their size. */
 const MAX_WIDTH = 390, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
 
-function barChart(title: string, bars: readonly Bar[]): SVGElement {
+function barChart(title: string, bars: readonly Bar[]): Part {
   const width = Math.max(240, Math.min(MAX_WIDTH, innerWidth - 48)), plot = width - RIGHT;
   const height = TOP + bars.length * ROW + BOTTOM;
   const text = bars.map(({ label, ...value }) => `${label}: ${accuracyText(value)}`).join("; ");
-  const grid = [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [
-    svg("line", {
-      class: "grid",
-      x1: share * plot + 1,
-      x2: share * plot + 1,
-      y1: TOP,
-      y2: height - BOTTOM,
-    }),
-    svg("text", {
-      class: "axis",
-      x: share * plot + 1,
-      y: height - 8,
-      "text-anchor": share === 0 ? "start" : "middle",
-    }, `${100 * share} %`),
-  ]);
-  const rows = bars.flatMap(({ label, index, accuracy, ci95: [low, high], total }, i) => {
-    const y = TOP + i * ROW, middle = y + 30;
-    const whisker = (x1: number, x2: number, y1: number, y2: number) =>
-      svg("line", { x1, x2, y1, y2 });
-    const name = svg("text", { x: 2, y: y + 15 }, label);
-    if (total === 0) return [name, svg("text", { class: "axis", x: 2, y: y + 34 }, "no answers")];
+  const line = (x1: number, x2: number, y1: number, y2: number, kind = "") =>
+    svg`<line class=${kind} x1=${x1} x2=${x2} y1=${y1} y2=${y2}></line>`;
+  const words = (x: number, y: number, text: string, kind = "", anchor = "start") =>
+    svg`<text class=${kind} x=${x} y=${y} text-anchor=${anchor}>${text}</text>`;
+  const grid = [0, 0.25, 0.5, 0.75, 1].map((share) => {
+    const x = share * plot + 1, anchor = share === 0 ? "start" : "middle";
     return [
-      name,
-      svg("rect", {
-        x: 1,
-        y: y + 20,
-        width: Math.max(1, accuracy * plot),
-        height: 20,
-        rx: 2,
-        fill: lineStyle(index).color,
-      }),
-      whisker(low * plot + 1, high * plot + 1, middle, middle),
-      whisker(low * plot + 1, low * plot + 1, middle - 5, middle + 5),
-      whisker(high * plot + 1, high * plot + 1, middle - 5, middle + 5),
-      svg("text", { x: Math.max(accuracy, high) * plot + 8, y: middle + 5 }, percent(accuracy)),
+      line(x, x, TOP, height - BOTTOM, "grid"),
+      words(x, height - 8, `${100 * share} %`, "axis", anchor),
     ];
   });
-  return svg(
-    "svg",
-    {
-      class: "bars",
-      viewBox: `0 0 ${width} ${height}`,
-      role: "img",
-      "aria-label": `${title}. ${text}`,
-    },
-    ...grid,
-    ...rows,
-  );
+  const rows = bars.map(({ label, index, accuracy, ci95, total }, i) => {
+    const y = TOP + i * ROW, middle = y + 30, name = words(2, y + 15, label);
+    if (total === 0) return [name, words(2, y + 34, "no answers", "axis")];
+    const [low, high] = ci95.map((end) => end * plot + 1) as [number, number];
+    const length = Math.max(1, accuracy * plot), { color } = lineStyle(index);
+    return [
+      name,
+      svg`<rect x="1" y=${y + 20} width=${length} height="20" rx="2" fill=${color}></rect>`,
+      line(low, high, middle, middle),
+      line(low, low, middle - 5, middle + 5),
+      line(high, high, middle - 5, middle + 5),
+      words(Math.max(length, high - 1) + 8, middle + 5, percent(accuracy)),
+    ];
+  });
+  return html`
+    <svg class="bars" viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${`${title}. ${text}`}>
+      ${grid}${rows}
+    </svg>
+  `;
 }

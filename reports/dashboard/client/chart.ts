@@ -3,9 +3,10 @@
  * below the chart says the values there, for screen readers too. Dragging the pointer zooms all
  * charts of the page; a double click or Escape shows everything again.
  */
+import { html, nothing, render } from "lit-html";
 import uPlot from "uplot";
 import type { Curve } from "../api.ts";
-import { h, svg } from "./dom.ts";
+import type { Part } from "./dom.ts";
 import { bytesText, metricText, percent, short } from "./text.ts";
 
 export interface ShownRun {
@@ -20,18 +21,21 @@ const DARK = ["#6db3f2", "#f5a352", "#5fd0a4", "#f285b0", "#b9a2f5", "#c0c8d0", 
 const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
 /** A short piece of a run's line, as the key of its colour. */
-export function swatch(index: number): SVGElement {
+export function swatch(index: number): Part {
   const { color, dash } = lineStyle(index);
-  const line = svg("line", {
-    x1: 0,
-    y1: 5,
-    x2: 26,
-    y2: 5,
-    stroke: color,
-    "stroke-width": 3,
-    "stroke-dasharray": dash.join(" "),
-  });
-  return svg("svg", { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" }, line);
+  return html`
+    <svg class="swatch" viewBox="0 0 26 10" aria-hidden="true">
+      <line
+        x1="0"
+        y1="5"
+        x2="26"
+        y2="5"
+        stroke=${color}
+        stroke-width="3"
+        stroke-dasharray=${dash.join(" ")}
+      ></line>
+    </svg>
+  `;
 }
 
 /** Colour and dashes of a run; they repeat after 28 runs. */
@@ -59,9 +63,9 @@ const cursors = uPlot.sync("steps");
 const HEIGHT = 210, FEW = 10;
 
 export class Chart {
-  readonly element: HTMLElement;
-  readonly #plot = h("div", { class: "plot", tabindex: 0, role: "img" });
-  readonly #reading = h("p", { class: "reading" });
+  readonly element: HTMLElement = document.createElement("section");
+  readonly #plot: HTMLElement;
+  readonly #reading: HTMLElement;
   #chart: uPlot | null = null;
   #runs: readonly ShownRun[] = [];
   #curves: readonly (Curve | undefined)[] = [];
@@ -72,9 +76,18 @@ export class Chart {
     readonly metric: string,
     private readonly zoom: (range: [from: number, to: number] | null) => void,
   ) {
-    this.element = h("section", { class: "chart" }, h("h3", {}, metric), this.#plot, this.#reading);
-    this.#plot.addEventListener("keydown", (event) => this.#key(event));
-    this.#plot.addEventListener("dblclick", () => this.zoom(null));
+    const key = (event: KeyboardEvent) => this.#key(event), all = () => this.zoom(null);
+    this.element.className = "chart";
+    render(
+      html`
+        <h3>${metric}</h3>
+        <div class="plot" tabindex="0" role="img" @keydown=${key} @dblclick=${all}></div>
+        <p class="reading"></p>
+      `,
+      this.element,
+    );
+    this.#plot = this.element.querySelector(".plot")!;
+    this.#reading = this.element.querySelector(".reading")!;
   }
 
   /** @param curves one for each run; undefined: the run does not have this metric */
@@ -116,11 +129,8 @@ export class Chart {
     const data = tables.length === 0 ? [[]] : uPlot.join(tables);
     this.#steps = data[0] as number[];
     this.#describe();
-    if (tables.length === 0) {
-      this.#plot.replaceChildren(h("p", { class: "note" }, "No values yet."));
-      return;
-    }
     this.#plot.replaceChildren();
+    if (tables.length === 0) return;
     this.#chart = new uPlot(this.#options(series), data as uPlot.AlignedData, this.#plot);
   }
 
@@ -222,19 +232,19 @@ export class Chart {
   /** One line for each run: its colour, its name, its value. */
   #show(where: string, parts: readonly Reading[]): void {
     const few = parts.slice(0, 8), more = parts.length - few.length;
-    this.#reading.replaceChildren(
-      h("span", {}, `${where}: `),
-      ...few.map(({ run, value, smooth }) =>
-        h(
-          "span",
-          { class: "key" },
-          this.#runs.length === 1 ? null : swatch(run.index),
-          this.#runs.length === 1 ? "" : `${run.name} `,
-          h("b", {}, value),
-          smooth === null ? " " : ` (smoothed ${smooth}) `,
-        )
-      ),
-      more > 0 ? h("span", {}, `and ${more} more`) : "",
+    const isAlone = this.#runs.length === 1;
+    const keys = few.map(({ run, value, smooth }) =>
+      html`<span class="key">${
+        isAlone ? nothing : html`
+          ${swatch(run.index)}${run.name}
+        `
+      }<b>${value}</b>${smooth === null ? " " : ` (smoothed ${smooth}) `}</span>`
+    );
+    render(
+      this.#steps.length === 0
+        ? "No values yet."
+        : html`<span>${where}: </span>${keys}${more > 0 ? `and ${more} more` : nothing}`,
+      this.#reading,
     );
   }
 

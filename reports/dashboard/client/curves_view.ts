@@ -1,6 +1,7 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
+import { html, render } from "lit-html";
 import type { CurvesOfRun, Overview } from "../api.ts";
-import { debounced, field, h, type PageState, problemBox, type View } from "./dom.ts";
+import { debounced, type PageState, problemBox, valueOf, type View } from "./dom.ts";
 import { type ShownRun, swatch } from "./chart.ts";
 import { MetricCharts } from "./metric_charts.ts";
 import { ask } from "./server.ts";
@@ -28,24 +29,56 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     },
   );
   const answers = new CurveAnswers(() => charts.open, arrange);
-  const problems = h("div"), note = h("p", { class: "note", role: "status" });
-  const smoother = smoothingSlider(smoothing, (value) => {
-    smoothing = value;
-    remember({ smoothing: String(value) });
+  const content = document.createElement("div");
+  let failure = "";
+
+  function smooth(event: Event): void {
+    smoothing = Number(valueOf(event));
+    remember({ smoothing: String(smoothing) });
+    drawPage();
     reload();
-  });
-  const search = searchBox((text) => {
-    wanted = text;
+  }
+
+  function find(event: Event): void {
+    wanted = valueOf(event).trim().toLowerCase();
     arrange();
     reload();
-  });
-  const reset = h("button", { type: "button", onclick: () => zoom(null) }, "All steps");
-  reset.disabled = true;
+  }
 
   function zoom(next: [number, number] | null): void {
     range = next;
-    reset.disabled = next === null;
+    drawPage();
     void load(chooser.chosen);
+  }
+
+  function drawPage(): void {
+    const runs = chooser.chosen;
+    const problems = runs.flatMap(({ id }) => answers.of(id)?.problems ?? []);
+    render(
+      html`
+        ${problemBox(failure === "" ? problems : [failure, ...problems])} ${chooser.element}
+        <div class="controls">
+          <label>
+            <span>Smoothing <output>${smoothing.toFixed(2)}</output></span>
+            <input
+              type="range"
+              min="0"
+              max="0.99"
+              step="0.01"
+              value=${smoothing}
+              @input=${smooth}
+            >
+          </label>
+          <label>Metrics<input type="search" @input=${find}></label>
+          <button type="button" ?disabled=${range === null} @click=${() => zoom(null)}>
+            All steps
+          </button>
+        </div>
+        <p class="note" role="status">${progressNote(runs, answers, all.length)}</p>
+        ${charts.element}
+      `,
+      content,
+    );
   }
 
   const reload = debounced(() => void load(chooser.chosen), 120);
@@ -57,8 +90,10 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
 
   /** @param isAnew what is asked has changed, so that earlier answers are worth nothing */
   async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
-    const failure = await answers.load(runs, question, isAnew);
-    if (failure !== null) draw(failure);
+    const failed = await answers.load(runs, question, isAnew);
+    if (failed === null) return;
+    failure = failed;
+    draw();
   }
 
   /** Makes a chart for each metric of the shown runs. */
@@ -67,23 +102,18 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     charts.arrange(names, wanted);
   }
 
-  function draw(failure: string): void {
+  function draw(): void {
     const runs = chooser.chosen;
     arrange();
     charts.draw(runs, (metric) => runs.map(({ id }) => answers.of(id)?.curves[metric]));
-    note.textContent = progressNote(runs, answers, all.length);
-    const box = problemBox([
-      ...(failure === "" ? [] : [failure]),
-      ...runs.flatMap(({ id }) => answers.of(id)?.problems ?? []),
-    ]);
-    problems.replaceChildren(...(box === null ? [] : [box]));
+    drawPage();
   }
 
+  drawPage();
   void load(chooser.chosen);
-  const controls = h("div", { class: "controls" }, smoother, field("Metrics", search), reset);
   return {
     title: "Curves",
-    element: h("div", {}, problems, chooser.element, controls, note, charts.element),
+    content,
     changed({ metrics }) {
       const runs = chooser.chosen.filter(({ id }) => metrics.includes(id));
       if (runs.length > 0) void load(runs, false);
@@ -121,25 +151,6 @@ function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: num
   return rest > 0
     ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
     : `${runs.length} of ${all} run${all === 1 ? "" : "s"}`;
-}
-
-/** @param changed called with what the user sets, from 0 to 0.99 */
-function smoothingSlider(value: number, changed: (value: number) => void): HTMLElement {
-  const output = h("output", {}, value.toFixed(2));
-  const slider = h("input", { type: "range", min: 0, max: 0.99, step: 0.01, value });
-  slider.addEventListener("input", () => {
-    const now = Number(slider.value);
-    output.textContent = now.toFixed(2);
-    changed(now);
-  });
-  return h("label", {}, h("span", {}, "Smoothing ", output), slider);
-}
-
-/** @param changed called with what the user wrote, in small letters */
-function searchBox(changed: (text: string) => void): HTMLElement {
-  const search = h("input", { type: "search" });
-  search.addEventListener("input", () => changed(search.value.trim().toLowerCase()));
-  return search;
 }
 
 // The curves of the runs, as far as the server has told them.
@@ -234,11 +245,10 @@ class CurveAnswers {
 const OPEN_UP_TO = 12;
 
 class RunChooser {
-  readonly element: HTMLElement;
+  readonly element: HTMLElement = document.createElement("details");
   readonly #all: readonly ShownRun[];
   readonly #chosen: Set<string>;
   readonly #changed: (ids: readonly string[]) => void;
-  readonly #choices = h("div", { class: "choices" });
 
   /**
    * @param chosen the ids that are chosen at first
@@ -252,26 +262,8 @@ class RunChooser {
     this.#all = all;
     this.#chosen = new Set(chosen);
     this.#changed = changed;
-    const button = (text: string, onclick: () => void) =>
-      h("button", { type: "button", onclick }, text);
-    this.element = h(
-      "details",
-      { class: "chooser", open: all.length <= OPEN_UP_TO },
-      h("summary", {}, "Runs"),
-      h(
-        "fieldset",
-        {},
-        h("legend", { class: "hidden" }, "Runs to show"),
-        this.#choices,
-        h(
-          "p",
-          {},
-          button("All", () => this.#choose(all, [])),
-          " ",
-          button("None", () => this.#choose([], all)),
-        ),
-      ),
-    );
+    this.element.className = "chooser";
+    this.element.toggleAttribute("open", all.length <= OPEN_UP_TO);
     this.draw();
   }
 
@@ -282,23 +274,38 @@ class RunChooser {
 
   /** Draws the boxes, in the colours of the theme. */
   draw(): void {
-    this.#choices.replaceChildren(...this.#all.map((run) => {
-      const box = h("input", { type: "checkbox", "data-run": run.id });
-      box.checked = this.#chosen.has(run.id);
-      box.addEventListener(
-        "change",
-        () => this.#choose(box.checked ? [run] : [], box.checked ? [] : [run]),
-      );
-      return h("label", {}, box, swatch(run.index), run.name);
-    }));
+    const boxes = this.#all.map((run) => {
+      const isChosen = this.#chosen.has(run.id);
+      const toggle = () => this.#choose([run], !isChosen);
+      return html`
+        <label>
+          <input type="checkbox" data-run=${run.id} .checked=${isChosen} @change=${toggle}>
+          ${swatch(run.index)}${run.name}
+        </label>
+      `;
+    });
+    render(
+      html`
+        <summary>Runs</summary>
+        <fieldset>
+          <legend class="hidden">Runs to show</legend>
+          <div class="choices">${boxes}</div>
+          <p>
+            <button type="button" @click=${() => this.#choose(this.#all, true)}>All</button>
+            <button type="button" @click=${() => this.#choose(this.#all, false)}>None</button>
+          </p>
+        </fieldset>
+      `,
+      this.element,
+    );
   }
 
-  #choose(added: readonly ShownRun[], removed: readonly ShownRun[]): void {
-    for (const { id } of added) this.#chosen.add(id);
-    for (const { id } of removed) this.#chosen.delete(id);
-    for (const box of this.#choices.querySelectorAll<HTMLInputElement>("input")) {
-      box.checked = this.#chosen.has(box.dataset["run"]!);
+  #choose(runs: readonly ShownRun[], isChosen: boolean): void {
+    for (const { id } of runs) {
+      if (isChosen) this.#chosen.add(id);
+      else this.#chosen.delete(id);
     }
+    this.draw();
     this.#changed([...this.#chosen]);
   }
 }

@@ -1,84 +1,95 @@
-/** Builds elements. Texts are always set as text, so that no text of a model becomes HTML. */
+/**
+ * Parts that several views have. Views are templates of lit-html, which sets texts as text: no text
+ * of a model becomes HTML.
+ */
+import { html, nothing, type TemplateResult } from "lit-html";
 import type { Changes, Overview } from "../api.ts";
 
-type Child = Node | string | null | undefined | false;
-type Attributes = Record<string, string | number | boolean | null | ((event: Event) => void)>;
+/** A part of a page; `nothing` where there is none. */
+export type Part = TemplateResult | typeof nothing;
 
-/** An element with attributes (`onclick` and the like are listeners) and children. */
-export function h<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Attributes = {},
-  ...children: (Child | Child[])[]
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
-  set(element, attributes);
-  add(element, children);
-  return element;
+/** What the user wrote into a field, or chose in a list. */
+export function valueOf(event: Event): string {
+  return (event.target as HTMLInputElement | HTMLSelectElement).value;
 }
 
-/** An element of a drawing. */
-export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag) as SVGElement;
-  set(element, attributes);
-  add(element, children);
-  return element;
-}
-
-function set(element: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === false) continue;
-    if (typeof value === "function") element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
-  }
-}
-
-function add(element: Element, children: readonly (Child | Child[])[]): void {
-  for (const child of children.flat()) {
-    if (child !== null && child !== undefined && child !== false) element.append(child);
-  }
-}
-
-/** A field of a form below its label. */
-export function field(label: string, input: HTMLElement): HTMLElement {
-  return h("label", {}, label, input);
-}
-
-/** A list to choose from; `options` are values with their texts. */
+/** A list to choose from, below its label; `options` are values with their texts. */
 export function choice(
+  label: string,
   options: readonly (readonly [value: string, text: string])[],
   chosen: string,
-  onchange: (value: string) => void,
-): HTMLSelectElement {
-  const select = h(
-    "select",
-    { onchange: () => onchange(select.value) },
-    options.map(([value, text]) => h("option", { value, selected: value === chosen }, text)),
+  change: (value: string) => void,
+): Part {
+  const items = options.map(([value, text]) =>
+    html`<option value=${value} ?selected=${value === chosen}>${text}</option>`
   );
-  return select;
+  return html`<label>${label}<select @change=${(event: Event) => change(valueOf(event))}>
+    ${items}
+  </select></label>`;
 }
 
-/** What is wrong with files, or null when nothing is. */
-export function problemBox(problems: readonly string[]): HTMLElement | null {
-  if (problems.length === 0) return null;
-  return h(
-    "div",
-    { class: "problems", role: "note" },
-    h("ul", {}, problems.map((problem) => h("li", {}, problem))),
-  );
+/** What is wrong with files. */
+export function problemBox(problems: readonly string[]): Part {
+  if (problems.length === 0) return nothing;
+  return html`
+    <div class="problems" role="note">
+      <ul>
+        ${problems.map((problem) => html`<li>${problem}</li>`)}
+      </ul>
+    </div>
+  `;
+}
+
+/** What is shown in place of what an error prevented. */
+export function failureBox(error: unknown): Part {
+  return problemBox([(error as Error).message]);
+}
+
+/** A table. @param texts number of its first columns that are texts; all others hold numbers */
+export function table(
+  name: string,
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  texts = heads.length,
+): Part {
+  const classOf = (column: number) => column < texts ? nothing : "number";
+  return html`
+    <div class="wide" role="region" aria-label=${name} tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            ${heads.map((head, i) => html`<th scope="col" class=${classOf(i)}>${head}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map((row) =>
+            html`
+              <tr>${row.map((cell, i) => html`<td class=${classOf(i)}>${cell}</td>`)}</tr>
+            `
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** A short text in a frame. */
+export function tag(text: string, kind: "" | "good" | "bad" = ""): Part {
+  return html`
+    <span class=${`tag ${kind}`}>${text}</span>
+  `;
 }
 
 /** The text with the places marked that contain `part`, in any case. */
-export function marked(text: string, part: string): Node[] {
-  if (part === "") return [document.createTextNode(text)];
-  const nodes: Node[] = [], wanted = part.toLowerCase(), lower = text.toLowerCase();
+export function marked(text: string, part: string): (Part | string)[] {
+  if (part === "") return [text];
+  const pieces: (Part | string)[] = [], wanted = part.toLowerCase(), lower = text.toLowerCase();
   let from = 0;
   for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
-    nodes.push(document.createTextNode(text.slice(from, at)));
-    nodes.push(h("mark", {}, text.slice(at, at + part.length)));
+    pieces.push(text.slice(from, at), html`<mark>${text.slice(at, at + part.length)}</mark>`);
     from = at + part.length;
   }
-  nodes.push(document.createTextNode(text.slice(from)));
-  return nodes;
+  return [...pieces, text.slice(from)];
 }
 
 /** Calls `work` when nothing was typed for a moment. */
@@ -90,12 +101,10 @@ export function debounced(work: () => void, ms = 250): () => void {
   };
 }
 
-// What the page and its views know of each other. Only types.
-
 /** A view on the page. */
 export interface View {
   title: string;
-  element: HTMLElement;
+  content: Part | HTMLElement;
   /** Called when files have changed. */
   changed?(changes: Changes): void;
   /** Called when the theme or the width of the window has changed. */

@@ -1,7 +1,8 @@
 /** The charts of the metrics, in groups that the user opens and closes. */
+import { html, nothing, render } from "lit-html";
 import type { Curve } from "../api.ts";
 import { Chart, type ShownRun } from "./chart.ts";
-import { h } from "./dom.ts";
+import type { Part } from "./dom.ts";
 
 /** Titles of the groups that the user opened and closed, joined by `|`. */
 export interface OpenGroups {
@@ -10,7 +11,7 @@ export interface OpenGroups {
 }
 
 export class MetricCharts {
-  readonly element: HTMLElement = h("div");
+  readonly element: HTMLElement = document.createElement("div");
   readonly #charts = new Map<string, Chart>();
   readonly #opened: Set<string>;
   readonly #closed: Set<string>;
@@ -36,9 +37,9 @@ export class MetricCharts {
     const fitting = [...names].filter((name) => name.toLowerCase().includes(wanted));
     if (this.#shown === fitting.join()) return;
     this.#shown = fitting.join();
-    this.element.replaceChildren(
-      ...groupMetrics(fitting).map((group) => this.#group(group, wanted !== "")),
-    );
+    // Groups are made anew: the browser opens and closes them by itself.
+    render(nothing, this.element);
+    render(groupMetrics(fitting).map((group) => this.#group(group, wanted !== "")), this.element);
   }
 
   /** The metrics of open groups. */
@@ -69,26 +70,29 @@ export class MetricCharts {
   #group(
     { title, metrics, isOpen }: ReturnType<typeof groupMetrics>[number],
     isSearched: boolean,
-  ): HTMLElement {
+  ): Part {
     const opened = this.#opened, closed = this.#closed;
-    const group = h(
-      "details",
-      {
-        class: "group",
-        "data-metrics": metrics.join(","),
-        open: isSearched || opened.has(title) || isOpen && !closed.has(title),
-      },
-      h("summary", {}, h("h2", {}, `${title} (${metrics.length})`)),
-      h("div", { class: "charts" }, metrics.map((metric) => this.#chart(metric).element)),
-    );
-    group.addEventListener("toggle", () => {
+    const toggle = ({ target }: Event) => {
       if (isSearched) return;
-      const [to, from] = group.open ? [opened, closed] : [closed, opened];
+      const isNowOpen = (target as HTMLDetailsElement).open;
+      const [to, from] = isNowOpen ? [opened, closed] : [closed, opened];
       to.add(title);
       from.delete(title);
-      this.toggled({ open: listed(opened), closed: listed(closed) }, group.open);
-    });
-    return group;
+      this.toggled({ open: listed(opened), closed: listed(closed) }, isNowOpen);
+    };
+    return html`
+      <details
+        class="group"
+        data-metrics=${metrics.join(",")}
+        ?open=${isSearched || opened.has(title) || isOpen && !closed.has(title)}
+        @toggle=${toggle}
+      >
+        <summary>
+          <h2>${title} (${metrics.length})</h2>
+        </summary>
+        <div class="charts">${metrics.map((metric) => this.#chart(metric).element)}</div>
+      </details>
+    `;
   }
 
   #chart(metric: string): Chart {

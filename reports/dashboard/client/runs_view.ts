@@ -1,79 +1,46 @@
 /** The list of runs, with the state of each, and links to curves of several. */
+import { html, nothing, render } from "lit-html";
 import type { AccuracyInfo, Overview, RunInfo } from "../api.ts";
-import { debounced, field, h, type PageState, problemBox, type View } from "./dom.ts";
+import { debounced, type PageState, type Part, problemBox, valueOf, type View } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, agoText, short, timeText } from "./text.ts";
 
 /** The interval goes to a line of its own where the table is narrow. */
-function accuracyCell(value: AccuracyInfo | null): HTMLElement {
-  const [share, ...interval] = accuracyText(value).split(" [");
-  const rest = interval.length === 0 ? [] : [" ", h("span", { class: "ci" }, `[${interval[0]}`)];
-  return h("span", {}, h("span", { class: "ci" }, share!), ...rest);
+function accuracyCell(value: AccuracyInfo | null): Part {
+  const [share, interval] = accuracyText(value).split(" [");
+  return html`<span><span class="ci">${share}</span>${
+    interval === undefined ? nothing : html`
+      <span class="ci">[${interval}</span>
+    `
+  }</span>`;
 }
 
-/** The columns of the list, and whether they hold numbers. */
-const COLUMNS: readonly (readonly [head: string, isNumber: boolean])[] = [
-  ["chosen", false],
-  ["run", false],
-  ["state", false],
-  ["step", true],
-  ["time left", true],
-  ["reward", true],
-  ["accuracy before", true],
-  ["after", true],
-  ["task", false],
-  ["job", false],
-  ["restarts", true],
-  ["last sign", true],
+/** The columns of the list: heading, whether they hold numbers, and the cell of a run. */
+const COLUMNS: readonly (readonly [
+  head: string,
+  isNumber: boolean,
+  cell: (run: RunInfo) => Part | string,
+])[] = [
+  ["run", false, ({ id, name }) => html`<a href=${`#/run?run=${id}`}>${name}</a>`],
+  ["state", false, ({ status }) => html`<span class=${`status ${status}`}>${status}</span>`],
+  ["step", true, stepCell],
+  ["time left", true, (run) => run.status === "running" ? timeText(run.secondsLeft) : "–"],
+  ["reward", true, ({ latest }) => short(latest["reward"])],
+  ["accuracy before", true, ({ before }) => accuracyCell(before)],
+  ["after", true, ({ after }) => accuracyCell(after)],
+  ["task", false, ({ task }) => task ?? "–"],
+  ["job", false, ({ job }) => job?.id ?? "–"],
+  ["restarts", true, restartsText],
+  ["last sign", true, ({ lastSign }) => agoText(lastSign)],
 ];
 
-const classOf = (isNumber: boolean) => isNumber ? "number" : null;
+const classOf = (isNumber: boolean) => isNumber ? "number" : nothing;
 
-function runTable(body: HTMLElement): HTMLElement {
-  const heads = COLUMNS.map(([head, isNumber]) =>
-    h("th", { scope: "col", class: classOf(isNumber) }, head)
-  );
-  return h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads)), body);
-}
-
-/** @param choose called when the user chooses the run, or no longer */
-function runRow(
-  run: RunInfo,
-  isChosen: boolean,
-  choose: (id: string, isChosen: boolean) => void,
-): HTMLElement {
-  const { id, name, status } = run;
-  const box = h("input", { type: "checkbox", "aria-label": `choose ${name}` });
-  box.checked = isChosen;
-  box.addEventListener("change", () => choose(id, box.checked));
-  // In the order of the columns.
-  const contents: (Node | string)[] = [
-    box,
-    h("a", { href: `#/run?run=${id}` }, name),
-    h("span", { class: `status ${status}` }, status),
-    stepCell(run),
-    status === "running" ? timeText(run.secondsLeft) : "–",
-    short(run.latest["reward"]),
-    accuracyCell(run.before),
-    accuracyCell(run.after),
-    run.task ?? "–",
-    run.job === null ? "–" : run.job.id,
-    restartsText(run),
-    agoText(run.lastSign),
-  ];
-  const cells = COLUMNS.map(([head, isNumber], i) =>
-    head === "run"
-      ? h("th", { scope: "row" }, contents[i]!)
-      : h("td", { "data-label": head, class: classOf(isNumber) }, contents[i]!)
-  );
-  return h("tr", { "data-run": id }, cells);
-}
-
-function stepCell({ name, step, totalSteps, progress }: RunInfo): HTMLElement {
-  const bar = progress === null
-    ? null
-    : h("progress", { value: progress, max: 1, "aria-label": `progress of ${name}` });
-  return h("span", {}, [bar, ` ${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}`]);
+function stepCell({ name, step, totalSteps, progress }: RunInfo): Part {
+  const bar = progress === null ? nothing : html`
+    <progress value=${progress} max="1" aria-label=${`progress of ${name}`}></progress>
+  `;
+  return html`<span>${bar} ${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}</span>`;
 }
 
 function restartsText({ restarts, job, restartsWithoutProgress: idle }: RunInfo): string {
@@ -82,17 +49,32 @@ function restartsText({ restarts, job, restartsWithoutProgress: idle }: RunInfo)
   return idle > 0 ? `${count}, ${idle} without progress` : `${count}`;
 }
 
+/** @param choose called when the user chooses the run, or no longer */
+function runRow(run: RunInfo, isChosen: boolean, choose: (id: string) => void): Part {
+  const cells = COLUMNS.map(([head, isNumber, cell]) =>
+    head === "run"
+      ? html`<th scope="row">${cell(run)}</th>`
+      : html`<td data-label=${head} class=${classOf(isNumber)}>${cell(run)}</td>`
+  );
+  return html`
+    <tr data-run=${run.id}>
+      <td data-label="chosen">
+        <input
+          type="checkbox"
+          aria-label=${`choose ${run.name}`}
+          .checked=${isChosen}
+          @change=${() => choose(run.id)}
+        >
+      </td>
+      ${cells}
+    </tr>
+  `;
+}
+
 export function runsView({ overview, parameters, remember }: PageState): View {
-  let { runs } = overview;
+  let { runs } = overview, search = parameters.get("search") ?? "";
   const chosen = new Set((parameters.get("runs") ?? "").split(",").filter((id) => id !== ""));
-  const body = h("tbody"), problems = h("div"), note = h("p", { class: "note", role: "status" });
-  const search = h("input", { type: "search", value: parameters.get("search") ?? "" });
-  const curves = h("button", { type: "button", onclick: () => open("curves") }, "Show curves");
-  const compare = h("button", { type: "button", onclick: () => open("compare") }, "Compare two");
-  search.addEventListener("input", () => {
-    remember({ search: search.value });
-    draw();
-  });
+  const content = document.createElement("div");
 
   function open(view: "curves" | "compare"): void {
     const [first = "", second = ""] = chosen;
@@ -102,29 +84,56 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     location.hash = `#/${view}?${query}`;
   }
 
+  function find(event: Event): void {
+    search = valueOf(event);
+    remember({ search });
+    draw();
+  }
+
+  function choose(id: string): void {
+    if (!chosen.delete(id)) chosen.add(id);
+    remember({ runs: [...chosen].join(",") });
+    draw();
+  }
+
   function draw(): void {
-    const wanted = search.value.trim().toLowerCase();
+    const wanted = search.trim().toLowerCase();
     const fitting = runs.filter((run) =>
       [run.name, run.folder, run.runName, run.task, run.model, run.status].some((text) =>
         text?.toLowerCase().includes(wanted)
       )
     );
-    body.replaceChildren(...fitting.map((run) => runRow(run, chosen.has(run.id), choose)));
-    compare.disabled = chosen.size !== 2;
-    curves.textContent = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
-    note.textContent = runs.length === 0
+    const note = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
       : `${fitting.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
-    const box = problemBox(runs.flatMap((run) => run.problems));
-    problems.replaceChildren(...(box === null ? [] : [box]));
-  }
-
-  function choose(id: string, isChosen: boolean): void {
-    if (isChosen) chosen.add(id);
-    else chosen.delete(id);
-    remember({ runs: [...chosen].join(",") });
-    draw();
-    body.querySelector<HTMLInputElement>(`[data-run="${id}"] input`)?.focus();
+    const curves = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
+    const heads = COLUMNS.map(([head, isNumber]) =>
+      html`<th scope="col" class=${classOf(isNumber)}>${head}</th>`
+    );
+    render(
+      html`
+        ${problemBox(runs.flatMap((run) => run.problems))}
+        <div class="controls">
+          <label>Search<input type="search" value=${search} @input=${find}></label>
+          <button type="button" @click=${() => open("curves")}>${curves}</button>
+          <button
+            type="button"
+            ?disabled=${chosen.size !== 2}
+            @click=${() => open("compare")}
+          >Compare two</button>
+        </div>
+        <p class="note" role="status">${note}</p>
+        <div class="wide" role="region" aria-label="Runs" tabindex="0">
+          <table class="list">
+            <thead>
+              <tr><th scope="col">chosen</th>${heads}</tr>
+            </thead>
+            <tbody>${fitting.map((run) => runRow(run, chosen.has(run.id), choose))}</tbody>
+          </table>
+        </div>
+      `,
+      content,
+    );
   }
 
   draw();
@@ -132,28 +141,7 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     const found = await ask<Overview>("overview").catch(() => null);
     if (found === null) return;
     runs = found.runs;
-    // A list that is drawn anew would lose the focus of a person at the keyboard.
-    const focused = document.activeElement?.closest<HTMLElement>("[data-run]");
-    const isLink = document.activeElement?.tagName === "A", id = focused?.dataset["run"];
     draw();
-    if (id !== undefined) {
-      body.querySelector<HTMLElement>(`[data-run="${id}"] ${isLink ? "a" : "input"}`)?.focus();
-    }
   }, 300);
-  return {
-    title: "Runs",
-    element: h(
-      "div",
-      {},
-      problems,
-      h("div", { class: "controls" }, field("Search", search), curves, compare),
-      note,
-      h(
-        "div",
-        { class: "wide", role: "region", "aria-label": "Runs", tabindex: 0 },
-        runTable(body),
-      ),
-    ),
-    changed: () => update(),
-  };
+  return { title: "Runs", content, changed: () => update() };
 }
