@@ -1,0 +1,49 @@
+/**
+ * The YAML files of `configs/`, which are embedded in the program. The name of an export is the
+ * path of the file without its extension. A test compares this list with the folder.
+ */
+export { default as "base" } from "./base.yaml" with { type: "text" };
+export { default as "evaluations/eval_algorithmic_composite" } from "./evaluations/eval_algorithmic_composite.yaml" with { type: "text" };
+export { default as "experiments/algorithmic_qwen_3b" } from "./experiments/algorithmic_qwen_3b.yaml" with { type: "text" };
+export { default as "experiments/gsm8k" } from "./experiments/gsm8k.yaml" with { type: "text" };
+export { default as "experiments/hf_upload_example" } from "./experiments/hf_upload_example.yaml" with { type: "text" };
+export { default as "experiments/leg_counting_qwen7b" } from "./experiments/leg_counting_qwen7b.yaml" with { type: "text" };
+export { default as "experiments/quickstart" } from "./experiments/quickstart.yaml" with { type: "text" };
+export { default as "experiments/smollm2_arithmetic" } from "./experiments/smollm2_arithmetic.yaml" with { type: "text" };
+export { default as "experiments/smollm2_chain_sum" } from "./experiments/smollm2_chain_sum.yaml" with { type: "text" };
+export { default as "experiments/smollm2_curriculum" } from "./experiments/smollm2_curriculum.yaml" with { type: "text" };
+export { default as "experiments/smollm2_needle_haystack" } from "./experiments/smollm2_needle_haystack.yaml" with { type: "text" };
+export { default as "experiments/smollm2_number_sequence" } from "./experiments/smollm2_number_sequence.yaml" with { type: "text" };
+export { default as "models/dialogpt-large" } from "./models/dialogpt-large.yaml" with { type: "text" };
+export { default as "models/dialogpt-medium" } from "./models/dialogpt-medium.yaml" with { type: "text" };
+export { default as "models/dialogpt-small" } from "./models/dialogpt-small.yaml" with { type: "text" };
+export { default as "models/distilgpt2" } from "./models/distilgpt2.yaml" with { type: "text" };
+export { default as "models/llama3.1-8b" } from "./models/llama3.1-8b.yaml" with { type: "text" };
+export { default as "models/llama3.2-1b" } from "./models/llama3.2-1b.yaml" with { type: "text" };
+export { default as "models/llama3.2-3b" } from "./models/llama3.2-3b.yaml" with { type: "text" };
+export { default as "models/mistral-7b" } from "./models/mistral-7b.yaml" with { type: "text" };
+export { default as "models/qwen-7b" } from "./models/qwen-7b.yaml" with { type: "text" };
+export { default as "models/qwen2.5-0.5b" } from "./models/qwen2.5-0.5b.yaml" with { type: "text" };
+export { default as "models/qwen2.5-1.5b" } from "./models/qwen2.5-1.5b.yaml" with { type: "text" };
+export { default as "models/qwen2.5-3b" } from "./models/qwen2.5-3b.yaml" with { type: "text" };
+export { default as "models/qwen2.5-7b" } from "./models/qwen2.5-7b.yaml" with { type: "text" };
+export { default as "models/qwen3-0.6b" } from "./models/qwen3-0.6b.yaml" with { type: "text" };
+export { default as "models/qwen3-1.7b" } from "./models/qwen3-1.7b.yaml" with { type: "text" };
+export { default as "models/qwen3-4b" } from "./models/qwen3-4b.yaml" with { type: "text" };
+export { default as "models/qwen3-8b" } from "./models/qwen3-8b.yaml" with { type: "text" };
+export { default as "models/smollm2-1.7b" } from "./models/smollm2-1.7b.yaml" with { type: "text" };
+export { default as "models/smollm2-135m" } from "./models/smollm2-135m.yaml" with { type: "text" };
+export { default as "models/smollm2-360m" } from "./models/smollm2-360m.yaml" with { type: "text" };
+export { default as "openrlhf/train_ppo_ray" } from "./openrlhf/train_ppo_ray.yaml" with { type: "text" };
+export { default as "tasks/basic_arithmetic" } from "./tasks/basic_arithmetic.yaml" with { type: "text" };
+export { default as "tasks/chain_sum" } from "./tasks/chain_sum.yaml" with { type: "text" };
+export { default as "tasks/gsm_symbolic" } from "./tasks/gsm_symbolic.yaml" with { type: "text" };
+export { default as "tasks/leg_counting" } from "./tasks/leg_counting.yaml" with { type: "text" };
+export { default as "tasks/letter_counting" } from "./tasks/letter_counting.yaml" with { type: "text" };
+export { default as "tasks/mini_sudoku" } from "./tasks/mini_sudoku.yaml" with { type: "text" };
+export { default as "tasks/shortest_path" } from "./tasks/shortest_path.yaml" with { type: "text" };
+export { default as "tasks/simple_geometry" } from "./tasks/simple_geometry.yaml" with { type: "text" };
+export { default as "tasks/spell_backward" } from "./tasks/spell_backward.yaml" with { type: "text" };
+export { default as "tasks/tower_of_hanoi" } from "./tasks/tower_of_hanoi.yaml" with { type: "text" };
+export { default as "trl/grpo" } from "./trl/grpo.yaml" with { type: "text" };
+export { default as "verl/ppo_trainer" } from "./verl/ppo_trainer.yaml" with { type: "text" };
