@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { didYouMean, editDistance, nearest } from "./suggest.ts";
+import { didYouMean, editDistance, isOneEdit, nearest } from "./suggest.ts";
 
 Deno.test("a swap of two neighbouring characters is one edit", () => {
   assert.equal(editDistance("learnig_rate", "learning_rate"), 1);
@@ -16,6 +16,14 @@ Deno.test("the distance is symmetric and zero only for equal texts", () => {
       assert.equal(editDistance(a, b), editDistance(b, a));
       assert.equal(editDistance(a, b) === 0, a === b);
     }
+  }
+});
+
+Deno.test("one edit is a distance of 1, for all texts of few letters", () => {
+  const words = [""];
+  for (const word of words) if (word.length < 4) words.push(`${word}a`, `${word}b`, `${word}c`);
+  for (const a of words) {
+    for (const b of words) assert.equal(isOneEdit(a, b), editDistance(a, b) === 1, `${a} ${b}`);
   }
 });
 

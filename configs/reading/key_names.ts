@@ -3,7 +3,7 @@
  * one, a key of another trainer, a key in the wrong section, or nothing known. An unknown key gets
  * the nearest name as a suggestion.
  */
-import { editDistance, nearest } from "../../core/suggest.ts";
+import { isOneEdit, nearest } from "../../core/suggest.ts";
 import { FOREIGN_SPELLINGS, LISTED, listingOf, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { type ConfigNode, isNull } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
@@ -78,7 +78,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
   // Not all keys of such a section are listed, but what is one letter from a listed one is a typo.
   const near = inside?.isOfSection && !LAST_PARTS.has(last)
-    ? [...LAST_PARTS].find((name) => editDistance(last, name) === 1)
+    ? [...LAST_PARTS].find((name) => isOneEdit(last, name))
     : undefined;
   if (near !== undefined) return { kind: "unknown", suggestion: near };
   if (inside !== undefined || (last === "_target_" && parts.length > 1)) {
