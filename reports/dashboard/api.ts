@@ -1,26 +1,19 @@
 /** What the dashboard's server sends to its page, as JSON. Only types. */
+import type { Accuracy } from "../../bench/evaluation/accuracy.ts";
+import type {
+  Failure,
+  ModelResult,
+  PairedComparison,
+  SampleResult,
+} from "../../bench/results/result_file.ts";
+import type { Session } from "../../training/run/sessions.ts";
+import type { RunRecord } from "../run_report/run_record.ts";
 
 /** The state of a run, in the words of `run.json`, and what its files show beyond it. */
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
 
 /** Correct answers to held-out problems. */
-export interface AccuracyInfo {
-  accuracy: number;
-  ci95: [low: number, high: number];
-  total: number;
-}
-
-export interface SessionInfo {
-  start: string;
-  end: string | null;
-  status: string;
-  reason: string | null;
-  host: string;
-  job: string | null;
-  restart: number | null;
-  from: string;
-  to: string | null;
-}
+export type AccuracyInfo = Pick<Accuracy, "accuracy" | "ci95" | "total">;
 
 /** A run in the list. Times are ISO 8601; what is not known is null. */
 export interface RunInfo {
@@ -57,12 +50,12 @@ export interface RunInfo {
 
 /** A run with everything that its own page shows. */
 export interface RunDetails extends RunInfo {
-  sessions: SessionInfo[];
+  sessions: Session[];
   /** Seconds until the job's time limit, by SLURM. */
   jobSecondsLeft: number | null;
   secondsByPhase: Record<string, number>;
   /** Warnings and advice in their order. */
-  remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
+  remarks: RunRecord["remarks"];
   /** Problems after training with their answers, from eval_after.jsonl or eval_before.jsonl. */
   error: string | null;
 }
@@ -72,9 +65,6 @@ export interface BenchmarkInfo {
   name: string;
   folder: string;
   created: string | null;
-  tasks: string[];
-  models: string[];
-  problem: string | null;
 }
 
 export interface Overview {
@@ -138,43 +128,23 @@ export interface ConfigComparison {
   problems: string[];
 }
 
-export interface BenchmarkModel {
-  model: string;
-  accuracy: number;
-  correct: number;
-  total: number;
-  ci95: [number, number];
-  meanScore: number;
-  formatRate: number;
-  truncatedRate: number;
-  meanTokens: number;
-  errors: number;
-}
-
 export interface BenchmarkDetails extends BenchmarkInfo {
-  results: { task: string; models: BenchmarkModel[] }[];
-  averages: { model: string; accuracy: number; ci95: [number, number] }[];
-  comparisons: {
-    task: string;
-    first: string;
-    second: string;
-    difference: number;
-    ci95: [number, number];
-    p: number;
-  }[];
-  failures: { model: string; task: string; error: string; problems?: number[] }[];
+  tasks: string[];
+  models: string[];
+  /** Why the file cannot be shown. */
+  problem: string | null;
+  results: { task: string; models: (Omit<ModelResult, "examples"> & { model: string })[] }[];
+  averages: ({ model: string } & Pick<ModelResult, "accuracy" | "ci95">)[];
+  comparisons: PairedComparison[];
+  failures: Failure[];
 }
 
-export interface ExampleRow {
+/** A sample of a problem. */
+export interface ExampleRow extends SampleResult {
   index: number;
   model: string;
   question: string;
   expected: string | null;
-  completion: string;
-  extracted: string | null;
-  score: number;
-  truncated: boolean;
-  error: string | null;
 }
 
 export interface ExamplePage {

@@ -76,7 +76,7 @@ Deno.test("the list, curves, configurations and results are answered", () =>
     const id = benchmarks[0]!.id;
     const result = await ask<BenchmarkDetails>(url, `benchmark?id=${id}`);
     assert.deepEqual(result.results[0]!.models.map(({ accuracy }) => accuracy), [0.25, 0.75]);
-    assert.equal(result.comparisons[0]!.p, 0.5);
+    assert.equal(result.comparisons[0]!.p_value, 0.5);
     const examples = (more: string) =>
       ask<ExamplePage>(url, `examples?id=${id}&task=spell_backward&${more}`);
     assert.equal((await examples("")).total, 8);

@@ -77,11 +77,11 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       one.model,
       accuracyText(one),
       `${one.correct} / ${one.total}`,
-      short(one.meanScore),
-      percent(one.formatRate),
-      percent(one.truncatedRate),
-      short(one.meanTokens),
-      String(one.errors),
+      short(one.mean_score),
+      percent(one.format_rate),
+      percent(one.truncated_rate),
+      short(one.mean_completion_tokens),
+      String(one.errors ?? 0),
     ])
   );
   const points = (share: number) => (100 * share).toFixed(1);
@@ -121,7 +121,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       ${table(
         "Comparisons",
         ["task", "first", "second", "difference in points [95 %]", "p"],
-        comparisons.map(({ task, first, second, difference, ci95: [low, high], p }) => [
+        comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value: p }) => [
           task,
           first,
           second,
@@ -202,7 +202,7 @@ function examples(details: BenchmarkDetails, { parameters, remember }: PageState
 
 function card(row: ExampleRow, text: string): Part {
   const isRight = row.score >= 1 - 1e-9;
-  const outcome = isRight ? "right" : row.error !== null ? "failed" : "wrong";
+  const outcome = isRight ? "right" : row.error !== undefined ? "failed" : "wrong";
   return html`
     <article class="card">
       <p>
@@ -213,7 +213,7 @@ function card(row: ExampleRow, text: string): Part {
         ${row.expected === null ? nothing : tag(`expected: ${row.expected}`)}
         ${row.truncated ? tag("cut off", "bad") : nothing}
       </p>
-      ${row.error === null ? nothing : html`<p>${row.error}</p>`}
+      ${row.error === undefined ? nothing : html`<p>${row.error}</p>`}
       <pre tabindex="0">${marked(row.question, text)}</pre>
       <pre tabindex="0">${marked(row.completion, text)}</pre>
     </article>

@@ -71,9 +71,6 @@ export class Benchmarks {
       created: day === undefined
         ? null
         : `${day.replace(/(....)(..)/, "$1-$2-")} ${time!.replace(/(..)(..)/, "$1:$2:")}`,
-      tasks: [],
-      models: [],
-      problem: null,
     };
   }
 
@@ -89,18 +86,8 @@ export class Benchmarks {
       created: file?.created ?? null,
       results: tasks.map((task) => ({
         task: task.task,
-        models: Object.entries(task.models).map(([model, result]) => ({
-          model,
-          accuracy: result.accuracy,
-          correct: result.correct,
-          total: result.total,
-          ci95: result.ci95,
-          meanScore: result.mean_score,
-          formatRate: result.format_rate,
-          truncatedRate: result.truncated_rate,
-          meanTokens: result.mean_completion_tokens,
-          errors: result.errors ?? 0,
-        })),
+        models: Object.entries(task.models)
+          .map(([model, { examples: _, ...result }]) => ({ ...result, model })),
       })),
       averages: tasks.length < 2 ? [] : models.flatMap((model) => {
         const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
@@ -110,16 +97,7 @@ export class Benchmarks {
           ? []
           : [{ model, ...averageAccuracy(answered.map((result) => result!)) }];
       }),
-      comparisons: tasks.flatMap((task) =>
-        task.comparisons.map(({ first, second, difference, ci95, p_value: p }) => ({
-          task: task.task,
-          first,
-          second,
-          difference,
-          ci95,
-          p,
-        }))
-      ),
+      comparisons: tasks.flatMap(({ comparisons }) => comparisons),
       failures: file?.kind === "all_tasks" ? file.failures : [],
     };
   }
@@ -151,16 +129,13 @@ function tasksOf(file: ResultFile | null): TaskResults[] {
 
 function rowsOf(model: string, example: ExampleResult): ExampleRow[] {
   const { index, question, expected } = example;
-  return samplesOf(example).map(({ completion, extracted, score, truncated, error }) => ({
+  return samplesOf(example).map((sample) => ({
+    ...sample,
+    extracted: sample.extracted ?? null,
     index,
     model,
     question,
     expected: expected ?? null,
-    completion,
-    extracted: extracted ?? null,
-    score,
-    truncated,
-    error: error ?? null,
   }));
 }
 

@@ -76,9 +76,7 @@ export async function readRunDetails(
   const phases = Object.entries(object(run["seconds_by_phase"]));
   return {
     ...info,
-    sessions: readSessions(run).map((
-      { start, end, status, reason, host, job, restart, from, to },
-    ) => ({ start, end, status, reason, host, job, restart, from, to })),
+    sessions: readSessions(run),
     jobSecondsLeft,
     secondsByPhase: Object.fromEntries(
       phases.filter((phase): phase is [string, number] => typeof phase[1] === "number"),
