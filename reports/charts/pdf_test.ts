@@ -6,10 +6,10 @@ import { withFolder } from "../../core/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { gatherResults } from "./chart_data.ts";
 import { renderPdf, renderPng, renderSvg } from "./render.ts";
-import { summaryFigure } from "./summary.ts";
+import { resultsFigure } from "./results_figure.ts";
 import { allTasksFile } from "./testing.ts";
 
-const figure = summaryFigure(gatherResults([{
+const figure = resultsFigure(gatherResults([{
   path: "x.json",
   result: allTasksFile({
     gcd: { one: 4, two: 2, three: 9 },

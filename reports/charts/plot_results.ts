@@ -7,7 +7,6 @@ import { timeStamp } from "../../core/local_time.ts";
 import { fileName, folderOf } from "../../core/paths.ts";
 import { readResultFile, type ResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
-import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import {
   parseRename,
@@ -16,7 +15,7 @@ import {
   resolveRenames,
   withShortNames,
 } from "./rename.ts";
-import { summaryFigure, summaryTitle } from "./summary.ts";
+import { resultsFigure, resultsTitle } from "./results_figure.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Title, names and file of a chart of results. */
@@ -84,13 +83,10 @@ async function figureOf(
   const { names, notes } = resolveRenames(renames, gathered.models);
   const data = renameModels(gathered, withShortNames(names, gathered.models));
   const { tasks, models } = data, isFull = options.fullScale ?? false;
-  const isSingle = tasks.length === 1;
   return {
-    figure: isSingle
-      ? comparisonFigure(data, tasks[0]!, options.title, isFull)
-      : summaryFigure(data, options.title, isFull),
-    title: options.title ?? summaryTitle(tasks),
-    kind: isSingle ? "comparison" : "summary",
+    figure: resultsFigure(data, options.title, isFull),
+    title: options.title ?? resultsTitle(tasks),
+    kind: tasks.length === 1 ? "comparison" : "summary",
     tasks,
     models,
     notes: [...gathered.notes, ...notes],

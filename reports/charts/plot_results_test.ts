@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
-import { comparisonFigure } from "./comparison.ts";
 import type { Figure } from "./figure.ts";
 import { textWidth } from "./font.ts";
 import { sampleSize } from "./panel.ts";
 import { plotResults } from "./plot_results.ts";
 import { renderSvg } from "./render.ts";
-import { summaryFigure } from "./summary.ts";
+import { resultsFigure } from "./results_figure.ts";
 import { allTasksFile, chartData, modelResult, taskFile } from "./testing.ts";
 
 async function inFolder(
@@ -100,7 +99,7 @@ Deno.test("impossible options are refused before anything is read", async () => 
 });
 
 Deno.test("bars and intervals are where the numbers say", () => {
-  const figure = comparisonFigure(chartData({ a: { zero: 0, half: 25, all: 50 } }), "a");
+  const figure = resultsFigure(chartData({ a: { zero: 0, half: 25, all: 50 } }));
   const [bars] = figure.data as {
     x: number[];
     error_x: { array: number[]; arrayminus: number[] };
@@ -120,19 +119,19 @@ Deno.test("bars and intervals are where the numbers say", () => {
 });
 
 Deno.test("the average is over the tasks that all models have, and says so", () => {
-  const whole = textsOf(summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20, y: 40 } })));
+  const whole = textsOf(resultsFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20, y: 40 } })));
   assert.ok(whole.includes("average of 2 tasks"));
   assert.ok(whole.includes("30.0 %") && whole.includes("60.0 %"));
   const partly = textsOf(
-    summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { x: 30, y: 30 } })),
+    resultsFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { x: 30, y: 30 } })),
   );
   assert.ok(
     partly.join(" ").replaceAll("<br>", " ").includes("average of the 2 tasks that all models"),
   );
   assert.ok(partly.includes("no result"));
-  const one = textsOf(summaryFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { y: 1 } })));
+  const one = textsOf(resultsFigure(chartData({ a: { x: 10, y: 20 }, b: { x: 20 }, c: { y: 1 } })));
   assert.ok(!one.some((text) => text.includes("average")), "over one task it says nothing new");
-  const never = textsOf(summaryFigure(chartData({ a: { x: 10 }, b: { y: 20 } })));
+  const never = textsOf(resultsFigure(chartData({ a: { x: 10 }, b: { y: 20 } })));
   assert.ok(!never.some((text) => text.includes("average")));
 });
 
@@ -149,19 +148,19 @@ Deno.test("n counts the answered problems, with several samples too", () => {
 Deno.test("a model without any result does not remove the average of the others", () => {
   const data = chartData({ a: { x: 10, y: 20, lost: 0 }, b: { x: 20, y: 40, lost: 0 } });
   for (const ofTask of data.results.values()) ofTask.set("lost", modelResult(0, 0));
-  const texts = textsOf(summaryFigure(data));
+  const texts = textsOf(resultsFigure(data));
   assert.ok(texts.includes("average of 2 tasks") && texts.includes("60.0 %"));
   assert.equal(texts.filter((text) => text === "no result").length, 3);
 });
 
 Deno.test("hover texts are wrapped, and an empty title takes no space", () => {
   const name = "/projects/somebody/experiments/".repeat(8), data = chartData({ a: { [name]: 10 } });
-  const figure = comparisonFigure(data, "a");
+  const figure = resultsFigure(data);
   const [bars] = figure.data as { customdata: string[] }[];
   const lines = bars!.customdata[0]!.split("<br>");
   assert.ok(lines.every((line) => textWidth(line, 14) <= 500));
   assert.equal(lines.slice(0, -6).join(""), name);
-  assert.ok(comparisonFigure(data, "a", " ").layout.height < figure.layout.height);
+  assert.ok(resultsFigure(data, " ").layout.height < figure.layout.height);
 });
 
 Deno.test("many models and tasks fit into the picture, and no name is cut", async () => {
@@ -175,7 +174,7 @@ Deno.test("many models and tasks fit into the picture, and no name is cut", asyn
   const counts = Object.fromEntries(models.map((name, i) => [name, i * 3]));
   const tasks = Array.from({ length: 22 }, (_, i) => [`task_number_${i}`, counts]);
   const data = chartData(Object.fromEntries(tasks));
-  const figure = summaryFigure(data);
+  const figure = resultsFigure(data);
   const texts = textsOf(figure).map((text) => text.replaceAll("<br>", ""));
   for (const name of [...data.models, ...data.tasks]) assert.ok(texts.includes(name), name);
   const { width, height } = figure.layout;
@@ -198,17 +197,17 @@ Deno.test("many models and tasks fit into the picture, and no name is cut", asyn
 
 Deno.test("the scale ends where the data end, and the subtitle says so", () => {
   const small = chartData({ a: { x: 1, y: 4 } });
-  const texts = textsOf(comparisonFigure(small, "a"));
+  const texts = textsOf(resultsFigure(small));
   assert.ok(texts.includes("20 %") && texts.includes("5"), texts.join());
   assert.match(texts.join(" "), /the scale ends at 20 %/);
-  const full = textsOf(comparisonFigure(small, "a", undefined, true));
+  const full = textsOf(resultsFigure(small, undefined, true));
   assert.ok(full.includes("100 %"));
   assert.doesNotMatch(full.join(" "), /scale ends/);
-  const none = textsOf(summaryFigure(chartData({ a: { x: 0, y: 0 }, b: { x: 0, y: 0 } })));
+  const none = textsOf(resultsFigure(chartData({ a: { x: 0, y: 0 }, b: { x: 0, y: 0 } })));
   assert.match(none.join(" "), /nothing was right/);
   const unasked = chartData({ a: { x: 0, y: 0 } });
   for (const ofTask of unasked.results.values()) {
     for (const [model, result] of ofTask) ofTask.set(model, { ...result, total: 0 });
   }
-  assert.doesNotMatch(textsOf(comparisonFigure(unasked, "a")).join(" "), /nothing was right/);
+  assert.doesNotMatch(textsOf(resultsFigure(unasked)).join(" "), /nothing was right/);
 });

@@ -2,9 +2,8 @@
 import { fileName } from "../../core/paths.ts";
 import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
 import { gatherResults, renameModels } from "./chart_data.ts";
-import { comparisonFigure } from "./comparison.ts";
 import { withShortNames } from "./rename.ts";
-import { summaryFigure } from "./summary.ts";
+import { resultsFigure } from "./results_figure.ts";
 import { writeFigure } from "./write_figure.ts";
 
 /**
@@ -16,14 +15,12 @@ export async function writeCharts(folder: string, result: AllTasksResultFile): P
   if (!Object.values(result.tasks).some(({ models }) => Object.keys(models).length > 0)) return [];
   const gathered = gatherResults([{ path: folder, result }]), paths: string[] = [];
   const data = renameModels(gathered, withShortNames(new Map(), gathered.models));
-  const draw = async (name: string, figure: ReturnType<typeof summaryFigure>) => {
+  const draw = async (name: string, tasks: string[]) => {
     const path = `${folder}/${name}_${result.stamp}.png`;
-    await writeFigure(path, figure, name);
+    await writeFigure(path, resultsFigure({ ...data, tasks }), name);
     paths.push(path);
   };
-  for (const task of data.tasks) {
-    await draw(`comparison_${fileName(task)}`, comparisonFigure(data, task));
-  }
-  await draw("summary_all_tasks", summaryFigure(data));
+  for (const task of data.tasks) await draw(`comparison_${fileName(task)}`, [task]);
+  await draw("summary_all_tasks", data.tasks);
   return paths;
 }

@@ -1,7 +1,8 @@
 /**
- * `summary_all_tasks.png`: all models on all tasks, and their averages. Few bars are drawn in
- * groups, one for each task, with a legend. Many bars are drawn in panels, one for each task, with
- * the models' names beside each row of panels, so that a reader need not match colours.
+ * The bars of models on one task, or on several tasks with their averages. One task has a line for
+ * each model. Few bars of several tasks are drawn in groups, one for each task, with a legend. Many
+ * bars are drawn in panels, one for each task, with the models' names beside each row of panels, so
+ * that a reader need not match colours.
  *
  * The average is over the tasks that all models have, since averages over different tasks cannot be
  * compared.
@@ -25,6 +26,7 @@ import { Sheet } from "./sheet.ts";
 import {
   BAND,
   DISTINCT_STYLES,
+  FAINT_INK,
   LINE_SPACING,
   linesWidth,
   percent,
@@ -36,28 +38,34 @@ const MARGIN = 24;
 /** With more bars than this, panels are drawn. */
 const BARS_IN_GROUPS = 40;
 
-/** A task, or the average over tasks, with a value for each model. */
+/** A task, or the average over tasks, with a value for each model; of one task a model. */
 interface Group {
   label: string;
   values: Value[];
   isAverage: boolean;
 }
 
-export function summaryFigure(data: ChartData, title?: string, isFullScale = false): Figure {
-  const groups = groupsOf(data);
-  const shown = title ?? summaryTitle(data.tasks);
-  const results = [...data.results.values()].flatMap((ofTask) => [...ofTask.values()]);
+export function resultsFigure(data: ChartData, title?: string, isFullScale = false): Figure {
+  const { tasks, models } = data, isOne = tasks.length === 1, groups = groupsOf(data);
+  const shown = title ?? resultsTitle(tasks);
+  const results = tasks.flatMap((task) => [...data.results.get(task)!.values()]);
   const values = groups.flatMap((group) => group.values), end = scaleEnd(values, isFullScale);
-  const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${
-    data.tasks.length === 1 ? "" : " a task"
-  }`;
-  const bars = groups.length * data.models.length;
-  return data.models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
-    ? groupedFigure(data.models, groups, shown, subtitle, end)
-    : panelsFigure(data.models, groups, shown, subtitle, end);
+  const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${isOne ? "" : " a task"}`;
+  const bars = groups.length * models.length;
+  if (isOne) {
+    const lines = models.map((label, i) => ({
+      label,
+      values: [groups[0]!.values[i]!],
+      isAverage: false,
+    }));
+    return groupedFigure(null, lines, shown, subtitle, end);
+  }
+  return models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
+    ? groupedFigure(models, groups, shown, subtitle, end)
+    : panelsFigure(models, groups, shown, subtitle, end);
 }
 
-export function summaryTitle(tasks: readonly string[]): string {
+export function resultsTitle(tasks: readonly string[]): string {
   return `Accuracy on ${tasks.length === 1 ? tasks[0] : `${tasks.length} tasks`}`;
 }
 
@@ -87,42 +95,47 @@ function groupsOf({ tasks, models, results }: ChartData): Group[] {
   return [...groups, { label, values, isAverage: true }];
 }
 
+/** @param models of the legend; null: each group is a line of one model, with its interval */
 function groupedFigure(
-  models: readonly string[],
+  models: readonly string[] | null,
   groups: readonly Group[],
   title: string,
   subtitle: string,
   end: number,
 ): Figure {
-  const width = 1120, size = 16, sheet = new Sheet();
-  let y = drawLegend(sheet, models, width, size, drawHeading(sheet, title, subtitle, width));
-  const bars = groups.length * models.length;
-  const thickness = bars <= 16 ? 26 : 20, gap = 0.8 * thickness;
-  const labels = textRows(groups.map(({ label }) => label), size, 250);
+  const width = 1120, size = 16, sheet = new Sheet(), perGroup = groups[0]!.values.length;
+  const head = drawHeading(sheet, title, subtitle, width);
+  let y = models === null ? head : drawLegend(sheet, models, width, size, head);
+  // Few bars are thicker.
+  const thickness = models === null
+    ? groups.length <= 4 ? 40 : 28
+    : groups.length * perGroup <= 16
+    ? 26
+    : 20;
+  const gap = (models === null ? 0.4 : 0.8) * thickness;
+  const labels = textRows(groups.map(({ label }) => label), size, models === null ? 360 : 250);
   const left = MARGIN + linesWidth(labels.flat(), size) + 14;
+  const right = models === null ? linesWidth(["[100.0, 100.0]"], size - 1) + 12 : 0;
   const top = y, rows: PanelRow[] = [];
   groups.forEach(({ values, isAverage }, g) => {
     const text = labels[g]!.length * size * LINE_SPACING;
-    const height = Math.max(models.length * thickness, text) + gap;
+    const height = Math.max(perGroup * thickness, text) + gap;
     if (isAverage) sheet.area(MARGIN / 2, y, width - MARGIN / 2, y + height, BAND);
     sheet.text(left - 12, y + height / 2, labels[g]!, { size, anchor: "right" });
-    const first = y + height / 2 - (models.length - 1) * thickness / 2;
-    values.forEach((value, i) =>
-      rows.push({
-        y: first + i * thickness,
-        height: 0.88 * thickness,
-        style: seriesStyle(i),
-        value,
-      })
-    );
+    const first = y + height / 2 - (perGroup - 1) * thickness / 2;
+    values.forEach((value, i) => {
+      const style = seriesStyle(models === null ? g : i), middle = first + i * thickness;
+      rows.push({ y: middle, height: 0.88 * thickness, style, value });
+      if (models !== null || value === null) return;
+      const [low, high] = value.ci95.map((end) => percent(end).slice(0, -2));
+      const faint = { size: size - 1, anchor: "right", color: FAINT_INK } as const;
+      sheet.text(width - MARGIN, middle, [`[${low}, ${high}]`], faint);
+    });
     y += height;
   });
-  const area = { x: left, top, bottom: y, width: width - MARGIN - left - valueWidth(size), size };
-  drawPanel(
-    sheet,
-    { ...area, ticks: ticksTo(end), tickLabels: true, units: true },
-    rows,
-  );
+  const plot = width - MARGIN - left - valueWidth(size) - right;
+  const area = { x: left, top, bottom: y, width: plot, size, ticks: ticksTo(end) };
+  drawPanel(sheet, { ...area, tickLabels: true, units: true }, rows);
   return sheet.figure(width, Math.ceil(y + 42));
 }
 
