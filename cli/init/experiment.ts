@@ -11,6 +11,7 @@ import { curriculumConfig } from "../../tasks/curriculum/levels_to_params.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
+import template from "./project/experiment.yaml.txt" with { type: "text" };
 
 /** Room for the end of a completion, and for problems that are longer than those seen. */
 const END = 6, MARGIN = 1.25;
@@ -56,53 +57,34 @@ export function experiment(
     : "{ path: rewards/same_words.ts, weight: 1.0 }";
   const own = `path: rewards/${reward}.ts, weight: 0.2` +
     (words > 8 ? `, params: { words: ${words} }` : "");
-  const supervised = answer === null
-    ? NO_SUPERVISED
-    : supervisedSteps(rounded(SUPERVISED_STEPS), Math.min(count, 2 * prompts));
-  return `# rgx train experiment.yaml
-model:
-  # A tiny model, made from a seed. A pretrained one in its place:
-  #   model_name_or_path: HuggingFaceTB/SmolLM2-135M-Instruct   # rgx pull fetches it
-  # and then also \`lora: { r: 16 }\`, without \`init\` and with fewer steps in \`sft\`.
-  init:
-    architecture: llama
-    hidden_size: 96
-    intermediate_size: 256
-    num_hidden_layers: 2
-    num_attention_heads: 4
-    num_key_value_heads: 2
-    max_position_embeddings: ${positions}
-    initializer_range: 0.06
-    tokenizer:
-      type: characters
-      alphabet: ${JSON.stringify(ASCII + others)}
-      special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"]
-${isChat ? "  chat_template: chat_template.jinja # a pretrained model has its own\n" : ""}
-data:
-${problems}
-  add_instructions: false # a tiny model cannot follow them
+  const supervised = rounded(SUPERVISED_STEPS);
+  const text = answer === null
+    ? template.replace(/^# Supervised steps.*?\n\n/ms, NO_SUPERVISED)
+    : template;
+  return filled(text, {
+    positions,
+    alphabet: JSON.stringify(ASCII + others),
+    chat_template: isChat
+      ? "  chat_template: chat_template.jinja # a pretrained model has its own\n"
+      : "",
+    problems,
+    first,
+    own,
+    sft_steps: supervised,
+    sft_batch: Math.min(count, 2 * prompts),
+    sft_warmup: Math.min(20, supervised / 5),
+    held_out: hasHeldOut ? heldOut : "0 # too few problems to hold some out",
+    batch: COMPLETIONS * prompts,
+    prompts,
+    completions: COMPLETIONS,
+    length: completion,
+    steps,
+  });
+}
 
-rewards:
-  - ${first}
-  - { ${own} }
-
-${supervised}
-eval:
-  num_examples: ${hasHeldOut ? heldOut : "0 # too few problems to hold some out"}
-
-training:
-  output_dir: runs/first
-  learning_rate: 6.0e-4
-  per_device_train_batch_size: ${COMPLETIONS * prompts} # ${prompts} × ${COMPLETIONS} completions
-  num_generations: ${COMPLETIONS}
-  max_completion_length: ${completion}
-  beta: 0.2
-  max_steps: ${steps}
-  logging_steps: 10
-  save_steps: 50
-  save_total_limit: 2
-  seed: 42
-`;
+/** A text with its placeholders `{{name}}` replaced. */
+function filled(text: string, values: Readonly<Record<string, unknown>>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name) => String(values[name]));
 }
 
 /**
@@ -120,19 +102,8 @@ function fittingWork({ count, prompt, answer }: ProblemSizes): { prompts: number
   return { prompts: 2 ** Math.floor(Math.log2(most)), share: Math.min(1, WORK / perPrompt) };
 }
 
-const supervisedSteps = (steps: number, batch: number) =>
-  `# Supervised steps on worked answers come first: GRPO learns where completions are sometimes right.
-sft:
-  max_steps: ${steps}
-  per_device_train_batch_size: ${batch}
-  learning_rate: 2.0e-3
-  lr_scheduler_type: constant_with_warmup
-  warmup_steps: ${Math.min(20, steps / 5)}
-`;
-
 const NO_SUPERVISED =
-  `# Some problems have no answer to copy, so there are no supervised steps before GRPO.
-`;
+  "# Some problems have no answer to copy, so there are no supervised steps before GRPO.\n\n";
 
 /** A length in characters: the model of a new project has one token for each. */
 interface Length {
