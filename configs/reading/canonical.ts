@@ -9,6 +9,7 @@ import {
   emptyMap,
   formatPosition,
   isNull,
+  mapChildren,
   type MapEntry,
   type MapNode,
   mapScalars,
@@ -17,6 +18,7 @@ import {
   type Problems,
   toJson,
   withNode,
+  without,
 } from "../documents/node.ts";
 import { keptAt, VALUE_RULES } from "../foreign/foreign_keys.ts";
 import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
@@ -147,22 +149,11 @@ function deletion(node: ConfigNode, prefix: string, problems: Problems): boolean
 /** Removes `_delete_` from the maps inside a value, and marks those maps as `replace`. */
 function markDeletions(node: ConfigNode, key: string, problems: Problems): ConfigNode {
   if (node.kind === "scalar") return node;
-  if (node.kind === "list") {
-    return {
-      ...node,
-      items: node.items.map((item, i) => markDeletions(item, `${key}.${i}`, problems)),
-    };
-  }
-  const entries = new Map<string, MapEntry>();
-  let replace = false;
-  for (const [name, entry] of node.entries) {
-    if (name === "_delete_") replace = deletion(entry.node, key, problems);
-    else {entries.set(name, {
-        ...entry,
-        node: markDeletions(entry.node, `${key}.${name}`, problems),
-      });}
-  }
-  return { ...node, entries, ...(replace ? { replace: true } : {}) };
+  const marked = mapChildren(node, (child, key) => markDeletions(child, key, problems), key);
+  const entry = node.kind === "map" ? node.entries.get("_delete_") : undefined;
+  if (entry === undefined || marked.kind !== "map") return marked;
+  const replace = deletion(entry.node, key, problems);
+  return { ...without(marked, ["_delete_"]), ...(replace ? { replace: true } : {}) };
 }
 
 /**

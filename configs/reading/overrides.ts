@@ -28,6 +28,7 @@ import {
   nowhere,
   type Problems,
   type Source,
+  withNode,
   without,
 } from "../documents/node.ts";
 import { parseValue } from "../documents/yaml_source.ts";
@@ -278,19 +279,13 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
     noteKeptTasks(tree, path, override, node, problems);
     return mergeMaps(tree, canonicalise({ ...emptyMap(at), entries }, problems));
   }
-  const change = (inner: ConfigNode | undefined) => {
-    const isNone = inner === undefined || isNull(inner);
-    const isMap = /^a map\b/.test(KEYS.get(known!.path)?.type.expected ?? "");
-    const root = isNone && isMap ? emptyMap(at) : inner;
-    return setInside(
-      root,
-      known!.rest,
-      node,
-      action !== "set",
-      (why) => problems.add(at, key, why),
-    );
-  };
-  return replaceAt(tree, known!.path.split("."), change, at) ?? tree;
+  const { path: begin, rest } = known!, inner = nodeAt(tree, begin.split("."));
+  const isMap = /^a map\b/.test(KEYS.get(begin)?.type.expected ?? "");
+  const root = isMap && (inner === undefined || isNull(inner)) ? emptyMap(at) : inner;
+  const changed = setInside(root, rest, node, action !== "set", (why) => {
+    problems.add(at, key, why);
+  });
+  return changed === null ? tree : withNode(tree, begin, changed, { keyAt: at });
 }
 
 /** Notes that a map of tasks is added to the tasks that there are: a user may not expect it. */
@@ -352,21 +347,6 @@ function setInside(
   }
   const value = setInside(inside.items[index], deeper, node, mayAppend, complain);
   return value === null ? null : { ...inside, items: inside.items.with(index, value) };
-}
-
-/** A copy of the tree with the node at `path` changed; null when `change` returns null. */
-function replaceAt(
-  tree: MapNode,
-  path: readonly string[],
-  change: (node: ConfigNode | undefined) => ConfigNode | null,
-  at: ReturnType<typeof nowhere>,
-): MapNode | null {
-  const [name, ...deeper] = path as [string, ...string[]];
-  const entry = tree.entries.get(name);
-  const inner = entry?.node.kind === "map" ? entry.node : emptyMap(at);
-  const node = deeper.length === 0 ? change(entry?.node) : replaceAt(inner, deeper, change, at);
-  if (node === null) return null;
-  return { ...tree, entries: new Map(tree.entries).set(name, { keyAt: at, ...entry, node }) };
 }
 
 function applyDeletion(tree: MapNode, { key, source }: Override, problems: Problems): MapNode {
