@@ -34,8 +34,8 @@ Deno.test("the gradients of a linear layer are matrix products", async () => {
 });
 
 Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
-  for (const [rows, d] of [[1, 1], [1, 5], [4, 7], [3, 16]] as const) {
-    const sizes = { rows, d }, eps = 1e-5;
+  for (const [rows, d, offset] of [[1, 1, 0], [1, 5, 0], [4, 7, 1], [3, 16, 0]] as const) {
+    const sizes = { rows, d, offset }, eps = 1e-5;
     const x = random64("norm x", rows * d), weight = random64("norm w", d);
     const dout = random64("norm dout", rows * d);
     const forward = () =>
@@ -114,7 +114,7 @@ Deno.test("gelu_backward is the gradient of gelu", async () => {
 });
 
 Deno.test("the inverse rotation is the gradient of rope", async () => {
-  const rows = 4, heads = 2, headDim = 6, half = headDim / 2, maxPositions = 9;
+  const rows = 4, heads = 2, headDim = 10, rotaryDim = 6, half = rotaryDim / 2, maxPositions = 9;
   const angles = random64("angles", maxPositions * half, 3);
   const shared = {
     cos: angles.map(Math.cos),
@@ -123,6 +123,7 @@ Deno.test("the inverse rotation is the gradient of rope", async () => {
     rows,
     heads,
     headDim,
+    rotaryDim,
   };
   const x = random64("rope x", rows * heads * headDim), dout = random64("rope dout", x.length);
   const dx = await run("rope", { x: dout, ...shared, inverse: true });
@@ -136,11 +137,15 @@ Deno.test("swiglu_backward is the gradient of swiglu", async () => {
   const gate = random64("gate", n, 3), up = random64("up", n), dout = random64("swiglu dout", n);
   gate[0] = -40;
   gate[1] = 40;
-  const loss = async () =>
-    dot(dout, (await run("swiglu", { gate, up, out: empty(n), n })).get("out")!);
-  const back = await run("swiglu_backward", { dout, gate, up, dgate: empty(n), dup: empty(n), n });
-  await checkGradient("dgate", gate, back.get("dgate")!, loss);
-  await checkGradient("dup", up, back.get("dup")!, loss);
+  for (const gelu of [false, true]) {
+    const shared = { gate, up, n, gelu };
+    const loss = async () =>
+      dot(dout, (await run("swiglu", { ...shared, out: empty(n) })).get("out")!);
+    const outputs = { dgate: empty(n), dup: empty(n) };
+    const back = await run("swiglu_backward", { ...shared, dout, ...outputs });
+    await checkGradient("dgate", gate, back.get("dgate")!, loss);
+    await checkGradient("dup", up, back.get("dup")!, loss);
+  }
 });
 
 Deno.test("head_backward is the gradient of log-probabilities and entropies", async () => {

@@ -312,7 +312,7 @@ function rowOperations(random: RandomStream): GuardedCase[] {
   const gradient = { ...input, dout: floats(n), dx: floats(n), dweight: floats(d) };
   return [
     { op: "rmsnorm", args: { ...norm, eps: 1e-5 } },
-    { op: "rmsnorm_backward", args: { ...gradient, accumulate: random.chance(0.5) } },
+    { op: "rmsnorm_backward", args: { ...gradient, accumulate: random.chance(0.5), offset: 1 } },
     { op: "rmsnorm", args: { ...norm, add: floats(n), sum: floats(n), eps: 1e-5 } },
     {
       op: "rope",
@@ -329,6 +329,11 @@ function rowOperations(random: RandomStream): GuardedCase[] {
     { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n } },
     { op: "swiglu_backward", args: { ...gated, dup: floats(n) } },
     { op: "swiglu_backward", args: { ...gated, dup: floats(n), activated: floats(n) } },
+    { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n, gelu: true } },
+    {
+      op: "swiglu_backward",
+      args: { ...gated, dup: floats(n), activated: floats(n), gelu: true },
+    },
   ];
 }
 

@@ -274,7 +274,9 @@ function rowOperations(numbers: Numbers): Check[] {
   const gradient = { ...input, dout: floats(n), dx: floats(n), dweight: floats(d) };
   return [
     check("rmsnorm", { ...norm, eps: 1e-5 }, ["out", "rho"]),
+    check("rmsnorm", { ...norm, eps: 1e-5, offset: 1 }, ["out"]),
     check("rmsnorm_backward", { ...gradient, accumulate: true }, ["dx", "dweight"]),
+    check("rmsnorm_backward", { ...gradient, offset: 1 }, ["dx"]),
     check("rmsnorm", { ...norm, add: floats(n), sum: floats(n), eps: 1e-5 }, ["out", "sum"]),
     ...[2, 7].map((heads) =>
       check("rope", {
@@ -289,9 +291,12 @@ function rowOperations(numbers: Numbers): Check[] {
     ),
     check("swiglu", { gate: floats(n), up: floats(n), out: floats(n), n }, ["out"]),
     check("swiglu_backward", { ...gated, dup: floats(n) }, ["dgate", "dup"]),
-    check("swiglu_backward", { ...gated, dup: floats(n), activated: floats(n) }, [
-      ...["dgate", "dup", "activated"] as const,
-    ]),
+    check("swiglu", { gate: floats(n), up: floats(n), out: floats(n), n, gelu: true }, ["out"]),
+    ...[false, true].map((gelu) =>
+      check("swiglu_backward", { ...gated, dup: floats(n), activated: floats(n), gelu }, [
+        ...["dgate", "dup", "activated"] as const,
+      ])
+    ),
   ];
 }
 

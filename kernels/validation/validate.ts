@@ -54,10 +54,10 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   matmul: checkMatmul,
   pack_weight: checkPackWeight,
 
-  rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps }, call) {
+  rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps, offset = 0 }, call) {
     call.sizes({ rows });
     call.positive({ d });
-    call.finite({ eps });
+    call.finite({ eps, offset });
     residual(add, sum, call);
     call.input("x", x, rows * d);
     if (add) call.input("add", add, rows * d);
@@ -67,9 +67,10 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("rho", rho, rows);
   },
 
-  rmsnorm_backward({ dout, x, weight, rho, dx, dweight, rows, d }, call) {
+  rmsnorm_backward({ dout, x, weight, rho, dx, dweight, rows, d, offset = 0 }, call) {
     call.sizes({ rows });
     call.positive({ d });
+    call.finite({ offset });
     call.input("dout", dout, rows * d);
     call.input("x", x, rows * d);
     call.input("weight", weight, d);
@@ -119,12 +120,14 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("dbias", dbias, d);
   },
 
-  rope({ x, cos, sin, positions, rows, heads, headDim }, call) {
+  rope({ x, cos, sin, positions, rows, heads, headDim, rotaryDim = headDim }, call) {
     call.sizes({ rows });
-    call.positive({ heads, headDim });
+    call.positive({ heads, headDim, rotaryDim });
     even("headDim", headDim, call);
+    even("rotaryDim", rotaryDim, call);
+    if (rotaryDim > headDim) call.fail("rotaryDim", rotaryDim, `at most headDim (${headDim})`);
     call.output("x", x, rows * heads * headDim);
-    const table = rows > 0 ? headDim / 2 : 0;
+    const table = rows > 0 ? rotaryDim / 2 : 0;
     call.input("cos", cos, table);
     call.input("sin", sin, table);
     call.input("positions", positions, rows, "u32");
@@ -285,7 +288,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   add({ a, b, out, n, scale = 1 }, call) {
     call.sizes({ n });
     call.finite({ scale });
-    call.input("a", a, n);
+    if (a) call.input("a", a, n);
     call.input("b", b, n);
     call.output("out", out, n, ["a", "b"]);
   },

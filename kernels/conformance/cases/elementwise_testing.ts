@@ -37,6 +37,7 @@ export function elementwiseCases(): Case[] {
       testCase("add", `${n} into a`, { a: same, b, out: same, n, scale: 2 }, { out: bound }),
       testCase("add", `${n} into b`, { a, b: same, out: same, n, scale: 2 }, { out: bound }),
       testCase("add", `${n} to itself`, { a: same, b: same, out: same, n }, { out: bound }),
+      testCase("add", `${n} without a`, { b, out: junk(n), n, scale: -0.3 }, { out: bound }),
       testCase("copy", `${n}`, { src: a, out: junk(n), n }, copyExactly),
       testCase("copy", `${n} u32`, { src: ids, out: new Uint32Array(n), n }, copyExactly),
       testCase("fill", `${n}`, { out: junk(n), n, value: 0.1 }, { out: relative(6e-8, 0) }),

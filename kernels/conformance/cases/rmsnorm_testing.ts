@@ -48,6 +48,19 @@ function rmsnormShape(rows: number, d: number): Case[] {
       outputs,
     ),
     testCase(
+      "rmsnorm",
+      `${shape} with an offset`,
+      { x, weight, ...fresh(), ...sizes, offset: 1 },
+      outputs,
+    ),
+    // In rows of one element the two parts of the sum cancel, with more of their errors left.
+    ...(d === 1 ? [] : [testCase(
+      "rmsnorm_backward",
+      `${shape} with an offset`,
+      { ...backward, dx: junk(size), offset: 1 },
+      { dx: ofLargest() },
+    )]),
+    testCase(
       "rmsnorm_backward",
       `${shape} frozen weight`,
       { ...backward, dx: junk(size) },

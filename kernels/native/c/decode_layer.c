@@ -89,7 +89,7 @@ KERNEL(decode_layer, DecodeLayerArgs) {
     char *h = x + (size_t)first * d * 4;
     const uint32_t *kept = (const uint32_t *)keptRow + first;
     keep(base, h, kept, keptH, rows, d);
-    norm_rows(h, inputNorm, normed, rho, rows, d, eps);
+    norm_rows(h, inputNorm, normed, rho, rows, d, eps, 0);
     project(normed, wq, q, rows, width, d, kBlockD, 0);
     project(normed, wk, k, rows, kv, d, kBlockD, 0);
     project(normed, wv, v, rows, kv, d, kBlockD, 0);
@@ -97,8 +97,8 @@ KERNEL(decode_layer, DecodeLayerArgs) {
     keep(base, k, kept, keptK, rows, kv);
     keep(base, v, kept, keptV, rows, kv);
     const uint32_t *at = (const uint32_t *)positions + first;
-    rotate_rows(q, cos, sin, at, heads, headDim, 1, rows);
-    rotate_rows(k, cos, sin, at, kvHeads, headDim, 1, rows);
+    rotate_rows(q, cos, sin, at, heads, headDim, headDim, 1, rows);
+    rotate_rows(k, cos, sin, at, kvHeads, headDim, headDim, 1, rows);
     const uint32_t *row = (const uint32_t *)cacheRow + first;
     scatter(k, row, branchK, rows, kv);
     scatter(v, row, branchV, rows, kv);
@@ -113,7 +113,7 @@ KERNEL(decode_layer, DecodeLayerArgs) {
     decode_attention(&decode, 0, ceil_div(rows, blockBranches) * kvHeads, scratch);
     project(attn, wo, h, rows, d, width, kBlockQ, 1);
     keep(base, h, kept, keptMid, rows, d);
-    norm_rows(h, postNorm, normed, rho, rows, d, eps);
+    norm_rows(h, postNorm, normed, rho, rows, d, eps, 0);
     project(normed, wGate, gate, rows, f, d, kBlockD, 0);
     project(normed, wUp, up, rows, f, d, kBlockD, 0);
     keep(base, gate, kept, keptGate, rows, f);

@@ -20,6 +20,21 @@ KERNEL(add, AddArgs) {
 }
 
 typedef struct {
+  double b, out, n, scale;
+} ScaleArgs;
+
+/** out = scale·b. */
+KERNEL(scale, ScaleArgs) {
+  const char *b = AT(b);
+  char *out = AT(out);
+  const float scale = args->scale;
+  size_t at = (size_t)begin * BLOCK * 4;
+  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
+  for (; at + ROW <= last; at += ROW) store16(out + at, load16(b + at) * scale);
+  ONE_BY_ONE for (; at < last; at += 4) store1(out + at, load1(b + at) * scale);
+}
+
+typedef struct {
   double source, out, n;
 } CopyArgs;
 

@@ -1,4 +1,5 @@
-// GELU in its tanh form and its gradient (kernels/ops/gelu/spec.ts). Work unit: BLOCK elements.
+// GELU in its tanh form and its gradient (kernels/ops/gelu/spec.ts), also as the gate of swiglu
+// (kernels/ops/swiglu/spec.ts). Work unit: BLOCK elements.
 // u is the argument of tanh. With e = e^−2u and s = ½·(1 + tanh u) = 1/(1 + e): y = x·s and
 // dy/dx = s + e·s²·x·2·du/dx. (s·(1 − s) in place of e·s² would lose digits.)
 #include "exp.h"
@@ -67,5 +68,50 @@ KERNEL(gelu_backward, GeluBackwardArgs) {
     const f32x16 slope = gradient((f32x16)load1(dout + at), (f32x16)load1(x + at), &y);
     if (activated != NULL) store1(activated + at, y[0]);
     store1(dx + at, slope[0]);
+  }
+}
+
+typedef struct {
+  double gate, up, out, n;
+} GegluArgs;
+
+KERNEL(geglu, GegluArgs) {
+  const char *const gate = AT(gate), *const up = AT(up);
+  char *const out = AT(out);
+  size_t at = (size_t)begin * BLOCK * 4;
+  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
+  for (; at + ROW <= last; at += ROW) {
+    store16(out + at, gelu16(load16(gate + at)) * load16(up + at));
+  }
+  ONE_BY_ONE for (; at < last; at += 4) {
+    store1(out + at, (gelu16((f32x16)load1(gate + at)) * (f32x16)load1(up + at))[0]);
+  }
+}
+
+typedef struct {
+  double dout, gate, up, dgate, dup, activated, n;
+} GegluBackwardArgs;
+
+/** `activated` is 0 where it is not needed. */
+KERNEL(geglu_backward, GegluBackwardArgs) {
+  const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
+  char *const dgate = AT(dgate), *const dup = AT(dup);
+  char *const activated = args->activated == 0 ? NULL : AT(activated);
+  size_t at = (size_t)begin * BLOCK * 4;
+  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
+  f32x16 y;
+  for (; at + ROW <= last; at += ROW) {
+    const f32x16 dz = load16(dout + at), b = load16(up + at);
+    const f32x16 da = gradient(dz * b, load16(gate + at), &y);
+    if (activated != NULL) store16(activated + at, y * b);
+    store16(dgate + at, da);
+    store16(dup + at, dz * y);
+  }
+  ONE_BY_ONE for (; at < last; at += 4) {
+    const f32x16 dz = load1(dout + at), b = load1(up + at);
+    const f32x16 da = gradient(dz * b, (f32x16)load1(gate + at), &y);
+    if (activated != NULL) store1(activated + at, (y * b)[0]);
+    store1(dgate + at, da[0]);
+    store1(dup + at, (dz * y)[0]);
   }
 }

@@ -27,7 +27,7 @@ static float sum_squares(const char *x, int d) {
 }
 
 void norm_rows(
-  const char *x, const char *weight, char *out, char *rho, int rows, int d, float eps
+  const char *x, const char *weight, char *out, char *rho, int rows, int d, float eps, float offset
 ) {
   const size_t bytes = (size_t)d * 4;
   for (; rows > 0; rows--, x += bytes, out += bytes, rho += 4) {
@@ -35,21 +35,23 @@ void norm_rows(
     store1(rho, r);
     size_t c = 0;
     for (; c + ROW <= bytes; c += ROW) {
-      store16(out + c, load16(x + c) * (f32x16)r * load16(weight + c));
+      store16(out + c, load16(x + c) * (f32x16)r * (load16(weight + c) + (f32x16)offset));
     }
-    ONE_BY_ONE for (; c < bytes; c += 4) store1(out + c, load1(x + c) * r * load1(weight + c));
+    ONE_BY_ONE for (; c < bytes; c += 4) {
+      store1(out + c, load1(x + c) * r * (load1(weight + c) + offset));
+    }
   }
 }
 
 typedef struct {
-  double x, addend, sum, weight, out, rho, d, eps;
+  double x, addend, sum, weight, out, rho, d, eps, offset;
 } RmsnormArgs;
 
 KERNEL(rmsnorm, RmsnormArgs) {
   char *const x = AT(x), *const addend = AT(addend), *const sum = AT(sum), *const out = AT(out),
     *const rho = AT(rho);
   const int d = args->d;
-  const float eps = args->eps;
+  const float eps = args->eps, offset = args->offset;
   const size_t bytes = (size_t)d * 4;
   const char *w = AT(weight);
   for (int row = begin; row < end; row++) {
@@ -63,46 +65,48 @@ KERNEL(rmsnorm, RmsnormArgs) {
       ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(h + c) + load1(b + c));
       h = to;
     }
-    norm_rows(h, w, out + at, rho + (size_t)row * 4, 1, d, eps);
+    norm_rows(h, w, out + at, rho + (size_t)row * 4, 1, d, eps, offset);
   }
 }
 
-/** Σ dout·weight·h of a row. */
-static float dot_row(const char *dout, const char *weight, const char *h, int d) {
+/** Σ dout·(weight + offset)·h of a row. */
+static float dot_row(const char *dout, const char *weight, const char *h, int d, float offset) {
   f32x16 s = 0.0f;
   for (; d >= LANES; d -= LANES, dout += ROW, weight += ROW, h += ROW) {
-    s = fma16(load16(dout) * load16(weight), load16(h), s);
+    s = fma16(load16(dout) * (load16(weight) + (f32x16)offset), load16(h), s);
   }
   float sum = sum_lanes(s);
   ONE_BY_ONE for (; d > 0; d--, dout += 4, weight += 4, h += 4) {
-    sum += load1(dout) * load1(weight) * load1(h);
+    sum += load1(dout) * (load1(weight) + offset) * load1(h);
   }
   return sum;
 }
 
 typedef struct {
-  double dout, x, weight, rho, dx, accumulate, d;
+  double dout, x, weight, rho, dx, accumulate, d, offset;
 } RmsnormBackwardArgs;
 
 KERNEL(rmsnorm_backward, RmsnormBackwardArgs) {
   char *const dout = AT(dout), *const x = AT(x), *const rho = AT(rho), *const dx = AT(dx);
   const int accumulate = args->accumulate, d = args->d;
+  const float offset = args->offset;
   const size_t bytes = (size_t)d * 4;
   const char *w = AT(weight);
   for (int row = begin; row < end; row++) {
-    const size_t offset = (size_t)row * bytes;
-    const char *dy = dout + offset, *h = x + offset;
-    char *to = dx + offset;
+    const size_t at = (size_t)row * bytes;
+    const char *dy = dout + at, *h = x + at;
+    char *to = dx + at;
     const float r = load1(rho + (size_t)row * 4);
-    const float along = r * r * (dot_row(dy, w, h, d) / (float)d);
+    const float along = r * r * (dot_row(dy, w, h, d, offset) / (float)d);
     // Without `accumulate` the old values are not used at all: they may be NaN.
     size_t c = 0;
     for (; c + ROW <= bytes; c += ROW) {
-      const f32x16 t = r * (load16(dy + c) * load16(w + c) - load16(h + c) * along);
+      const f32x16 weights = load16(w + c) + (f32x16)offset;
+      const f32x16 t = r * (load16(dy + c) * weights - load16(h + c) * along);
       store16(to + c, accumulate ? load16(to + c) + t : t);
     }
     ONE_BY_ONE for (; c < bytes; c += 4) {
-      const float t = r * (load1(dy + c) * load1(w + c) - load1(h + c) * along);
+      const float t = r * (load1(dy + c) * (load1(w + c) + offset) - load1(h + c) * along);
       store1(to + c, accumulate ? load1(to + c) + t : t);
     }
   }
@@ -181,9 +185,9 @@ KERNEL(rmsnorm_dweight, RmsnormDweightArgs) {
 
 void rotate_rows(
   char *x, const char *cos, const char *sin, const uint32_t *positions, int heads, int headDim,
-  float sign, int rows
+  int rotaryDim, float sign, int rows
 ) {
-  const size_t half = (size_t)headDim * 2;
+  const size_t half = (size_t)rotaryDim * 2, bytes = (size_t)headDim * 4;
   char *a = x;
   for (int row = 0; row < rows; row++) {
     const size_t table = positions[row] * half;
@@ -206,21 +210,21 @@ void rotate_rows(
         store1(a + j, u * cosine - w * sine);
         store1(b + j, w * cosine + u * sine);
       }
-      a = b + half;
+      a += bytes;
     }
   }
 }
 
 typedef struct {
-  double x, cos, sin, positions, heads, headDim, sign;
+  double x, cos, sin, positions, heads, headDim, rotaryDim, sign;
 } RopeArgs;
 
 KERNEL(rope, RopeArgs) {
-  const int heads = args->heads, headDim = args->headDim;
+  const int heads = args->heads, headDim = args->headDim, rotaryDim = args->rotaryDim;
   const float sign = args->sign;
   rotate_rows(
     AT(x) + (size_t)begin * heads * headDim * 4, AT(cos), AT(sin),
-    (const uint32_t *)AT(positions) + begin, heads, headDim, sign, end - begin
+    (const uint32_t *)AT(positions) + begin, heads, headDim, rotaryDim, sign, end - begin
   );
 }
 

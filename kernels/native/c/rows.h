@@ -2,15 +2,20 @@
 #pragma once
 #include "vector.h"
 
-/** out = x·ρ·weight with ρ = 1/√(mean(x²) + eps), for `rows` rows of d floats; stores ρ. */
+/**
+ * out = x·ρ·(weight + offset) with ρ = 1/√(mean(x²) + eps), for `rows` rows of d floats; stores ρ.
+ */
 void norm_rows(
-  const char *x, const char *weight, char *out, char *rho, int rows, int d, float eps
+  const char *x, const char *weight, char *out, char *rho, int rows, int d, float eps, float offset
 );
 
-/** Rotates `rows` rows of heads in place. `sign`: 1, or −1 for the inverse rotation. */
+/**
+ * Rotates the first `rotaryDim` elements of the heads of `rows` rows in place. `sign`: 1, or −1 for
+ * the inverse rotation.
+ */
 void rotate_rows(
   char *x, const char *cos, const char *sin, const uint32_t *positions, int heads, int headDim,
-  float sign, int rows
+  int rotaryDim, float sign, int rows
 );
 
 /** out = silu(gate)·up, n elements. */

@@ -4,8 +4,8 @@ import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
 export function add(args: AddArgs): void {
   const { n, scale = 1 } = args;
-  const a = floats(args.a), b = floats(args.b), out = floats(args.out);
-  for (let i = 0; i < n; i++) out[i] = a[i]! + scale * b[i]!;
+  const a = args.a && floats(args.a), b = floats(args.b), out = floats(args.out);
+  for (let i = 0; i < n; i++) out[i] = a ? a[i]! + scale * b[i]! : scale * b[i]!;
 }
 
 export function copy(args: CopyArgs): void {

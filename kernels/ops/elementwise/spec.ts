@@ -1,10 +1,12 @@
 /**
- * Elementwise: add (out = a + scale·b; out may be a or b), copy (out = src), fill (out = value).
+ * Elementwise: add (out = a + scale·b, or scale·b without a; out may be a or b), copy (out = src),
+ * fill (out = value).
  */
 import type { Tensor } from "../../tensor.ts";
 
 export interface AddArgs {
-  a: Tensor; // [n]
+  /** Absent = zeros. */
+  a?: Tensor; // [n]
   b: Tensor; // [n]
   out: Tensor; // [n]
   n: number;

@@ -9,10 +9,10 @@ const GRAIN = 16;
 
 export const addWasm: WasmOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
   ctx.parallel({
-    kernel: "add",
+    kernel: a ? "add" : "scale",
     units: Math.ceil(n / BLOCK),
     grain: GRAIN,
-    args: [ctx.pointer(a), ctx.pointer(b), ctx.pointer(out), n, scale],
+    args: [...(a ? [ctx.pointer(a)] : []), ctx.pointer(b), ctx.pointer(out), n, scale],
   });
 
 export const copyWasm: WasmOp<CopyArgs> = ({ src, out, n }, ctx) =>

@@ -3,20 +3,20 @@
  * are done in parts.
  */
 import { perElement } from "../common/wgsl/entry.ts";
-import { kernel } from "../common/wgsl/kernel.ts";
+import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
 
-const add = kernel({
-  name: "add",
-  buffers: { a: "read f32", b: "read f32", sum: "write f32" },
-  params: { n: "u32", scale: "f32" },
-  code: perElement("sum[i] = a[i] + p.scale * b[i];"),
-});
+const add = variants(({ sums }: { sums: boolean }) => ({
+  name: sums ? "add" : "scale",
+  buffers: { ...(sums ? { a: "read f32" } : {}), b: "read f32", sum: "write f32" },
+  params: { n: "u32" as const, scale: "f32" as const },
+  code: perElement(`sum[i] = ${sums ? "a[i] + " : ""}p.scale * b[i];`),
+}));
 
 export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
-  eachElement(ctx, add, n, { a, b, sum: out }, { scale }, 2);
+  eachElement(ctx, add({ sums: a !== undefined }), n, { a, b, sum: out }, { scale }, 2);
 
 /** Copies bits, whatever the dtype. */
 const copy = kernel({

@@ -11,23 +11,23 @@ import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./spec.ts";
 
 /**
- * WGSL: the logistic gate s of element i, with its exponential e. The factors here and in SLOPE are
+ * WGSL: the logistic gate s of a, with its exponential e. The factors here and in SLOPE are
  * 2·√(2/π) and its products with 0.044715 and 0.134145. For |x| above 12 the results do not change.
  */
-const GATE = `let a = x[i];
-  let c = clamp(a, -12.0, 12.0);
+export const GATE = `let c = clamp(a, -12.0, 12.0);
   let z = c * fma(c * c, 0.07135481627159625, 1.5957691216057308);
   let e = exp_f32(-abs(z));
   let t = 1.0 / (1.0 + e);
   let s = select(e * t, t, z >= 0.0);`;
 /** WGSL: dy/dx. */
-const SLOPE = `fma(e * t * t, c * fma(c * c, 0.21406444881478875, 1.5957691216057308), s)`;
+export const SLOPE = `fma(e * t * t, c * fma(c * c, 0.21406444881478875, 1.5957691216057308), s)`;
 
 const forward = kernel({
   name: "gelu",
   buffers: { x: "read f32", activation: "write f32" },
   params: { n: "u32" },
-  code: EXP + perElement(`${GATE}
+  code: EXP + perElement(`let a = x[i];
+  ${GATE}
   activation[i] = a * s;`),
 });
 
@@ -43,7 +43,8 @@ const backward = variants(({ activated }: { activated: boolean }) => ({
     ...(activated ? { activation: "write f32" } : {}),
   },
   params: { n: "u32" as const },
-  code: EXP + perElement(`${GATE}
+  code: EXP + perElement(`let a = x[i];
+  ${GATE}
   dx[i] = dout[i] * ${SLOPE};
   ${activated ? "activation[i] = a * s;" : ""}`),
 }));

@@ -1,6 +1,6 @@
 /**
  * RMSNorm with an optional fused residual addition (Zhang & Sennrich 2019):
- *   h = x (+ add);  ρ = 1/√(mean(h²) + eps);  out = (h·ρ)·weight
+ *   h = x (+ add);  ρ = 1/√(mean(h²) + eps);  w = weight + offset;  out = (h·ρ)·w
  * Backward: g = dout·w; dx = ρ·(g − h·ρ²·mean(g·h)); dweight += Σ_rows dout·h·ρ.
  */
 import type { Tensor } from "../../tensor.ts";
@@ -18,6 +18,8 @@ export interface RmsnormArgs {
   rows: number;
   d: number;
   eps: number;
+  /** 1 where the weight is stored as its difference from 1; default 0. */
+  offset?: number;
 }
 
 export interface RmsnormBackwardArgs {
@@ -32,4 +34,5 @@ export interface RmsnormBackwardArgs {
   dweight?: Tensor; // [d], increased
   rows: number;
   d: number;
+  offset?: number;
 }

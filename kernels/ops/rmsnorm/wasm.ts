@@ -21,6 +21,7 @@ export const rmsnormWasm: WasmOp<RmsnormArgs> = (args, ctx) =>
       ctx.pointer(args.rho),
       args.d,
       args.eps,
+      args.offset ?? 0,
     ],
   });
 
@@ -48,6 +49,7 @@ export const rmsnormBackwardWasm: WasmOp<RmsnormBackwardArgs> = (args, ctx) => {
       ctx.pointer(args.dx),
       args.accumulate ? 1 : 0,
       d,
+      args.offset ?? 0,
     ],
   });
 };

@@ -35,7 +35,12 @@ const forward = variants(({ residual, lanes }: { residual: boolean; lanes: numbe
     normed: "write f32",
     rho: "write f32",
   },
-  params: { rows: "u32" as const, d: "u32" as const, eps: "f32" as const },
+  params: {
+    rows: "u32" as const,
+    d: "u32" as const,
+    eps: "f32" as const,
+    offset: "f32" as const,
+  },
   code: `${rowHeader(lanes)}
   var sum = 0.0;
   for (var i = begin + lane; i < end; i += ${lanes}u) {
@@ -46,13 +51,13 @@ const forward = variants(({ residual, lanes }: { residual: boolean; lanes: numbe
   let scale = 1.0 / sqrt(reduce_sum(local, sum) / f32(p.d) + p.eps);
   if (inside && lane == 0u) { rho[row] = scale; }
   for (var i = begin + lane; i < end; i += ${lanes}u) {
-    normed[i] = ${residual ? "total" : "x"}[i] * scale * scales[i - begin];
+    normed[i] = ${residual ? "total" : "x"}[i] * scale * (scales[i - begin] + p.offset);
   }
 }`,
 }));
 
 export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
-  const { x, add, sum, weight, out, rho, rows, d, eps } = args;
+  const { x, add, sum, weight, out, rho, rows, d, eps, offset = 0 } = args;
   const lanes = lanesFor(d);
   const residual = add !== undefined && sum !== undefined;
   inRowParts(ctx, rows, d, (part, count) =>
@@ -65,7 +70,7 @@ export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
         normed: part(out, d),
         rho: part(rho, 1),
       },
-      params: { rows: count, d, eps },
+      params: { rows: count, d, eps, offset },
       groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 4 * count * d,
     }));
@@ -80,16 +85,16 @@ const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: 
     rho: "read f32",
     dx: "write f32",
   },
-  params: { rows: "u32" as const, d: "u32" as const },
+  params: { rows: "u32" as const, d: "u32" as const, offset: "f32" as const },
   code: `${rowHeader(lanes)}
   var sum = 0.0;
   for (var i = begin + lane; i < end; i += ${lanes}u) {
-    sum = fma(dout[i] * scales[i - begin], x[i], sum);
+    sum = fma(dout[i] * (scales[i - begin] + p.offset), x[i], sum);
   }
   let scale = select(0.0, rho[min(row, p.rows - 1u)], inside);
   let along = scale * scale * (reduce_sum(local, sum) / f32(p.d));
   for (var i = begin + lane; i < end; i += ${lanes}u) {
-    let derivative = scale * (dout[i] * scales[i - begin] - x[i] * along);
+    let derivative = scale * (dout[i] * (scales[i - begin] + p.offset) - x[i] * along);
     dx[i] = ${accumulate ? "dx[i] + " : ""}derivative;
   }
 }`,
@@ -102,7 +107,7 @@ const weightChunks = columnChunks(
 );
 
 export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) => {
-  const { dout, x, weight, rho, dx, accumulate = false, dweight, rows, d } = args;
+  const { dout, x, weight, rho, dx, accumulate = false, dweight, rows, d, offset = 0 } = args;
   const lanes = lanesFor(d);
   inRowParts(ctx, rows, d, (part, count) => {
     // dweight before dx, because dx may be dout.
@@ -119,7 +124,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
         rho: part(rho, 1),
         dx: part(dx, d),
       },
-      params: { rows: count, d },
+      params: { rows: count, d, offset },
       groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
       flops: 8 * count * d,
     });

@@ -3,10 +3,10 @@ import { floats, words } from "../common/reference_tensor.ts";
 import type { RopeArgs } from "./spec.ts";
 
 export function rope(args: RopeArgs): void {
-  const { rows, heads, headDim, inverse = false } = args;
+  const { rows, heads, headDim, rotaryDim = headDim, inverse = false } = args;
   const x = floats(args.x), cos = floats(args.cos), sin = floats(args.sin);
   const positions = words(args.positions);
-  const half = headDim / 2;
+  const half = rotaryDim / 2;
   for (let r = 0; r < rows; r++) {
     const angles = positions[r]! * half; // where the position's row of the tables begins
     for (let h = 0; h < heads; h++) {

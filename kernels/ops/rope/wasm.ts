@@ -17,6 +17,7 @@ export const ropeWasm: WasmOp<RopeArgs> = (args, ctx) =>
       ctx.pointer(args.positions),
       args.heads,
       args.headDim,
+      args.rotaryDim ?? args.headDim,
       args.inverse ? -1 : 1,
     ],
   });

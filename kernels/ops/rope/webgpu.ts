@@ -14,7 +14,7 @@ interface RopeOptions {
   width: number;
 }
 
-/** `p.half` counts vectors of `width` elements; `i` runs over rows, heads and vectors. */
+/** Sizes count vectors of `width` elements; `i` runs over rows, heads and vectors. */
 const rope = variants(({ width }: RopeOptions) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {
@@ -25,10 +25,10 @@ const rope = variants(({ width }: RopeOptions) => {
       sines: `read ${type}`,
       positions: "read u32",
     },
-    params: { n: "u32", heads: "u32", half: "u32", sign: "f32" },
+    params: { n: "u32", heads: "u32", stride: "u32", half: "u32", sign: "f32" },
     code: perElement(`let head = i / p.half;
   let pair = i % p.half;
-  let at = head * 2u * p.half + pair;
+  let at = head * p.stride + pair;
   let angle = positions[head / p.heads] * p.half + pair;
   let c = cosines[angle];
   let s = p.sign * sines[angle];
@@ -40,8 +40,8 @@ const rope = variants(({ width }: RopeOptions) => {
 });
 
 export const ropeWebgpu: WebgpuOp<RopeArgs> = (args, ctx) => {
-  const { heads, headDim, inverse = false } = args;
-  const width = headDim % 8 === 0 ? 4 : 1, half = headDim / 2 / width;
+  const { heads, headDim, rotaryDim = headDim, inverse = false } = args;
+  const width = headDim % 4 === 0 && rotaryDim % 8 === 0 ? 4 : 1, half = rotaryDim / 2 / width;
   inRowParts(ctx, args.rows, heads * headDim, (part, rows) => {
     const n = rows * heads * half;
     ctx.dispatch({
@@ -52,7 +52,7 @@ export const ropeWebgpu: WebgpuOp<RopeArgs> = (args, ctx) => {
         sines: args.sin,
         positions: part(args.positions, 1),
       },
-      params: { n, heads, half, sign: inverse ? -1 : 1 },
+      params: { n, heads, stride: headDim / width, half, sign: inverse ? -1 : 1 },
       groups: ctx.grid(Math.ceil(n / GROUP)),
       flops: 6 * n * width,
     });

@@ -1,5 +1,6 @@
 /** Reference of SwiGLU and its gradient. */
 import { floats } from "../common/reference_tensor.ts";
+import { geluOf } from "../gelu/reference.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
 /** σ(a) without overflow for any a. */
@@ -9,20 +10,29 @@ function sigmoid(a: number): number {
   return e / (1 + e);
 }
 
+/** The gate's function of a number, and its derivative. */
+function gateOf(a: number, gelu: boolean): { value: number; slope: number } {
+  if (gelu) return geluOf(a);
+  const s = sigmoid(a);
+  return { value: a * s, slope: s * (1 + a * (1 - s)) };
+}
+
 export function swiglu(args: SwigluArgs): void {
   const gate = floats(args.gate), up = floats(args.up), out = floats(args.out);
-  for (let i = 0; i < args.n; i++) out[i] = gate[i]! * sigmoid(gate[i]!) * up[i]!;
+  const { n, gelu = false } = args;
+  for (let i = 0; i < n; i++) out[i] = gateOf(gate[i]!, gelu).value * up[i]!;
 }
 
 export function swigluBackward(args: SwigluBackwardArgs): void {
   const dout = floats(args.dout), gate = floats(args.gate), up = floats(args.up);
   const dgate = floats(args.dgate), dup = floats(args.dup);
   const activated = args.activated && floats(args.activated);
-  for (let i = 0; i < args.n; i++) {
+  const { n, gelu = false } = args;
+  for (let i = 0; i < n; i++) {
     // All inputs are read first, because dgate may be gate and dup may be up.
-    const dz = dout[i]!, a = gate[i]!, b = up[i]!, s = sigmoid(a);
-    dgate[i] = dz * b * s * (1 + a * (1 - s));
-    dup[i] = dz * a * s;
-    if (activated) activated[i] = a * s * b;
+    const dz = dout[i]!, b = up[i]!, { value, slope } = gateOf(gate[i]!, gelu);
+    dgate[i] = dz * b * slope;
+    dup[i] = dz * value;
+    if (activated) activated[i] = value * b;
   }
 }

@@ -1,7 +1,8 @@
 /**
  * SwiGLU: out = silu(gate)·up, silu(a) = a·σ(a). Backward, with σ = σ(gate):
  *   dgate = dout·up·σ·(1 + gate·(1 − σ));  dup = dout·gate·σ.
- * σ must not overflow for large negative gates.
+ * σ must not overflow for large negative gates. With `gelu` (GeGLU; Shazeer 2020) the function of
+ * the gate is GELU in its tanh form (../gelu/spec.ts) in place of silu.
  */
 import type { Tensor } from "../../tensor.ts";
 
@@ -10,6 +11,7 @@ export interface SwigluArgs {
   up: Tensor; // [n]
   out: Tensor; // [n], may be gate or up
   n: number;
+  gelu?: boolean;
 }
 
 export interface SwigluBackwardArgs {
@@ -21,4 +23,5 @@ export interface SwigluBackwardArgs {
   /** Receives the output of the forward again; absent where it is not needed. */
   activated?: Tensor; // [n]
   n: number;
+  gelu?: boolean;
 }
