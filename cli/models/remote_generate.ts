@@ -1,9 +1,7 @@
 /** `rgx generate --base-url`: text from a model behind an OpenAI-compatible API. */
-import { RgxError, UsageError } from "../../core/errors.ts";
-import { ServerAddress } from "../../core/remote/address.ts";
-import { HttpClient, networkReason } from "../../core/remote/http.ts";
-import { HttpError, httpError } from "../../core/remote/refusal.ts";
-import { flagOf, templateValues } from "../flags.ts";
+import { UsageError } from "../../core/errors.ts";
+import { RemoteServer } from "../../core/remote/server.ts";
+import { flagOf, given, templateValues } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { AskedForm } from "./answer_form.ts";
 import type { GenerateFlags } from "./answer_form.ts";
@@ -39,25 +37,29 @@ export async function generateRemotely(
         : "The server decides how its model is held and where it computes.",
     });
   }
-  const address = new ServerAddress(baseUrl, flags.apiKeyEnv);
   const text = flags.prompt ?? await readInput(flags.idsFile ?? flags.file ?? "-");
   const path = flags.chat ? "/chat/completions" : "/completions";
-  const reply = await post(address, path, { ...bodyOf(text, flags), ...formFields(form) });
-  const choices = choicesOf(reply, address.url);
-  if (flags.json) {
-    print(JSON.stringify({
-      completions: choices,
-      usage: reply["usage"] ?? null,
-      model: reply["model"] ?? flags.model,
-    }));
-    return;
-  }
-  choices.forEach((choice, i) =>
-    print(choices.length > 1 ? `[${i + 1}] ${choice.text}` : choice.text)
-  );
-  const usage = reply["usage"] as Json | null | undefined;
-  if (usage && !flags.quiet) {
-    log(`${usage["prompt_tokens"]} prompt tokens, ${usage["completion_tokens"]} new ones`);
+  const server = await RemoteServer.connect({
+    baseUrl,
+    ...given({ apiKeyEnv: flags.apiKeyEnv }),
+    attempts: 1,
+    onWarning: (message) => log(`note: ${message}`),
+  }, null);
+  try {
+    const body = { ...bodyOf(text, flags), ...formFields(form) };
+    const { choices, promptTokens, completionTokens } = await server.ask(path, body, null);
+    if (flags.json) {
+      const completions = choices.map(({ text, finishReason: finish_reason }) => ({
+        text,
+        finish_reason,
+      }));
+      const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens };
+      return print(JSON.stringify({ completions, usage, model: flags.model }));
+    }
+    choices.forEach(({ text }, i) => print(choices.length > 1 ? `[${i + 1}] ${text}` : text));
+    if (!flags.quiet) log(`${promptTokens} prompt tokens, ${completionTokens} new ones`);
+  } finally {
+    server.close();
   }
 }
 
@@ -91,46 +93,4 @@ function formFields(asked: AskedForm | null): Json {
   if (form.kind === "regex") return { structured_outputs: { regex: form.pattern } };
   const schema = form.kind === "schema" ? form.schema : {};
   return { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
-}
-
-async function post(address: ServerAddress, path: string, body: Json): Promise<Json> {
-  using client = new HttpClient();
-  try {
-    const response = await address.fetch(path, client, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw await httpError(response);
-    return await response.json();
-  } catch (error) {
-    if (error instanceof HttpError) {
-      const key = error.status === 401 ? ` (${address.keyHint})` : "";
-      const message = address.hide(error.message);
-      throw new RgxError(`${address.url}: ${error.status}: ${message}${key}`, { cause: error });
-    }
-    if (error instanceof SyntaxError) {
-      throw new RgxError(`${address.url}: the answer is not JSON`, { cause: error });
-    }
-    if (!(error instanceof TypeError)) throw error;
-    throw new RgxError(`${address.url}: the server cannot be reached: ${networkReason(error)}`, {
-      advice: "Is the server running, and the address right?",
-      cause: error,
-    });
-  }
-}
-
-/** @throws RgxError when the answer has no texts */
-function choicesOf(reply: Json, url: string): { text: string; finish_reason: unknown }[] {
-  const choices = reply["choices"];
-  const texts = Array.isArray(choices)
-    ? (choices as Json[]).map((choice) => ({
-      text: (choice["message"] as Json | undefined)?.["content"] ?? choice["text"] ?? "",
-      finish_reason: choice["finish_reason"] ?? null,
-    }))
-    : [];
-  if (texts.length === 0 || !texts.every(({ text }) => typeof text === "string")) {
-    throw new RgxError(`${url}: the answer has no completions`);
-  }
-  return texts as { text: string; finish_reason: unknown }[];
 }
