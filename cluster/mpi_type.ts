@@ -1,7 +1,8 @@
 /** The value of `--mpi`: how srun starts the ranks of a job. The cluster says which it has. */
 import { UsageError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
-import { outsideOfJobs, run } from "./submit.ts";
+import { runCommand } from "../core/machine/run_command.ts";
+import { outsideOfJobs } from "./submit.ts";
 
 /** Types of SLURM's own sources through which an MPI library learns of its ranks. */
 const KNOWN = ["pmix", "pmi2", "cray_shasta", "openmpi"];
@@ -42,9 +43,8 @@ export async function checkMpiType(type: string): Promise<string[]> {
 
 /** The types that srun lists; null where there is no srun, or it finds no cluster. */
 async function typesHere(): Promise<string[] | null> {
-  const env = outsideOfJobs(Deno.env.toObject());
-  const asked = await run(["srun", "--mpi=list"], undefined, env).catch(() => null);
-  if (asked === null || !asked.success) return null;
+  const asked = await runCommand(["srun", "--mpi=list"], outsideOfJobs());
+  if (!asked?.success) return null;
   // Newer releases print to stdout, older ones to stderr with "srun: " before each line.
   const lines = `${asked.out}\n${asked.err}`.replaceAll(/^srun: /gm, "").split("\n");
   const types = lines.flatMap((line) =>

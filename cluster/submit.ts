@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { explainFileError, writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { runCommand } from "../core/machine/run_command.ts";
 import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
 
@@ -49,7 +50,13 @@ export async function writeScript(
  * @throws RgxError with SLURM's message when it refuses
  */
 export async function submit(command: readonly string[], folder: string): Promise<string[]> {
-  const { success, out, err } = await run(command, folder, outsideOfJobs(Deno.env.toObject()));
+  const ended = await runCommand(command, { cwd: folder, ...outsideOfJobs() });
+  if (ended === null) {
+    throw new RgxError(`there is no ${command[0]} on this machine`, {
+      advice: "Submit the script on a login node of the cluster.",
+    });
+  }
+  const { success, out, err } = ended;
   const ids = out.split("\n").map((line) => line.split(";")[0]!.trim()).filter((id) => id !== "");
   if (success && ids.every((id) => /^\d+$/.test(id))) return ids;
   const message = err.replaceAll(/^sbatch: (error: )?/gm, "").trim();
@@ -60,13 +67,14 @@ export async function submit(command: readonly string[], folder: string): Promis
 }
 
 /**
- * The environment without SLURM's variables of the current job. sbatch would pass them to the new
- * job, where those that SLURM does not set again would be wrong.
+ * For a command that starts a job: the environment without SLURM's variables of the current job.
+ * sbatch would pass them on, and those that SLURM does not set again would be wrong in the new job.
  */
-export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<string, string> {
+export function outsideOfJobs(env: Readonly<Record<string, string>> = Deno.env.toObject()) {
   const isOfJob = (name: string) =>
     name.startsWith("SLURM_") && !/^SLURM_(CONF|CLUSTERS|JWT|DEBUG)$/.test(name);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !isOfJob(name)));
+  const others = Object.entries(env).filter(([name]) => !isOfJob(name));
+  return { env: Object.fromEntries(others), clearEnv: true };
 }
 
 /**
@@ -78,7 +86,7 @@ export function outsideOfJobs(env: Readonly<Record<string, string>>): Record<str
 export async function checkPartitionTime(partition: string | null, time: string): Promise<void> {
   if (partition?.includes(",")) return;
   const named = partition === null ? [] : [partition];
-  const asked = await run(["scontrol", "-o", "show", "partition", ...named]).catch(() => null);
+  const asked = await runCommand(["scontrol", "-o", "show", "partition", ...named]);
   const lines = asked?.out.split("\n") ?? [];
   const line = partition === null ? lines.find((line) => /\bDefault=YES/.test(line)) : lines[0];
   const maxTime = /\bMaxTime=(\S+)/.exec(line ?? "")?.[1];
@@ -96,32 +104,11 @@ export async function checkPartitionTime(partition: string | null, time: string)
  * @throws UsageError
  */
 export async function checkShell(script: string): Promise<void> {
-  const found = await new Deno.Command("bash", { args: ["-nc", script], stdin: "null" }).output()
-    .catch(() => null);
+  const found = await runCommand(["bash", "-nc", script]);
   if (found === null || found.success) return;
-  const [said = ""] = new TextDecoder().decode(found.stderr).split("\n");
+  const [said = ""] = found.err.split("\n");
   throw new UsageError(`--setup: bash cannot read the script with it: ${said}`, {
     advice: "Each --setup is one whole command; several lines that belong together are one " +
       "--setup, or a file: --setup 'source FILE'.",
   });
-}
-
-/** Runs a program to its end. @throws RgxError when there is none */
-export async function run(command: readonly string[], cwd?: string, env?: Record<string, string>) {
-  const [program, ...args] = command;
-  try {
-    const { success, stdout, stderr } = await new Deno.Command(program!, {
-      args,
-      ...(cwd === undefined ? {} : { cwd }),
-      ...(env === undefined ? {} : { env, clearEnv: true }),
-      stdin: "null",
-    }).output();
-    const decoder = new TextDecoder();
-    return { success, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new RgxError(`there is no ${program} on this machine`, {
-      advice: "Submit the script on a login node of the cluster.",
-    });
-  }
 }

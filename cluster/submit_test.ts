@@ -45,7 +45,7 @@ async function withPrograms(
 Deno.test("a job that is submitted from another one does not get its variables", () => {
   const kept = { PATH: "/bin", SLURM_CONF: "/etc/slurm.conf", SBATCH_ACCOUNT: "a" };
   const env = { ...kept, SLURM_JOB_ID: "7", SLURM_ARRAY_TASK_ID: "1", SLURM_MEM_PER_CPU: "100" };
-  assert.deepEqual(outsideOfJobs(env), kept);
+  assert.deepEqual(outsideOfJobs(env).env, kept);
 });
 
 Deno.test("the messages of sbatch are reported", async () => {

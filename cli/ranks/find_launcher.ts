@@ -9,6 +9,7 @@ import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { userCache } from "../../core/cache/user_cache.ts";
 import { UsageError } from "../../core/errors.ts";
 import { processEnv, slurmJob } from "../../core/machine/job.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
 import type { Abi } from "../../cluster/ranks/mpi/launch.ts";
 import { hasLibrary } from "../../cluster/ranks/mpi/library.ts";
 
@@ -154,19 +155,11 @@ function thisMachine(): Machine {
     inJob: slurmJob() !== null && !processEnv("SLURM_STEP_ID"),
     hasLibrary,
     async ask(command, args) {
-      try {
-        const child = new Deno.Command(command, {
-          args: [...args],
-          stdin: "null",
-          signal: AbortSignal.timeout(STEP_MS),
-        });
-        const { code, signal, stdout, stderr } = await child.output();
-        const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-        const late = signal === null ? "" : `no step within ${STEP_MS / 1000} s`;
-        return { code, out: text(stdout), err: late || text(stderr) };
-      } catch {
-        return null; // not installed
-      }
+      const ended = await runCommand([command, ...args], { timeoutMs: STEP_MS });
+      if (ended === null) return null;
+      return ended.signal === null
+        ? ended
+        : { ...ended, err: `no step within ${STEP_MS / 1000} s` };
     },
     async remembered() {
       return path === null ? null : await Deno.readTextFile(path).catch(() => null);

@@ -3,7 +3,7 @@
  * it that they end together: the rank that has failed prints why, the others stay silent.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
-import { grantedCores } from "../../core/machine/cgroup.ts";
+import { allowedCpus, grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -106,20 +106,11 @@ async function factsOf(device: string): Promise<NodeFacts> {
   return {
     node: slurmJob()?.node ?? Deno.hostname(),
     cores: grantedCores(),
-    mask: affinityMask(),
+    // The cores that this process may use; "" where they are not known.
+    mask: allowedCpus()?.join(",") ?? "",
     memory: memoryRoom().bytes,
     visible: cards?.by ?? "",
     // Ranks on the CPU need none.
     cards: cards?.cards ?? Infinity,
   };
-}
-
-/** The cores that this process may use, as the kernel lists them; "" where it does not. */
-function affinityMask(): string {
-  try {
-    const status = Deno.readTextFileSync("/proc/self/status");
-    return /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? "";
-  } catch {
-    return "";
-  }
 }

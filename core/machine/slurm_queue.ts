@@ -3,6 +3,7 @@
  * answer is null when it is unknown, for example on a node without these commands.
  */
 import { type SlurmJob, slurmJob } from "./job.ts";
+import { runCommand } from "./run_command.ts";
 
 /** Time-out of a command in milliseconds: the controller of a cluster may be busy or down. */
 const COMMAND_TIMEOUT_MS = 10_000;
@@ -74,16 +75,6 @@ export function parseSlurmTime(text: string): number | null {
 }
 
 async function askCommand(command: string, args: readonly string[]): Promise<string | null> {
-  try {
-    const { success, stdout } = await new Deno.Command(command, {
-      args: [...args],
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-      signal: AbortSignal.timeout(COMMAND_TIMEOUT_MS),
-    }).output();
-    return success ? new TextDecoder().decode(stdout) : null;
-  } catch {
-    return null; // not installed on this node
-  }
+  const ended = await runCommand([command, ...args], { timeoutMs: COMMAND_TIMEOUT_MS });
+  return ended?.success ? ended.out : null;
 }

@@ -3,6 +3,7 @@
  * `nvidia-smi` for NVIDIA, from files of the kernel for AMD.
  */
 import { availableBytes } from "../../../core/machine/memory.ts";
+import { runCommand } from "../../../core/machine/run_command.ts";
 import type { AdapterInfo } from "../../device.ts";
 
 const NVIDIA = 4318, AMD = 4098;
@@ -53,11 +54,6 @@ function freeOfAmd(root = "/sys/class/drm"): number | null {
 }
 
 async function output(command: string, args: string[]): Promise<string | null> {
-  try {
-    const done = await new Deno.Command(command, { args, stdout: "piped", stderr: "null" })
-      .output();
-    return done.success ? new TextDecoder().decode(done.stdout) : null;
-  } catch {
-    return null; // not installed
-  }
+  const ended = await runCommand([command, ...args]);
+  return ended?.success ? ended.out : null;
 }
