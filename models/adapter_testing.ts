@@ -4,6 +4,7 @@
  */
 import type { Device } from "../kernels/device.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
+import type { Tokenizer } from "./tokenizers/types.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { modelTensors } from "./architectures/mod.ts";
@@ -48,14 +49,18 @@ export const PEFT: PeftConfig = {
   layersToTransform: null,
 };
 
-/** Writes a base model to `{folder}/base`. */
-export async function writeBase(config: ModelConfig, folder: string): Promise<void> {
+/** Writes a base model to `{folder}/base`. @param own a tokenizer in place of the usual one */
+export async function writeBase(
+  config: ModelConfig,
+  folder: string,
+  own: Tokenizer = tokenizer,
+): Promise<void> {
   await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
   const files = await encodeModelFolder({
     config,
-    tokenizer,
-    generationEosIds: [2, 1],
+    tokenizer: own,
+    generationEosIds: own === tokenizer ? [2, 1] : [own.eosId!],
     bosId: null,
     padId: 0,
     tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),

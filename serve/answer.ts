@@ -5,6 +5,7 @@
 import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
 import type { GenerateRequest, SamplingOptions } from "../models/generation/types.ts";
 import type { SequenceLogprobs } from "../models/inspect/logprobs.ts";
+import type { AnswerReader } from "../models/tokenizers/dialects/dialect.ts";
 import { followingText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
@@ -34,6 +35,15 @@ export interface Task {
   promptTop: number | null;
   /** Whether the texts continue that of the prompt; false: they are texts of their own. */
   continuesPrompt: boolean;
+  /** How answers are read that may call tools. */
+  reading?: Reading | null;
+}
+
+/** How answers are read that may call tools. */
+export interface Reading {
+  /** Tokens that end an answer, beside those of the model. */
+  stopIds: readonly number[];
+  reader: () => AnswerReader;
 }
 
 /** The answer to one prompt. */
@@ -103,20 +113,22 @@ export async function answerAll(
 async function answerOne(
   desk: Desk,
   model: ServedModel,
-  { sampling, top, promptTop, continuesPrompt }: Task,
+  { sampling, top, promptTop, continuesPrompt, reading = null }: Task,
   promptIds: readonly number[],
   prompt: number,
   signal: AbortSignal,
   { begin, part }: Listener,
 ): Promise<PromptAnswer> {
   const { host, metrics } = desk, { tokenizer, eosIds } = model.loaded;
-  const endIds = new Set([...sampling.ignoreEos ? [] : eosIds, ...sampling.stopTokenIds]);
+  const ownEnds = [...eosIds, ...reading?.stopIds ?? []];
+  const endIds = new Set([...sampling.ignoreEos ? [] : ownEnds, ...sampling.stopTokenIds]);
   const follows = continuesPrompt && promptIds.some((id) => tokenizer.tokenBytes(id) !== null);
   const streams = part !== undefined;
   const context = { tokenizer, promptIds, sampling, endIds, top, streams, follows };
+  const newChoice = () => new Choice({ ...context, reader: reading?.reader() ?? null });
   const scored = promptTop === null ? null : await host.score(model, promptIds, promptTop);
   signal.throwIfAborted();
-  const choices = Array.from({ length: sampling.n }, () => new Choice(context));
+  const choices = Array.from({ length: sampling.n }, newChoice);
   const answer = { promptIds, choices, scored };
   const end = (branch: number, reason: "stop" | "length") => {
     const choice = choices[branch]!, rest = choice.end(reason);

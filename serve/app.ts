@@ -9,13 +9,14 @@ import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
 import type { Desk } from "./answer.ts";
 import { ApiError, asApiError, badRequest, unavailable } from "./api_error.ts";
-import { chat, chatRequest, streamChat } from "./chat.ts";
+import { chat, type ChatRequest, chatRequest, streamChat } from "./chat.ts";
 import { complete, completionRequest, streamCompletion } from "./completions.ts";
 import { eventStream, type Send } from "./event_stream.ts";
 import { isRecord } from "../core/json_file.ts";
 import { Fields } from "./fields.ts";
 import type { ModelHost, ServedModel } from "./model_host.ts";
-import { chatTokens, type Limits, MAX_CHARACTERS_PER_TOKEN } from "./prompt_tokens.ts";
+import { chatPrompt, type Limits, MAX_CHARACTERS_PER_TOKEN } from "./prompt_tokens.ts";
+import { toolUse } from "./tools.ts";
 import { tokenNames } from "./logprobs_json.ts";
 import { messageOf } from "../core/errors.ts";
 import { Buffer } from "node:buffer";
@@ -36,6 +37,8 @@ export interface AppOptions {
   requestSeconds: number;
   /** Gets errors that are defects of the program. */
   onDefect: (error: unknown) => void;
+  /** Gets what is done otherwise than asked, each text once. */
+  onNote?: (text: string) => void;
 }
 
 /** Parts of paths that other servers have, and what to do without them. */
@@ -72,6 +75,7 @@ export class App {
   /** Methods of each path, for 405. */
   readonly #methods = new Map<string, string[]>();
   readonly #started = performance.now();
+  readonly #notes = new Set<string>();
 
   constructor(private readonly desk: Desk, private readonly options: AppOptions) {
     this.#addRoutes();
@@ -146,7 +150,7 @@ export class App {
       });
     });
     post("/v1/chat/completions", (fields, call) => {
-      const model = modelOf(fields), request = chatRequest(fields, model, limits);
+      const model = modelOf(fields), request = this.#noted(chatRequest(fields, model, limits));
       const { signal } = call;
       return this.#answer(model, request.stream.isOn, call, {
         whole: (model) => chat(desk, model, request, signal),
@@ -172,6 +176,16 @@ export class App {
       (error) => asApiError(error, this.options.onDefect),
       goesOn(),
     );
+  }
+
+  /** Says where tools stand in a message because the chat template does not show them. */
+  #noted(request: ChatRequest): ChatRequest {
+    const why = request.use?.dialect.whyNoTools ?? null;
+    if (why === null) return request;
+    const text = `tools are shown in a system message: ${why}`;
+    if (!this.#notes.has(text)) this.options.onNote?.(text);
+    this.#notes.add(text);
+    return request;
   }
 
   #card({ id, root, parent, created }: ServedModel) {
@@ -323,7 +337,7 @@ function tokenize(fields: Fields, { loaded }: ServedModel, limits: Limits) {
   const { tokenizer } = loaded, prompt = fields.string("prompt");
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
   const tokens = prompt === undefined
-    ? chatTokens(fields, tokenizer, limits)
+    ? chatPrompt(fields, tokenizer, limits, toolUse(fields, tokenizer)).ids
     : tokenizer.encode(checkLength(prompt, limits), { addSpecialTokens });
   return {
     tokens,

@@ -1,18 +1,21 @@
 /** POST /v1/chat/completions. */
 import { answerAll, checkPrompts, type Desk, type PromptAnswer, type Task } from "./answer.ts";
 import { badRequest } from "./api_error.ts";
-import type { Choice } from "./choice.ts";
+import type { Choice, ChoicePart } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
 import type { Fields } from "./fields.ts";
 import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
-import { chatTokens, type Limits, truncation } from "./prompt_tokens.ts";
+import { chatPrompt, type Limits, truncation } from "./prompt_tokens.ts";
 import { samplingFields } from "./sampling_fields.ts";
+import { ApiCalls, readerOf, type ToolUse, toolUse } from "./tools.ts";
 import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 export interface ChatRequest {
   task: Task;
   stream: StreamFields;
+  /** The tools that answers may call; null = none. */
+  use: ToolUse | null;
 }
 
 /** Checks a body. @throws ApiError */
@@ -21,12 +24,19 @@ export function chatRequest(
   { loaded: { tokenizer, model } }: ServedModel,
   limits: Limits,
 ): ChatRequest {
-  const names = ["max_completion_tokens", "max_tokens"];
+  const names = ["max_completion_tokens", "max_tokens"], use = toolUse(fields, tokenizer);
   const sampling = samplingFields(fields, names, {
     tokenizer,
     vocabSize: model.vocabSize,
     ...limits,
+    held: use?.held ?? null,
   });
+  if (use !== null && use.held === null && sampling.constraint !== null) {
+    throw badRequest(
+      "an answer that is held to a form cannot call tools: set tool_choice to none or required",
+      "tools",
+    );
+  }
   if (sampling.maxTokens === 0) {
     throw badRequest("max_tokens is 0: there is nothing to answer", "max_tokens");
   }
@@ -36,9 +46,14 @@ export function chatRequest(
   const promptTop = fields.has("prompt_logprobs")
     ? fields.integer("prompt_logprobs", [0, limits.maxLogprobs], 0)
     : null;
+  const { ids, before } = chatPrompt(fields, tokenizer, limits, use);
   return {
+    use,
     task: {
-      prompts: [truncation(fields, limits)(chatTokens(fields, tokenizer, limits))],
+      prompts: [truncation(fields, limits)(ids)],
+      reading: use === null
+        ? null
+        : { stopIds: use.dialect.stopIds, reader: () => readerOf(use, before) },
       sampling: { ...sampling, maxTokens: sampling.maxTokens ?? limits.defaults.maxTokens },
       top: wants ? top : null,
       continuesPrompt: false,
@@ -56,7 +71,7 @@ function headOf(model: ServedModel, object: string) {
 export async function chat(
   desk: Desk,
   model: ServedModel,
-  { task }: ChatRequest,
+  { task, use }: ChatRequest,
   signal: AbortSignal,
 ) {
   checkPrompts(desk, task.prompts);
@@ -65,11 +80,11 @@ export async function chat(
   const name = tokenNames(tokenizer, sampling.tokensAsIds);
   const choices = answers[0]!.choices.map((choice, index) => ({
     index,
-    message: { role: "assistant", content: choice.text },
+    message: messageOf(choice, use),
     logprobs: task.top === null
       ? null
       : { content: choice.tokens.map((token) => chatLogprob(token, name, tokenizer)) },
-    finish_reason: choice.finishReason,
+    finish_reason: finishReason(choice, use),
     stop_reason: choice.stopReason,
     ...(sampling.returnTokenIds ? { token_ids: choice.ids } : {}),
   }));
@@ -82,11 +97,35 @@ export async function chat(
   };
 }
 
+/** The answer as a message; its text is null where it only calls tools. */
+export function messageOf({ answer }: Choice, use: ToolUse | null) {
+  const { content, reasoning, toolCalls } = answer;
+  const message = { role: "assistant", content };
+  if (use === null) return message;
+  const calls = new ApiCalls(use);
+  for (const call of toolCalls) calls.add(call);
+  const hasCalls = calls.list.length > 0;
+  return {
+    ...message,
+    content: content === "" && hasCalls ? null : content,
+    ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+    ...(hasCalls ? { tool_calls: calls.list } : {}),
+  };
+}
+
+type FinishReason = Choice["finishReason"] | "tool_calls";
+
+/** An answer that was cut ended by its length, whatever it calls. */
+function finishReason({ finishReason, answer }: Choice, use: ToolUse | null): FinishReason {
+  const calls = use !== null && !use.isNamed && answer.toolCalls.length > 0;
+  return finishReason === "stop" && calls ? "tool_calls" : finishReason;
+}
+
 /** What a chunk says of its choice, beside the text. */
 interface ChunkChoice {
   logprobs?: { content: ChatLogprob[] };
   token_ids?: number[];
-  finish_reason?: Choice["finishReason"];
+  finish_reason?: FinishReason;
   stop_reason?: Choice["stopReason"];
 }
 
@@ -94,7 +133,7 @@ interface ChunkChoice {
 export async function streamChat(
   desk: Desk,
   model: ServedModel,
-  { task, stream }: ChatRequest,
+  { task, stream, use }: ChatRequest,
   signal: AbortSignal,
   send: Send,
 ): Promise<void> {
@@ -109,6 +148,22 @@ export async function streamChat(
       ...chunkUsage(stream, running),
       ...more,
     });
+  const calls = use === null ? [] : Array.from({ length: sampling.n }, () => new ApiCalls(use));
+  /** The chunks of a part: one for its text, two for each call. */
+  const deltasOf = (index: number, { text, deltas }: ChoicePart): object[] => {
+    if (use === null) return text === "" ? [] : [{ content: text }];
+    return deltas.flatMap((delta): object[] => {
+      if ("content" in delta) return [delta];
+      if ("reasoning" in delta) return [{ reasoning_content: delta.reasoning }];
+      const call = calls[index]!.add(delta.call);
+      if (call === null) return [];
+      const { index: place, id, type, function: { name, arguments: args } } = call;
+      return [
+        { tool_calls: [{ index: place, id, type, function: { name, arguments: "" } }] },
+        { tool_calls: [{ index: place, function: { arguments: args } }] },
+      ];
+    });
+  };
   const answers = await answerAll(desk, model, task, signal, {
     begin(_, answer) {
       running.push(answer);
@@ -118,17 +173,22 @@ export async function streamChat(
         chunk(index, { role: "assistant", content: "" }, {}, ids);
       });
     },
-    part(_, index, choice, { text, token }) {
-      if (token === null) {
-        if (text !== "") chunk(index, { content: text });
-        const { finishReason: finish_reason, stopReason: stop_reason } = choice;
-        chunk(index, {}, { finish_reason, stop_reason });
-      } else if (text !== "" || top !== null || sampling.returnTokenIds) {
-        chunk(index, { content: text }, {
+    part(_, index, choice, part) {
+      const { token } = part,
+        deltas = deltasOf(index, part),
+        asked = token !== null && {
           ...top === null ? {} : { logprobs: { content: [chatLogprob(token, name, tokenizer)] } },
           ...sampling.returnTokenIds ? { token_ids: [token.id] } : {},
-        });
+        };
+      if (asked && (top !== null || sampling.returnTokenIds)) {
+        chunk(index, deltas.shift() ?? { content: "" }, asked);
       }
+      for (const delta of deltas) chunk(index, delta);
+      if (token !== null) return;
+      chunk(index, {}, {
+        finish_reason: finishReason(choice, use),
+        stop_reason: choice.stopReason,
+      });
     },
   });
   if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });

@@ -106,7 +106,6 @@ Deno.test("what a chat cannot do is refused by the field's name", () =>
         "response_format.json_schema.schema",
       ],
       [{ chat_template: "{{ 1 }}" }, "chat_template"],
-      [{ tools: [{ type: "function" }] }, "tools"],
       [{ top_logprobs: 3 }, "top_logprobs"],
       [{ logprobs: true, top_logprobs: 21 }, "top_logprobs"],
       [{ temperature: "hot" }, "temperature"],

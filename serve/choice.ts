@@ -3,6 +3,7 @@
  * tokens. Streamed and whole answers are made from the same parts.
  */
 import type { ConstrainedText } from "../models/grammar/token_constraint.ts";
+import type { Answer, AnswerDelta, AnswerReader } from "../models/tokenizers/dialects/dialect.ts";
 import { followingText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
@@ -14,6 +15,8 @@ export interface ChoicePart {
   text: string;
   /** The new token; null at the end, when only held-back text was left. */
   token: TokenLogprob | null;
+  /** What the text means where it may call tools. */
+  deltas: AnswerDelta[];
 }
 
 /** What a choice needs to know of its request. */
@@ -29,6 +32,8 @@ export interface ChoiceContext {
   streams: boolean;
   /** Whether the text follows that of the prompt, and may begin with a blank. */
   follows: boolean;
+  /** Reads calls in the text, for which it has special tokens; null = it is what it is. */
+  reader: AnswerReader | null;
 }
 
 export class Choice {
@@ -57,6 +62,11 @@ export class Choice {
     return this.#text.sent;
   }
 
+  /** What the text says, once it has ended. */
+  get answer(): Answer {
+    return this.context.reader?.answer ?? { content: this.text, toolCalls: [], errors: [] };
+  }
+
   get finishReason(): "stop" | "length" {
     return this.#finish ?? "length";
   }
@@ -81,7 +91,7 @@ export class Choice {
    * @param logits the model's logits, if they are needed
    */
   push(token: number, logprob: number, logits: Float32Array | Float64Array | null): ChoicePart {
-    const { promptIds, sampling, endIds, top, streams } = this.context;
+    const { promptIds, sampling, endIds, top, streams, reader } = this.context;
     const entry = logits === null ? { id: token, logprob, top: [] } : tokenLogprob(
       token,
       logits,
@@ -97,15 +107,21 @@ export class Choice {
     this.#logprobs += logprob;
     if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
-    if (!streams || (endIds.has(token) && !sampling.includeStop)) return { text: "", token: entry };
-    return { text: this.#text.push(this.#decoded(), this.#unstopped()), token: entry };
+    if (!streams || (endIds.has(token) && !sampling.includeStop)) {
+      return { text: "", token: entry, deltas: [] };
+    }
+    const text = this.#text.push(this.#decoded(), this.#unstopped());
+    return { text, token: entry, deltas: reader?.push(text) ?? [] };
   }
 
   /** Ends it. @returns the text that was held back */
   end(reason: "stop" | "length"): ChoicePart {
     const rest = this.#text.end(this.#decoded(), this.#unstopped());
     this.#finish = this.#text.stop !== null ? "stop" : reason;
-    return { text: rest, token: null };
+    const { reader } = this.context;
+    const isWhole = this.#text.stop === null && reason === "stop";
+    const deltas = reader === null ? [] : [...reader.push(rest), ...reader.end(isWhole)];
+    return { text: rest, token: null, deltas };
   }
 
   /** Characters in which the engine does not look for stop strings: those of the least tokens. */
@@ -118,13 +134,14 @@ export class Choice {
   }
 
   #decoded(): string {
-    const { endIds, sampling: { includeStop } } = this.context, last = this.ids.at(-1);
-    const isWhole = last === undefined || !endIds.has(last) || includeStop;
+    const { endIds, reader, sampling: { includeStop } } = this.context, last = this.ids.at(-1);
+    const isWhole = last === undefined || !endIds.has(last) || includeStop || reader !== null;
     return this.#textOf(isWhole ? this.ids : this.ids.slice(0, -1));
   }
 
   #textOf(ids: readonly number[]): string {
-    const { tokenizer, sampling: { skipSpecialTokens }, follows } = this.context;
+    const { tokenizer, reader, sampling, follows } = this.context;
+    const skipSpecialTokens = sampling.skipSpecialTokens && reader === null;
     return follows
       ? followingText(tokenizer, ids, { skipSpecialTokens })
       : tokenizer.decode(ids, { skipSpecialTokens });

@@ -1,11 +1,14 @@
 /** Turns the texts and messages of requests into token ids, within limits. */
-import type { ChatMessage } from "../core/chat_message.ts";
+import type { ChatMessage, ToolCall } from "../core/chat_message.ts";
+import { isRecord } from "../core/json_file.ts";
 import { type ChatEnding, checkVariables } from "../models/tokenizers/chat_template.ts";
+import { dialectOf } from "../models/tokenizers/dialects/dialect.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
 import type { LogprobsMode } from "./logprobs_modes.ts";
 import type { SamplingDefaults } from "./sampling_fields.ts";
+import { begunCall, callsOf, type ToolUse, withTools } from "./tools.ts";
 
 /** Limits on what one request may ask for. */
 export interface Limits {
@@ -18,7 +21,7 @@ export interface Limits {
   defaults: SamplingDefaults;
 }
 
-/** Those of the OpenAI API, without functions that are called. */
+/** Those of the OpenAI API. */
 const ROLES: readonly string[] = ["system", "developer", "user", "assistant", "tool"];
 
 /**
@@ -60,25 +63,49 @@ export function truncation(
   return (ids) => ids.slice(-(given < 0 ? maxModelLength - 1 : given));
 }
 
-/** The messages of a chat, rendered by the model's template, as token ids. */
-export function chatTokens(fields: Fields, tokenizer: Tokenizer, limits: Limits): number[] {
-  const messages = messagesOf(fields);
-  for (const name of ["tools", "tool_choice", "functions", "function_call", "documents"]) {
-    if (fields.raw(name) === "none") continue;
-    fields.refuse(name, "the server calls no tools");
-  }
+/** The prompt of a chat. */
+export interface ChatPrompt {
+  ids: number[];
+  /** The text that the answer follows, and may have begun in; "" where it goes on in a message. */
+  before: string;
+}
+
+/** The messages of a chat, rendered by the model's template. */
+export function chatPrompt(
+  fields: Fields,
+  tokenizer: Tokenizer,
+  limits: Limits,
+  use: ToolUse | null,
+): ChatPrompt {
+  const { messages, tools } = withTools(messagesOf(fields, tokenizer), use);
   fields.refuse("chat_template", "messages are rendered by the model's own template");
   // As vLLM does, a client asks models of different templates with the same values.
   const isRead = ([name]: [string, unknown]) => tokenizer.chatVariables?.has(name) ?? false;
   const given = fields.object("chat_template_kwargs")?.entries ?? [];
   const variables = Object.fromEntries(given.filter(isRead));
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
-  const ending = endingOf(fields, messages);
-  const text = tokenizer.applyChatTemplate(messages, variables, undefined, ending);
+  const ending = endingOf(fields, messages), documents = documentsOf(fields, tokenizer);
+  const all = { ...variables, tools, documents };
+  const text = tokenizer.applyChatTemplate(messages, all, undefined, ending);
   if (text === null) {
     throw badRequest("the model has no chat template; use /v1/completions", "messages");
   }
-  return tokensOf(text, tokenizer, limits, { addSpecialTokens: false });
+  const prompt = use === null || ending !== "answer" ? text : begunCall(text, use);
+  return {
+    ids: tokensOf(prompt, tokenizer, limits, { addSpecialTokens: false }),
+    before: ending === "answer" ? prompt : "",
+  };
+}
+
+/** Texts that the answer is to be based on, for templates that show them. */
+function documentsOf(fields: Fields, tokenizer: Tokenizer): unknown {
+  const list = fields.raw("documents") ?? null;
+  if (list === null || (Array.isArray(list) && list.length === 0)) return null;
+  if (!Array.isArray(list) || !list.every(isRecord)) {
+    throw fields.wrong("documents", "a list of objects, such as title and text");
+  }
+  if (tokenizer.chatVariables?.has("documents")) return list;
+  throw badRequest("documents: the model's chat template does not show any", "documents");
 }
 
 function endingOf(fields: Fields, messages: readonly ChatMessage[]): ChatEnding {
@@ -100,22 +127,46 @@ function endingOf(fields: Fields, messages: readonly ChatMessage[]): ChatEnding 
   return "within";
 }
 
-function messagesOf(fields: Fields): ChatMessage[] {
+function messagesOf(fields: Fields, tokenizer: Tokenizer): ChatMessage[] {
   const list = fields.raw("messages");
   if (!Array.isArray(list) || list.length === 0) {
     throw fields.wrong("messages", "a list of messages that is not empty");
   }
+  /** The tools that were called, by the id of the call. */
+  const called = new Map<string, string>();
   return list.map((item, i) => {
-    const message = Fields.of(item, `messages[${i}].`), role = message.string("role");
+    const path = `messages[${i}]`, message = Fields.of(item, `${path}.`);
+    const role = message.string("role");
     if (role === undefined || !ROLES.includes(role)) throw message.wrong("role", ROLES.join(", "));
-    message.refuse("tool_calls", "the server calls no tools");
-    const more = message.string("reasoning_content");
+    const more = message.string("reasoning_content"), calls = callsOf(message, path);
+    for (const { id = "", function: { name } } of calls) called.set(id, name);
+    if (calls.length > 0 && role !== "assistant") {
+      throw badRequest(`${path}.tool_calls: only the assistant calls tools`, `${path}.tool_calls`);
+    }
+    const id = message.string("tool_call_id"), name = message.string("name");
+    const tool = role === "tool" ? name ?? called.get(id ?? "") : undefined;
+    const isEmpty = calls.length > 0 && !message.has("content");
+    const content = isEmpty ? "" : contentOf(message, `${path}.content`);
     return {
       role: role === "developer" ? "system" : role,
-      content: contentOf(message, `messages[${i}].content`),
+      ...shownCalls(content, calls, tokenizer),
       ...(more === undefined ? {} : { reasoning_content: more }),
+      ...(id === undefined ? {} : { tool_call_id: id }),
+      ...(tool === undefined ? {} : { name: tool }),
     };
   });
+}
+
+/** Content and calls of a message. A template that drops calls gets them in the content. */
+function shownCalls(
+  content: string,
+  calls: readonly ToolCall[],
+  tokenizer: Tokenizer,
+): Pick<ChatMessage, "content" | "tool_calls"> {
+  if (calls.length === 0) return { content };
+  if (dialectOf(tokenizer).canShowTools) return { content, tool_calls: calls };
+  const text = JSON.stringify(calls.map((call) => call.function));
+  return { content: content === "" ? text : `${content}\n${text}` };
 }
 
 /** The text of a message, of which it may have several parts. */

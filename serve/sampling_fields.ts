@@ -49,6 +49,8 @@ export interface SamplingLimits {
   maxN: number;
   logprobsMode: LogprobsMode;
   defaults: SamplingDefaults;
+  /** A form that other fields of the request ask for. */
+  held?: Asked | null;
 }
 
 /** The defaults of the OpenAI API. */
@@ -68,7 +70,7 @@ const ANY_COUNT = Number.MAX_SAFE_INTEGER;
 export function samplingFields(
   fields: Fields,
   maxTokensNames: readonly string[],
-  { tokenizer, vocabSize, maxN, logprobsMode, defaults }: SamplingLimits,
+  { tokenizer, vocabSize, maxN, logprobsMode, defaults, held = null }: SamplingLimits,
 ): SamplingFields {
   fields.refuse("use_beam_search", "completions are sampled");
   const given = maxTokensNames.find((name) => fields.has(name));
@@ -80,7 +82,7 @@ export function samplingFields(
     throw badRequest(`stop: at most ${MAX_STOPS} texts of ${MAX_STOP_LENGTH} characters`, "stop");
   }
   const stopTokenIds = fields.ids("stop_token_ids", vocabSize);
-  const constraint = constraintOf(fields, tokenizer, vocabSize);
+  const constraint = constraintOf(fields, tokenizer, vocabSize, held);
   const minTokens = fields.integer("min_tokens", [0, ANY_COUNT], 0);
   if (constraint !== null && minTokens > 0) {
     throw badRequest("min_tokens: an answer that is held to a form ends with it", "min_tokens");
@@ -218,9 +220,10 @@ function constraintOf(
   fields: Fields,
   tokenizer: Tokenizer,
   vocabSize: number,
+  held: Asked | null,
 ): TokenConstraint | null {
-  const all = [...responseFormat(fields), ...structuredOutputs(fields), ...guided(fields)];
-  const [asked, other] = all;
+  const given = [...responseFormat(fields), ...structuredOutputs(fields), ...guided(fields)];
+  const [asked, other] = held === null ? given : [held, ...given];
   if (asked === undefined) return null;
   const { form, param } = asked;
   if (other !== undefined) {

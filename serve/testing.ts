@@ -4,6 +4,7 @@ import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { SIZES, writeAdapter, writeBase } from "../models/adapter_testing.ts";
 import { type LoadedModel, loadModel } from "../models/load_model.ts";
+import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { type HostOptions, ModelHost } from "./model_host.ts";
 import { PLAIN_SAMPLING } from "./sampling_fields.ts";
 import { type ServeOptions, startServer } from "./server.ts";
@@ -46,13 +47,15 @@ export function withServer(
   options: (folder: string) => Partial<ServeOptions> = () => ({}),
   hostOptions: HostOptions = {},
   computeDtype: ComputeDtype = "float32",
+  tokenizer: Tokenizer | null = null,
 ): Promise<void> {
   return withFolder(async (folder) => {
     const device = await createWasmDevice({ threads: 1 });
     device.computeDtype = computeDtype;
-    const config = { ...SIZES, maxPositions: 256 };
-    await writeBase(config, folder);
-    await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
+    const own = tokenizer !== null && { vocabSize: tokenizer.vocabSize, maxPositions: 4096 };
+    const config = { ...SIZES, maxPositions: 256, ...own };
+    await writeBase(config, folder, tokenizer ?? undefined);
+    if (!own) await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
     for (const name of ["one", "three"]) await writeAdapter(config, folder, device, { name });
     const host = await ModelHost.open(`${folder}/base`, device, {
       servedNames: ["base"],
@@ -101,6 +104,19 @@ export function withServer(
       device.close();
     }
   });
+}
+
+/** Lets the model say a text, with the names of its special tokens, in place of its own. */
+export function say(host: ModelHost, text: string, finishReason: "stop" | "length" = "stop"): void {
+  const { tokenizer } = host.base.loaded, ids = tokenizer.encode(text, { addSpecialTokens: false });
+  host.generate = async (_, { n, onToken }) => {
+    const logprobs = ids.map(() => -1);
+    for (const id of ids) {
+      for (let branch = 0; branch < n; branch++) onToken?.(branch, id, -1);
+      await Promise.resolve();
+    }
+    return Array.from({ length: n }, () => ({ ids, logprobs, finishReason }));
+  };
 }
 
 /** The events of a stream; the last one must be [DONE]. */

@@ -70,6 +70,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
         adapters: { folders, uploads: flags.allowAdapterUpload ?? false, max: flags.maxLoras },
         requestSeconds: flags.requestTimeout,
         maxWaiting: flags.maxQueue,
+        onNote: (text) => log(`note: ${text}`),
         onDefect: (error) =>
           log(`internal error: ${error instanceof Error ? error.stack : messageOf(error)}`),
       });

@@ -3,6 +3,7 @@
  * character are tokens like all others, because the grammar is one of bytes.
  */
 import { RgxError } from "../../core/errors.ts";
+import type { Written } from "../tokenizers/dialects/families.ts";
 import type { Tokenizer } from "../tokenizers/types.ts";
 import { Grammar, type Node } from "./grammar.ts";
 import { JsonText } from "./json_text.ts";
@@ -21,7 +22,19 @@ export type Form =
   /** A regular expression that matches the whole text. */
   | { kind: "regex"; pattern: string }
   /** One of some texts. */
-  | { kind: "choice"; choices: readonly string[] };
+  | { kind: "choice"; choices: readonly string[] }
+  /** Calls of tools, whose arguments fit their schemas. */
+  | { kind: "calls"; calls: readonly CallForm[]; written: Written; isMany: boolean };
+
+interface CallForm {
+  name: string;
+  schema: unknown;
+  /** Of the schema, for messages. */
+  path: string;
+}
+
+/** More calls than an answer needs. */
+const MAX_CALLS = 16;
 
 /** Says which tokens may come next, for completions of one model that are held to a form. */
 export class TokenConstraint {
@@ -158,6 +171,21 @@ function rootOf(grammar: Grammar, form: Form): Node {
       });
     case "choice":
       return grammar.alt(...form.choices.map((choice) => grammar.text(choice)));
+    case "calls": {
+      const { calls, written: { first, call: [before, middle, after], between, end }, isMany } =
+        form;
+      const call = grammar.alt(...calls.map(({ name, schema, path }) =>
+        grammar.seq(
+          grammar.text(before + name + middle),
+          schemaNode(grammar, schema, path),
+          grammar.text(after),
+        )
+      ));
+      const more = isMany && between !== null
+        ? grammar.repeat(grammar.seq(grammar.text(between), call), 0, MAX_CALLS - 1)
+        : grammar.empty;
+      return grammar.seq(grammar.text(first), call, more, grammar.text(end));
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
 import { didYouMean } from "../../../core/suggest.ts";
 import type { Tokenizer } from "../types.ts";
-import { FAMILIES, type Family, type Written } from "./families.ts";
+import { FAMILIES, type Family, JSON_LIST, JSON_LIST_TEMPLATE, type Written } from "./families.ts";
 import { type AnswerEvent, begunAnswer, ResponseParser } from "./response_parser.ts";
 import { compileResponseTemplate, type ResponseTemplate } from "./response_template.ts";
 
@@ -49,8 +49,8 @@ type Variables = Readonly<Record<string, unknown>>;
 const ENDS = ["<|im_end|>", "<|eot_id|>", "<|end|>"];
 
 export class Dialect {
-  /** How calls are written that are held to a schema; null = as a list in JSON. */
-  readonly written: Written | null;
+  /** How calls are written that are held to a schema. */
+  readonly heldForm: Written;
   /** Tokens that end a turn: sampling stops at each of them. */
   readonly stopIds: readonly number[];
   readonly #cuts: ReadonlySet<number>;
@@ -62,9 +62,9 @@ export class Dialect {
     readonly name: string,
     private readonly tokenizer: Tokenizer,
     private readonly template: ResponseTemplate,
-    { stops = [], written = null }: { stops?: readonly string[]; written?: Written | null },
+    { stops = [], written = JSON_LIST }: Pick<Family, "stops" | "written">,
   ) {
-    this.written = written;
+    this.heldForm = written;
     const idsOf = (tokens: readonly string[]) =>
       tokens.map((token) => tokenizer.tokenId(token)).filter((id) => id !== null);
     this.stopIds = [...new Set([...idsOf(stops), tokenizer.eosId])].filter((id) => id !== null);
@@ -84,6 +84,19 @@ export class Dialect {
   read({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
     const begun = begunAnswer(this.template, prompt);
     return new AnswerReader(new ResponseParser(this.template, tools), begun, this.#stopTexts);
+  }
+
+  /** Reads an answer that is held to calls, which may be a list in JSON. */
+  readHeld({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
+    if (this.heldForm !== JSON_LIST) return this.read({ prompt, tools });
+    return new AnswerReader(new ResponseParser(jsonList(), tools), "", this.#stopTexts, true);
+  }
+
+  /** Whether a prompt ends within the thoughts of an answer. */
+  thinks(prompt: string): boolean {
+    const parser = new ResponseParser(this.template);
+    parser.push(begunAnswer(this.template, prompt));
+    return ![null, "content", "tool_calls"].includes(parser.field);
   }
 
   /** Whether its chat template shows tools, calls and results, and rgx reads its calls. */
@@ -228,6 +241,8 @@ export class AnswerReader {
     private readonly parser: ResponseParser,
     begun: string,
     private readonly stopTexts: readonly string[],
+    /** Whether the token that ends the answer is not read: nothing else would end a call. */
+    private readonly dropsStops = false,
   ) {
     this.push(begun);
   }
@@ -245,11 +260,18 @@ export class AnswerReader {
 
   /** @param text with special tokens */
   push(text: string): AnswerDelta[] {
-    return this.parser.push(text).flatMap((event) => this.#deltas(event));
+    const read = this.dropsStops ? this.#withoutStops(text) : text;
+    return this.parser.push(read).flatMap((event) => this.#deltas(event));
   }
 
-  end(): AnswerDelta[] {
-    return this.parser.end().flatMap((event) => this.#deltas(event));
+  #withoutStops(text: string): string {
+    return this.stopTexts.reduce((left, stop) => left.replaceAll(stop, ""), text);
+  }
+
+  /** @param isWhole whether it ended by itself: its last token may be missing in the text */
+  end(isWhole = false): AnswerDelta[] {
+    const rest = isWhole ? this.push(this.stopTexts[0] ?? "") : [];
+    return [...rest, ...this.parser.end().flatMap((event) => this.#deltas(event))];
   }
 
   #deltas(event: AnswerEvent): AnswerDelta[] {
@@ -257,8 +279,7 @@ export class AnswerReader {
     if (field !== "tool_calls") {
       const isContent = field === "content", out = isContent ? this.#content : this.#reasoning;
       if (kind !== "text") return out.endPart();
-      const text = this.stopTexts.reduce((left, stop) => left.replaceAll(stop, ""), event.text);
-      const added = out.add(text);
+      const added = out.add(this.#withoutStops(event.text));
       return added === "" ? [] : [isContent ? { content: added } : { reasoning: added }];
     }
     if (kind === "text") return [];
@@ -317,6 +338,12 @@ class Trimmed {
     this.#isNew = true;
     return [];
   }
+}
+
+let compiledList: ResponseTemplate | null = null;
+
+function jsonList(): ResponseTemplate {
+  return compiledList ??= compileResponseTemplate(JSON_LIST_TEMPLATE, "calls in JSON", true);
 }
 
 const known = new WeakMap<Tokenizer, Map<string, Dialect>>();

@@ -17,8 +17,10 @@ export interface Family {
 
 /** The texts around the parts of written calls. */
 export interface Written {
-  /** Before the first call. It may have special tokens. */
+  /** Before the first call. It stands in the prompt, so it may have special tokens. */
   begin: string;
+  /** The same where the model writes it. */
+  first: string;
   /** Before the name, between name and arguments, and after them. */
   call: readonly [string, string, string];
   /** Between two calls; null = there is only one. */
@@ -31,6 +33,28 @@ const THOUGHT = { open: "<think>", close_pattern: "</think>\\s*", content: "text
 const CALL = { type: "function", function: { name: "{name}", arguments: "{content}" } };
 const CHATML = "<|im_start|>assistant\n";
 const CHATML_CONTENT = { close_pattern: "<\\|im_end\\|>\\s*", content: "text" };
+
+/** How a model writes calls that it must make, whose own form a grammar cannot hold it to. */
+export const JSON_LIST: Written = {
+  begin: "",
+  first: "[",
+  call: ['{"name": "', '", "arguments": ', "}"],
+  between: ", ",
+  end: "]",
+};
+
+/** What reads them. */
+export const JSON_LIST_TEMPLATE = {
+  start_anchor: CHATML,
+  fields: {
+    tool_calls: {
+      open_pattern: "(?=\\[)",
+      content: "json",
+      transform_each: true,
+      transform: { type: "function", function: { name: "{name}", arguments: "{arguments}" } },
+    },
+  },
+};
 
 /** Of several that fit a chat template, the first one is taken. */
 export const FAMILIES: readonly Family[] = [
@@ -194,6 +218,7 @@ export const FAMILIES: readonly Family[] = [
     },
     written: {
       begin: "[TOOL_CALLS]",
+      first: "[",
       call: ['{"name": "', '", "arguments": ', "}"],
       between: ", ",
       end: "]",
@@ -217,7 +242,13 @@ export const FAMILIES: readonly Family[] = [
       },
     },
     stops: ["<|eot_id|>", "<|eom_id|>"],
-    written: { begin: "", call: ['{"name": "', '", "parameters": ', "}"], between: null, end: "" },
+    written: {
+      begin: "",
+      first: "",
+      call: ['{"name": "', '", "parameters": ', "}"],
+      between: null,
+      end: "",
+    },
   },
   {
     name: "hermes",
@@ -238,6 +269,7 @@ export const FAMILIES: readonly Family[] = [
     },
     written: {
       begin: "",
+      first: "",
       call: ['<tool_call>\n{"name": "', '", "arguments": ', "}\n</tool_call>"],
       between: "\n",
       end: "",

@@ -70,7 +70,7 @@ export class ResponseParser {
       const { found, hold } = this.#next(isWhole);
       if (found === null) {
         this.#take(hold, events);
-        if (isWhole) this.#close(events, this.#at, this.#field !== null);
+        if (isWhole) this.#close(events, this.#at, (this.#field?.close ?? null) !== null);
         return events;
       }
       this.#take(found.start, events);
