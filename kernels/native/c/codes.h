@@ -75,20 +75,14 @@ typedef struct {
   u32x16 even, odd;
 } Split;
 
-/** Word `word` (0 to 3) of a record of q5_0, plus 16: 4 words of low nibbles, one of high bits. */
-INLINE Split codes_q5_0(const char *record, const int word) {
+/** Word `word` (0 to 3) of a record of q5_0: 4 words of low nibbles, and one of high bits. */
+INLINE Split split_q5_0(const char *record, const int word) {
   const u32x16 w = load_words(record + word * ROW), high = load_words(record + 256);
   const u32x16 h = word < 2 ? high << (word == 0 ? 4 : 2) : high >> (word == 2 ? 0 : 2);
   const u32x16 g = word < 2 ? high << (word == 0 ? 3 : 1) : high >> (word == 2 ? 1 : 3);
-  return (Split){
-    (w & 0x0f0f0f0fu) | (h & 0x10101010u), ((w >> 4) & 0x0f0f0f0fu) | (g & 0x10101010u)
-  };
-}
-
-/** The same as signed bytes. */
-INLINE Split split_q5_0(const char *record, const int word) {
-  const Split codes = codes_q5_0(record, word);
-  return (Split){ minus_bytes(codes.even, 0x10101010u), minus_bytes(codes.odd, 0x10101010u) };
+  const u32x16 even = (w & 0x0f0f0f0fu) | (h & 0x10101010u);
+  const u32x16 odd = ((w >> 4) & 0x0f0f0f0fu) | (g & 0x10101010u);
+  return (Split){ minus_bytes(even, 0x10101010u), minus_bytes(odd, 0x10101010u) };
 }
 
 /** Word `word` (0 or 1) of a part of q6_k: low nibbles, and a word of high bits of both. */

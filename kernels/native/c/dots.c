@@ -59,25 +59,6 @@ INLINE void add_bytes(
   }
 }
 
-/** The numbers −16 to 15, times 2^24. */
-static const float FIVE_BITS[32] = {
-  -16 * 0x1p24f, -15 * 0x1p24f, -14 * 0x1p24f, -13 * 0x1p24f, -12 * 0x1p24f, -11 * 0x1p24f,
-  -10 * 0x1p24f, -9 * 0x1p24f, -8 * 0x1p24f, -7 * 0x1p24f, -6 * 0x1p24f, -5 * 0x1p24f,
-  -4 * 0x1p24f, -3 * 0x1p24f, -2 * 0x1p24f, -1 * 0x1p24f, 0, 1 * 0x1p24f, 2 * 0x1p24f,
-  3 * 0x1p24f, 4 * 0x1p24f, 5 * 0x1p24f, 6 * 0x1p24f, 7 * 0x1p24f, 8 * 0x1p24f, 9 * 0x1p24f,
-  10 * 0x1p24f, 11 * 0x1p24f, 12 * 0x1p24f, 13 * 0x1p24f, 14 * 0x1p24f, 15 * 0x1p24f,
-};
-
-/** add_bytes for bytes from 0 to 31, which stand for −16 to 15. */
-INLINE void add_fives(
-  const int m, u32x16 word, f32x16 low, f32x16 high, const Prepared *p, int at,
-  f32x16 c[MAX_X][CHAINS]
-) {
-  UNROLL for (int i = 0; i < 4; i++) {
-    add_term(m, pick_five_bits(low, high, word >> (8 * i)), p, at + i, i & 1, c);
-  }
-}
-
 /** The sums of 32 nibbles times x, which has been divided by the nibbles' places. */
 INLINE void add_nibbles(
   const int m, const char *codes, const Prepared *p, int at, f32x16 c[MAX_X][CHAINS]
@@ -145,17 +126,14 @@ INLINE void add_block(
       }
       add_scaled(m, load16(record + 1024) * 0x1p-24f, c, totals);
       return;
-    case Q5_0: {
-      const f32x16 low = load16((const char *)FIVE_BITS);
-      const f32x16 high = load16((const char *)FIVE_BITS + ROW);
+    case Q5_0:
       UNROLL for (int word = 0; word < 4; word++) {
-        const Split codes = codes_q5_0(record, word);
-        add_fives(m, codes.even, low, high, p, at + word * 8, c);
-        add_fives(m, codes.odd, low, high, p, at + word * 8 + 4, c);
+        const Split codes = split_q5_0(record, word);
+        add_bytes(m, codes.even, p, at + word * 8, c);
+        add_bytes(m, codes.odd, p, at + word * 8 + 4, c);
       }
       add_scaled(m, halves16(record + 320, HALF_FACTOR_OF_BYTES), c, totals);
       return;
-    }
     case Q6_K: {
       const char *scales = record + 3072;
       const f32x16 d = halves16(scales + 256, HALF_FACTOR_OF_BYTES);

@@ -247,11 +247,6 @@ INLINE f32x16 nibble_in_place(u32x16 words, const int i) {
   return pick(numbers, words >> (4 * i));
 }
 
-/** (index % 32 − 16)·2^24 in every lane; `low` and `high` hold these 32 numbers. */
-INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
-  return __builtin_ia32_vpermi2varps512(low, (i32x16)index, high);
-}
-
 /** A bit for each of the first `count` lanes. */
 INLINE uint16_t lane_bits(int count) {
   return (uint16_t)((1u << count) - 1);
@@ -268,25 +263,13 @@ INLINE void store_lanes(char *at, f32x16 value, int count) {
 }
 #else
 #ifdef __aarch64__
-/** The float of `table` whose first byte is `bytes`' in every lane; 0 beyond the table. */
-INLINE f32x16 pick_bytes(f32x16 table, u32x16 index) {
+INLINE f32x16 pick(f32x16 table, u32x16 index) {
   union { f32x16 floats; uint8x16x4_t bytes; } from = { table }, to;
-  union { u32x16 words; uint8x16x4_t bytes; } at = { index * 0x04040404u + 0x03020100u };
+  union { u32x16 words; uint8x16x4_t bytes; } at = { (index & 15) * 0x04040404u + 0x03020100u };
   UNROLL for (int i = 0; i < 4; i++) to.bytes.val[i] = vqtbl4q_u8(from.bytes, at.bytes.val[i]);
   return to.floats;
 }
-
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  return pick_bytes(table, index & 15);
-}
-
-INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
-  const u32x16 first = (u32x16)pick_bytes(low, index & 31);
-  return (f32x16)(first | (u32x16)pick_bytes(high, (index & 31) - 16));
-}
-#endif
-
-#ifndef __aarch64__
+#else
 #define BYTE_TABLES
 
 typedef int8_t i8x16 __attribute__((vector_size(16)));
@@ -313,11 +296,6 @@ INLINE u32x16 level_bytes(u32x16 index) {
 INLINE f32x16 pick(f32x16 table, u32x16 index) {
   (void)table;
   return convert(level_bytes((index & 15) | 0x80808000u) << 24);
-}
-
-INLINE f32x16 pick_five_bits(f32x16 low, f32x16 high, u32x16 index) {
-  (void)low, (void)high;
-  return convert(shift_signed((index << 27) ^ 0x80000000u, 3));
 }
 #endif
 
