@@ -27,7 +27,7 @@ export interface HostAnswer {
 }
 
 /** Above this memory the host ends after its answer, and the next command starts another. */
-const MAX_BYTES = 1.5e9;
+const MAX_BYTES = 7e8;
 
 /** An output stream that collects what is written. */
 class Output {

@@ -9,7 +9,7 @@ import type { Job } from "./processes.ts";
 /** A check that counts as one test, or a run of `deno test`. */
 export interface PlannedJob extends Job {
   kind: "check" | "tests";
-  /** It waits for most of its time, and runs beside the others. */
+  /** Its processes wait for each other and for limits of time: it runs beside the others. */
   waits?: boolean;
 }
 
@@ -21,7 +21,7 @@ const PAGES = [...Deno.readDirSync(new URL("../../docs/", import.meta.url))]
   .filter(({ name }) => name.endsWith(".md"))
   .map(({ name }) => `docs/${name}`);
 
-/** They wait for jobs of a real SLURM for minutes, and use 20 seconds of processor time. */
+/** They wait for jobs of a real SLURM for minutes, and use little processor time. */
 const SLURM = ["tests/jobs/slurm_cluster_test.ts", "tests/jobs/slurm_ranks_test.ts"];
 
 /** Starts the program for every command of the pages. */
@@ -163,16 +163,17 @@ export function fastPlan(): PlannedJob[] {
  * of bounds traps. (The native kernels, of the same sources, run between unmapped pages.)
  */
 export function fullPlan(): PlannedJob[] {
-  const own = ["tests/commands/", PAGES_TEST, ...SLURM];
+  const own = ["tests/commands/", "tests/jobs/", PAGES_TEST];
   return [
     { ...tests("a real SLURM", SLURM), waits: true },
+    { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
+    { ...tests("the commands of the pages", [PAGES_TEST]), waits: true },
     tests("conformance of the kernels", ["kernels/conformance/"]),
-    tests("across rooms", [`--ignore=${own}`, "tests/"]),
-    tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),
     tests("models", ["models/"]),
     tests("commands", ["tests/commands/"]),
     tests("training", ["training/"]),
-    tests("the commands of the pages", [PAGES_TEST]),
+    tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),
+    tests("across rooms", [`--ignore=${own}`, "tests/"]),
     tests(
       "kernels with bounds checks",
       [...sourcesIn("kernels")].filter(runsWasm),
