@@ -11,21 +11,30 @@ import { withReference } from "./testing.ts";
 webgpuTest("the tests of this file also run on webgpu", () => Promise.resolve());
 
 /**
- * Calls `work` on the float64 reference, on the CPU device and on a GPU if there is one. Each is
- * closed afterwards.
+ * Whether a device computes on the CPU what is written for cards. It takes ten times as long as the
+ * others there, and the kernels have their own tests: few cases show that a model uses them well.
+ */
+export function isEmulated({ adapter }: Device): boolean {
+  return adapter?.software === true;
+}
+
+/** One for all tests of a file: its pipelines are made once. */
+let webgpu: Device | undefined;
+globalThis.addEventListener("unload", () => webgpu?.close());
+
+/**
+ * Calls `work` on the float64 reference, on the CPU device and on a GPU if there is one. The first
+ * two are closed afterwards.
  */
 export async function onEachDevice(
   work: (device: Device, exact: boolean) => Promise<void>,
 ): Promise<void> {
   await withReference((device) => work(device, true));
-  const others: (() => Promise<Device>)[] = [() => createWasmDevice({ threads: 2 })];
-  if (hasWebgpu) others.push(() => createWebgpuDevice());
-  for (const create of others) {
-    const device = await create();
-    try {
-      await work(device, false);
-    } finally {
-      device.close();
-    }
+  const wasm = await createWasmDevice({ threads: 2 });
+  try {
+    await work(wasm, false);
+  } finally {
+    wasm.close();
   }
+  if (hasWebgpu) await work(webgpu ??= await createWebgpuDevice(), false);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
 import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
-import { onEachDevice } from "./each_device_testing.ts";
+import { isEmulated, onEachDevice } from "./each_device_testing.ts";
 import type { GenerateRequest } from "./generation/types.ts";
 import type { Group } from "./network/types.ts";
 import { gradients, randomModel, TINY_MODELS } from "./testing.ts";
@@ -64,9 +64,10 @@ const KINDS: CausalLMOptions[] = [
 for (const [what, config] of TINY_MODELS) {
   Deno.test(`kept activations give the same losses and gradients: ${what}`, () =>
     onEachDevice(async (device: Device, exact) => {
-      for (const options of KINDS) {
+      for (const [kind, options] of KINDS.entries()) {
         const model = await randomModel(device, config, options);
-        for (const limits of [{}, { slots: 2, prefillRows: 6 }]) {
+        for (const [way, limits] of [{}, { slots: 2, prefillRows: 6 }].entries()) {
+          if (isEmulated(device) && way !== kind) continue;
           const expected = await pass(model, limits, false);
           const found = await pass(model, limits, true);
           const bound = exact ? 1e-12 : 1e-4;

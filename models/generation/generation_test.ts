@@ -7,7 +7,7 @@ import { Interrupted, RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { countGeneration, packedBytes } from "./memory/counted_generation.ts";
-import { onEachDevice } from "../each_device_testing.ts";
+import { isEmulated, onEachDevice } from "../each_device_testing.ts";
 import { randomModel, test, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
@@ -62,10 +62,13 @@ for (
   for (const [part, config] of TINY_MODELS) {
     Deno.test(`requests with ${what} give the same alone and with others, with ${part}`, () =>
       onEachDevice(async (device) => {
+        // There every model is tried with different parameters, and one with the same.
+        const few = isEmulated(device), some = few ? asked.slice(0, 9) : asked;
+        if (few && asked === requests && config !== TINY_MODELS[0]![1]) return;
         const model = await randomModel(device, config, { trainable: "none" });
-        const alone = await oneAtATime(model, asked);
+        const alone = await oneAtATime(model, some);
         for (const limits of [{}, { slots: 4, prefillRows: 9 }, { slots: 7, stepsPerRead: 3 }]) {
-          const found = await model.generate(asked, options, limits);
+          const found = await model.generate(some, options, limits);
           // On a GPU the order of sums depends on the number of rows.
           if (device.adapter === undefined) assert.deepEqual(found, alone, JSON.stringify(limits));
           assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
