@@ -12,6 +12,7 @@ import { ApiError, asApiError, badRequest, unavailable } from "./api_error.ts";
 import { chat, type ChatRequest, chatRequest, streamChat } from "./chat.ts";
 import { complete, completionRequest, streamCompletion } from "./completions.ts";
 import { eventStream, type Send } from "./event_stream.ts";
+import { respond, responseRequest, streamResponse } from "./responses.ts";
 import { isRecord } from "../core/json_file.ts";
 import { Fields } from "./fields.ts";
 import type { ModelHost, ServedModel } from "./model_host.ts";
@@ -43,7 +44,6 @@ export interface AppOptions {
 
 /** Parts of paths that other servers have, and what to do without them. */
 const ELSEWHERE = [
-  ["/responses", "POST /v1/chat/completions answers messages"],
   ["/embeddings", "this server only generates text"],
   ["/rerank", "this server only generates text"],
   ["/audio/", "this server only generates text"],
@@ -157,6 +157,14 @@ export class App {
         stream: (model, send) => streamChat(desk, model, request, signal, send),
       });
     });
+    post("/v1/responses", (fields, call) => {
+      const model = modelOf(fields), request = this.#noted(responseRequest(fields, model, limits));
+      const { signal } = call;
+      return this.#answer(model, request.stream.isOn, call, {
+        whole: (model) => respond(desk, model, request, signal),
+        stream: (model, send) => streamResponse(desk, model, request, signal, send),
+      });
+    });
   }
 
   async #answer(
@@ -179,7 +187,7 @@ export class App {
   }
 
   /** Says where tools stand in a message because the chat template does not show them. */
-  #noted(request: ChatRequest): ChatRequest {
+  #noted<T extends ChatRequest>(request: T): T {
     const why = request.use?.dialect.whyNoTools ?? null;
     if (why === null) return request;
     const text = `tools are shown in a system message: ${why}`;

@@ -40,7 +40,9 @@ export async function eventStream(
   const begun = Promise.withResolvers<void>();
   let hasBegun = false;
   const work = produce((event) => {
-    write(`data: ${JSON.stringify(event)}\n\n`);
+    // Events of /v1/responses have their names on a line of their own, too.
+    const name = "type" in event ? `event: ${event.type}\n` : "";
+    write(`${name}data: ${JSON.stringify(event)}\n\n`);
     hasBegun = true;
     begun.resolve();
   });

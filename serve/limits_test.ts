@@ -96,7 +96,6 @@ Deno.test("paths, methods, models and bodies that are wrong get their own errors
     const bad = [400, "invalid_request_error"];
     assert.deepEqual(await refused("/v1/nothing", {}), [404, "not_found_error", null, null]);
     const advice: [string, RegExp][] = [
-      ["/v1/responses", /\/v1\/responses: POST \/v1\/chat\/completions answers messages/],
       ["/v1/embeddings", /: this server only generates text/],
       ["/chat/completions", /did you mean \/v1\/chat\/completions\?/],
       ["/v1/models/", /did you mean \/v1\/models\?/],
