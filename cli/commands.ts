@@ -4,6 +4,7 @@
  */
 import { Argument, type Command } from "commander";
 import { WORKER_COMMAND } from "../bench/workers/worker_command.ts";
+import type { RunKind } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
 import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
@@ -11,6 +12,7 @@ import { requireCard } from "./doctor/layout_flags.ts";
 import * as tables from "./flag_tables.ts";
 import { addFlags, oneModel, type Table } from "./flags.ts";
 import { cardFromFlags } from "./plans/card_flags.ts";
+import { DPO_HELP, SFT_HELP, TRAIN, TRAIN_HELP } from "./train/run_flags.ts";
 
 const CONFIG = "a YAML file or the name of an embedded config";
 const JSON_FLAG = "flag -- one JSON document";
@@ -71,9 +73,13 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
 
   add("init", tables.INIT, from(() => import("./init/init.ts"), "init"));
 
-  for (const phases of ["all", "sft"] as const) {
-    const [name, help] = phases === "all" ? ["train", tables.TRAIN_HELP] : ["sft", tables.SFT_HELP];
-    const command = add(name, tables.TRAIN, trainWork(phases));
+  const runs = [
+    ["train", "all", TRAIN_HELP],
+    ["sft", "sft", SFT_HELP],
+    ["dpo", "dpo", DPO_HELP],
+  ] as const;
+  for (const [name, kind, help] of runs) {
+    const command = add(name, TRAIN, trainWork(kind));
     addFlags(command.addHelpText("after", keyFlagsHelp()).allowUnknownOption(), help);
   }
   add("sweep", tables.SWEEP, from(() => import("./sweep/sweep.ts"), "sweep")).allowUnknownOption();
@@ -246,8 +252,8 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   hidden(TASK_HOST, from(() => import("../tasks/custom/host.ts"), "hostTask"));
 }
 
-/** The work of `train` and `sft`. */
-function trainWork(phases: "all" | "sft"): Work {
+/** The work of `train`, `sft` and `dpo`. */
+function trainWork(kind: RunKind): Work {
   return async (config, overrides, options, command: Command) => {
     const { listenEarly, parseDuration } = await import("./stop_control.ts");
     listenEarly();
@@ -263,10 +269,10 @@ function trainWork(phases: "all" | "sft"): Work {
     const card = cardFromFlags(options, { plans, planFlag: "--dry-run" });
     if (card !== null && !options.printConfig) {
       const { dryRunOnCard } = await import("./train/dry_run.ts");
-      return await dryRunOnCard(card, config, overrides, options, known, phases);
+      return await dryRunOnCard(card, config, overrides, options, known, kind);
     }
     const { train } = await import("./train/train.ts");
-    return await train(config, overrides, options, known, phases);
+    return await train(config, overrides, options, known, kind);
   };
 }
 

@@ -9,12 +9,12 @@ import { reportError } from "./report_error.ts";
 import { columns, log, print } from "./terminal/terminal.ts";
 
 /** Commands whose --resume may name a checkpoint. */
-const TRAINS = ["train", "sft"];
+const TRAINS = ["train", "sft", "dpo"];
 
 /** The commands in the order of `--help`, by what a user is at. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["init", "tasks", "rewards", "config", "doctor", "completions", "help"],
-  "Train:": ["train", "sft", "sweep"],
+  "Train:": ["train", "sft", "dpo", "sweep"],
   "Measure:": "bench eval plot curves report dashboard score rescore generate chat logprobs".split(
     " ",
   ),
@@ -77,7 +77,7 @@ function withHelpFlag(program: Command, args: readonly string[]): string[] {
 /** Replaces the flags of Hydra and TRL for commands that take a configuration. */
 async function withConfigName(args: readonly string[]): Promise<string[]> {
   const words = args[0] === "config" ? 2 : 1;
-  if (!["train", "sft", "config"].includes(args[0] ?? "")) return [...args];
+  if (!["train", "sft", "dpo", "config"].includes(args[0] ?? "")) return [...args];
   const { withConfigArgument } = await import("../configs/foreign/config_arguments.ts");
   return [...args.slice(0, words), ...withConfigArgument(args.slice(words))];
 }

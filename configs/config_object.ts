@@ -115,6 +115,8 @@ export interface CurriculumKeys
 
 /** Supervised training before GRPO: `sft`. */
 export type SftKeys = Partial<NonNullable<RunConfig["sft"]>>;
+/** Training on preferences: `dpo`. */
+export type DpoKeys = Partial<NonNullable<RunConfig["dpo"]>>;
 
 /** The evaluation before and after training: `eval`. */
 export type EvalKeys = Partial<RunConfig["eval"]>;
@@ -164,6 +166,7 @@ export interface ConfigOverrides {
   rewards?: readonly RewardItem[];
   /** Supervised training before GRPO; null: none. */
   sft?: SftKeys | null;
+  dpo?: DpoKeys | null;
   /** The evaluation before and after training. */
   eval?: EvalKeys;
   /** Who samples the completions of training. */

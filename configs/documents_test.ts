@@ -184,7 +184,7 @@ Deno.test("keys of verl on the command line, and its evaluation with held-out pr
   assert.deepEqual([config.training.eval_strategy, config.training.eval_steps], ["steps", 50]);
   assert.match(
     (await errorsOf(VERL, { overrides: ["algorithm.adv_estimator=gae"] }))[0]!,
-    /adv_estimator: not supported yet by this version \(only grpo, grpo_vectorized\)/,
+    /adv_estimator: gae is not supported yet by this version, available: grpo, /,
   );
   assert.match(
     (await errorsOf(VERL.replace("seq-mean-token-sum-norm", "token-sum")))[0]!,

@@ -19,6 +19,12 @@ import { type MapNode, nodeAt, Problems, type Source, textAt } from "./documents
 import { parseOverrides } from "./reading/overrides.ts";
 import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
+import {
+  noteUnused,
+  preferenceConfig,
+  preferenceOverrides,
+  withPreferenceKeys,
+} from "./preference_config.ts";
 import { renderYaml } from "./to_yaml.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
@@ -35,9 +41,9 @@ export interface LoadOptions {
   env?: Environment;
   /**
    * "sft": only the supervised training will run, so keys that only GRPO needs are not checked.
-   * Default: all.
+   * "dpo": the same of a run on preferences. Default: all.
    */
-  phases?: "all" | "sft";
+  phases?: RunKind;
   /** Working directory; default the process's. */
   cwd?: string;
   /**
@@ -46,6 +52,9 @@ export interface LoadOptions {
    */
   heldDataset?: string | typeof ANY_DATASET;
 }
+
+/** What of a configuration a command runs: `rgx train`, `rgx sft` or `rgx dpo`. */
+export type RunKind = "all" | "sft" | "dpo";
 
 /** A configuration that was read and checked. */
 export interface LoadedConfig {
@@ -76,13 +85,17 @@ export async function loadConfig(
   options: LoadOptions = {},
 ): Promise<LoadedConfig> {
   const cwd = options.cwd ?? Deno.cwd();
-  const isSupervised = options.phases === "sft";
+  const { phases = "all" } = options, isSupervised = phases === "sft", isPairs = phases === "dpo";
   const written = parseOverrides(
     options.overrides ?? [],
     options.commandOptions,
     options.source,
   );
-  const overrides = isSupervised ? supervisedOverrides(written) : written;
+  const overrides = isSupervised
+    ? supervisedOverrides(written)
+    : isPairs
+    ? preferenceOverrides(written)
+    : written;
   const file = await findConfig(config, cwd);
   const problems = new Problems();
   if (file.kind === "embedded" && typeof config === "string" && config.includes("/")) {
@@ -96,6 +109,10 @@ export async function loadConfig(
   reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
+  if (isPairs) {
+    tree = withPreferenceKeys(tree);
+    noteUnused(tree, problems);
+  }
   tree = await resolveTaskFiles(tree, cwd, problems);
   tree = await withModelRevision(tree, cwd, problems);
   tree = await withDatasetConfig(tree, cwd, problems);
@@ -107,7 +124,8 @@ export async function loadConfig(
     tree = withDefault(tree, "data", "add_instructions", false);
   }
 
-  const built = buildRunConfig(tree, problems, options.phases);
+  const read = buildRunConfig(tree, problems, phases === "all" ? "all" : "sft");
+  const built = isPairs ? preferenceConfig(read) : { ...read, dpo: null };
   if (problems.count > 0) throw new ConfigMistakes(problems.lines(), namedParts(tree, problems));
   const secrets = collectSecrets(tree);
   const set = variables(nodeAt(tree, ["env"]));

@@ -18,8 +18,10 @@ import type { RunConfig } from "./schema/run_config.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
-  const { rewards, model, ...rest } = withoutToken(config);
-  const document = { model, ...rest, rewards: rewards.map(rewardAsWritten) };
+  const { rewards, model, sft, dpo, ...rest } = withoutToken(config);
+  // The loop of a run on preferences is that of `training`, which its `sft` repeats.
+  const supervised = dpo ? { dpo } : { sft };
+  const document = { model, ...rest, ...supervised, rewards: rewards.map(rewardAsWritten) };
   return structuredClone(document) as unknown as Record<string, Json>;
 }
 

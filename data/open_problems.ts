@@ -35,7 +35,8 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const trainRows = withPrompts(found.train, column);
   const testRows = found.test === null ? null : withPrompts(found.test, column);
   const format = task_name ?? formatOf(trainRows);
-  const read = (some: readonly DataRow[]) => entriesOfRows(some, name, format, notes);
+  const read = (some: readonly DataRow[]) =>
+    entriesOfRows(some, name, format, notes, !options.comparesAnswers);
   const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
   // Of problems that are asked, splitProblems says the same.
   const isAsked = options.hold_out ?? true;
@@ -119,6 +120,7 @@ function entriesOfRows(
   name: string,
   format: string,
   notes: string[],
+  needsAnswers = true,
 ): Entry[] {
   const dropped: string[] = [];
   const found = datasetEntries(format, rows, name, dropped);
@@ -126,7 +128,7 @@ function entriesOfRows(
     const what = dropped.length === 1 ? "1 row is" : `${dropped.length} rows are`;
     notes.push(`${what} left out: the answer has no "####" (the first: ${dropped[0]})`);
   }
-  const unanswered = withoutAnswers(found);
+  const unanswered = needsAnswers ? withoutAnswers(found) : null;
   if (unanswered !== null) notes.push(`${name}: ${unanswered}`);
   return found;
 }

@@ -25,6 +25,8 @@ export interface SourceOptions extends FileSourceOptions {
   dataset_train_split?: string;
   /** The split that is held out; default: test, or validation, where the data has them. */
   dataset_test_split?: string;
+  /** Whether answers of the rows are compared, so that none has to be right. */
+  comparesAnswers?: boolean;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;
   /** Several tasks, each drawn by its weight; task i has the seed `seed` + i + 1. */

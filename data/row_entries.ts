@@ -3,6 +3,7 @@
  * - `prompt`, `question` or `problem`, the first of these that is there;
  * - `answer`, `final_answer`, `solution` or `completion`; none of them is needed;
  * - `metadata`: an object, or its JSON text, as in tables;
+ * - `chosen` and `rejected`: two answers, which `rgx dpo` compares;
  * - `chat_template_kwargs`: values for the chat template with this prompt.
  *
  * Rules about the form of the columns:
@@ -10,6 +11,7 @@
  *   becomes the prompt as it is. A `completion` may be a list with one assistant's message.
  * - `messages` (or ShareGPT's `conversations`) hold a prompt and, where the last message is an
  *   assistant's, a completion.
+ * - `chosen` and `rejected` may be lists of messages. What both begin with belongs to the prompt.
  * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
  *   entry into `extra_info.entry`.
  * - All other columns go to the metadata, which rewards see.
@@ -27,7 +29,7 @@ import { listText } from "../hub/data_files.ts";
 import { isTable } from "../hub/default_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
-import type { Entry } from "../tasks/types.ts";
+import type { Entry, Preference } from "../tasks/types.ts";
 import { type DataRow, describe, readTextRows } from "./read_rows.ts";
 import { extractAnswer } from "./extract.ts";
 import { readGold, sourceOf } from "./row_answers.ts";
@@ -181,6 +183,7 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
       source_dataset: source,
     },
     ...(prompt.messages !== null && { messages: prompt.messages }),
+    ...preferenceOf(rest, place),
     ...(templateVariables !== null && { templateVariables }),
   };
 }
@@ -205,6 +208,10 @@ function withProblemColumns(
   row: Readonly<Record<string, unknown>>,
   place: string,
 ): Record<string, unknown> {
+  const shared = sharedMessages(row);
+  if (shared.length > 0 && !Array.isArray(chatOf(row["prompt"]))) {
+    return { ...row, prompt: shared };
+  }
   const chat = CHAT_COLUMNS.find((name) => Array.isArray(chatOf(row[name])));
   if (QUESTION_COLUMNS.every((name) => row[name] == null) && chat !== undefined) {
     const { [chat]: cell, ...rest } = row;
@@ -227,6 +234,40 @@ function withProblemColumns(
   const isAnswer = (typeof truth === "string" && truth !== "") || typeof truth === "number";
   const hasAnswer = !isAnswer || ANSWER_COLUMNS.some((name) => row[name] != null);
   return hasAnswer ? { ...row } : { ...row, answer: truth };
+}
+
+/** The answer in a cell: a text, or messages; null for anything else. */
+function answerIn(value: unknown): string | ChatMessage[] | null {
+  const cell = chatOf(value);
+  if (typeof cell === "string") return cell;
+  const isMessage = (one: unknown) =>
+    isRecord(one) && typeof (one["role"] ?? one["from"]) === "string" &&
+    typeof (one["content"] ?? one["value"]) === "string";
+  return Array.isArray(cell) && cell.every(isMessage)
+    ? cell.map((one) => messageOf(one, ""))
+    : null;
+}
+
+/** The messages with which both answers begin, if both are lists: all but the last ones at most. */
+function sharedMessages(row: Readonly<Record<string, unknown>>): ChatMessage[] {
+  const chosen = answerIn(row["chosen"]), rejected = answerIn(row["rejected"]);
+  if (!Array.isArray(chosen) || !Array.isArray(rejected)) return [];
+  const most = Math.min(chosen.length, rejected.length) - 1;
+  const other = chosen.findIndex(({ role, content }, i) =>
+    i >= most || role !== rejected[i]!.role || content !== rejected[i]!.content
+  );
+  return chosen.slice(0, Math.max(0, other));
+}
+
+function preferenceOf(
+  row: Readonly<Record<string, unknown>>,
+  place: string,
+): { preference?: Preference } {
+  const chosen = answerIn(row["chosen"]), rejected = answerIn(row["rejected"]);
+  if (chosen === null || rejected === null) return {};
+  const after = (answer: typeof chosen) =>
+    typeof answer === "string" ? answer : answer.slice(sharedMessages(row).length);
+  return { preference: { chosen: after(chosen), rejected: after(rejected), place } };
 }
 
 /** The value of a list with one value; other values stay as they are. */

@@ -8,6 +8,14 @@ import type { ChatMessage } from "../core/chat_message.ts";
 import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { RandomStream, Split } from "../core/philox.ts";
 
+/** A chosen and a rejected answer: texts, or the messages after the prompt. */
+export interface Preference {
+  chosen: string | readonly ChatMessage[];
+  rejected: string | readonly ChatMessage[];
+  /** File and line, for messages. */
+  place: string;
+}
+
 /** One problem. It can be written as JSON. */
 export interface Entry {
   /** The text of the problem, without a system message. */
@@ -21,6 +29,8 @@ export interface Entry {
    * messages without the system's.
    */
   messages?: readonly ChatMessage[];
+  /** Two answers of which one is better, where a data set has them. */
+  preference?: Preference;
   /** Values for the chat template with this prompt; they go before those of the run. */
   templateVariables?: Readonly<Record<string, unknown>>;
 }

@@ -3,7 +3,11 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
 import { openProblems } from "../data/open_problems.ts";
-import { type PromptEncoder, runPrompts } from "../bench/evaluation/prompt_encoder.ts";
+import {
+  checkPreference,
+  type PromptEncoder,
+  runPrompts,
+} from "../bench/evaluation/prompt_encoder.ts";
 import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -37,6 +41,7 @@ export async function openRun(
     ...data,
     curriculum,
     entries: entries ?? null,
+    comparesAnswers: config.dpo !== null,
     hold_out: config.eval.num_examples > 0,
   });
   const problems = splitProblems({
@@ -45,6 +50,9 @@ export async function openRun(
     validationCount: data.validation_examples ?? 0,
     ...(onDraw === undefined ? {} : { onDraw }),
   });
+  if (config.dpo !== null) {
+    for (let i = 0; i < source.length("train"); i++) checkPreference(problems.trainEntry(i));
+  }
   const opened = await openModel(config), lora = loraOf(config, opened);
   return {
     opened,

@@ -86,6 +86,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       { name: "correctness", weight: 1, params: {} },
       { name: "format_answer", weight: 0.5, params: {} },
     ],
+    dpo: null,
     sft: {
       max_steps: 6,
       per_device_train_batch_size: 4,

@@ -234,7 +234,8 @@ export class GrpoTrainer {
     const evaluations = new RunEvaluations(this.#parts, this.#intervals);
     if (state.warmStartStep === 0) state.evalBefore = await evaluations.around("before");
     this.#optimizer ??= createOptimizer(this.#options, this.#stop.ranks, sft!, "supervised");
-    await warmStart(this.#parts, this.#optimizer, save);
+    if (this.#comparesWithReference) this.#reference ??= await this.#referenceOf(null);
+    await warmStart(this.#parts, this.#optimizer, save, this.#reference);
     await save();
     this.#evalAfter = await evaluations.around("after");
     this.#report.phase("finish");
@@ -258,17 +259,10 @@ export class GrpoTrainer {
     savedReference: Restored["reference"],
     buffer: RolloutBuffer | null,
   ): Promise<void> {
-    const { config, device, model, problems, rubric, referenceStorage } = this.#options;
+    const { config, model, problems, rubric } = this.#options;
     const { training } = config;
     this.#optimizer = createOptimizer(this.#options, this.#stop.ranks, training, "grpo");
-    if (training.beta !== 0) {
-      this.#reference = this.#referenceIsBase()
-        ? adapterOffReference(model)
-        : await frozenReference(device, model, savedReference, {
-          ...(referenceStorage === undefined ? {} : { storage: referenceStorage }),
-          moves: training.sync_ref_model,
-        });
-    }
+    if (training.beta !== 0) this.#reference = await this.#referenceOf(savedReference);
     const sampler = this.#sampler!;
     const parts = this.#parts, { options, sizes, state, prompts, clock, stop, updates } = parts;
     const { ranks } = stop, { promptsPerGeneration: perBatch, trainProblems, totalSteps } = sizes;
@@ -294,13 +288,28 @@ export class GrpoTrainer {
     }, buffer);
   }
 
+  /** @param saved of a checkpoint; null = the reference is the model as it is now */
+  async #referenceOf(saved: Restored["reference"]): Promise<ReferencePolicy> {
+    const { config, device, model, referenceStorage } = this.#options;
+    if (this.#referenceIsBase()) return adapterOffReference(model);
+    return await frozenReference(device, model, saved, {
+      ...(referenceStorage === undefined ? {} : { storage: referenceStorage }),
+      moves: config.training.sync_ref_model,
+    });
+  }
+
+  /** Whether the run is on preferences, whose loss needs the reference. */
+  get #comparesWithReference(): boolean {
+    return this.#options.config.dpo?.reference_free === false;
+  }
+
   /**
    * Whether the reference is the base model, as for a fresh adapter. An adapter that was trained
    * before (by an earlier run or by the warm start) has a copy of itself at the beginning of GRPO.
    */
   #referenceIsBase(): boolean {
     return this.#options.config.lora !== null && !this.#options.continuesAdapter &&
-      this.#sizes.warmStartSteps === 0;
+      (this.#sizes.warmStartSteps === 0 || this.#options.config.dpo !== null);
   }
 
   /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
@@ -351,6 +360,10 @@ export class GrpoTrainer {
         this.#options.config.sft!,
         "supervised",
       );
+      if (this.#comparesWithReference) {
+        this.#requireReference(restored);
+        this.#reference = await this.#referenceOf(restored.reference);
+      }
     } else {
       await this.#beginGrpo(restored.reference, await this.#restoreRollout(restored, warnings));
     }
@@ -363,18 +376,21 @@ export class GrpoTrainer {
    * @throws RgxError for a checkpoint without the reference model, where the loss needs it
    */
   async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
-    const { state, path, reference, rollout } = restored;
-    const { beta } = this.#options.config.training;
-    if (beta !== 0 && reference === null && !this.#referenceIsBase()) {
-      throw new RgxError(`${path}: a run with beta ≠ 0 cannot go on without ${REFERENCE_FILE}`, {
-        advice: "Checkpoints of save_only_model do not hold it: start a new run from the model.",
-      });
-    }
+    const { state, path, rollout } = restored;
+    if (this.#options.config.training.beta !== 0) this.#requireReference(restored);
     if (rollout !== null) return await RolloutBuffer.decode(rollout, `${path}/${ROLLOUT_FILE}`);
     if (this.#sizes.schedule.inFlight(state.step) !== null) {
       warnings.push(`${path} holds no generation batch in use: a new one is sampled`);
     }
     return null;
+  }
+
+  /** @throws RgxError for a checkpoint without the reference that the run has */
+  #requireReference({ path, reference }: Restored): void {
+    if (reference !== null || this.#referenceIsBase()) return;
+    throw new RgxError(`${path}: a run with beta ≠ 0 cannot go on without ${REFERENCE_FILE}`, {
+      advice: "Checkpoints of save_only_model do not hold it: start a new run from the model.",
+    });
   }
 
   /**

@@ -8,12 +8,11 @@ import type { Device } from "../kernels/device.ts";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { CausalLM } from "../models/causal_lm.ts";
+import type { CausalLM } from "../models/causal_lm.ts";
 import {
   readSafetensors,
   type SafetensorsFile,
 } from "../models/formats/safetensors/safetensors.ts";
-import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { groupAdvantages } from "./loss/advantages.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
@@ -27,23 +26,9 @@ import { rateAt } from "./step/lr_schedule.ts";
 import { accumulateGradients, policyLogp, type TrainingRow } from "./step/gradient_accumulation.ts";
 import { someOf } from "../tests/cases.ts";
 import { goldenPath } from "../tests/golden.ts";
+import { storiesModel } from "./tiny_model_testing.ts";
 
 const GOLDEN = goldenPath("trl-step");
-
-const CONFIG: ModelConfig = {
-  vocabSize: 2048,
-  hiddenSize: 128,
-  intermediateSize: 0,
-  numLayers: 2,
-  numHeads: 8,
-  numKvHeads: 4,
-  headDim: 16,
-  maxPositions: 512,
-  ropeTheta: 10000,
-  ropeScaling: null,
-  rmsNormEps: 1e-5,
-  tieWordEmbeddings: true,
-};
 
 interface Summary {
   l2: number;
@@ -106,29 +91,6 @@ const LIMITS = {
   f32: { logp: 5e-5, loss: 1e-6, metric: 3e-6, norm: 1e-5, gradL2: 2e-5, off: 1e-3 },
 };
 
-async function createModel(device: Device, full: boolean): Promise<CausalLM> {
-  const folder = goldenPath("models/tinystories-656k");
-  const file = await readSafetensors(`${folder}/model.safetensors`);
-  const gate = file.info("model.layers.0.mlp.gate_proj.weight").shape[0]!;
-  const json = JSON.parse(await Deno.readTextFile(`${folder}/config.json`));
-  const config = {
-    ...CONFIG,
-    intermediateSize: gate,
-    rmsNormEps: json.rms_norm_eps,
-    ropeTheta: json.rope_theta ?? json.rope_parameters.rope_theta,
-  };
-  const weights = async (name: string) => file.tensors.has(name) ? await file.float32(name) : null;
-  const model = await CausalLM.create(device, config, weights, {
-    trainable: full ? "full" : "lora",
-    ...(full ? {} : { lora: { r: 4, alpha: 8, targetModules: "all-linear" } }),
-  });
-  if (!full) {
-    const adapter = await readSafetensors(`${GOLDEN}/adapter/adapter_model.safetensors`);
-    for (const { name } of model.trainable) model.writeParameter(name, await adapter.float32(name));
-  }
-  return model;
-}
-
 const l2 = (values: ArrayLike<number>) =>
   Math.sqrt(Array.from(values).reduce((sum, x) => sum + x * x, 0));
 const maxDifference = (a: ArrayLike<number>, b: ArrayLike<number>) => {
@@ -149,7 +111,7 @@ async function runCase(name: string, device: Device): Promise<void> {
   if (name === "f-cispo" && device.float === "f32") limits.loss = 1e-5;
   const { config } = golden;
   const full = name === "g-full";
-  const model = await createModel(device, full);
+  const model = await storiesModel(device, full);
   const recorded = await readSafetensors(`${GOLDEN}/${name}/f64.safetensors`);
 
   const completions: number[][] = inputs.completion_ids;

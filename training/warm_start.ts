@@ -1,7 +1,8 @@
 /**
  * The supervised warm start of a run (SFT): the cross-entropy of worked answers, with the same
  * forward and backward passes as GRPO. Prompt tokens are not trained on. The loss is the mean over
- * the tokens of a whole step, however many micro-batches it has.
+ * the tokens of a whole step, however many micro-batches it has. `rgx dpo` has the same loop, with
+ * another step (`preference_step.ts`).
  */
 import { supervisedBatch } from "../configs/batch_sizes.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
@@ -13,6 +14,8 @@ import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
 import { addLoss } from "./checkpoint/run_state.ts";
 import { ProblemOrder } from "./rollout/prompt_sampler.ts";
+import { preferenceStep } from "./preference_step.ts";
+import type { ReferencePolicy } from "./step/reference_policy.ts";
 import type { RunParts } from "./run/run_report.ts";
 import { rateAt } from "./step/lr_schedule.ts";
 import { createGradientSum } from "./step/run_optimizer.ts";
@@ -35,14 +38,16 @@ export function requireWarmStart({ sft }: RunConfig): void {
 
 /**
  * Continues at `state.warmStartStep`.
+ * @param reference of preferences; null = there is none
  * @throws Interrupted when a stop was requested, before the weights change
  */
 export async function warmStart(
   { options, sizes, state, prompts, clock, report, stop, updates }: RunParts,
   optimizer: AdamW,
   save: () => Promise<void>,
+  reference: ReferencePolicy | null = null,
 ): Promise<void> {
-  const { config, model, problems } = options, { training } = config, { ranks } = stop;
+  const { config, model, problems } = options, { training, dpo } = config, { ranks } = stop;
   const { warmStartSteps: total, trainProblems } = sizes;
   const sft = config.sft!, batch = supervisedBatch(sft);
   const sampler = new ProblemOrder(training, trainProblems, batch, "warm start");
@@ -56,16 +61,20 @@ export async function warmStart(
     const entries = sampler.at(state.warmStartStep).map((index) =>
       clock.problem(() => problems.trainEntry(index))
     );
-    const passes = async (lossScale: number) => ({
-      result: await supervisedStep(model, prompts, entries, {
+    const passes = async (lossScale: number) => {
+      const how = {
         seed: training.seed,
         firstPromptId: state.warmStartStep * batch,
         microBatchSize: sft.per_device_train_batch_size,
         sum,
         lossScale,
-      }),
-      gradNorm: await optimizer.gradNorm(),
-    });
+      };
+      const pairs = () => entries.map((entry) => prompts.pair(entry));
+      const result = dpo === null
+        ? await supervisedStep(model, prompts, entries, how)
+        : await preferenceStep(model, pairs(), { ...how, settings: dpo, reference });
+      return { result, gradNorm: await optimizer.gradNorm() };
+    };
     const { result, gradNorm } = await updates.gradients(passes);
     const rate = rateAt(sft, total, state.warmStartStep);
     await updates.apply(optimizer, rate, gradNorm);
@@ -78,6 +87,7 @@ export async function warmStart(
       grad_norm: gradNorm,
       learning_rate: rate,
       entropy: result.entropy,
+      ...result.metrics,
       num_tokens: state.warmStartTokens,
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
@@ -85,7 +95,7 @@ export async function warmStart(
     await report.appendMetrics({
       step,
       epoch,
-      split: "sft",
+      split: dpo === null ? "sft" : "train",
       ...finiteOrNull(metrics),
       ...clockMetrics,
     });
@@ -102,7 +112,7 @@ export async function warmStart(
       const { step_time = null } = clockMetrics;
       report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));
     }
-    await report.diagnoseSupervised(step, result.loss);
+    if (dpo === null) await report.diagnoseSupervised(step, result.loss);
     const saves = training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     await yieldToEvents();
@@ -110,6 +120,7 @@ export async function warmStart(
 }
 
 interface SupervisedResult {
+  metrics?: Metrics;
   /** Mean negative log-likelihood per token. */
   loss: number;
   /** Mean entropy per token. */

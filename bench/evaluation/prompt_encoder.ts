@@ -10,14 +10,14 @@ import { workedAnswer } from "../../data/worked_answer.ts";
 import type { Completion } from "../../models/generation/types.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import type { Entry } from "../../tasks/types.ts";
+import type { Entry, Preference } from "../../tasks/types.ts";
 import {
   type PromptSettings,
   promptTokensKept,
   runPromptSettings,
   settingsFor,
 } from "./prompt_settings.ts";
-import { promptText } from "./prompt_text.ts";
+import { promptMessages, promptText } from "./prompt_text.ts";
 
 export interface EncodedPrompt {
   text: string;
@@ -84,9 +84,45 @@ export class PromptEncoder {
         advice: "Correct the template, or name another one: model.chat_template=FILE.",
       });
     });
-    // A chat template writes the special tokens itself.
-    const ids = this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });
+    const ids = this.#encode(text);
     return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
+  }
+
+  /** A chat template writes the special tokens itself. */
+  #encode(text: string): number[] {
+    return this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });
+  }
+
+  /**
+   * The tokens of a preference. An answer begins where its tokens and those of the prompt alone
+   * differ, as in TRL: tokens may join what the prompt ends with and what the answer begins with.
+   * @throws UsageError for a row that does not have two different answers
+   */
+  pair(entry: Entry): { promptIds: number[]; chosen: number[]; rejected: number[] } {
+    const { preference } = entry;
+    checkPreference(entry);
+    const { text } = this.prompt(entry), prompt = this.#encode(text);
+    const [chosen, rejected] = [preference!.chosen, preference!.rejected]
+      .map((answer) => this.#withAnswer(entry, text, answer)) as [number[], number[]];
+    const length = Math.min(sharedLength(prompt, chosen), sharedLength(prompt, rejected));
+    return {
+      promptIds: prompt.slice(this.keepTokens === null ? 0 : -this.keepTokens).slice(0, length),
+      chosen: chosen.slice(length),
+      rejected: rejected.slice(length),
+    };
+  }
+
+  /** The tokens of a prompt and an answer, to its end. @param text the prompt's */
+  #withAnswer(entry: Entry, text: string, answer: Preference["chosen"]): number[] {
+    if (typeof answer !== "string" && this.#isChat) {
+      const variables = { ...this.settings.chat_template_kwargs, ...entry.templateVariables };
+      const asked = promptMessages(entry, [], settingsFor(this.settings, true));
+      const whole = [...asked, ...answer], time = this.settings.prompt_time;
+      return this.#encode(this.tokenizer.applyChatTemplate(whole, variables, time, "message")!);
+    }
+    const ids = this.#encode(text + answerText(answer)), end = this.tokenizer.eosId;
+    const eos = end ?? this.eosIds[0];
+    return eos === undefined || ids.at(-1) === eos ? ids : [...ids, eos];
   }
 
   /** What a user should know about how the prompts are written. */
@@ -148,6 +184,38 @@ export class PromptEncoder {
     }
     return longest;
   }
+}
+
+/** @throws UsageError for a row without two different answers, which names its place */
+export function checkPreference({ preference, metadata }: Entry): void {
+  if (preference === undefined) {
+    const row = Number(metadata["source_index"]) + 1;
+    throw new UsageError(`row ${row} of the data has no two answers`, {
+      advice: "rgx dpo needs the columns prompt, chosen and rejected: texts, or lists of messages.",
+    });
+  }
+  const [chosen, rejected] = [preference.chosen, preference.rejected].map(answerText);
+  const empty = chosen!.trim() === "" ? "chosen" : rejected!.trim() === "" ? "rejected" : null;
+  const wrong = empty !== null
+    ? `${empty} is empty, expected an answer`
+    : chosen === rejected
+    ? "chosen and rejected are equal, expected two different answers"
+    : null;
+  if (wrong === null) return;
+  throw new UsageError(`${preference.place}: ${wrong}`, {
+    advice: "Leave such rows out: they say nothing about which answer is better.",
+  });
+}
+
+/** The text of an answer without a template. */
+function answerText(answer: Preference["chosen"]): string {
+  return typeof answer === "string" ? answer : answer.map(({ content }) => content).join("\n");
+}
+
+/** The number of tokens that both begin with. */
+function sharedLength(a: readonly number[], b: readonly number[]): number {
+  const other = a.findIndex((id, i) => id !== b[i]);
+  return other < 0 ? a.length : other;
 }
 
 /** Does work on an entry; an error about a conversation of a data set names its number. */

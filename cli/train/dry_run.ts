@@ -1,5 +1,5 @@
 /** `--dry-run`: what a run would do, on this machine or for a card, and what it lacks. */
-import type { LoadedConfig } from "../../configs/load.ts";
+import type { LoadedConfig, RunKind } from "../../configs/load.ts";
 import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EXIT, RgxError } from "../../core/errors.ts";
@@ -80,12 +80,13 @@ export async function dryRunOnCard(
   overrides: string[],
   options: TrainOptions,
   commandOptions: readonly string[],
-  phases: "all" | "sft",
+  kind: RunKind,
 ): Promise<number> {
+  const phases = kind === "all" ? "all" : "sft";
   return await withRanks(options.verbose ?? false, async ({ ranks }) => {
     let loaded!: LoadedConfig;
     await ranks.each(async () => {
-      loaded = await loadRun(name, overrides, options, commandOptions, phases);
+      loaded = await loadRun(name, overrides, options, commandOptions, kind);
     });
     if (!ranks.isFirst) return EXIT.ok;
     for (const note of options.quiet ? [] : loaded.notes) log(`note: ${note}`);

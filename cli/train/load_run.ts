@@ -1,14 +1,14 @@
 /** The configuration of a run, as `rgx train` and its plan for a card read it. */
 import { basename, dirname, join } from "node:path";
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
-import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
+import { loadConfig, type LoadedConfig, type RunKind } from "../../configs/load.ts";
 import { configFirst } from "../../configs/reading/overrides.ts";
 import { exists } from "../../core/paths.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
-import type { TRAIN } from "../flag_tables.ts";
 import type { Flags } from "../flags.ts";
 import type { ChosenMetrics } from "./metric_lines.ts";
+import type { TRAIN } from "./run_flags.ts";
 
 /** What the flags of `rgx train` and `rgx sft` ask for. */
 export type TrainOptions = Omit<Flags<typeof TRAIN>, "maxTime" | "logMetrics"> & {
@@ -29,7 +29,7 @@ export async function loadRun(
   more: string[],
   options: TrainOptions,
   commandOptions: readonly string[],
-  phases: "all" | "sft",
+  phases: RunKind,
 ): Promise<LoadedConfig> {
   const [config, flags] = await configFirst([given, ...more]);
   const run = options.resume === undefined ? null : await runOfConfig(config);

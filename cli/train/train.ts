@@ -2,7 +2,7 @@
  * `rgx train` and `rgx sft`: reads the configuration, trains on as many ranks as it asks for, shows
  * and records what happens, and uploads what was asked for.
  */
-import type { LoadedConfig } from "../../configs/load.ts";
+import type { LoadedConfig, RunKind } from "../../configs/load.ts";
 import { requireAsked } from "../../configs/rank_layout.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { renderYaml } from "../../configs/to_yaml.ts";
@@ -47,12 +47,13 @@ export async function train(
   overrides: string[],
   options: TrainOptions,
   commandOptions: readonly string[] = [],
-  phases: "all" | "sft" = "all",
+  kind: RunKind = "all",
 ): Promise<number> {
+  const phases = kind === "all" ? "all" : "sft";
   const plansOnly = (options.printConfig || options.dryRun) ?? false;
   let loaded!: LoadedConfig;
   const read = async () => {
-    loaded = await loadRun(name, overrides, options, commandOptions, phases);
+    loaded = await loadRun(name, overrides, options, commandOptions, kind);
     const device = runDeviceName(options.device, loaded.config.training);
     if (device !== undefined) options = { ...options, device };
   };

@@ -226,7 +226,8 @@ export class TrainProgress {
     }
     rows.push(["output", plan.outputDir], ...more);
     const steps: string[] = [];
-    if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, "supervised step"));
+    const kind = this.config.dpo === null ? "supervised step" : "DPO step";
+    if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, kind));
     if (plan.heldOut > 0) steps.push(`evaluation on ${heldOutText(plan)}`);
     if (plan.phases === "sft") steps.reverse();
     else steps.push(grpoText(plan, "GRPO step"));
@@ -274,6 +275,11 @@ export class TrainProgress {
     const plan = this.#plan!;
     switch (phase) {
       case "warm_start":
+        if (this.config.dpo !== null) {
+          return `Preferences: ${
+            counted(plan.warmStartSteps, "step")
+          }, loss ${this.config.dpo.loss_type}`;
+        }
         return `${plan.phases === "sft" ? "Supervised" : "Warm start"}: ${
           counted(plan.warmStartSteps, "supervised step")
         } on worked answers`;

@@ -33,7 +33,7 @@ export function summaryTable(
       summary.checkpoint === null
         ? "Stopped before a step was done: there is nothing to save."
         : `Stopped after step ${summary.steps}; everything is saved in ${summary.checkpoint}.`,
-      `Go on with: ${rerun(summary, phases)} --resume`,
+      `Go on with: ${rerun(summary, config, phases)} --resume`,
     );
     return lines;
   }
@@ -67,15 +67,15 @@ export function summaryTable(
     );
   }
   lines.push("", `Checkpoint: ${summary.checkpoint ?? "none (save_strategy)"}`, "Next:");
-  const again = rerun(summary, phases), seed = config.training.seed + 1;
+  const again = rerun(summary, config, phases), seed = config.training.seed + 1;
   const other = shellWord(`${summary.output_dir.replace(/\/+$/, "")}-seed${seed}`);
   if (phases === "sft" && config.rewards.length > 0) {
     lines.push(
-      `  ${rerun(summary, "all")} --resume`,
+      `  ${rerun(summary, config, "all")} --resume`,
       paint("dim", "      go on with GRPO"),
     );
   }
-  const steps = phases === "sft" ? "sft.max_steps" : "training.max_steps";
+  const steps = phases === "sft" && config.dpo === null ? "sft.max_steps" : "training.max_steps";
   if (summary.checkpoint !== null) {
     lines.push(
       `  ${again} --resume ${steps}=${summary.steps * 2}`,
@@ -111,8 +111,12 @@ function separation(
 }
 
 /** The command that repeats a run from its merged configuration. */
-function rerun(summary: TrainSummary, phases: TrainPlan["phases"]): string {
-  return `rgx ${phases === "sft" ? "sft" : "train"} ${
+function rerun(
+  summary: TrainSummary,
+  { dpo }: RunConfig,
+  phases: TrainPlan["phases"],
+): string {
+  return `rgx ${phases === "all" ? "train" : dpo === null ? "sft" : "dpo"} ${
     shellWord(`${summary.output_dir}/config.yaml`)
   }`;
 }

@@ -9,8 +9,9 @@ trl grpo --config FILE … | grpo | rgx train FILE … | the same flags; --confi
 trl sft --config FILE … |  | rgx sft FILE … | keys without a section are those of the section sft
 trl vllm-serve --model NAME | vllm-serve | rgx serve MODEL --allow-adapter-upload | use_vllm with
   vllm_mode: server samples there; adapters are sent after each step
-trl dpo, kto, rloo, reward | dpo kto rloo reward |  | rgx trains with GRPO and its variants (rgx
-  train), and supervised (rgx sft)
+trl dpo --config FILE … |  | rgx dpo FILE … | keys of DPOConfig without a section are understood
+trl kto, rloo, reward | kto rloo reward |  | rgx trains with GRPO and its variants (rgx train), on
+  preferences (rgx dpo), and supervised (rgx sft)
 trl env | env | rgx doctor | what this machine offers
 accelerate launch, torchrun | launch | rgx train FILE … --ranks N | several processes through MPI,
   to the bits of one; rgx slurm --nodes writes a job

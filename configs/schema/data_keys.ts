@@ -105,6 +105,19 @@ export const SFT = {
   }),
 };
 
+export const DPO = {
+  path: "dpo",
+  flat: false,
+  keys: keys({}, {
+    beta: "number>0 = 0.1 -- how far from the reference answers may go: higher, less far",
+    loss_type: "one sigmoid|ipo|hinge|robust = sigmoid -- form of the loss",
+    label_smoothing: `number>=0<0.5 = 0 -- share of rows whose labels are wrong (robust)
+      [label_smoothing, training.label_smoothing]`,
+    reference_free: `bool = false -- compare without a reference model
+      [reference_free, training.reference_free]`,
+  }),
+};
+
 export const EVAL = {
   path: "eval",
   flat: false,

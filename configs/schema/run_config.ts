@@ -6,7 +6,15 @@
  */
 import type { Values } from "../types/key_spec.ts";
 import type { ALGORITHM_KEYS } from "./algorithm_keys.ts";
-import type { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT } from "./data_keys.ts";
+import type {
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
+  DATA,
+  DPO,
+  EVAL,
+  LOGGING,
+  SFT,
+} from "./data_keys.ts";
 import type { GENERATION } from "./generation_keys.ts";
 import type { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
 import type { LOOP_KEYS } from "./loop_keys.ts";
@@ -46,6 +54,9 @@ export type CurriculumSection = On<typeof CURRICULUM["keys"]> & {
 
 /** The supervised warm start before GRPO. */
 export type SftSection = Values<typeof SFT["keys"]>;
+
+/** Training on preferences (`rgx dpo`). */
+export type DpoSection = Values<typeof DPO["keys"]>;
 
 /** Evaluation before and after training. */
 export type EvalSection = Values<typeof EVAL["keys"]>;
@@ -94,6 +105,8 @@ export interface RunConfig {
   rewards: RewardSection[];
   /** Supervised warm start before GRPO, or null. */
   sft: SftSection | null;
+  /** Training on preferences, or null: only `rgx dpo` obeys it. */
+  dpo: DpoSection | null;
   /** Held-out evaluation before and after training. */
   eval: EvalSection;
   /** Who samples the completions. */

@@ -13,7 +13,16 @@
 import type { AnySection } from "../types/key_spec.ts";
 import { TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
-import { CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL, LOGGING, SFT, SHAPING } from "./data_keys.ts";
+import {
+  CURRICULUM,
+  CURRICULUM_SCHEDULE,
+  DATA,
+  DPO,
+  EVAL,
+  LOGGING,
+  SFT,
+  SHAPING,
+} from "./data_keys.ts";
 import { LOOP_KEYS } from "./loop_keys.ts";
 import { GENERATION } from "./generation_keys.ts";
 import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
@@ -36,6 +45,7 @@ export const SECTIONS: readonly AnySection[] = [
   CURRICULUM,
   CURRICULUM_SCHEDULE,
   SFT,
+  DPO,
   EVAL,
   TRAINING,
   GENERATION,
@@ -50,6 +60,7 @@ export const SECTIONS: readonly AnySection[] = [
 export const NULLABLE_SECTIONS: readonly string[] = [
   "lora",
   "sft",
+  "dpo",
   "curriculum",
   "model.init",
   "hf_upload",

@@ -114,7 +114,13 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
     );
   }
   // A run that only did its warm start has not used the other settings.
-  if (training !== undefined && !(isSupervised && !series.has("reward"))) {
+  const dpo = config["dpo"] as Json | null | undefined;
+  if (dpo) {
+    const size = Number(training?.["per_device_train_batch_size"]);
+    const pairs = size * Number(training?.["gradient_accumulation_steps"]);
+    add("preferences", `${pairs} pairs a step, loss ${dpo["loss_type"]}, beta ${dpo["beta"]}`);
+    add("learning rate", `${training?.["learning_rate"]} (${training?.["lr_scheduler_type"]})`);
+  } else if (training !== undefined && !(isSupervised && !series.has("reward"))) {
     add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
     add(
       "batch",

@@ -8,6 +8,7 @@ import {
   CURRICULUM,
   CURRICULUM_SCHEDULE,
   DATA,
+  DPO,
   EVAL,
   LOGGING,
   SFT,
@@ -27,7 +28,7 @@ const SECTIONS: Readonly<Record<string, Keys>> = {
       .map(([name, { keys }]) => [`${name}["keys"]`, keys]),
   ),
   ...Object.fromEntries(
-    Object.entries({ LOGGING, SFT, GENERATION, HF_UPLOAD, SLURM })
+    Object.entries({ LOGGING, SFT, DPO, GENERATION, HF_UPLOAD, SLURM })
       .map(([name, { keys }]) => [`${name}["keys"]`, keys]),
   ),
   ALGORITHM_KEYS,

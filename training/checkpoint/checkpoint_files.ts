@@ -209,23 +209,27 @@ function modelCard(config: RunConfig): string {
     : nameAndRevision(model.model_name_or_path).name;
   const problems = data.tasks?.map(({ task_name }) => task_name).join(", ") ?? data.task_name ??
     data.dataset_name;
-  const warmStart = sft !== null && sft.max_steps > 0
+  const warmStart = sft?.max_steps
     ? `${sft.max_steps} supervised steps on worked answers, then `
     : "";
+  const how = config.dpo
+    ? `on preferences (DPO, loss ${config.dpo.loss_type}, beta ${config.dpo.beta}, learning rate ` +
+      `${training.learning_rate}).`
+    : `${warmStart}GRPO (loss ${training.loss_type}, ` +
+      `${training.num_generations} completions a prompt, ` +
+      `learning rate ${training.learning_rate}), rewarded for ${
+        rewards.map(({ name }) => name).join(", ")
+      }.`;
   return [
     "---",
     ...(base === null ? [] : [`base_model: ${JSON.stringify(base)}`]),
     `library_name: ${lora === null ? "transformers" : "peft"}`,
     "pipeline_tag: text-generation",
-    "tags: [grpo, reasoning, rgx]",
+    `tags: [${config.dpo ? "dpo" : "grpo"}, reasoning, rgx]`,
     "---",
     `# ${config.logging.run_name}`,
     "",
-    `Trained by rgx ${VERSION} on ${problems}: ${warmStart}GRPO ` +
-    `(loss ${training.loss_type}, ${training.num_generations} completions a prompt, ` +
-    `learning rate ${training.learning_rate}), rewarded for ${
-      rewards.map(({ name }) => name).join(", ")
-    }.`,
+    `Trained by rgx ${VERSION} on ${problems}: ${how}`,
     lora === null
       ? "All weights were trained."
       : `A LoRA adapter (r ${lora.r}, alpha ${lora.lora_alpha}) was trained` +

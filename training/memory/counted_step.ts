@@ -114,7 +114,7 @@ function halved(size: StepSize): StepSize {
     ...size,
     batch: half(batch, group),
     generated: half(generated, group),
-    items: half(items),
+    items: half(items, size.perItem),
     evaluations: [before, during].filter((wave) => wave !== undefined)
       .map((wave) => ({ ...wave, slots: half(wave.slots, wave.each) })),
   };
@@ -235,7 +235,7 @@ async function runPasses(
 ): Promise<void> {
   const { batch, group, prompt, completion, items, kept } = size, { sizes } = model;
   const lengths = { prompt, completion, model: model.config };
-  const supervised = groupsOf(items, 1, { ...lengths, completion: size.answer });
+  const supervised = groupsOf(items, size.perItem, { ...lengths, completion: size.answer });
   const groups = groupsOf(batch, group, lengths);
   const [, during] = size.evaluations;
   const asked = during === undefined ? [] : groupsOf(during.slots, during.each, lengths);

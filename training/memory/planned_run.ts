@@ -99,14 +99,18 @@ export async function planModel(
     () => checkPositions(config, shape.maxPositions, longest, phases),
   );
   // Without its adapter, a model is its own reference, unless what it starts from is trained.
-  const fixedReference = config.lora !== null && !hasAdapter && !hasWarmStart(config);
+  const isTrained = config.dpo === null && hasWarmStart(config);
+  const fixedReference = config.lora !== null && !hasAdapter && !isTrained;
+  const hasReference = config.dpo === null
+    ? phases === "all" && config.training.beta !== 0
+    : !config.dpo.reference_free;
   const weights = storageOptions(config.model);
   const storage = planStorage(shape, trainable.trainable, weights, typeOf);
   const needs = {
     ...longest,
     supervisedOnly: phases === "sft",
     ranks,
-    copiedReference: phases === "all" && config.training.beta !== 0 && !fixedReference,
+    copiedReference: hasReference && !fixedReference,
     referenceStorage: referenceStorage(config, shape, storage, typeOf),
   };
   const numbers = deviceSizes(device, config.training.compute_dtype);
@@ -138,12 +142,12 @@ export function storageOptions(
  * @param storage of the trained model
  */
 export function referenceStorage(
-  { lora, sft, training }: RunConfig,
+  { lora, sft, dpo, training }: RunConfig,
   model: ModelConfig,
   storage: WeightStorage,
   fileType: (name: string) => WeightType | null,
 ): WeightStorage {
   if (lora !== null || training.sync_ref_model) return ALL_FLOAT;
-  const warmStart = sft !== null && sft.max_steps > 0;
+  const warmStart = dpo === null && sft !== null && sft.max_steps > 0;
   return copyStorage(model, storage, warmStart ? () => null : fileType);
 }

@@ -114,7 +114,10 @@ export function longestLengths(
   for (let i = 0; i < Math.min(MAX_PROMPTS_MEASURED, trainProblems); i++) {
     const entry = problems.trainEntry(i);
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
-    if (withAnswers) answer = Math.max(answer, prompts.workedAnswer(entry).length);
+    if (!withAnswers) continue;
+    const pair = entry.preference === undefined ? null : prompts.pair(entry);
+    const answers = pair === null ? [prompts.workedAnswer(entry)] : [pair.chosen, pair.rejected];
+    answer = Math.max(answer, ...answers.map(({ length }) => length));
   }
   return { prompt, answer };
 }

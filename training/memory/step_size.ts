@@ -53,6 +53,8 @@ export interface StepSize {
   adjusted: boolean;
   /** Problems of a supervised forward pass, 0 = no warm start; and its passes a step. */
   items: number;
+  /** Of them those of one prompt: two where answers are compared. */
+  perItem: number;
   itemAccumulation: number;
   /** The generations of evaluations: before and after training, and while training. */
   evaluations: EqualGeneration[];
@@ -76,7 +78,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
   const during = training.eval_strategy === "no" && !training.eval_on_start
     ? 0
     : Math.max(1, Math.floor(training.per_device_eval_batch_size / each));
-  const { supervisedOnly } = needs;
+  const { supervisedOnly } = needs, perItem = config.dpo === null ? 1 : 2;
   const isAsked = heldOut.num_examples > 0 || data.train_ratio !== null ||
     data.validation_examples !== null;
   return {
@@ -89,7 +91,8 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     completion: training.max_completion_length,
     kept: supervisedOnly ? "none" : keptFor(config.training),
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
-    items: sft !== null && sft.max_steps > 0 ? sft.per_device_train_batch_size : 0,
+    items: sft !== null && sft.max_steps > 0 ? perItem * sft.per_device_train_batch_size : 0,
+    perItem,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
     evaluations: [
       ...(heldOut.num_examples === 0

@@ -249,7 +249,7 @@ export class RunCheckpoints {
     const perEpoch = schedule.options.generationsPerEpoch * promptsPerGeneration;
     const inWarmStart = state.phase === "warm_start" ||
       (state.phase === "eval_before" && warmStartSteps > 0);
-    const parent = inWarmStart ? `${this.#path}/${WARM_START}` : this.#path;
+    const parent = inWarmStart && config.dpo === null ? `${this.#path}/${WARM_START}` : this.#path;
     const step = inWarmStart ? state.warmStartStep : state.step;
     const saved = (path: string) => {
       this.#last = path;

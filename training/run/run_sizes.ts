@@ -1,5 +1,5 @@
 /** The sizes of a run: batches, steps and the schedule of micro-batches, from its configuration. */
-import { batchSizes } from "../../configs/batch_sizes.ts";
+import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { MicroSchedule } from "../step/micro_schedule.ts";
@@ -52,7 +52,9 @@ export function runSizes(
     generationsPerEpoch: Math.floor(trainProblems / promptsPerGeneration),
   });
   return {
-    warmStartSteps: sft?.max_steps ?? 0,
+    warmStartSteps: config.dpo === null
+      ? sft?.max_steps ?? 0
+      : preferenceSteps(config, trainProblems),
     rowsPerGeneration,
     promptsPerGeneration,
     rowsPerStep: sizes.completionsPerOptimizerStep,
@@ -62,6 +64,12 @@ export function runSizes(
       : Math.ceil(training.num_train_epochs * schedule.stepsPerEpoch),
     trainProblems,
   };
+}
+
+/** Steps of a run on preferences: `max_steps`, or those of its epochs. */
+function preferenceSteps({ training, sft }: RunConfig, rows: number): number {
+  if (training.max_steps > 0) return training.max_steps;
+  return Math.ceil(training.num_train_epochs * Math.floor(rows / supervisedBatch(sft!)));
 }
 
 /** Sizes that always fit together, for a run without GRPO. */

@@ -1,0 +1,250 @@
+/** Training on preferences: steps of TRL's DPOTrainer, whole runs, and rows that are refused. */
+import assert from "node:assert/strict";
+import { loadConfig } from "../configs/load.ts";
+import type { DpoSection } from "../configs/schema/run_config.ts";
+import { DPO } from "../configs/schema/data_keys.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
+import { withFolder } from "../core/testing.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import recorded from "../tests/golden/trl-dpo/cases.json" with { type: "json" };
+import { goldenPath } from "../tests/golden.ts";
+import { assemble } from "./assemble.ts";
+import { openRun } from "./open_run.ts";
+import { runSizes } from "./run/run_sizes.ts";
+import { pairLoss } from "./loss/preference_loss.ts";
+import { preferenceStep } from "./preference_step.ts";
+import { AdamW } from "./step/optimizer.ts";
+import { GradientSum } from "./step/gradient_sum.ts";
+import { stepWith, values } from "./step/optimizer_testing.ts";
+import { frozenReference } from "./step/reference_policy.ts";
+import { metricsWithoutClock } from "./testing.ts";
+import { storiesModel } from "./tiny_model_testing.ts";
+import { GrpoTrainer } from "./trainer.ts";
+
+const MODEL = goldenPath("models/tinystories-656k");
+const ROWS = recorded.rows.map((row) => JSON.stringify(row)).join("\n");
+
+/** A configuration on the recorded rows, and what of it is changed. */
+async function configIn(folder: string, changes: Record<string, unknown> = {}) {
+  await Deno.writeTextFile(`${folder}/pairs.jsonl`, ROWS);
+  return await loadConfig({
+    model_name_or_path: MODEL,
+    dataset_name: `${folder}/pairs.jsonl`,
+    output_dir: `${folder}/run`,
+    per_device_train_batch_size: 2,
+    gradient_accumulation_steps: 2,
+    max_steps: 3,
+    learning_rate: 3e-4,
+    save_steps: 1,
+    ...changes,
+  }, { phases: "dpo" });
+}
+
+/** Runs to the end, or until `stopAfter` steps are done. */
+async function run(
+  { config, yaml }: Awaited<ReturnType<typeof configIn>>,
+  options: { resume?: boolean; stopAfter?: number } = {},
+): Promise<void> {
+  const device = await createDevice("wasm", { threads: 1 });
+  try {
+    const parts = await assemble(config, device, { phases: "sft" });
+    const { resume = false, stopAfter = Infinity } = options;
+    let steps = 0;
+    const trainer = new GrpoTrainer({
+      config,
+      configText: yaml,
+      device,
+      ...parts,
+      phases: "sft",
+      resume,
+      control: { stopRequested: () => steps >= stopAfter ? "save" : "no", reason: "the test" },
+      listeners: [(event) => {
+        if (event.type === "step") steps++;
+      }],
+    });
+    await trainer.run();
+    parts.model.dispose();
+  } finally {
+    device.close();
+  }
+}
+
+Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics", async (t) => {
+  const pairs = recorded.ids.map(({ prompt_ids, chosen_ids, rejected_ids }) => ({
+    promptIds: prompt_ids,
+    chosen: chosen_ids,
+    rejected: rejected_ids,
+  }));
+  for (const [name, { settings, steps, moved }] of Object.entries(recorded.cases)) {
+    await t.step(name, async () => {
+      const device = createReferenceDevice({ float: "f64" });
+      const model = await storiesModel(device, name !== "adapter");
+      const before = await values(model);
+      const reference = await frozenReference(device, model, null);
+      const optimizer = new AdamW(device, model, {
+        adam_beta1: 0.9,
+        adam_beta2: 0.999,
+        adam_epsilon: 1e-8,
+        weight_decay: 0,
+        max_grad_norm: 1,
+      });
+      let tokens = 0;
+      for (const [i, expected] of steps.entries()) {
+        const result = await preferenceStep(model, pairs.slice(4 * i, 4 * i + 4), {
+          seed: 1,
+          firstPromptId: 4 * i,
+          microBatchSize: 2,
+          sum: new GradientSum(model),
+          settings: { ...defaultsOf(DPO), ...settings } as DpoSection,
+          reference,
+        });
+        const norm = await optimizer.gradNorm();
+        tokens += result.tokens + result.promptTokens;
+        const found: Record<string, number> = {
+          ...result.metrics,
+          loss: result.loss,
+          entropy: result.entropy,
+          grad_norm: norm,
+          num_tokens: tokens,
+          learning_rate: 3e-4,
+        };
+        for (const [key, value] of Object.entries(expected)) {
+          const off = Math.abs(found[key]! - value) / Math.max(1, Math.abs(value));
+          assert.ok(off < 3e-5, `step ${i + 1}: ${key} is ${found[key]}, not ${value}`);
+        }
+        await stepWith(optimizer, 3e-4);
+      }
+      const after = await values(model);
+      for (const [theirs, { norm }] of Object.entries(moved)) {
+        const ours = theirs.replace(".default", ""), was = before.get(ours)!;
+        const moves = after.get(ours)!.map((value, i) => (value - was[i]!) ** 2);
+        const own = Math.sqrt(moves.reduce((sum, square) => sum + square, 0));
+        assert.ok(Math.abs(own - norm) < 2e-3 * norm, `${theirs} moved by ${own}, not ${norm}`);
+      }
+    });
+  }
+});
+
+Deno.test("the tokens of a preference are TRL's", () =>
+  withFolder(async (folder) => {
+    const { config } = await configIn(folder);
+    const { problems, prompts } = await openRun(config);
+    for (const [i, expected] of recorded.ids.entries()) {
+      const { promptIds, chosen, rejected } = prompts.pair(problems.trainEntry(i));
+      assert.deepEqual(
+        { prompt_ids: promptIds, chosen_ids: chosen, rejected_ids: rejected },
+        expected,
+      );
+    }
+  }));
+
+Deno.test("the derivatives of each loss are those of its values", () => {
+  const at = { chosen: -3, rejected: -5.5, refChosen: -4, refRejected: -5 };
+  const pair = { ...at, chosenTokens: 3, rejectedTokens: 5 }, h = 1e-6;
+  for (const loss_type of ["sigmoid", "ipo", "hinge", "robust"] as const) {
+    const settings = { ...defaultsOf(DPO), loss_type, label_smoothing: 0.3, beta: 0.4 };
+    const loss = (key: "chosen" | "rejected", by: number) =>
+      pairLoss({ ...pair, [key]: pair[key] + by }, settings).loss;
+    const slope = (key: "chosen" | "rejected") => (loss(key, h) - loss(key, -h)) / (2 * h);
+    const { byChosen, byRejected } = pairLoss(pair, settings);
+    assert.ok(Math.abs(byChosen - slope("chosen")) < 1e-8, loss_type);
+    assert.ok(Math.abs(byRejected - slope("rejected")) < 1e-8, loss_type);
+  }
+});
+
+Deno.test("a run on preferences that was stopped ends with the same bits", () =>
+  withFolder(async (folder) => {
+    const whole = await configIn(folder, { output_dir: `${folder}/whole` });
+    await run(whole);
+    const parts = await configIn(folder);
+    await run(parts, { stopAfter: 1 });
+    await run(parts, { resume: true });
+    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+    assert.deepEqual(await bytes("run"), await bytes("whole"));
+    // There is nothing left to do, which changes nothing.
+    await run(parts, { resume: true });
+    assert.deepEqual(await bytes("run"), await bytes("whole"));
+    const lines = await metricsWithoutClock(`${folder}/run`);
+    assert.deepEqual(lines, await metricsWithoutClock(`${folder}/whole`));
+    const [first, , third] = lines;
+    assert.ok(Math.abs(Number(first!.loss) - Math.LN2) < 1e-6);
+    assert.ok(Number(third!["rewards/margins"]) > 0.1, "the margin has not grown");
+    assert.equal(third!["split"], "train");
+  }));
+
+Deno.test("epochs decide the steps of a run on preferences where max_steps does not", () =>
+  withFolder(async (folder) => {
+    const { config } = await configIn(folder, { max_steps: -1, num_train_epochs: 2.5 });
+    // 12 rows are 3 steps of 4.
+    assert.equal(runSizes(config, 12, "sft").warmStartSteps, 8);
+  }));
+
+Deno.test("rgx dpo takes TRL's keys without a section, and names what it does not read", () =>
+  withFolder(async (folder) => {
+    const { config, notes } = await configIn(folder, {
+      beta: 0.4,
+      loss_type: "robust",
+      label_smoothing: 0.1,
+      num_generations: 4,
+      rewards: ["correctness"],
+    });
+    assert.deepEqual(config.dpo, {
+      beta: 0.4,
+      loss_type: "robust",
+      label_smoothing: 0.1,
+      reference_free: false,
+    });
+    assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [
+      "rgx dpo does not read what is for GRPO: rewards, num_generations",
+    ]);
+  }));
+
+Deno.test("rows without two different answers are refused with their line", () =>
+  withFolder(async (folder) => {
+    const refusals: [row: unknown, message: RegExp][] = [
+      [
+        { prompt: "a", chosen: "b", rejected: "b" },
+        /pairs\.jsonl:2: chosen and rejected are equal/,
+      ],
+      [{ prompt: "a", chosen: "b", rejected: " " }, /pairs\.jsonl:2: rejected is empty/],
+      [{ prompt: "a", chosen: "b" }, /row 2 of the data has no two answers/],
+      [
+        {
+          prompt: "a",
+          chosen: [{ role: "assistant", content: "" }],
+          rejected: [{ role: "assistant", content: "b" }],
+        },
+        /pairs\.jsonl:2: chosen is empty/,
+      ],
+    ];
+    const { config } = await configIn(folder);
+    const [first] = ROWS.split("\n");
+    for (const [row, message] of refusals) {
+      await Deno.writeTextFile(`${folder}/pairs.jsonl`, `${first}\n${JSON.stringify(row)}\n`);
+      await assert.rejects(openRun(config), message);
+    }
+  }));
+
+Deno.test("what both conversations begin with is the prompt", () =>
+  withFolder(async (folder) => {
+    const ask = { role: "user", content: "Which?" },
+      say = (content: string) => ({
+        role: "assistant",
+        content,
+      });
+    const rows = [
+      { chosen: [ask, say("this")], rejected: [ask, say("that")] },
+      { prompt: "Which?", chosen: [ask, say("this")], rejected: [ask, say("that")] },
+      { prompt: [ask], chosen: [say("this")], rejected: [say("that")] },
+    ];
+    const { config } = await configIn(folder), pairs = [];
+    for (const row of rows) {
+      await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
+      const { problems, prompts } = await openRun(config);
+      pairs.push(prompts.pair(problems.trainEntry(0)));
+    }
+    const [first, ...others] = pairs;
+    for (const other of others) assert.deepEqual(other, first);
+    assert.ok(first!.promptIds.length > 0 && first!.chosen.length > 0);
+  }));
