@@ -16,7 +16,16 @@ import {
   toJson,
 } from "../documents/node.ts";
 import type { RewardSection } from "./reward_section.ts";
-import { bool, float, int, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
+import {
+  anything,
+  bool,
+  float,
+  int,
+  oneOrMore,
+  refine,
+  text,
+  type ValueType,
+} from "../types/value_types.ts";
 
 /** `weights` (TRL's `reward_weights`) replace the weights of the items, in order. */
 export function readRewards(
@@ -73,26 +82,18 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
     problems.add(item.at, key, text);
     return null;
   }
-  const fields = new Fields(item, key, problems);
-  const path = fields.read("path", text());
-  if (path !== undefined) return readFileReward(fields, path);
-  const name = fields.read("name", text());
+  if (item.entries.has("path")) return readFileReward(item, key, problems);
+  const { values: { name, ...common }, rest: given } = readFields(item, key, COMMON, problems);
   if (name === undefined) {
-    if (!item.entries.has("name") && !item.entries.has("path")) {
-      problems.add(item.at, key, "name is missing");
-    }
+    if (!item.entries.has("name")) problems.add(item.at, key, "name is missing");
     return null;
   }
   const reward = find(name, item.entries.get("name")!.node, `${key}.name`, problems);
-  const weight = fields.read("weight", float(), reward?.defaultWeight ?? 1);
-  const timeout = fields.read("timeout", SECONDS);
-  const as = fields.read("as", METRIC_NAME);
-  if (reward === null || weight === undefined) return null;
-  const given = fields.rest();
+  if (reward === null) return null;
   for (const message of checkParams(`reward ${reward.name}`, reward.params, given)) {
     const field = message.slice(0, message.indexOf(":"));
     const near = Object.hasOwn(given, field) && !Object.hasOwn(reward.params, field)
-      ? didYouMean(field, COMMON_FIELDS)
+      ? didYouMean(field, Object.keys(COMMON))
       : "";
     reportField(message + near, item, key, problems);
   }
@@ -105,17 +106,9 @@ function readReward(item: ConfigNode, key: string, problems: Problems): RewardSe
       reportField(error.message, item, key, problems);
     }
   }
-  return {
-    name: reward.name,
-    ...as !== undefined && { as },
-    weight,
-    params,
-    ...timeout !== undefined && { timeout },
-  };
+  return { name: reward.name, weight: reward.defaultWeight ?? 1, ...common, params };
 }
 
-/** Fields that every built-in reward has. */
-const COMMON_FIELDS = ["name", "as", "weight", "timeout"];
 const METRIC_NAME = refine(
   text(),
   (name) =>
@@ -129,53 +122,52 @@ const HOSTS = refine(
   (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
 );
 
-/**
- * A reward from a user's file. Every field that is not one of these is a parameter of the reward.
- */
-function readFileReward(fields: Fields, path: string): RewardSection | null {
-  const name = fields.read("name", text(), nameOf(path));
-  const weight = fields.read("weight", float(), 1);
-  const timeout = fields.read("timeout", SECONDS);
-  const sha256 = fields.read("sha256", text());
-  const net = readHosts(fields);
-  const concurrency = fields.read("concurrency", int({ min: 1 }));
-  const retries = fields.read("retries", int({ min: 0 }));
-  const cache = fields.read("cache", bool());
-  if (name === undefined || weight === undefined) return null;
+/** Fields that every built-in reward has. */
+const COMMON = { name: text(), as: METRIC_NAME, weight: float(), timeout: SECONDS };
+
+/** Fields of a reward from a user's file. Every other field is a parameter of the reward. */
+const OF_FILE = {
+  path: text(),
+  name: text(),
+  weight: float(),
+  timeout: SECONDS,
+  sha256: text(),
+  net: HOSTS,
+  permissions: anything("{net: [hosts]}") as ValueType<ConfigNode>,
+  concurrency: int({ min: 1 }),
+  retries: int({ min: 0 }),
+  cache: bool(),
+};
+
+function readFileReward(item: MapNode, key: string, problems: Problems): RewardSection | null {
+  const { values, rest: params } = readFields(item, key, OF_FILE, problems);
+  const { path, name, weight = 1, timeout, permissions, ...more } = values;
+  if (path === undefined) return null;
+  if (permissions !== undefined) {
+    const net = grantedHosts(permissions, `${key}.permissions`, problems);
+    if (net !== undefined && more.net !== undefined) {
+      problems.add(permissions.at, `${key}.permissions`, "net is given twice: here and as `net`");
+    } else if (net !== undefined) more.net = net;
+  }
   return {
-    name,
+    name: name ?? nameOf(path),
     weight,
-    params: fields.rest(),
+    params,
     ...timeout !== undefined && { timeout },
-    file: {
-      path,
-      ...sha256 !== undefined && { sha256 },
-      ...net !== undefined && { net },
-      ...concurrency !== undefined && { concurrency },
-      ...retries !== undefined && { retries },
-      ...cache !== undefined && { cache },
-    },
+    file: { path, ...more },
   };
 }
 
-/** The hosts of `net`, or of `permissions: {net: …}` as Deno's Workers have it. */
-function readHosts(fields: Fields): string[] | undefined {
-  const net = fields.read("net", HOSTS), { item, key, problems } = fields;
-  const permissions = fields.node("permissions");
-  if (permissions === undefined) return net;
-  if (permissions.kind !== "map") {
-    const text = `expected {net: [hosts]}, found ${describeNode(permissions)}`;
-    problems.add(permissions.at, `${key}.permissions`, text);
-    return net;
+/** The hosts of `permissions: {net: …}`, as Deno's Workers have it. */
+function grantedHosts(node: ConfigNode, key: string, problems: Problems): string[] | undefined {
+  if (node.kind !== "map") {
+    problems.add(node.at, key, `expected {net: [hosts]}, found ${describeNode(node)}`);
+    return undefined;
   }
-  for (const [name, { keyAt }] of permissions.entries) {
-    if (name === "net") continue;
-    problems.add(keyAt, `${key}.permissions.${name}`, "cannot be granted: only net can");
+  for (const [name, { keyAt }] of node.entries) {
+    if (name !== "net") problems.add(keyAt, `${key}.${name}`, "cannot be granted: only net can");
   }
-  const inner = new Fields(permissions, `${key}.permissions`, problems).read("net", HOSTS);
-  if (inner === undefined || !item.entries.has("net")) return inner;
-  problems.add(permissions.at, `${key}.permissions`, "net is given twice: here and as `net`");
-  return net;
+  return readFields(node, key, { net: HOSTS }, problems).values.net;
 }
 
 /**
@@ -186,42 +178,29 @@ function nameOf(path: string): string {
   return basename(path, extname(path)).replace(/[^A-Za-z0-9_]/g, "_");
 }
 
-/** The fields of one item. Some are read by type; the rest are parameters. */
-class Fields {
-  readonly #read = new Set<string>();
+type Types = Readonly<Record<string, ValueType<unknown>>>;
+type ValuesOf<K extends Types> = {
+  -readonly [N in keyof K]?: K[N] extends ValueType<infer T> ? T : never;
+};
 
-  constructor(
-    readonly item: MapNode,
-    readonly key: string,
-    readonly problems: Problems,
-  ) {}
-
-  /**
-   * The value of a field. Undefined when it is missing and has no default, or when it is wrong,
-   * which is reported.
-   */
-  read<T>(name: string, type: ValueType<T>, missing?: T): T | undefined {
-    this.#read.add(name);
-    const node = this.item.entries.get(name)?.node;
-    if (node === undefined) return missing;
-    return type.read(node, (at, words, sub = "") => {
-      this.problems.add(at, `${this.key}.${name}${sub}`, words);
-    });
-  }
-
-  /** The node of a field that is read elsewhere. */
-  node(name: string): ConfigNode | undefined {
-    this.#read.add(name);
-    return this.item.entries.get(name)?.node;
-  }
-
-  rest(): Record<string, unknown> {
-    const given: Record<string, unknown> = Object.create(null);
-    for (const [name, { node }] of this.item.entries) {
-      if (!this.#read.has(name)) given[name] = toJson(node);
+/** The fields of a map that have these types, without wrong ones, and the values of the others. */
+function readFields<K extends Types>(
+  map: MapNode,
+  key: string,
+  types: K,
+  problems: Problems,
+): { values: ValuesOf<K>; rest: Record<string, unknown> } {
+  const values: Record<string, unknown> = {}, rest: typeof values = Object.create(null);
+  for (const [name, { node }] of map.entries) {
+    if (!Object.hasOwn(types, name)) rest[name] = toJson(node);
+    else {
+      const value = types[name]!.read(node, (at, words, sub = "") => {
+        problems.add(at, `${key}.${name}${sub}`, words);
+      });
+      if (value !== undefined) values[name] = value;
     }
-    return given;
   }
+  return { values: values as ValuesOf<K>, rest };
 }
 
 function find(
