@@ -3,39 +3,26 @@
  * each key of the schema, its type and its meaning as a comment. So the lint rule no-slow-types is
  * off here: the test of the package checks what is published.
  */
-import { ALGORITHM_KEYS } from "../../configs/schema/algorithm_keys.ts";
-import {
-  CURRICULUM,
-  CURRICULUM_SCHEDULE,
-  DATA,
-  DPO,
-  EVAL,
-  LOGGING,
-  SFT,
-} from "../../configs/schema/data_keys.ts";
-import { GENERATION } from "../../configs/schema/generation_keys.ts";
-import { HF_UPLOAD, HUB_KEYS } from "../../configs/schema/hub_keys.ts";
-import { LOOP_KEYS } from "../../configs/schema/loop_keys.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "../../configs/schema/model_keys.ts";
-import { SAMPLING_KEYS } from "../../configs/schema/sampling_keys.ts";
-import { SLURM } from "../../configs/schema/slurm_keys.ts";
+import * as algorithm from "../../configs/schema/algorithm_keys.ts";
+import * as data from "../../configs/schema/data_keys.ts";
+import * as generation from "../../configs/schema/generation_keys.ts";
+import * as hub from "../../configs/schema/hub_keys.ts";
+import * as loop from "../../configs/schema/loop_keys.ts";
+import * as model from "../../configs/schema/model_keys.ts";
+import * as sampling from "../../configs/schema/sampling_keys.ts";
+import * as slurm from "../../configs/schema/slurm_keys.ts";
 import type { Keys } from "../../configs/types/key_spec.ts";
 
-/** The names of the declarations of keys, as run_config.ts has them. */
-const SECTIONS: Readonly<Record<string, Keys>> = {
-  ...Object.fromEntries(
-    Object.entries({ INIT, LORA, MODEL, TOKENIZER, CURRICULUM, CURRICULUM_SCHEDULE, DATA, EVAL })
-      .map(([name, { keys }]) => [`${name}["keys"]`, keys]),
+/** The declarations of keys by their names in run_config.ts: `LORA["keys"]` and `LOOP_KEYS`. */
+const SECTIONS = Object.fromEntries(
+  [algorithm, data, generation, hub, loop, model, sampling, slurm].flatMap((file) =>
+    Object.entries(file).map(([name, found]): [string, Keys] =>
+      name.endsWith("_KEYS")
+        ? [name, found as Keys]
+        : [`${name}["keys"]`, (found as { keys: Keys }).keys]
+    )
   ),
-  ...Object.fromEntries(
-    Object.entries({ LOGGING, SFT, DPO, GENERATION, HF_UPLOAD, SLURM })
-      .map(([name, { keys }]) => [`${name}["keys"]`, keys]),
-  ),
-  ALGORITHM_KEYS,
-  HUB_KEYS,
-  LOOP_KEYS,
-  SAMPLING_KEYS,
-};
+);
 
 /** Imports of what the types of some keys name. */
 const IMPORTS = `import type { TrackerName } from "../../core/tracker_names.ts";
