@@ -1,7 +1,7 @@
 /** The flags, examples and notes of all commands, as `flags.ts` reads them. */
 import type { Flags } from "./flags.ts";
 
-/** What a command's model may be. */
+/** The forms in which a command takes its model. */
 const MODEL_KINDS = "a Hugging Face folder, a GGUF file, a checkpoint or an adapter";
 
 const MACHINE = {
@@ -25,7 +25,7 @@ export const ACTIVATIONS = {
 /** Where and how a model computes. */
 export const DEVICE = { ...COMPUTE_DTYPE, ...MACHINE } as const;
 
-/** What the weights of a model are held in. */
+/** The types in which the weights of a model are held. */
 export const WEIGHTS = {
   "Weights and device:": "",
   dtype: `one auto|float32|float16|bfloat16 <type> -- what the weights are held in; auto: as they

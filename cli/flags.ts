@@ -21,9 +21,9 @@ import { UsageError } from "../core/errors.ts";
 
 export type Table = Readonly<Record<string, string>>;
 
-/** What stands before the meaning of a flag. */
+/** The part of a flag's line before its meaning. */
 type Head<S> = S extends `${infer H} --${string}` ? H : S;
-/** Its type in words, without placeholder and default. */
+/** The type of a flag in words, without its placeholder and its default. */
 type Kind<S> = S extends `${infer K} = ${string}` ? Kind<K>
   : S extends `${infer K} <${string}` | `${infer K} [${string}` ? K
   : S;

@@ -32,7 +32,7 @@ import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
  * rank each; default 1. On a device that is no GPU, it is the number of elements, or of processes.
  */
 export interface BenchScriptOptions extends CommonOptions {
-  /** What is measured: paths, names on the Hub, runs. */
+  /** The models that are measured: paths, names on the Hub, runs. */
   models: readonly string[];
   /** Names of tasks, or files of them. */
   tasks: readonly string[];
@@ -54,7 +54,7 @@ export interface BenchScriptOptions extends CommonOptions {
   script: string;
   /** A template in place of the built-in one; `name` is for messages. */
   template?: { name: string; text: string };
-  /** What a process needs. */
+  /** The cores and the memory that a process needs. */
   needs?: ProcessNeeds;
 }
 
@@ -72,7 +72,7 @@ function joinOptions({ gpus, cpus, memory, time }: Job): string {
   ].join(" ");
 }
 
-/** What `count` processes on one node need. */
+/** The cores and the memory that `count` processes on one node need. */
 const forAll = ({ cpus, memory }: ProcessNeeds, count: number): ProcessNeeds => ({
   cpus: cpus * count,
   memory: memory * count,

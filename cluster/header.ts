@@ -53,7 +53,7 @@ export interface Job
   dependency: string | null;
 }
 
-/** What a process of a job needs, as a plan says. */
+/** The cores and the memory that a process of a job needs, by its plan. */
 export interface ProcessNeeds {
   /** CPU cores. */
   cpus: number;

@@ -10,7 +10,7 @@ import type { JobScript } from "./job_script.ts";
 export interface WriteOptions {
   /** Whether a file that is there is replaced. */
   force?: boolean;
-  /** What stands before the path in an error. */
+  /** The text before the path in an error. */
   place?: string;
 }
 

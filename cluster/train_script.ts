@@ -43,7 +43,7 @@ import template from "./templates/train.sh" with { type: "text" };
 export interface TrainScriptOptions extends CommonOptions {
   /** Values that replace those of the configuration: `{ training: { max_steps: 10 } }`. */
   overrides?: ConfigOverrides;
-  /** The same as arguments of a command line, after those: `key.path=value`. */
+  /** Overrides as arguments of a command line, `key.path=value`. They come after `overrides`. */
   args?: readonly string[];
   /** `key=value,value`; every combination becomes an element of an array. */
   sweep?: readonly string[];
@@ -109,7 +109,7 @@ export async function jobOfConfig(
   const found = await findSlurmSection(path, read), section = found?.section;
   const charged = account ?? section?.account ?? null;
   if (charged === null) {
-    // Of a configuration with mistakes, those are the error: one of them may hide the account.
+    // The mistakes of a configuration are reported first: one of them may hide the account.
     if (found === null) await loadConfig(path, read);
     throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
       advice: `Write one of them: rgx slurm ${path} ACCOUNT`,
@@ -296,7 +296,7 @@ function withRankKeys(options: TrainScriptOptions, training: RankKeys): TrainScr
   };
 }
 
-/** What the script sets where the options ask for other ranks than the configuration. */
+/** The keys that the script sets if the options ask for other ranks than the configuration. */
 function rankOverrides(
   training: RankKeys,
   { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,

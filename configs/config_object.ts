@@ -24,7 +24,7 @@ export interface NamedReward {
 export interface FileReward {
   /** The file, relative to the configuration. */
   path: string;
-  /** Its name in metrics; default: the file's. */
+  /** The name of the reward in metrics; default: the name of the file. */
   name?: string;
   /** Factor in the sum; default 1. */
   weight?: number;
@@ -49,9 +49,9 @@ export type RewardItem = string | NamedReward | FileReward | RewardSection;
 export interface TaskItem {
   /** A name of `taskNames()`, or the file of a task. */
   task_name: string;
-  /** Its share, relative to the other tasks; default 1. */
+  /** The share of the task, relative to the other tasks; default 1. */
   weight?: number;
-  /** Its parameters. */
+  /** The parameters of the task. */
   config?: Record<string, unknown>;
 }
 
@@ -72,7 +72,7 @@ export type TokenizerKeys = Partial<ModelInit["tokenizer"]>;
 
 /** A model that is made from a seed: `model.init`. */
 export interface InitKeys extends Partial<Omit<ModelInit, "tokenizer">> {
-  /** Its tokenizer. */
+  /** The tokenizer of the model. */
   tokenizer?: TokenizerKeys;
 }
 

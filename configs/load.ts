@@ -60,7 +60,7 @@ export type RunKind = "all" | "sft" | "dpo";
 export interface LoadedConfig {
   /** All keys with their values. */
   config: RunConfig;
-  /** What the user should know although nothing is wrong. */
+  /** Remarks for the user about a configuration without mistakes. */
   notes: string[];
   /** Dotted canonical key → `file:line`, `RGX_…`, `command line` or `default`. */
   origins: Map<string, string>;
@@ -139,7 +139,7 @@ export async function loadConfig(
   };
 }
 
-/** What the tree names, but for keys with a mistake: it was reported. */
+/** The names in the tree. Keys with a mistake, which was reported, are left out. */
 function namedParts(tree: MapNode, problems: Problems): NamedParts {
   const text = (section: string, name: string) => {
     const key = `${section}.${name}`;

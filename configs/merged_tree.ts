@@ -34,7 +34,7 @@ import { leaveBehind } from "./reading/inherit.ts";
 import { withFilesOfRun } from "./reading/run_files.ts";
 import { textOfRead } from "./to_yaml.ts";
 
-/** What a file is merged with. */
+/** The values that a file is merged with. */
 export interface MergeOptions {
   overrides: readonly Override[];
   /** Environment variables. */
@@ -57,7 +57,7 @@ export async function mergedTree(
     tree = applyOverride(tree, override, problems);
   }
   tree = leaveBehind(untouched, tree, problems);
-  // What is missing is missing in the file, whatever is typed beside it.
+  // A missing key is reported at the file, also if other keys are typed beside it.
   if (file.kind !== "embedded") tree = { ...tree, at };
   environment = withVariables(env, tree, problems);
   const name = file.kind === "text" ? "run" : stem(file.path);

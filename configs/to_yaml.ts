@@ -45,7 +45,7 @@ export function textOfRead(config: object): string | null {
   );
 }
 
-/** What every configuration that was read has. */
+/** The sections that every configuration has after it was read. */
 const ROOTS = ["model", "lora", "data", "curriculum", "rewards", "sft", "eval", "generation"]
   .concat("training", "logging", "hf_upload", "slurm");
 

@@ -32,7 +32,7 @@ function bounded(text: string): string {
 export class RgxError extends Error {
   /** Name of the class, as of every error. */
   override name = "RgxError";
-  /** What the user can do, printed on a separate line. */
+  /** Advice for the user, which is printed on a separate line. */
   readonly advice: string | undefined;
   /** With which the program ends: one of `EXIT`. */
   readonly exitCode: number;

@@ -51,7 +51,7 @@ export function narrowBF16Into<T extends Uint16Array>(values: ArrayLike<number>,
   return out;
 }
 
-/** Of the bits of a float32. */
+/** The bfloat16 pattern nearest to a float32, from the bits of the float32. */
 function bf16Bits(bits: number): number {
   return (bits & 0x7fffffff) > 0x7f800000
     ? (bits >>> 16) | 0x40

@@ -144,7 +144,7 @@ async function beat(path: string, text: string): Promise<void> {
   await file.write(new TextEncoder().encode(text));
 }
 
-/** The same as {@link beat}, but synchronous. */
+/** Rewrites the lock like {@link beat}, but without waiting for the event loop. */
 function beatNow(path: string, text: string): void {
   try {
     if (Deno.readTextFileSync(path) !== text) return;

@@ -137,7 +137,7 @@ function comparisonRows(result: AllTasksResultFile): string[][] {
   return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
 }
 
-/** What the p-values are, below the table. */
+/** The lines below the table that explain the p-values. */
 function testNote(result: AllTasksResultFile): string {
   const all = Object.values(result.tasks).flatMap(({ comparisons }) => comparisons);
   const isSampled = Object.values(result.tasks)

@@ -56,7 +56,7 @@ class TerminalLines implements LineSource {
         timer = setTimeout(() => editor.line === "" && editor.close(), PASTE_MS);
       });
       editor.on("SIGINT", () => {
-        // As in a shell, Ctrl-C takes away what was typed.
+        // Ctrl-C clears the line, as in a shell.
         typed = editor.line === "" ? "interrupt" : { line: "" };
         output.write("\n");
         editor.close();

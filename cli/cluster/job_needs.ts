@@ -31,9 +31,9 @@ import {
 
 /** Host memory of a process besides what is planned: the program, its caches, reward workers. */
 const PROGRAM_BYTES = 2 * 2 ** 30;
-/** The same with a graphics card, whose driver maps memory of its own. */
+/** Host memory of such a process with a graphics card, whose driver maps memory of its own. */
 const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
-/** Of a plan on the CPU a tenth more, for what is not planned. */
+/** A job asks for a tenth more than the plan on the CPU, for memory that is not planned. */
 const ROOM_FACTOR = 1.1;
 /** Cores of a process with a card: one for the card, others for rewards, decoding and files. */
 const CORES_WITH_CARD = 4;
@@ -154,7 +154,7 @@ async function needsOfRun(
   };
 }
 
-/** What is said of a job that does not fit the card that is known by a site's name. */
+/** Advice for a job that does not fit the card that a site's name stands for. */
 const UNCHECKED = "\nWhere the site has other cards, --no-check writes the script all the same.";
 
 /** More than any run needs. */
@@ -173,10 +173,10 @@ function cardOf(type = ""): PlanCard {
   return planCard({ deviceMemory: "16TiB" });
 }
 
-/** What tells runs apart that lack different things. */
+/** Runs for which this is equal lack the same parts. */
 const partsOf = ({ model, data }: RunConfig) => [model, data.dataset_name, data.task_name];
 
-/** What tells runs apart whose plans differ: not seeds, names and learning rates. */
+/** Runs with equal keys have the same plan: seeds, names and learning rates are left out. */
 function planOf(config: RunConfig): unknown {
   const { seed: _seed, learning_rate: _rate, output_dir: _folder, ...training } = config.training;
   return { ...config, training, logging: null };

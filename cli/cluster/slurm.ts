@@ -61,7 +61,7 @@ export async function slurmTrain(
         ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
         : {}),
     });
-  // What is not here may be made by the job that this one waits for.
+  // The job that this one waits for may make the parts that are missing.
   const looks = flags.check && flags.dependency === undefined;
   const script = await namingMissing(
     write,

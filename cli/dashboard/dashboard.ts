@@ -10,7 +10,7 @@ import type { DASHBOARD } from "../flag_tables.ts";
 
 /** Folders that are shown when none is named. */
 const USUAL = ["experiments", "benchmark_results"];
-/** Of the recipe gsm8k and of rgx eval; shown where they hold a run or results. */
+/** Folders of the recipe gsm8k and of rgx eval. They are shown if they hold a run or results. */
 const ALSO = ["trl_grpo_outputs", "results"];
 const PORT = 6080;
 /** Fewer characters are guessed too easily. */

@@ -63,7 +63,7 @@ async function adapterReport() {
   };
 }
 
-/** What --device vulkan can use, the default first, or why there is nothing. */
+/** The adapters that --device vulkan can use, the default first, or why there are none. */
 function vulkanReport(): { adapters: VulkanAdapter[]; missing: string | null } {
   try {
     return { adapters: vulkanAdapters(), missing: null };
@@ -137,7 +137,7 @@ function adviceFor(
   return advice;
 }
 
-/** What others use of the processors while this process does nothing. */
+/** The share of the processors that other programs use while this process does nothing. */
 async function measureOthers() {
   const before = cpuTimes();
   await new Promise((resolve) => setTimeout(resolve, OTHERS_MS));
@@ -190,9 +190,9 @@ async function examine(
     memory_limited_by: room.by,
     devices,
     wasm_tiles: tiles,
-    /** What RGX_TARGET can name here. */
+    /** The values that RGX_TARGET can have on this machine. */
     wasm_targets: [...nativeLibraries().codes.map(({ target }) => target), "wasm"],
-    /** What computes products with training.compute_dtype: bfloat16. */
+    /** The unit that computes products with training.compute_dtype: bfloat16. */
     wasm_bf16_unit: bf16Unit,
     gpu_adapter: gpu,
     vulkan,
@@ -256,7 +256,7 @@ async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
   devices: DeviceReport[];
   /** Kernels of products in f32. */
   tiles: string;
-  /** What computes products in bfloat16. */
+  /** The unit that computes products in bfloat16. */
   bf16Unit: string;
 }> {
   const devices: DeviceReport[] = [];
@@ -354,7 +354,7 @@ async function jobReport(env: Env = processEnv) {
     threads: defaultThreads(env),
     /** Cores that the affinity mask and the quota leave to this process. */
     usable_cpus: grantedCores(kernelLimits()),
-    /** Of the job on this node; null: SLURM does not limit it, or does not tell. */
+    /** Memory of the job on this node; null: SLURM does not limit it, or does not tell. */
     memory_bytes: await jobMemory(job),
     /** GPUs that SLURM granted, and that the environment lets this process see; null: not known. */
     gpus: job.gpus,

@@ -30,19 +30,19 @@ export interface FitReport {
   device: string;
   memory_planned_bytes: number | null;
   memory_available_bytes: number | null;
-  /** Of the whole run; null when the model is not on this machine. */
+  /** Seconds of the whole run; null when the model is not on this machine. */
   estimated_seconds: number | null;
-  /** What other programs used while the time was measured; null when that is not known. */
+  /** The share that other programs used while the time was measured; null when it is not known. */
   others: OtherWork | null;
-  /** What the run will write; null when the model is not on this machine. */
+  /** Bytes that the run will write; null when the model is not on this machine. */
   disk_planned_bytes: number | null;
-  /** Of the file system of its folder; null when that is not known. */
+  /** Bytes that are free on the file system of the run's folder; null when they are not known. */
   disk_free_bytes: number | null;
-  /** What prevents the run here. */
+  /** The reasons why the run is not possible on this machine. */
   misfits: string[];
   /** How to get the model or the data set that is not here; null: nothing is missing. */
   fetch: string | null;
-  /** What does not prevent it. */
+  /** Remarks that do not prevent the run. */
   notes: string[];
 }
 

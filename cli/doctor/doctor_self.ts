@@ -20,7 +20,7 @@ export interface TriedPart {
 /** A command that takes longer than this hangs. */
 const LIMIT_MS = 300_000;
 
-/** Of the environment, what a program may need to start. */
+/** Variables of the environment that a program may need to start. */
 const KEPT = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "RGX_TARGET", "RGX_NATIVE"];
 
 /** Nothing listens on the port `discard`; addresses of this machine are reached without it. */

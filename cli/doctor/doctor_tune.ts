@@ -33,7 +33,7 @@ const MINUTES = 5, RACE_SHARE = 0.2;
 
 type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
 
-/** What was found on a device. */
+/** The kernels that were measured on one device. */
 interface DeviceReport extends Tuned {
   about: Measurable;
   folder: string | null;

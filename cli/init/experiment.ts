@@ -21,12 +21,12 @@ const DEFAULT_COMPLETION = 64;
 const MAX_PROMPTS = 32, COMPLETIONS = 8;
 /** Steps of a small run, which is shorter where even the smallest steps take long. */
 const SUPERVISED_STEPS = 220, STEPS = 150, HELD_OUT = 200;
-/** What a run may compute: tokens in passes, about 20 μs each on two cores. */
+/** The most tokens in passes that a run may compute, about 20 μs each on two cores. */
 const WORK = 5e6;
 /** The attention to this many tokens takes as much time as all else. */
 const ATTENTION_TOKENS = 1000;
 
-/** What a project trains on. */
+/** The problems that a project trains on. */
 export interface ProjectProblems {
   /** The task or its file, or the path of the data. */
   task?: string;
@@ -116,7 +116,7 @@ interface ProblemSizes {
   /** Number of different problems to train on; infinite where they are generated. */
   count: number;
   prompt: Length;
-  /** Of worked answers; null where some problems have none, so that there is nothing to copy. */
+  /** The lengths of worked answers; null if some problems have none, so nothing can be copied. */
   answer: Length | null;
   /** Words of the longest worked answer. */
   words: number;
@@ -228,7 +228,7 @@ function measure(entries: readonly Entry[], count: number, hasHeldOut: boolean):
   };
 }
 
-/** What the chat template of a project (project/chat_template.jinja) writes. */
+/** The text that the chat template of a project writes (project/chat_template.jinja). */
 function chatText(messages: readonly { role: string; content: string }[]): string {
   return messages.map(({ role, content }) => `${role}: ${content}\n`).join("") + "assistant: ";
 }

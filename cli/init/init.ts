@@ -94,7 +94,7 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   );
 }
 
-/** What the project trains on; files are named from its folder. */
+/** The problems of the project. Paths are relative to the folder of the project. */
 async function problemsOf(
   task: string,
   data: string | undefined,

@@ -103,7 +103,7 @@ function checkPrompt(ids: readonly number[], { maxPositions, architecture }: Mod
   );
 }
 
-/** What was generated for a prompt. */
+/** The completions of a prompt, and how long they took. */
 interface Generated {
   adapter: string | null;
   promptIds: readonly number[];

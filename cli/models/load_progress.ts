@@ -53,7 +53,7 @@ export function loadText(done: number, total: number, seconds: number): string {
   return `loading: ${Math.floor(100 * done / total)} % of ${count(total)} weights, ${left} left`;
 }
 
-/** Of the held-out problems of a run. */
+/** The text while the held-out problems of a run are drawn. */
 export function drawText(found: number, wanted: number): string {
   return `drawing held-out problems: ${found} different ones of ${wanted}`;
 }

@@ -126,7 +126,7 @@ export async function cardPlanJson({ time, disk, ...plan }: CardPlan) {
   };
 }
 
-/** The same of a plan that does not fit. */
+/** The fields of a plan that does not fit on the card. */
 export async function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
   const { parts, largestBuffer } = memory, largest = await memory.largestBatch();
   return {

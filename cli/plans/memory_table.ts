@@ -9,7 +9,7 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import type { ShapePlan } from "../../training/memory/shape_plan.ts";
 import { table } from "../terminal/terminal.ts";
 
-/** What a run takes, of what, and what limits that: "243 MB planned of 4.30 GB: …". */
+/** The planned memory, the available memory, and its limit: "243 MB planned of 4.30 GB: …". */
 export function memoryText({ peak, available, limit }: MemoryPlan): string {
   const of = Number.isFinite(available) ? ` of ${bytesText(available)}${limitText(limit)}` : "";
   return `${bytesText(peak)} planned${of}`;

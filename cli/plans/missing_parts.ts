@@ -24,13 +24,13 @@ export interface MissingPart {
   /** Where it is asked for: a key of the configuration, or a flag. */
   where: string;
   name: string;
-  /** What is wrong with it, as the rest of a sentence. */
+  /** What is wrong with the part, as the rest of a sentence that begins with its name. */
   why: string;
   /** The command that fetches it; null = it is a path, which no command fetches. */
   fetch: string | null;
 }
 
-/** What a run of this configuration lacks. */
+/** The parts that a run of this configuration needs and this machine lacks. */
 export async function missingForRun({ model, data }: NamedParts): Promise<MissingPart[]> {
   const { model_name_or_path: name, tokenizer_name_or_path: tokenizer } = model;
   const { adapter_name_or_path: adapter } = model;
@@ -41,7 +41,7 @@ export async function missingForRun({ model, data }: NamedParts): Promise<Missin
   const key = data.dataset_name === null ? "data.task_name" : "data.dataset_name";
   const found = [
     name === null ? null : await missingModel("model.model_name_or_path", name, true),
-    // Its base is the model, whatever its file names.
+    // The adapter's base is the run's model, even if the adapter's file names another one.
     adapter === null ? null : await missingModel("model.adapter_name_or_path", adapter, false),
     tokenizer === null
       ? null
@@ -114,7 +114,7 @@ export function missingLines(parts: readonly MissingPart[]): string[] {
   return parts.map(({ where, name, why }) => `${where}: ${name} ${why}`);
 }
 
-/** What to do about it: the last lines are the commands, for copying. */
+/** The advice about missing parts. Its last lines are commands that a user can copy. */
 export function missingAdvice(parts: readonly MissingPart[]): string {
   const commands = [...new Set(parts.flatMap(({ fetch }) => fetch ?? []))];
   const paths = parts.filter(({ fetch }) => fetch === null);

@@ -26,7 +26,7 @@ export interface AskedRanks {
   places: RankPlaces | null;
 }
 
-/** What the check asks of the machine. */
+/** The facts about a machine that the check needs. */
 export interface RankMachine {
   /** Nodes of the job of this process; null: it is in no job, or its size is not known. */
   jobNodes: number | null;

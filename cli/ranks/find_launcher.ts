@@ -27,7 +27,7 @@ export interface Launcher {
   note: string | null;
 }
 
-/** What the search asks of the machine. */
+/** The facts about a machine that the search needs. */
 export interface Machine {
   /** Runs a command; null = it is not installed. */
   ask(

@@ -51,7 +51,7 @@ export async function withRanks(
     // Printed before the others end, because a launcher may then end this rank at once.
     const speaks = !(error instanceof RankFailed), isKnown = ranks.knows(error);
     let code = speaks ? reportError(error, verbose) : error.exitCode;
-    // What was saved before a machine failed can be resumed. What fails everywhere fails again.
+    // After a failure of one machine, the run can be resumed. A failure on all would come again.
     if (code === EXIT.failure && (!isKnown || ranks.failedAlone)) code = watch.exitCode;
     if (isKnown) await end().catch(() => ranks.abort(code));
     else {

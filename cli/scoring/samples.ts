@@ -73,7 +73,7 @@ function hasNoAnswer({ answer, metadata }: Entry, columns: Json): boolean {
     !ANSWERS.some((name) => Object.hasOwn(columns, name));
 }
 
-/** What verl gives to `compute_score`, under the names of the columns that it comes from. */
+/** The arguments of verl's `compute_score`, under the names of the columns that they come from. */
 function withVerlNames(value: Json): Json {
   if (!Object.hasOwn(value, "solution_str")) return value;
   const { solution_str: completion, ground_truth, ...columns } = value;
@@ -107,7 +107,7 @@ function idsOf(value: unknown, place: string): number[] {
   throw new UsageError(`${place}: completion_ids: expected a list of whole numbers`);
 }
 
-/** What a sample is worth. */
+/** The reward of a sample. */
 export interface SampleScore {
   /** Sum of weight × value over the rewards that apply; null where none does. */
   reward: number | null;

@@ -86,7 +86,7 @@ function flagsOf(command: Command): Candidate[] {
     .map(({ long, short, description }) => ({ word: long ?? short ?? "", what: description }));
 }
 
-/** What an argument can be, by its name and the command. */
+/** The candidates for an argument, by its name and the command. */
 function argumentsOf(command: Command, args: readonly string[], last: string): Candidate[] {
   const declared = command.registeredArguments;
   const argument = declared[args.length] ?? declared.findLast(({ variadic }) => variadic);

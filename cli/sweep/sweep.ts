@@ -182,7 +182,7 @@ interface SweepRun {
   label: string;
   folder: string;
   overrides: readonly string[];
-  /** What an earlier session left: nothing, a run that can go on, or a completed one. */
+  /** The state of a run after an earlier session: none, one that can go on, or a completed one. */
   state: "new" | "begun" | "completed";
 }
 
@@ -247,7 +247,7 @@ async function runOne(
   }
 }
 
-/** What a run's folder tells: its configuration, and its summary if the run has begun. */
+/** A run's folder: its configuration, and its summary if the run has begun. */
 interface RunResult {
   config: string;
   summary: TrainSummary | null;

@@ -10,7 +10,7 @@ import type { Flags } from "../flags.ts";
 import type { ChosenMetrics } from "./metric_lines.ts";
 import type { TRAIN } from "./run_flags.ts";
 
-/** What the flags of `rgx train` and `rgx sft` ask for. */
+/** The values of the flags of `rgx train` and `rgx sft`. */
 export type TrainOptions = Omit<Flags<typeof TRAIN>, "maxTime" | "logMetrics"> & {
   /** Seconds, after which the run saves and stops. */
   maxTime?: number;

@@ -133,7 +133,7 @@ function usualColumns(config: RunConfig, phase: "warm_start" | "grpo"): Column[]
   ];
 }
 
-/** Of each name the first word that no other has; the whole name where there is none. */
+/** The first word of each name that no other name has, or else the whole name. */
 export function shortNames(names: readonly string[]): string[] {
   const words = names.map((name) => name.split("_"));
   return words.map((own, i) =>

@@ -273,7 +273,7 @@ class RunObservers {
     return this.#hasBegun;
   }
 
-  /** What the trainer calls with each event. */
+  /** The functions that the trainer calls with each event. */
   get listeners(): TrainListener[] {
     if (!this.isFirst) return [];
     return [
@@ -311,18 +311,18 @@ class RunObservers {
   }
 }
 
-/** What is uploaded, from either way to ask for it. */
+/** An upload that the configuration asks for, by `hf_upload` or by `push_to_hub`. */
 interface Asked {
   repoId: string;
   optimizerSaveMode: "full" | null;
   private: boolean | null;
   revision: string | null;
   license: string | null;
-  /** Of the checkpoints while it trains; "end": none. */
+  /** Which checkpoints are uploaded during the training; "end": none. */
   strategy: RunConfig["training"]["hub_strategy"];
 }
 
-/** What the configuration asks to upload; null: nothing. */
+/** The upload that the configuration asks for; null: none. */
 function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
   if (section !== null) {
     const { repo_id, optimizer_save_mode: optimizerSaveMode, ...rest } = section;
@@ -342,9 +342,9 @@ function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
 
 /** How uploads are shown. */
 interface Shown {
-  /** What went well. */
+  /** Shows a success. */
   tell(text: string): void;
-  /** What the user has to do. */
+  /** Shows a failure, and what the user can do. */
   warn(text: string): void;
   progress(event: UploadEvent): void;
 }

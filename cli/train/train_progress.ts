@@ -74,7 +74,7 @@ export class TrainProgress {
   memory: MemoryPlan | null = null;
   /** The model's longest text and RoPE scaling; null without scaling. */
   context: string | null = null;
-  /** Of the whole run; null when it was not estimated. */
+  /** The time of the whole run; null when it was not estimated. */
   time: RunTime | null = null;
   /** Seconds to the end of the job that the run is in. Null: no job, or its end is not known. */
   secondsLeft: number | null = null;

@@ -156,7 +156,7 @@ export function evalLines(
   return lines;
 }
 
-/** What evaluations while training ask, where problems are set apart for them. */
+/** The number of problems that only evaluations during the training ask. */
 function validationText({ validation }: TrainPlan): string {
   return validation === 0 ? "" : ` (meanwhile ${counted(validation, "validation problem")})`;
 }

@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 
-/** What a rank knows of its machine. */
+/** The facts about its machine that a rank tells the others. */
 export interface NodeFacts {
   /** Names the machine; two "nodes" of a test cluster may be one machine. */
   node: string;

@@ -22,7 +22,7 @@ export class RankFailed extends RgxError {
   override name = "RankFailed";
 }
 
-/** What a rank tells the others: results, or why there are none. */
+/** The message of a rank to the others: its results, or why there are none. */
 type Message =
   | { kind: "results"; results: unknown }
   | { kind: "stop" }
@@ -48,7 +48,7 @@ export class Ranks {
     private readonly watch: () => void = () => {},
     /** Told of work that goes on, and of a checkpoint that a resume can begin at. */
     readonly progress: { beat(): void; keeps(): void } = { beat() {}, keeps() {} },
-    /** What sums of gradients are computed with. */
+    /** The arithmetic of sums of gradients. */
     arithmetic: VectorArithmetic = PLAIN_ARITHMETIC,
   ) {
     this.#sums = transport === null ? null : new VectorSums(transport, watch, { arithmetic });

@@ -155,7 +155,7 @@ export class VectorSums {
     );
   }
 
-  /** What this rank sends: the slices of its partial sums. */
+  /** The slices of the partial sums that this rank sends. */
   #sent(about: Exchange, each: number): Blocks {
     const { pieces, parts } = about;
     const { rank } = this.transport, { count, whole } = pieces;
@@ -226,7 +226,7 @@ export class VectorSums {
   }
 }
 
-/** What is summed at a time. */
+/** The number of values that are summed at a time. */
 interface Window {
   /** The slices of the ranks. */
   parts: readonly Slice[];
@@ -247,7 +247,7 @@ interface Pieces {
   of(index: number, slice: Slice, rank: number): FloatArray;
 }
 
-/** What is exchanged at a time. */
+/** The number of values that are exchanged at a time. */
 interface Exchange {
   nodes: readonly (readonly TreeNode[])[];
   pieces: Pieces;
@@ -332,7 +332,7 @@ function arrayOf(
     : new Float64Array(buffer, at, length);
 }
 
-/** The same of bfloat16 patterns. */
+/** The bytes of these bfloat16 patterns. */
 function halvesOf(
   length: number,
   { bytes: { buffer, byteOffset }, starts }: Blocks,

@@ -6,17 +6,17 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 
 /** Where a value comes from: a file, the command line, an environment variable, or the defaults. */
 export interface Source {
-  /** As shown to the user: `a/b.yaml`, `rgx:base.yaml`, `command line`, `RGX_SEED`, `default`. */
+  /** The name for the user: `a/b.yaml`, `rgx:base.yaml`, `command line`, `RGX_SEED`, `default`. */
   readonly name: string;
   /** Folder of a file on disk; null for everything else. */
   readonly directory: string | null;
   /** Whether it comes after all files: what the user typed, or what a program overrides. */
   readonly isLast?: true;
-  /** Of a file: a nearer one has a higher number than what it inherits from. */
+  /** The rank of a file, which is higher than those of the files that it inherits from. */
   rank?: number;
 }
 
-/** Above 0 where `a` overrides `b`, below 0 where `b` does, 0 for two keys of one source. */
+/** Above 0: `a` overrides `b`. Below 0: `b` overrides `a`. 0: both stand in one source. */
 export function nearness({ at: { source: a } }: ConfigNode, { at: { source: b } }: ConfigNode) {
   if (a === b) return 0;
   const order = (source: Source) =>
@@ -34,7 +34,7 @@ export interface Position {
 export type Scalar = null | boolean | number | string;
 export type Json = Scalar | Json[] | { [key: string]: Json };
 
-/** What every node has. */
+/** The fields that every node has. */
 interface Written {
   readonly at: Position;
   /** The key as it was written, where it is one of another project. */
@@ -220,7 +220,7 @@ export function fromJson(value: Json, at: Position): ConfigNode {
   return { kind: "scalar", value, at };
 }
 
-/** What a mistake of the user says, with its advice. Any other error is thrown again. */
+/** The message of a user's mistake, with its advice. Any other error is thrown again. */
 export function mistakeText(error: unknown): string {
   if (!(error instanceof RgxError)) throw error;
   const { message, advice } = error;

@@ -95,7 +95,7 @@ export function parseValue(
   return { kind: "scalar", value: null, at };
 }
 
-/** What YAML's core schema makes of an unquoted text. */
+/** The value of an unquoted text by YAML's core schema. */
 export function plainScalar(text: string): Scalar {
   if (/^(~|null|Null|NULL|)$/.test(text)) return null;
   if (/^(true|True|TRUE)$/.test(text)) return true;

@@ -8,16 +8,16 @@ import type { Translation } from "./translation.ts";
 
 /** The fields that an entry of a project's list has. */
 interface Fields {
-  /** What names the data set, and its configuration. */
+  /** The fields with the name of the data set, and with its configuration. */
   path: string;
   config: string;
-  /** Of no effect. */
+  /** Fields without effect, which are taken in silence. */
   ignored: readonly string[];
-  /** Of no effect, with a note. */
+  /** Fields without effect → the note about them. */
   noted: Readonly<Record<string, string>>;
   /** Why a field is refused. */
   refused: Readonly<Record<string, string>>;
-  /** What is said of any other. */
+  /** The refusal of any other field. */
   otherwise: (name: string) => string;
 }
 
@@ -112,7 +112,7 @@ function setTestSplit(translation: Translation, size: ConfigNode): void {
   translation.set("data.train_ratio", Number((1 - value).toPrecision(12)), size);
 }
 
-/** What one entry of a list names. */
+/** The data set that one entry of a list names. */
 interface Dataset {
   place: ConfigNode & { kind: "scalar" };
   config: ConfigNode | undefined;

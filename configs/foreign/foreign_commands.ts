@@ -67,7 +67,7 @@ export const FOREIGN_COMMANDS: readonly ForeignCommand[] = COMMANDS.trim().repla
     return { theirs: theirs!, typed: words, ours: ours === "" ? null : ours!, note: note! };
   });
 
-/** What to say to somebody who typed the command of another program; null for any other word. */
+/** The advice for a command of another program; null for any other word. */
 export function foreignCommandHint(word: string): string | null {
   const found = FOREIGN_COMMANDS.find(({ typed }) => typed.includes(word));
   if (found === undefined) return null;

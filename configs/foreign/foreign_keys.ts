@@ -87,7 +87,7 @@ function collect<T>(list: (table: ForeignTable) => Readonly<Record<string, T>>):
   return all;
 }
 
-/** What a list says, whoever says it. */
+/** The content of an entry, without the project that it comes from. */
 function meaning(value: unknown): string {
   return JSON.stringify(value, (name, part) => name === "project" ? undefined : part);
 }

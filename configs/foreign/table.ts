@@ -37,7 +37,7 @@ export interface ForeignTable {
   readonly values: Record<string, ValueRule>;
   /** Keys that set several keys of rgx, or depend on others. They are checked like rgx's keys. */
   readonly translated: Record<string, KeySpec>;
-  /** What translated keys set, where a value alone decides. */
+  /** Translated keys → the keys of rgx that their values set. */
   readonly rules: Record<string, readonly Rule[]>;
   /** Keys that rgx does not obey. */
   readonly listed: Record<string, ListedKey>;
@@ -46,7 +46,7 @@ export interface ForeignTable {
 /** Turns a written value into the value of rgx's key, or says what is wrong with it. */
 export type ValueRule = (node: ConfigNode) => ConfigNode | string;
 
-/** What one value of a key sets. */
+/** A key of rgx that some values of another project's key set. */
 export interface Rule {
   /** Whether a value is meant. */
   when(value: Json): boolean;

@@ -49,7 +49,7 @@ const SHARED = ["gpu_memory_utilization", "device_map"];
 const OWN = [...Object.keys(UNSLOTH.listed), ...Object.keys(UNSLOTH.translated)]
   .filter((name) => !SHARED.includes(name));
 
-/** What Unsloth has where a script says nothing, and rgx and TRL have not. */
+/** Unsloth's defaults that differ from those of rgx and TRL. */
 const DEFAULTS: readonly [path: string, value: string][] = [
   ["model.load_in_4bit", "true"],
   ["training.optim", "adamw_8bit"],

@@ -37,7 +37,7 @@ export async function pages(): Promise<Map<string, string>> {
   ]));
 }
 
-/** What a comment stands for, by its first word. */
+/** The table in the place of a comment, by the first word of the comment. */
 const PARTS: Readonly<Record<string, (of: string) => string>> = {
   section: sectionTable,
   project: projectTables,
@@ -195,7 +195,7 @@ function usedKeys(keys: readonly string[]): string {
   ]);
 }
 
-/** What becomes of a key; undefined for a key of rgx. @throws Error for an unknown key */
+/** The text about a key; undefined for a key of rgx. @throws Error for an unknown key */
 function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));

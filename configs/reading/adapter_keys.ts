@@ -38,7 +38,7 @@ const OF_THE_FILE: Readonly<Record<string, Json>> = {
   alpha_pattern: {},
 };
 
-/** What PEFT makes of "all-linear": the names of all linear modules of the layers. */
+/** PEFT replaces "all-linear" by the names of all linear modules of the layers: these. */
 const ALL_LINEAR: readonly string[][] = [
   ["down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"],
   ["c_attn", "c_fc", "c_proj"],

@@ -76,7 +76,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   // A key inside a map that is not obeyed, and the class that verl makes of a section.
   const inside = listingOf(written);
   if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
-  // Not all keys of such a section are listed, but what is one letter from a listed one is a typo.
+  // Not all keys of such a section are listed, but a name one letter from a listed one is a typo.
   const near = inside?.isOfSection && !LAST_PARTS.has(last)
     ? [...LAST_PARTS].find((name) => isOneEdit(last, name))
     : undefined;

@@ -155,7 +155,7 @@ function parseFlag(
     });
   }
   const isBare = next === undefined || /^--\D/.test(next);
-  // Of another program, as in `--trust_remote_code`: whether it is a switch, only that one knows.
+  // A flag of another program, such as `--trust_remote_code`, may be a switch.
   if (meaningOf(key).kind === "notObeyed" && (isBare || isOfKnown(next))) {
     return set(key, "true", 0);
   }

@@ -34,7 +34,7 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   if (basename(path) !== "config.yaml") return tree;
   const starts = await startFolders(tree, dirname(path));
   if (starts.length === 0 || starts[0] === resolve(cwd)) return tree;
-  // As `findCode` gives them.
+  // The form of the paths is that of `findCode`.
   const codePlace = async (value: string) => {
     const found = await placeOf(value, starts);
     return isAbsolute(found) && !isOutside(found, cwd) ? relative(cwd, found) : found;

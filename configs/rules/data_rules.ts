@@ -259,7 +259,7 @@ export class DataRules extends RuleContext {
   }
 }
 
-/** So many problems of a file are all of them. */
+/** No file has more problems than this number, so it stands for all of them. */
 const ALL = 1_000_000;
 
 /**

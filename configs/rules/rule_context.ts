@@ -51,7 +51,7 @@ export class RuleContext {
     if (at !== null) this.fail(at.text, ...at.places);
   }
 
-  /** The same for what is only noted. */
+  /** Checks a rule in the same way. A broken rule is only noted. */
   protected noteRule(keys: string, wrong: () => string | false | null | undefined): void {
     const at = this.#broken(keys, wrong);
     if (at !== null) this.problems.note(this.at(...at.places), at.places[0], at.text);

@@ -15,7 +15,7 @@ import { defaultsOf } from "../types/key_spec.ts";
 const BY_LENGTH = "of sequence does not fit a loss that sums the tokens of a sequence: each one " +
   "counts by its length. GSPO's own loss is loss_type grpo";
 
-/** What is wrong with the ratio of whole sequences, by the type of the loss; TRL warns likewise. */
+/** The warning about the ratio of whole sequences, by the type of the loss. TRL warns likewise. */
 const SEQUENCE_NOTES: Partial<Record<LossType, string>> = {
   bnpo: BY_LENGTH,
   dr_grpo: BY_LENGTH,
@@ -255,7 +255,7 @@ export class TrainingRules extends RuleContext {
     );
   }
 
-  /** What sampling leaves for the training pass. */
+  /** The values that sampling keeps for the training pass. */
   #rollouts(): void {
     const { training, generation, lora } = this.config;
     const isServer = generation.backend !== "in_process";
@@ -420,7 +420,7 @@ export class GenerationRules extends RuleContext {
     );
   }
 
-  /** What excludes samples of older weights. */
+  /** Options that exclude samples of older weights. */
   #staleness(): void {
     const { training, curriculum } = this.config;
     const key = `generation.max_staleness | ${OF_GENERATION}`;

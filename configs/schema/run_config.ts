@@ -64,7 +64,7 @@ export type EvalSection = Values<typeof EVAL["keys"]>;
 /** Where the completions of training are sampled. */
 export type GenerationSection = Values<typeof GENERATION["keys"]>;
 
-/** What trackers get. */
+/** The names and trackers of the run. */
 export type LoggingSection = Values<typeof LOGGING["keys"]>;
 
 /** The upload after a run, as reasoning-gym's recipes have it. */
@@ -93,7 +93,7 @@ export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
  * explains each key.
  */
 export interface RunConfig {
-  /** What is trained. */
+  /** The model that is trained. */
   model: ModelSection;
   /** null = full fine-tuning. */
   lora: LoraSection | null;
@@ -113,7 +113,7 @@ export interface RunConfig {
   generation: GenerationSection;
   /** The keys of TRL's GRPOConfig, in one section as there. */
   training: LoopSection & SamplingSection & AlgorithmSection & HubSection;
-  /** What trackers get. */
+  /** The names and trackers of the run. */
   logging: LoggingSection;
   /** null = nothing is uploaded by this section. */
   hf_upload: HfUploadSection | null;

@@ -20,7 +20,7 @@ import {
 export interface TaskSection {
   /** Name of a registered task, or the file of one of the user. */
   task_name: string;
-  /** Its share of the entries, relative to the other tasks. */
+  /** The share of the entries that this task has, relative to the other tasks. */
   weight: number;
   /** The task's parameters. */
   config: Record<string, unknown>;

@@ -25,7 +25,7 @@ export interface KeySpec<T = unknown> {
    * A value, a function of the section's keys that were read before this one, or {@link REQUIRED}.
    */
   readonly default: Default<T>;
-  /** Its meaning, for docs/configuration.md. */
+  /** The meaning of the key, for docs/configuration.md. */
   readonly doc: string;
   /** Other full spellings of the key. Those of other trainers are in `configs/foreign/`. */
   readonly aliases: readonly string[];
@@ -58,7 +58,7 @@ export function key<T>(
   return { type, default: defaultValue, doc, aliases };
 }
 
-/** What the line of a key declares. */
+/** The type of a key, from its line. */
 type Declared<S, N> = S extends `${infer T} = ${string}` ? KeySpec<ReadAs<T, N>> : S;
 
 /**

@@ -1,4 +1,4 @@
-/** What the processor's caches hold. */
+/** The sizes of the processor's caches. */
 
 /**
  * Bytes of the second-level cache, which belongs to one core; null where the system does not say,

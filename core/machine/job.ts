@@ -15,7 +15,7 @@ export const processEnv: Env = (name) => Deno.env.get(name);
 export interface SlurmJob {
   /** The id for squeue and scontrol: 123, or 123_4 for a task of an array. */
   id: string;
-  /** Its name. */
+  /** The name of the job. */
   name: string | null;
   /** The partition of the queue that it runs in. */
   partition: string | null;

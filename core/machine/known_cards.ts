@@ -155,7 +155,7 @@ export function findCard(name: string, flag = "--gpu"): KnownCard {
   throw new UsageError(`${flag} ${name}: unknown card${hint}`, { advice });
 }
 
-/** The same, and of the cards that a name without a memory means ("a100") the largest. */
+/** The card with this name; of several with one model ("a100"), the one with the most memory. */
 export function largestCard(name: string): KnownCard {
   const card = findCard(name), { model, gigabytes } = partsOf(name);
   if (gigabytes !== null) return card;

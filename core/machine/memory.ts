@@ -9,7 +9,7 @@ import { slurmJob } from "./job.ts";
 export interface MemoryRoom {
   /** Bytes that can still be allocated. */
   bytes: number;
-  /** What limits it. */
+  /** The reason for the limit. */
   by: "machine" | "cgroup" | "job";
 }
 

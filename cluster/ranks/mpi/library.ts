@@ -15,10 +15,10 @@ const VERSION = {
 } as const;
 
 export interface FoundLibrary {
-  /** What dlopen got: a path, or a name that the dynamic linker finds. */
+  /** The argument of dlopen: a path, or a name that the dynamic linker finds. */
   path: string;
   abi: Abi;
-  /** Its name and version: "Open MPI v4.1.4". */
+  /** The name and version of the library: "Open MPI v4.1.4". */
   version: string;
 }
 

@@ -37,7 +37,7 @@ export const GRACE_MS = 2000;
 /** How long the ranks that say nothing wait for the one that says what happened. */
 export const SPEAKER_FIRST_MS = 3000;
 
-/** What the watching thread is asked to do. */
+/** A request to the watching thread. */
 export interface WatchRequest {
   words: Int32Array<SharedArrayBuffer>;
   rank: number;

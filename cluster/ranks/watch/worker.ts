@@ -115,7 +115,7 @@ async function send({ connection }: Peer, line: string): Promise<void> {
   try {
     await connection.write(encoder.encode(line + "\n"));
   } catch {
-    // Its reader finds out.
+    // The loop that reads from the connection finds out.
   }
 }
 

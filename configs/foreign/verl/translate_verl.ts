@@ -445,7 +445,7 @@ function oneFile(node: ConfigNode, translation: Translation): string | null {
     ? `${node.items.length} files: join them into one`
     : `expected a file, found ${describeNode(node)}`;
   translation.refuse(node, text);
-  // That no data set is named follows from it.
+  // So it is not reported, too, that no data set is named.
   translation.problems.incomplete = true;
   return null;
 }
