@@ -1,79 +1,33 @@
-/**
- * The code inside the Worker that runs a user's reward. It loads one module and scores batches with
- * it. It reports each sample when it starts and when it is done, so that the program knows where it
- * hangs.
- */
+/** The code inside the Worker that runs a user's reward, one completion or batch at a time. */
 import { messageOf } from "../../core/errors.ts";
-import { explain as explained } from "../../core/sandbox/explain.ts";
-import { lockDown } from "../../core/sandbox/lock_down.ts";
+import type { Work } from "../../core/sandbox/sandbox_calls.ts";
+import { type Reporter, serveCalls } from "../../core/sandbox/serve_calls.ts";
 import { checkBatch, checkValue, RewardNotes } from "../scorer.ts";
 import { inTime, Late } from "../time_limit.ts";
-import { type RewardInput, SAMPLE_PARTS, type SamplePart } from "../types.ts";
-import {
-  encodeCell,
-  type FromWorker,
-  type Limits,
-  type Scored,
-  toLine,
-  type ToWorker,
-} from "./protocol.ts";
+import { type RewardInput, type RewardSample, SAMPLE_PARTS, type SamplePart } from "../types.ts";
+import { type AboutReward, encodeCell, type Limits, type Scored } from "./protocol.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 type Call = (input: unknown, params: Params) => unknown;
-type Samples = Extract<ToWorker, { type: "score" }>["samples"];
+type Samples = Work<RewardSample>["items"];
+type Explain = (error: unknown) => string;
 
 /** Pause before the second attempt, in seconds. It doubles with each further attempt. */
 const FIRST_PAUSE = 0.5;
 
-// Captured before the user's code can replace them.
-const scope = self as unknown as {
-  postMessage(line: string): void;
-  addEventListener(type: string, listener: (event: Event) => void): void;
-};
-const postLine = scope.postMessage.bind(scope), parse = JSON.parse;
-/** Messages that have not been sent yet. */
-let pending: FromWorker[] = [];
-const post = (message: FromWorker) => {
-  pending.push(message);
-  flush();
-};
-const flush = () => {
-  if (pending.length > 0) postLine(toLine(pending));
-  pending = [];
-};
-const wait = setTimeout;
-Object.assign(globalThis, { postMessage: undefined });
-lockDown();
-
 let compute: Call | null = null, computeBatch: Call | null = null;
-let moduleUrl = "";
+// Captured before the user's code can replace it.
+const wait = setTimeout;
 
-scope.addEventListener("message", (event) => {
-  const message: ToWorker = parse((event as MessageEvent<string>).data);
-  if (message.type === "load") load(message.url);
-  else score(message);
-});
-for (const type of ["error", "unhandledrejection"]) {
-  scope.addEventListener(type, (event) => {
-    event.preventDefault();
-    const { error, reason, message } = event as ErrorEvent & PromiseRejectionEvent;
-    post({ type: "uncaught", message: explain(error ?? reason ?? message) });
-  });
-}
-
-async function load(url: string): Promise<void> {
-  moduleUrl = url;
-  try {
-    const module = await import(url);
-    if (typeof module.computeBatch === "function") computeBatch = module.computeBatch;
-    else if (typeof module.default === "function") compute = module.default;
+serveCalls<AboutReward, RewardSample, Scored>({
+  load(module) {
+    if (typeof module["computeBatch"] === "function") computeBatch = module["computeBatch"] as Call;
+    else if (typeof module["default"] === "function") compute = module["default"] as Call;
     else throw new TypeError("neither computeBatch nor the default export is a function");
-    const about = { wholeBatch: computeBatch !== null, needs: needsOf(module.needs) };
-    post({ type: "loaded", about });
-  } catch (error) {
-    post({ type: "broken", message: explain(error) });
-  }
-}
+    return { wholeBatch: computeBatch !== null, needs: needsOf(module["needs"]) };
+  },
+  work: (work, report, explain) => score(work, report, (error) => granted(explain(error))),
+});
 
 /** @throws TypeError for anything but a list of parts */
 function needsOf(needs: unknown): SamplePart[] {
@@ -84,62 +38,60 @@ function needsOf(needs: unknown): SamplePart[] {
 }
 
 async function score(
-  { batch, samples, params, limits }: Extract<ToWorker, { type: "score" }>,
+  { batch, items, params, limits }: Work<RewardSample>,
+  report: Reporter<Scored>,
+  explain: Explain,
 ): Promise<void> {
-  // Sent together with the start of the next sample, which follows at once: half as many messages.
-  const report = (row: number, scored: Scored) =>
-    pending.push({ type: "scored", batch, row, scored });
-  if (computeBatch !== null) {
-    await scoreBatch(computeBatch, samples, params, limits, report);
-    return flush();
-  }
-  const queue = samples[Symbol.iterator]();
+  const { timeout, concurrency, retries } = limits as unknown as Limits;
+  const done = (row: number, scored: Scored) => report.done(batch, row, scored);
+  if (computeBatch !== null) return await scoreBatch(items, params, timeout, done, explain);
+  const queue = items[Symbol.iterator]();
   const lane = async () => {
-    for (const { row, sample } of queue) {
+    for (const { row, item } of queue) {
       for (let attempt = 0;; attempt++) {
-        post({ type: "started", batch, row });
-        const { notes, input } = withNotes(sample);
+        report.started(batch, row);
+        const { notes, input } = withNotes(item);
         try {
-          const value = checkValue(await inTime(compute!(input, params), limits.timeout));
-          report(row, { ...notes, result: { value } });
+          const value = checkValue(await inTime(compute!(input, params), timeout));
+          done(row, { ...notes, result: { value } });
           break;
         } catch (error) {
-          if (attempt < limits.retries && !(error instanceof Late) && !isForbidden(error)) {
-            const pause = Math.min(FIRST_PAUSE * 2 ** attempt, limits.timeout);
+          if (attempt < retries && !(error instanceof Late) && !isForbidden(error)) {
+            const pause = Math.min(FIRST_PAUSE * 2 ** attempt, timeout);
             await new Promise((resume) => wait(resume, pause * 1000));
             continue;
           }
           const late = error instanceof Late;
-          report(row, { ...notes, result: { error: explain(error) }, late });
+          done(row, { ...notes, result: { error: explain(error) }, late });
           break;
         }
       }
     }
-    flush();
+    report.flush();
   };
-  await Promise.all(Array.from({ length: limits.concurrency }, lane));
+  await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
 async function scoreBatch(
-  call: Call,
   samples: Samples,
   params: Params,
-  { timeout }: Limits,
-  report: (row: number, scored: Scored) => unknown,
+  timeout: number,
+  done: (row: number, scored: Scored) => void,
+  explain: Explain,
 ): Promise<void> {
-  const all = samples.map(({ row, sample }) => ({ row, ...withNotes(sample) }));
+  const all = samples.map(({ row, item }) => ({ row, ...withNotes(item) }));
   try {
-    const result = call(all.map(({ input }) => input), params);
+    const result = computeBatch!(all.map(({ input }) => input), params);
     const values = checkBatch(await inTime(result, timeout * samples.length), all.length);
     for (const [i, { row, notes }] of all.entries()) {
       try {
-        report(row, { ...notes, result: { value: checkValue(values[i]) } });
+        done(row, { ...notes, result: { value: checkValue(values[i]) } });
       } catch (error) {
-        report(row, { ...notes, result: { error: messageOf(error) } });
+        done(row, { ...notes, result: { error: messageOf(error) } });
       }
     }
   } catch (error) {
-    for (const { row, notes } of all) report(row, { ...notes, result: { error: explain(error) } });
+    for (const { row, notes } of all) done(row, { ...notes, result: { error: explain(error) } });
   }
 }
 
@@ -147,7 +99,7 @@ async function scoreBatch(
  * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack
  * of an error has the line of the user's file.
  */
-function withNotes(sample: Samples[number]["sample"]) {
+function withNotes(sample: RewardSample) {
   const notes: Pick<Scored, "logged" | "extras" | "cost"> = { logged: [], extras: [], cost: 0 };
   const check = new RewardNotes(1, []);
   const input: RewardInput = {
@@ -174,9 +126,8 @@ const NOT_GRANTED =
 
 const isForbidden = (error: unknown) => error instanceof Error && error.name === "NotCapable";
 
-/** The message of an exception, with the line of the user's file if it came from there. */
-const explain = (error: unknown) =>
-  explained(error, moduleUrl).replace(
+const granted = (message: string) =>
+  message.replace(
     NOT_GRANTED,
     'may not connect to $1: it is not granted, as net: ["$1"] of the reward would',
   );
