@@ -6,7 +6,7 @@ import { Argument, type Command } from "commander";
 import { WORKER_COMMAND } from "../bench/workers/worker_command.ts";
 import type { RunKind } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
-import { REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
+import { ENVIRONMENT_HOST, REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
 import { requireCard } from "./doctor/layout_flags.ts";
 import * as tables from "./flag_tables.ts";
@@ -247,6 +247,10 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   hidden(
     REWARD_HOST,
     from(() => import("../rewards/custom/host.ts"), "hostReward"),
+  ).argument("[hosts...]");
+  hidden(
+    ENVIRONMENT_HOST,
+    from(() => import("../environments/file/host.ts"), "hostEnvironment"),
   ).argument("[hosts...]");
   hidden(TUNE_COMMAND, from(() => import("../kernels/tuning/worker.ts"), "tuneFromInput"));
   hidden(TASK_HOST, from(() => import("../tasks/custom/host.ts"), "hostTask"));

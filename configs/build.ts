@@ -29,6 +29,7 @@ import {
 import { GENERATION } from "./schema/generation_keys.ts";
 import { HF_UPLOAD } from "./schema/hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
+import { ENVIRONMENTS, MULTI_TURN } from "./schema/multi_turn_keys.ts";
 import { SLURM } from "./schema/slurm_keys.ts";
 
 /** The node of a section or key. */
@@ -49,6 +50,11 @@ export function buildRunConfig(
   // These keys have been translated already. Here their values are only checked.
   readSection(TRANSLATED_KEYS, tree, problems);
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
+  const environments = readSection(ENVIRONMENTS, tree, problems);
+  const playing = environments.environment ?? environments.environments;
+  if (playing && !rewards.some(({ name, file }) => name === "environment" && !file)) {
+    rewards.push({ name: "environment", weight: 1, params: {} });
+  }
   const optional = <K extends Keys>(section: Section<K>, isOn?: (values: Values<K>) => boolean) =>
     readOptional(section, tree, problems, isOn);
   const init = optional(INIT), lora = optional(LORA, ({ enabled }) => enabled !== false);
@@ -71,6 +77,8 @@ export function buildRunConfig(
     dpo: optional(DPO),
     eval: readSection(EVAL, tree, problems),
     generation: readSection(GENERATION, tree, problems),
+    ...environments,
+    multi_turn: readSection(MULTI_TURN, tree, problems),
     training: readSection(TRAINING, tree, problems),
     logging: readSection(LOGGING, tree, problems),
     hf_upload: optional(HF_UPLOAD, ({ enabled }) => enabled !== false),

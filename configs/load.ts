@@ -15,7 +15,7 @@ import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import { findConfig, mergedTree, withDefault } from "./merged_tree.ts";
 import { variables } from "./reading/inherit.ts";
 import type { Environment } from "./reading/interpolation.ts";
-import { type MapNode, nodeAt, Problems, type Source, textAt } from "./documents/node.ts";
+import { isNull, type MapNode, nodeAt, Problems, type Source, textAt } from "./documents/node.ts";
 import { parseOverrides } from "./reading/overrides.ts";
 import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
@@ -119,6 +119,10 @@ export async function loadConfig(
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   tree = await withAdapterKeys(tree, cwd, problems);
   // All rows of a file are used, and as they are, unless something else is written.
+  const isOfEnvironment = !isOfATask(tree) && nodeAt(tree, ["environment"])?.kind === "map";
+  if (isOfEnvironment && !isOfAFile(tree)) {
+    tree = withDefault(tree, "data", "add_instructions", false);
+  }
   if (isOfAFile(tree)) {
     tree = withDefault(tree, "data", "num_examples", null);
     tree = withDefault(tree, "data", "add_instructions", false);
@@ -158,6 +162,14 @@ function namedParts(tree: MapNode, problems: Problems): NamedParts {
       task_name: text("data", "task_name"),
     },
   };
+}
+
+/** Whether a task makes the problems. */
+function isOfATask(tree: MapNode): boolean {
+  return ["task_name", "tasks"].some((name) => {
+    const node = nodeAt(tree, ["data", name]);
+    return node !== undefined && !isNull(node);
+  });
 }
 
 /** Whether the problems come from a file or from a published data set. */

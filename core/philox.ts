@@ -16,6 +16,7 @@ const PURPOSE = {
   split: 6,
   rounding: 7,
   simulation: 8,
+  environment: 9,
 } as const;
 
 /** The number of a data split in the counter of a task item. */

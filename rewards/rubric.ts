@@ -113,6 +113,9 @@ export const TABLE_COLUMNS: readonly string[] = [
   "truncated",
 ];
 
+/** Further columns of the table where completions are dialogues. */
+export const DIALOGUE_COLUMNS: readonly string[] = ["dialogue", "turns", "stop"];
+
 /**
  * Creates a rubric.
  * @throws UsageError for no rewards, unknown or duplicate ones, and invalid weights or parameters

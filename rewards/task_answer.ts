@@ -42,6 +42,14 @@ const brevity: SampleReward = {
   },
 };
 
+/** What the environment of a dialogue has given. */
+const environment: SampleReward = {
+  name: "environment",
+  description: "What the environment of a dialogue gave in all; it is there without being listed.",
+  params: {},
+  compute: ({ environmentReward }) => environmentReward ?? null,
+};
+
 /**
  * In [0, 1]: the score that the task gives to a completion, for rewards that build on it.
  * @throws RgxError when the answer could not be scored
@@ -52,4 +60,9 @@ export function taskScore({ completion, entry, prompt }: RewardSample): number {
   return score;
 }
 
-export const TASK_ANSWER_REWARDS: readonly Reward[] = [correctness, formatAnswer, brevity];
+export const TASK_ANSWER_REWARDS: readonly Reward[] = [
+  correctness,
+  formatAnswer,
+  brevity,
+  environment,
+];

@@ -20,6 +20,10 @@ export interface RewardSample {
   info: Record<string, unknown>;
   /** The problem, as a scorer of tasks gets it. */
   entry: ScorableEntry;
+  /** In a dialogue: all messages after the prompt; `completion` is the last answer. */
+  dialogue?: readonly ChatMessage[];
+  /** In a dialogue: what the environment gave; null = nothing. */
+  environmentReward?: number | null;
   /** Its tokens. */
   completionIds: readonly number[];
   /** The completion did not end by itself. */

@@ -36,6 +36,7 @@ export type TrainingParts =
       | "continuesAdapter"
       | "promptMisfit"
       | "referenceStorage"
+      | "dialogues"
     >
   >
   & { model: CausalLM; memory: MemoryPlan };
@@ -81,15 +82,19 @@ export async function assemble(
       model.writeParameter(name, await continued.read(name));
     }
   }
+  const { environments } = run, { max_tool_calling_iterations } = config.training;
+  const limits = { ...config.multi_turn, max_tool_calling_iterations };
   return {
     model,
     memory,
+    dialogues: environments &&
+      { environments, limits, maxPositions: opened.config.maxPositions },
     promptMisfit: await promptMisfit(config, sizes, opened.config.maxPositions, needs, memory),
     modelWriter: config.lora === null
       ? fullWriter(model, opened)
       : adapterWriter(model, peftConfig(config, config.lora, opened.config, continued?.config)),
     tokenizer: opened.tokenizer,
-    eosIds: opened.eosIds,
+    eosIds: run.eosIds,
     problems,
     trainProblems,
     rubric,

@@ -2,12 +2,19 @@
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
+import { emptySource } from "../data/empty_source.ts";
 import { openProblems } from "../data/open_problems.ts";
 import {
   checkPreference,
   type PromptEncoder,
   runPrompts,
 } from "../bench/evaluation/prompt_encoder.ts";
+import {
+  environmentName,
+  type OpenEnvironments,
+  openEnvironments,
+} from "../environments/open_environments.ts";
+import { observationTokens, sampleStart } from "../bench/dialogue/play_dialogues.ts";
 import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -28,6 +35,12 @@ export interface OpenedRun {
   problems: SplitProblems;
   trainProblems: number;
   prompts: PromptEncoder;
+  /** Tokens that end a completion. */
+  eosIds: readonly number[];
+  /** null: a completion is one turn of text. */
+  environments: OpenEnvironments | null;
+  /** The most tokens that the environment's start adds to a prompt. */
+  observationTokens: number;
   trainable: { trainable: "full" } | { trainable: "lora"; lora: LoraOptions };
 }
 
@@ -37,13 +50,22 @@ export async function openRun(
   { entries, onDraw }: OpenRunOptions = {},
 ): Promise<OpenedRun> {
   const { data, curriculum } = config;
-  const source = await openProblems({
-    ...data,
-    curriculum,
-    entries: entries ?? null,
-    comparesAnswers: config.dpo !== null,
-    hold_out: config.eval.num_examples > 0,
-  });
+  const environments = await openEnvironments(config);
+  const { task_name, tasks, dataset_name, num_examples } = data;
+  const hasData = task_name !== null || tasks !== null || dataset_name !== null;
+  const source = hasData || config.environment === null
+    ? await openProblems({
+      ...data,
+      curriculum,
+      entries: entries ?? null,
+      comparesAnswers: config.dpo !== null,
+      hold_out: config.eval.num_examples > 0,
+    })
+    : emptySource(
+      environmentName(config.environment),
+      num_examples!,
+      await sampleStart(environments!, config),
+    );
   const problems = splitProblems({
     source,
     heldOutCount: config.eval.num_examples,
@@ -54,13 +76,40 @@ export async function openRun(
     for (let i = 0; i < source.length("train"); i++) checkPreference(problems.trainEntry(i));
   }
   const opened = await openModel(config), lora = loraOf(config, opened);
+  const eosIds = [...new Set([...opened.eosIds, ...toolStops(config, opened, environments)])];
+  const prompts = runPrompts(opened.tokenizer, config, eosIds);
+  const trainProblems = source.length("train");
   return {
     opened,
     problems,
-    trainProblems: source.length("train"),
-    prompts: runPrompts(opened.tokenizer, config, opened.eosIds),
+    trainProblems,
+    prompts,
+    eosIds,
+    environments,
+    observationTokens: environments === null
+      ? 0
+      : await observationTokens(environments, problems, trainProblems, prompts, config),
     trainable: lora === null ? { trainable: "full" } : { trainable: "lora", lora },
   };
+}
+
+/**
+ * The tokens that end a call of a tool.
+ * @throws UsageError for a model that cannot be shown tools
+ */
+function toolStops(
+  config: RunConfig,
+  { tokenizer, eosIds }: ModelSource,
+  environments: OpenEnvironments | null,
+): readonly number[] {
+  if (environments === null || environments.tools.length === 0) return [];
+  const dialect = runPrompts(tokenizer, config, eosIds).dialect(config.multi_turn.format);
+  const why = dialect === null ? "the model is prompted with plain text" : dialect.whyNoTools;
+  if (why === null) return dialect!.stopIds;
+  throw new UsageError(`tools cannot be shown to this model: ${why}`, {
+    advice: "Take a model whose chat template has tools, or name a template with " +
+      "model.chat_template. An environment with step needs none.",
+  });
 }
 
 /** The adapter that is trained; null = the whole model is. */

@@ -6,6 +6,7 @@ import { withFolder } from "../core/testing.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { GENERATION } from "../configs/schema/generation_keys.ts";
+import { ENVIRONMENTS, MULTI_TURN } from "../configs/schema/multi_turn_keys.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import { LORA } from "../configs/schema/model_keys.ts";
 import type { Device } from "../kernels/device.ts";
@@ -100,6 +101,8 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     },
     eval: { num_examples: 6, temperature: null, batch_size: 4 },
     generation: defaultsOf(GENERATION),
+    ...defaultsOf(ENVIRONMENTS),
+    multi_turn: defaultsOf(MULTI_TURN),
     training: {
       ...defaultsOf(TRAINING),
       output_dir: outputDir,

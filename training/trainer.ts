@@ -178,6 +178,7 @@ export class GrpoTrainer {
       this.#reference?.dispose();
       await this.#sampler?.close();
       await this.#options.rubric.close();
+      await this.#options.dialogues?.environments.close();
       await folder?.close();
     }
   }
@@ -271,7 +272,8 @@ export class GrpoTrainer {
     // Buffers of the warm start and of the time estimate would stay beside what sampling keeps.
     if (sampler.kept !== null) model.releasePasses();
     const shouldStop = () => stop.requested();
-    const rollouts = { training, prompts, rubric, perBatch, clock, ranks, shouldStop };
+    const { dialogues = null } = this.#options;
+    const rollouts = { training, prompts, rubric, dialogues, perBatch, clock, ranks, shouldStop };
     this.#grpo = new Grpo({
       options,
       sizes,

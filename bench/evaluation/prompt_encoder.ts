@@ -6,9 +6,11 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type LocalTime, localTime } from "../../core/local_time.ts";
+import { SAMPLE_START } from "../../data/empty_source.ts";
 import { workedAnswer } from "../../data/worked_answer.ts";
 import type { Completion } from "../../models/generation/types.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
+import { type Dialect, dialectOf } from "../../models/tokenizers/dialects/dialect.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Entry, Preference } from "../../tasks/types.ts";
 import {
@@ -73,10 +75,13 @@ export class PromptEncoder {
    * @param isOwnData whether the problem is of rgx's own tasks, where the settings depend on it
    */
   prompt(entry: Entry, shots: readonly Entry[] = [], isOwnData = true): EncodedPrompt {
-    const variables = { ...this.settings.chat_template_kwargs, ...entry.templateVariables };
+    const variables = this.#variables(entry);
     const template = (messages: ChatMessage[]) =>
       this.tokenizer.applyChatTemplate(messages, variables, this.settings.prompt_time);
-    const settings = settingsFor(this.settings, isOwnData);
+    const settings = settingsFor(this.settings, isOwnData), start = entry.metadata[SAMPLE_START];
+    if (typeof start === "string") {
+      entry = { ...entry, messages: [{ role: "user", content: start }] };
+    }
     const text = located(entry, () => {
       const text = promptText(entry, shots, settings, this.#isChat ? template : null);
       if (text !== "") return text;
@@ -115,7 +120,7 @@ export class PromptEncoder {
   /** The tokens of a prompt and an answer, to its end. @param text the prompt's */
   #withAnswer(entry: Entry, text: string, answer: Preference["chosen"]): number[] {
     if (typeof answer !== "string" && this.#isChat) {
-      const variables = { ...this.settings.chat_template_kwargs, ...entry.templateVariables };
+      const variables = this.#variables(entry);
       const asked = promptMessages(entry, [], settingsFor(this.settings, true));
       const whole = [...asked, ...answer], time = this.settings.prompt_time;
       return this.#encode(this.tokenizer.applyChatTemplate(whole, variables, time, "message")!);
@@ -123,6 +128,27 @@ export class PromptEncoder {
     const ids = this.#encode(text + answerText(answer)), end = this.tokenizer.eosId;
     const eos = end ?? this.eosIds[0];
     return eos === undefined || ids.at(-1) === eos ? ids : [...ids, eos];
+  }
+
+  /** How the model calls tools and goes on with a conversation; null: prompts are plain text. */
+  dialect(format: string): Dialect | null {
+    return this.#isChat ? dialectOf(this.tokenizer, format) : null;
+  }
+
+  /**
+   * The tokens between an answer and the next one, with what is said to it: what the chat template
+   * writes there, or lines of plain text.
+   * @param entry whose prompt began the dialogue
+   */
+  bridge(messages: readonly ChatMessage[], entry: Entry, format: string): readonly number[] {
+    const dialect = this.dialect(format);
+    if (dialect !== null) return dialect.bridge(messages, this.#variables(entry));
+    const text = messages.map(({ content }) => content).join("\n");
+    return this.tokenizer.encode(`\n${text}\n`, { addSpecialTokens: false });
+  }
+
+  #variables({ templateVariables }: Entry): Readonly<Record<string, unknown>> {
+    return { ...this.settings.chat_template_kwargs, ...templateVariables };
   }
 
   /** What a user should know about how the prompts are written. */

@@ -73,7 +73,6 @@ Deno.test("what is expected to act and does not is noted with what rgx does inst
     ["optim_args: betas=(0.9,0.95)", /optim_args: .*adam_beta1/],
     ["train_sampling_strategy: sequential", /shuffle_dataset alone/],
     ["group_by_length: true", /group_by_length: .*shuffle_dataset/],
-    ["max_tool_calling_iterations: 3", /tools are refused/],
   ];
   const plain = await load(MINIMAL);
   for (const [yaml, expected] of noted) {
@@ -90,9 +89,12 @@ Deno.test("what is expected to act and does not is noted with what rgx does inst
 });
 
 Deno.test("a flat key and the same key in its section are one, and the later one counts", async () => {
-  const files = { "base.yaml": "training: {tools: [t], auto_find_batch_size: true}\n" };
-  const yaml = `_base_: base.yaml\n${MINIMAL}tools: null\nauto_find_batch_size: false\n`;
+  const files = {
+    "base.yaml": "training: {lora_target_parameters: [t], auto_find_batch_size: true}\n",
+  };
+  const yaml =
+    `_base_: base.yaml\n${MINIMAL}lora_target_parameters: null\nauto_find_batch_size: false\n`;
   assert.deepEqual(await errorsOf(yaml, {}, files), []);
-  const overrides = ["--tools", "null", "training.auto_find_batch_size=false"];
+  const overrides = ["--lora-target-parameters", "null", "training.auto_find_batch_size=false"];
   assert.deepEqual(await errorsOf(`_base_: base.yaml\n${MINIMAL}`, { overrides }, files), []);
 });

@@ -48,12 +48,12 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -- generation.server_timeout
 ? log_unique_prompts wandb_log_unique_prompts [false] [true]: all completions are kept, with their
   prompts
 ? log_completions_hub_repo: nothing is uploaded; completions are kept in the run's folder
-! environment_factory rollout_func: ${PROCESS}
+! environment_factory: it is a Python object; an environment is a file: environment: {path: F.ts}
+! rollout_func: ${PROCESS}
 ! num_processes num_machines [1]: ${RANKS}
 ! accelerate_config ["single_gpu"]: ${RANKS}
 ! reward_model_name_or_path: rewards are functions: rewards: [{name, weight}]
 ! lora_target_parameters: lora.target_modules
-! tools: completions are text alone
 ? model_init_kwargs [{}]: of it dtype, revision, rope_scaling, load_in_4bit and load_in_8bit are read
 - ds3_gather_for_generation ignore_bias_buffers: no weight is divided over ranks
 - pad_to_multiple_of: ${UNPADDED}
@@ -66,7 +66,8 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -- generation.server_timeout
 - log_multimodal: completions are text alone
 - bnb_4bit_quant_storage: ${STORAGE}
 - cast_lm_head_to_fp32: logits are f32
-- max_tool_calling_iterations: completions are text alone, and tools are refused
+[training]
+! tools: tools of all problems are files at the top: tools: [{path: ./calculator.ts}]
 [, training, data]
 ? dataset_streaming streaming [false]: a data set is read whole; data.max_examples
 [, training, model]

@@ -17,6 +17,7 @@ import { ALGORITHM_KEYS } from "../schema/algorithm_keys.ts";
 import { SHAPING } from "../schema/data_keys.ts";
 import { HUB_KEYS } from "../schema/hub_keys.ts";
 import { LOOP_KEYS } from "../schema/loop_keys.ts";
+import { ENVIRONMENTS } from "../schema/multi_turn_keys.ts";
 import { SAMPLING_KEYS } from "../schema/sampling_keys.ts";
 import { SECTIONS } from "../schema/schema.ts";
 import { type AnySection, type Keys, type KeySpec, REQUIRED } from "../types/key_spec.ts";
@@ -72,6 +73,7 @@ function code(value: unknown): string {
 /** Keys that stand in a table of their own, although they are of a section with others. */
 const GROUPS: Readonly<Record<string, { path: string; keys: Keys }>> = {
   "the top": { path: "", keys: { ...SHAPING.keys, ...TRACKER_SWITCHES.translated } },
+  "environments": { path: "", keys: ENVIRONMENTS.keys },
   "training, loop": { path: "training", keys: LOOP_KEYS },
   "training, sampling": { path: "training", keys: SAMPLING_KEYS },
   "training, algorithm": { path: "training", keys: ALGORITHM_KEYS },

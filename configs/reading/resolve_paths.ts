@@ -7,10 +7,11 @@
 import { isAbsolute, resolve } from "node:path";
 import { findDataFiles, isDataPath } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { codeHash } from "../../core/sandbox/code_file.ts";
+import { codeHash, isCodePath } from "../../core/sandbox/code_file.ts";
 import { findCode, isOutside, isThere } from "./code_place.ts";
 import {
   type ConfigNode,
+  emptyMap,
   type MapNode,
   mistakeText,
   nodeAt,
@@ -67,10 +68,11 @@ export async function resolveFiles(
     }
     if (found !== null) tree = withNode(tree, key, { ...node, value: found });
   }
+  tree = await resolveEnvironments(tree, cwd, problems);
   const rewards = nodeAt(tree, ["rewards"]);
   if (rewards?.kind !== "list") return tree;
   const items = await Promise.all(
-    rewards.items.map((item, i) => resolveReward(item, `rewards.${i}`, cwd, problems)),
+    rewards.items.map((item, i) => resolveCode(item, `rewards.${i}`, "reward", cwd, problems)),
   );
   return withEntry(tree, "rewards", { ...rewards, items });
 }
@@ -102,10 +104,40 @@ async function checkPulled(
   }
 }
 
-/** A reward with its path relative to the working directory, and the SHA-256 of its file. */
-async function resolveReward(
+/** The files of environments and tools. A text that is the path of a file stands for {path}. */
+async function resolveEnvironments(
+  tree: MapNode,
+  cwd: string,
+  problems: Problems,
+): Promise<MapNode> {
+  const resolved = (node: ConfigNode, key: string) => {
+    const isPath = node.kind === "scalar" && typeof node.value === "string" &&
+      isCodePath(node.value);
+    const item = isPath ? withEntry(emptyMap(node.at), "path", node) : node;
+    return resolveCode(item, key, "environment", cwd, problems);
+  };
+  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
+  const tools = nodeAt(tree, ["tools"]);
+  if (single !== undefined) {
+    tree = withEntry(tree, "environment", await resolved(single, "environment"));
+  }
+  if (several?.kind === "map") {
+    let map = several;
+    for (const [name, { node }] of several.entries) {
+      map = withEntry(map, name, await resolved(node, `environments.${name}`));
+    }
+    tree = withEntry(tree, "environments", map);
+  }
+  if (tools?.kind !== "list") return tree;
+  const items = await Promise.all(tools.items.map((item, i) => resolved(item, `tools.${i}`)));
+  return withEntry(tree, "tools", { ...tools, items });
+}
+
+/** Code with its path relative to the working directory, and the SHA-256 of its file. */
+async function resolveCode(
   item: ConfigNode,
   key: string,
+  what: string,
   cwd: string,
   problems: Problems,
 ): Promise<ConfigNode> {
@@ -118,7 +150,7 @@ async function resolveReward(
     return item;
   }
   try {
-    const hash = await codeHash(resolve(cwd, value), "reward"), noted = nodeAt(item, ["sha256"]);
+    const hash = await codeHash(resolve(cwd, value), what), noted = nodeAt(item, ["sha256"]);
     if (noted?.kind === "scalar" && noted.value !== hash) {
       problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since this was written`);
     }

@@ -48,6 +48,17 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
   }
   const files = await inList(nodeAt(tree, ["data", "task_files"]), codePlace);
   if (files !== null) tree = withNode(tree, "data.task_files", files);
+  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
+  if (single !== undefined) {
+    tree = withEntry(tree, "environment", await inItem(single, codePlace));
+  }
+  if (several?.kind === "map") {
+    for (const [name, { node }] of several.entries) {
+      tree = withNode(tree, `environments.${name}`, await inItem(node, codePlace));
+    }
+  }
+  const tools = await inList(nodeAt(tree, ["tools"]), codePlace);
+  if (tools !== null) tree = withEntry(tree, "tools", tools);
   const rewards = await inList(nodeAt(tree, ["rewards"]), codePlace);
   return rewards === null ? tree : withEntry(tree, "rewards", rewards);
 }
@@ -95,10 +106,15 @@ async function inList(
   place: (value: string) => Promise<string>,
 ): Promise<ConfigNode | null> {
   if (list?.kind !== "list") return null;
-  const items = list.items.map(async (item) => {
-    const path = textAt(item, "path");
-    if (item.kind !== "map" || path === null) return item;
-    return withEntry(item, "path", { ...path, value: await place(path.value) });
-  });
+  const items = list.items.map((item) => inItem(item, place));
   return { ...list, items: await Promise.all(items) };
+}
+
+async function inItem(
+  item: ConfigNode,
+  place: (value: string) => Promise<string>,
+): Promise<ConfigNode> {
+  const path = textAt(item, "path");
+  if (item.kind !== "map" || path === null) return item;
+  return withEntry(item, "path", { ...path, value: await place(path.value) });
 }

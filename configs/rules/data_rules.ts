@@ -41,7 +41,13 @@ export class DataRules extends RuleContext {
     if (file !== null || (isPublished && tasks === null)) return this.#file();
     if (tasks !== null) this.#mixture(tasks, task);
     else if (task !== null) this.#single(task);
-    else {
+    else if (this.config.environment !== null) {
+      // It makes the problems itself.
+      return this.rule(
+        "data.num_examples",
+        () => this.config.data.num_examples === null && "expected a number of starts, found null",
+      );
+    } else {
       const text = "missing: name a task, or a file with data.dataset_name";
       return this.missing("data.task_name", text);
     }

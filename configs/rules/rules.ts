@@ -11,6 +11,8 @@ import { GenerationRules } from "./training_rules.ts";
 import { SplitRules } from "./data_rules.ts";
 import { TrainingRules } from "./training_rules.ts";
 import { RuleContext } from "./rule_context.ts";
+import { MULTI_TURN } from "../schema/multi_turn_keys.ts";
+import { defaultsOf } from "../types/key_spec.ts";
 import type { RunConfig } from "../schema/run_config.ts";
 import type { ModelInit } from "../schema/run_config.ts";
 
@@ -26,6 +28,7 @@ export function checkRules(
   new DataRules(config, tree, problems).check();
   new SplitRules(config, tree, problems).check();
   if (phases === "all") rules.rewards();
+  rules.environments();
   rules.lengths(maxSeqLength);
   rules.uploads();
   new TrainingRules(config, tree, problems).check(phases);
@@ -167,6 +170,48 @@ class Rules extends RuleContext {
     const text = "missing: expected at least one reward, for example [{name: correctness}]";
     if (this.node("rewards") === undefined) this.missing("rewards", text);
     else this.fail(text, "rewards");
+  }
+
+  /** Environments come from one key, and have what they need. */
+  environments(): void {
+    const { environment, environments, tools, data, training, generation } = this.config;
+    const isThere = environment !== null || environments !== null || tools?.length > 0;
+    if (!this.valid("environment", "environments", "tools", "multi_turn")) return;
+    if (!isThere) {
+      const unset: Record<string, unknown> = defaultsOf(MULTI_TURN);
+      const set = Object.entries(this.config.multi_turn).find(([name, value]) =>
+        value !== undefined && value !== unset[name]
+      );
+      if (set === undefined) return;
+      const text = "has no effect without environment, environments or tools";
+      return this.fail(text, `multi_turn.${set[0]}`);
+    }
+    const key = environment !== null
+      ? "environment"
+      : environments !== null
+      ? "environments"
+      : "tools";
+    if (environment !== null && environments !== null) {
+      this.fail("environment names one already: one of the two", "environments");
+    }
+    if (environments !== null && this.valid("data") && data.dataset_name === null) {
+      const text = "the column environment of each row chooses one: name a file with " +
+        "data.dataset_name";
+      this.fail(text, "environments");
+    }
+    const { name } = environment ?? {};
+    if (
+      name !== undefined && data.task_name === null && data.tasks === null && !data.dataset_name
+    ) {
+      this.fail(`${name} asks the problems of a task: name one with data.task_name`, key);
+    }
+    if (this.valid("generation") && generation.backend !== "in_process") {
+      this.fail("dialogues are sampled by rgx itself: generation.backend=in_process", key);
+    }
+    this.rule(
+      `use_rollout_activations | ${key}`,
+      () => training.use_rollout_activations && "a dialogue has several passes of sampling",
+    );
   }
 
   lengths(maxSeqLength: number | null): void {

@@ -19,6 +19,7 @@ import type { GENERATION } from "./generation_keys.ts";
 import type { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
 import type { LOOP_KEYS } from "./loop_keys.ts";
 import type { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
+import type { ENVIRONMENTS, MULTI_TURN } from "./multi_turn_keys.ts";
 import type { RewardSection } from "./reward_section.ts";
 import type { SAMPLING_KEYS } from "./sampling_keys.ts";
 import type { SLURM } from "./slurm_keys.ts";
@@ -64,6 +65,9 @@ export type EvalSection = Values<typeof EVAL["keys"]>;
 /** Where the completions of training are sampled. */
 export type GenerationSection = Values<typeof GENERATION["keys"]>;
 
+/** The limits of dialogues with environments and tools. */
+export type MultiTurnSection = Values<typeof MULTI_TURN["keys"]>;
+
 /** The names and trackers of the run. */
 export type LoggingSection = Values<typeof LOGGING["keys"]>;
 
@@ -92,7 +96,7 @@ export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
  * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md
  * explains each key.
  */
-export interface RunConfig {
+export interface RunConfig extends Values<typeof ENVIRONMENTS["keys"]> {
   /** The model that is trained. */
   model: ModelSection;
   /** null = full fine-tuning. */
@@ -111,6 +115,8 @@ export interface RunConfig {
   eval: EvalSection;
   /** Who samples the completions. */
   generation: GenerationSection;
+  /** Limits of dialogues with environments and tools. */
+  multi_turn: MultiTurnSection;
   /** The keys of TRL's GRPOConfig, in one section as there. */
   training: LoopSection & SamplingSection & AlgorithmSection & HubSection;
   /** The names and trackers of the run. */

@@ -25,7 +25,10 @@ export const SAMPLING_KEYS = keys({
   num_generations: "int>=2 = 8 -- G, the completions of one prompt",
   num_generations_eval: `int>=1? = null -- completions of one problem in evaluation while
     training, 1 or more; null = num_generations`,
-  max_completion_length: "int>=1 = 512 -- tokens of a completion at most [max_tokens]",
+  max_completion_length: `int>=1 = 512 -- tokens of a completion at most; of a dialogue all
+    that follows the prompt [max_tokens]`,
+  max_tool_calling_iterations: `int>=0? = null -- answers with calls of tools whose calls are
+    executed, in a dialogue; null: no limit`,
   max_prompt_length: `int>=1? = null -- longer prompts are refused, or cut (truncate_prompts);
     null = no prompt is too long`,
   chat_template_kwargs: `map = {} -- values for the chat template, for example {enable_thinking:

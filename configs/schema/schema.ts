@@ -27,6 +27,7 @@ import { LOOP_KEYS } from "./loop_keys.ts";
 import { GENERATION } from "./generation_keys.ts";
 import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
+import { ENVIRONMENTS, MULTI_TURN } from "./multi_turn_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
 import { SLURM } from "./slurm_keys.ts";
 
@@ -49,6 +50,8 @@ export const SECTIONS: readonly AnySection[] = [
   EVAL,
   TRAINING,
   GENERATION,
+  ENVIRONMENTS,
+  MULTI_TURN,
   LOGGING,
   HF_UPLOAD,
   SLURM,

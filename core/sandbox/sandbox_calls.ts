@@ -1,8 +1,8 @@
 /**
  * Calls of a user's code in a process of its own: a reward scores samples, an environment answers a
  * model. A batch is sent in one message; the results come back one by one. A process that reports
- * nothing for longer than the time limit hangs; a process may also fill the memory or crash. Then it
- * is ended, the item that it was at work on counts as failed, and a new process does the rest.
+ * nothing for longer than the time limit hangs; a process may also fill the memory or crash. It is
+ * then ended, the item that it was at work on counts as failed, and a new process does the rest.
  */
 import { messageOf, UsageError } from "../errors.ts";
 import { runningTimeout } from "../machine/running_time.ts";

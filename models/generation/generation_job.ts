@@ -57,11 +57,12 @@ export function newBranch(
   completion: Completion,
   number: number,
 ): Branch {
-  const { request: { promptId, firstBranch = 0 }, params } = job;
+  const { request: { promptId, firstBranch = 0, firstPosition = 0 }, params } = job;
   return {
     promptId,
     branch: firstBranch + number,
     position: 0,
+    firstPosition,
     newest: 0,
     slot: -1,
     cached: null,

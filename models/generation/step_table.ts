@@ -87,8 +87,8 @@ export class StepTable {
     const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
-      const { promptId, branch, prompt, cached, kept, slot, newest, position: then, params } =
-        rows[row]!;
+      const { promptId, branch, prompt, cached, kept, slot, newest, params } = rows[row]!;
+      const { position: then, firstPosition } = rows[row]!;
       const { begin, end, sharedPrefix } = prompt;
       const { begin: from, end: to } = cached ?? NO_ROWS;
       const position = then + ahead;
@@ -103,7 +103,7 @@ export class StepTable {
         table[STEP.keptRow * stride + row] = Math.min(kept.begin + fed, kept.end - 1);
       }
       // Assigned one by one: `set` from an array takes longer than the rest of a row.
-      const counter = sampleCounter(promptId, branch, position);
+      const counter = sampleCounter(promptId, branch, firstPosition + position);
       const counterAt = STEP.counters * stride + COUNTER_WORDS * row, { seed } = params;
       table[counterAt] = counter[0];
       table[counterAt + 1] = counter[1];

@@ -16,6 +16,8 @@ export interface GenerateRequest {
   n: number;
   /** Number of the first branch; default 0. */
   firstBranch?: number;
+  /** Position of its first token for the draws: what its prompt has of it already. Default 0. */
+  firstPosition?: number;
   /** Sampling options that differ from those of the other requests. */
   sampling?: Partial<SamplingOptions>;
   /** The model that generates: one with another adapter that has joined the generation. */

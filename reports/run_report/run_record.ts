@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { isCorrect } from "../../bench/evaluation/accuracy.ts";
 import { type PairedTest, pairedTest } from "../../bench/evaluation/matched_pairs.ts";
-import { TABLE_COLUMNS } from "../../rewards/rubric.ts";
+import { DIALOGUE_COLUMNS, TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readTable, stepsWithTables } from "../../training/rescore/stored_steps.ts";
@@ -199,7 +199,7 @@ function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOu
 }
 
 /** Columns of the completions that are not rewards. */
-export const OTHER_COLUMNS: ReadonlySet<string> = new Set(TABLE_COLUMNS);
+export const OTHER_COLUMNS: ReadonlySet<string> = new Set([...TABLE_COLUMNS, ...DIALOGUE_COLUMNS]);
 
 /** The values of the rewards in a row of the completions, by name; null: did not apply. */
 export function rewardsOf(row: Json): Record<string, number | null> {

@@ -119,8 +119,9 @@ function isScored(value: unknown): value is Scored {
 }
 
 /** What a value may depend on, if it is kept: not the step, for one. */
-function keyOf({ prompt, messages, completion, answer, info, truncated }: RewardSample): string {
-  return ResultCache.key({ prompt, messages, completion, answer, info, truncated });
+function keyOf(sample: RewardSample): string {
+  const { prompt, messages, completion, answer, info, truncated, dialogue } = sample;
+  return ResultCache.key({ prompt, messages, completion, answer, info, truncated, dialogue });
 }
 
 /** The fields that can be sent. A program that uses rgx may have added others. */
@@ -132,6 +133,10 @@ function plain(sample: RewardSample): RewardSample {
     answer: sample.answer,
     info: sample.info,
     entry: sample.entry,
+    ...(sample.dialogue === undefined ? {} : {
+      dialogue: sample.dialogue,
+      environmentReward: sample.environmentReward ?? null,
+    }),
     completionIds: [...sample.completionIds],
     truncated: sample.truncated,
     step: sample.step,

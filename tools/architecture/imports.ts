@@ -17,6 +17,7 @@ export const ROOMS = [
   "kernels",
   "data",
   "rewards",
+  "environments",
   "configs",
   "cluster",
   "models",

@@ -7,6 +7,9 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { hasAnswer, scoreCompletion } from "../../data/score_completion.ts";
+import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
+import { evaluateDialogues } from "../../bench/dialogue/play_dialogues.ts";
+import { idsOf, sampledTokens } from "../../bench/dialogue/segments.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Entry } from "../../tasks/types.ts";
 import {
@@ -20,7 +23,7 @@ import {
   complete,
   type CompleteOptions,
 } from "../../bench/evaluation/complete.ts";
-import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import {
   runSampling,
   runSamplingSeed,
@@ -71,6 +74,8 @@ export interface EvalOptions {
   /** Optimizer steps done, for rewards that depend on it. */
   step?: number;
   prompts: PromptEncoder;
+  /** Environments and tools; default: an answer is one turn. */
+  dialogues?: DialogueSetup | null;
   training: RunConfig["training"];
   eval: RunConfig["eval"];
   /** @see GenerateOptions.shouldStop */
@@ -130,30 +135,64 @@ export async function evaluate(
   return { ...sampled, temperature, greedy };
 }
 
+/** An answer to a problem, or the dialogue about it. */
+interface Answered {
+  prompt: EncodedPrompt;
+  ids: readonly number[];
+  /** Of the model. */
+  tokens: number;
+  text: string;
+  truncated: boolean;
+  dialogue?: Pick<Dialogue, "messages" | "reward">;
+}
+
+const NO_REQUEST = { promptIds: [], firstSample: 0 };
+
 async function measure(
   entries: readonly Entry[],
   { rubric, ...asked }: Omit<EvalOptions, "rubric"> & { rubric: Rubric | null },
   sampling: SamplingSettings,
   options: CompleteOptions<AskedProblem>,
 ): Promise<MixedAccuracy & Pick<EvalResult, "rewards" | "reward">> {
-  const { model, prompts, onItem, ranks = ALONE } = asked;
+  const { model, prompts, onItem, dialogues = null, ranks = ALONE } = asked;
   const { temperature } = sampling;
-  const encoded = entries.map((entry) => prompts.prompt(entry));
-  const problems = encoded.map(({ ids: promptIds }, index) => ({
-    index,
-    firstSample: 0,
-    samples: 1,
-    promptIds,
-  }));
-  const completions = await ranks.share(problems.length, async (begin, end) => {
-    const own = problems.slice(begin, end);
-    return own.length === 0 ? [] : await complete(model, prompts, own, sampling, options);
+  const answered = await ranks.share(entries.length, async (begin, end): Promise<Answered[]> => {
+    const own = entries.slice(begin, end).map((entry, i) => ({ entry, index: begin + i }));
+    if (own.length === 0) return [];
+    if (dialogues !== null) {
+      const problems = own.map((problem) => ({ ...problem, samples: 1 }));
+      const played = await evaluateDialogues(model, prompts, problems, sampling, {
+        ...options,
+        setup: dialogues,
+      });
+      for (const problem of problems) options.onEnd?.({ ...NO_REQUEST, ...problem }, []);
+      return played.map(([dialogue]) => ({
+        ...dialogue!,
+        ids: idsOf(dialogue!),
+        tokens: sampledTokens(dialogue!),
+        dialogue: dialogue!,
+      }));
+    }
+    const encoded = own.map(({ entry }) => prompts.prompt(entry));
+    const problems = own.map(({ index }, i) => ({
+      index,
+      firstSample: 0,
+      samples: 1,
+      promptIds: encoded[i]!.ids,
+    }));
+    const completions = await complete(model, prompts, problems, sampling, options);
+    return completions.map(([completion], i) => ({
+      prompt: encoded[i]!,
+      ids: completion!.ids,
+      tokens: completion!.ids.length,
+      ...prompts.read(completion!),
+    }));
   });
   const values = rubric === null ? null : await rewardsOf(
     rubric,
     entries.map((entry, i) => {
-      const completion = completions[i]![0]!, { ids } = completion;
-      return rewardSample({ entry, prompt: encoded[i]! }, { ids, ...prompts.read(completion) }, {
+      const { prompt, tokens: _, ...completion } = answered[i]!;
+      return rewardSample({ entry, prompt }, completion, {
         step: asked.step ?? 0,
         maxCompletionLength: asked.training.max_completion_length,
       });
@@ -161,14 +200,14 @@ async function measure(
     asked,
   );
   const answers = entries.map((entry, i) => {
-    const completion = completions[i]![0]!, { question, answer: expected } = entry;
-    const { text, truncated } = prompts.read(completion), tokens = completion.ids.length;
+    const { question, answer: expected } = entry;
+    const { text, truncated, tokens, prompt } = answered[i]!;
     const systemPrompt = prompts.settings.system_prompt;
     const { score, extracted, formatted } = scoreCompletion(
       text,
       entry,
       systemPrompt,
-      encoded[i]!.text,
+      prompt.text,
     );
     onItem?.({
       temperature,

@@ -10,6 +10,9 @@ import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { scoreCompletion } from "../../data/score_completion.ts";
 import { type Accuracy, accuracyOf, type ScoredAnswer } from "../../bench/evaluation/accuracy.ts";
 import { complete } from "../../bench/evaluation/complete.ts";
+import type { DialogueSetup } from "../../bench/dialogue/dialogue.ts";
+import { evaluateDialogues } from "../../bench/dialogue/play_dialogues.ts";
+import { idsOf, lossMask } from "../../bench/dialogue/segments.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { RewardValue } from "../../rewards/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
@@ -23,7 +26,7 @@ import { runSampling, runSamplingSeed } from "../../bench/evaluation/sampling.ts
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { rewardSample, scoreBatch } from "../rollout/score.ts";
 import { taskMetrics } from "../rollout/task_metrics.ts";
-import { lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
+import { counted, lossWithoutGradient, type TrainingRow } from "../step/gradient_accumulation.ts";
 
 export interface HeldOutResult {
   /** Names begin with `eval_`. */
@@ -45,6 +48,8 @@ export interface HeldOutOptions {
   model: LanguageModel;
   prompts: PromptEncoder;
   rubric: Rubric;
+  /** Environments and tools; default: an answer is one turn. */
+  dialogues?: DialogueSetup | null;
   training: RunConfig["training"];
   reference: ReferencePolicy | null;
   /** Optimizer steps done, for rewards that depend on it. */
@@ -90,6 +95,11 @@ export async function evaluateHeldOut(
   };
 }
 
+/** The tokens of a row that the model has written. */
+function tokensOf({ ids, mask }: Pick<SampledRow, "ids" | "mask">): number {
+  return counted(ids, mask).length;
+}
+
 /** Completions of each problem. */
 function generationsOf(training: RunConfig["training"]): number {
   return training.num_generations_eval ?? training.num_generations;
@@ -117,7 +127,7 @@ async function measureBatch(
     options.model,
     rows.map((row, i) => ({
       ...row,
-      ids: training.mask_truncated_completions && row.truncated ? [] : row.ids,
+      ...(training.mask_truncated_completions && row.truncated ? { ids: [], mask: null } : {}),
       advantage: advantages[i]!,
       oldLogp: null,
     })),
@@ -149,11 +159,11 @@ function answersOf(
   rows: readonly SampledRow[],
   training: RunConfig["training"],
 ): ScoredAnswer[][] {
-  const answers = rows.map(({ score, formatted, truncated, ids }) => ({
+  const answers = rows.map(({ score, formatted, truncated, ids, mask }) => ({
     score,
     formatted,
     truncated,
-    tokens: ids.length,
+    tokens: tokensOf({ ids, mask }),
   }));
   const n = generationsOf(training);
   return Array.from({ length: rows.length / n }, (_, i) => answers.slice(i * n, (i + 1) * n));
@@ -173,7 +183,7 @@ function heldOutMetrics(
     mean_score,
     format_rate,
     ...rolloutMetrics({
-      lengths: rows.map(({ ids }) => ids.length),
+      lengths: rows.map(tokensOf),
       truncated: rows.map(({ truncated }) => truncated),
       rewards: rows.map(({ rewards }) => rewards),
       rewardNames: options.rubric.names,
@@ -184,7 +194,8 @@ function heldOutMetrics(
   };
 }
 
-type SampledRow = Omit<TrainingRow, "advantage" | "oldLogp"> & {
+type SampledRow = Omit<TrainingRow, "advantage" | "oldLogp" | "mask"> & {
+  mask: readonly number[] | null;
   rewards: RewardValue[];
   truncated: boolean;
   /** The task of the problem. */
@@ -195,52 +206,74 @@ type SampledRow = Omit<TrainingRow, "advantage" | "oldLogp"> & {
   formatted: boolean;
 };
 
+/** The answers to some problems, or the dialogues about them, those of a problem adjacent. */
+async function answersTo(entries: readonly Entry[], first: number, options: HeldOutOptions) {
+  const { model, prompts, training, shouldStop, dialogues = null } = options;
+  const samples = generationsOf(training), sampling = runSampling(training);
+  const about = { seed: runSamplingSeed(training), shouldStop };
+  if (dialogues !== null) {
+    const problems = entries.map((entry, i) => ({ entry, index: first + i, samples }));
+    const setup = { ...about, setup: dialogues };
+    const played = await evaluateDialogues(model, prompts, problems, sampling, setup);
+    return played.flatMap((branches, group) =>
+      branches.map((dialogue, branch) => ({
+        ...dialogue,
+        group,
+        branch,
+        dialogue,
+        ids: idsOf(dialogue),
+        mask: lossMask(dialogue),
+      }))
+    );
+  }
+  const encoded = entries.map((entry) => prompts.prompt(entry));
+  const problems = encoded.map(({ ids }, i) => ({
+    index: first + i,
+    promptIds: ids,
+    firstSample: 0,
+    samples,
+  }));
+  const completions = await complete(model, prompts, problems, sampling, about);
+  return completions.flatMap((branches, group) =>
+    branches.map((completion, branch) => ({
+      group,
+      branch,
+      prompt: encoded[group]!,
+      ids: completion.ids,
+      mask: null,
+      ...prompts.read(completion),
+    }))
+  );
+}
+
 /** Samples and scores completions of some problems; those of a problem are adjacent. */
 async function sample(
   entries: readonly Entry[],
   first: number,
   options: HeldOutOptions,
 ): Promise<{ rows: SampledRow[]; spent: Record<string, number> }> {
-  const { model, prompts, rubric, training } = options;
-  const encoded = entries.map((entry) => prompts.prompt(entry));
-  const completions = await complete(
-    model,
-    prompts,
-    encoded.map(({ ids }, i) => ({
-      index: first + i,
-      promptIds: ids,
-      firstSample: 0,
-      samples: generationsOf(training),
-    })),
-    runSampling(training),
-    { seed: runSamplingSeed(training), shouldStop: options.shouldStop },
-  );
-  const sampled = completions.flatMap((branches, group) =>
-    branches.map((completion, branch) => ({
-      group,
-      branch,
-      ids: completion.ids,
-      ...prompts.read(completion),
-    }))
-  );
+  const { prompts, rubric, training } = options;
+  const sampled = await answersTo(entries, first, options);
   const about = { step: options.step, maxCompletionLength: training.max_completion_length };
   const samples = sampled.map((row) =>
-    rewardSample({ entry: entries[row.group]!, prompt: encoded[row.group]! }, row, about)
+    rewardSample({ entry: entries[row.group]!, prompt: row.prompt }, row, about)
   );
   const { values, sums } = await scoreBatch(rubric, samples, options.shouldStop);
-  const rows = sampled.map(({ group, branch, ids, text, truncated }, i) => {
+  const rows = sampled.map(({ group, branch, ids, mask, text, truncated, prompt }, i) => {
     const { score, formatted } = scoreCompletion(
       text,
       entries[group]!,
       prompts.settings.system_prompt,
-      encoded[group]!.text,
+      prompt.text,
     );
     return {
-      group,
+      // Dialogues of a problem may have different starts.
+      group: options.dialogues ? first + i : group,
       promptId: EVAL_PROMPT_ID + first + group,
       branch,
-      promptIds: encoded[group]!.ids,
+      promptIds: prompt.ids,
       ids,
+      mask,
       rewards: values[i]!,
       truncated,
       task: String(entries[group]!.metadata["source_dataset"]),

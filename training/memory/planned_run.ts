@@ -73,6 +73,7 @@ export async function planRun(
 ): Promise<PlannedRun> {
   const { opened, problems, trainProblems, prompts, trainable } = run;
   const longest = longestLengths(prompts, problems, trainProblems, hasWarmStart(config));
+  longest.prompt += run.observationTokens;
   return await planModel(config, device, {
     config: opened.config,
     trainable,

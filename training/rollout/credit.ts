@@ -8,7 +8,9 @@
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
 import { addUp } from "../metrics/metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
-import { type Rollout, type RolloutOptions, type RolloutRow, sampledTokens } from "./rollout.ts";
+import { dialogueMetrics } from "../../bench/dialogue/dialogue.ts";
+import { sampledTokens } from "../../bench/dialogue/segments.ts";
+import type { Rollout, RolloutOptions, RolloutRow } from "./rollout.ts";
 
 type CreditOptions = Pick<RolloutOptions, "training" | "rubric" | "perBatch">;
 
@@ -54,6 +56,8 @@ export function withAdvantages(rollout: Rollout, options: CreditOptions): Rollou
     rewardNames: rubric.names,
     advantages: groupAdvantages(advantageInput(rollout, rows, options)),
   });
+  const dialogues = rows.flatMap(({ dialogue }) => dialogue?.about ?? []);
+  if (dialogues.length > 0) Object.assign(metrics, dialogueMetrics(dialogues));
   if (found !== null) metrics["dynamic_sampling/kept_ratio"] = found.length / rollout.groups.length;
   for (const { name } of rollout.errors) {
     metrics[`rewards/${name}/errors`] = (metrics[`rewards/${name}/errors`] ?? 0) + 1;

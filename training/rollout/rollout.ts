@@ -4,6 +4,8 @@
  * counts of them is a view of these.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
+import { sampledTokens, type Segment } from "../../bench/dialogue/segments.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { RewardError, Rubric } from "../../rewards/rubric.ts";
@@ -17,6 +19,8 @@ export interface RolloutOptions {
   training: RunConfig["training"];
   prompts: PromptEncoder;
   rubric: Rubric;
+  /** null: a completion is one turn of text. */
+  dialogues: DialogueSetup | null;
   /** Prompts of a full batch. */
   perBatch: number;
   clock: PhaseClock;
@@ -26,25 +30,28 @@ export interface RolloutOptions {
   shouldStop: () => boolean;
 }
 
-/** Tokens that follow one another and come from one place. */
-export interface Segment {
-  /** "closing": what a chat template writes after an answer. */
-  from: "model" | "environment" | "closing";
-  ids: readonly number[];
-  /** Log-probabilities under the sampler; 0 for what it did not sample. [ids] */
-  logprobs: readonly number[];
-}
-
-/** A completion before it is scored. */
+/** A completion before it is scored: one answer, or a dialogue. */
 export interface SampledRow {
   /** Index in `groups`. */
   group: number;
   /** Number of the completion in its group. */
   branch: number;
   segments: readonly Segment[];
-  /** Without special tokens. */
+  /** The model's last answer, without special tokens. */
   text: string;
   truncated: boolean;
+  /** The prompt with what an environment shows at its start; absent: that of the group. */
+  prompt?: EncodedPrompt;
+  /** What followed the prompt, and what is counted of it; absent: it is one answer. */
+  dialogue?: Pick<Dialogue, "messages" | "reward" | "about">;
+}
+
+/** The prompt of a completion. */
+export function promptOf(
+  { groups }: Pick<Rollout, "groups">,
+  { prompt, group }: Pick<SampledRow, "prompt" | "group">,
+): EncodedPrompt {
+  return prompt ?? groups[group]!.prompt;
 }
 
 export interface RolloutRow extends SampledRow {
@@ -55,27 +62,6 @@ export interface RolloutRow extends SampledRow {
   advantage: number;
   /** False for a row that dynamic sampling left out. */
   kept: boolean;
-}
-
-/** All tokens of a completion. */
-export function idsOf({ segments }: Pick<SampledRow, "segments">): readonly number[] {
-  return segments.length === 1 ? segments[0]!.ids : segments.flatMap(({ ids }) => ids);
-}
-
-/** The sampler's log-probabilities of all tokens. */
-export function logprobsOf({ segments }: Pick<SampledRow, "segments">): readonly number[] {
-  return segments.length === 1 ? segments[0]!.logprobs : segments.flatMap((part) => part.logprobs);
-}
-
-/** 1 for the tokens that the loss counts, which are the model's; null = all of them. */
-export function lossMask({ segments }: Pick<SampledRow, "segments">): readonly number[] | null {
-  if (segments.every(({ from }) => from === "model")) return null;
-  return segments.flatMap(({ from, ids }) => ids.map(() => from === "model" ? 1 : 0));
-}
-
-/** The number of tokens that the model has sampled. */
-export function sampledTokens({ segments }: Pick<SampledRow, "segments">): number {
-  return segments.reduce((sum, { from, ids }) => sum + (from === "model" ? ids.length : 0), 0);
 }
 
 export interface RolloutGroup {
@@ -126,9 +112,10 @@ export function joinRollouts(rollouts: readonly Rollout[]): Rollout | null {
 }
 
 /** Tokens that were sampled, and those of prompts: once for each completion, as in TRL. */
-export function tokensOf({ rows, groups }: Rollout): { sampled: number; prompts: number } {
+export function tokensOf(rollout: Rollout): { sampled: number; prompts: number } {
+  const { rows } = rollout;
   return {
     sampled: rows.reduce((sum, row) => sum + sampledTokens(row), 0),
-    prompts: rows.reduce((sum, { group }) => sum + groups[group]!.prompt.ids.length, 0),
+    prompts: rows.reduce((sum, row) => sum + promptOf(rollout, row).ids.length, 0),
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import { playDialogues } from "../../bench/dialogue/play_dialogues.ts";
 import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
@@ -41,11 +42,37 @@ export async function sampleRows(
   groups: readonly RolloutGroup[],
   step: number,
   sampler: Sampler,
-  { prompts, ranks, clock, training, shouldStop }: RolloutOptions,
+  { prompts, ranks, clock, training, dialogues, shouldStop }: RolloutOptions,
   greedy = false,
 ): Promise<{ rows: SampledRow[]; other: boolean }> {
-  const share = async (begin: number, end: number) => {
+  type Piece = { rows: SampledRow[]; other: boolean };
+  const share = async (begin: number, end: number): Promise<Piece[]> => {
     if (begin === end) return [];
+    if (dialogues !== null) {
+      const starts = groups.slice(begin, end).map(({ entry, promptId }) => ({
+        entry,
+        promptId,
+        firstBranch: 0,
+        branches: greedy ? 1 : training.num_generations,
+      }));
+      const played = await playDialogues(starts, {
+        ...dialogues,
+        prompts,
+        maxTokens: training.max_completion_length,
+        seed: training.seed,
+        ...(greedy ? { sampling: { temperature: 0 } } : {}),
+        generate: async (asked) => (await sampler.sample(asked, step, shouldStop)).completions,
+      });
+      return played.map((branches, i) => ({
+        other: false,
+        rows: branches.map(({ messages, reward, about, ...dialogue }, branch) => ({
+          ...dialogue,
+          group: begin + i,
+          branch,
+          dialogue: { messages, reward, about },
+        })),
+      }));
+    }
     const own = groups.slice(begin, end);
     const requests = greedy
       ? groupRequests(own, 1, { temperature: 0 })

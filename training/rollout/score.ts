@@ -7,9 +7,11 @@ import { mean } from "../../core/statistics.ts";
 import type { RewardError, Rubric, RubricScores } from "../../rewards/rubric.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
+import type { Dialogue } from "../../bench/dialogue/dialogue.ts";
 import { addUp } from "../metrics/metrics.ts";
+import { idsOf } from "../../bench/dialogue/segments.ts";
 import {
-  idsOf,
+  promptOf,
   type Rollout,
   type RolloutGroup,
   type RolloutOptions,
@@ -47,7 +49,12 @@ export async function scoreBatch(
 /** What a reward sees of a completion. @param step the first step that trains on it */
 export function rewardSample(
   { entry, prompt }: { entry: Entry; prompt: { text: string } },
-  { ids, text, truncated }: { ids: readonly number[]; text: string; truncated: boolean },
+  { ids, text, truncated, dialogue }: {
+    ids: readonly number[];
+    text: string;
+    truncated: boolean;
+    dialogue?: Pick<Dialogue, "messages" | "reward">;
+  },
   about: Pick<RewardSample, "step" | "maxCompletionLength">,
 ): RewardSample {
   return {
@@ -59,6 +66,9 @@ export function rewardSample(
     entry,
     completionIds: ids,
     truncated,
+    ...(dialogue === undefined
+      ? {}
+      : { dialogue: dialogue.messages, environmentReward: dialogue.reward }),
     ...about,
   };
 }
@@ -90,7 +100,11 @@ export async function scoreRows(
   const about = { step, maxCompletionLength: training.max_completion_length };
   const score = async (rows: readonly SampledRow[]): Promise<Scores> => {
     const samples = rows.map((row) =>
-      rewardSample(groups[row.group]!, { ...row, ids: idsOf(row) }, about)
+      rewardSample(
+        { ...groups[row.group]!, prompt: promptOf({ groups }, row) },
+        { ...row, ids: idsOf(row) },
+        about,
+      )
     );
     const { values, errors, logged, extras, sums, warnings } = await scoreBatch(
       rubric,

@@ -3,7 +3,7 @@
  */
 import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Rollout } from "./rollout.ts";
+import { promptOf, type Rollout } from "./rollout.ts";
 import "../../tasks/registry.ts"; // the tasks whose rules score
 
 /** The score of one completion. */
@@ -18,8 +18,9 @@ export interface TaskScore {
 
 /** @param weights weights of the rewards. [K] */
 export function rolloutScores(rollout: Rollout, weights: readonly number[]): TaskScore[] {
-  return rollout.rows.map(({ group, text, rewards }) => {
-    const { entry, prompt } = rollout.groups[group]!;
+  return rollout.rows.map((row) => {
+    const { group, text, rewards } = row, { entry } = rollout.groups[group]!;
+    const prompt = promptOf(rollout, row);
     return {
       task: String(entry.metadata["source_dataset"]),
       score: scoreCompletion(text, entry, null, prompt.text).score,

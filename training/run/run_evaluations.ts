@@ -120,10 +120,12 @@ export class RunEvaluations {
 
   /** What both kinds of evaluation take of the run. */
   #shared() {
-    const { options: { model, config }, prompts, state, stop, report } = this.run;
+    const { options, prompts, state, stop, report } = this.run;
+    const { model, config, dialogues = null } = options;
     return {
       model,
       prompts,
+      dialogues,
       training: config.training,
       step: state.step,
       shouldStop: () => stop.requested(),

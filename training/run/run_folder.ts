@@ -16,7 +16,8 @@ import { type FolderLock, LOCK_FILE, lockFolder } from "../../core/lock.ts";
 import { exists } from "../../core/paths.ts";
 import { namedCheckpoint } from "../checkpoint/checkpoint_files.ts";
 import { WARM_START } from "../checkpoint/checkpoint_folders.ts";
-import { idsOf, type Rollout } from "../rollout/rollout.ts";
+import { idsOf } from "../../bench/dialogue/segments.ts";
+import { promptOf, type Rollout, type SampledRow } from "../rollout/rollout.ts";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
@@ -402,7 +403,7 @@ export function encodeCompletions(
   return new Uint8Array(parquetWriteBuffer({
     columnData: [
       { name: "step", data: rows.map(() => step), type: "INT32" },
-      { name: "prompt", data: rows.map((row) => groups[row.group]!.prompt.text), type: "STRING" },
+      { name: "prompt", data: rows.map((row) => promptOf(rollout, row).text), type: "STRING" },
       {
         name: "expected",
         data: rows.map((row) => groups[row.group]!.entry.answer),
@@ -422,11 +423,28 @@ export function encodeCompletions(
       },
       { name: "completion_ids", data: rows.map((row) => [...idsOf(row)]), type: "JSON" },
       { name: "truncated", data: rows.map((row) => row.truncated), type: "BOOLEAN" },
-      ...extraNames(rollout).map((name) =>
+      ...dialogueColumns(rows),
+      ...extraNames(rollout).filter((name) => !isDialogueColumn(name, rows)).map((name) =>
         extraColumn(name, rows.map((row) => row.extras[name] ?? null))
       ),
     ],
   }));
+}
+
+/** Of dialogues: their messages, the turns of the model, and why they ended. */
+function dialogueColumns(rows: Rollout["rows"]) {
+  const of = <T>(value: (dialogue: NonNullable<SampledRow["dialogue"]>) => T) =>
+    rows.map(({ dialogue }) => dialogue === undefined ? null : value(dialogue));
+  if (rows.every(({ dialogue }) => dialogue === undefined)) return [];
+  return [
+    { name: "dialogue", data: of(({ messages }) => messages), type: "JSON" as const },
+    { name: "turns", data: of(({ about }) => about.turns), type: "INT32" as const },
+    { name: "stop", data: of(({ about }) => about.stop), type: "STRING" as const },
+  ];
+}
+
+function isDialogueColumn(name: string, rows: Rollout["rows"]): boolean {
+  return dialogueColumns(rows).some((column) => column.name === name);
 }
 
 function extraNames({ rows }: Rollout): string[] {

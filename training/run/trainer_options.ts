@@ -2,6 +2,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { SlurmJob } from "../../core/machine/job.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
+import type { DialogueSetup } from "../../bench/dialogue/dialogue.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
@@ -34,6 +35,8 @@ export interface TrainerOptions {
   trainProblems?: number;
   /** The rewards, with their weights. */
   rubric: Rubric;
+  /** Environments and tools, and the limits of dialogues; default: a completion is one turn. */
+  dialogues?: DialogueSetup | null;
   /**
    * The model was loaded with an adapter, which is trained further. The reference of the KL term is
    * then a copy of it.

@@ -206,8 +206,9 @@ export async function lossWithoutGradient(
   const { settings, temperature, reference } = options;
   const refLogp = reference === null || settings.beta === 0
     ? null
-    : await reference.logp(toGroups(rows), temperature);
-  const { logp, entropy } = await model.forward(toGroups(rows), { temperature, train: false });
+    : countedOf(rows, await reference.logp(toGroups(rows), temperature));
+  const values = await model.forward(toGroups(rows), { temperature, train: false });
+  const logp = countedOf(rows, values.logp), entropy = countedOf(rows, values.entropy);
   return grpoLoss(
     {
       offsets: offsetsOf(rows),

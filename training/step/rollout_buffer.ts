@@ -14,9 +14,13 @@ import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { SamplerDrift } from "../metrics/rollout_metrics.ts";
-import { idsOf, logprobsOf, lossMask, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
+import { idsOf, logprobsOf, lossMask } from "../../bench/dialogue/segments.ts";
+import { promptOf, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
 import { counted, type TrainingRow } from "./gradient_accumulation.ts";
 import type { MicroSchedule } from "./micro_schedule.ts";
+
+/** Greater than the number of completions that a prompt may have. */
+const OWN_GROUPS = 2 ** 13;
 
 /**
  * The rows of a rollout for training, with log-probabilities of the present policy where they are
@@ -36,11 +40,14 @@ export async function bufferOf(
   const { other } = rollout;
   const kept = rollout.rows.filter((row) => row.kept);
   const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
+  const firstOf = (row: RolloutRow) => rollout.rows.find(({ group }) => group === row.group)!;
   const sampled = kept.map((row) => masked(row) ? [] : logprobsOf(row));
   let rows: TrainingRow[] = kept.map((row) => {
-    const { prompt, promptId } = rollout.groups[row.group]!;
+    const { promptId } = rollout.groups[row.group]!, prompt = promptOf(rollout, row);
+    // Rows whose prompts differ are packed as groups of their own.
+    const own = prompt !== promptOf(rollout, firstOf(row));
     return {
-      group: promptId,
+      group: own ? promptId + (row.branch + 1) / OWN_GROUPS : promptId,
       promptId,
       branch: row.branch,
       promptIds: prompt.ids,

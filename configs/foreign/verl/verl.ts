@@ -18,7 +18,7 @@ const FUNCTIONS = "rewards are functions: rewards: [{name, weight}], or [{path}]
 const CONFIG_JSON = "the model is the one of its config.json";
 const COLUMNS = "the columns are prompt, messages, or question and answer";
 const IMAGES = "images, which are refused";
-const ONE_TURN = "a completion is one turn of text";
+const ONE_TURN = "rgx has environment, tools and multi_turn for dialogues: docs/environments.md";
 const MIXTURES = "mixtures of experts can not be trained";
 const SCHEDULE =
   "lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate";

@@ -148,6 +148,7 @@ export async function rehearseGeneration(
       promptId: 0,
       branch,
       position: last,
+      firstPosition: 0,
       slot: branch,
       newest: 0,
       completion: { ids: [] },

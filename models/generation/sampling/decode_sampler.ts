@@ -22,6 +22,8 @@ export interface SampledRow {
   branch: number;
   /** Index of the sampled token in its completion. */
   position: number;
+  /** Added to the position in the draws. */
+  firstPosition: number;
   /** Its row in the sets of seen tokens. */
   slot: number;
   /** The token before, as of the host's last read. */
@@ -172,10 +174,13 @@ export class DecodeSampler {
     for (const batch of batches) {
       const room = padded(batch.rows.length), table = new Uint32Array(TABLE.columns * room);
       batch.rows.forEach((row, r) => {
-        const { promptId, branch, position, slot, newest, params } = rows[row]!;
+        const { promptId, branch, position, firstPosition, slot, newest, params } = rows[row]!;
         elements[row] = place + r;
         table[TABLE.row * room + r] = row;
-        const counter = [...sampleCounter(promptId, branch, position), ...params.seed];
+        const counter = [
+          ...sampleCounter(promptId, branch, firstPosition + position),
+          ...params.seed,
+        ];
         table.set(counter, TABLE.counters * room + COUNTER_WORDS * r);
         table[TABLE.slots * room + r] = slot;
         table[TABLE.newest * room + r] = newest;

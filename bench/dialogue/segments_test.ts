@@ -1,6 +1,6 @@
 /** Completions that grow in segments, and what the loss and the lengths count of them. */
 import assert from "node:assert/strict";
-import { idsOf, logprobsOf, lossMask, sampledTokens, type Segment } from "./rollout.ts";
+import { idsOf, logprobsOf, lossMask, sampledTokens, type Segment } from "./segments.ts";
 
 Deno.test("ids are in one row, and only the model's own tokens are trained on and counted", () => {
   const answer: Segment = { from: "model", ids: [1, 2], logprobs: [-1, -2] };

@@ -1,0 +1,98 @@
+/**
+ * A dialogue of a model with an environment and tools: how it is bounded, why it ended, and what is
+ * known of it. `play_dialogues.ts` plays many of them at once.
+ */
+import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { ChatMessage } from "../../core/chat_message.ts";
+import { maxOf, mean, minOf } from "../../core/statistics.ts";
+import type { OpenEnvironments } from "../../environments/open_environments.ts";
+import type { EncodedPrompt } from "../evaluation/prompt_encoder.ts";
+import type { Segment } from "./segments.ts";
+
+/** Why a dialogue ended; all but the first two are limits, and count as cut off. */
+export const STOP_REASONS = [
+  "completed", // the model called no tool, and nothing answers a message
+  "done", // the environment ended it
+  "max_turns",
+  "max_tool_calls",
+  "length", // the tokens of an answer or of all
+  "context_overflow", // the positions of the model
+  "parse_error",
+  "timeout",
+  "error", // the environment failed
+] as const;
+export type StopReason = typeof STOP_REASONS[number];
+
+/** The environments of a run and the limits of its dialogues. */
+export interface DialogueSetup {
+  environments: OpenEnvironments;
+  limits: RunConfig["multi_turn"] & { max_tool_calling_iterations: number | null };
+  /** Positions of the model. */
+  maxPositions: number;
+}
+
+/** A dialogue that has ended. */
+export interface Dialogue {
+  /** With the observation of the environment. */
+  prompt: EncodedPrompt;
+  segments: readonly Segment[];
+  /** What followed the prompt. */
+  messages: readonly ChatMessage[];
+  /** The model's last answer, without special tokens. */
+  text: string;
+  truncated: boolean;
+  /** Of the environment; null = none. */
+  reward: number | null;
+  about: DialogueFacts;
+}
+
+/** What is counted of a dialogue. */
+export interface DialogueFacts {
+  stop: StopReason;
+  /** What an environment or a tool has failed with, where it ended the dialogue. */
+  error: string | null;
+  /** Answers of the model. */
+  turns: number;
+  /** Messages of the environment's `step`. */
+  userTurns: number;
+  /** The environment's rewards by turns of the model. [turns] */
+  turnRewards: readonly number[];
+  /** Calls of tools and how many failed, by name; unknown names are under "". */
+  tools: Readonly<Record<string, { calls: number; failures: number }>>;
+  /** Numbers of the environment, its last value for each name. */
+  metrics: Readonly<Record<string, number>>;
+}
+
+/** Metrics of dialogues: TRL's of tools, verl's of turns, and the share of each stop reason. */
+export function dialogueMetrics(all: readonly DialogueFacts[]): Record<string, number> {
+  // As verl counts them: the prompt, the answers, and the messages between them.
+  const turns = all.map(({ turns, userTurns }) => 1 + turns + userTurns);
+  const byTool = new Map<string, { calls: number; failures: number }>();
+  for (const [name, { calls, failures }] of all.flatMap(({ tools }) => Object.entries(tools))) {
+    const sum = byTool.get(name) ?? { calls: 0, failures: 0 };
+    byTool.set(name, { calls: sum.calls + calls, failures: sum.failures + failures });
+  }
+  const total = (key: "calls" | "failures") =>
+    [...byTool.values()].reduce((sum, tool) => sum + tool[key], 0);
+  const calls = total("calls");
+  const metrics: Record<string, number> = {
+    "tools/call_frequency": calls / all.length,
+    "tools/failure_frequency": calls === 0 ? 0 : total("failures") / calls,
+    "num_turns/mean": mean(turns),
+    "num_turns/max": maxOf(turns),
+    "num_turns/min": minOf(turns),
+  };
+  for (const [name, sums] of byTool) {
+    if (name === "") continue;
+    metrics[`tools/${name}/calls`] = sums.calls;
+    metrics[`tools/${name}/failures`] = sums.failures;
+  }
+  for (const reason of STOP_REASONS) {
+    const share = all.filter(({ stop }) => stop === reason).length / all.length;
+    if (share > 0) metrics[`stop/${reason}`] = share;
+  }
+  for (const name of new Set(all.flatMap(({ metrics }) => Object.keys(metrics)))) {
+    metrics[`environment/${name}`] = mean(all.flatMap(({ metrics }) => metrics[name] ?? []));
+  }
+  return metrics;
+}

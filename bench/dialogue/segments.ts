@@ -1,0 +1,39 @@
+/**
+ * A rollout is token ids that grow in segments and are made once: what the model writes, and what
+ * comes back to it. What the loss counts of them is a view.
+ */
+
+/** Tokens that follow one another and come from one place. */
+export interface Segment {
+  /** "closing": what a chat template writes after an answer that did not end by itself. */
+  from: "model" | "environment" | "closing";
+  ids: readonly number[];
+  /** Log-probabilities under the sampler; 0 for what it did not sample. [ids] */
+  logprobs: readonly number[];
+}
+
+/** What consists of segments. */
+export interface Segmented {
+  segments: readonly Segment[];
+}
+
+/** All tokens of a rollout. */
+export function idsOf({ segments }: Segmented): readonly number[] {
+  return segments.length === 1 ? segments[0]!.ids : segments.flatMap(({ ids }) => ids);
+}
+
+/** The sampler's log-probabilities of all tokens. */
+export function logprobsOf({ segments }: Segmented): readonly number[] {
+  return segments.length === 1 ? segments[0]!.logprobs : segments.flatMap((part) => part.logprobs);
+}
+
+/** 1 for the tokens that the loss counts, which are the model's; null = all of them. */
+export function lossMask({ segments }: Segmented): readonly number[] | null {
+  if (segments.every(({ from }) => from === "model")) return null;
+  return segments.flatMap(({ from, ids }) => ids.map(() => from === "model" ? 1 : 0));
+}
+
+/** The number of tokens that the model has sampled. */
+export function sampledTokens({ segments }: Segmented): number {
+  return segments.reduce((sum, { from, ids }) => sum + (from === "model" ? ids.length : 0), 0);
+}

@@ -1,0 +1,127 @@
+/**
+ * Keys of dialogues with environments and tools: verl's section `multi_turn`, with the limits of a
+ * rollout.
+ */
+import { isCodePath } from "../../core/sandbox/code_file.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import { BUILT_IN, type EnvironmentSection } from "../../environments/open_environments.ts";
+import { hostProblem } from "../../rewards/custom/reward_file.ts";
+import { type ConfigNode, describeNode, emptyMap, withEntry } from "../documents/node.ts";
+import { keys } from "../types/key_spec.ts";
+import {
+  fields,
+  int,
+  listOf,
+  mapOf,
+  name,
+  nullAs,
+  oneOrMore,
+  refine,
+  text,
+  type ValueType,
+} from "../types/value_types.ts";
+
+/** What follows an answer that cannot be read. */
+export type OnParseError = "end" | { retry: { message: string; max: number } };
+
+const RETRY = fields({ message: text(), max: int({ min: 1 }) }, "{message, max}");
+const RETRY_WORDS = "end or {retry: {message, max}}";
+const RETRY_MESSAGE = "Your call could not be read: {error}. Write it again.";
+
+const ON_PARSE_ERROR: ValueType<OnParseError> = {
+  expected: RETRY_WORDS,
+  ts: '"end" | { retry: { message: string; max: number } }',
+  read(node, complain) {
+    if (node.kind === "scalar" && node.value === "end") return "end";
+    const inner: ConfigNode | undefined = node.kind === "map" && node.entries.size === 1
+      ? node.entries.get("retry")?.node
+      : undefined;
+    if (inner === undefined) {
+      complain(node.at, `expected ${RETRY_WORDS}, found ${describeNode(node)}`);
+      return undefined;
+    }
+    const read = RETRY.read(inner, (at, words, sub = "") => complain(at, words, `.retry${sub}`));
+    return read && { retry: { message: read.message ?? RETRY_MESSAGE, max: read.max ?? 1 } };
+  },
+};
+
+export const MULTI_TURN = {
+  path: "multi_turn",
+  flat: false,
+  keys: keys({ on_parse_error: ON_PARSE_ERROR }, {
+    max_assistant_turns: "int>=1? = null -- answers of the model in a dialogue; null: no limit",
+    max_user_turns: "int>=0? = null -- messages of an environment's `step`; null: no limit",
+    max_turn_tokens: "int>=1? = null -- tokens of one answer; null: what is left of all",
+    max_tool_calls: "int>=0? = null -- calls of tools in a dialogue; null: no limit",
+    max_parallel_calls: `int>=1? = null -- calls in one answer; the model reads an error in place
+      of the results of further ones; null: no limit`,
+    max_tool_response_length: "int>=1 = 4096 -- characters of a tool's result that the model reads",
+    tool_response_truncate_side: `one left|right|middle = middle -- which part of a longer result is
+      left out`,
+    tool_timeout_s: "number>0 = 30 -- seconds for one call of an environment or a tool",
+    rollout_timeout_s: `number>0? = null -- seconds for a dialogue, looked at between its turns;
+      null: no limit`,
+    format: `name = auto -- how the model calls tools: auto, as its files or its chat template tell,
+      or hermes, llama3_json, …`,
+    on_parse_error: `on_parse_error = end -- what follows a call that cannot be read: the dialogue
+      ends, or the model gets a message, max times; {error} in it is what is wrong`,
+    limit_reward: `one grade|zero|min0 = grade -- the environment's reward of a dialogue that a
+      limit has ended: as it is, 0, or at most 0`,
+    seed: `one group|row|rollout = group -- what has a start of its own in an environment: each
+      group of completions, each row of the data, or each rollout`,
+  }),
+};
+
+/** A file, or the name of one of rgx's environments. */
+const ENVIRONMENT: ValueType<EnvironmentSection> = {
+  expected: "a map {path: FILE.ts}, or the name of an environment",
+  ts: "EnvironmentSection",
+  read(node, complain) {
+    if (node.kind === "scalar" && typeof node.value === "string") {
+      const value: ConfigNode = { ...node, kind: "scalar" };
+      const key = isCodePath(node.value) ? "path" : "name";
+      return this.read(withEntry(emptyMap(node.at), key, value), complain);
+    }
+    const read = FIELDS.read(node, complain);
+    if (read === undefined) return undefined;
+    const wrong = wrongEnvironment(read);
+    if (wrong === null) return read;
+    complain(node.at, wrong);
+    return undefined;
+  },
+};
+
+const HOSTS = refine(
+  oneOrMore(text(), "a list of hosts"),
+  (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
+);
+const FIELDS = fields(
+  { path: name(), sha256: name(), net: HOSTS, name: name(), tries: int({ min: 1 }) },
+  ENVIRONMENT.expected,
+);
+
+function wrongEnvironment({ path, name, tries }: EnvironmentSection): string | null {
+  if (path !== undefined) {
+    return name === undefined && tries === undefined ? null : "a file has no name and no tries";
+  }
+  if (name === undefined) return "expected a path: the file of the environment";
+  if (BUILT_IN.includes(name)) return null;
+  return `no environment ${JSON.stringify(name)}${didYouMean(name, BUILT_IN)}; expected a file ` +
+    `({path: FILE.ts}) or ${BUILT_IN.join(", ")}`;
+}
+
+export const ENVIRONMENTS = {
+  path: "",
+  flat: false,
+  keys: keys({
+    environment: ENVIRONMENT,
+    environments: mapOf(ENVIRONMENT, "a map of names to {path: FILE.ts}"),
+    tools: nullAs<EnvironmentSection[]>([], listOf(ENVIRONMENT, "a list of {path: FILE.ts}")),
+  }, {
+    environment: `environment? = null -- what answers the model: {path: FILE.ts} of a file, or
+      second_tries (docs/environments.md)`,
+    environments: `environments? = null -- several environments by name; the column environment of
+      each row of the data chooses one`,
+    tools: "tools = [] -- files with tools that the model may call, for all problems",
+  }),
+};

@@ -1,0 +1,82 @@
+/**
+ * What an environment is to the program: it begins with a row of the data, answers the messages of
+ * a model by `step` or by tools, and may give rewards. Its state is a value that JSON can hold. It
+ * goes in and out with every call: a process that is ended loses nothing, any process can answer
+ * any call, and an answer is a function of (row, seed, what the model did).
+ */
+import type { ChatMessage } from "../core/chat_message.ts";
+
+/** A tool, as chat templates show it. */
+export interface Tool {
+  /** Letters, digits, `_` and `-`. */
+  name: string;
+  /** What it does, for the model. */
+  description: string;
+  /** JSON schema of its arguments, an object. */
+  parameters: Record<string, unknown>;
+}
+
+/** What an environment has. */
+export interface EnvironmentParts {
+  /** It answers each message of the model. */
+  step: boolean;
+  /** It judges a dialogue that has ended. */
+  reward: boolean;
+  tools: readonly Tool[];
+}
+
+/** The state of a dialogue in an environment, an object. */
+export type State = Record<string, unknown>;
+
+/** One call of an environment. */
+export type EnvironmentCall =
+  | { call: "reset"; row: Readonly<Record<string, unknown>>; seed: number; example: number }
+  | { call: "step"; message: ChatMessage; state: State }
+  | { call: "run"; tool: string; args: Readonly<Record<string, unknown>>; state: State }
+  | { call: "reward"; state: State };
+
+/** What a call gave. */
+export interface Reply {
+  /** After the call. */
+  state: State;
+  /** For the model: the observation of a reset, the answer of a step, the result of a tool. */
+  content: string;
+  /** null = none, which is not 0. */
+  reward: number | null;
+  /** The dialogue ends here. */
+  done: boolean;
+  /** Numbers for the metrics of the step. */
+  metrics: Readonly<Record<string, number>>;
+}
+
+/** A reply, or why there is none. */
+export type Outcome = (Reply | { error: string }) & { late?: boolean };
+
+export interface Environment {
+  /** In metrics and messages. */
+  readonly name: string;
+  /** @throws UsageError when it cannot be used */
+  open(): Promise<EnvironmentParts>;
+  /**
+   * One outcome for each call, in their order, whatever happens.
+   * @param seconds the time limit for one call
+   */
+  answer(calls: readonly EnvironmentCall[], seconds: number): Promise<Outcome[]>;
+  /** Ends what it has started; a further call starts it again. */
+  close(): Promise<void>;
+}
+
+/** Longest answer of an environment, in characters; the middle of a longer one is left out. */
+export const MAX_CONTENT = 2 ** 18;
+
+/** Where a text that is too long is cut: verl's `tool_response_truncate_side`. */
+export type TruncateSide = "left" | "right" | "middle";
+
+/** A text of at most so many characters and a mark, cut as verl cuts results of tools. */
+export function truncated(text: string, length: number, side: TruncateSide): string {
+  if (text.length <= length) return text;
+  if (side === "left") return `(truncated)...${text.slice(-length)}`;
+  if (side === "right") return `${text.slice(0, length)}...(truncated)`;
+  const half = Math.floor(length / 2);
+  return `${text.slice(0, half)}...(truncated)...${half === 0 ? "" : text.slice(-half)}`;
+}

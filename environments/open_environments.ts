@@ -1,0 +1,143 @@
+/** The environments and tools that a configuration names, and which of them a problem has. */
+import { basename, extname } from "node:path";
+import { UsageError } from "../core/errors.ts";
+import type { Entry } from "../tasks/types.ts";
+import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
+import { fileEnvironment } from "./file/file_environment.ts";
+import { secondTries } from "./second_tries.ts";
+
+/** An environment of a configuration: a file, or the name of one of rgx. */
+export interface EnvironmentSection {
+  /** The file, relative to the working directory. */
+  path?: string;
+  /** Its checksum, by which a changed file is noticed. */
+  sha256?: string;
+  /** Hosts that it may connect to. */
+  net?: string[];
+  /** One of {@link BUILT_IN}. */
+  name?: string;
+  /** Of `second_tries`: how often a problem may be answered. */
+  tries?: number;
+}
+
+/** The environments and tools of a configuration. */
+export interface EnvironmentKeys {
+  /** The environment of all problems. */
+  environment: EnvironmentSection | null;
+  /** Those that the column `environment` of a row chooses from, by name. */
+  environments: Record<string, EnvironmentSection> | null;
+  /** Files with tools of all problems. */
+  tools: EnvironmentSection[];
+}
+
+/** Names of rgx's own environments. */
+export const BUILT_IN: readonly string[] = ["second_tries"];
+
+/** Environments that have been opened. */
+export interface OpenEnvironments {
+  /** What a problem's dialogue consists of: its environment, and the files with tools. */
+  partsOf(entry: Entry): OpenPart[];
+  /** All tools that some problem has. */
+  readonly tools: readonly Tool[];
+  close(): Promise<void>;
+}
+
+/** An environment of a dialogue. */
+export interface OpenPart {
+  environment: Environment;
+  parts: EnvironmentParts;
+  /** It only has tools that every problem has: it does not begin a dialogue. */
+  isToolFile: boolean;
+}
+
+/** The name of an environment in metrics: that of its file. */
+export function environmentName({ name, path }: EnvironmentSection): string {
+  return name ?? basename(path!, extname(path!)).replace(/[^A-Za-z0-9_]/g, "_");
+}
+
+/** Whether a configuration has environments or tools. */
+export function hasEnvironments({ environment, environments, tools }: EnvironmentKeys): boolean {
+  return environment !== null || environments !== null || tools.length > 0;
+}
+
+/**
+ * Opens the environments, which starts their processes and checks their files.
+ * @returns null where the configuration has none
+ * @throws UsageError for a file that cannot be used, and for two tools of one name
+ */
+export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvironments | null> {
+  if (!hasEnvironments(keys)) return null;
+  const opened: OpenPart[] = [];
+  const close = async () => {
+    for (const { environment } of opened) await environment.close();
+  };
+  const open = async (section: EnvironmentSection, name: string, isToolFile = false) => {
+    const environment = section.path === undefined
+      ? secondTries(section.tries)
+      : fileEnvironment(name, section.path, section.net);
+    const part = { environment, parts: await environment.open(), isToolFile };
+    opened.push(part);
+    if (!isToolFile || part.parts.tools.length > 0) return part;
+    throw new UsageError(`tools: ${section.path} has no tools`, {
+      advice: "A file with step is an environment: name it in environment.",
+    });
+  };
+  try {
+    const { environment, environments } = keys;
+    const single = environment && await open(environment, environmentName(environment));
+    const byName = new Map<string, OpenPart>();
+    for (const [name, section] of Object.entries(environments ?? {})) {
+      byName.set(name, await open(section, name));
+    }
+    const shared: OpenPart[] = [];
+    for (const section of keys.tools) {
+      shared.push(await open(section, environmentName(section), true));
+    }
+    const choices = single !== null ? [single] : environments === null ? [] : [...byName.values()];
+    for (const choice of choices.length > 0 ? choices : [null]) {
+      checkNames([...choice === null ? [] : [choice], ...shared]);
+    }
+    // The processes start again with the first call.
+    await close();
+    return {
+      tools: opened.flatMap(({ parts }) => parts.tools),
+      partsOf(entry) {
+        const own = environments === null ? single : chosen(entry, byName);
+        return [...own === null ? [] : [own], ...shared];
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** @throws UsageError where two tools of one dialogue have the same name */
+function checkNames(parts: readonly OpenPart[]): void {
+  const owners = new Map<string, string>();
+  for (const { environment, parts: { tools } } of parts) {
+    for (const { name } of tools) {
+      const first = owners.get(name);
+      if (first !== undefined) {
+        throw new UsageError(`tools: ${first} and ${environment.name} both have a tool ${name}`, {
+          advice: "Give one of them another name.",
+        });
+      }
+      owners.set(name, environment.name);
+    }
+  }
+}
+
+function chosen(entry: Entry, byName: ReadonlyMap<string, OpenPart>): OpenPart {
+  const name = entry.metadata["environment"], found = byName.get(String(name));
+  if (typeof name === "string" && found !== undefined) return found;
+  const index = entry.metadata["source_index"];
+  const where = typeof index === "number" ? `problem ${index + 1} of the data: ` : "";
+  const value = name === undefined ? "none" : JSON.stringify(name);
+  throw new UsageError(
+    `${where}its column environment: expected one of ${[...byName.keys()].join(", ")}, found ` +
+      value,
+    { advice: "Each row of the data names one of environments." },
+  );
+}

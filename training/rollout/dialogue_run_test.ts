@@ -1,0 +1,73 @@
+/** Runs with environments: one turn is the run without one, and longer dialogues are trained on. */
+import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
+import { test } from "../../core/testing.ts";
+import { sha256Hex } from "../../core/checksums.ts";
+import { writeEnvironment } from "../../bench/dialogue/testing.ts";
+import { metricsWithoutClock, shortRunConfig, trainOn, varying, withWasm } from "../testing.ts";
+
+const ONE_TURN = `{ step: () => ({ content: "", done: true, reward: 1 }) }`;
+const TALK = `{
+  reset: (row, { seed }) => ({ observation: " " + seed % 10, turns: 0 }),
+  step(message, state) {
+    const done = ++state.turns === 3;
+    return { content: "go on", done, reward: message.content.length % 3 };
+  },
+}`;
+
+const weightsOf = async (folder: string) =>
+  await sha256Hex(await Deno.readFile(`${folder}/checkpoint-2/model.safetensors`));
+
+test.inFolder("an environment that ends after one answer changes no bit", async (folder) => {
+  const environment = await writeEnvironment(folder, ONE_TURN);
+  const hashes: string[] = [], lines: Record<string, unknown>[][] = [];
+  for (const changes of [{}, { environment }]) {
+    await withWasm(async (device, dir) => {
+      const config = shortRunConfig(`${dir}/run`, {
+        ...changes,
+        training: { steps_per_generation: 4, num_iterations: 1 },
+      });
+      await trainOn(device, config, varying);
+      hashes.push(await weightsOf(`${dir}/run`));
+      lines.push(
+        (await metricsWithoutClock(`${dir}/run`)).filter(({ split }) => split === "train"),
+      );
+    });
+  }
+  assert.equal(hashes[1], hashes[0]);
+  const [without, withOne] = lines as [Record<string, unknown>[], Record<string, unknown>[]];
+  for (const [i, line] of without.entries()) {
+    for (const [name, value] of Object.entries(line)) {
+      // An answer that is cut off is not shown to the environment, and has its own reason.
+      if (name !== "completions/clipped_ratio") assert.deepEqual(withOne[i]![name], value, name);
+    }
+    const isStep = line["completions/mean_length"] !== undefined;
+    assert.equal(typeof withOne[i]!["num_turns/mean"], isStep ? "number" : "undefined");
+  }
+});
+
+test.inFolder("dialogues are trained on, recorded, and the same when run again", async (folder) => {
+  const environment = await writeEnvironment(folder, TALK);
+  const hashes: string[] = [];
+  for (let run = 0; run < 2; run++) {
+    await withWasm(async (device, dir) => {
+      const config = shortRunConfig(`${dir}/run`, {
+        environment,
+        rewards: [{ name: "environment", weight: 1, params: {} }],
+        multi_turn: { max_turn_tokens: 8, seed: "group" },
+        training: { max_completion_length: 40, eval_steps: 1, eval_strategy: "steps" },
+      });
+      const { summary } = await trainOn(device, config);
+      assert.equal(summary.status, "completed");
+      hashes.push(await weightsOf(`${dir}/run`));
+      const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
+      const rows = await parquetReadObjects({ file: file.buffer as ArrayBuffer });
+      for (const row of rows) {
+        const dialogue = row["dialogue"] as { role: string }[];
+        assert.equal(dialogue.filter(({ role }) => role === "assistant").length, row["turns"]);
+        assert.match(row["prompt"] as string, / \d$/, "the start stands in the prompt");
+      }
+    });
+  }
+  assert.equal(hashes[1], hashes[0]);
+});
