@@ -128,7 +128,7 @@ export function readSlurm(tree: MapNode, problems: Problems): RunConfig["slurm"]
   return readOptional(SLURM, tree, problems);
 }
 
-/** A section that may be missing, or switched off: it is null then. */
+/** A section that may be missing or switched off. Its value is then null. */
 function readOptional<K extends Keys>(
   section: Section<K>,
   tree: MapNode,
@@ -162,10 +162,10 @@ function readKey(
   tree: MapNode,
   problems: Problems,
 ): unknown {
-  // A value that could not be interpolated has been reported.
+  // A value with a `${…}` that could not be filled in has been reported.
   if (problems.has(path)) return undefined;
   if (node !== undefined) {
-    // The key that was written, where it is one of another project: a reader looks for that.
+    // If the user wrote a key of another project, the message names that key, too.
     const written = node.foreign === undefined ? "" : ` (${node.foreign})`;
     return spec.type.read(
       node,

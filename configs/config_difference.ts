@@ -8,8 +8,8 @@ import { parse } from "yaml";
 const MAX_SHOWN = 6;
 
 /**
- * Dotted keys, in the order of the newer text; an ellipsis replaces those beyond the maximum. Those
- * of the job on a cluster are left out: a run does not depend on them.
+ * Dotted keys, in the order of the newer text; an ellipsis replaces those beyond the maximum. Keys
+ * of section `slurm` are left out, because a run does not depend on them.
  */
 export function changedKeys(older: string, newer: string): string[] {
   const keys = compareConfigs(older, newer).filter(({ before, after }) => before !== after)

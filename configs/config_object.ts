@@ -1,6 +1,6 @@
 /**
- * A configuration as an object of a program, with the keys of a YAML file. The types of most keys
- * are those of a configuration that was read; a few can be written in more ways.
+ * A configuration as an object of a program, with the keys of a YAML file. Most keys have the same
+ * types as in a configuration that was read. A few keys can be written in more ways.
  */
 import type { TrackerName } from "../core/tracker_names.ts";
 import type { RunConfig } from "./schema/run_config.ts";
@@ -32,9 +32,9 @@ export interface FileReward {
   timeout?: number;
   /** The checksum that the file must have. */
   sha256?: string;
-  /** Hosts that it may connect to. */
+  /** Hosts that the reward may connect to. */
   net?: string | string[];
-  /** Completions that it judges at the same time. */
+  /** Completions that the reward judges at the same time. */
   concurrency?: number;
   /** Further attempts after a failure. */
   retries?: number;
@@ -78,7 +78,7 @@ export interface InitKeys extends Partial<Omit<ModelInit, "tokenizer">> {
 
 /** The model: `model`. */
 export interface ModelKeys extends Partial<Omit<RunConfig["model"], "init">> {
-  /** Limit of prompt and completion together, where max_prompt_length is unset. */
+  /** Maximum length of prompt and completion together. It is used if max_prompt_length is unset. */
   max_seq_length?: number | null;
   /** A model that is made from a seed, instead of one by name. */
   init?: InitKeys | null;
@@ -87,9 +87,9 @@ export interface ModelKeys extends Partial<Omit<RunConfig["model"], "init">> {
 /** The adapter: `lora`. */
 export interface LoraKeys
   extends Partial<Omit<NonNullable<RunConfig["lora"]>, "init_lora_weights">> {
-  /** Whether there is one: false trains all weights although there is a lora section. */
+  /** false: all weights are trained, although there is a section `lora`. */
   enabled?: boolean;
-  /** How A and B begin: true is A uniform, B zero. */
+  /** How the matrices A and B are initialised. true: A is uniform, B is zero. */
   init_lora_weights?: boolean | "true" | "false" | "gaussian";
 }
 
@@ -99,7 +99,7 @@ export interface DataKeys extends Partial<Omit<RunConfig["data"], "tasks">> {
   tasks?: TaskItems | null;
 }
 
-/** When levels rise by themselves: `curriculum.schedule`. */
+/** The steps after which levels rise without regard to scores: `curriculum.schedule`. */
 export type CurriculumScheduleKeys = Partial<CurriculumSection["schedule"]>;
 
 /** Levels of difficulty that follow the results: `curriculum`. */
@@ -107,7 +107,7 @@ export interface CurriculumKeys
   extends Partial<Omit<CurriculumSection, "enabled" | "curricula" | "schedule">> {
   /** Whether levels of difficulty move with the results. */
   enabled?: boolean;
-  /** Starting levels, `*` of all attributes; empty: all tasks of the run that have levels. */
+  /** Starting levels (`*`: of all attributes). Empty: all tasks of the run that have levels. */
   curricula?: Curricula;
   /** Levels that rise by themselves. */
   schedule?: CurriculumScheduleKeys;
@@ -123,13 +123,13 @@ export type EvalKeys = Partial<RunConfig["eval"]>;
 
 /** Who samples the completions of training: `generation`. */
 export interface GenerationKeys extends Partial<Omit<RunConfig["generation"], "base_url">> {
-  /** Address of the server, or of several that share the prompts. */
+  /** Address of the server, or addresses of several servers that share the prompts. */
   base_url?: string | string[] | null;
 }
 
 /** Names and trackers: `logging`. */
 export interface LoggingKeys extends Partial<Omit<RunConfig["logging"], "report_to">> {
-  /** Trackers that get the metrics too. */
+  /** Trackers that get the metrics, besides metrics.jsonl. */
   report_to?: Trackers;
 }
 
@@ -152,11 +152,11 @@ export interface TrainingKeys extends Partial<Omit<RunConfig["training"], "stop"
   generation_kwargs?: Record<string, unknown>;
 }
 
-/** Values that replace those of a configuration, by section and key. Undefined: it is kept. */
+/** Values that replace those of a configuration, by section and key. Undefined changes nothing. */
 export interface ConfigOverrides {
   /** The model. */
   model?: ModelKeys;
-  /** The adapter; null: all of the model is trained. */
+  /** The adapter; null: all weights of the model are trained. */
   lora?: LoraKeys | null;
   /** The problems. */
   data?: DataKeys;
@@ -186,8 +186,8 @@ export interface ConfigOverrides {
 /** A configuration as an object with the keys of a YAML file. */
 export interface ConfigObject extends ConfigOverrides {
   /**
-   * What it inherits from: a file or several, relative to the working directory, or embedded ones
-   * (`rgx:experiments/quickstart`).
+   * The configurations that this one inherits from: files, relative to the working directory, or
+   * embedded ones (`rgx:experiments/quickstart`).
    */
   _base_?: string | string[];
 }

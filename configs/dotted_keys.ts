@@ -52,7 +52,7 @@ export function collectOrigins(config: RunConfig, tree: MapNode): Map<string, st
   return new Map(leaves(config).map(([key]) => [key, origin(key, tree)]));
 }
 
-/** Where the value of a key can stand, the first that exists counts. */
+/** The paths at which the value of a key can stand. The first path that exists counts. */
 function placesOf(key: string): string[] {
   const [section, index, field] = key.split(".");
   if (section === "rewards" && index !== undefined) {
@@ -75,8 +75,8 @@ function origin(key: string, tree: MapNode): string {
 }
 
 /**
- * The key of another project that was written for a node, or for the map or list that the node came
- * in. What another source has set later is not of that key.
+ * The key of another project that the user wrote for a node, or for the map or list that contained
+ * the node. A value that another source has set later does not come from that key.
  */
 function foreignKey(node: ConfigNode, path: readonly string[], tree: MapNode): string | undefined {
   for (let length = path.length; length > 0; length--) {

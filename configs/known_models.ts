@@ -9,7 +9,7 @@ export type ModelShape = Readonly<Record<string, unknown>>;
 export interface KnownModel {
   names: readonly string[];
   shape: ModelShape;
-  /** Why a run would be refused, for a model that can be planned only. */
+  /** For a model that can be planned but not run: why a run is refused. */
   note?: string;
 }
 

@@ -53,7 +53,7 @@ export interface LoadOptions {
   heldDataset?: string | typeof ANY_DATASET;
 }
 
-/** What of a configuration a command runs: `rgx train`, `rgx sft` or `rgx dpo`. */
+/** The part of a configuration that a command runs: `rgx train`, `rgx sft` or `rgx dpo`. */
 export type RunKind = "all" | "sft" | "dpo";
 
 /** A configuration that was read and checked. */
@@ -118,11 +118,11 @@ export async function loadConfig(
   tree = await withDatasetConfig(tree, cwd, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   tree = await withAdapterKeys(tree, cwd, problems);
-  // All rows of a file are used, and as they are, unless something else is written.
   const isOfEnvironment = !isOfATask(tree) && nodeAt(tree, ["environment"])?.kind === "map";
   if (isOfEnvironment && !isOfAFile(tree)) {
     tree = withDefault(tree, "data", "add_instructions", false);
   }
+  // Unless the user writes something else, all rows of a file are used, and unchanged.
   if (isOfAFile(tree)) {
     tree = withDefault(tree, "data", "num_examples", null);
     tree = withDefault(tree, "data", "add_instructions", false);
@@ -196,7 +196,7 @@ export interface NamedParts {
 
 /** One line for each mistake. */
 export class ConfigMistakes extends UsageError {
-  /** @param named what the configuration names; a command may look whether it is here */
+  /** @param named the models and data of the configuration; a command may look for them */
   constructor(lines: readonly string[], readonly named: NamedParts) {
     super(lines.join("\n"));
   }

@@ -25,6 +25,6 @@ export async function loadConfig(
   { overrides = {}, ...options }: ConfigOptions = {},
 ): Promise<LoadedConfig> {
   const given = { ...options, overrides: overrideArguments(overrides), source: OVERRIDES };
-  // The parser of YAML reads a variable.
+  // The parser of YAML reads an environment variable.
   return await withPermissions("loadConfig", [{ name: "env" }], () => load(config, given));
 }

@@ -57,7 +57,7 @@ export async function mergedTree(
     tree = applyOverride(tree, override, problems);
   }
   tree = leaveBehind(untouched, tree, problems);
-  // A missing key is reported at the file, also if other keys are typed beside it.
+  // A missing key is reported at the file, also if the command line has other keys.
   if (file.kind !== "embedded") tree = { ...tree, at };
   environment = withVariables(env, tree, problems);
   const name = file.kind === "text" ? "run" : stem(file.path);

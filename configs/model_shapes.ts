@@ -60,7 +60,7 @@ function add(shapes: Map<string, ModelShape>, { of, ...shape }: Record<string, u
   if (typeof of === "string") shapes.set(of, shape);
 }
 
-/** Why a run of this model would be refused although it can be planned; null = it would not. */
+/** Why a run of this model is refused, although it can be planned; null = it is accepted. */
 export function planNote(name: string | null): string | null {
   return plannedOnly().get(modelName(name ?? ""))?.note ?? null;
 }

@@ -1,7 +1,7 @@
 /**
- * `rgx dpo`: the configuration of a run on preferences. Its loop is that of the section `training`,
- * as in TRL, and it is run as supervised training. What only GRPO needs has no effect; one note
- * names it.
+ * `rgx dpo`: the configuration of a run on preferences. The keys of its loop are in the section
+ * `training`, as in TRL, and it runs as supervised training. Keys that only GRPO needs have no
+ * effect; one note names them.
  *
  *     rgx dpo my.yaml --beta 0.2      sets dpo.beta, as in TRL's DPOConfig
  */
@@ -54,7 +54,7 @@ export function withPreferenceKeys(tree: MapNode): MapNode {
   return withEntry(moved, "dpo", { kind: "map", at, entries });
 }
 
-/** Notes what is written and has no effect, in one line. */
+/** Notes the written keys that have no effect, in one line. */
 export function noteUnused(tree: MapNode, problems: Problems): void {
   const written = UNUSED.filter((path) => nodeAt(tree, path.split(".")) !== undefined);
   if (written.length === 0) return;
@@ -69,8 +69,8 @@ export function preferenceConfig(config: RunConfig): RunConfig {
   return {
     ...config,
     dpo: config.dpo ?? defaultsOf(DPO),
-    // The number of steps may follow from the epochs (`run_sizes.ts`); here it says that there are
-    // some.
+    // The number of steps may follow from the epochs (`run_sizes.ts`). Any positive number here
+    // switches the phase on.
     sft: { ...loop, max_steps: Math.max(1, training.max_steps) },
     eval: { ...config.eval, num_examples: 0 },
     rewards: [],

@@ -19,7 +19,7 @@ export interface SectionOptions {
   cwd: string;
 }
 
-/** The section, and where a key of it is written. */
+/** The section, and the place where one of its keys is written. */
 export interface FoundSection {
   section: SlurmSection;
   /** `my.yaml:7:13: slurm.work_dir` */
@@ -27,8 +27,8 @@ export interface FoundSection {
 }
 
 /**
- * The section, or null: there is none, or the configuration has mistakes. Those are reported where
- * all of it is read.
+ * The section, or null: there is none, or the configuration has mistakes. The mistakes are reported
+ * later, when the whole configuration is read.
  * @throws UsageError when there is no such configuration, or an argument that is no override
  */
 export async function findSlurmSection(

@@ -19,7 +19,7 @@ import type { RunConfig } from "./schema/run_config.ts";
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
   const { rewards, model, sft, dpo, ...rest } = withoutToken(config);
-  // The loop of a run on preferences is that of `training`, which its `sft` repeats.
+  // A run on preferences has its loop in `training`; its section `sft` repeats those keys.
   const supervised = dpo ? { dpo } : { sft };
   const document = { model, ...rest, ...supervised, rewards: rewards.map(rewardAsWritten) };
   return structuredClone(document) as unknown as Record<string, Json>;
@@ -27,7 +27,7 @@ export function asDocument(config: RunConfig): Record<string, Json> {
 
 /**
  * The YAML text of an object if it is a whole configuration that was read, perhaps with changes;
- * otherwise null. Its texts have their values already, so that `${` in them is no expression.
+ * otherwise null. Its `${…}` have been replaced already, so `${` in a text is no expression.
  */
 export function textOfRead(config: object): string | null {
   const { rewards } = config as { rewards?: unknown };
@@ -57,7 +57,7 @@ export function withoutToken(config: RunConfig): RunConfig {
 /** Values with secrets that were read → their texts before interpolation. */
 const SECRET_VALUES = new Map<string, string>();
 
-/** A value that no file will hold, also when a program passes it on in another configuration. */
+/** A secret, which is written to no file, also if a program copies it to another configuration. */
 export function rememberSecret(value: string, text: string): void {
   if (value.length >= 8) SECRET_VALUES.set(value, text);
 }

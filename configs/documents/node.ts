@@ -12,7 +12,7 @@ export interface Source {
   readonly directory: string | null;
   /** Whether it comes after all files: what the user typed, or what a program overrides. */
   readonly isLast?: true;
-  /** The rank of a file, which is higher than those of the files that it inherits from. */
+  /** The rank of a file. It is higher than the rank of every file that this file inherits from. */
   rank?: number;
 }
 
@@ -37,7 +37,7 @@ export type Json = Scalar | Json[] | { [key: string]: Json };
 /** The fields that every node has. */
 interface Written {
   readonly at: Position;
-  /** The key as it was written, where it is one of another project. */
+  /** The key that the user wrote, if it was a key of another project. */
   readonly foreign?: string;
 }
 
@@ -68,8 +68,8 @@ export interface MapNode extends Written {
 export type ConfigNode = ScalarNode | ListNode | MapNode;
 
 /**
- * The node of a text; null for any other. Like the type `text()`, it takes what was typed on a
- * command line as text, also where that looks like a number: a revision `1.0`.
+ * The node of a text; null for any other. A value from a command line counts as text, even if it
+ * looks like a number, such as the revision `1.0`. The type `text()` does the same.
  */
 export function asText(node: ConfigNode | undefined): (ScalarNode & { value: string }) | null {
   if (node?.kind !== "scalar" || node.value === null) return null;
@@ -138,7 +138,7 @@ export function textAt(
 
 /**
  * A copy of `tree` with the node at a dotted path replaced or added.
- * @param entry of its key: where that stands, which is also where a section begins that is made
+ * @param entry of its key: its position is also that of a section that has to be made for it
  */
 export function withNode(
   tree: MapNode,
@@ -294,7 +294,7 @@ export class Problems {
     return [...new Set(lines)];
   }
 
-  /** Throws one {@link UsageError} with all lines, if there are any. */
+  /** If there are problems, throws one {@link UsageError} with the lines of all of them. */
   throwIfAny(): void {
     if (this.#list.length > 0) throw new UsageError(this.lines().join("\n"));
   }

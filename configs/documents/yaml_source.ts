@@ -30,7 +30,7 @@ import {
 } from "./node.ts";
 
 const MAX_DEPTH = 64;
-/** Aliases are expanded, so a small text could otherwise stand for billions of values. */
+/** Without a limit, a small text with aliases could be expanded to billions of values. */
 const MAX_NODES = 100_000;
 
 /** The text of a file, or null. Reports the line of the first byte that is not UTF-8. */
@@ -109,8 +109,8 @@ export function plainScalar(text: string): Scalar {
 }
 
 /**
- * Why a number with a leading zero is refused, or null: the loaders of TRL, transformers and verl
- * read YAML 1.1, where it is octal.
+ * Why a number with a leading zero is refused, or null. The loaders of TRL, transformers and verl
+ * read YAML 1.1, in which such a number is octal.
  */
 function otherReading(value: unknown, text: string): string | null {
   const match = typeof value === "number" ? /^([-+]?)0[\d_]*$/.exec(text) : null;
@@ -158,7 +158,7 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   const before = problems.count;
   const faults = documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])
     .sort((a, b) => a.pos[0] - b.pos[0]);
-  // After the first error most further ones are its consequences and would only hide it.
+  // Most errors after the first are consequences of the first, and would only hide it.
   for (const fault of faults.slice(0, SHOWN_FAULTS)) {
     problems.add(at(fault.pos[0]), "", faultText(fault.message));
   }

@@ -43,16 +43,16 @@ export function withConfigArgument(args: readonly string[]): string[] {
   return [`${folder.replace(/(.)\/+$/, "$1")}/${file}`, ...rest];
 }
 
-/** Verl's own configurations, which it finds among its own files. */
+/** verl's own configurations, which verl finds among its own files. */
 const VERL_NAMES = /(^|\/)ppo_(megatron_)?trainer(\.yaml)?$/;
 /** Overrides that only a command line of verl has. */
 const VERL_KEYS =
   /^[-+~]*((actor_rollout_ref|algorithm|critic|trainer|reward_model)\.|data\.\w+_files)/;
 
 /**
- * The configuration and its overrides. Where the first word is an override already, the
- * configuration is that of verl's defaults (with a key of verl), of OpenRLHF's (with one of its
- * flags) or of TRL's.
+ * The configuration and its overrides. If the first word is already an override, the configuration
+ * is the defaults of verl (if there is a key of verl), of OpenRLHF (if there is one of its flags)
+ * or of TRL.
  */
 export async function withDefaults(
   config: string,
@@ -73,7 +73,7 @@ export async function isOverride(word: string): Promise<boolean> {
   return /^(--|~)|=/.test(word) && !await exists(word);
 }
 
-/** Unlike that of core, it takes any word, also one that is too long for a path. */
+/** Unlike the function of core, this one takes any word, also one too long for a path. */
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).catch(() => null) !== null;
 }

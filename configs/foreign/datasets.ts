@@ -103,7 +103,7 @@ function translateListOfTrl(translation: Translation): void {
   if (translation.number(SIZE) !== null) setTestSplit(translation, size!);
 }
 
-/** Sets `data.train_ratio` to what a share that is held out leaves. */
+/** Sets `data.train_ratio` to the share that remains after a share is held out. */
 function setTestSplit(translation: Translation, size: ConfigNode): void {
   const value = toJson(size);
   if (typeof value !== "number" || value <= 0 || value >= 1) {
@@ -128,13 +128,13 @@ class List {
   ) {}
 
   refuse(node: ConfigNode, text: string, field = ""): null {
-    // The data set is named, so that none is missing.
+    // The data set is named, so that no second error says that it is missing.
     this.translation.problems.incomplete = true;
     this.translation.problems.add(node.at, this.key + field, text);
     return null;
   }
 
-  /** Sets the data set. Of TRL's list, several splits of one are read one after the other. */
+  /** Sets the data set. Several splits of one data set are read one after the other. */
   read(list: ConfigNode): void {
     const items = list.kind === "list" ? list.items : [];
     if (this.fields !== TRL && (items.length !== 1 || items[0]!.kind !== "map")) {

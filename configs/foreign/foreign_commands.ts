@@ -1,7 +1,8 @@
 /**
- * Commands of other projects, and what takes their place: as they are typed, the words that those
- * who know the other program try as commands of rgx, the command of rgx (none: there is none), and
- * what is different, or why there is none. A deeper line goes on with the one above.
+ * Commands of other projects and the commands of rgx in their place. A line has four parts: the
+ * command as users type it; the words that users of the other program try as commands of rgx; the
+ * command of rgx (empty if there is none); and what is different, or why rgx has no such command.
+ * An indented line continues the line above.
  */
 const COMMANDS = `
 trl grpo --config FILE … | grpo | rgx train FILE … | the same flags; --config FILE is taken too, and

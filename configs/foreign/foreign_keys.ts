@@ -15,7 +15,9 @@ import { TRL } from "./trl.ts";
 import { UNSLOTH } from "./unsloth.ts";
 import { VERL } from "./verl/verl.ts";
 
-/** One table a project; that of the switches of trackers is of reasoning-gym's scripts, too. */
+/**
+ * One table for each project. The switches of trackers are also keys of reasoning-gym's scripts.
+ */
 export const TABLES: readonly ForeignTable[] = [
   TRL,
   TRANSFORMERS,
@@ -33,10 +35,10 @@ export const FOREIGN_SPELLINGS = collect((table) => table.obeyed);
 /** Spelling → how its value becomes the value of rgx's key. */
 export const VALUE_RULES = collect((table) => table.values);
 
-/** Spelling (flat and in its section) → what becomes of a key that is not obeyed. */
+/** Spelling (flat and in its section) → how a key that rgx does not obey is handled. */
 export const LISTED = collect((table) => table.listed);
 
-/** Key that is translated → what its values set. */
+/** Key that is translated → the keys of rgx that its values set. */
 export const RULES = collect((table) => table.rules);
 
 /** Keys that `translate_foreign_keys.ts` turns into other keys. */
@@ -48,11 +50,11 @@ export const TRANSLATED_KEYS: AnySection = {
 
 /** A key that is not obeyed. */
 export interface Listing extends ListedKey {
-  /** Whether it is a key of a section that is listed as a whole. */
+  /** Whether the key is in a section that is listed as a whole. */
   readonly isOfSection: boolean;
 }
 
-/** The listing of a key, or of the nearest map or section that it stands in. */
+/** The entry for a key, or for the nearest map or section around the key. */
 export function listingOf(path: string): Listing | undefined {
   if (Object.hasOwn(TRANSLATED_KEYS.keys, path)) return undefined;
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
@@ -65,8 +67,9 @@ export function listingOf(path: string): Listing | undefined {
 }
 
 /**
- * Where a key that is not obeyed is kept in the tree: a flat one in its section, so that it and its
- * longer spelling are one key. A `lora` section would ask for an adapter, so none is made.
+ * The place in the tree of a key that rgx does not obey. A flat key is kept in its section, so that
+ * the flat and the longer spelling are one key. A section `lora` is not made, as it would ask for
+ * an adapter.
  */
 export function keptAt(spelling: string): string {
   if (spelling.includes(".")) return spelling;

@@ -1,6 +1,6 @@
 /**
  * Keys that recipes of open-r1 have beside TRL's (GRPOScriptArguments, GRPOConfig, SFTConfig), and
- * what they mean: the names of their `reward_funcs`, the keys that are parameters of these rewards,
+ * their meaning: the names of their `reward_funcs`, the keys that are parameters of these rewards,
  * and a mixture of one data set.
  */
 import { CODE_REWARDS, OPEN_R1_NAMES } from "../../rewards/registry.ts";
@@ -58,7 +58,7 @@ data.dataset_mixture /dataset_mixture: map? -- a mixture of one data set, its \`
 
 /** Names of `reward_funcs` that other projects have with another meaning. */
 const SHARED = ["accuracy", "format", "cosine", "repetition_penalty", "length"];
-/** open-r1's own, where a recipe names none. */
+/** open-r1's default rewards, for a recipe that names none. */
 const DEFAULT_REWARDS = ["accuracy", "format", "tag_count"];
 /** open-r1's defaults of a reward that are not rgx's. */
 const DEFAULT_PARAMETERS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -82,14 +82,14 @@ export function translateOpenR1(translation: Translation): void {
   if (first === undefined) return;
   const text = "is a parameter of a reward in open-r1's reward_funcs; in `rewards` it stands " +
     "beside the reward's name, as in {name: open_r1_cosine, max_len: 500}";
-  // Rewards that are typed take the place of those of a recipe, whose parameters then remain.
+  // If the command line replaces the rewards of a recipe, the keys of their parameters remain.
   const isReplaced = written.at.source.isLast && !first.at.source.isLast;
   if (isReplaced) {
     translation.note(first, `accepted, has no effect in rgx: ${text}`);
   } else translation.refuse(first, text);
 }
 
-/** A key that is a parameter of a reward, the first one that is written. */
+/** The first written key that is a parameter of a reward. */
 function firstParameter(translation: Translation): ConfigNode | undefined {
   return Object.keys(REWARD_PARAMETERS).map((name) => translation.given(parameterPath(name)))
     .find((node) => node !== undefined);

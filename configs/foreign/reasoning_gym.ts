@@ -61,7 +61,7 @@ export function translateCurriculum(translation: Translation): void {
   if (tasks.length > 0) translation.fill("data.tasks", Object.fromEntries(tasks), curricula);
 }
 
-/** Keys of rgx for which reasoning-gym's recipes have one in their section `reasoning_gym`. */
+/** Keys of rgx with a counterpart in the section `reasoning_gym` of reasoning-gym's recipes. */
 const RECIPE_KEYS = ["num_examples", "system_prompt", "tasks"];
 
 /** reasoning-gym's recipes ask the question alone: only the system prompt says how to answer. */

@@ -1,6 +1,6 @@
 /**
- * Reports the keys of other projects that rgx does not obey, once everything is merged and
- * interpolated: so a later file, or the command line, can take back what an earlier one asks for.
+ * Reports the keys of other projects that rgx does not obey. This happens after merging and
+ * interpolation, so a later file or the command line can override a key of an earlier file.
  */
 import {
   type ConfigNode,
@@ -43,7 +43,7 @@ function keptIn(map: MapNode, prefix: string): Kept[] {
   });
 }
 
-/** Whether a map has only keys without effect; it came from another key by `${…}`. */
+/** Whether a map has only keys without effect. Such a map came from another key by `${…}`. */
 function asksForNothing(path: string, node: ConfigNode): boolean {
   return node.kind === "map" &&
     [...node.entries.keys()].every((name) => LISTED.get(`${path}.${name}`)?.kind === "no effect");

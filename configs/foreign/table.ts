@@ -1,7 +1,7 @@
 /**
- * What rgx knows about the keys of one other project, as one table of text. `[a.b]` begins the keys
- * of a section, `[a.b, c]` those that stand in each of several (`[, a]`: also at the top). Then a
- * line has one or several keys:
+ * The keys of one other project, as one table of text. `[a.b]` begins the keys of a section, `[a.b,
+ * c]` those that stand in each of several (`[, a]`: also at the top). Then a line has one or
+ * several keys:
  *
  *     lr = training.learning_rate                 obeyed: another name of a key of rgx
  *     warmup_ratio (ratio) = training.warmup_steps    … whose value a function translates
@@ -28,12 +28,12 @@ import { key, type KeySpec } from "../types/key_spec.ts";
 import { typeOf } from "../types/type_words.ts";
 import { float, listOf } from "../types/value_types.ts";
 
-/** In every list a key is a full spelling: `num_epochs` or `training.num_epochs`. */
+/** In every list a key is written in full: `num_epochs` or `training.num_epochs`. */
 export interface ForeignTable {
   readonly project: string;
   /** Spellings of keys that rgx obeys → rgx's canonical key. */
   readonly obeyed: Record<string, string>;
-  /** Spellings whose values are written in other words than rgx's. */
+  /** Spellings whose values have other words than the values of rgx. */
   readonly values: Record<string, ValueRule>;
   /** Keys that set several keys of rgx, or depend on others. They are checked like rgx's keys. */
   readonly translated: Record<string, KeySpec>;
@@ -48,7 +48,7 @@ export type ValueRule = (node: ConfigNode) => ConfigNode | string;
 
 /** A key of rgx that some values of another project's key set. */
 export interface Rule {
-  /** Whether a value is meant. */
+  /** Whether the rule applies to a value. */
   when(value: Json): boolean;
   /** The condition on another key; null: there is none. */
   only: string | null;
@@ -61,13 +61,15 @@ export interface Rule {
 /** A key that rgx does not obey. */
 export interface ListedKey {
   /**
-   * "no effect": it changes no result here, and is accepted with a note; "acts with": it acts only
-   * together with another one, and is taken in silence; "refused": it would change results.
+   * "no effect": the key changes no result here; a note says so. "acts with": the key acts only
+   * together with another key, and there is no note. "refused": the key would change results.
    */
   readonly kind: "no effect" | "acts with" | "refused";
   /** The project whose key it is. */
   readonly project: string;
-  /** Why it has no effect, what it acts with, or how to say it in rgx, or why that is not there. */
+  /**
+   * Why it has no effect; or the key that it acts with; or how rgx writes it, or why not at all.
+   */
   readonly why: string;
   /** Values of a refused key that change nothing, besides null. They are accepted silently. */
   readonly neutral: readonly Json[];

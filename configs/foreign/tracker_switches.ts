@@ -29,8 +29,8 @@ no_trackio /no_trackio /training.no_trackio: bool -- true: report_to without tra
 );
 
 /**
- * This entry of the tree records that the project was written as `wandb_project`, which asks for
- * wandb too. The project's name itself is put into `logging.project`.
+ * This entry of the tree records that the user wrote the project as `wandb_project`, which also
+ * switches wandb on. The project's name itself is put into `logging.project`.
  */
 export const WANDB_PROJECT = "logging.wandb_project";
 

@@ -1,7 +1,7 @@
 /**
  * Translates keys of other trainers into rgx's keys, if they correspond to several keys of rgx or
- * depend on others. This happens after all files and overrides are merged. Of a key of rgx and one
- * that means it, the nearer wins.
+ * depend on others. This happens after all files and overrides are merged. If a key of rgx and a
+ * foreign key for it are both written, the one from the later source wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
 import { noteAdapter } from "./trl.ts";
@@ -19,7 +19,7 @@ import { translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 
-/** The order matters: a later one reads what an earlier one sets. */
+/** The order matters: a later function reads keys that an earlier function sets. */
 const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
   (translation) => translation.applyRules(),
   translateAxolotl,

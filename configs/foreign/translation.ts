@@ -24,7 +24,7 @@ import type { Rule } from "./table.ts";
 export class Translation {
   /**
    * @param keys the keys that are translated
-   * @param rules what their values set, where a value alone decides
+   * @param rules the keys of rgx that a value sets, if the value alone decides
    */
   constructor(
     public tree: MapNode,
@@ -60,8 +60,8 @@ export class Translation {
   }
 
   /**
-   * Sets a key of rgx to what `from` asks for. Where the key itself is written, the nearer of the
-   * two wins; in one file they contradict each other.
+   * Sets a key of rgx to the value that `from` asks for. If the key itself is written too, the
+   * later source of the two wins; in one file they contradict each other.
    */
   set(path: string, value: Json, from: ConfigNode): void {
     const there = this.given(path);
@@ -76,18 +76,18 @@ export class Translation {
     this.problems.add(from.at, key, `${other} at ${where} says something else: give one of them`);
   }
 
-  /** Sets a key of rgx that is not written, or only in what `from` overrides. */
+  /** Sets a key of rgx that is not written, or only in a source that `from` overrides. */
   prefer(path: string, value: Json, from: ConfigNode): void {
     const there = this.given(path);
     if (there === undefined || nearness(from, there) > 0) this.#put(path, value, from);
   }
 
-  /** Sets a key of rgx that is not written, as the other project has it where `from` is written. */
+  /** Sets a key of rgx that is not written to the other project's value for `from`. */
   fill(path: string, value: Json, from: ConfigNode): void {
     if (this.given(path) === undefined) this.#put(path, value, from);
   }
 
-  /** Takes a key away, as if it were not written. */
+  /** Removes a key, as if it were not written. */
   drop(path: string): void {
     if (this.node(path) !== undefined) this.tree = without(this.tree, path.split("."));
   }
@@ -102,14 +102,14 @@ export class Translation {
     this.problems.note(at.at, at.foreign ?? key, text);
   }
 
-  /** Sets a key of rgx to the value of another key, where that is given. */
+  /** Sets a key of rgx to the value of another key, if that key is written. */
   copy(from: string, path: string): void {
     const node = this.given(from);
     if (node === undefined || this.#valueOf(from, node) === undefined) return;
     this.set(path, toJson(node), node);
   }
 
-  /** The value of a key that is translated; undefined: it is not of its type, which is reported. */
+  /** The value of a key that is translated; undefined if it has a wrong type, which is reported. */
   #valueOf(key: string, node: ConfigNode): unknown {
     return this.keys[key]!.type.read(node, () => {});
   }
@@ -128,7 +128,7 @@ export class Translation {
     this.set(second, values[1]!, list);
   }
 
-  /** Adds a reward to the list, where there is one. Without a list, that it is missing is said. */
+  /** Adds a reward to the list. If there is no list, another rule reports that. */
   addReward(reward: { [name: string]: Json }, from: ConfigNode): void {
     const rewards = this.given("rewards");
     if (rewards === undefined) return;
@@ -152,7 +152,7 @@ export class Translation {
     }
   }
 
-  /** Whether `key` asks for something, `!key` for nothing, or `key=value` has that value. */
+  /** Whether a condition holds: `key` (it is on), `!key` (it is off), or `key=value`. */
   #holds(condition: string): boolean {
     const [, not, key, wanted] = /^(!?)([^=]+)(?:=(.*))?$/.exec(condition)!;
     const node = this.given(key!), value = node === undefined ? null : toJson(node);

@@ -90,7 +90,7 @@ ${MODEL_LOADING}
 
 const NO_EFFECT = "accepted, has no effect in rgx: ";
 
-/** TRL's defaults: without use_vllm other values do nothing, in TRL too. */
+/** TRL's defaults. Without use_vllm, other values have no effect in TRL either. */
 const DEFAULTS = {
   vllm_mode: "colocate",
   vllm_server_base_url: null,
@@ -102,8 +102,8 @@ const DEFAULTS = {
 /**
  * TRL's keys of generation on a vLLM server: `use_vllm: true` with `vllm_mode: server`. They are
  * translated into section `generation`. The server is one with OpenAI's API (`vllm serve`, `rgx
- * serve`), to which the adapter is sent; that of `trl vllm-serve` has an API of its own. The mode
- * colocate samples in the process of the training, as rgx does without these keys.
+ * serve`), to which the adapter is sent; that of `trl vllm-serve` has an API of its own. In the
+ * mode colocate, completions are sampled in the training process, as in rgx without these keys.
  */
 export function translateTrlServer(translation: Translation): void {
   const use = translation.given("training.use_vllm");

@@ -6,7 +6,7 @@
 import { table, type ValueRule } from "./table.ts";
 import type { Translation } from "./translation.ts";
 
-/** true, false, or "unsloth", which is a way of doing it. */
+/** true, false, or "unsloth", which is Unsloth's own kind of checkpointing. */
 const checkpointing: ValueRule = (node) =>
   node.kind === "scalar" && node.value === "unsloth" ? { ...node, value: true } : node;
 
@@ -42,7 +42,7 @@ unsloth.full_finetuning /full_finetuning: bool? -> true: lora.enabled=false -- t
   { checkpointing },
 );
 
-/** Names that other projects have too. */
+/** Names that other projects use, too. */
 const SHARED = ["gpu_memory_utilization", "device_map"];
 
 /** Keys by which a configuration is known as one of Unsloth, as they stand in the tree. */

@@ -98,7 +98,7 @@ function sectionTable(name: string): string {
   return table(["key", "type", "default", "meaning", "other spellings"], rows);
 }
 
-/** Defaults that a word says better than their value. */
+/** Defaults that are shown as a word in place of their value. */
 const DEFAULTS_IN_WORDS: Readonly<Record<string, string>> = {
   output_dir: "`./experiments/{run_name}`",
   run_name: "the file's name",
@@ -142,7 +142,7 @@ function obeyed(keys: ForeignTable): string[][] {
 
 type Listed = readonly (readonly [name: string, key: ListedKey])[];
 
-/** The keys of which some values are refused, or those of which none is. */
+/** The keys with some refused values, or the keys without refused values. */
 function refused(listed: Listed, isAnyTaken: boolean): string[][] {
   const found = listed.filter(([, { kind, noted }]) =>
     kind === "refused" && (noted === "any") === isAnyTaken
@@ -190,14 +190,14 @@ function usedKeys(keys: readonly string[]): string {
   return table(["key", "in rgx"], [
     ...(same.length === 0 ? [] : [[same.map(code).join(", "), "the same name"]]),
     ...keys.filter((key) => !isSame(key)).map((key) => [
-      // A name with another meaning elsewhere stands in a section of its own.
+      // A name that has another meaning elsewhere is in a section of its own.
       code(key.replace(/^(axolotl|openrlhf)\./, "")),
       placeOf(key)!,
     ]),
   ]);
 }
 
-/** The text about a key; undefined for a key of rgx. @throws Error for an unknown key */
+/** The text about a foreign key; undefined for a key of rgx. @throws Error for an unknown key */
 function placeOf(key: string): string | undefined {
   const translated = Object.entries(TRANSLATED_KEYS.keys)
     .find(([name, { aliases }]) => name === key || aliases.includes(key));

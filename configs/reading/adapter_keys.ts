@@ -1,6 +1,6 @@
 /**
- * The keys of section `lora` where a saved adapter is trained further (`adapter_name_or_path`): its
- * file says its shape. The weights are read by `models/model_folder.ts`.
+ * The keys of section `lora` if a saved adapter is trained further (`adapter_name_or_path`). The
+ * adapter's file has its shape. `models/model_folder.ts` reads the weights.
  */
 import { resolve } from "node:path";
 import { RgxError } from "../../core/errors.ts";
@@ -44,7 +44,7 @@ const ALL_LINEAR: readonly string[][] = [
   ["c_attn", "c_fc", "c_proj"],
 ];
 
-/** The tree with the shape of the adapter that is trained further as its section `lora`. */
+/** The tree, with the shape of the adapter that is trained further in the section `lora`. */
 export async function withAdapterKeys(
   tree: MapNode,
   cwd: string,
@@ -61,7 +61,7 @@ export async function withAdapterKeys(
   const section = lora?.kind === "map" ? lora : emptyMap(named.at);
   const place = resolve(cwd, named.value);
   const found = await findModel(await exists(place) ? place : named.value);
-  // It may be fetched later: what needs it says so.
+  // The adapter may be fetched later. A command that needs it reports that it is missing.
   if (found.path === null) return withEntry(tree, "lora", section);
   const json = await readAdapterConfig(found.path, named, problems);
   if (json === null) return tree;
@@ -95,7 +95,7 @@ async function readAdapterConfig(
   return null;
 }
 
-/** The section with the values of the file. A written key that says something else is a mistake. */
+/** The section with the values of the file. A written key with another value is a mistake. */
 function mergeKeys(
   section: MapNode,
   json: Readonly<Record<string, Json>>,
@@ -105,7 +105,7 @@ function mergeKeys(
   for (const [name, byDefault] of Object.entries(OF_THE_FILE)) {
     const written = section.entries.get(name)?.node, value = json[name] ?? byDefault;
     const isGiven = written !== undefined && !isNull(written) && !isGeneral(written);
-    // PEFT reads the rate of dropout too, but it belongs to the training.
+    // PEFT reads the dropout rate from the file too, but that rate belongs to the training.
     if (isGiven && name === "lora_dropout") continue;
     if (isGiven && !isSame(toJson(written), value, name)) {
       const has = JSON.stringify(value), text = `the adapter ${named.value} has ${has}`;
@@ -123,7 +123,7 @@ function mergeKeys(
   return section;
 }
 
-/** Whether a key stands in an embedded file, whose values are for any adapter. */
+/** Whether a key comes from an embedded file. Values of such files are meant for any adapter. */
 function isGeneral({ at }: ConfigNode): boolean {
   return at.source.name.startsWith("rgx:");
 }

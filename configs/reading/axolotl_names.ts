@@ -1,7 +1,7 @@
 /**
- * A file of Axolotl has keys with the name of another key of rgx, many keys that no other project
- * has, and a few values that TRL does not have. This brings such a file into names of one meaning
- * before it is read: what rgx does not obey goes into a section `axolotl`.
+ * Files of Axolotl have keys that mean something else in rgx, many keys that no other project has,
+ * and a few values that TRL does not have. Before such a file is read, its keys are renamed so that
+ * each name has one meaning. Keys that rgx does not obey go into a section `axolotl`.
  */
 import {
   type ConfigNode,
@@ -53,11 +53,11 @@ export function withAxolotlNames(document: MapNode, problems: Problems): MapNode
   const entries = new Map<string, MapEntry>(), own = new Map<string, MapEntry>();
   for (const [name, entry] of document.entries) {
     const { keyAt, node } = entry;
-    // There, a key without a value is not written.
+    // In Axolotl, a key without a value counts as not written.
     if (isNull(node)) continue;
     const isAlone = isKeyOfAxolotl(name);
     if (isAlone) own.set(name, { keyAt, node: { ...node, foreign: name } });
-    // The model stands in the section too: what is typed may replace it in its own place.
+    // The model is put into the section, too, where the command line can replace it.
     if (isAlone && name !== MODEL) continue;
     if (meaningOf(name, node).kind === "unknown") {
       reportUnknown(name, keyAt, problems);
@@ -77,7 +77,7 @@ function reportUnknown(name: string, at: Position, problems: Problems): void {
   problems.add(at, name, `unknown key${didYouMean(name, NAMES)}`);
 }
 
-/** The value of a switch as true or false; null after a report, where it is none of its values. */
+/** The value of a switch as true or false; null if it has no such value, which is reported. */
 function switchOf(name: string, node: ConfigNode, problems: Problems): ConfigNode | null {
   if (!Object.hasOwn(SWITCHES, name)) return node;
   const value = node.kind === "scalar" ? node.value : undefined, values = SWITCHES[name]!;

@@ -116,7 +116,7 @@ class Builder {
     this.#put(path, keyAt, marked, !written.includes("."));
   }
 
-  /** Sets a node. A section that is there stays, as its keys are written beside it. */
+  /** Sets a node. A section that exists is kept, because its keys are set one by one. */
   #put(path: string, keyAt: Position, node: ConfigNode, isFlat = false): void {
     if (nodeAt(this.#root, path.split("."))?.kind === "map") return;
     this.#root = withNode(this.#root, path, node, { keyAt, ...isFlat && { isFlat } });

@@ -1,12 +1,12 @@
-/** Where the file of a reward or a task is that a configuration names. */
+/** Finds the file of a reward or a task that a configuration names. */
 import { isAbsolute, relative, resolve } from "node:path";
 import { stat } from "node:fs/promises";
 import { expandHome } from "../../hub/settings.ts";
 
 /**
- * Looks beside the configuration first, then in the working directory.
+ * The file's path. It is looked for beside the configuration, then in the working directory.
  * @param directory the configuration's folder; null for the command line
- * @returns the path, relative to the working directory if it is inside of it; null: no such file
+ * @returns a path relative to the working directory if the file is below it; null: no such file
  */
 export async function findCode(
   name: string,

@@ -236,7 +236,7 @@ class Inheritance {
     for (const extension of extensions) {
       const path = resolve(dirname(from.path), text + extension);
       if (!await isFile(path)) continue;
-      // Messages quote what they read, and a configuration may be another person's.
+      // Messages quote the text of a file, and the file may be private to another person.
       if (!/\.(ya?ml|json|toml)$/i.test(path)) {
         this.problems.add(at, key, `${text}: expected a file of YAML or JSON (.yaml, .yml, .json)`);
         return null;
@@ -246,7 +246,7 @@ class Inheritance {
         : normalize(join(dirname(from.shown), text + extension));
       return { kind: "disk", path, shown };
     }
-    // A project may keep only its own experiment on disk and still name ../base.yaml.
+    // A project may have only its own experiment on disk and still name ../base.yaml.
     const tail = posix.normalize(text.replaceAll("\\", "/")).replace(/^(\.\.\/)+/, "");
     if (EMBEDDED.has(tail)) {
       this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
@@ -327,7 +327,7 @@ interface FileReference {
   text: string;
   at: Position;
   key: string;
-  /** May be missing. */
+  /** Whether the file may be missing. */
   optional: boolean;
 }
 type Reference = FileReference | { kind: "self" };
@@ -350,8 +350,8 @@ export function variables(node: ConfigNode | undefined): Record<string, string> 
 }
 
 /**
- * Section, the key that names, and the key that belongs to what it names. Where a file or the
- * command line names another model, the revision that a base has for its own is left behind.
+ * A section, a key that names something, and a key that belongs to the named thing. If a file or
+ * the command line names another model than its base, the base's revision is dropped.
  */
 const OWNED = [
   ["model", "model_name_or_path", "model_revision"],
@@ -359,8 +359,8 @@ const OWNED = [
 ] as const;
 
 /**
- * The tree `after` a merge, without keys that belong to what was named `before` it. Each has a
- * note. A key that the merge brings stays.
+ * The tree `after` a merge, without the keys that belong to a name from `before` the merge. Each
+ * dropped key gets a note. A key that comes with the merge is kept.
  */
 export function leaveBehind(before: MapNode, after: MapNode, problems: Problems): MapNode {
   for (const [section, name, owned] of OWNED) {

@@ -27,7 +27,7 @@ import { parseValue, plainScalar } from "../documents/yaml_source.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the value of an environment variable is a secret, which is never written to a file. */
+/** Whether an environment variable is a secret. Secrets are never written to a file. */
 export function isSecretName(name: string): boolean {
   return /(^|_)(KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)/i.test(name);
 }
@@ -102,7 +102,7 @@ class Interpolation {
     if (node.foreign === undefined) return this.#resolve(node, key);
     const { foreign } = node;
     if (!isUnread(key)) return { ...this.#resolve(node, key), foreign };
-    // The value is never used, so it may name what only the other project knows.
+    // The value is never used, so it may contain expressions that only the other project knows.
     const lenient = new Interpolation(this.root, this.environment, new Problems());
     return { ...lenient.#resolve(node, key), foreign };
   }
@@ -159,7 +159,7 @@ class Interpolation {
     return { ...rest, value: result, ...(secret ? { secret: text } : {}) };
   }
 
-  /** The value of the expression between the braces, or a text that says why there is none. */
+  /** The value of the expression between the braces, or a text that says why it has no value. */
   #expression(expression: string, node: ScalarNode, key: string): ConfigNode | string {
     const variable = /^\s*(?:oc\.)?env:\s*([^,\s]+)\s*(?:,([^]*))?$/.exec(expression);
     if (variable !== null) {

@@ -76,7 +76,7 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   // A key inside a map that is not obeyed, and the class that verl makes of a section.
   const inside = listingOf(written);
   if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
-  // Not all keys of such a section are listed, but a name one letter from a listed one is a typo.
+  // Not all keys of such a section are listed. A name one letter from a listed name is a typo.
   const near = inside?.isOfSection && !LAST_PARTS.has(last)
     ? [...LAST_PARTS].find((name) => isOneEdit(last, name))
     : undefined;
@@ -93,7 +93,7 @@ export function isForeign(written: string): boolean {
     FOREIGN_ALIASES.has(written);
 }
 
-/** Whether rgx never reads the value of a key, so that it may be anything. */
+/** Whether rgx never reads the value of a key. Such a value may be anything. */
 export function isUnread(path: string): boolean {
   const listing = listingOf(path);
   return listing !== undefined && listing.kind !== "refused";
@@ -117,7 +117,7 @@ export function keyBeginning(written: string): { path: string; rest: string[] } 
   return null;
 }
 
-/** The nearest name among those that can be written in this section, else among all flat ones. */
+/** The most similar name that can be written in this section, else of all flat names. */
 function suggest(parts: readonly string[]): string | null {
   const last = parts.at(-1)!;
   const section = parts.slice(0, -1).join(".");
@@ -130,7 +130,7 @@ function suggest(parts: readonly string[]): string | null {
     else if (spelling.startsWith(section + ".")) names.add(at[parts.length - 1]!);
   }
   if (section === "") {
-    // The last part of a key that can not be written flat.
+    // The user wrote the last part of a key that needs its section.
     const inside = [...KEYS.keys()].filter((path) => path.endsWith(`.${last}`));
     return inside.length === 1 ? inside[0]! : nearest(last, names);
   }

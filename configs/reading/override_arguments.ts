@@ -33,7 +33,7 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
   }, "");
 }
 
-/** The keys that remove the problems of the configuration, if other tasks are named. */
+/** The keys that remove the configuration's problems if the overrides name other tasks. */
 function inPlaceOfOtherProblems(data: DataKeys): DataKeys {
   const { task_name = null, tasks = null, dataset_name = null, task_config } = data;
   const { eval_dataset_name = null } = data;

@@ -192,7 +192,7 @@ function isKnown(key: string): boolean {
     ["prefix", "notObeyed", "misplaced"].includes(meaningOf(key).kind);
 }
 
-/** Switches of transformers that are a value of another key of rgx. */
+/** Switches of transformers; in rgx each is a value of another key. */
 const SWITCHES: ReadonlySet<string> = new Set(["bf16", "training.bf16"]);
 
 function isFlag(key: string): boolean {
@@ -209,8 +209,8 @@ function isFlag(key: string): boolean {
 }
 
 /**
- * CONFIG and the arguments after it, where it stands behind some of them: `--max-steps 3
- * quickstart`. Without such a configuration the words stay in their order.
+ * CONFIG and the other arguments, if CONFIG comes after some of them: `--max-steps 3 quickstart`.
+ * If no word can be CONFIG, the order of the words is kept.
  */
 export async function configFirst(
   words: readonly string[],
@@ -288,7 +288,7 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
   return changed === null ? tree : withNode(tree, begin, changed, { keyAt: at });
 }
 
-/** Notes that a map of tasks is added to the tasks that there are: a user may not expect it. */
+/** Notes that a map of tasks is added to the existing tasks, which a user may not expect. */
 function noteKeptTasks(
   tree: MapNode,
   path: readonly string[] | null,
@@ -361,7 +361,7 @@ function applyDeletion(tree: MapNode, { key, source }: Override, problems: Probl
   return without(tree, path);
 }
 
-/** All keys of a tree: their paths, and what was written where that is a key of another project. */
+/** The paths of all keys of a tree, and for translated keys the key that the user wrote. */
 function writtenKeys(node: ConfigNode, path = ""): string[] {
   const here = [path, node.foreign].filter((name) => name !== undefined && name !== "") as string[];
   if (node.kind !== "map") return here;

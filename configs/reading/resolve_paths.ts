@@ -32,7 +32,7 @@ export const FILE_KEYS = [
   "model.chat_template",
 ];
 
-/** Given as the data set that the program holds: the data set of a past run need not be here. */
+/** Stands for a data set of the calling program: that of a past run need not be here. */
 export const ANY_DATASET = Symbol("any data set");
 
 /**
@@ -84,7 +84,8 @@ function trainSplit(tree: MapNode): string {
 }
 
 /**
- * Reports a data set that is no file. One of the Hub may be pulled later: what needs it says so.
+ * Reports a data set whose file does not exist. A data set of the Hub may be pulled later; a
+ * command that needs it reports that it is missing.
  */
 async function checkPulled(
   { at, value: written, key }: ScalarNode & { key: string },

@@ -1,8 +1,8 @@
 /**
- * The files that a run's own config.yaml names. Its relative paths are relative to the folder where
- * the run was started, which is rarely the working directory of who reads it later. That folder is
- * found from the place of the run, which `training.output_dir` names too, so a folder that was
- * moved as a whole still works; else run.json says it.
+ * The files that a run's own config.yaml names. Relative paths in it are relative to the folder in
+ * which the run was started, which is rarely the working directory of a later reader.
+ * `training.output_dir` is the path from that folder to the run, so that folder is found from the
+ * place of the run, also after both were moved together. Otherwise run.json has it.
  */
 import { basename, dirname, isAbsolute, normalize, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
@@ -22,7 +22,7 @@ import { isDataPath } from "../../hub/data_files.ts";
 import { isOutside, isThere } from "./code_place.ts";
 import { FILE_KEYS } from "./resolve_paths.ts";
 
-/** These are paths also where no file is found; other texts may be names on the Hub. */
+/** Texts that are paths even if no file exists. Other texts may be names on the Hub. */
 const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:(?:jsonl?|[ct]sv)(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
 
 /**
@@ -73,7 +73,7 @@ export async function textWithFilesOfRun(text: string, path: string, cwd: string
   return tree === null ? text : stringify(toJson(await withFilesOfRun(tree, path, cwd)));
 }
 
-/** Folders where the run may have been started, the likeliest first; none: it is no run's. */
+/** Folders in which the run may have been started, the likeliest first; none: it is no run. */
 async function startFolders(tree: MapNode, folder: string): Promise<string[]> {
   const run = await readJsonObject(`${folder}/run.json`).catch(() => null);
   if (run === null) return [];
@@ -87,7 +87,7 @@ async function startFolders(tree: MapNode, folder: string): Promise<string[]> {
   return [...new Set(found)];
 }
 
-/** The absolute path of a file; the text itself where it is no path. */
+/** The absolute path of a file; the text itself if it is no path. */
 async function placeOf(
   value: string,
   starts: readonly string[],
@@ -100,7 +100,7 @@ async function placeOf(
   return PATH_LIKE.test(value) ? resolve(starts[0]!, value) : value;
 }
 
-/** A list of maps, each with a path; null where it is none. */
+/** The maps of a list, each with a path; null if the node is no such list. */
 async function inList(
   list: ConfigNode | undefined,
   place: (value: string) => Promise<string>,

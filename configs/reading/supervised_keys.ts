@@ -1,6 +1,6 @@
 /**
- * For `rgx sft`: keys that GRPO and supervised training both have. Written without a section they
- * are those of the run, which is supervised, as `trl sft` reads them:
+ * For `rgx sft`: keys that both GRPO and supervised training have. Without a section, such a key
+ * means the one of supervised training, as for `trl sft`:
  *
  *     rgx sft my.yaml --learning-rate 1e-4      sets sft.learning_rate
  */
@@ -33,7 +33,7 @@ export function supervisedOverrides(overrides: readonly Override[]): Override[] 
 export function withSupervisedKeys(tree: MapNode, problems: Problems): MapNode {
   const training = nodeAt(tree, ["training"]), sft = nodeAt(tree, ["sft"]);
   if (training?.kind !== "map" || (sft !== undefined && sft.kind !== "map")) return tree;
-  // A section that only arguments have made does not say what a file's keys mean.
+  // A section `sft` that comes only from arguments does not change the meaning of a file's keys.
   const isWritten = [...sft?.entries.values() ?? []].some(({ node }) => isOfFile(node.at));
   if (isWritten) return tree;
   const entries = new Map(sft?.entries), kept = new Map(training.entries);

@@ -22,7 +22,7 @@ import {
 } from "../documents/node.ts";
 import { findCode } from "./code_place.ts";
 
-/** Keys of a part of several tasks that name the task. */
+/** The keys that name the task in one part of a mixture of tasks. */
 const NAME_KEYS = ["task_name", "name", "dataset"];
 
 /** The tree with names of tasks in place of the paths of their files. */
@@ -55,7 +55,7 @@ export async function resolveTaskFiles(
 
 /** Registers the files of tasks that a tree names. */
 export class TaskFiles {
-  /** By their path: where it was written, and the checksum. */
+  /** Path → where the path was written, and the checksum of the file. */
   readonly #files = new Map<string, { at: Position; sha256: string }>();
 
   constructor(private readonly cwd: string, private readonly problems: Problems) {}
@@ -117,7 +117,7 @@ export class TaskFiles {
     return withNode(tree, "data.task_files", { kind: "list", items, at: items[0]!.at });
   }
 
-  /** The name of a file's task; null for what is no path of a file, or cannot be used. */
+  /** The name of a file's task; null if `text` is no path of a file, or a file with a mistake. */
   async #name(text: string, at: Position, key: string): Promise<string | null> {
     return isCodePath(text) ? (await this.#register(text, at, key))?.name ?? null : null;
   }
@@ -139,7 +139,7 @@ export class TaskFiles {
   }
 }
 
-/** Calls one after the other, so that messages have the order of the file. */
+/** Calls run one after the other, so that messages have the order of the file. */
 async function inOrder<T, R>(
   items: readonly T[],
   call: (item: T, i: number) => Promise<R>,

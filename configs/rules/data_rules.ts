@@ -184,7 +184,7 @@ export class DataRules extends RuleContext {
     } catch (error) {
       if (!(error instanceof RgxError)) throw error;
       const isAlone = key === "data.task_name", at = isAlone ? this.at(key) : node.at;
-      // A published data set is named as a task is, but is no part of several tasks.
+      // The name of a published data set may stand in place of a task, but not among several tasks.
       const hint = isAlone
         ? didYouMean(name, [...taskNames(), ...Object.keys(PUBLISHED_SETS)])
         : "";
@@ -291,8 +291,8 @@ export class SplitRules extends RuleContext {
   }
 
   /**
-   * `eval.num_examples` where it is written and counts. A `test_examples` of another file counts
-   * in place of it, but not in place of the command line.
+   * `eval.num_examples` if it is written and counts. If `test_examples` is in another file,
+   * `test_examples` counts in its place; but a value from the command line always counts.
    */
   #written(): number | null {
     const key = "eval.num_examples", node = this.node(key), test = this.node("data.test_examples");
@@ -302,7 +302,7 @@ export class SplitRules extends RuleContext {
     return isOther ? null : this.config.eval.num_examples;
   }
 
-  /** Whether the two keys of the test say the same; none are asked with eval.num_examples 0. */
+  /** Whether both keys give the same number. With eval.num_examples 0 no problem is asked. */
   #isOneSize(): boolean {
     const key = "data.test_examples", { data } = this.config, counted = this.#written();
     if (data.test_examples === null || counted === null || counted === 0) return true;
@@ -317,7 +317,7 @@ export class SplitRules extends RuleContext {
     return false;
   }
 
-  /** How many problems the test has, where `train_ratio` leaves some for it. */
+  /** The number of test problems, if `train_ratio` leaves some for the test. */
   #test(ratio: number): number | null {
     const { data } = this.config, { task_name: task, tasks } = data;
     const isTask = tasks !== null || (task !== null && publishedPlace(task) === null);

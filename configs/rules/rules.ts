@@ -93,7 +93,7 @@ class Rules extends RuleContext {
         "nowhere; remove lora (~lora, or enabled: false in it) to train all of the model");
   }
 
-  /** It must be in the files of the result: another reader would compute something else. */
+  /** The scaling must be in the files of the result, or other readers compute something else. */
   #ropeScaling(): void {
     const { model: { rope_scaling: scaling, init }, lora } = this.config;
     const key = "model.rope_scaling";
@@ -109,7 +109,7 @@ class Rules extends RuleContext {
     }
   }
 
-  /** Weights that are trained are stored in float32. */
+  /** Trained weights are stored in float32. */
   #storage(): void {
     const { model: { load_in_4bit, load_in_8bit, dtype }, lora } = this.config;
     const four = "model.load_in_4bit", eight = "model.load_in_8bit";

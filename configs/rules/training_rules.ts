@@ -229,7 +229,7 @@ export class TrainingRules extends RuleContext {
     );
   }
 
-  /** What an estimator of advantages needs and excludes. */
+  /** The keys that an estimator of advantages needs and excludes. */
   #advantages(): void {
     const { training, generation } = this.config, name = training.advantage_estimator;
     if (name === "grpo") return;
@@ -255,13 +255,13 @@ export class TrainingRules extends RuleContext {
     );
   }
 
-  /** The values that sampling keeps for the training pass. */
+  /** Values that sampling stores for the training pass. */
   #rollouts(): void {
     const { training, generation, lora } = this.config;
     const isServer = generation.backend !== "in_process";
     const each = training.gradient_accumulation_steps;
     const all = `num_iterations ${CUTS} generation.backend`;
-    // Old log-probabilities are needed when a generation batch is for several steps.
+    // Old log-probabilities are needed if one generation batch serves several steps.
     this.rule(
       `use_rollout_log_probs generation.backend | ${all}`,
       () =>
@@ -275,7 +275,7 @@ export class TrainingRules extends RuleContext {
       "has no effect: each generation is for one step, which needs no old log-probabilities; " +
         "leave it out, or set num_iterations or steps_per_generation");
     if (!training.use_rollout_activations) return;
-    // Activations of sampling are those of the policy without dropout, and of one generation.
+    // Sampling stores activations without dropout, and only of one generation.
     const wrong = ([
       [
         "generation.backend",

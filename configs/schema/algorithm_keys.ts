@@ -6,7 +6,7 @@ import { choice } from "../types/value_types.ts";
 const { sapo, vespo } = LOSS_TYPE_PARAMETERS;
 /** One ratio per token or per completion; outside the bounds it is clamped or 0. */
 const RATIOS = choice(["token_truncate", "token_mask", "sequence_truncate", "sequence_mask"]);
-/** What a completion's reward is compared with (`training/loss/advantages.ts`). */
+/** The value that a completion's reward is compared with (`training/loss/advantages.ts`). */
 const ESTIMATOR = choice(
   ["grpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "opo", "maxrl"],
 );

@@ -141,7 +141,7 @@ export const LOGGING = {
   }),
 };
 
-/** Keys that shape other keys, and do not reach the trainer themselves. */
+/** Keys that only change other keys; the trainer does not get them. */
 export const SHAPING = {
   path: "",
   flat: false,

@@ -1,11 +1,11 @@
-/** Rewards of a configuration that was read, and as a configuration writes them. */
+/** Rewards as a configuration writes them, and as they are after reading. */
 import type { RewardFile } from "../../rewards/custom/reward_file.ts";
 
 /** A reward of the run, with its weight and its parameters. */
 export interface RewardSection {
-  /** Name of a built-in reward; of a user's, its name in metrics (default: that of its file). */
+  /** Name of a built-in reward. Of a user's reward: its name in metrics (default: its file's). */
   name: string;
-  /** Name of a built-in reward in metrics and tables; absent = that of the registry. */
+  /** Name of a built-in reward in metrics and tables; absent = its name in the registry. */
   as?: string;
   /** Factor of its values in the weighted sum. */
   weight: number;

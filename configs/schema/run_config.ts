@@ -1,8 +1,8 @@
 /**
  * The typed result of reading a configuration, which the trainer gets: the types of its keys are
  * those of the schema. Keys are those of TRL and transformers (GRPOConfig 1.16, TrainingArguments
- * 5.23, PEFT's LoraConfig 0.21). A package has them written out, with the meaning of each key
- * (`tools/package/config_types.ts`).
+ * 5.23, PEFT's LoraConfig 0.21). In a package the types are written out, with the meaning of each
+ * key (`tools/package/config_types.ts`).
  */
 import type { Values } from "../types/key_spec.ts";
 import type { ALGORITHM_KEYS } from "./algorithm_keys.ts";
@@ -74,7 +74,7 @@ export type LoggingSection = Values<typeof LOGGING["keys"]>;
 /** The upload after a run, as reasoning-gym's recipes have it. */
 export type HfUploadSection = Values<typeof HF_UPLOAD["keys"]>;
 
-/** A job on a SLURM cluster: the defaults of the flags of `rgx slurm`. Training reads nothing. */
+/** The defaults of the flags of `rgx slurm`. Training does not read this section. */
 export type SlurmSection = Values<typeof SLURM["keys"]>;
 
 /** The training loop: optimizer, schedule, logging, evaluation, checkpoints. */
@@ -89,7 +89,7 @@ export type AlgorithmSection = Values<typeof ALGORITHM_KEYS>;
 /** Uploads of transformers' trainer. */
 export type HubSection = Values<typeof HUB_KEYS>;
 
-/** How the ratio between the policy and the sampler is taken and bounded. */
+/** How the ratio between the policy and the sampler is computed and bounded. */
 export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
 
 /**
@@ -121,7 +121,7 @@ export interface RunConfig extends Values<typeof ENVIRONMENTS["keys"]> {
   training: LoopSection & SamplingSection & AlgorithmSection & HubSection;
   /** The names and trackers of the run. */
   logging: LoggingSection;
-  /** null = nothing is uploaded by this section. */
+  /** null = this section asks for no upload. */
   hf_upload: HfUploadSection | null;
   /** null = the flags of `rgx slurm` have defaults of their own. */
   slurm: SlurmSection | null;

@@ -4,7 +4,7 @@
 import { keys } from "../types/key_spec.ts";
 import { int, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
 
-/** A text that ends a completion: any that is not empty, a line break too. */
+/** A text that ends a completion: any text that is not empty, also a line break. */
 const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found none" : null);
 
 const FROM_0 = int({ min: 0 });

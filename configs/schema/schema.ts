@@ -59,7 +59,7 @@ export const SECTIONS: readonly AnySection[] = [
   TRANSLATED_KEYS,
 ];
 
-/** Sections that may be null as a whole. What they describe is then left out of the run. */
+/** Sections that may be null. The run then does without the thing that the section describes. */
 export const NULLABLE_SECTIONS: readonly string[] = [
   "lora",
   "sft",

@@ -10,8 +10,8 @@ import {
 import { checked, text, type ValueType } from "../types/value_types.ts";
 
 /**
- * Text that SLURM reads, checked as the flag is. A number is taken as it is written: `memory: 0`,
- * and `time: 90`, which is minutes.
+ * Text that SLURM reads, checked as the flag is. A number counts as the text that was written:
+ * `memory: 0`, or `time: 90`, which means minutes.
  * @param check throws for what SLURM would refuse or misread
  */
 function slurmText(expected: string, check: (text: string) => void): ValueType<string> {

@@ -20,13 +20,13 @@ import {
 export interface TaskSection {
   /** Name of a registered task, or the file of one of the user. */
   task_name: string;
-  /** The share of the entries that this task has, relative to the other tasks. */
+  /** The task's share of the entries, relative to the other tasks. */
   weight: number;
   /** The task's parameters. */
   config: Record<string, unknown>;
 }
 
-/** Where a task of a curriculum begins, and its share. */
+/** The starting level of a task in a curriculum, and the task's share. */
 interface StartingLevels {
   attribute_levels: Record<string, number>;
   weight: number;

@@ -41,7 +41,7 @@ export interface Section<K extends Keys = Keys> {
 
 export type Keys = Readonly<Record<string, KeySpec>>;
 
-/** A section where the types of the values do not matter. */
+/** A section of any keys. */
 export type AnySection = Section;
 
 /** The values of keys, as they are after reading. */
@@ -87,7 +87,9 @@ function defaultOf(text: string): Default<unknown> {
   return /^(null|true|false|"|-?\d[\d.e-]*$)/.test(text) ? JSON.parse(text) : text;
 }
 
-/** All keys of a section at their defaults. A required key is missing, although the type has it. */
+/**
+ * All keys of a section at their defaults. Required keys are missing, although the type has them.
+ */
 export function defaultsOf<K extends Keys>(section: Section<K>): Values<K> {
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(section.keys)) {

@@ -8,7 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 export const DEFAULT_TIME = "04:00:00";
 
 export interface TimeLimit {
-  /** The text as given; SLURM reads it with the same meaning. */
+  /** The text as the user wrote it; SLURM gives it the same meaning. */
   text: string;
   seconds: number;
 }
@@ -72,7 +72,7 @@ export function megabytes(memory: string): number {
   return Number(memory.slice(0, -1)) * 1024 ** power;
 }
 
-/** The names that SLURM knows: what each may be made of, and what lists those of a cluster. */
+/** The kinds of SLURM's names: the characters of each, and the command that lists them. */
 const NAMES = {
   account: {
     shape: /^[A-Za-z0-9_][A-Za-z0-9_.@+:-]*$/,

@@ -28,8 +28,8 @@ export function trackers(): ValueType<TrackerName[]> {
 }
 
 /**
- * The items of a list; null has none. A text is one name, or several with commas, as TRL's command
- * line has them.
+ * The items of a list; null counts as an empty list. A text is one name or, as on TRL's command
+ * line, several names with commas.
  */
 export function itemsOf(node: ConfigNode): readonly ConfigNode[] {
   if (node.kind === "list") return node.items;

@@ -19,10 +19,10 @@ export type Complain = (at: Position, text: string, sub?: string) => void;
 export interface ValueType<T> {
   /** The words after "expected". */
   readonly expected: string;
-  /** The type of a value that was read, in TypeScript, for the types of a package. */
+  /** The TypeScript type of a value after reading, for the types of a package. */
   readonly ts: string;
   readonly nullable?: boolean;
-  /** All values as text, where there are few. */
+  /** All values as text, if there are only a few. */
   readonly values?: readonly string[];
   /** The value, or undefined after `complain` was called. */
   read(node: ConfigNode, complain: Complain): T | undefined;
@@ -260,7 +260,7 @@ export function checked<T>(type: ValueType<T>, check: (value: T) => unknown): Va
   });
 }
 
-/** Any node, which is returned as it is and read elsewhere. */
+/** Any node. It is returned unchanged and read elsewhere. */
 export function anything(expected: string): ValueType<unknown> {
   return { expected, ts: "unknown", read: (node) => node };
 }
@@ -270,9 +270,7 @@ export function freeMap(): ValueType<Record<string, unknown>> {
   return mapOf<unknown>({ expected: "", ts: "unknown", read: toJson }, "a map");
 }
 
-/**
- * Either of two types. A list is read by `list`, a scalar by `scalar`, and its error is reported.
- */
+/** Either of two types: `list` reads lists, and `scalar` reads scalars. */
 export function either<A, B>(
   scalar: ValueType<A>,
   list: ValueType<B>,

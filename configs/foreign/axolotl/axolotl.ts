@@ -193,8 +193,8 @@ port: int>=1<=65535? -- the server's port
 );
 
 /**
- * The keys as they stand in the tree: those that rgx does not obey are in a section `axolotl`, so
- * that they are known in files of Axolotl alone, and a typo in another file is one.
+ * The keys as they stand in the tree. Keys that rgx does not obey are in a section `axolotl`. So
+ * they are known in files of Axolotl only, and in other files a typo is still found.
  */
 export const AXOLOTL: ForeignTable = {
   ...AXOLOTL_AS_WRITTEN,
@@ -206,7 +206,7 @@ export const AXOLOTL: ForeignTable = {
 };
 
 export function translateAxolotl(translation: Translation): void {
-  // Keys such as `rl` may stand in any file; this one is only there in files of Axolotl.
+  // Keys such as `rl` may stand in any file; this key stands in files of Axolotl only.
   const model = translation.given("axolotl.base_model");
   if (model !== undefined) {
     translateAlgorithm(translation, model);
@@ -319,7 +319,7 @@ function translateTemplate(translation: Translation): void {
 function translateIntervals(translation: Translation): void {
   const epochs = translation.number("training.num_train_epochs")?.value ?? 1;
   const size = translation.number("axolotl.val_set_size"), hasSplit = (size?.value ?? 0) > 0;
-  // Below 1 it is a share of the problems, else a number of them.
+  // A value below 1 is a share of the problems; other values are a number of problems.
   if (hasSplit && size!.value < 1) translation.set("data.train_ratio", 1 - size!.value, size!.node);
   for (const what of ["save", "eval"]) {
     const path = `axolotl.${what}s_per_epoch`, times = translation.number(path);
@@ -344,7 +344,7 @@ function translateIntervals(translation: Translation): void {
   translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
 }
 
-/** `trl.use_vllm` with a server's address samples there. `vllm` has the address too. */
+/** `trl.use_vllm` with an address (here or in `vllm`): completions are sampled on that server. */
 function translateServer(translation: Translation): void {
   const use = translation.given("training.use_vllm");
   if (use?.foreign !== "trl.use_vllm" || !translation.isTrue("training.use_vllm")) return;
@@ -366,7 +366,7 @@ function translateTrackers(translation: Translation): void {
   translation.prefer("logging.report_to", [...others, ...names], from);
 }
 
-/** Plugins of which it is known that they change no result. */
+/** Plugins that are known to change no result. */
 function translatePlugins(translation: Translation): void {
   const path = "axolotl.plugins", plugins = translation.given(path);
   const names = plugins === undefined ? [] : [toJson(plugins)].flat();

@@ -1,7 +1,7 @@
 /**
- * Command lines of OpenRLHF's train_ppo_ray: flags with names of their own, some of which rgx has
- * for something else. They become overrides of a section `openrlhf`. Flags that are not OpenRLHF's
- * stay as they are, so that rgx's stand beside them.
+ * Command lines of OpenRLHF's train_ppo_ray. Some of its flags have another meaning in rgx, so all
+ * of them become overrides of a section `openrlhf`. Other flags are not changed, so flags of rgx
+ * can stand beside them.
  */
 import { UsageError } from "../../../core/errors.ts";
 import { OPENRLHF } from "./openrlhf.ts";
@@ -29,8 +29,8 @@ const LISTS = new Set(names(`
 `));
 
 /**
- * The newer names, in groups → the older ones, which are those of the section. Others have the same
- * words: `vllm.num_engines` is vllm_num_engines, `data.max_len` is max_len.
+ * The newer names, in groups → the older names, which the section uses. Other newer names have the
+ * words of the older ones: `vllm.num_engines` is vllm_num_engines, `data.max_len` is max_len.
  */
 const GROUPED: ReadonlyMap<string, string> = new Map(
   names(`
@@ -92,7 +92,7 @@ function olderName(flag: string): string {
   return same.find((name) => KNOWN.has(name)) ?? flag;
 }
 
-/** Groups of which nothing acts: a critic, and another optimizer. */
+/** Groups whose flags have no effect: a critic, and another optimizer. */
 const INSIDE = /^(critic|actor\.muon)\./;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Flags of OpenRLHF's train_ppo_ray (releases 0.8 and 0.9; the newer names in groups, of main of
- * 2026-08-13, mean the same), as keys of a section `openrlhf`. `command_line.ts` puts them there.
+ * Flags of OpenRLHF's train_ppo_ray (releases 0.8 and 0.9) as keys of a section `openrlhf`.
+ * `command_line.ts` puts them there, also the newer names in groups (main of 2026-08-13), which
+ * mean the same.
  */
 import { table, type ValueRule } from "../table.ts";
 import { type ConfigNode, toJson } from "../../documents/node.ts";
@@ -8,7 +9,7 @@ import type { Translation } from "../translation.ts";
 
 const REWARD = "rewards=[correctness], or a file of TypeScript, rewards=[{path: ./mine.ts}]";
 
-/** A list of `all-linear` alone is that word. */
+/** A list with `all-linear` alone means the word `all-linear`. */
 const linear: ValueRule = (node) => {
   const [only] = node.kind === "list" && node.items.length === 1 ? node.items : [];
   return only?.kind === "scalar" && only.value === "all-linear" ? only : node;
@@ -204,7 +205,7 @@ function translateLoss(translation: Translation): void {
   translateKl(translation);
 }
 
-/** The KL term is a part of the loss, or it is none: OpenRLHF can also take it from the reward. */
+/** The KL term is a part of the loss, or off. OpenRLHF can also subtract it from the reward. */
 function translateKl(translation: Translation): void {
   const use = translation.given(at("use_kl_loss"));
   const coefficient = translation.number(at("init_kl_coef"));
@@ -233,7 +234,7 @@ function translateOptimizer(translation: Translation): void {
   }
 }
 
-/** The pair takes the place of the first key, which has a flag of its own. */
+/** The pair replaces the first key, which has a flag of its own. */
 function setBoth(translation: Translation, list: ConfigNode, first: string, second: string): void {
   translation.drop(first);
   translation.setPair(list, first, second);

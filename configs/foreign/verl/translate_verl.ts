@@ -27,7 +27,7 @@ export function translateVerl(translation: Translation): void {
   noteUnits(translation);
 }
 
-/** Sets and checks what depends on the list of rewards, once it is complete. */
+/** Sets and checks the keys that depend on the list of rewards, after the list is complete. */
 export function translateVerlRewards(translation: Translation): void {
   translateOverlong(translation);
   checkMetric(translation);
@@ -41,7 +41,7 @@ const MEGATRON_MODULES: Readonly<Record<string, readonly string[]>> = {
   linear_fc2: ["down_proj"],
 };
 
-/** Fills what is not written of an adapter with verl's defaults, and names Megatron's modules. */
+/** Sets unwritten keys of an adapter to verl's defaults, and translates Megatron's modules. */
 function translateAdapter(translation: Translation): void {
   const rank = translation.number(`${MODEL}.lora_rank`);
   if (rank !== null && rank.value > 0) {
@@ -61,7 +61,7 @@ function translateAdapter(translation: Translation): void {
   translation.set("lora.target_modules", split, modules ?? joined.node);
 }
 
-/** Keys that repeat another one: they set it where it is not written, and must not differ. */
+/** Keys that repeat another key: they set an unwritten key, and must equal a written one. */
 const REPEATED: readonly [path: string, key: string][] = [
   [`${ROLLOUT}.response_length`, "training.max_completion_length"],
   [`${ROLLOUT}.prompt_length`, "training.max_prompt_length"],
@@ -253,8 +253,8 @@ const COUNTED: readonly [path: string, name: string][] = [
 ];
 
 /**
- * Says what to write where a generation has several optimizer steps: a step of verl is a
- * generation with all of its updates. The numbers are taken over as they are.
+ * Advises what to write if a generation has several optimizer steps: a step of verl is a generation
+ * with all of its updates. The numbers themselves are not changed.
  */
 function noteUnits(translation: Translation): void {
   const train = translation.number("data.train_batch_size")?.value ?? 0;
@@ -264,7 +264,7 @@ function noteUnits(translation: Translation): void {
   if (!(updates > 1)) return;
   const counted = COUNTED.flatMap(([path, name]) => {
     const given = translation.number(path);
-    // Where rgx's own key is written too, it wins, and counts as rgx does.
+    // If rgx's own key is written too, that key wins, and its value counts optimizer steps.
     const isTaken = given !== null && given.value > 0 &&
       translation.number(`training.${name}`)?.node.at === given.node.at;
     return isTaken ? [{ node: given.node, written: `${name}=${given.value * updates}` }] : [];
@@ -276,14 +276,14 @@ function noteUnits(translation: Translation): void {
   translation.note(counted[0]!.node, text);
 }
 
-/** The places that recipes have DAPO's punishment at, and the longest completion beside it. */
+/** The keys with DAPO's punishment in recipes, and beside them the longest completion. */
 const OVERLONG: readonly [buffer: string, longest: string][] = [
   ["reward.reward_kwargs.overlong_buffer_cfg", "reward.reward_kwargs.max_resp_len"],
   ["reward_model.reward_kwargs.overlong_buffer_cfg", "reward_model.reward_kwargs.max_resp_len"],
   ["reward_model.overlong_buffer", ""],
 ];
 
-/** Adds DAPO's punishment of long completions to the rewards, where it is switched on. */
+/** Adds DAPO's punishment of long completions to the rewards if it is switched on. */
 function translateOverlong(translation: Translation): void {
   for (const [buffer, beside] of OVERLONG) {
     const enable = translation.node(`${buffer}.enable`);
@@ -304,7 +304,7 @@ function translateOverlong(translation: Translation): void {
   }
 }
 
-/** Groups are compared by their rewards together: another metric is the same where there is one. */
+/** Groups are compared by all rewards together. With one reward, its metric is the same. */
 function checkMetric(translation: Translation): void {
   const path = "algorithm.filter_groups.metric", metric = translation.given(path);
   const rewards = translation.node("rewards");
@@ -320,7 +320,7 @@ function checkMetric(translation: Translation): void {
   translation.refuse(metric, text);
 }
 
-/** Completions of a micro-step where nothing says how many: rgx's default. */
+/** Completions of a micro-step if no key says how many: rgx's default. */
 const DEFAULT_MICRO = 8;
 
 /**
@@ -348,7 +348,7 @@ function translateBatchSizes(translation: Translation): void {
   }
 }
 
-/** The largest divisor of `count` up to `limit`; 1 where `count` is no size of a step. */
+/** The largest divisor of `count` up to `limit`; 1 if `count` cannot be the size of a step. */
 function divisorUpTo(count: number, limit: number): number {
   if (!Number.isInteger(count) || count < 1 || count > 1e9) return 1;
   let largest = 1;
@@ -385,7 +385,7 @@ function byTokens(translation: Translation): number | null {
   return Math.floor(tokens / (prompt + completion));
 }
 
-/** Translates verl's files, the number of rows of them, and what becomes of long prompts. */
+/** Translates the keys of verl's files, of the number of their rows, and of long prompts. */
 function translateData(translation: Translation): void {
   translateFiles(translation);
   const filter = translation.given("data.filter_overlong_prompts");
@@ -394,7 +394,7 @@ function translateData(translation: Translation): void {
       "step, with their number";
     translation.note(filter, text);
   }
-  // verl's data.seed is that of the order of prompts; rgx's is that of a task's problems.
+  // In verl, data.seed shuffles the prompts; in rgx, it draws a task's problems.
   const seed = translation.number("data.seed");
   if (translation.node("actor_rollout_ref") !== undefined && seed === null) {
     translation.drop("data.seed");
@@ -430,7 +430,7 @@ function translateFiles(translation: Translation): void {
   else translation.fill("eval.num_examples", ALL, val);
 }
 
-/** Files with more rows than this have no meaning: all are held out. */
+/** A larger number means the same as this one: all rows are held out. */
 const ALL = 1_000_000;
 
 function isEvaluated(translation: Translation): boolean {
