@@ -68,6 +68,9 @@ export type GenerationSection = Values<typeof GENERATION["keys"]>;
 /** The limits of dialogues with environments and tools. */
 export type MultiTurnSection = Values<typeof MULTI_TURN["keys"]>;
 
+/** The environment that a dialogue is held with, and the tools of the model. */
+export type EnvironmentKeys = Values<typeof ENVIRONMENTS["keys"]>;
+
 /** The names and trackers of the run. */
 export type LoggingSection = Values<typeof LOGGING["keys"]>;
 
@@ -96,7 +99,7 @@ export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
  * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md
  * explains each key.
  */
-export interface RunConfig extends Values<typeof ENVIRONMENTS["keys"]> {
+export interface RunConfig extends EnvironmentKeys {
   /** The model that is trained. */
   model: ModelSection;
   /** null = full fine-tuning. */

@@ -9,13 +9,14 @@ import * as generation from "../../configs/schema/generation_keys.ts";
 import * as hub from "../../configs/schema/hub_keys.ts";
 import * as loop from "../../configs/schema/loop_keys.ts";
 import * as model from "../../configs/schema/model_keys.ts";
+import * as multiTurn from "../../configs/schema/multi_turn_keys.ts";
 import * as sampling from "../../configs/schema/sampling_keys.ts";
 import * as slurm from "../../configs/schema/slurm_keys.ts";
 import type { Keys } from "../../configs/types/key_spec.ts";
 
 /** The declarations of keys by their names in run_config.ts: `LORA["keys"]` and `LOOP_KEYS`. */
 const SECTIONS = Object.fromEntries(
-  [algorithm, data, generation, hub, loop, model, sampling, slurm].flatMap((file) =>
+  [algorithm, data, generation, hub, loop, model, multiTurn, sampling, slurm].flatMap((file) =>
     Object.entries(file).map(([name, found]): [string, Keys] =>
       name.endsWith("_KEYS")
         ? [name, found as Keys]
@@ -26,6 +27,7 @@ const SECTIONS = Object.fromEntries(
 
 /** Imports of what the types of some keys name. */
 const IMPORTS = `import type { TrackerName } from "../../core/tracker_names.ts";
+import type { EnvironmentSection } from "../../environments/open_environments.ts";
 import type { SchedulerKwargs } from "./schedule_types.ts";
 import type { TaskSection } from "./task_types.ts";
 `;
