@@ -18,9 +18,8 @@ const CONFIG = "a YAML file or the name of an embedded config";
 const JSON_FLAG = "flag -- one JSON document";
 
 /**
- * Frequent keys of a configuration, which the help of `train` and `sft` lists: the flag with its
- * argument, and the key that it sets. Every other key is a flag too
- * (`configs/reading/overrides.ts`).
+ * Frequent keys of a configuration: the flag with its argument, and the key that it sets. The help
+ * of `train` and `sft` lists them. Every other key is a flag too (`configs/reading/overrides.ts`).
  */
 export const KEY_FLAGS: readonly (readonly [flag: string, key: string])[] = [
   ["--model-name <model>", "model.model_name_or_path"],
@@ -44,10 +43,10 @@ export function keyFlagsHelp(): string {
 
 /** The arguments of a command, its options, and the command itself. */
 type Arguments = Parameters<Parameters<Command["action"]>[0]>;
-/** @returns the exit code; nothing: it is 0 */
+/** @returns the exit code; undefined means 0 */
 type Work = (...args: Arguments) => Promise<number | void>;
 
-/** The work that a function of a module does, which is loaded only then. */
+/** Work by a function of a module that is loaded only when the command runs. */
 function from<M>(load: () => Promise<M>, name: keyof M): Work {
   return async (...args) => await ((await load())[name] as Work)(...args);
 }
@@ -261,7 +260,7 @@ function trainWork(kind: RunKind): Work {
   return async (config, overrides, options, command: Command) => {
     const { listenEarly, parseDuration } = await import("./stop_control.ts");
     listenEarly();
-    // Both are read here, so that a mistake in them is refused in a plan for a card, too.
+    // Both flags are read here, so that a mistake in them is refused in a plan for a card, too.
     const { maxTime, logMetrics } = options;
     if (maxTime !== undefined) options.maxTime = parseDuration(maxTime);
     if (logMetrics !== undefined) {
@@ -285,7 +284,7 @@ async function bench(flags: tables.BenchFlags): Promise<number> {
   return await (await import("./bench/bench.ts")).bench(flags);
 }
 
-/** The flags of `rgx eval` with the file, which may stand without its flag. */
+/** The flags of `rgx eval` with the file, which may be given without its flag. */
 function withFile(file: string | undefined, flags: tables.BenchFlags): tables.BenchFlags {
   const advice = "For example: rgx eval eval.yaml --models ./model";
   if (file === undefined && flags.config === undefined) {

@@ -382,7 +382,7 @@ export const CHAT = {
     /history, /exit. Ctrl-C ends an answer.`,
 } as const;
 
-/** The flags that both have; each says where results go without a flag. */
+/** Flags of both commands. Each command adds where results go without a flag. */
 export const BENCH = {
   "Models and tasks:": "",
   config: "text <file> -- a YAML file: categories of tasks with parameters, and a model",
@@ -533,7 +533,7 @@ export const DASHBOARD = {
   "After:": "It reads only. Ctrl-C ends it.",
 } as const;
 
-/** The flags that both share; each says which cards it counts. */
+/** Flags of both commands. Each command adds which cards it counts. */
 export const JOB = {
   "The job:": "",
   workDir: "text <folder> -- where the job runs (default: the current folder)",

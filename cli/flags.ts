@@ -32,13 +32,13 @@ type ValueOf<K> = K extends `${infer T}!` ? ValueOf<T>
   : K extends "texts" | "words" ? string[]
   : K extends string ? ReadAs<K, object>
   : never;
-/** A value that may be left out (`--resume [checkpoint]`), and a flag that is also `--no-…`. */
+/** Whether the value is optional (`--resume [checkpoint]`), or there is a flag `--no-…`, too. */
 type More<S> =
   | (Head<S> extends `${string} = ${string}` ? never
     : Head<S> extends `${string} [${string}` ? true
     : never)
   | (S extends `${string} |${string}off --${string}` ? false : never);
-/** Whether there is a value where the flag is not given, or it must be given. */
+/** Whether there is always a value: a default, or a flag that must be given. */
 type IsSet<S> = S extends `${string} |${string}off --${string}` ? false
   : Head<S> extends `${string} = ${string}` | "off" | `texts${string}` | `${string}! ${string}`
     ? true
@@ -76,7 +76,7 @@ export function addFlags(command: Command, table: Table): Command {
 }
 
 function linesOf(text: string): string[] {
-  // A line that ends in a backslash goes on in the next one.
+  // A line that ends in a backslash continues in the next line.
   return text.trim().split(/(?<!\\)\n/).map((line) => line.replace(/^ {4}/gm, ""));
 }
 
@@ -125,7 +125,7 @@ export function examples(...lines: string[]): string {
 /** Columns of a terminal, less those before a command. */
 const WIDTH = 80 - 4;
 
-/** A long command goes on in another line, from a flag on. */
+/** A long command continues in another line, which begins with a flag. */
 function folded(line: string): string {
   if (line.length <= WIDTH) return line;
   const at = line.lastIndexOf(" --", WIDTH - 2);
@@ -151,14 +151,14 @@ export function templateValues(text: string | undefined): Record<string, unknown
       return values as Record<string, unknown>;
     }
   } catch {
-    // reported below, as other values that are no object
+    // reported below, like other values that are no object
   }
   throw new UsageError(`--chat-template-kwargs ${text}: expected an object as JSON`, {
     advice: `For example --chat-template-kwargs '{"enable_thinking": false}'.`,
   });
 }
 
-/** Some properties of an object, of those that it has. */
+/** The object with only these of its properties. */
 export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]): Pick<T, K> {
   const found = names.filter((name) => from[name] !== undefined).map((name) => [name, from[name]]);
   return Object.fromEntries(found) as Pick<T, K>;

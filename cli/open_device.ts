@@ -16,7 +16,7 @@ export interface DeviceFlags {
   native?: boolean;
   /** Absent: float32. */
   computeDtype?: ComputeDtype;
-  /** The device on which the run began that goes on; null: none. `auto` takes it again. */
+  /** The device on which a resumed run began, which `auto` takes again; null: none. */
   keep?: string | null;
 }
 
@@ -46,7 +46,7 @@ export function runDeviceName(
   return deviceOfConfig(training, named, flag === undefined ? "RGX_DEVICE" : "--device");
 }
 
-/** A job that pays for a card and computes on the CPU is usually one without a Vulkan driver. */
+/** If a job has paid for a card but computes on the CPU, usually the Vulkan driver is missing. */
 function warnOfUnusedCard(): void {
   const given = slurmJob()?.gpus?.length ?? 0;
   if (given === 0) return;
@@ -59,7 +59,7 @@ function warnOfUnusedCard(): void {
 /** @throws UsageError for an unknown name; RgxError when the device is not available. */
 export async function openDevice(flags: DeviceFlags): Promise<Device> {
   const { threads, native, computeDtype, keep = null } = flags;
-  // In the environment, so that the processes that this one starts do the same.
+  // The choice is put into the environment, so that child processes do the same.
   if (native === false) Deno.env.set("RGX_NATIVE", "0");
   const name = deviceNameOf(flags);
   requireDeviceName(name, flags.device);

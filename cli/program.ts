@@ -1,4 +1,4 @@
-/** The command line: what is true of all commands, which `commands.ts` has. */
+/** The parts of the command line that are common to all commands of `commands.ts`. */
 import { Command, CommanderError, Help } from "commander";
 import { EXIT, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -11,7 +11,7 @@ import { columns, log, print } from "./terminal/terminal.ts";
 /** Commands whose --resume may name a checkpoint. */
 const TRAINS = ["train", "sft", "dpo"];
 
-/** The commands in the order of `--help`, by what a user is at. */
+/** The commands in the order of `--help`, grouped by the user's purpose. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["init", "tasks", "rewards", "config", "doctor", "completions", "help"],
   "Train:": ["train", "sft", "dpo", "sweep"],
@@ -147,7 +147,7 @@ function withSuggestion(text: string, command: Command): string {
   return text.trimEnd() + hint + "\n";
 }
 
-/** The commands in the order of their groups; one of no group comes last. */
+/** The commands in the order of their groups; a command without a group comes last. */
 function inGroups(commands: readonly Command[]): Command[] {
   const grouped = Object.entries(GROUPS).flatMap(([heading, names]) =>
     names.flatMap((name) => {

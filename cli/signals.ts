@@ -1,7 +1,7 @@
-/** What commands do on a signal that asks the process to end. */
+/** How commands react to a signal that asks the process to end. */
 import { EXIT, type RgxError } from "../core/errors.ts";
 
-/** Calls `heard` at each of these signals, until the function that is returned is called. */
+/** Calls `heard` at each of these signals, until the returned function is called. */
 export function onSignals(
   signals: readonly Deno.Signal[],
   heard: (signal: Deno.Signal) => void,

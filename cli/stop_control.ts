@@ -28,7 +28,7 @@ export interface StopControl extends TrainControl {
   readonly reason: string | null;
   /** Call it when there is something to save. */
   begin(): void;
-  /** The job ends in this many seconds, so the run stops before. Null: the end is not known. */
+  /** Seconds until the end of the job; the run stops before. Null: the end is not known. */
   jobEnds(seconds: number | null): void;
   /**
    * All work is done and the process is about to end. From now on a signal does not change its exit
@@ -36,7 +36,7 @@ export interface StopControl extends TrainControl {
    * work would look lost.
    */
   ended(): void;
-  /** Removes the listeners, if the process goes on. */
+  /** Removes the listeners. For a process that continues. */
   close(): void;
 }
 
@@ -141,7 +141,7 @@ export function listenForStop(
     },
     jobEnds(seconds) {
       if (seconds === null) return;
-      // A pause counts: not everything that stops a process lets its job end later.
+      // A pause of the process counts, because mostly the job does not end later.
       const end = performance.now() + 1000 * usableSeconds(seconds);
       limits.push({ why: "the end of the job", isOver: () => performance.now() >= end });
     },

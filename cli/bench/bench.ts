@@ -33,7 +33,7 @@ import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 export async function bench(flags: BenchFlags): Promise<number> {
   const { ranks: count = 1 } = flags;
   if (!isRank(flags.ranks) && count > 1) {
-    // A mistake is found before anything is started.
+    // Checks come first, so that mistakes are found before anything is started.
     const { options } = await benchRequest(flags, count);
     const folder = options.outputDir ?? "benchmark_results";
     return await runRanks(
@@ -64,7 +64,7 @@ async function benchAlone(request: BenchRequest, flags: BenchFlags): Promise<num
   }
 }
 
-/** The first rank does what one process does; the others answer what it deals to them. */
+/** The first rank does the work of one process. The others answer the problems it deals. */
 async function benchOnRanks(
   request: BenchRequest,
   flags: BenchFlags,
@@ -78,7 +78,7 @@ async function benchOnRanks(
       await (ranks.isFirst ? ask(request, flags, device, ranks) : assist(request, device, ranks));
   } catch (error) {
     if (ranks.knows(error)) throw error;
-    // A stop is no failure of this rank alone: the others have stopped too.
+    // A stop is no failure of this rank alone: the other ranks have stopped, too.
     if (error instanceof Interrupted) code = reportError(error, flags.verbose ?? false);
     else failure = { error };
   } finally {
@@ -252,7 +252,7 @@ const BARS = "▁▂▃▄▅▆▇█";
 
 interface WorkerState {
   model: string;
-  /** Share of its weights that are loaded; 0 = not known, or it has answered. */
+  /** Share of the weights that are loaded; 0 = unknown, or an answer has come already. */
   loading: number;
   done: number;
   total: number;
@@ -270,7 +270,7 @@ export class BenchProgress {
   #samples = 0;
   readonly #lines = new RedrawnLines();
 
-  /** @param verbose shows every answer when it is there */
+  /** @param verbose shows every answer as soon as it is complete */
   constructor(private readonly quiet: boolean, private readonly verbose = false) {}
 
   on(event: BenchEvent): void {

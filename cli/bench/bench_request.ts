@@ -1,4 +1,4 @@
-/** What the flags of `rgx bench` and `rgx eval`, and their file, ask for. */
+/** The benchmark that the flags of `rgx bench` and `rgx eval`, and their file, describe. */
 import { resolve } from "node:path";
 import type { BenchmarkOptions } from "../../bench/benchmark.ts";
 import type { Shard } from "../../bench/benchmark_run.ts";
@@ -85,7 +85,7 @@ export async function benchRequest(flags: BenchFlags, ranks: number): Promise<Be
   return { options, described, shard, workers, isLocal, maxSeconds };
 }
 
-/** The evaluation file, with what the command line says about its categories and its reports. */
+/** The evaluation file, with the categories and the reports of the command line. */
 async function readFile(path: string, flags: BenchFlags): Promise<EvalDescription> {
   const { category, tasks, saveMetadata, fullResults } = flags;
   if (category !== undefined && tasks.length > 0) {
@@ -102,7 +102,7 @@ async function readFile(path: string, flags: BenchFlags): Promise<EvalDescriptio
   };
 }
 
-/** @throws UsageError for flags that say otherwise who answers, and where ranks have no work */
+/** @throws UsageError for flags that choose other models or workers, and if ranks have no work */
 function refuseForRanks(flags: BenchFlags, models: readonly string[], ranks: number): void {
   const one = "Start one process, without --ranks, mpirun or srun.";
   if (flags.merge) {

@@ -105,7 +105,7 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   );
   if (all.length === 0) return [];
   const [{ samples: { k, pass_at } }] = all as [typeof all[number]];
-  // A problem counts here only if all of its samples have answers, although it counts above.
+  // In this row, a problem counts only if all of its samples have answers.
   const isPart = all.some(({ result, samples }) => samples.problems < result.num_examples);
   const passes = Object.keys(pass_at).map((level) => `pass@${level}`);
   return [
@@ -148,8 +148,8 @@ function testNote(result: AllTasksResultFile): string {
 }
 
 /**
- * A table. If it is wider than the terminal it is split: one table per text in column `by`, under
- * that text.
+ * A table. If the table is wider than the terminal, each text of column `by` gets a table of its
+ * own.
  */
 function parted(rows: readonly (readonly string[])[], by: number, width: number): string {
   const whole = table(rows);

@@ -57,7 +57,7 @@ export async function chat(path: string, flags: ChatFlags): Promise<number> {
   }
 }
 
-/** NAME=FOLDER, or a folder that is its own name. */
+/** NAME=FOLDER, or a folder, which is then also the name. */
 function namedAdapter(text: string): [name: string, folder: string] {
   const [, name = text, folder = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
   return [name, folder];
@@ -142,7 +142,7 @@ class Chat {
         if (error instanceof RgxError && error.advice !== undefined) log(error.advice);
       }
     }
-    // A script should notice that a line of its input failed; a person has seen it.
+    // The exit code tells a script that a line of its input failed; a person has seen the error.
     return failed && !this.source.isTerminal ? EXIT.failure : EXIT.ok;
   }
 
@@ -267,7 +267,7 @@ export interface ChatSampling extends Pick<SamplingSettings, Drawn> {
   seed: number;
 }
 
-/** Range of each key: [lowest, highest, whole numbers only, the lowest itself is not allowed]. */
+/** Range of each key: [lowest, highest, only whole numbers?, is the lowest excluded?]. */
 const RANGES: Record<keyof ChatSampling, readonly [number, number, boolean, boolean]> = {
   temperature: [0, 100, false, false],
   top_p: [0, 1, false, true],
@@ -306,7 +306,7 @@ function samplingText(sampling: ChatSampling): string {
 export class Conversation {
   #system: string | null;
   #turns: ChatMessage[] = [];
-  /** Answers that were asked for so far: each one draws from random numbers of its own. */
+  /** Number of answers so far: each answer draws from random numbers of its own. */
   #answers = 0;
 
   /**
@@ -323,7 +323,7 @@ export class Conversation {
     this.system = system;
   }
 
-  /** Whether messages are rendered; else each one is continued as plain text, without history. */
+  /** Whether a chat template renders the messages; else each one is continued as plain text. */
   get hasTemplate(): boolean {
     return this.tokenizer.chatVariables !== null;
   }

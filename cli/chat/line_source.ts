@@ -5,11 +5,11 @@
 import { createInterface } from "node:readline";
 import process from "node:process";
 
-/** A line, or what was typed in its place: Ctrl-C at an empty line, or the end of the input. */
+/** A line; or Ctrl-C at an empty line; or the end of the input. */
 export type Typed = { line: string } | "interrupt" | "end";
 
 export interface LineSource {
-  /** Whether a person types, who sees a prompt. */
+  /** Whether a person types the lines; only a person gets a prompt. */
   readonly isTerminal: boolean;
   next(prompt: string): Promise<Typed>;
 }
@@ -52,7 +52,7 @@ class TerminalLines implements LineSource {
         lines.push(line);
         typed = { line: lines.join("\n").trimEnd() };
         clearTimeout(timer);
-        // The last line of a pasted text may stand in the editor: then Enter sends all of it.
+        // If the last line of a pasted text is still in the editor, Enter sends the whole text.
         timer = setTimeout(() => editor.line === "" && editor.close(), PASTE_MS);
       });
       editor.on("SIGINT", () => {

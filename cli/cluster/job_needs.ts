@@ -50,7 +50,7 @@ export interface JobPlanOptions {
   gpuType?: string;
   /** Where the job runs: paths in the configuration begin there. */
   workDir?: string;
-  /** Another job makes what is a path and not there yet (`--dependency`). */
+  /** Whether another job makes the paths that do not exist yet (`--dependency`). */
   mayComeLater: boolean;
   /** Ranks of a run. */
   ranks?: number;
@@ -90,7 +90,7 @@ export async function planJob(
 }
 
 /**
- * Missing parts are errors, but for paths that an earlier job makes.
+ * Refuses missing parts, except for paths that an earlier job makes.
  * @throws RgxError
  */
 function noteOrThrow(
@@ -103,7 +103,7 @@ function noteOrThrow(
   notes.push(...missing.map(({ where, name }) => `${where}: ${name} is not there yet`));
 }
 
-/** Does work in the folder of a job: paths are looked for there. */
+/** Does work with the folder of a job as working directory, so that paths are found from there. */
 export async function inFolder<T>(
   folder: string | undefined,
   work: () => Promise<T>,
@@ -157,13 +157,13 @@ async function needsOfRun(
 /** Advice for a job that does not fit the card that a site's name stands for. */
 const UNCHECKED = "\nWhere the site has other cards, --no-check writes the script all the same.";
 
-/** More than any run needs. */
+/** A size that is larger than any run needs. */
 const ANY_MEMORY = 2 ** 50;
 
 /** The CPU device, as a plan sees it. */
 const CPU: PlanDevice = { name: "wasm", float: "f32", allocatedBytes: 0 };
 
-/** The card of a type; a large one where the type is any or not known. */
+/** The card of a type; a large card if any type will do, or the type is unknown. */
 function cardOf(type = ""): PlanCard {
   try {
     if (type !== "") return planCard({ gpu: largestCard(type).id });
@@ -192,7 +192,7 @@ async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R[]>):
   return results;
 }
 
-/** Keys that are no part of what a run stores, or that name its place. */
+/** Keys that a run does not store, or that name its folder. */
 const NOT_COMPARED = /^training\.(?:output_dir|nnodes|n_gpus_per_node)$/;
 
 const STATES: Readonly<Record<string, string>> = {
@@ -207,7 +207,7 @@ async function folderNotes(config: RunConfig): Promise<string[]> {
   const { output_dir: folder } = config.training, run = await readRun(folder);
   if (run === null) return [];
   const earlier = await Deno.readTextFile(`${folder}/config.yaml`).catch(() => "");
-  // Keys that only one of them has are those of another version.
+  // Keys that only one of the two configurations has come from another version.
   const changed = compareConfigs(earlier, stringify(asDocument(config)))
     .filter(({ key, before, after }) =>
       before !== null && after !== null && before !== after && !NOT_COMPARED.test(key)

@@ -43,7 +43,7 @@ export async function slurmTrain(
       advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
     });
   }
-  // Without an account the first override stands in its place.
+  // If no account is given, the first override is taken for the account.
   const isNamed = account !== undefined && !await isOverride(account);
   const job = await jobOfConfig(config, isNamed ? account : null, {
     ...await commonOptions(typed),
@@ -196,7 +196,7 @@ async function readTemplate(path: string): Promise<string> {
   }
 }
 
-/** A script's remarks, and that on an unknown type of `--mpi`. */
+/** The notes about a script, and the note about an unknown type of `--mpi`. */
 async function notesOf({ notes }: JobScript, { mpi }: SlurmFlags): Promise<string[]> {
   return mpi === undefined ? notes : [...notes, ...await checkMpiType(mpi)];
 }

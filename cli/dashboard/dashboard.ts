@@ -13,7 +13,7 @@ const USUAL = ["experiments", "benchmark_results"];
 /** Folders of the recipe gsm8k and of rgx eval. They are shown if they hold a run or results. */
 const ALSO = ["trl_grpo_outputs", "results"];
 const PORT = 6080;
-/** Fewer characters are guessed too easily. */
+/** A token with fewer characters is guessed too easily. */
 const MIN_TOKEN = 8;
 
 export async function dashboard(
@@ -63,7 +63,7 @@ export async function usualFolders(place = "."): Promise<string[]> {
   return here.length > 0 ? here : [place];
 }
 
-/** @param given undefined: a new one is made; false: none */
+/** @param given undefined: a new token is made; false: no token is needed */
 function tokenOf(given: string | false | undefined): string | null {
   if (given === false) return null;
   if (given === undefined) return newToken();

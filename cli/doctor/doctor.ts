@@ -1,7 +1,7 @@
 /**
- * `rgx doctor`: what this machine offers and what to fix. Each device is measured for about a
- * second with one matrix product and one copy. Inside a job it also shows what SLURM
- * granted; with a configuration, whether it fits (`doctor_fit.ts`).
+ * `rgx doctor`: describes this machine and what to fix. Each device is measured for about a second
+ * with one matrix product and one copy. Inside a job it also shows what SLURM granted; with a
+ * configuration, whether it fits (`doctor_fit.ts`).
  */
 import { duration } from "../../core/duration.ts";
 import { EXIT, messageOf } from "../../core/errors.ts";
@@ -36,7 +36,7 @@ import { nativeLibraries } from "../../kernels/native/library.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 
-/** Share of the processors above which the speed that is measured is that of a busy machine. */
+/** If others use a larger share of the processors, the report says that the machine is busy. */
 const BUSY = 0.25;
 /** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
@@ -329,7 +329,7 @@ async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "thr
 
 type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;
 
-/** Variables that limit the GPUs that a process sees. */
+/** Environment variables that limit which GPUs a process sees. */
 const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
 
 /** The report, or null outside of a job. */
@@ -347,9 +347,9 @@ async function jobReport(env: Env = processEnv) {
     restarts: job.restarts,
     array: job.array,
     tasks: job.tasks,
-    /** Null: the job has no time limit, or it is not known. */
+    /** Null: the job has no time limit, or the limit is not known. */
     seconds_left: await secondsLeft(job),
-    /** Cores that the job has for this process, and threads that the wasm device uses. */
+    /** Cores of the job for this process, and threads that the wasm device uses. */
     cpus: job.cpusPerTask ?? job.cpusOnNode,
     threads: defaultThreads(env),
     /** Cores that the affinity mask and the quota leave to this process. */
@@ -395,7 +395,7 @@ function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
 }
 
 /**
- * Advice about what does not agree.
+ * Advice about figures that contradict each other.
  * @param cards whether the adapter is a graphics card
  */
 function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv): string[] {

@@ -106,7 +106,7 @@ export async function fitReport(
     report.notes.push(...timeNotes(report.estimated_seconds, await secondsLeft()));
   } catch (error) {
     if (!(error instanceof RgxError)) throw error;
-    // Without the data set, or the sizes of the model, there is no plan; what is missing is said.
+    // Without the data set or the model's sizes there is no plan, only a list of missing parts.
     if (report.fetch !== null && report.memory_planned_bytes === null) return report;
     const { message, advice } = error;
     report.misfits.push(advice === undefined ? message : `${message}; ${advice}`);

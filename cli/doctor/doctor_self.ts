@@ -13,17 +13,17 @@ import { paragraph, print, table } from "../terminal/terminal.ts";
 export interface TriedPart {
   name: string;
   seconds: number;
-  /** Why it does not work; null: it works. */
+  /** Why the part does not work; null: it works. */
   error: string | null;
 }
 
-/** A command that takes longer than this hangs. */
+/** A command that takes longer is taken for one that hangs. */
 const LIMIT_MS = 300_000;
 
 /** Variables of the environment that a program may need to start. */
 const KEPT = ["PATH", "LD_LIBRARY_PATH", "SystemRoot", "RGX_TARGET", "RGX_NATIVE"];
 
-/** Nothing listens on the port `discard`; addresses of this machine are reached without it. */
+/** A proxy that does not exist, except for this machine's own addresses. */
 const NO_NETWORK = Object.fromEntries([
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map((name) => [name, "http://127.0.0.1:9"]),
   ["NO_PROXY", "127.0.0.1,localhost"],
@@ -47,7 +47,7 @@ export default defineTask({
 /** Characters of answers of which `rgx score` gives a part to its threads. */
 const SCORED_LENGTH = 3 << 20;
 
-/** In this order: most parts need what an earlier one has written. */
+/** The parts in their order: most parts need files that an earlier part has written. */
 const PARTS: Readonly<Record<string, (trial: Trial) => Promise<unknown>>> = {
   init: async (trial) => {
     await trial.rgx("init", ".");
@@ -179,7 +179,7 @@ async function fetched(url: string | URL, body?: string): Promise<string> {
   return text;
 }
 
-/** The folder in which the program is tried, which is also its home, and its commands there. */
+/** Runs commands of the program in a folder, which is also its home folder. */
 class Trial {
   /** The result file of the benchmark. */
   results: string | undefined;

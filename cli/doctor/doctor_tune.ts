@@ -28,7 +28,7 @@ import { broken, log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { DOCTOR } from "../flag_tables.ts";
 
-/** For all classes of a device together; comparing vulkan with webgpu takes a part as long. */
+/** Time limit for all classes of a device; a part of it is for comparing vulkan with webgpu. */
 const MINUTES = 5, RACE_SHARE = 0.2;
 
 type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
@@ -191,7 +191,7 @@ function tunedLine({ class: name, choice, rule, candidates }: TunedClass): strin
 }
 
 function endLines({ measured, known, left, notes }: Tuned, folder: string | null): string[] {
-  // A measurement that was ended goes on where it was.
+  // A measurement that was ended early continues where it stopped.
   const before = known > 0 ? `, ${known} before` : "";
   const kept = folder === null ? "there is no cache folder to keep them" : `kept in ${folder}`;
   return [

@@ -13,13 +13,13 @@ import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
 import template from "./project/experiment.yaml.txt" with { type: "text" };
 
-/** Room for the end of a completion, and for problems that are longer than those seen. */
+/** Extra tokens for the end of a completion, and for problems longer than those that were read. */
 const END = 6, MARGIN = 1.25;
-/** The length of a completion where answers are not known. */
+/** The length of a completion if no answers are known. */
 const DEFAULT_COMPLETION = 64;
 /** Max number of prompts of a step, and completions of each. */
 const MAX_PROMPTS = 32, COMPLETIONS = 8;
-/** Steps of a small run, which is shorter where even the smallest steps take long. */
+/** Steps of a small run; fewer if even the smallest steps take long. */
 const SUPERVISED_STEPS = 220, STEPS = 150, HELD_OUT = 200;
 /** The most tokens in passes that a run may compute, about 20 μs each on two cores. */
 const WORK = 5e6;
@@ -122,19 +122,19 @@ interface ProblemSizes {
   words: number;
   /** Characters that are not printable ASCII. */
   others: string;
-  /** Whether some are held out, and others are left to train on. */
+  /** Whether some problems are held out, and others remain for training. */
   hasHeldOut: boolean;
   /** Whether prompts are conversations, which a chat template writes. */
   isChat: boolean;
-  /** Whether the reward `correctness` finds the worked answers, which it does in their tags. */
+  /** Whether the worked answers have the tags in which the reward `correctness` finds answers. */
   isFound: boolean;
 }
 
 /** Number of problems that are looked at. */
 const LOOKED_AT = 300;
-/** Characters of a problem with its answer, beyond which a task begins at its lowest level. */
+/** If a problem with its answer has more characters, the task begins at its lowest level. */
 const LONG = 1024;
-/** Characters of a problem with its answer that the tiny model of a project does not read. */
+/** A problem with its answer that has more characters is too long for a project's tiny model. */
 const TOO_LONG = 8192;
 
 /** Parameters of tasks whose own are too large for a tiny model, or name no problems yet. */

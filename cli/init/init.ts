@@ -77,7 +77,7 @@ export async function init(given: string, options: InitOptions): Promise<void> {
     plan: (runs, ranks, notes) =>
       planJob(runs, { device: "wasm", workDir: folder, mayComeLater: true, ranks }, notes),
   }).catch(async (error) => {
-    // Problems that cannot be trained on are found by the plan: no half of a project is left.
+    // The plan finds problems that cannot be trained on, before half of a project is written.
     const written = wasThere ? [...Object.keys(files), "rewards"] : ["."];
     for (const path of written) {
       await Deno.remove(`${folder}/${path}`, { recursive: !wasThere }).catch(() => {});

@@ -1,4 +1,4 @@
-/** The form that `rgx generate` holds its texts to: --json-schema and --regex. */
+/** The form that texts of `rgx generate` must have: --json-schema and --regex. */
 import { UsageError } from "../../core/errors.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { type Form, TokenConstraint } from "../../models/grammar/token_constraint.ts";

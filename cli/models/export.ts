@@ -8,7 +8,7 @@ import { abortable } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { EXPORT } from "../flag_tables.ts";
 
-/** Without a format the model is written as it is, as one folder: `rgx convert`. */
+/** Without a format, the model is written unchanged, as one folder: `rgx convert`. */
 export async function exportCheckpoint(
   checkpoint: string,
   flags: Flags<typeof EXPORT>,

@@ -15,13 +15,13 @@ export class LoadProgress {
   #last = 0;
   readonly #line = new RedrawnLines();
 
-  /** @param text what is shown, with the seconds since the load began */
+  /** @param text the text that is shown before the seconds since the load began */
   constructor(
     private readonly quiet = false,
     private readonly text: (done: number, total: number, seconds: number) => string = loadText,
   ) {}
 
-  /** Called with how far a model is, from 0 on. Another model may follow. */
+  /** Called with the loaded share of a model, from 0 on. Another model may follow. */
   readonly on = (done: number, total: number): void => {
     const now = performance.now();
     if (done === 0) this.#start = this.#last = now;

@@ -11,8 +11,8 @@ import type { LOGPROBS } from "../flag_tables.ts";
 export type LogprobsFlags = Flags<typeof LOGPROBS> & { model: string };
 
 /**
- * The ids of a prompt and what follows it, as one text. Where a token would reach over the border,
- * the two are encoded apart, because a model that goes on from the prompt makes no such token.
+ * The ids of a prompt and its continuation, encoded as one text. If a token would cross the border,
+ * both are encoded separately, because a model that continues the prompt makes no such token.
  */
 function encodeTogether(tokenizer: Tokenizer, prompt: string, completion: string): number[] {
   const before = tokenizer.encode(prompt);
@@ -20,7 +20,7 @@ function encodeTogether(tokenizer: Tokenizer, prompt: string, completion: string
     [...before, ...encodeRest(tokenizer, completion)];
 }
 
-/** The ids within a text: at its beginning, many tokenizers put a space before it. */
+/** The ids of a text that is not at the beginning, where many tokenizers add a space. */
 function encodeRest(tokenizer: Tokenizer, text: string): number[] {
   const encode = (part: string) => tokenizer.encode(part, { addSpecialTokens: false });
   const line = encode("\n");

@@ -1,7 +1,4 @@
-/**
- * The input that `generate` and `logprobs` share: the model with its adapter, and ids and texts
- * from files.
- */
+/** Input of `generate` and `logprobs`: the model with its adapter, and ids and texts from files. */
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
@@ -59,7 +56,7 @@ export async function withModel(
   }
 }
 
-/** A question after the system message, which is a text or the name of a built-in one. */
+/** A question after a system message, which is given as a text or as the name of a built-in one. */
 export function messagesOf(text: string, system?: string): { role: string; content: string }[] {
   const question = { role: "user", content: text };
   if (system === undefined) return [question];

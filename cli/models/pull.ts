@@ -79,7 +79,7 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
 }
 
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
-/** The speed is measured over this many last milliseconds. */
+/** The speed is measured over the last milliseconds, so many. */
 const WINDOW_MS = 8_000;
 
 class PullProgress {

@@ -9,7 +9,7 @@ import { messagesOf, parseIds, readInput } from "./model_input.ts";
 
 type Json = Record<string, unknown>;
 
-/** Flags about the model of this process, which a server has not. */
+/** Flags about a model in this process, which have no meaning for a server. */
 const LOCAL = [
   "adapter",
   "dtype",
@@ -63,7 +63,7 @@ export async function generateRemotely(
   }
 }
 
-/** Fields that only some servers know are sent where they say something. */
+/** Fields that only some servers know are sent only if they differ from the default. */
 function bodyOf(text: string, flags: GenerateFlags): Json {
   const { chat, idsFile, stop } = flags;
   const values = templateValues(flags.chatTemplateKwargs);

@@ -64,7 +64,7 @@ async function showPlan(folder: string, options: ShareOptions, json: boolean): P
   log("dry run: nothing was sent");
 }
 
-/** Lines on stderr: what is sent, how far it is, and what went wrong for a moment. */
+/** Lines on stderr: the file that is sent, the progress, and failures that are tried again. */
 export function uploadProgress(): (event: UploadEvent) => void {
   let last = performance.now();
   return (event) => {

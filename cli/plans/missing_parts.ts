@@ -1,7 +1,7 @@
 /**
- * What a run or a benchmark needs and this machine lacks: models, tokenizers, data sets. Nothing is
- * downloaded when a job runs, so it is said before the job waits in a queue, all of it at once and
- * with the commands that fetch it.
+ * What a run or a benchmark needs and this machine lacks: models, tokenizers, data sets. A job
+ * downloads nothing, so missing parts are reported before the job waits in a queue: all of them at
+ * once, with the commands that fetch them.
  */
 import { ConfigMistakes, type NamedParts } from "../../configs/load.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -21,12 +21,12 @@ import { hasWeights } from "../../training/memory/shape_plan.ts";
 
 /** One thing that is needed and not here. */
 export interface MissingPart {
-  /** Where it is asked for: a key of the configuration, or a flag. */
+  /** The key of the configuration or the flag that asks for the part. */
   where: string;
   name: string;
   /** What is wrong with the part, as the rest of a sentence that begins with its name. */
   why: string;
-  /** The command that fetches it; null = it is a path, which no command fetches. */
+  /** The command that fetches the part; null = the part is a path, which no command fetches. */
   fetch: string | null;
 }
 
@@ -74,7 +74,7 @@ export async function missingModel(
   return base === null ? null : await missingModel(`${where} (base of ${name})`, base, true);
 }
 
-/** The base that an adapter's folder names and does not hold itself; null for other models. */
+/** The base model that an adapter's folder names but does not contain; null for other models. */
 async function baseOfAdapter(folder: string): Promise<string | null> {
   const json = await readJsonObject(`${folder}/adapter_config.json`).catch(() => null);
   const base = json?.["base_model_name_or_path"];
@@ -147,7 +147,7 @@ export async function namingMissing<T>(
   }
 }
 
-/** The error of a run that lacks something. */
+/** The error of a run with missing parts. */
 export function missingError(parts: readonly MissingPart[]): UsageError {
   const lines = missingLines(parts);
   const message = lines.length === 1

@@ -12,7 +12,7 @@ import {
 
 export interface RunTime {
   seconds: number;
-  /** Null when that is not known. */
+  /** Null when the share of other programs is not known. */
   others: OtherWork | null;
 }
 
@@ -29,13 +29,13 @@ export function runTimeText({ seconds, others }: RunTime): string {
   return `about ${duration(seconds)} ${busy === null ? "on this machine" : `while ${busy}`}`;
 }
 
-/** The time that a run still takes, by what it took so far. */
+/** The time that a run still takes, by the time of its steps so far. */
 export class TimeLeft {
   #phase = "";
   #begin = 0;
   /** When each step of the phase ended, in milliseconds. */
   #ends: number[] = [];
-  /** Milliseconds of the evaluation before the training, which is made again after it. */
+  /** Milliseconds of the evaluation before the training; the one after it takes as long. */
   #evaluation = 0;
 
   /** @param now in milliseconds */

@@ -22,7 +22,7 @@ import { launcherHere } from "./find_launcher.ts";
 /** Ranks to start. */
 export interface AskedRanks {
   count: number;
-  /** Where they run; null: the launcher places them. */
+  /** The nodes on which the ranks run; null: the launcher places them. */
   places: RankPlaces | null;
 }
 
@@ -57,7 +57,7 @@ export async function askedRanks(
   const count = places.nodes * places.perNode;
   if (count === 1) return null;
   requireNodes(places, machine);
-  // In a job the ranks check the cards of their own nodes, which may be others than this machine.
+  // In a job, the ranks may run on other nodes, so each rank checks the cards of its own node.
   if (machine.inJob) return { count, places };
   const found = await machine.cards(device);
   if (found !== null) requireCards(places.perNode, found);

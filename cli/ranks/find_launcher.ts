@@ -23,7 +23,7 @@ export interface Launcher {
   placed(places: RankPlaces): string[];
   /** The signal that it passes on to all ranks, and that asks them to save and stop. */
   stop: Deno.Signal;
-  /** Why it is not the one that a user may expect; null = it is. */
+  /** Why the search chose another launcher than a user may expect; null = it did not. */
   note: string | null;
 }
 
@@ -146,7 +146,7 @@ async function workingType(machine: Machine, tried: string[]): Promise<string | 
   return null;
 }
 
-/** Milliseconds after which a step is taken for one that does not start. */
+/** If a step takes longer than these milliseconds, it counts as one that does not start. */
 const STEP_MS = 30_000;
 
 function thisMachine(): Machine {
@@ -166,7 +166,7 @@ function thisMachine(): Machine {
     },
     async remember(type) {
       if (path === null) return;
-      // It only saves a step of a tenth of a second.
+      // A failure is ignored: the file only saves a step of a tenth of a second.
       await Deno.mkdir(cache!, { recursive: true }).then(() => writeFileAtomic(path, type))
         .catch(() => {});
     },

@@ -51,7 +51,7 @@ export async function withRanks(
     // Printed before the others end, because a launcher may then end this rank at once.
     const speaks = !(error instanceof RankFailed), isKnown = ranks.knows(error);
     let code = speaks ? reportError(error, verbose) : error.exitCode;
-    // After a failure of one machine, the run can be resumed. A failure on all would come again.
+    // A failure of one machine can be resumed from. A failure on all ranks would happen again.
     if (code === EXIT.failure && (!isKnown || ranks.failedAlone)) code = watch.exitCode;
     if (isKnown) await end().catch(() => ranks.abort(code));
     else {

@@ -1,6 +1,6 @@
 /**
- * For commands that are one process: refuses to run as one of several, because each would do the
- * same work and write the same files.
+ * For commands that run as one process: refuses to run as several, because each process would do
+ * the same work and write the same files.
  */
 import { UsageError } from "../../core/errors.ts";
 import { processLayout } from "../../core/machine/job.ts";

@@ -1,6 +1,6 @@
 /**
  * `--ranks N`, or the keys of a configuration that ask for ranks: starts this command again as N
- * ranks, with the launcher of this machine, passes signals on, and says what is left when they end.
+ * ranks, with the launcher of this machine, passes signals on, and says at the end what was saved.
  * Within a job of SLURM the launcher is srun.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
@@ -36,7 +36,7 @@ const STOPS: readonly Deno.Signal[] = ["SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2"
 /**
  * Starts the ranks and waits for them.
  * @param args the arguments of this program
- * @param kept says what a resume can go on from, such as "F is"; null = nothing
+ * @param kept names the state from which a resume can continue, such as "F is"; null = nothing
  * @returns the exit code of the command
  */
 export async function runRanks(
@@ -47,13 +47,13 @@ export async function runRanks(
   const launcher = await launcherHere();
   if (launcher.note !== null) log(`note: ${launcher.note}`);
   if (launcher.name !== "srun") {
-    // Otherwise each rank would say that it does not fit.
+    // Otherwise each rank would report that the run does not fit.
     findLibrary({ size: count, rank: 0, from: launcher.command, abi: launcher.name });
   }
   const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
   const child = new Deno.Command(launcher.command, {
     args: [
-      // Outside of a job there is one place.
+      // Outside of a job there is one node.
       ...(places === null || slurmJob() === null ? [] : launcher.placed(places)),
       ...launcher.args,
       String(count),
@@ -62,7 +62,7 @@ export async function runRanks(
     ],
     env: {
       ...(isRoot ? { OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" } : {}),
-      // When this process is killed, they end too.
+      // When this process is killed, the ranks end, too.
       ...starterVariables(),
     },
     // In a process group of its own: Ctrl-C in a terminal would make it kill the ranks.
@@ -77,7 +77,7 @@ export async function runRanks(
       // A second Ctrl-C ends them at once.
       child.kill(++asked > 1 && signal === "SIGINT" ? "SIGTERM" : launcher.stop);
     } catch {
-      // They have ended.
+      // The ranks have ended.
     }
   });
   // Otherwise a signal would end this process at once, and leave the ranks behind.
@@ -95,7 +95,7 @@ type Kept = () => Promise<string | null>;
 /** Codes that the ranks themselves end with, after they have said why. */
 const OWN_CODES: readonly number[] = [EXIT.ok, EXIT.failure, EXIT.usage, EXIT.resumable];
 
-/** The code of the command; says what is left when a rank or the launcher was killed. */
+/** The exit code of the command. If a rank or the launcher was killed, prints what was saved. */
 async function explainEnd(code: number, how: string, kept: Kept): Promise<number> {
   if (OWN_CODES.includes(code)) return code;
   const what = await kept().catch(() => null);

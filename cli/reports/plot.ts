@@ -13,7 +13,7 @@ import type { CHART } from "../flag_tables.ts";
 
 type PlotFlags = Flags<typeof CHART>;
 
-/** @param ofRuns whether the files are runs; otherwise they show it themselves */
+/** @param ofRuns whether the files are runs; otherwise their content decides */
 export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
   const { json = false, metrics, renameFile, fullScale, ...rest } = flags;
   const { files, rename } = sorted(words, flags.rename), common = { ...rest, rename };

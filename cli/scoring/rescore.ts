@@ -1,4 +1,4 @@
-/** `rgx rescore`: what other rewards would have said about the completions of a run. */
+/** `rgx rescore`: the values that other rewards give to the completions of a run. */
 import { writeJsonLines } from "../../data/write_rows.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { rewardMetrics } from "../../configs/schema/metric_names.ts";
@@ -15,7 +15,7 @@ import type { RESCORE } from "../flag_tables.ts";
 
 type RescoreFlags = Flags<typeof RESCORE>;
 
-/** Failures of rewards that are printed. */
+/** Maximum number of failures of rewards that are printed. */
 const SHOWN_ERRORS = 3;
 
 export async function rescoreRun(given: string, flags: RescoreFlags): Promise<void> {
@@ -134,7 +134,7 @@ function summaryText(summary: RescoreSummary): string {
   ].join("\n");
 }
 
-/** Why a reward is said to be applied to 0 completions, and where to look. */
+/** Advice for a reward that was applied to 0 completions: the reason, and where to look. */
 function notApplied(rewards: Judgement["rewards"]): string[] {
   const names = new Set(rewards.filter(({ applied }) => applied === 0).map(({ name }) => name));
   if (names.size === 0) return [];

@@ -38,7 +38,7 @@ export async function chosenRewards(flags: RewardFlags): Promise<ChosenRewards |
   return { sections: config.rewards, rewardTimeout, maxCompletionLength: max_completion_length };
 }
 
-/** A configuration with these rewards; nothing else in it is used. */
+/** A configuration with these rewards; its other keys are not used. */
 async function ofRewards(rewards: readonly unknown[]): Promise<LoadedConfig> {
   try {
     return await loadConfig({
@@ -48,7 +48,7 @@ async function ofRewards(rewards: readonly unknown[]): Promise<LoadedConfig> {
     });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    // The places are those of the configuration, which the user has not written.
+    // The positions are in a configuration that the user has not written, so they are removed.
     throw new UsageError(
       error.message.replaceAll(/^configuration object:\d+:\d+: rewards\.\d+/gm, "--reward"),
       { ...(error.advice !== undefined && { advice: error.advice }), cause: error },

@@ -20,7 +20,7 @@ interface Given {
   step: number;
 }
 
-/** Columns of which one holds the answer, where it is no task's problem. */
+/** Columns of which one has the answer, unless the row is a task's problem. */
 const ANSWERS = ["answer", "final_answer", "solution", "ground_truth", "reward_model"];
 
 /**
@@ -67,7 +67,7 @@ export function readSample(
   };
 }
 
-/** Whether no column says what is right. A null says that nothing is. */
+/** Whether no column has the right answer. A null means that there is no right answer. */
 function hasNoAnswer({ answer, metadata }: Entry, columns: Json): boolean {
   return answer === null && metadata["source_dataset"] === FILE_SOURCE &&
     !ANSWERS.some((name) => Object.hasOwn(columns, name));
@@ -109,7 +109,7 @@ function idsOf(value: unknown, place: string): number[] {
 
 /** The reward of a sample. */
 export interface SampleScore {
-  /** Sum of weight × value over the rewards that apply; null where none does. */
+  /** Sum of weight × value over the rewards that apply; null if none applies. */
   reward: number | null;
   /** By the rewards' names, unweighted. */
   values: Record<string, RewardValue>;
@@ -125,7 +125,7 @@ export function sampleScores(rubric: Rubric, { values }: RubricScores): SampleSc
   }));
 }
 
-/** The message of an error that is the other program's. Others are defects and are thrown. */
+/** The message of an error that the other program has caused. Other errors are thrown. */
 export function mistakeOf(error: unknown): string {
   if (error instanceof RgxError) return error.message;
   throw error;

@@ -94,7 +94,7 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
     total.scored += scored;
     total.failed += failed;
   };
-  /** Pieces that are not written yet, the oldest first. Each is written after those before it. */
+  /** Pieces that are not written yet, the oldest first. They are written in this order. */
   const pending: Promise<void>[] = [];
   try {
     for await (const lines of pieces(opened ?? Deno.stdin)) {
@@ -124,7 +124,7 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   return scoreExit(total, file, line);
 }
 
-/** @throws UsageError for a file that is none */
+/** @throws UsageError for a path that is no file */
 async function checkFile(file: string): Promise<void> {
   if (file === "-") return;
   const info = await Deno.stat(file).catch((cause) => {
@@ -284,7 +284,7 @@ interface ScoreServerOptions {
   /** 0: any free port. */
   port: number;
   maxCompletionLength: number;
-  /** Called for an error that is no client's. */
+  /** Called for an error that no client has caused. */
   onDefect: (error: unknown) => void;
 }
 

@@ -126,7 +126,7 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** NAME=FOLDER. */
+/** An adapter as NAME=FOLDER. */
 function namedAdapter(text: string): { name: string; folder: string } {
   const at = text.indexOf("=");
   if (at > 0 && at < text.length - 1) {
@@ -137,11 +137,11 @@ function namedAdapter(text: string): { name: string; folder: string } {
   });
 }
 
-/** An origin as browsers send it: another one, such as with a path, would never be let in. */
+/** An origin as browsers send it. Another form, such as one with a path, would never match. */
 function checkedOrigin(text: string): string {
   if (text === "*" || text === "null") return text;
   const url = URL.parse(text), isWeb = /^https?:$/.test(url?.protocol ?? "");
-  // URL knows the origins of the web alone; extensions and other programs have theirs.
+  // `URL` knows only the origins of web pages; extensions and other programs have origins, too.
   const isOrigin = isWeb ? url?.origin === text : /^[a-z][a-z\d+.-]*:\/\/[^/?#\s]+$/.test(text);
   if (url !== null && isOrigin) return text;
   throw new UsageError(`--cors ${text}: expected an origin, or "*" for all`, {

@@ -1,5 +1,5 @@
 /**
- * What can stand in the place of the last word of a command line: commands, flags, values of flags,
+ * The words that can complete the last word of a command line: commands, flags, values of flags,
  * tasks, rewards, embedded configs, configuration keys and their values.
  */
 import type { Command, Option } from "commander";
@@ -10,13 +10,13 @@ import { BUILT_IN_REWARDS } from "../../rewards/registry.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
 import { print } from "../terminal/terminal.ts";
 
-/** A word, and what it is. */
+/** A word, and its description. */
 export interface Candidate {
   word: string;
   what: string;
 }
 
-/** Prints the candidates, one per line: the word, a tab, what it is. */
+/** Prints the candidates, one per line: the word, a tab, its description. */
 export function printCandidates(program: Command, words: readonly string[]): void {
   const found = candidates(program, words);
   if (found.length > 0) print(found.map(({ word, what }) => `${word}\t${what}`).join("\n"));
@@ -69,7 +69,7 @@ function read(program: Command, words: readonly string[]) {
   return { command, args, flag };
 }
 
-/** The values of flags whose parser knows them better than their declaration. */
+/** The values of flags that their parser knows, but not their declaration. */
 const FLAG_VALUES: Readonly<Record<string, () => readonly string[]>> = {
   "--device": () => DEVICE_NAMES,
   "--split": () => ["train", "validation", "test"],

@@ -1,6 +1,6 @@
 /**
  * `rgx completions`: the scripts for the shells. They ask rgx itself for the candidates
- * (`complete.ts`), so they need no change when commands change. Where rgx has none, the shell
+ * (`complete.ts`), so they need no change when commands change. If rgx has no candidates, the shell
  * completes the names of files.
  */
 import { print } from "../terminal/terminal.ts";

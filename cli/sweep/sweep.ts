@@ -23,7 +23,7 @@ import type { SWEEP } from "../flag_tables.ts";
 
 type SweepOptions = Flags<typeof SWEEP>;
 
-/** Share of the free memory that runs at once are planned to use. */
+/** Share of the free memory that concurrent runs may use together. */
 const MEMORY_SHARE = 0.9;
 
 /** Returns the exit code: 0 all done, 75 stopped and resumable, 1 a run failed. */
@@ -62,7 +62,7 @@ export async function sweep(
   return await finish(folder, runs, stopped, options.json ?? false);
 }
 
-/** Whether an override names several values: those in brackets or quotes are one. */
+/** Whether an override has several values. A text in brackets or quotes is one value. */
 function isAxis(text: string): boolean {
   const at = text.indexOf("=");
   return at > 0 && /^[A-Za-z_]/.test(text) && splitValues(text.slice(at + 1)).length > 1;
@@ -108,7 +108,7 @@ async function planRuns(
   return { folder, runs };
 }
 
-/** How many runs go at once. */
+/** The number of concurrent runs. */
 async function jobsOf(
   text: string,
   config: string,
@@ -143,7 +143,7 @@ async function jobsOf(
   return Math.max(1, Math.min(defaultThreads(), fit, open.length));
 }
 
-/** Writes the comparison, and says how it ended. */
+/** Writes the comparison, and prints how the sweep ended. */
 async function finish(
   folder: string,
   runs: readonly SweepRun[],
@@ -253,7 +253,7 @@ interface RunResult {
   summary: TrainSummary | null;
 }
 
-/** Reads a run's folder; null where there is none, or none with a configuration. */
+/** Reads a run's folder; null if there is no folder, or no configuration in it. */
 async function readResult(folder: string): Promise<RunResult | null> {
   if (!await exists(`${folder}/config.yaml`)) return null;
   const config = await Deno.readTextFile(`${folder}/config.yaml`);

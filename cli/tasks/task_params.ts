@@ -14,7 +14,7 @@ export interface TaskParamOptions {
 }
 
 /**
- * What the flags set for a task. A key may begin with its name: `chain_sum.max_terms=3`.
+ * The parameters of a task from its flags. A key may begin with its name: `chain_sum.max_terms=3`.
  * @param isOneOfSeveral the command has other tasks, too: only keys with this task's name count
  * @throws UsageError for a flag without a value, and for an unknown level or attribute
  */

@@ -23,11 +23,11 @@ import type { TASKS_EXPORT } from "../flag_tables.ts";
 
 export type ExportOptions = Flags<typeof TASKS_EXPORT>;
 
-/** In `--output` it stands for the name of the split: each split gets a file. */
+/** The placeholder in `--output` for the name of the split: each split gets a file. */
 const PLACEHOLDER = "{split}";
 /** Splits in order of precedence: a later one does not repeat questions of an earlier one. */
 const PRECEDENCE: readonly Split[] = ["test", "validation", "train"];
-/** Maximum number of new draws for an entry whose question another split has. Then it is kept. */
+/** Maximum number of new draws for an entry whose question is in another split. */
 const REDRAWS = 100;
 const REDRAW_STRIDE = 2 ** 40;
 
@@ -134,7 +134,7 @@ function readSplits(text: string): Map<Split, number> {
 }
 
 /**
- * The entries of one task. No split has a question of another one, if the task has enough of them.
+ * The entries of one task. No two splits have the same question, if the task has enough questions.
  */
 class TaskSplits {
   readonly #sets: Record<Split, Dataset>;

@@ -11,7 +11,7 @@ export class RedrawnLines {
 
   /** Draws lines in place of the present ones. Each is cut to the width of the terminal. */
   draw(...lines: string[]): void {
-    // A line that wraps, or that ends in the last column, could not be removed.
+    // A line that wraps, or ends in the last column, could not be removed later.
     const cut = lines.map((line) => clip(withoutControl(line, true), columns() - 1));
     logRaw(this.#erased() + cut.join("\n"));
     this.#lines = cut;
@@ -29,7 +29,7 @@ export class RedrawnLines {
     this.#lines = [];
   }
 
-  /** The control sequence that removes them and puts the cursor where the first one began. */
+  /** The control sequence that removes the lines and puts the cursor where the first line began. */
   #erased(): string {
     return `\r\x1b[K${"\x1b[A\x1b[K".repeat(Math.max(0, this.#lines.length - 1))}`;
   }

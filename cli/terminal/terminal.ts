@@ -47,7 +47,7 @@ export function withoutControl(text: string, colored = false): string {
   );
 }
 
-/** A text for stdout, on which nothing is painted. In a file or a pipe a result stays as it is. */
+/** A text for stdout, without colours. In a file or a pipe, control characters are kept. */
 function forStdout(text: string): string {
   return Deno.stdout.isTerminal() ? withoutControl(text) : text;
 }
@@ -126,8 +126,8 @@ export function labelled(style: keyof typeof CODES, label: string, message: stri
 }
 
 /**
- * Columns of the terminal: COLUMNS, the terminal itself, else 80. For what is cut to one line, and
- * for help. Text is broken at `breakWidth`.
+ * Columns of the terminal: COLUMNS, the terminal itself, else 80. Used for lines that are cut, and
+ * for help. Other text is broken at `breakWidth`.
  */
 export function columns(): number {
   const env = Number(Deno.env.get("COLUMNS"));
@@ -140,7 +140,7 @@ export function columns(): number {
   }
 }
 
-/** A word that is cut off loses at most this many characters, so that it is not shown in part. */
+/** To cut between words, at most this many further characters are removed. */
 const WHOLE_WORDS = 20;
 
 /** Cuts the end of a text off, with an ellipsis; between two words where one is near. */

@@ -8,7 +8,7 @@ import { reportError } from "../report_error.ts";
 import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, log, print, wrap } from "../terminal/terminal.ts";
 
-/** The folders of embedded configs: what they are for, and whether each has a description. */
+/** The folders of embedded configs: their purpose, and whether their files have descriptions. */
 const KINDS: Readonly<Record<string, readonly [use: string, described: boolean]>> = {
   experiments: ["Experiments (rgx train NAME)", true],
   evaluations: ["Evaluations (rgx eval --config NAME)", true],

@@ -1,4 +1,4 @@
-/** `--dry-run`: what a run would do, on this machine or for a card, and what it lacks. */
+/** `--dry-run`: shows a run's plan, on this machine or on a card, and the missing parts. */
 import type { LoadedConfig, RunKind } from "../../configs/load.ts";
 import { deviceOfConfig } from "../../configs/run_device.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -116,7 +116,7 @@ async function showCardPlan(
   print(JSON.stringify({ output_dir, status: "planned", ...await cardPlanJson(plan) }));
 }
 
-/** The JSON object of a dry run: the part of the summary of a run that is known before it. */
+/** The JSON object of a dry run: the part of a run's summary that is known before the run. */
 function plannedSummary({ training }: RunConfig, memory: MemoryPlan, plan?: TrainPlan) {
   return {
     output_dir: training.output_dir,

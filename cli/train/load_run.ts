@@ -12,15 +12,15 @@ import type { TRAIN } from "./run_flags.ts";
 
 /** The values of the flags of `rgx train` and `rgx sft`. */
 export type TrainOptions = Omit<Flags<typeof TRAIN>, "maxTime" | "logMetrics"> & {
-  /** Seconds, after which the run saves and stops. */
+  /** Seconds after which the run saves and stops. */
   maxTime?: number;
-  /** Metrics in the lines of a step. */
+  /** The metrics that are printed for each step. */
   logMetrics?: ChosenMetrics;
 };
 
 /**
  * Reads the configuration, and sets the environment variables that it names.
- * @param given a file, an embedded name, or with `--resume` the folder of a run, which then is
+ * @param given a file, an embedded name, or with `--resume` the folder of a run, which is then
  *   also the output folder unless another one is given
  * @param more overrides from the command line
  */

@@ -52,7 +52,7 @@ export class MetricLines {
   #needsHeading = true;
   #isChecked = false;
 
-  /** @param phase which steps the lines are of */
+  /** @param phase the kind of steps that the lines are about */
   constructor(
     private readonly config: RunConfig,
     private readonly phase: "warm_start" | "grpo",
@@ -133,7 +133,7 @@ function usualColumns(config: RunConfig, phase: "warm_start" | "grpo"): Column[]
   ];
 }
 
-/** The first word of each name that no other name has, or else the whole name. */
+/** For each name, its first word that no other name has, or else the whole name. */
 export function shortNames(names: readonly string[]): string[] {
   const words = names.map((name) => name.split("_"));
   return words.map((own, i) =>

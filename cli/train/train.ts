@@ -97,10 +97,10 @@ export async function train(
   });
 }
 
-/** Which parts of a run are done, and within which limits. */
+/** The parts of a run that are done, and the limits of the run. */
 interface RunScope {
   phases: "all" | "sft";
-  /** The number of ranks that the run has; a plan is made by one of them. */
+  /** The number of ranks of the run. A plan is made by one of them. */
   count: number;
 }
 
@@ -167,7 +167,7 @@ async function runTraining(
   progress.memory = parts.memory;
   progress.context = contextText(parts.model.config);
   progress.secondsLeft = await jobEnd;
-  // The estimate measures the model, so it is only made if somebody sees it.
+  // The estimate takes measurements of the model, so it is made only if somebody sees it.
   const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
   if (isShown && isFirst) {
     progress.time = await measuredRunTime(() => trainer.estimateSeconds());
@@ -181,7 +181,7 @@ async function runTraining(
   return await runToEnd(trainer, outputDir, control, observers, isFirst && options.json === true);
 }
 
-/** The training itself, the report of the run, and what waits for its end. */
+/** The training itself, the report of the run, and the end of its uploads. */
 async function runToEnd(
   trainer: GrpoTrainer,
   outputDir: string,
@@ -190,7 +190,7 @@ async function runToEnd(
   printsSummary: boolean,
 ): Promise<number> {
   const summary = await trainer.run().finally(() => {
-    // A job that was warned ends while it can. The report is written when the run is done.
+    // A job that was warned has little time, so its report is written when the run is complete.
     const hurry = control.reason !== null && slurmJob() !== null;
     return !observers.hasBegun || hurry ? undefined : report(outputDir, observers.quiet);
   });
@@ -207,7 +207,7 @@ function requireChoice(device: Device): void {
   });
 }
 
-/** A run that lacks several things names them together. What is wrong with one, opening it says. */
+/** If several parts are missing, one error names all. A single part has an error of its own. */
 async function refuseSeveral(config: RunConfig): Promise<void> {
   const missing = await missingForRun(config);
   if (missing.length > 1) throw missingError(missing);
@@ -268,7 +268,7 @@ class RunObservers {
       : null;
   }
 
-  /** Whether the run has been planned. From then on the output folder belongs to it. */
+  /** Whether the run has been planned. After that, the output folder belongs to the run. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -294,7 +294,7 @@ class RunObservers {
     });
   }
 
-  /** Uploads the model of a complete run, and waits for what goes on. */
+  /** Uploads the model of a complete run, and waits for uploads that are under way. */
   async finishUploads(summary: TrainSummary): Promise<void> {
     await this.#uploads?.finish(summary);
   }
@@ -344,15 +344,15 @@ function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
 interface Shown {
   /** Shows a success. */
   tell(text: string): void;
-  /** Shows a failure, and what the user can do. */
+  /** Shows a failure, with advice. */
   warn(text: string): void;
   progress(event: UploadEvent): void;
 }
 
 /**
  * The uploads of a run; null when the configuration asks for none.
- * @throws UsageError when there is no token. Where connections are forbidden, as on the nodes of a
- *   cluster, it is said how to upload later
+ * @throws UsageError when there is no token. If connections are forbidden, as on the nodes of a
+ *   cluster, a note says how to upload later
  */
 async function hubUploads(config: RunConfig, shown: Shown): Promise<HubUploads | null> {
   const asked = askedOf(config), found = asked === null ? null : await hubSettings();
@@ -372,7 +372,7 @@ class HubUploads {
     private readonly shown: Shown,
   ) {}
 
-  /** Uploads a checkpoint that was saved, unless the upload before still goes on. */
+  /** Uploads a saved checkpoint, unless an earlier upload is still under way. */
   on(event: TrainEvent): void {
     const { asked: { strategy }, settings: { offline } } = this;
     if (event.type !== "checkpoint" || strategy === "end" || this.#running !== null) return;
@@ -415,7 +415,7 @@ class HubUploads {
     return { child, done };
   }
 
-  /** Uploads the model of a complete run; otherwise waits for what goes on. */
+  /** Uploads the model of a complete run; otherwise waits for an upload that is under way. */
   async finish({ status }: TrainSummary): Promise<void> {
     const { asked, settings, folder } = this, later = uploadCommand(folder, asked);
     if (settings.offline !== null) {
@@ -442,7 +442,7 @@ class HubUploads {
     }
   }
 
-  /** Ends an upload that goes on, after a failure of the run. */
+  /** Ends an upload that is under way, after a failure of the run. */
   close(): void {
     try {
       this.#running?.child.kill("SIGTERM");

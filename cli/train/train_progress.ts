@@ -54,7 +54,7 @@ import { textWidth } from "../terminal/terminal.ts";
 
 /** Maximum number of seconds without any output, when stderr is no terminal. */
 const QUIET_SECONDS = 30;
-/** Parts of a progress line that it always has; others are left out where they do not fit. */
+/** Parts that every progress line has. Other parts are left out if they do not fit. */
 const FIXED_PARTS = 4;
 /** Milliseconds between redraws of the progress line. */
 const REDRAW_MS = 100;
@@ -70,7 +70,7 @@ const UNLOGGED: ReadonlySet<TrainEvent["type"]> = new Set([
 type Options = Pick<TrainOptions, "quiet" | "verbose" | "logFormat" | "logMetrics">;
 
 export class TrainProgress {
-  /** Shown in the header once it is known. */
+  /** The number of parameters, which the header shows once it is known. */
   memory: MemoryPlan | null = null;
   /** The model's longest text and RoPE scaling; null without scaling. */
   context: string | null = null;
@@ -90,7 +90,7 @@ export class TrainProgress {
   #metricLines: MetricLines | null = null;
   /** How long the phase still takes, with the evaluation after it, as text. */
   #left = "";
-  /** Since the last line; the metrics of supervised steps, which have no log of their own. */
+  /** Sums of supervised steps since the last line. These steps have no log of their own. */
   #recent!: { averager: MetricAverager; tokens: number; since: number };
 
   constructor(
@@ -256,7 +256,7 @@ export class TrainProgress {
     tries.forEach((key, i) => this.#print(`  ${i === 0 ? "try" : " or"} ${key}`));
   }
 
-  /** Warns when the job ends before the run does. */
+  /** Warns if the job will end before the run. */
   #warnOfTime(plan: TrainPlan): void {
     if (this.secondsLeft === null || this.time === null) return;
     const { stepsDone, steps, warmStartDone, warmStartSteps } = plan;
@@ -298,8 +298,8 @@ export class TrainProgress {
 
   #step(event: Extract<TrainEvent, { type: "step" }>): void {
     const { metrics, step, totalSteps, tokens } = event, recent = this.#recent;
-    // Counts generated tokens in GRPO. If a generation serves several steps, the others generate
-    // none, so trained tokens are counted.
+    // Counts generated tokens in GRPO. If a generation serves several steps, the other steps
+    // generate no tokens, so trained tokens are counted.
     const everyStep = (this.#plan?.stepsPerGeneration ?? 1) <= 1;
     recent.tokens += event.phase === "grpo" && everyStep ? tokens.generated : tokens.trained;
     recent.averager.add(metrics);
@@ -370,8 +370,8 @@ export class TrainProgress {
   }
 
   /**
-   * Shows a progress text. On a terminal it is redrawn; elsewhere it is a line when due, or after a
-   * silence.
+   * Shows a progress text. On a terminal the line is redrawn; elsewhere a line is printed when it
+   * is due, or after a silence.
    */
   #progress(text: string, due: boolean): void {
     const now = performance.now();

@@ -92,8 +92,8 @@ export function summaryTable(
 }
 
 /**
- * Says whether any problem was both trained on and held out. The number that was drawn again is
- * known of a run without a break only.
+ * Says whether any problem was both trained on and held out. The number of problems that were drawn
+ * again is known only for a run without a break.
  */
 function separation(
   { item_overlap: both, items_redrawn: redrawn }: TrainSummary,

@@ -46,7 +46,7 @@ export function filesText(files: TrainPlan["files"]): string {
 }
 
 /**
- * Whose questions the prompts have, and whether rgx's instruction stands before them.
+ * The source of the questions, and whether rgx's instruction stands before them.
  * @param template whether the model has a chat template
  */
 export function promptsText(
@@ -156,7 +156,7 @@ export function evalLines(
   return lines;
 }
 
-/** The number of problems that only evaluations during the training ask. */
+/** The number of problems that are used only by evaluations during the training. */
 function validationText({ validation }: TrainPlan): string {
   return validation === 0 ? "" : ` (meanwhile ${counted(validation, "validation problem")})`;
 }
@@ -168,7 +168,7 @@ export function heldOutText({ heldOut, heldOutTasks }: TrainPlan): string {
   return counted(heldOut, "held-out problem") + parts;
 }
 
-/** Before the question of a sample. */
+/** The text before the question of a sample. */
 const PROMPT = "  prompt: ";
 
 const oneLine = (text: string) => withoutControl(text).replaceAll("\n", "⏎");
