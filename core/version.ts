@@ -19,6 +19,7 @@ export const HASHED: readonly string[] = [
   "configs",
   "core",
   "data",
+  "environments",
   "deno.json",
   "deno.lock",
   "hub",
@@ -31,14 +32,14 @@ export const HASHED: readonly string[] = [
 
 /**
  * A hash of what computes the results of a run: the runtime, and the code with its kernels. The
- * version alone does not show that a rank has an older checkout. It is that of the executable,
- * which holds all of it, or of the sources.
+ * version alone does not show that a rank has an older checkout. The hash is taken of the
+ * executable, which contains all of this, or of the sources.
  * @param root the folder of a checkout
  */
 export async function programHash(root: URL = new URL("../", import.meta.url)): Promise<string> {
   if (Deno.build.standalone) return await sha256OfFile(Deno.execPath());
   const hash = createHash("sha256").update(versionLine());
-  // A package that was loaded from a server is of one version, which its address names.
+  // The address of a package that was loaded from a server names its version.
   if (root.protocol !== "file:") return hash.update(root.href).digest("hex");
   const add = async (path: string) => {
     const entries = await Array.fromAsync(Deno.readDir(path));
