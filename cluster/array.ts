@@ -8,7 +8,7 @@ export interface Variant {
   /** Index of the element. */
   index: number;
   overrides: string[];
-  /** Appended to the names of the run and its folder. */
+  /** The text that is appended to the names of the run and its folder. */
   label: string;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Writes the job script of a benchmark. It is an array job, whose elements share the (model, task)
- * combinations and have one GPU each, followed by a job that merges the results; or one job with
- * all GPUs of a node; or one job with a rank for each GPU of several nodes. The models and tasks
- * are variables at the top of the script, which users can edit.
+ * Writes the job script of a benchmark. There are three kinds: an array job, whose elements share
+ * the (model, task) combinations and have one GPU each, followed by a job that merges the results;
+ * one job with all GPUs of a node; or one job with a rank for each GPU of several nodes. The models
+ * and tasks are variables at the top of the script, which users can edit.
  */
 import { resolve } from "node:path";
 import { isRemoteName, namedModel } from "../core/remote/model_names.ts";
@@ -28,8 +28,8 @@ import rankRoles from "./templates/bench_ranks.sh" with { type: "text" };
 import nodeRoles from "./templates/bench_node.sh" with { type: "text" };
 
 /**
- * `gpus` is the total number of GPUs; default 8. With `nodes` it is the number of each node, one
- * rank each; default 1. On a device that is no GPU, it is the number of elements, or of processes.
+ * `gpus` is the total number of GPUs; default 8. With `nodes` it is the number of GPUs and ranks on
+ * each node; default 1. On another device it is the number of elements or processes.
  */
 export interface BenchScriptOptions extends CommonOptions {
   /** The models that are measured: paths, names on the Hub, runs. */
@@ -38,7 +38,7 @@ export interface BenchScriptOptions extends CommonOptions {
   tasks: readonly string[];
   /** Problems of each task; default: 100. */
   numExamples?: number;
-  /** null = the value with which each checkpoint was trained. */
+  /** null = for each checkpoint the value with which it was trained. */
   maxNewTokens?: number | null;
   /** Folder of the results; default: `benchmark_results`. */
   outputDir?: string;

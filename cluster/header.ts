@@ -24,9 +24,9 @@ export interface JobRequest {
   gpus?: number;
   /** Default: any type. */
   gpuType?: string;
-  /** CPU cores of a process; default: what the plan says, else 4. */
+  /** CPU cores of a process; default: from the plan, else 4. */
   cpus?: number;
-  /** Memory of a node with its unit; default: what the plan says, else 16G. */
+  /** Memory of a node with its unit; default: from the plan, else 16G. */
   memory?: string;
   /** Number of nodes; default 1. */
   nodes?: number;
@@ -61,7 +61,7 @@ export interface ProcessNeeds {
   memory: number;
 }
 
-/** The job with what each of its processes needs, where the user has not said it. */
+/** The job, with the cores and the memory of the plan unless the user has set them. */
 export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: ProcessNeeds): Job {
   const gigabytes = Math.ceil(job.tasksPerNode * memory / 2 ** 30);
   return {
@@ -71,7 +71,7 @@ export function withNeeds(job: Job, request: JobRequest, { cpus, memory }: Proce
   };
 }
 
-/** A note where the user asks for less memory than the plan needs. */
+/** A note if the user asks for less memory than the plan needs. */
 export function tooLittleMemory(job: Job, { memory }: ProcessNeeds): string[] {
   const [, number, unit] = /^(\d+)([KMGT])$/.exec(job.memory) ?? [];
   if (number === undefined) return [];
@@ -83,7 +83,7 @@ export function tooLittleMemory(job: Job, { memory }: ProcessNeeds): string[] {
   ];
 }
 
-/** sbatch options that the script itself sets, and what the user can use instead. */
+/** sbatch options that the script itself sets, and the flags for them. */
 const RESERVED_OPTIONS: Readonly<Record<string, string>> = {
   signal: "--warn SECONDS",
   time: "--time, which --warn goes with",

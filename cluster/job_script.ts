@@ -30,9 +30,9 @@ export interface JobScript {
 export interface CommonOptions extends JobRequest {
   /** The folder in which the job runs; default: the current folder. */
   workDir?: string;
-  /** The job's name in the queue; default: from what it runs. */
+  /** The job's name in the queue; default: from the configuration or the models. */
   jobName?: string;
-  /** Whether the job may access the Hub; default: variables in the script forbid it. */
+  /** Whether the job may access the Hub; by default, variables in the script forbid access. */
   online?: boolean;
   /** Environment modules to load. */
   modules?: readonly string[];
@@ -65,7 +65,7 @@ export interface Launch {
   srun: string;
 }
 
-/** One process. It is started by srun so that SLURM's signals reach it. */
+/** The start of one process. srun starts it, so that SLURM's signals reach it. */
 export const ONE_PROCESS: Launch = {
   mpi: "",
   srun: "srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1",
@@ -92,7 +92,7 @@ export function launchOf(
 
 /**
  * The start of ranks through MPI.
- * @param tasks how many they are altogether and on each node; also words of the shell
+ * @param tasks the number of ranks altogether and on each node; words of the shell are allowed
  * @param type as for {@link launchOf}
  */
 export function ranksLaunch(
@@ -148,8 +148,8 @@ export async function prepare(
 }
 
 /**
- * Shell lines for several ranks: one that is killed takes the others with it, and srun ends with
- * the code of a signal. If something was saved, the job can go on.
+ * Shell lines for several ranks. If one rank is killed, the others end too, and srun ends with the
+ * code of a signal. If something was saved, the job can continue.
  * @param isSaved a condition of the shell
  */
 export const killedRank = (isSaved: string): string => `
@@ -184,7 +184,7 @@ async function requireLogFolders(further: readonly string[], workDir: string): P
   for (const option of further) {
     const [, path] = /^(?:--(?:output|error)[=\s]\s*|-[oe]\s*)(["']?.+)$/.exec(option) ?? [];
     const folder = path?.replace(/^["']/, "").match(/^(.*)\//)?.[1];
-    // Without a folder the log is in the work folder; a pattern with % is known to SLURM only.
+    // A log without a folder is in the work folder; only SLURM can resolve a pattern with %.
     if (folder === undefined || folder.includes("%")) continue;
     const found = await Deno.stat(resolve(workDir, folder || "/")).catch(() => null);
     if (found?.isDirectory) continue;
@@ -244,8 +244,8 @@ function environment(
 }
 
 /**
- * The user's lines. A line that fails ends the job, with a message that names it. Braces, not
- * brackets: its variables must stay.
+ * The user's lines. A line that fails ends the job, with a message that names the line. They are in
+ * braces, because a subshell would lose their variables.
  */
 function setupLines(modules: readonly string[], setup: readonly string[]): string[] {
   if (modules.length + setup.length === 0) return [];

@@ -1,21 +1,21 @@
-/** The value of `--mpi`: how srun starts the ranks of a job. The cluster says which it has. */
+/** The value of `--mpi`: how srun starts the ranks of a job. Each cluster lists its own types. */
 import { UsageError } from "../core/errors.ts";
 import { nearest } from "../core/suggest.ts";
 import { runCommand } from "../core/machine/run_command.ts";
 import { outsideOfJobs } from "./submit.ts";
 
-/** Types of SLURM's own sources through which an MPI library learns of its ranks. */
+/** Types in SLURM's own sources that tell an MPI library its ranks. */
 const KNOWN = ["pmix", "pmi2", "cray_shasta", "openmpi"];
 const VERSIONED = /^pmix_v\d+$/;
-/** Values that srun takes but that start no ranks. */
+/** Values that srun accepts, but with which no ranks start. */
 const NO_RANKS: Readonly<Record<string, string>> = {
   none: "starts processes that do not know of each other",
   list: "only lists the types",
 };
 
 /**
- * Checks the type with the cluster, where this is one of its machines, else by its name.
- * @returns notes about a type that nothing here knows
+ * Checks a type: on a machine of a cluster with srun's list, elsewhere by its name.
+ * @returns notes about an unknown type
  * @throws UsageError for a type that can start no ranks here
  */
 export async function checkMpiType(type: string): Promise<string[]> {

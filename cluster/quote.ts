@@ -1,7 +1,7 @@
 /**
  * Quoting in job scripts. The shell and sbatch have different rules. sbatch parses #SBATCH lines
- * itself (quotes, backslashes, `#` for a comment; no variables). There the file name of a log is a
- * pattern, in which `%j` is the id of the job.
+ * itself (quotes, backslashes, `#` for a comment; no variables). In these lines the file name of a
+ * log is a pattern, in which `%j` is the id of the job.
  */
 import { UsageError } from "../core/errors.ts";
 

@@ -5,12 +5,12 @@
 import { UsageError } from "../core/errors.ts";
 import type { TimeLimit } from "../configs/types/slurm_values.ts";
 
-/** The lead of jobs that are long enough for it. */
+/** The lead in seconds of long jobs. */
 const DEFAULT_SIGNAL_LEAD_SECONDS = 600;
 /** The maximum that SLURM accepts for `--signal`. */
 const MAX_SIGNAL_LEAD_SECONDS = 65535;
 
-/** Below it, a lead may be over before SLURM has looked at the clock. */
+/** A shorter lead may be over before SLURM looks at the clock. */
 const SHORT_SIGNAL_LEAD_SECONDS = 60;
 
 /**

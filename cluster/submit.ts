@@ -8,7 +8,7 @@ import type { JobScript } from "./job_script.ts";
 
 /** How a script is written. */
 export interface WriteOptions {
-  /** Whether a file that is there is replaced. */
+  /** Whether an existing file is replaced. */
   force?: boolean;
   /** The text before the path in an error. */
   place?: string;
@@ -67,8 +67,8 @@ export async function submit(command: readonly string[], folder: string): Promis
 }
 
 /**
- * For a command that starts a job: the environment without SLURM's variables of the current job.
- * sbatch would pass them on, and those that SLURM does not set again would be wrong in the new job.
+ * The environment for a command that starts a job, without SLURM's variables of the current job.
+ * sbatch would pass them on, and those that SLURM does not set again would be wrong.
  */
 export function outsideOfJobs(env: Readonly<Record<string, string>> = Deno.env.toObject()) {
   const isOfJob = (name: string) =>

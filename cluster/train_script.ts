@@ -85,16 +85,16 @@ export async function slurmScript(
   return await trainScript(config, job.account, job.options);
 }
 
-/** A job with what its configuration says of it. */
+/** A job, with the keys of its configuration. */
 interface SectionedJob {
   account: string;
   options: TrainScriptOptions;
-  /** The path of the script, and where it is written; null: the configuration names none. */
+  /** The path of the script, and the position of its key; null: the configuration names none. */
   output: { path: string; place: string } | null;
 }
 
 /**
- * The job of a configuration: what its section `slurm` says, where the options do not.
+ * The job of a configuration. The keys of its section `slurm` are defaults of the options.
  * @param account null: the section names it
  * @throws UsageError when neither names an account, or `slurm.work_dir` is no folder
  */
@@ -109,7 +109,7 @@ export async function jobOfConfig(
   const found = await findSlurmSection(path, read), section = found?.section;
   const charged = account ?? section?.account ?? null;
   if (charged === null) {
-    // The mistakes of a configuration are reported first: one of them may hide the account.
+    // Mistakes of the configuration are reported first, because one of them may hide the account.
     if (found === null) await loadConfig(path, read);
     throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
       advice: `Write one of them: rgx slurm ${path} ACCOUNT`,
@@ -241,7 +241,7 @@ const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
 /** A shell function that prints the number of logged steps. Events in the log are not counted. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
-/** Uses `UNKNOWN_PROGRESS` if the arguments of the script may name another run folder. */
+/** Shell lines that use `UNKNOWN_PROGRESS` if the script's arguments may name another folder. */
 const OTHER_FOLDER = `case $* in *output[-_]dir* | *run_name*) ${UNKNOWN_PROGRESS} ;; esac`;
 
 /** Values for SLURM's variables, which a configuration may use but which are not known yet. */
@@ -283,7 +283,7 @@ function ranksOfNode(
   return { gpus: cards, tasksPerNode: ranks };
 }
 
-/** The nodes and cards of the configuration, where the options do not name them. */
+/** The nodes and cards: from the options, else from the configuration. */
 function withRankKeys(options: TrainScriptOptions, training: RankKeys): TrainScriptOptions {
   const { nnodes, n_gpus_per_node: each } = training, { nodes = nnodes } = options;
   const onCards = needsCard(options.device);
@@ -402,7 +402,7 @@ async function foldersOutside(
       const isFolder = (await Deno.stat(path)).isDirectory;
       if (!isInside(path, workDir)) folders.add(isFolder ? path : dirname(path));
     }
-    // It may be made by the run.
+    // The run may make this file.
     const output = resolve(workDir, training.output_dir);
     if (!isInside(output, workDir)) folders.add(dirname(output));
   }
@@ -414,7 +414,7 @@ function isInside(path: string, folder: string): boolean {
   return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
 }
 
-/** The shell lines for them. */
+/** The shell lines for these folders. */
 function bindLines(folders: readonly string[]): string {
   if (folders.length === 0) return "";
   return "\n# Folders elsewhere, which the configuration names.\n" +

@@ -19,7 +19,7 @@ export type BytePieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
  */
 export type FileContent = Uint8Array | (() => BytePieces);
 
-/** Writes a file and flushes it; tests replace it by one that fails. */
+/** The function that writes and flushes a file; tests replace it by one that fails. */
 export type FileWriter = (path: string, pieces: BytePieces) => Promise<void>;
 
 /** Creates or overwrites a file and waits until its content is on the disk. */
@@ -249,7 +249,7 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes a file or folder if it exists. A failure is ignored, to not hide an earlier error. */
+/** Removes a file or folder if it exists. Ignores a failure, which would hide an earlier error. */
 async function removeQuietly(path: string): Promise<void> {
   try {
     await Deno.remove(path, { recursive: true });
@@ -336,7 +336,7 @@ export async function appendLine(
   }
 }
 
-/** Makes a folder and those above it. @throws as explainFileError explains it */
+/** Makes a folder and those above it. @throws the errors of explainFileError */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await Deno.mkdir(path, { recursive: true });

@@ -11,9 +11,9 @@ export interface ChatMessage {
   role: string;
   /** The text of the message. */
   content: string;
-  /** What the assistant asks tools to do. */
+  /** The calls of tools that the assistant asks for. */
   tool_calls?: readonly ToolCall[];
-  /** Of a tool's result: the call that it belongs to, and the tool's name. */
+  /** Only of a tool's result: the id of the call, and the name of the tool. */
   tool_call_id?: string;
   name?: string;
 }
@@ -24,7 +24,7 @@ export interface ToolCall {
   type: "function";
   function: {
     name: string;
-    /** By name. In OpenAI's API it is a text of JSON. */
+    /** The arguments by name. In OpenAI's API they are a text of JSON. */
     arguments: Readonly<Record<string, unknown>>;
   };
 }

@@ -60,7 +60,7 @@ export async function verifySums(folder: string): Promise<string | null> {
   const sums = parseSums(text);
   if (sums === null || sums.size === 0) return `${SUMS_FILE} is damaged`;
   for (const [name, expected] of sums) {
-    // Only names of files directly in the folder are ever written.
+    // A checksum file only ever names files directly in its folder.
     if (/[/\0]|^\.\.?$/.test(name) || name.length > 255) return `${SUMS_FILE} is damaged`;
     try {
       const found = await sha256OfFile(`${folder}/${name}`);

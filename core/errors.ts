@@ -14,7 +14,7 @@ export const EXIT = {
   sigterm: 143,
 } as const;
 
-/** Longest line of a message, and the most lines: a file or a model may be in it. */
+/** The longest line of a message, and the most lines: messages may quote a file or a model. */
 const MAX_LINE = 2000, MAX_LINES = 500;
 
 function bounded(text: string): string {
@@ -34,7 +34,7 @@ export class RgxError extends Error {
   override name = "RgxError";
   /** Advice for the user, which is printed on a separate line. */
   readonly advice: string | undefined;
-  /** With which the program ends: one of `EXIT`. */
+  /** The exit code of the program: one of `EXIT`. */
   readonly exitCode: number;
   /** The message says what was found and what was expected; `advice` says what to do. */
   constructor(
@@ -57,7 +57,7 @@ export class UsageError extends RgxError {
   }
 }
 
-/** Does all checks, so that their mistakes are reported together. @throws UsageError */
+/** Runs all checks, and reports their mistakes together. @throws UsageError */
 export function checkAll(...checks: readonly (() => unknown)[]): void {
   const mistakes: RgxError[] = [];
   for (const check of checks) {

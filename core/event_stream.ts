@@ -1,10 +1,10 @@
 /** Events of a call as an async iterator, beside the callbacks that report them at once. */
 
 /**
- * Begins the work when the first event is asked for. Leaving the loop early aborts the work's
- * signal and waits for its end.
- * @param work calls `emit` for each event; what it returns is the value that ends the iterator
- * @param signal aborts the work, too
+ * The events of some work, which begins when the first event is requested. Leaving the loop early
+ * aborts the work's signal and waits for the end of the work.
+ * @param work calls `emit` for each event; its result is the value that ends the iterator
+ * @param signal also aborts the work
  */
 export async function* eventStream<Event, Result>(
   work: (emit: (event: Event) => void, signal: AbortSignal) => Promise<Result>,

@@ -25,7 +25,7 @@ export function widenBF16(halves: Uint16Array): Float32Array<ArrayBuffer> {
   return widenBF16Into(halves, new Float32Array(halves.length));
 }
 
-/** The same into `out`, which is returned. */
+/** The same values, written into `out`, which is returned. */
 export function widenBF16Into<T extends Float32Array>(halves: Uint16Array, out: T): T {
   const bits = new Uint32Array(out.buffer, out.byteOffset, out.length);
   for (let i = 0; i < halves.length; i++) bits[i] = halves[i]! << 16;

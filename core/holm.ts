@@ -1,6 +1,7 @@
 /**
  * Holm's correction of p-values (Holm, "A simple sequentially rejective multiple test procedure",
- * 1979): rejecting those below a level keeps the chance of any false rejection below that level.
+ * 1979): rejecting all corrected values below a level keeps the chance of any false rejection below
+ * that level.
  */
 export function holm(pValues: readonly number[]): number[] {
   const order = [...pValues.keys()].sort((a, b) => pValues[a]! - pValues[b]!);

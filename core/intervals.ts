@@ -21,7 +21,7 @@ export function wilson(successes: number, total: number, z = Z95): [low: number,
   const center = (p + zz / (2 * total)) / (1 + zz / total);
   const half = (z / (1 + zz / total)) *
     Math.sqrt((p * (1 - p)) / total + zz / (4 * total * total));
-  // For no or only successes, an end is exactly 0 or 1; rounding would give 1e-18 or 0.9999999.
+  // If none or all succeed, one end is exactly 0 or 1; rounding would give 1e-18 or 0.9999999.
   const low = successes === 0 ? 0 : Math.max(0, center - half);
   const high = successes === total ? 1 : Math.min(1, center + half);
   return [low, high];

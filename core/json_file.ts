@@ -48,10 +48,10 @@ export function jsonObjectOrNull(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Texts, which may hold anything, and the numbers that Python's `json` writes besides JSON's. */
+/** Matches texts, and the numbers that Python's `json` writes although JSON has no such numbers. */
 const PYTHON_NUMBERS = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/gs;
 
-/** `NaN` is read as a text, so that it is refused wherever a number is expected. */
+/** `NaN` is read as a text, so it is refused wherever a number is expected. */
 function parseAsPython(text: string): unknown {
   try {
     return JSON.parse(text);

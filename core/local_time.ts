@@ -1,6 +1,6 @@
 /**
- * Local times as text, without a zone: "2026-11-22T23:17:05". A run keeps the time of its start in
- * this form, so that a machine in another zone reads the same clock.
+ * Local times as text, without a zone: "2026-11-22T23:17:05". A run stores the time of its start in
+ * this form, so that a machine in another zone shows the same time of day.
  */
 
 /** Such as "2026-11-22T23:17:05"; `new Date` takes it as a local time. */

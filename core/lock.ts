@@ -18,7 +18,7 @@ import { readIfThere } from "./text_file.ts";
 
 export const LOCK_FILE = ".rgx.lock";
 
-/** Milliseconds after which a claim on an abandoned lock is one of a process that died. */
+/** Milliseconds after which a claim on an abandoned lock is taken for that of a dead process. */
 const CLAIM_MS = 10_000;
 
 export interface FolderLock {
@@ -29,8 +29,8 @@ export interface FolderLock {
    */
   isOurs(): Promise<boolean>;
   /**
-   * Writes a heartbeat if one is due. Needed by a holder that computes for minutes during which no
-   * timer can run. Cheap when none is due.
+   * Writes a heartbeat if one is due. A holder calls this while it computes for minutes in which no
+   * timer can run. The call is cheap if no heartbeat is due.
    */
   keepAlive(): void;
   /** Releases the folder. Further calls do nothing. */
@@ -128,7 +128,7 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
     return await createExclusively(path, text).catch(() => false);
   };
   const keepAlive = () => {
-    // The timer writes the heartbeats when it can run.
+    // The timer writes heartbeats whenever it can run.
     if (released !== null || performance.now() - last < 1.5 * heartbeatMs) return;
     last = performance.now();
     beatNow(path, text);
@@ -151,7 +151,7 @@ function beatNow(path: string, text: string): void {
     using file = Deno.openSync(path, { write: true });
     file.writeSync(new TextEncoder().encode(text));
   } catch {
-    // The next one may succeed.
+    // The next heartbeat may succeed.
   }
 }
 
@@ -189,7 +189,7 @@ async function whyHeld(
     isQueued = ended === false;
   }
   const age = await ageByFileSystem(folder, path);
-  // A suspended job gives no sign of life, and goes on later.
+  // A suspended job gives no sign of life, but continues later.
   if (age === null || age > staleMs && !isQueued) return null;
   const seconds = Math.max(0, Math.round(age / 1000));
   return holder === null
@@ -198,7 +198,7 @@ async function whyHeld(
       `last sign of life ${seconds} s ago`;
 }
 
-/** Whether the holder's process id can be compared with process ids that we see. */
+/** Whether the holder's process id can be compared with the process ids that this process sees. */
 function isHere({ host, space }: Holder): boolean {
   return host === Deno.hostname() && ((space ?? null) === null || space === processSpace());
 }

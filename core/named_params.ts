@@ -14,19 +14,19 @@ export type ParamValue = number | string | boolean | null | ParamValue[] | {
 export interface ParamSpec {
   /** Type of a value; `any` is not checked. */
   type: "int" | "float" | "string" | "bool" | "int[]" | "float[]" | "string[]" | "any";
-  /** The value where none is given. */
+  /** The default value. */
   default: ParamValue;
-  /** Whether null is a value, too; default false. */
+  /** Whether null is allowed, too; default false. */
   nullable?: boolean;
   /** Allowed values of a string, or of the elements of a string[]. */
   values?: readonly string[];
   /** Minimum of a number, or of the elements of a number list; inclusive. */
   min?: number;
-  /** Maximum, in the same way. */
+  /** Maximum of a number, or of the elements of a number list; inclusive. */
   max?: number;
   /** A parameter `min_x` that may also be above `max_x`. */
   anyOrder?: boolean;
-  /** One line for lists of parameters. */
+  /** The meaning of the parameter in one line, for lists of parameters. */
   description: string;
 }
 

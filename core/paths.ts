@@ -11,7 +11,7 @@ export function fileName(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]/g, "_");
 }
 
-/** Whether an error means that nothing, or nothing of the wanted kind, is at a path. */
+/** Whether an error means that a path does not exist, or is of another kind than wanted. */
 export function isAbsent(error: unknown): boolean {
   return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
     error instanceof Deno.errors.IsADirectory || error instanceof Deno.errors.FilesystemLoop;

@@ -165,7 +165,7 @@ export class RandomStream {
     this.#k1 = high;
   }
 
-  /** Arguments of the constructor, with which the stream begins again elsewhere. */
+  /** Arguments of the constructor that give the same stream again, for example in a worker. */
   get origin(): [seed: number, c1: number, c2: number, c3: number] {
     return [this.#k1 * 0x1_0000_0000 + this.#k0, this.c1, this.c2, this.c3];
   }
@@ -264,7 +264,7 @@ export class RandomStream {
       at -= weights[i]!;
       if (at < 0) return items[i]!;
     }
-    // Rounding can leave `at` at 0: the last element with a positive weight is the right one.
+    // Because of rounding, no element may have been chosen: then the last positive weight wins.
     for (let i = items.length - 1; i >= 0; i--) if (weights[i]! > 0) return items[i]!;
     throw new RangeError("weighted() needs a positive weight");
   }
@@ -293,7 +293,7 @@ export class RandomStream {
     return pool.slice(0, k);
   }
 
-  /** Standard normal (Box–Muller). One of the pair is used: a draw always takes two `random()`. */
+  /** Standard normal (Box–Muller). Only one of the pair is used: each draw takes two `random()`. */
   normal(): number {
     const u = 1 - this.random();
     return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * this.random());

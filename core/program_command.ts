@@ -5,19 +5,19 @@
  */
 import { fileURLToPath } from "node:url";
 
-/** For every run: the young generation of the heap stays small. */
+/** Flags for every run: the young generation of the heap stays small. */
 const ALWAYS = ["--max-semi-space-size=8"];
 
-/** For the safe variants, where the memory accesses of the kernels are checked. */
+/** Flags of the safe variants, in which the memory accesses of the kernels are checked. */
 export const SAFE_V8_FLAGS = `--v8-flags=${ALWAYS.join(",")}`;
 
-/** For all others: no bounds checks, and two SIMD registers are used as one if the CPU can. */
+/** Flags of all others: no bounds checks, and two SIMD registers act as one if the CPU can. */
 export const V8_FLAGS = "--v8-flags=" +
   ["--no-wasm-bounds-checks", "--experimental-wasm-revectorize", ...ALWAYS].join(",");
 
 /**
- * The executable, or Deno with the arguments of `deno task rgx`. Paths are absolute; of a package
- * that was loaded from a server it is the address.
+ * The executable, or Deno with the arguments of `deno task rgx`. Paths are absolute. A package that
+ * was loaded from a server has an address instead.
  */
 export function programCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath()];

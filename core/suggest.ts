@@ -33,7 +33,7 @@ export function isOneEdit(a: string, b: string): boolean {
   let begin = 0, end = 0;
   while (begin < shorter && a[begin] === b[begin]) begin++;
   while (end < shorter - begin && a.at(-1 - end) === b.at(-1 - end)) end++;
-  // What differs is at most a character in each, or a pair that is swapped.
+  // The distance is 1 if the rests have one character at most, or two that are swapped.
   const [left, right] = [a, b].map((text) => text.slice(begin, text.length - end));
   const isSwap = left!.length === 2 && right === `${left![1]}${left![0]}`;
   return isSwap || Math.max(left!.length, right!.length) === 1;

@@ -20,8 +20,8 @@ const LINE_END = 0x0a;
 const utf8 = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 /**
- * The lines of a file without their newlines, the same as its text split at newlines. The file is
- * decoded in pieces, since a string can have at most 512 MiB.
+ * The lines of a file without their newlines: its text, split at newlines. The file is decoded in
+ * pieces, since a string can have at most 512 MiB.
  */
 export function* linesOf(
   bytes: Uint8Array,
@@ -51,8 +51,8 @@ export function whyUnreadable(cause: unknown): string {
 }
 
 /**
- * Why a text is not JSON, on one line: V8's message may quote several lines of the text. Its first
- * line is not named, since many texts are one line of a file.
+ * Why a text is not JSON, on one line: V8's message may quote several lines of the text. A position
+ * in line 1 is not given as a line, because many texts are one line of a file.
  */
 export function whyNotJson(cause: unknown): string {
   return (cause as Error).message.replace(/\s+/g, " ").replace(/ \(line 1 column \d+\)/, "");

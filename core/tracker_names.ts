@@ -1,4 +1,4 @@
-/** The values of `report_to`: programs whose metrics are written in addition to metrics.jsonl. */
+/** The values of `report_to`: programs that get the metrics in addition to metrics.jsonl. */
 
 export const TRACKERS = ["tensorboard", "trackio", "wandb", "mlflow"] as const;
 

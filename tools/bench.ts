@@ -29,7 +29,7 @@ async function output(script: string, args: readonly string[] = []): Promise<str
   return new TextDecoder().decode(stdout).trim();
 }
 
-/** Cards have a page of their own, because they are measured on other machines. */
+/** Graphics cards have a page of their own, because they are measured on other machines. */
 const CARDS =
   "[gpu.md](gpu.md) has what `deno task gpu:campaign` has measured on graphics cards: " +
   "conformance, kernels, products, decoding and a GRPO step of a model of Qwen2.5-0.5B's size, beside the " +

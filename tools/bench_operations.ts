@@ -25,7 +25,7 @@ const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2
 const PRODUCT = 768;
 /** Milliseconds that each of these is measured for, and the minimum number of runs. */
 const MEASURE_MS = 150, MIN_RUNS = 5;
-/** Operations with a smaller share of the time are one row together. */
+/** Operations with a smaller share of the time share one row. */
 const MIN_SHARE = 0.005;
 
 /** The fastest of many runs, in milliseconds. */
@@ -41,9 +41,9 @@ function fastest(run: () => void): number {
 }
 
 interface Speeds {
-  /** Floating point operations a millisecond. */
+  /** Floating point operations per millisecond. */
   arithmetic: number;
-  /** Bytes a millisecond of a copy with this number of bytes. */
+  /** The speed of a copy of so many bytes, in bytes per millisecond. */
   copy(bytes: number): number;
 }
 

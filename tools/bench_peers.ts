@@ -26,7 +26,7 @@ import type { DecodeJob, DecodeTimes, StepJob, StepTimes } from "./peers/jobs.ts
 import { convertModel, storyPrompts } from "./peers/model.ts";
 import { table, writeSection } from "./performance_page.ts";
 
-/** A program, and what is different in its job. */
+/** A program, and the differences of its job. */
 interface Program {
   name: string;
   isTrl?: true;

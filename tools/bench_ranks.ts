@@ -1,5 +1,5 @@
 /**
- * `deno task bench:ranks`: what several ranks cost and bring, under each MPI of this machine.
+ * `deno task bench:ranks`: the cost and the gain of several ranks, under each MPI of this machine.
  *
  *     deno task bench:ranks [sums | step] [--ranks 2] [--turns 3] [--steps 3]
  *
@@ -40,7 +40,7 @@ function shown(times: readonly number[] | undefined): string {
   return `${ms(quantile(times, 0.5))} (${ms(Math.min(...times))})`;
 }
 
-/** How many times as long, by the medians and by the minima. */
+/** The ratio of two times, of their medians and of their minima. */
 function ratio(times: readonly number[], base: readonly number[] | undefined): string {
   if (base === undefined) return "–";
   const of = (value: (seconds: readonly number[]) => number) =>

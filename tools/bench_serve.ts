@@ -91,7 +91,7 @@ async function load(): Promise<void> {
         if (ids.join() !== expected[q]) wrong++;
         tokens += ids.length;
         first.push((times[0]! - asked) / 1000);
-        // Tokens of several steps may come together, so an answer counts with its mean.
+        // Tokens of several steps may arrive together, so the mean of each answer counts.
         const after = times.length - 1;
         if (after > 0) between.push((times.at(-1)! - times[0]!) / 1000 / after);
       }

@@ -5,11 +5,11 @@
  *       [CONFIG [KEY=VALUE…]]
  *
  * CONFIG is a recipe with supervised steps (the quickstart, if there is none); its only reward is
- * taken as binary `correctness`. Its supervised steps are made once. What they give is exported in
+ * taken as binary `correctness`. Its supervised steps are made once. Their result is exported in
  * float32, and every run begins at that model; a recipe with `lora` trains a new adapter on it. For
  * each seed, rgx trains first; TRL then gets the same prompts in the same order, the same reward
- * and the same values of all keys that both have. What differs is what the seed is for: the random
- * numbers of sampling and of a new adapter, which the programs draw in different ways.
+ * and the same values of all keys that both have. Only the random numbers of sampling and of a new
+ * adapter differ, because the programs draw them in different ways.
  *
  * Prints a table of the mean rewards of each fifth of the steps: the mean over the seeds, and the
  * lowest and the highest of them. The exit code is 1 if the two ranges of the last fifth are apart;
@@ -56,7 +56,7 @@ const SHARED_KEYS = [
 /** Every run's reward; the program for TRL computes the same one. */
 const REWARDS = "rewards=[{name: correctness, binary: true}]";
 
-/** One run: the mean reward of each step, and what it cost. */
+/** One run: the mean reward of each step, and the time of the run. */
 interface Run {
   rewards: number[];
   /** Seconds of the steps, by the clock. */
@@ -81,7 +81,7 @@ function trained(folder: string, recipe: string[]): Promise<void> {
   return succeeds(["train", ...recipe, `training.output_dir=${folder}`]);
 }
 
-/** The supervised steps of a recipe; the folder of the model that they give, in float32. */
+/** Makes the supervised steps of a recipe, and returns the folder of their model, in float32. */
 async function startingModel(folder: string, recipe: string[]): Promise<string> {
   const model = `${folder}/model`;
   await trained(`${folder}/run`, [...recipe, "training.max_steps=1", "eval.num_examples=1"]);

@@ -5,14 +5,14 @@
  * the CPU. The base executable is Deno's; DENORT_BIN names another one where it cannot be
  * downloaded.
  *
- * All packages are fetched first, since `deno compile` leaves out without a word what it cannot
- * fetch. Then the executable tries its own parts (`rgx doctor --self`).
+ * All packages are fetched first, because `deno compile` silently leaves out packages that it
+ * cannot fetch. Then the executable tries its own parts (`rgx doctor --self`).
  */
 import config from "../deno.json" with { type: "json" };
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { ASSETS, packagesOf, ROOT } from "./architecture/imports.ts";
 
-/** Where the program starts, and its threads, which no import names. */
+/** The modules with which the program and its threads start. No import names the threads. */
 const ENTRIES = [
   "main.ts",
   "kernels/devices/wasm/worker.ts",
@@ -89,7 +89,7 @@ async function writeConfig(): Promise<void> {
   await write(LOCK, { ...lock, specifiers: Object.fromEntries(specifiers), workspace: undefined });
 }
 
-/** Runs Deno; ends this program when that fails. @param help what to do then */
+/** Runs Deno; ends this program if Deno fails. @param help advice for that case */
 async function deno(args: readonly string[], help: string): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...args],

@@ -1,12 +1,12 @@
 /**
- * What a rank may use of its machine, which other ranks use too: a share of the cores, a share of
- * the memory, a graphics card of its own.
+ * The share of a rank in its machine, which other ranks use too: some of the cores, some of the
+ * memory, and a graphics card of its own.
  */
 import { UsageError } from "../../core/errors.ts";
 
 /** The facts about its machine that a rank tells the others. */
 export interface NodeFacts {
-  /** Names the machine; two "nodes" of a test cluster may be one machine. */
+  /** The name of the machine; two "nodes" of a test cluster may be one machine. */
   node: string;
   /** Cores that the affinity mask and the quota grant. */
   cores: number;
@@ -49,13 +49,13 @@ export function nodeShare(rank: number, all: readonly NodeFacts[]): NodeShare {
     localSize: local.length,
     threads: Math.max(1, Math.floor(own.cores / cores.of)),
     memory: Math.floor(Math.min(...local.map(({ facts }) => facts.memory)) / local.length),
-    // A scheduler may have given each rank a card of its own; then that is its first one.
+    // If the scheduler has given each rank a card of its own, each takes its first card.
     card: cards.at,
   };
 }
 
 /**
- * @throws UsageError when more ranks of a machine need a card than there are; it names one without
+ * @throws UsageError that names a rank without a card, when a machine has fewer cards than ranks
  */
 export function requireCards(all: readonly NodeFacts[]): void {
   for (const [rank, { node, cards, visible }] of all.entries()) {

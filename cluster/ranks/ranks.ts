@@ -2,9 +2,9 @@
  * The ranks of a run, as the code that trains sees them: work is dealt to them, results come back
  * to all, and sums have one fixed order. All ranks make the same calls in the same order.
  *
- * A rank that fails or is asked to stop while it works says so in the call that its results belong
- * to. So all ranks learn of it at the same place of the program, and end there together: the others
- * throw {@link RankFailed}, or Interrupted. One rank alone needs no MPI and pays nothing.
+ * A rank that fails or is asked to stop while it works reports this in the call for its results. So
+ * all ranks learn of it at the same place of the program and end there together: the others throw
+ * {@link RankFailed}, or Interrupted. One rank alone needs no MPI, and has no cost.
  */
 import { deserialize, serialize } from "node:v8";
 import { EXIT, Interrupted, messageOf, RgxError, UsageError } from "../../core/errors.ts";
@@ -35,18 +35,18 @@ export class Ranks {
   /** Errors that all ranks know of. */
   #known = new WeakSet<object>();
   #guard: Guard = (work) => work();
-  /** Whether the last error was one of some ranks only, as of a machine that fails. */
+  /** Whether only some ranks had the last error, as when a machine fails. */
   #ofSome = { last: false };
   #sums: VectorSums | null;
 
   /**
    * @param transport null = one rank alone
-   * @param watch throws when another rank is gone; asked while this one waits
+   * @param watch throws when another rank is gone; called while this rank waits
    */
   constructor(
     private readonly transport: Transport | null,
     private readonly watch: () => void = () => {},
-    /** Told of work that goes on, and of a checkpoint that a resume can begin at. */
+    /** The watch over the ranks, which learns of progress, and of a checkpoint to resume from. */
     readonly progress: { beat(): void; keeps(): void } = { beat() {}, keeps() {} },
     /** The arithmetic of sums of gradients. */
     arithmetic: VectorArithmetic = PLAIN_ARITHMETIC,
@@ -55,8 +55,8 @@ export class Ranks {
   }
 
   /**
-   * The same ranks, whose dealt work runs within `guard`, which may end it with an error: there all
-   * ranks learn of it. One rank alone needs no guard and gets none.
+   * The same ranks, but their dealt work runs within `guard`. If the guard ends the work with an
+   * error, all ranks learn of it. One rank alone gets no guard.
    */
   guardedBy(guard: Guard): Ranks {
     if (this.transport === null) return this;
@@ -81,15 +81,15 @@ export class Ranks {
     return this.rank === 0;
   }
 
-  /** Whether all ranks know of the error, and end by themselves. */
+  /** Whether all ranks know of the error, so that each ends by itself. */
   knows(error: unknown): boolean {
     return this.transport === null || (typeof error === "object" && error !== null &&
       this.#known.has(error));
   }
 
   /**
-   * Whether the error that ended the run is one that other ranks do not have: a machine may have
-   * failed, and not the program or its configuration.
+   * Whether other ranks do not have the error that ended the run. Then a machine may have failed,
+   * and not the program or its configuration.
    */
   get failedAlone(): boolean {
     return this.#ofSome.last;
@@ -144,8 +144,8 @@ export class Ranks {
   }
 
   /**
-   * Sums `count` vectors in the order of `sum_tree.ts`; each rank has added those of its share. For
-   * several ranks (`vector_sum.ts`): one rank alone has added all of them.
+   * Sums `count` vectors over several ranks, in the order of `sum_tree.ts` (`vector_sum.ts`). Each
+   * rank has added the vectors of its share before.
    * @param own the partial sums of this rank, from left to right
    */
   async sum(
@@ -157,7 +157,7 @@ export class Ranks {
     await this.#sums?.sum(count, own, vector, options);
   }
 
-  /** Fills the parts of the other ranks with what they have in theirs. */
+  /** Fills the parts of the other ranks with the bytes that those ranks have. */
   async gather(parts: Blocks): Promise<void> {
     await this.transport?.gatherParts(parts, this.watch);
   }
@@ -183,7 +183,7 @@ export class Ranks {
       if (other < 0) continue;
       const message = `the ranks do not have the same ${name}: rank 0 has ${expected}, rank ` +
         `${other} has ${all[other]![name]}`;
-      // One of them says it.
+      // One of these ranks prints the error.
       throw this.#remember(
         this.isFirst
           ? new UsageError(message, { advice })

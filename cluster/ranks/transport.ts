@@ -1,5 +1,5 @@
 /**
- * What the ranks of a run need of MPI, and no more. `mpi/` does it with an MPI library, and
+ * The functions of MPI that the ranks of a run need. `mpi/` has them with an MPI library, and
  * `local_testing.ts` within one process, for tests. All ranks call the same functions in the same
  * order; every function is waited for before the next one is called.
  */
@@ -12,7 +12,7 @@ export interface Blocks {
   lengths: readonly number[];
 }
 
-/** Throws when the other ranks cannot come any more; asked while a rank waits for them. */
+/** Called while a rank waits for the others. It throws if they cannot come any more. */
 export type Alarm = () => void;
 
 export interface Transport {
@@ -25,9 +25,9 @@ export interface Transport {
   /** The bytes of every rank, in their order. Lengths may differ. */
   allGather(bytes: Uint8Array, alarm: Alarm): Promise<Uint8Array<ArrayBuffer>[]>;
   /**
-   * Fills the parts of all other ranks with what they have in theirs. All ranks give the same
-   * lengths.
-   * @param alarm null: the ranks have just met, so none waits long and nothing is asked
+   * Fills the parts of all other ranks with the bytes that those ranks have. All ranks give the
+   * same lengths.
+   * @param alarm null: the ranks have just met, so no rank waits long
    */
   gatherParts(parts: Blocks, alarm: Alarm | null): Promise<void>;
   /**

@@ -17,8 +17,8 @@ import { type Blocks, consecutive, type Transport } from "./transport.ts";
 export interface PartialSum {
   node: TreeNode;
   /**
-   * Elements [begin, end), read when they are needed. Without slices they may be changed, and each
-   * is read once.
+   * Elements [begin, end), read when they are needed. Without slices each element is read once, and
+   * the array may be changed.
    */
   read(begin: number, end: number): FloatArray | Promise<FloatArray>;
 }
@@ -28,7 +28,7 @@ export interface SummedVector {
   length: number;
   /** Makes an array of zeros. */
   create(length: number): FloatArray;
-  /** Takes summed elements from `at` on. */
+  /** Stores summed elements, from element `at` on. */
   write(values: FloatArray, at: number): void;
 }
 
@@ -37,8 +37,8 @@ export type Slice = readonly [begin: number, end: number];
 
 export interface SumOptions {
   /**
-   * The part of the sum that each rank needs, and gets; they may overlap. Default: all of them need
-   * all of it.
+   * The part of the sum that each rank gets. Parts may overlap. Default: each rank gets the whole
+   * sum.
    */
   slices?: readonly Slice[];
   /**
@@ -67,7 +67,7 @@ export interface SumMeans {
 }
 
 export class VectorSums {
-  /** Memory of messages, which is used again. */
+  /** Memory for messages, which is reused. */
   readonly #rooms = {
     sent: new ArrayBuffer(0),
     received: new ArrayBuffer(0),
@@ -112,12 +112,12 @@ export class VectorSums {
     for (const [number, window] of all.entries()) {
       const pieces = await coming!, next = all[number + 1], { first, last } = window;
       coming = next === undefined ? null : read(own, next);
-      // If this window fails, nobody waits for the next one.
+      // If this window fails, no error of the next one may stay unhandled.
       coming?.catch(() => {});
       const out = slices === undefined
         ? { values: pieces.whole?.[0] ?? vector.create(last - first), first }
         : { values: slice, first: start };
-      // The ranks meet once for a window. Then nobody is late.
+      // The ranks meet once for each window. After that, no rank is late.
       let alarm: (() => void) | null = this.alarm;
       for (const parts of chunksOf(window.parts, this.#chunk)) {
         const about = { nodes, pieces, vector, parts, out, halves, rounded };
@@ -218,7 +218,7 @@ export class VectorSums {
     }
   }
 
-  /** Consecutive parts in memory that is used again. */
+  /** Consecutive parts in memory that is reused. */
   #blocks(room: "sent" | "received" | "widened", lengths: readonly number[]): Blocks {
     const total = lengths.reduce((sum, length) => sum + length, 0);
     if (this.#rooms[room].byteLength < total) this.#rooms[room] = new ArrayBuffer(total);
@@ -230,7 +230,7 @@ export class VectorSums {
 interface Window {
   /** The slices of the ranks. */
   parts: readonly Slice[];
-  /** Whether they are consecutive: then they are elements [first, last). */
+  /** Whether the slices are consecutive: then they are elements [first, last). */
   isWhole: boolean;
   first: number;
   last: number;
@@ -254,7 +254,7 @@ interface Exchange {
   vector: SummedVector;
   /** The slices of the ranks. */
   parts: readonly Slice[];
-  /** Where the sum goes, from its element `first` on. */
+  /** The place of the sum, from its element `first` on. */
   out: { values: FloatArray; first: number };
   halves: boolean;
   rounded: boolean;
@@ -269,7 +269,7 @@ async function read(own: readonly PartialSum[], window: Window): Promise<Pieces>
       whole[index]!.subarray(begin - first, end - first);
     return { count, whole: count === 0 ? null : whole, first, of };
   }
-  // Copies, because another window may send some of them again.
+  // Values are copied, because another window may send some of them again.
   const copies: FloatArray[][] = [];
   for (const partial of own) {
     const list: FloatArray[] = [];

@@ -1,8 +1,8 @@
 /**
  * A cache of results on disk, one JSON line each, so that asking for the same again costs nothing.
  * The key is a hash of everything that a result depends on. Lines that were cut off are ignored. A
- * cache that cannot be read counts as empty, with a warning. Several processes may add to one file;
- * each knows what was there when it opened the file, and what it added itself.
+ * cache that cannot be read counts as empty, with a warning. Several processes may add to one file.
+ * Each process knows the results that the file had when it was opened, and its own.
  */
 import { appendLine } from "../atomic_file.ts";
 import { sha256Hex } from "../checksums.ts";
@@ -12,7 +12,7 @@ import { linesOf } from "../text_file.ts";
 export class ResultCache<T> {
   readonly #known = new Map<string, T>();
   #last: Promise<unknown> = Promise.resolve();
-  /** Written before the next line: a line break, where the last line was cut off. */
+  /** A text to write before the next line: a line break if the last line was cut off. */
   #before = "";
   #isBroken = false;
 

@@ -1,4 +1,4 @@
-/** The folder for what rgx keeps for the user between runs, and can lose without harm. */
+/** The folder for data that rgx keeps between runs and can lose without harm. */
 
 /** $RGX_CACHE, $XDG_CACHE_HOME/rgx or ~/.cache/rgx; null where there is no home folder. */
 export function userCache(env: (name: string) => string | undefined = Deno.env.get): string | null {

@@ -5,13 +5,13 @@
  * cgroup up to the root are read. Tests read the files below `root` instead of /.
  */
 
-/** Version 1 reports a number of about 2^63 for "no limit". */
+/** A larger number means "no limit": version 1 reports about 2^63 then. */
 const NO_LIMIT = 2 ** 60;
 
 /** The limit of a cgroup and its use, in bytes. */
 export interface CgroupMemory {
   limit: number;
-  /** Without file pages, which the kernel frees before it kills a process. */
+  /** The memory in use, without file pages: the kernel frees these before it kills a process. */
   used: number;
 }
 

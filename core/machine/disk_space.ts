@@ -2,8 +2,8 @@
 import { statfs } from "node:fs/promises";
 
 /**
- * Bytes that are free for this user where `folder` is or will be; null = unknown. A program that
- * may not ask for it is not stopped to grant it.
+ * Bytes that are free for this user where `folder` is or will be; null = unknown. A program without
+ * the permission to ask is not asked to grant it.
  */
 export async function freeBytes(folder: string): Promise<number | null> {
   const permission = await Deno.permissions.query({ name: "sys", kind: "statfs" });

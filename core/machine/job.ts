@@ -17,9 +17,9 @@ export interface SlurmJob {
   id: string;
   /** The name of the job. */
   name: string | null;
-  /** The partition of the queue that it runs in. */
+  /** The partition of the queue that the job runs in. */
   partition: string | null;
-  /** In SLURM's short form: n[1-3]. */
+  /** The nodes of the job in SLURM's short form: n[1-3]. */
   nodeList: string | null;
   /**
    * SLURM's name of this node; null when the process is not on a node of the job, as in a login
@@ -28,23 +28,23 @@ export interface SlurmJob {
   node: string | null;
   /** Number of nodes. */
   nodes: number | null;
-  /** Number of tasks, which are processes. */
+  /** Number of tasks. Each task is a process. */
   tasks: number | null;
-  /** The array that it belongs to, its index there, and how many tasks that has; null: none. */
+  /** The job's array, its index in the array, and the array's number of tasks; null: no array. */
   array: { job: string; task: number; count: number | null } | null;
   /** How often the job was requeued. */
   restarts: number;
-  /** CPUs of a task, as asked for. */
+  /** CPUs that were requested for a task. */
   cpusPerTask: number | null;
   /** CPUs of the job on this node; if several tasks are on the node, the share of one task. */
   cpusOnNode: number | null;
   /** Memory of the job on this node; null: no limit is reported. */
   memory: number | null;
-  /** Indices of the GPUs of this node that the job was given; null: none is reported. */
+  /** Indices of this node's GPUs that the job was given; null: SLURM reports none. */
   gpus: string[] | null;
-  /** Seconds since 1970; older versions of SLURM do not report it. */
+  /** The end of the job in seconds since 1970; older versions of SLURM do not report it. */
   endTime: number | null;
-  /** The folder from which it was submitted. */
+  /** The folder from which the job was submitted. */
   submitDir: string | null;
 }
 
@@ -127,7 +127,7 @@ const LAUNCHERS = [
   { size: "WORLD_SIZE", rank: "RANK" },
 ] as const;
 
-/** The layouts that launchers report, also of one process. */
+/** The layouts that launchers report, also layouts of a single process. */
 export function launcherLayouts(env: Env = processEnv): ProcessLayout[] {
   return LAUNCHERS.flatMap(({ size: from, rank: rankFrom }) => {
     const size = wholeNumber(env(from)), rank = wholeNumber(env(rankFrom));

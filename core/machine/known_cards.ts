@@ -1,15 +1,15 @@
 /**
- * Graphics cards that a run can be planned for without having one. The figures are those of the
- * vendors' data sheets: NVIDIA's for H100, H200, B200, A100, A30, A40, A10, L4, L40, L40S, V100,
- * P100, T4 and the RTX series, AMD's for Instinct MI100 to MI325X and Radeon. They are peaks of the
- * fastest mode; what programs reach is less.
+ * Graphics cards that a run can be planned for, although this machine has none. The figures are
+ * from the vendors' data sheets: NVIDIA's for H100, H200, B200, A100, A30, A40, A10, L4, L40, L40S,
+ * V100, P100, T4 and the RTX series, AMD's for Instinct MI100 to MI325X and Radeon. They are peaks
+ * of the fastest mode; programs reach less.
  */
 import { UsageError } from "../errors.ts";
 import { nearest } from "../suggest.ts";
 
 /** A card as its data sheet describes it. */
 export interface KnownCard {
-  /** How `--gpu` names it: "h100-80gb". */
+  /** The name of the card for `--gpu`: "h100-80gb". */
   id: string;
   /** The vendor's name. */
   name: string;
@@ -31,7 +31,7 @@ const NVLINK_C2C = 450e9, INFINITY_FABRIC = 128e9;
 type Row = [id: string, name: string, gigabytes: number, tflops: number, gbs: number, bus: number];
 
 /**
- * Of cards with the same model name, the first one is meant by the name alone. The dies of an
+ * If several cards have the same model name, the name alone means the first of them. The dies of an
  * MI250 and MI250X are two cards for the system: a row has half of the module's figures.
  */
 const ROWS: readonly Row[] = [
@@ -95,7 +95,7 @@ export const KNOWN_CARDS: readonly KnownCard[] = ROWS.map(
   }),
 );
 
-/** Words of vendors' and drivers' names that do not tell cards apart. */
+/** Words in names of vendors and drivers that do not distinguish cards. */
 const FILLERS =
   /nvidia|amd|geforce|tesla|instinct|radeon|quadro|graphics|blackwell|tensor|core|generation|gpu|card|hbm[23]e?|gddr\d\w?|rtx|pro|oam|hgx|dgx/g;
 
@@ -164,7 +164,7 @@ export function largestCard(name: string): KnownCard {
     .reduce((largest, other) => other.memory > largest.memory ? other : largest, card);
 }
 
-/** The form in a vendor's name, "sxm" of "NVIDIA H100 SXM 80 GB"; null: any is meant. */
+/** The form of a card in a name, "sxm" in "NVIDIA H100 SXM 80 GB"; null: any form is meant. */
 function formIn(name: string): string | null {
   return /(sxm|pcie|nvl)/.exec(name.toLowerCase())?.[1] ?? null;
 }
@@ -179,7 +179,7 @@ const UNITS: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 };
 
-/** Limits of a card's memory: less holds no model, more has no card. */
+/** Limits of a card's memory: with less it holds no model, and no card has more. */
 const MIN_MEMORY = 2 ** 28, MAX_MEMORY = 2 ** 44;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * How much memory this process can still allocate. It is the minimum of the machine's free memory,
  * the rest of the limit of its cgroup (a container or job), and the rest of the memory that SLURM
- * gave the job. Many sites enforce the latter by watching processes, without cgroups.
+ * gave the job. Many sites enforce the limit of a job by watching its processes, without cgroups.
  */
 import { kernelLimits, room } from "./cgroup.ts";
 import { slurmJob } from "./job.ts";

@@ -1,6 +1,6 @@
 /**
  * What other programs use of this machine's processors: from Linux's counters (/proc/stat) and the
- * processor time of this process. Only the CPUs count that this process may use. Tests read the
+ * processor time of this process. Only the CPUs that this process may use count. Tests read the
  * files below `root` instead of /.
  */
 import process from "node:process";
@@ -9,28 +9,28 @@ import { allowedCpus } from "./cgroup.ts";
 /** Sums over CPUs since some moment, in seconds. */
 export interface CpuTimes {
   all: number;
-  /** Without work, or waiting for a disk. */
+  /** Time without work, or waiting for a disk. */
   idle: number;
-  /** Taken by the host of a virtual machine. */
+  /** Time that the host of a virtual machine has taken. */
   stolen: number;
-  /** Used by this process. */
+  /** Time that this process has used. */
   own: number;
 }
 
 /** Shares of all processor time, from 0 to 1. */
 export interface OtherWork {
-  /** Not idle and not used by this process; with what is stolen. */
+  /** Time of other programs, with the time that the host has taken. */
   others: number;
   stolen: number;
 }
 
 /** The counters of /proc/stat are in hundredths of seconds, on all machines. */
 const TICKS_PER_SECOND = 100;
-/** Counters are too coarse for less than this number of seconds of all CPUs together. */
+/** The counters are too coarse for fewer seconds than this, summed over all CPUs. */
 const MIN_SECONDS = 0.2;
 /** Milliseconds between two readings of a meter. */
 const READ_MS = 1000;
-/** A smaller share of others is not mentioned. */
+/** If others use a smaller share, it is not mentioned. */
 const WORTH_SAYING = 0.1;
 
 function ownSeconds(): number {
@@ -50,7 +50,7 @@ export function cpuTimes(root = "", own = ownSeconds()): CpuTimes | null {
   const times = { all: 0, idle: 0, stolen: 0, own };
   for (const [, cpu, counters] of text.matchAll(/^cpu([0-9]+) +(.*)$/gm)) {
     if (!allowed.has(Number(cpu))) continue;
-    // Time of guests, which follows, is in the first two as well.
+    // The times of guests come next, but the first two numbers contain them already.
     const seconds = counters!.split(" ").slice(0, 8).map((ticks) =>
       Number(ticks) / TICKS_PER_SECOND
     );

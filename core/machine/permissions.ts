@@ -1,6 +1,6 @@
 /**
- * Permissions of Deno that a call of the library needs. Without this check a run would end with the
- * runtime's own error where it first needs one, which may be late.
+ * Permissions of Deno that a call of the library needs. Without this check, a run would end with an
+ * error of the runtime when it first needs a missing permission, which may be late.
  */
 import { RgxError, UsageError } from "../errors.ts";
 
@@ -25,8 +25,8 @@ export function requirePermissions(
 }
 
 /**
- * Does work that needs permissions: checks those that it always needs before it begins. What it
- * lacks besides, because of what it was asked for, is thrown as an error for users.
+ * Does work that needs permissions. The permissions that it always needs are checked before it
+ * begins. If another permission turns out to be missing, an error for users is thrown.
  */
 export async function withPermissions<T>(
   call: string,

@@ -5,14 +5,14 @@
 import process from "node:process";
 
 /**
- * Whether a process with this id runs on this machine, of any user. One that has ended, and whose
- * end its parent has not looked at yet, does not: in a container this may last for ever.
+ * Whether a process with this id runs on this machine, of any user. A zombie does not count: it has
+ * ended, but its parent has not asked for its exit code yet. In a container it may stay for ever.
  */
 export function processIsAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it exists, but belongs to somebody else.
+    // EPERM: the process exists, but belongs to somebody else.
     if ((error as { code?: string }).code !== "EPERM") return false;
   }
   const state = statFields(pid)?.[0];

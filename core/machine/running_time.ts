@@ -1,10 +1,10 @@
 /**
  * Limits in time during which this process could run. A job may be suspended as a whole (SLURM's
- * `scontrol suspend`, Ctrl-Z, a closed laptop): the clock goes on meanwhile, but nobody could have
- * answered. So a limit is waited for in parts, and each part counts about its own length at most.
+ * `scontrol suspend`, Ctrl-Z, a closed laptop): the clock continues meanwhile, but nobody can
+ * answer. So a limit is waited for in parts, and each part counts at most about its own length.
  */
 
-/** A limit has this many parts or more, and no part is longer than this many milliseconds. */
+/** The least number of parts of a limit, and the longest part in milliseconds. */
 const PARTS = 20, LONGEST_PART = 250;
 
 // Captured before the code of a user's reward can replace them.

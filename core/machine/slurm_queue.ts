@@ -33,7 +33,7 @@ export async function secondsLeft(
 
 /**
  * Memory of the job on one node in bytes; null when it has no limit, or when it is not known.
- * `srun` without a batch script tells it in no variable.
+ * `srun` without a batch script sets no variable with it.
  */
 export async function jobMemory(
   job: Pick<SlurmJob, "id" | "memory" | "cpusOnNode">,

@@ -55,8 +55,8 @@ export class ServerAddress {
   }
 
   /**
-   * Sends a request. A redirect is followed only to the same host, and only where it asks for the
-   * same request, so that the question and the key go to no other host.
+   * Sends a request. A redirect is followed only to the same host, and only if the request stays
+   * the same. So the question and the key go to no other host.
    * @throws HttpError for another redirect; TypeError when there is no connection
    */
   async fetch(path: string, client: HttpClient, init: RequestInit): Promise<Response> {
@@ -83,7 +83,7 @@ export class ServerAddress {
     return { authorization: `Bearer ${key}`, ...(isAzure && { "api-key": key }) };
   }
 
-  /** Says where the key is from, for the message about a refused key. */
+  /** The origin of the key, for the message about a refused key. */
   get keyHint(): string {
     return this.#key === null
       ? `no key was sent: ${this.keyName} is not set`
@@ -112,7 +112,7 @@ function targetOf(given: string): URL {
   url.hash = "";
   const path = url.pathname.replace(/\/+$/, "");
   const base = path.replace(/\/(chat\/)?completions$/, "");
-  // With a version (Azure has it in the query) or an endpoint, the path is used as given.
+  // A path with a version (Azure has it in the query) or an endpoint is used unchanged.
   const isWhole = base !== path || /\/v\d+[a-z0-9]*(\/|$)/.test(base) ||
     url.searchParams.has("api-version");
   url.pathname = isWhole ? base : `${base}/v1`;

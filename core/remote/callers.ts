@@ -1,8 +1,8 @@
 /**
- * Who may call a server of this machine. A browser sends requests of any web page to any address,
- * also to this machine's own, and says in `Origin` which page they are from. A name that a web page
- * chooses may lead to this machine, too: then the page is of the server's own origin, but `Host` is
- * not a name of this machine. Programs other than browsers send no `Origin`.
+ * Who may call a server of this machine. Any web page can make a browser send requests to any
+ * address, also to this machine. The browser names the page's origin in `Origin`. A web page may
+ * also choose a host name that leads to this machine: then the page has the server's own origin,
+ * but `Host` is not a name of this machine. Programs other than browsers send no `Origin`.
  */
 
 /** Whether an address is reached from this machine alone. */
@@ -14,13 +14,13 @@ export function isLoopback(host: string): boolean {
 export interface CallerRules {
   /** The address that the server listens on. */
   hostname: string;
-  /** Null: only pages of the server itself; "*": all. */
+  /** Null: only the server's own pages may call; "*": all pages. */
   cors: string | null;
 }
 
 /**
- * Why a request is refused; null: it is not.
- * @param wanted what would let it in, for the message
+ * Why a request is refused; null: it is allowed.
+ * @param wanted the setting that would allow the request, for the message
  */
 export function callerMistake(
   headers: Headers,

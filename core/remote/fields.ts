@@ -1,6 +1,6 @@
 /**
- * Fields of a request that a server refuses. They are found from its error messages, and then left
- * out or renamed for the whole run.
+ * Fields of a request that a server refuses. They are recognised from the server's error messages,
+ * and then left out or renamed for the whole run.
  */
 import type { HttpError } from "./refusal.ts";
 
@@ -57,7 +57,7 @@ export class Fields {
       "max_tokens" in sent && names("max_tokens") && /max_completion_tokens/.test(message) &&
       WRONG_NAME.test(message)
     ) {
-      // Another request may have learnt this first, here and below.
+      // Here and below: another request may have made the same change already.
       if (this.#modernMaxTokens) return true;
       this.#modernMaxTokens = true;
       return this.#note("max_tokens is sent as max_completion_tokens");

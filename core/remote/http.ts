@@ -1,17 +1,17 @@
 /**
- * The HTTP client of all connections to other programs: certificates that are trusted, redirects,
- * limits in time, and the reasons of failures for messages. Redirects are followed here and not by
- * `fetch`, so that a key is sent only where its owner wants it.
+ * The HTTP client of all connections to other programs: trusted certificates, redirects, limits in
+ * time, and the reasons of failures for messages. Redirects are followed here and not by `fetch`,
+ * so that a key is sent only to its own server.
  */
 import { UsageError } from "../errors.ts";
 import { runningTimeout } from "../machine/running_time.ts";
 import { whyUnreadable } from "../text_file.ts";
 
-/** What a request does at each address that it comes to. */
+/** What a request sends to each address, and how it reacts to the response. */
 export interface Hops {
   /** The headers for an address, such as a key that only its own server may see. */
   headers(url: URL): Readonly<Record<string, string>>;
-  /** Where a response leads; null when it is the answer. Throws what the request fails with. */
+  /** Where a response redirects to; null if it is the answer. Throws the request's failure. */
   next(response: Response, from: URL): URL | null;
 }
 
@@ -68,7 +68,7 @@ export async function discard(response: Response): Promise<void> {
   if (response.body?.locked === false) await response.body.cancel().catch(() => {});
 }
 
-/** Too little was received within the limit. */
+/** The error if too little was received within the limit. */
 export class TimedOut extends Error {}
 
 /** The limit of a request: aborts it when too little arrives in time, or when `outer` aborts. */
@@ -82,7 +82,7 @@ export class IdleTimeout implements Disposable {
 
   /**
    * @param limit milliseconds; Infinity = none
-   * @param least bytes that begin the limit anew: fewer are as good as none
+   * @param least number of bytes after which the limit begins anew
    */
   constructor(readonly limit: number, readonly outer: AbortSignal | null, readonly least = 1) {
     outer?.addEventListener("abort", this.#stop);

@@ -32,10 +32,10 @@ export interface Front {
 interface Link {
   client: Deno.TcpConn;
   inner: Deno.TcpConn | null;
-  /** Times after which it is cut: without any byte, and without taking what is sent. */
+  /** Limits: without any byte, and without the client reading the sent bytes. */
   idle: number;
   take: number;
-  /** Settles when both connections are closed. */
+  /** A promise that settles when both connections are closed. */
   over: Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export function serveHttp(
     ...(onError === undefined ? {} : { onError }),
   });
   const links = new Set<Link>();
-  /** Whether connections are taken, and when the last one is cut. */
+  /** Whether connections are taken, and the time at which the last one is cut. */
   let isOpen = true, end = Infinity;
   const timer = setInterval(() => {
     const now = performance.now();
@@ -89,7 +89,7 @@ export function serveHttp(
       const head = await readHead(client);
       if (head === null) return;
       const inner = link.inner = await Deno.connect({ hostname: INNER, port: server.addr.port });
-      // Each token of a stream is a small packet, which must not wait for the next one.
+      // Each token of a stream is a small packet. It must not wait for the next token.
       for (const one of [client, inner]) one.setNoDelay(true);
       const nothing = new Uint8Array();
       await Promise.race([pass(link, client, inner, head), pass(link, inner, client, nothing)]);
@@ -136,7 +136,7 @@ export function serveHttp(
   };
 }
 
-/** All that has come when the first header is whole; null when the client left before. */
+/** The bytes that have come when the first header is complete; null if the client left before. */
 async function readHead(client: Deno.TcpConn): Promise<Uint8Array | null> {
   const bytes = new Uint8Array(MAX_HEAD);
   for (let size = 0; size < MAX_HEAD;) {
@@ -155,7 +155,7 @@ function cut({ client, inner }: Link): void {
     try {
       one?.close();
     } catch {
-      // It was closed already.
+      // The connection was closed already.
     }
   }
 }

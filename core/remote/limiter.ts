@@ -1,7 +1,7 @@
 /**
  * Limits how many requests run at the same time. The limit is halved when the server answers "too
- * many requests", and grows by one after every twenty successful requests, up to its maximum.
- * Requests that ran together and are refused together halve it only once.
+ * many requests", and grows by one after every twenty successful requests, up to its maximum. If
+ * requests that ran together are refused together, the limit is halved only once.
  */
 
 /** Number of successful requests after which the limit grows. */

@@ -5,13 +5,13 @@ import { statSync } from "node:fs";
 export const REMOTE_PREFIX = "openai:";
 
 export interface NamedModel {
-  /** How tables, charts and files name it. */
+  /** The name of the model in tables, charts and files. */
   name: string;
   /** A folder, a name on the Hub, or `openai:NAME`. */
   place: string;
 }
 
-/** A file or folder that has such a name is itself, although its name has a `=`. */
+/** A file or folder whose own name contains `=` is taken as the place. */
 export function namedModel(text: string): NamedModel {
   const [, name, place] = /^(?!openai:)([^=/]+)=(.+)$/.exec(text) ?? [];
   if (name === undefined || place === undefined || isThere(text)) {
@@ -20,7 +20,7 @@ export function namedModel(text: string): NamedModel {
   return { name, place };
 }
 
-/** Whether a server answers for it. */
+/** Whether the model is on a server. */
 export function isRemoteName(text: string): boolean {
   return namedModel(text).place.startsWith(REMOTE_PREFIX);
 }

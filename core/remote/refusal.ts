@@ -1,4 +1,4 @@
-/** Errors of a server, and whether it may help to ask again. */
+/** Errors of a server, and whether another attempt may help. */
 import { RgxError } from "../errors.ts";
 import { askedDelay, MAX_RETRY_DELAY_MS } from "./retry.ts";
 

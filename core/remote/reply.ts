@@ -120,8 +120,8 @@ async function readStream(
 }
 
 /**
- * An answer without content is none, and must not count as a wrong one. Two are: one that was cut
- * off while the model thought, and one whose only token is the end of the text.
+ * An answer without content is no answer, and must not count as a wrong one. There are two
+ * exceptions: the model was cut off while it thought, or its only token was the end of the text.
  */
 function requireContent(
   { reasoning, finishReason }: ChatChoice,

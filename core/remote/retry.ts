@@ -1,7 +1,7 @@
 /**
- * Repeats what failed and may succeed later. The delay before the next attempt is what the server
- * asks for in its headers, or else exponential with jitter, so that many clients do not come back
- * at the same time.
+ * Repeats work that failed and may succeed later. The server may ask for a delay in its headers.
+ * Otherwise the delay is exponential with jitter, so that many clients do not come back at the same
+ * time.
  */
 
 export interface RetryOptions {
@@ -11,20 +11,20 @@ export interface RetryOptions {
   firstDelay: number;
   /** The longest of these delays. */
   longestDelay?: number;
-  /** Ends a delay. */
+  /** A signal that ends a delay. */
   signal?: AbortSignal | null;
-  /** Throws what ends everything; called before each attempt and after a failed one. */
+  /** Throws an error that ends all attempts; called before each attempt and after a failed one. */
   checkEnd?(): void;
   isTemporary(error: unknown): boolean;
   /** Milliseconds that the server asks to wait; null = it asks for none. */
   askedDelay?(error: unknown): number | null;
   /** Called before each delay. @param attempts made so far */
   onRetry?(error: unknown, attempts: number, delay: number): void;
-  /** What to throw for the error that was the last one. */
+  /** The error to throw in place of the last error. */
   failure?(error: unknown, attempts: number): unknown;
 }
 
-/** @param work one attempt; it calls `progressed` when it got further: attempts count from there */
+/** @param work one attempt. When it calls `progressed`, the count of attempts begins anew */
 export async function retrying<T>(
   work: (progressed: () => void) => Promise<T>,
   options: RetryOptions,
@@ -93,7 +93,7 @@ export function askedDelay(status: number, headers: Headers, now: number): numbe
   const isSeconds = /^\s*\d+(\.\d+)?\s*$/.test(after);
   const wait = isSeconds ? Number(after) * 1000 : Date.parse(after) - now;
   if (wait > 0) return wait;
-  // Servers report their rate limits in every response; only status 429 means that one is reached.
+  // Servers report rate limits in every response; only status 429 means that a limit is reached.
   if (status !== 429) return null;
   const limits = ["requests", "tokens"].flatMap((what) => {
     const reset = duration(headers.get(`x-ratelimit-reset-${what}`));
@@ -104,8 +104,8 @@ export function askedDelay(status: number, headers: Headers, now: number): numbe
   const [, left, reset] = /;\s*r=(\d+);\s*t=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
   if (left === "0") limits.push({ reset: Number(reset) * 1000, isReached: true });
   const reached = limits.filter(({ isReached }) => isReached);
-  // If no limit is reached, the request needs more than what is left of one: assume the one that
-  // is reset first.
+  // If no limit is reached, the request needs more than the rest of some limit. Assume the limit
+  // that is reset first.
   const longest = reached.length > 0
     ? Math.max(...reached.map(({ reset }) => reset))
     : Math.min(...limits.map(({ reset }) => reset));

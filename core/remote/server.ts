@@ -1,9 +1,8 @@
 /**
  * The connection to an OpenAI-compatible server, of a benchmark or of a judge. It checks that the
- * server is there before any work. The number of requests at the same time is limited; a request
- * that failed is sent again where that may help; known answers come from a cache. Fields that the
- * server refuses are left out or renamed for the rest of the run. The key comes from the
- * environment.
+ * server is there before any work. The number of requests at the same time is limited; a failed
+ * request is sent again if that may help; known answers come from a cache. Fields that the server
+ * refuses are left out or renamed for the rest of the run. The key comes from the environment.
  */
 import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { didYouMean } from "../suggest.ts";
@@ -47,11 +46,11 @@ export interface RemoteOptions {
   cache?: string | false;
   /** Price of a million tokens, to report the cost. */
   prices?: { input: number; output: number };
-  /** Called with what the user should know. */
+  /** Called with notes for the user. */
   onWarning?: (message: string) => void;
 }
 
-/** What asking a server took. */
+/** The requests, tokens, cost and time of asking a server. */
 export interface RemoteUsage {
   /** The server's address, without secrets. */
   url: string;
@@ -65,7 +64,7 @@ export interface RemoteUsage {
   prompt_tokens: number;
   /** Tokens of completions, as the server counts them. */
   completion_tokens: number;
-  /** null where prices are not known. */
+  /** The cost of all tokens; null if prices are not known. */
   cost: number | null;
   /** Mean over the requests that were answered; null without any. */
   seconds_per_request: number | null;
@@ -74,12 +73,12 @@ export interface RemoteUsage {
    * any.
    */
   tokens_per_second: number | null;
-  /** What was changed in all requests since the server refuses fields of them, in words. */
+  /** The changes of all requests, in words, because the server refuses some fields. */
   adjusted: string[];
 }
 
 const PROBE_MS = 10_000;
-/** After this many attempts of one request a warning says what makes the program wait. */
+/** After this many attempts of one request, a warning says why the program waits. */
 const WARN_AFTER = 3;
 
 export class RemoteServer {
@@ -209,7 +208,7 @@ export class RemoteServer {
     if (this.#abort.signal.aborted) throw new Interrupted();
   }
 
-  /** One attempt, and more of them without the fields that the server refuses. */
+  /** One attempt, which is repeated without the fields that the server refuses. */
   async #adjusting(path: string, body: Body): Promise<ChatReply> {
     for (;;) {
       const sent = this.#fields.adjusted(body);
@@ -238,7 +237,7 @@ export class RemoteServer {
     const ticket = await this.limiter.acquire();
     let how: "good" | "too many" | "failed" = "failed", wait = 0;
     try {
-      // Checked at least once, since a place may become free because everything is stopped.
+      // This is checked at least once, because a place may become free when everything is stopped.
       do {
         await pause(this.limiter.pause, this.#abort.signal);
         this.#checkEnd();
@@ -311,7 +310,7 @@ function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
 }
 
 /**
- * The server and provider, on which answers depend beside the model; empty without an address.
+ * The server and provider, because answers depend on them, too; empty without an address.
  * @throws UsageError
  */
 export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">): string {

@@ -13,7 +13,7 @@ const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
 /** How a file is read. */
 export interface CodeKind {
-  /** In messages: "reward" or "task". */
+  /** The word for the code in messages: "reward" or "task". */
   what: string;
   /** A module that the file may import, and the object in the Worker that has its exports. */
   helpers?: { module: string; global: string };

@@ -42,8 +42,8 @@ export async function hostWorker(module: URL, net: readonly string[]): Promise<n
   const check = setInterval(() => {
     if (Deno.memoryUsage().rss <= MEMORY_LIMIT) return;
     clearInterval(check);
-    // Ends the process soon, before it takes more memory. The pause lets the pipe drain; a program
-    // that is too busy to read it sees the exit code.
+    // Ends the process soon, before it takes more memory. The pause lets the program read the pipe;
+    // if the program is too busy, it still sees the exit code.
     setTimeout(() => Deno.exit(MEMORY_EXIT), MEMORY_CHECK_INTERVAL);
   }, MEMORY_CHECK_INTERVAL);
   for await (const lines of readLines(Deno.stdin.readable)) {

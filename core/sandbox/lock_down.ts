@@ -1,8 +1,8 @@
 /**
- * Removes from a Worker what its permissions do not cover: WebAssembly, because the V8 flags that
- * make the kernels fast switch off the bounds checks of the whole process; and everything that
- * leads to WebAssembly again (further Workers, modules that evaluated text imports, the objects of
- * the runtime). Text may still be evaluated, as rewards for arithmetic do, if it imports nothing.
+ * Removes dangers from a Worker that its permissions do not cover: WebAssembly, because the V8
+ * flags for fast kernels switch off bounds checks in the whole process; and everything that leads
+ * to WebAssembly again (further Workers, modules that evaluated text imports, the objects of the
+ * runtime). Text may still be evaluated, as rewards for arithmetic do, if it imports nothing.
  */
 
 const REMOVED = [
@@ -31,7 +31,7 @@ const TO_OUTPUT = [
   "clear",
 ] as const;
 
-/** Call it before any code of the user is loaded. It cannot be undone. */
+/** Locks the Worker down, for ever. Call it before any code of the user is loaded. */
 export function lockDown(): void {
   const scope = globalThis as unknown as Record<string, unknown>;
   for (const name of REMOVED) {

@@ -1,7 +1,7 @@
 /**
- * The process of a user's code, seen from the program. It is started with the permissions that its
- * host needs and no others, exchanges lines of JSON, and can be ended by force. A checkout starts
- * the host's module; the executable starts itself again.
+ * The process of a user's code, as the program sees it. The process gets only the permissions that
+ * its host needs, exchanges lines of JSON, and can be ended by force. A checkout starts the host's
+ * module; the executable starts itself again.
  */
 import { fileURLToPath } from "node:url";
 import { LineWriter, readLines } from "../line_pipe.ts";
@@ -10,13 +10,13 @@ import { type Ended, MEMORY_EXIT, MEMORY_LIMIT } from "./limits.ts";
 /** Called with messages. @param ended why no message will follow these, or null */
 export type Listener<From> = (messages: (From | Ended)[], ended: string | null) => void;
 
-/** Where the host of a kind of code is. */
+/** The place of the host for a kind of code. */
 export interface Host {
-  /** Its module in a checkout, which calls `hostWorker` with the arguments of the program. */
+  /** The host's module in a checkout. It calls `hostWorker` with the arguments of the program. */
   module: URL;
   /** Folders whose modules host and Worker import. */
   reads: readonly URL[];
-  /** The executable's hidden command for it. */
+  /** The hidden command of the executable that runs the host. */
   command: string;
 }
 
@@ -63,7 +63,7 @@ export class SandboxProcess<From extends { type: string }, To> {
     try {
       this.#child.kill("SIGKILL");
     } catch {
-      // It has already ended.
+      // The process has already ended.
     }
     await this.#done;
   }

@@ -80,7 +80,7 @@ export function packagesOf(entries: readonly string[]): Set<string> {
   return packages;
 }
 
-/** What is no part of the project's text: results, packages, git's own files, recorded values. */
+/** Folders without text of the project: results, packages, git's files, recorded values. */
 const NO_SOURCES = new Set([
   ".cache",
   ".git",

@@ -53,8 +53,8 @@ export function pictures(graph: ImportGraph): Map<string, string> {
 }
 
 /**
- * The table of the rooms in Markdown. A room imports only rooms in the rows below it. What a room
- * holds is written by hand in the table of the page, and is kept.
+ * The table of the rooms in Markdown. A room imports only rooms in the rows below it. The contents
+ * of a room are written by hand in the table of the page, and are kept.
  */
 export function roomTable(graph: ImportGraph, page: string): string {
   const entries = entriesOf(graph, "");

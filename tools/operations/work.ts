@@ -1,7 +1,7 @@
 /**
  * The work of an operation: floating point operations of its products (a fused multiply-add counts
- * as 2), and the bytes that it must at least read and write, each once. What is elementwise, and
- * what a softmax takes, does not count as arithmetic.
+ * as 2), and the bytes that it must at least read and write, each once. Elementwise work and
+ * softmax do not count as arithmetic.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { bytesOf, flopsOf } from "../../kernels/devices/profile.ts";
@@ -36,7 +36,7 @@ export function attendedKeys(
   return sum;
 }
 
-/** Keys that the queries of a decode step attend to, and those of them that must be read. */
+/** Number of keys that the queries of a decode step attend to, and of those that are read. */
 export function decodedKeys(branches: Uint32Array, count: number): { all: number; read: number } {
   const prefixes = new Map<number, number>();
   let all = 0, read = 0;

@@ -25,7 +25,7 @@ const SECTIONS = Object.fromEntries(
   ),
 );
 
-/** Imports of what the types of some keys name. */
+/** Imports of the types that some keys name. */
 const IMPORTS = `import type { TrackerName } from "../../core/tracker_names.ts";
 import type { EnvironmentSection } from "../../environments/open_environments.ts";
 import type { SchedulerKwargs } from "./schedule_types.ts";

@@ -69,7 +69,7 @@ export class ModuleReader {
   }
 }
 
-/** Where modules with data are. */
+/** The folder of the modules with data. */
 const DATA = "inlined/";
 
 async function assets(): Promise<string> {

@@ -1,4 +1,4 @@
-/** Writes the modules of a package, and what stands beside them. */
+/** Writes the modules of a package, and the files beside them. */
 import { ROOT } from "../architecture/imports.ts";
 import type { Modules } from "./modules.ts";
 

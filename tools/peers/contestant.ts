@@ -101,7 +101,7 @@ export class Contestant<Times> {
 
 /** Processes that were measured in turns. */
 export interface Measured<Times> {
-  /** By their names; without those that died. */
+  /** The processes by their names, without those that died. */
   alive: Map<string, Contestant<Times>>;
   died: Died[];
   versions: string[];
@@ -150,7 +150,7 @@ export async function inTurns<Times>(
   return { alive, died, versions: [...versions].filter((version) => version !== "rgx") };
 }
 
-/** What is said about processes that died; nothing if none did. */
+/** The text about processes that died; empty if none died. */
 export function deaths(died: readonly Died[]): string[] {
   return died.map(({ message, lastLines }) => {
     const lines = lastLines.length === 0 ? ["(nothing on standard error)"] : lastLines;

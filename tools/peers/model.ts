@@ -1,4 +1,4 @@
-/** What programs beside rgx need of a model: a folder of safetensors, and prompts. */
+/** The inputs of other programs: a model as a folder of safetensors, and prompts. */
 import { readModelFolder } from "../../models/model_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);

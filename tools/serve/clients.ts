@@ -59,7 +59,7 @@ export async function serving(
   }
 }
 
-/** What is written about a list of seconds. */
+/** The text about a list of seconds. */
 export function percentiles(seconds: number[]): string {
   if (seconds.length === 0) return "–";
   const sorted = seconds.sort((a, b) => a - b);
@@ -76,7 +76,7 @@ export async function metric(url: string, name: string): Promise<number> {
 
 /** The answer to a streamed request. */
 export interface Streamed {
-  /** 0: the stream broke off. */
+  /** 0 means that the stream broke off. */
   status: number;
   /** Token ids, where the server sends them. */
   ids: number[];

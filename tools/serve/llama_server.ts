@@ -17,7 +17,7 @@ export interface Comparison {
 /** Seconds in which the server must have loaded its model. */
 const START_SECONDS = 120, POLL_MS = 200;
 
-/** What a server did in one round. */
+/** The results of a server in one round. */
 interface Round {
   tokensPerSecond: number;
   /** Seconds up to the first token of each client. */

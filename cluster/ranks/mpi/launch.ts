@@ -1,7 +1,7 @@
 /**
- * Which launcher has started this process, as one of how many, and how the MPI library of that
- * launcher is called. Each launcher sets variables of its own; a library that does not understand
- * them makes every process rank 0 of 1, without an error.
+ * Finds the launcher that has started this process, the number of processes, and the interface of
+ * the launcher's MPI library. Each launcher sets variables of its own. With a library that does not
+ * understand them, every process is rank 0 of 1, without an error.
  */
 import { UsageError } from "../../../core/errors.ts";
 import {
@@ -33,7 +33,7 @@ export function launchOf(env: Env = processEnv): Launch | null {
   if (openMpi !== null && mpich !== null) throw twoLaunchers(openMpi, mpich);
   const started = openMpi ?? mpich;
   if (started !== null) return started.size > 1 ? started : null;
-  // srun; within its step, the launchers above start ranks of their own.
+  // srun. It comes last, because within its step the launchers above may start ranks of their own.
   const step = read("SLURM_STEP_NUM_TASKS");
   if (step !== null && step.size > 1) {
     if (/^[0-9]{1,9}$/.test((env("PMIX_RANK") ?? "").trim())) return { ...step, abi: "Open MPI" };

@@ -15,7 +15,7 @@ const VERSION = {
 } as const;
 
 export interface FoundLibrary {
-  /** The argument of dlopen: a path, or a name that the dynamic linker finds. */
+  /** The argument of dlopen: a path, or a name for the dynamic linker. */
   path: string;
   abi: Abi;
   /** The name and version of the library: "Open MPI v4.1.4". */
@@ -38,7 +38,7 @@ const NONE_ADVICE = "Debian and Ubuntu: apt-get install openmpi-bin libopenmpi3 
   "load openmpi. RGX_MPI_LIB=/path/to/libmpi.so.40 names a library that is elsewhere.";
 
 /**
- * The library that fits the launcher, else any.
+ * The library that fits the launcher; without a launcher, any library.
  * @throws UsageError when there is none, or RGX_MPI_LIB cannot be used
  */
 export function findLibrary(launch: Launch | null, env: Env = processEnv): FoundLibrary {
@@ -103,15 +103,15 @@ export function mismatch(
 }
 
 /**
- * Names with their version first: libmpi.so without one comes with development packages, and may be
- * of either kind.
+ * Names with a version come first: libmpi.so without a version is from a development package, and
+ * may be of either kind.
  */
 const NAMES: Readonly<Record<Abi, readonly string[]>> = {
   "Open MPI": ["libmpi.so.40", "libmpi.so.80", "libmpi.so"],
   MPICH: ["libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", "libmpich.so", "libmpi.so"],
 };
 
-/** Variables by which modules say where a library is installed. */
+/** Variables in which environment modules put the folder of a library. */
 const ROOTS = [
   "MPI_HOME",
   "MPI_ROOT",
@@ -149,7 +149,7 @@ interface PlaceOptions {
 }
 
 /**
- * What to try to open, in this order: names that the dynamic linker finds (LD_LIBRARY_PATH), the
+ * The places to try, in this order: names that the dynamic linker finds (LD_LIBRARY_PATH), the
  * libraries beside the launchers in PATH, the folders that modules name, and the usual ones.
  * @param abi the kind of library that the launcher needs; null = Open MPI first
  */

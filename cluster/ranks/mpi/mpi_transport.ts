@@ -1,8 +1,8 @@
 /**
- * Ranks by MPI. Before a collective call the ranks meet at a barrier that does not block: while a
- * rank waits for the others, its event loop lives (timers, signals, the watch over the others),
- * and it takes no processor time, which a waiting call of MPI would. When all are there, the call
- * itself runs at once.
+ * Ranks by MPI. Before a collective call the ranks meet at a barrier that does not block. So a rank
+ * that waits keeps its event loop (timers, signals, the watch over the others), and it takes no
+ * processor time, as a waiting call of MPI would. When all ranks are there, the call itself runs at
+ * once.
  */
 import { RgxError } from "../../../core/errors.ts";
 import { type Alarm, type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
@@ -12,7 +12,7 @@ import { findLibrary, type FoundLibrary, mismatch, TEXT_BYTES } from "./library.
 /** MPI_THREAD_FUNNELED: only this thread calls MPI. */
 const FUNNELED = 1;
 
-/** Tests of a barrier before the first pause, and the longest pause in milliseconds. */
+/** How often a barrier is tested before the first pause; the longest pause in milliseconds. */
 const EAGER_TESTS = 200, LONGEST_PAUSE = 4;
 
 /** Counts of MPI are 32-bit integers. */
@@ -41,7 +41,7 @@ export class MpiTransport implements Transport {
     const library = findLibrary(launch);
     const mpi = new MpiFunctions(library), { world, errorsReturn } = mpi.handles;
     mpi.call("MPI_Init_thread", null, null, FUNNELED, new Int32Array(1));
-    // Otherwise an error would end the process within the library.
+    // Without this, an error would end the process within the library.
     mpi.call("MPI_Comm_set_errhandler", world, errorsReturn);
     const transport = new MpiTransport(mpi, `${library.version} (${library.path})`);
     if (transport.size !== launch.size) {
@@ -69,7 +69,7 @@ export class MpiTransport implements Transport {
     this.#gather(parts);
   }
 
-  /** All ranks are here: fills the parts of the others. */
+  /** Fills the parts of the other ranks. All ranks have met before. */
   #gather(parts: Blocks): void {
     const { world, byte, inPlace } = this.#mpi.handles, { bytes } = parts;
     const { counts, starts } = integers(parts);
@@ -123,10 +123,10 @@ export class MpiTransport implements Transport {
 
   /** Waits until all ranks are here. */
   async #meet(alarm: Alarm): Promise<void> {
-    // Ranks that are always in time never wait, and learn here that one is lost.
+    // Ranks that are always in time never wait. They learn of a lost rank here.
     alarm();
     const { world, ignoreStatus } = this.#mpi.handles;
-    // A request is a pointer or an integer; either fits.
+    // A request is a pointer or an integer; the memory is enough for both.
     const request = new BigUint64Array(1), isDone = new Int32Array(1);
     this.#mpi.call("MPI_Ibarrier", world, request);
     for (let tests = 0;; tests++) {
@@ -140,7 +140,7 @@ export class MpiTransport implements Transport {
   }
 }
 
-/** Keeps what MPI says about an abort, which is no news, from following the message about it. */
+/** Hides MPI's own text about an abort, because a message about it was printed already. */
 function silence(): void {
   if (Deno.build.os !== "linux") return;
   const { symbols } = Deno.dlopen("libc.so.6", {
@@ -162,7 +162,7 @@ function integers({ starts, lengths }: Blocks): { counts: Int32Array; starts: In
   return { counts: Int32Array.from(lengths), starts: Int32Array.from(starts) };
 }
 
-/** The address of an empty array is no address. */
+/** An empty array has no address. */
 function notEmpty(bytes: Uint8Array): Uint8Array {
   return bytes.length === 0 ? new Uint8Array(1) : bytes;
 }
@@ -211,7 +211,7 @@ type Argument =
   | Float64Array
   | Deno.PointerValue;
 
-/** A handle as its interface passes it. */
+/** A handle in the form of the library's interface. */
 type Handle = Deno.PointerValue | number;
 
 interface MpiHandles {

@@ -1,7 +1,7 @@
 /**
- * Notices that another rank was killed, hangs, or that its machine is gone. A rank that waits for
- * the others in MPI would otherwise wait forever under some launchers. The watching itself is done
- * by a thread of its own (worker.ts), since this one may compute for minutes.
+ * Notices that another rank was killed or hangs, or that its machine is gone. A rank that waits for
+ * the others in MPI would otherwise wait forever under some launchers. A second thread watches
+ * (worker.ts), because this thread may compute for minutes.
  */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import { runningTimeout } from "../../../core/machine/running_time.ts";
@@ -105,7 +105,7 @@ export class RankWatch {
     if (lost < 0) return;
     const { exitCode } = this, isResumable = exitCode === EXIT.resumable;
     const loss = Atomics.load(this.#words, WORD.loss), message = lossText(lost, loss, this.size);
-    // The first rank that is left says it.
+    // The first remaining rank prints the error.
     if (loss === FAILED || this.rank !== (lost === 0 ? 1 : 0)) {
       throw new RankFailed(message, { exitCode });
     }
@@ -122,7 +122,7 @@ export class RankWatch {
     if (this.#worker !== null) await this.#exchange(this.#worker, "failed", TELL_MS);
   }
 
-  /** The orderly end; the others do not take it for a loss. */
+  /** The orderly end, which the other ranks do not take for a loss. */
   close(): void {
     clearInterval(this.#timer);
     this.#worker?.postMessage("end" satisfies WatchOrder);
@@ -130,12 +130,12 @@ export class RankWatch {
   }
 }
 
-/** The variable by which the ranks know this process as the one that starts them. */
+/** The variable that tells the ranks which process starts them. */
 export function starterVariables(): Record<string, string> {
   return { [STARTER_VARIABLE]: `${Deno.pid} ${processStartTicks(Deno.pid)} ${processSpace()}` };
 }
 
-/** The process that has started the ranks; null where this one cannot see it. */
+/** The process that has started the ranks; null if this process cannot see it. */
 function starterOf(): WatchRequest["starter"] {
   const [, pid, ticks, space] = /^(\d+) (\d+) (.+)$/.exec(Deno.env.get(STARTER_VARIABLE) ?? "") ??
     [];

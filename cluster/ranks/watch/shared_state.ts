@@ -1,10 +1,10 @@
-/** What the two threads of a rank share: one works, the other one watches the other ranks. */
+/** The state that the two threads of a rank share: one thread works, one watches other ranks. */
 
 /** Words of the shared memory. */
 export const WORD = {
   /** Increased by the working thread while it works or waits. */
   beats: 0,
-  /** 1 + the rank that is lost; 0 = none; 1 + the number of ranks: what has started them is. */
+  /** 1 + the lost rank; 0 = none; 1 + the number of ranks = the process that started them. */
   lost: 1,
   /** How it was lost: an index of LOSSES. */
   loss: 2,
@@ -20,10 +20,10 @@ const LOSSES = [
   "it has made no progress for too long",
   "it has failed, and has said why",
 ] as const;
-/** The index of the last of them, of which no other rank says anything. */
+/** The index of the last of these losses, about which no other rank prints anything. */
 export const FAILED = 3;
 
-/** Set for the ranks by the process of rgx that starts them: who that is. */
+/** The variable with the process of rgx that starts the ranks, which that process sets. */
 export const STARTER_VARIABLE = "RGX_RANKS_STARTER";
 
 /** Between two signs of life, in milliseconds. */
@@ -32,9 +32,9 @@ export const BEAT_MS = 1000;
 export const SILENT_MS = 6000;
 /** A rank whose working thread has not moved for so long is lost. */
 export const STALLED_MS = 600_000;
-/** How long the working thread has to end the run after a loss, before the other one does. */
+/** The time for the working thread to end the run after a loss, before the other thread does. */
 export const GRACE_MS = 2000;
-/** How long the ranks that say nothing wait for the one that says what happened. */
+/** How long the silent ranks wait for the one that prints the error. */
 export const SPEAKER_FIRST_MS = 3000;
 
 /** A request to the watching thread. */
@@ -44,19 +44,19 @@ export interface WatchRequest {
   size: number;
   /** Proves that a connection is from a rank of this run. */
   token: string;
-  /** Where the first rank listens; null on the first rank itself. */
+  /** The address at which the first rank listens; null on the first rank itself. */
   at: { addresses: readonly string[]; port: number } | null;
   /** The process that has started the ranks, and its start; null: unknown, or elsewhere. */
   starter: { pid: number; ticks: string } | null;
 }
 
 /**
- * A later message to it: this rank ends with the others, or it has failed, has said why, and ends
- * them.
+ * A later message to the thread: the rank ends with the others; or it has failed, has printed why,
+ * and ends them.
  */
 export type WatchOrder = "end" | "failed";
 
-/** Its answers: where it listens, whether it has a connection, and that the others know. */
+/** The thread's answers: its address, whether it has a connection, and that the others know. */
 export type WatchAnswer = { port: number } | { connected: boolean } | { told: true };
 
 /** The message about a lost rank of `size`, or about what has started them. */

@@ -27,9 +27,9 @@ const answer = (message: WatchAnswer) => self.postMessage(message);
 interface Peer {
   rank: number;
   connection: Deno.Conn;
-  /** Time of the last line from it. */
+  /** Time of the last line from the rank. */
   heard: number;
-  /** It has said that it ends. */
+  /** Whether the rank has said that it ends. */
   left: boolean;
 }
 
@@ -115,7 +115,7 @@ async function send({ connection }: Peer, line: string): Promise<void> {
   try {
     await connection.write(encoder.encode(line + "\n"));
   } catch {
-    // The loop that reads from the connection finds out.
+    // The loop that reads from the connection notices the failure.
   }
 }
 
@@ -158,7 +158,7 @@ function lose(rank: number, loss: number): void {
   }, speaks(rank, loss) ? GRACE_MS : SPEAKER_FIRST_MS);
 }
 
-/** Whether this rank prints the loss: the first one that is left. */
+/** Whether this rank prints the loss: it is the first remaining rank. */
 function speaks(lost: number, loss: number): boolean {
   return loss !== FAILED && request.rank === (lost === 0 ? 1 : 0);
 }
@@ -173,6 +173,6 @@ function close(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {
-    // It is closed already.
+    // The connection is closed already.
   }
 }
