@@ -1,8 +1,8 @@
 /**
  * What distinguishes one decoder architecture from another: its parts, with their names in
  * transformers, and the keys of its config.json. The code that computes knows only the parts; an
- * architecture is a table of them. Models that such a table cannot describe (experts, soft caps,
- * parallel blocks) are refused.
+ * architecture is a table of them. Models that such a table cannot describe (experts, parallel
+ * blocks) are refused.
  */
 
 export const ARCHITECTURE_NAMES = ["llama", "mistral", "qwen2", "qwen3", "gpt2"] as const;
@@ -11,9 +11,9 @@ export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 
 /**
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
- * and values together. Their order must never change: it keys the dropout of adapters.
+ * and values together, `gateUp` both inputs of the MLP's product. Their order must never change: it keys the dropout of adapters.
  */
-export const MODULES = ["q", "k", "v", "qkv", "o", "gate", "up", "down"] as const;
+export const MODULES = ["q", "k", "v", "qkv", "o", "gate", "up", "gateUp", "down"] as const;
 export type Module = typeof MODULES[number];
 
 /** The linear module after the layers, which computes the logits. It can have an adapter, too. */
@@ -21,10 +21,21 @@ export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 
 /**
- * Parts of a layer that have weights: linear modules, the norms before attention and MLP, and those
- * of every query and key head before their rotation.
+ * Norms of a layer: before attention and MLP, after them, and those of queries and keys before
+ * their rotation.
  */
-export type LayerPart = Module | "inputNorm" | "postNorm" | "qNorm" | "kNorm";
+export const LAYER_NORMS = [
+  "inputNorm",
+  "postNorm",
+  "attentionOutNorm",
+  "mlpOutNorm",
+  "qNorm",
+  "kNorm",
+] as const;
+export type LayerNorm = typeof LAYER_NORMS[number];
+
+/** Parts of a layer that have weights. */
+export type LayerPart = Module | LayerNorm;
 
 /** Parts that a model has once. */
 export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
@@ -45,14 +56,31 @@ export interface Architecture {
   readonly positions: "rotary" | "learned";
   /** LayerNorm with a bias in place of RMSNorm. */
   readonly layerNorm: boolean;
-  /** silu(gate)·up, or GELU (tanh form) of one projection. */
-  readonly activation: "swiglu" | "gelu";
+  /** Whether the weights of norms are stored as differences from 1. */
+  readonly norm1: boolean;
+  /** What the norms of queries and keys see: one head, or all heads of a row. */
+  readonly headNorm: "head" | "row";
+  /** silu(gate)·up, GELU (tanh form) of gate times up, or GELU of one projection. */
+  readonly activation: "swiglu" | "geglu" | "gelu";
   /** Whether linear weights are [in, out] (Conv1D) instead of [out, in]. */
   readonly inOut: boolean;
   /** Whether a GGUF file has the rows of each query and key head in another order. */
   readonly interleavedInGguf: boolean;
-  /** What `sliding_window` does: nothing, always something, or only with `use_sliding_window`. */
-  readonly window: "none" | "always" | "flagged";
+  /**
+   * What `sliding_window` does: nothing, always something, only with `use_sliding_window`, or
+   * something in the sliding layers of `layer_types`.
+   */
+  readonly window: "none" | "always" | "flagged" | "typed";
+  /** With typed layers: every n-th has full attention where `layer_types` is not set. */
+  readonly fullEvery?: number;
+  /** Typed layers rotate by sections of their own; the base of sliding layers without one. */
+  readonly slidingTheta?: number;
+  /** Which layers do not rotate: those with 0 in `no_rope_layers`, or all without "rope". */
+  readonly unrotated?: "listed" | "by type";
+  /** Whether `partial_rotary_factor` is the share of a head that is rotated. */
+  readonly partialRotary?: boolean;
+  /** Whether queries grow with the position (`llama_4_scaling_beta`). */
+  readonly growingQueries?: boolean;
   /** Names of the parts in transformers: of those that there are once, … */
   readonly names: Readonly<Record<Exclude<OncePart, "positions">, string>> & {
     readonly positions?: string;
@@ -76,6 +104,13 @@ export type SizeName =
   | "maxPositions"
   | "rmsNormEps";
 
+/**
+ * Numbers that something is multiplied by: the embedding, attention scores in place of 1/√headDim,
+ * what attention and MLP add to the residual stream; and the divisor of the logits.
+ */
+export const SCALARS = ["embedding", "attention", "residual", "logits"] as const;
+export type Scalar = typeof SCALARS[number];
+
 /** The keys of an architecture's config.json. */
 export interface ConfigKeys {
   /** Without a key the value follows: as many key heads as heads, which divide the width. */
@@ -89,7 +124,12 @@ export interface ConfigKeys {
     readonly maxPositions?: number;
     readonly rmsNormEps: number;
     readonly tieWordEmbeddings: boolean;
+    /** Default 10 000. */
+    readonly ropeTheta?: number;
+    readonly slidingWindow?: number | null;
   };
+  /** Keys of scalars; without its key each is 1. */
+  readonly scalars?: Readonly<Partial<Record<Scalar, string>>>;
   /** Keys with the only values that are supported. */
   readonly neutral: Readonly<Record<string, readonly unknown[]>>;
   /** Keys that must have the same value as another one. */

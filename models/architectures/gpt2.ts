@@ -13,6 +13,8 @@ export const GPT2: Architecture = {
   biasKeys: {},
   positions: "learned",
   layerNorm: true,
+  norm1: false,
+  headNorm: "head",
   activation: "gelu",
   inOut: true,
   interleavedInGguf: false,

@@ -11,6 +11,8 @@ export const LLAMA: Architecture = {
   biasKeys: { attention_bias: ["q", "k", "v", "o"], mlp_bias: ["gate", "up", "down"] },
   positions: "rotary",
   layerNorm: false,
+  norm1: false,
+  headNorm: "head",
   activation: "swiglu",
   inOut: false,
   interleavedInGguf: true,

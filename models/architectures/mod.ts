@@ -6,10 +6,13 @@ import {
   type Architecture,
   type ArchitectureName,
   type HeadModule,
+  LAYER_NORMS,
+  type LayerNorm,
   type LayerPart,
   type Module,
   MODULES,
   type OncePart,
+  type Scalar,
 } from "./architecture.ts";
 import { GPT2 } from "./gpt2.ts";
 import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
@@ -79,11 +82,36 @@ export function linearDims(
     case "gate":
     case "up":
       return [d, f];
+    case "gateUp":
+      return [d, 2 * f];
     case "down":
       return [f, d];
     case "lm_head":
       return [d, config.vocabSize];
   }
+}
+
+/** Elements that a norm of a layer sees at once. */
+export function normWidth(config: ModelConfig, norm: LayerNorm): number {
+  if (norm !== "qNorm" && norm !== "kNorm") return config.hiddenSize;
+  const heads = norm === "qNorm" ? config.numHeads : config.numKvHeads;
+  return config.headDim * (architectureOf(config).headNorm === "row" ? heads : 1);
+}
+
+/** Positions that a position of a layer attends to, itself included; null = all before it. */
+export function layerWindow(config: ModelConfig, layer: number): number | null {
+  return config.layerTypes?.[layer] === "full" ? null : config.slidingWindow ?? null;
+}
+
+/** The windows of all layers, each once. */
+export function layerWindows(config: ModelConfig): (number | null)[] {
+  return [...new Set(Array.from({ length: config.numLayers }, (_, l) => layerWindow(config, l)))];
+}
+
+/** A scalar of the model, or what it is without. */
+export function scalarOf(config: ModelConfig, scalar: Scalar): number {
+  return config.scalars?.[scalar] ??
+    (scalar === "attention" ? 1 / Math.sqrt(config.headDim) : 1);
 }
 
 /** Such as "model.layers.0.self_attn.q_proj". */
@@ -130,10 +158,8 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   add("embedding", null, [config.vocabSize, d], table);
   if (names.positions !== undefined) add("positions", null, [config.maxPositions, d], table);
   for (let layer = 0; layer < config.numLayers; layer++) {
-    norm("inputNorm", layer);
-    norm("postNorm", layer);
-    for (const part of ["qNorm", "kNorm"] as const) {
-      if (hasPart(config, part)) norm(part, layer, config.headDim);
+    for (const part of LAYER_NORMS) {
+      if (hasPart(config, part)) norm(part, layer, normWidth(config, part));
     }
     for (const module of modulesOf(config)) {
       const [inDim, outDim] = linearDims(config, module);
@@ -147,12 +173,14 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
 }
 
 /**
- * Whether the fused operation `decode_layer` can compute a layer: a Llama layer without biases,
- * head norms or a window.
+ * Whether the fused operation `decode_layer` can compute all layers: those of a Llama without
+ * biases or a window.
  */
 export function isPlainLlama(config: ModelConfig): boolean {
-  const { activation, layerNorm } = architectureOf(config);
-  return activation === "swiglu" && !layerNorm && !hasPart(config, "qNorm") &&
-    (config.slidingWindow ?? null) === null &&
+  const { inLayer } = architectureOf(config);
+  const { slidingWindow = null, scalars, unrotated, rotaryDim, growingQueries } = config;
+  return Object.keys(inLayer).every((part) => part in LLAMA.inLayer) && hasPart(config, "gate") &&
+    [scalars, unrotated, rotaryDim, growingQueries].every((special) => special === undefined) &&
+    slidingWindow === null &&
     !modulesOf(config).some((module) => hasBias(config, module));
 }

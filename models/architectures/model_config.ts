@@ -3,9 +3,12 @@
  * the checks that it is possible. hf_config.ts maps it to and from a `config.json`.
  */
 import { UsageError } from "../../core/errors.ts";
-import type { ArchitectureName, Module } from "./architecture.ts";
-import { ropeFrequencies } from "./rope_frequencies.ts";
+import type { ArchitectureName, Module, Scalar } from "./architecture.ts";
+import { type RopeConfig, ropeFrequencies } from "./rope_frequencies.ts";
 import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
+
+/** Kinds of attention in a layer. */
+export type LayerType = "full" | "sliding";
 
 /** The sizes and settings of a model, as its config.json has them. */
 export interface ModelConfig {
@@ -21,6 +24,36 @@ export interface ModelConfig {
    * it.
    */
   readonly slidingWindow?: number | null;
+  /**
+   * The attention of each layer, where they are not alike: "full" ones have no window.
+   * @internal
+   */
+  readonly layerTypes?: readonly LayerType[];
+  /**
+   * Numbers of the layers that do not rotate queries and keys; absent = none.
+   * @internal
+   */
+  readonly unrotated?: readonly number[];
+  /**
+   * The rotation of sliding layers, where it is another one.
+   * @internal
+   */
+  readonly slidingRope?: Pick<ModelConfig, "ropeTheta" | "ropeScaling">;
+  /**
+   * Elements of each head that are rotated, even; absent = headDim.
+   * @internal
+   */
+  readonly rotaryDim?: number;
+  /**
+   * Queries are multiplied by 1 + beta·log(1 + ⌊position/period⌋).
+   * @internal
+   */
+  readonly growingQueries?: { readonly beta: number; readonly period: number };
+  /**
+   * Those that are not 1, or for attention 1/√headDim.
+   * @internal
+   */
+  readonly scalars?: Readonly<Partial<Record<Scalar, number>>>;
   /** Rows of the embedding: the number of tokens. */
   readonly vocabSize: number;
   /** Width of the residual stream. */
@@ -106,14 +139,23 @@ function modelConfigProblems(config: ModelConfig): string[] {
   if (window !== null && !(Number.isInteger(window) && window >= 1)) {
     problems.push(`slidingWindow is ${window}, expected a whole number of at least 1`);
   }
+  for (const [name, value] of Object.entries(config.scalars ?? {})) {
+    if (value > 0 && Number.isFinite(value)) continue;
+    problems.push(`the multiplier of ${name} is ${value}, expected a positive number`);
+  }
+  const { rotaryDim = config.headDim } = config;
+  if (!(rotaryDim >= 2 && rotaryDim <= config.headDim && rotaryDim % 2 === 0)) {
+    problems.push(`${rotaryDim} of ${config.headDim} elements of a head are rotated: only even`);
+  }
   const fused = config.numHeads * config.headDim === config.hiddenSize &&
     config.numKvHeads === config.numHeads;
   if (config.architecture === "gpt2" && !fused) {
     problems.push("GPT-2's heads have one key and value each and together the model's width");
   }
-  if (config.ropeScaling !== null) {
-    problems.push(...ropeScalingProblems(config.ropeScaling, config));
-    if (problems.length === 0 && !hasFiniteFrequencies(config)) {
+  for (const rope of ropesOf(config)) {
+    if (rope.ropeScaling === null) continue;
+    problems.push(...ropeScalingProblems(rope.ropeScaling, rope));
+    if (problems.length === 0 && !hasFiniteFrequencies(rope, config.maxPositions)) {
       problems.push("with this rope scaling, some RoPE frequencies are no finite numbers");
     }
   }
@@ -121,11 +163,23 @@ function modelConfigProblems(config: ModelConfig): string[] {
 }
 
 /** Whether RoPE can be computed for the shortest and for the longest text. */
-function hasFiniteFrequencies(config: ModelConfig): boolean {
-  if (config.headDim > MAX_SCALED_HEAD) return false;
-  return [1, config.maxPositions].every((length) =>
-    ropeFrequencies(config, length).every(Number.isFinite)
+function hasFiniteFrequencies(rope: RopeConfig, maxPositions: number): boolean {
+  if (rope.headDim > MAX_SCALED_HEAD) return false;
+  return [1, maxPositions].every((length) => ropeFrequencies(rope, length).every(Number.isFinite));
+}
+
+/** The rotations of a model's layers: first that of full ones, then another of sliding ones. */
+export function ropesOf(config: ModelConfig): RopeConfig[] {
+  const { headDim, rotaryDim = headDim, slidingRope } = config;
+  return [config, ...(slidingRope === undefined ? [] : [slidingRope])].map(
+    ({ ropeTheta, ropeScaling }) => ({ headDim: rotaryDim, ropeTheta, ropeScaling }),
   );
+}
+
+/** The number in {@link ropesOf} of a layer's rotation; null = none. */
+export function layerRope(config: ModelConfig, layer: number): number | null {
+  if (config.unrotated?.includes(layer)) return null;
+  return config.slidingRope !== undefined && config.layerTypes?.[layer] === "sliding" ? 1 : 0;
 }
 
 /**

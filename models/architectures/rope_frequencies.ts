@@ -6,6 +6,7 @@ import type { RopeScaling, YarnScaling } from "./rope_scaling.ts";
 
 /** The part of a configuration that decides the frequencies. */
 export interface RopeConfig {
+  /** Elements of a head that are rotated. */
   readonly headDim: number;
   readonly ropeTheta: number;
   readonly ropeScaling: RopeScaling | null;

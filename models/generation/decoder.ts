@@ -8,15 +8,15 @@
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
 import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import { architectureOf, modulesOf } from "../architectures/mod.ts";
+import { layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures/mod.ts";
 import type { ActivationStore } from "../network/activation_store.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
 import {
-  attentionScale,
   attentionWindow,
   bufferName,
   embed,
   type Network,
+  rotate,
   type SaveLayer,
   trunkForward,
   type TrunkOptions,
@@ -29,9 +29,9 @@ import {
   type LayerPass,
   passScratch,
 } from "../network/layer_buffers.ts";
-import { finalRows } from "../network/lm_head.ts";
-import { normForward } from "../network/norm.ts";
+import { finalNorm, finalRows } from "../network/lm_head.ts";
 import type { PackedBatch } from "../network/packing.ts";
+import type { AnglesOf } from "../network/rope_table.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 import { DecodeSampler, type SampledTokens, tokenSet } from "./sampling/decode_sampler.ts";
 import {
@@ -78,8 +78,8 @@ export interface Prefill {
 
 /** What the layers read of a step's rows (kernels/ops/decode_layer/spec.ts). */
 type StepRows =
-  & Pick<DecodeLayerArgs, "cos" | "sin" | "positions" | "cacheRow" | "branches" | "count">
-  & Pick<StepColumns, "keptRow">;
+  & Pick<StepColumns, "positions" | "cacheRow" | "branches" | "keptRow">
+  & { angles: AnglesOf; count: number };
 
 /** Where a step stands among those since the host last read tokens. */
 export interface StepPlace {
@@ -206,7 +206,7 @@ export class Decoder {
   /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
-    return device.adapter === undefined && attentionWindow(config).window === undefined;
+    return device.adapter === undefined && layerWindows(config).every((window) => window === null);
   }
 
   /** Whether steps are faster when they know which prompts share a prefix. */
@@ -269,8 +269,9 @@ export class Decoder {
     batches: readonly SamplingBatch[],
   ): Promise<void> {
     const count = rows.length;
-    const { cos, sin } = this.network.rope.upTo(this.#table.write(ahead, rows));
-    const columns = this.#table.columns;
+    const { rope } = this.network, columns = this.#table.columns;
+    const maxPosition = this.#table.write(ahead, rows);
+    const angles = rope.upTo(maxPosition, columns.positions), tables = rope.tensors(maxPosition);
     const fed = after === null
       ? columns.tokens
       : moved === null
@@ -281,9 +282,9 @@ export class Decoder {
       this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
     }
     const sampler = this.#sampler, plain = sampler.plainParams(batches);
-    const key = [fed, cos, sin, step, ...(plain === null ? [] : plainSamplingKey(plain))];
+    const key = [fed, ...tables, step, ...(plain === null ? [] : plainSamplingKey(plain))];
     const logits = this.#steps.run(count, key, () => {
-      const stepRows = { cos, sin, ...columns, count };
+      const stepRows = { angles, ...columns, count };
       const normed = this.#fused
         ? this.#runFusedLayers(fed, stepRows)
         : this.#runLayers(fed, stepRows);
@@ -314,8 +315,13 @@ export class Decoder {
   }
 
   /** Runs one operation per layer. Returns the normed rows that the head reads. */
-  #runFusedLayers(fed: Tensor, { keptRow, ...step }: StepRows): Tensor {
-    const { network: { device, config, weights }, workspace } = this, { count: rows } = step;
+  #runFusedLayers(
+    fed: Tensor,
+    { keptRow, angles, positions, cacheRow, branches: [table], count: rows }: StepRows,
+  ): Tensor {
+    const { network: { device, config, weights }, workspace } = this;
+    const { cos, sin } = angles(0)!.q;
+    const step = { cos, sin, positions, cacheRow, branches: table!, count: rows };
     const { hiddenSize: d, rmsNormEps: eps } = config;
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
@@ -325,12 +331,12 @@ export class Decoder {
       device.run("decode_layer", {
         x,
         ...step,
-        inputNorm: inputNorm.weight.value,
+        inputNorm: inputNorm!.weight.value,
         wq: linears.q.packed!,
         wk: linears.k.packed!,
         wv: linears.v.packed!,
         wo: linears.o.packed!,
-        postNorm: postNorm.weight.value,
+        postNorm: postNorm!.weight.value,
         wGate: linears.gate.packed!,
         wUp: linears.up.packed!,
         wDown: linears.down.packed!,
@@ -346,31 +352,27 @@ export class Decoder {
         heads: config.numHeads,
         kvHeads: config.numKvHeads,
         headDim: config.headDim,
-        scale: attentionScale(config),
+        scale: scalarOf(config, "attention"),
         eps,
       });
     });
     store?.saveOutput(x, keptRow, rows);
     const normed = workspace.get("n1", rows * d), rho = workspace.get("rho1", rows);
-    normForward(device, weights.finalNorm, { x, out: normed, rho, mean: null, rows, d, eps });
+    finalNorm(this.network, { x, out: normed, rho, mean: null, rows });
     return normed;
   }
 
   /** The same with an operation for each part of a layer. */
   #runLayers(
     fed: Tensor,
-    { cos, sin, positions, cacheRow, branches, keptRow, count }: StepRows,
+    { angles, positions, cacheRow, branches, keptRow, count }: StepRows,
   ): Tensor {
     const { network: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
-    const layers = this.#layers!, rotary = architectureOf(config).positions === "rotary";
+    const layers = this.#layers!, windows = layerWindows(config);
 
-    let layer = 0;
-    const attend = ({ q, k, v, attn }: LayerActivations) => {
-      if (rotary) {
-        device.run("rope", { x: q, cos, sin, positions, rows: count, heads, headDim });
-        device.run("rope", { x: k, cos, sin, positions, rows: count, heads: kvHeads, headDim });
-      }
+    const attend = ({ layer, q, k, v, attn }: LayerActivations) => {
+      rotate(this.network, angles(layer), { q, k }, count);
       const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
       device.run("scatter_rows", { src: k, table: cache.k, ...row });
@@ -382,14 +384,14 @@ export class Decoder {
         branchK: cache.k,
         branchV: cache.v,
         out: attn,
-        branches,
+        branches: branches[windows.indexOf(layerWindow(config, layer))]!,
         count,
         maxNew: this.#cacheUnit,
         heads,
         kvHeads,
         headDim,
-        scale: attentionScale(config),
-        ...attentionWindow(config),
+        scale: scalarOf(config, "attention"),
+        ...attentionWindow(config, layer),
       });
     };
     const pass: LayerPass = {
@@ -401,34 +403,26 @@ export class Decoder {
       ...this.#scratch!,
       save: this.#kept?.store.saver(keptRow, count),
     };
-    const { h, n1: normed, mean1: mean, rho1: rho } = layers[0]!;
+    const { h, mean1: mean } = layers[0]!;
+    const { workspace, shape: { slots } } = this;
+    const normed = workspace.get("n1", slots * d), rho = workspace.get("rho1", slots);
     embed(this.network, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
     let output: Residual | null = null;
-    for (; layer < layers.length; layer++) {
-      output = layerForward(pass, weights.layers[layer]!, layers[layer]!, output);
+    for (const [layer, activations] of layers.entries()) {
+      output = layerForward(pass, weights.layers[layer]!, activations, output);
     }
-    normForward(device, weights.finalNorm, {
-      x: output!.x,
-      add: output!.add!,
-      sum: output!.x,
-      out: normed,
-      mean,
-      rho,
-      rows: count,
-      d,
-      eps: config.rmsNormEps,
-    });
+    const { x, add } = output!;
+    finalNorm(this.network, { x, add: add!, sum: x, out: normed, mean, rho, rows: count });
     this.#kept?.store.saveOutput(output!.x, keptRow, count);
     return normed;
   }
 
   #stepActivations(): LayerActivations[] {
-    const { network: { config, weights, maxRank }, workspace, adapter } = this;
-    return weights.layers.map((layer, l) =>
-      layerActivations(workspace, config, layer, this.shape.slots, {
+    const { network, workspace, adapter } = this;
+    return network.weights.layers.map((_, l) =>
+      layerActivations(workspace, network, l, this.shape.slots, {
         adapter,
         name: (activation) => bufferName("none", l, activation),
-        maxRank,
         provided: {},
       })
     );

@@ -8,7 +8,8 @@ import { COUNTER_WORDS } from "../../kernels/ops/sample/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows, RowRange } from "./cache/cached_prompt.ts";
 import type { SampledRow } from "./sampling/decode_sampler.ts";
-import { attentionWindow, type Network } from "../network/forward_pass.ts";
+import { layerWindows } from "../architectures/mod.ts";
+import type { Network } from "../network/forward_pass.ts";
 import type { Workspace } from "../network/workspace.ts";
 
 /** A branch as a decode step sees it. */
@@ -27,22 +28,20 @@ const STEP = {
   positions: 1,
   cacheRow: 2,
   counters: 3,
-  branches: 3 + COUNTER_WORDS,
-  slots: 3 + COUNTER_WORDS + BRANCH.columns,
-  keptRow: 4 + COUNTER_WORDS + BRANCH.columns,
-  columns: 5 + COUNTER_WORDS + BRANCH.columns,
+  slots: 3 + COUNTER_WORDS,
+  keptRow: 4 + COUNTER_WORDS,
+  branches: 5 + COUNTER_WORDS,
 } as const;
 
-/**
- * The columns: u32 [stride], except counters [stride, COUNTER_WORDS] and branches
- * [stride, BRANCH.columns].
- */
-export type StepColumns = Readonly<
-  Record<
-    "tokens" | "positions" | "cacheRow" | "counters" | "branches" | "slots" | "keptRow",
-    Tensor
+/** The columns: u32 [stride], except counters [stride, COUNTER_WORDS]. */
+export type StepColumns =
+  & Readonly<
+    Record<"tokens" | "positions" | "cacheRow" | "counters" | "slots" | "keptRow", Tensor>
   >
->;
+  & {
+    /** For each of the layers' windows; [stride, BRANCH.columns]. */
+    readonly branches: readonly Tensor[];
+  };
 
 /** For rows that only sample their first token. */
 const NO_ROWS: RowRange = { begin: 0, end: 1 };
@@ -50,6 +49,7 @@ const NO_ROWS: RowRange = { begin: 0, end: 1 };
 export class StepTable {
   readonly columns: StepColumns;
   readonly #words: Uint32Array;
+  readonly #windows: readonly (number | null)[];
   readonly #tensor: Tensor;
 
   /**
@@ -62,7 +62,9 @@ export class StepTable {
     private readonly stride: number,
     private readonly cacheUnit: number,
   ) {
-    this.#words = new Uint32Array(STEP.columns * stride);
+    this.#windows = layerWindows(network.config);
+    const columns = STEP.branches + this.#windows.length * BRANCH.columns;
+    this.#words = new Uint32Array(columns * stride);
     const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
     const column = (from: number, columns: number) => table.view(from * stride, columns * stride);
     this.columns = {
@@ -70,7 +72,9 @@ export class StepTable {
       positions: column(STEP.positions, 1),
       cacheRow: column(STEP.cacheRow, 1),
       counters: column(STEP.counters, COUNTER_WORDS),
-      branches: column(STEP.branches, BRANCH.columns),
+      branches: this.#windows.map((_, i) =>
+        column(STEP.branches + i * BRANCH.columns, BRANCH.columns)
+      ),
       slots: column(STEP.slots, 1),
       keptRow: column(STEP.keptRow, 1),
     };
@@ -84,7 +88,7 @@ export class StepTable {
   write(ahead: number, rows: readonly DecodeRow[]): number {
     const table = this.#words,
       { stride, cacheUnit, network: { config, device } } = this;
-    const lastPosition = config.maxPositions - 1, { window = Infinity } = attentionWindow(config);
+    const lastPosition = config.maxPositions - 1, windows = this.#windows;
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
       const { promptId, branch, prompt, cached, kept, slot, newest, params } = rows[row]!;
@@ -110,14 +114,17 @@ export class StepTable {
       table[counterAt + 2] = counter[2];
       table[counterAt + 3] = seed[0];
       table[counterAt + 4] = seed[1];
-      const at = STEP.branches * stride + BRANCH.columns * row;
-      // A window covers the branch's own positions first and then the end of the prompt.
-      table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
-      table[at + BRANCH.prefixEnd] = end;
-      table[at + BRANCH.slot] = from / cacheUnit;
-      table[at + BRANCH.length] = Math.min(position, to - from);
-      table[at + BRANCH.sharedBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
-      table[at + BRANCH.sharedRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
+      for (let i = 0; i < windows.length; i++) {
+        const at = (STEP.branches + i * BRANCH.columns) * stride + BRANCH.columns * row;
+        // A window covers the branch's own positions first and then the end of the prompt.
+        const window = windows[i] ?? Infinity;
+        table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));
+        table[at + BRANCH.prefixEnd] = end;
+        table[at + BRANCH.slot] = from / cacheUnit;
+        table[at + BRANCH.length] = Math.min(position, to - from);
+        table[at + BRANCH.sharedBegin] = sharedPrefix === null ? 0 : sharedPrefix.prompt.begin;
+        table[at + BRANCH.sharedRows] = sharedPrefix === null ? 0 : sharedPrefix.rows;
+      }
     }
     device.write(this.#tensor, table);
     return largest;

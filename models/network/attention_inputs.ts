@@ -1,17 +1,19 @@
 /**
  * Computes queries, keys and values from a layer's normed input, and the gradients. There are three
- * projections (and a norm of every query and key head where the architecture has it), or one
- * projection for all three. A row of its output is q·k·v, which is split into three rows of d
- * elements.
+ * projections (and a norm of queries and keys where the architecture has it), or one projection for
+ * all three, whose rows are q·k·v.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
+import { normWidth } from "../architectures/mod.ts";
 import {
+  joinParts,
   type LayerActivations,
   type LayerBackwardPass,
   type LayerPass,
   project,
   projectBackward,
+  splitParts,
 } from "./layer_buffers.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
@@ -22,13 +24,11 @@ export function attentionInputs(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, rows } = pass, x = activations.n1;
-  if (pass.fused !== null) {
-    const { qkv } = pass.fused;
-    project(pass, weights, activations, "qkv", x, qkv);
-    moveParts(pass, activations, (index, out) => {
-      device.run("gather_rows", { table: qkv, index, out, rows, d: pass.config.hiddenSize });
-    });
+  const x = activations.n1;
+  const { fused: { qkv } } = pass;
+  if (qkv !== null) {
+    project(pass, weights, activations, "qkv", x, qkv.out);
+    splitParts(pass, qkv, [activations.q, activations.k, activations.v]);
     return;
   }
   project(pass, weights, activations, "q", x, activations.rawQ ?? activations.q);
@@ -37,7 +37,7 @@ export function attentionInputs(
   headNormsForward(pass, weights, activations);
 }
 
-/** The norm of every query and key head, where the architecture has it: rawQ, rawK → q, k. */
+/** The norm of queries and keys, where the architecture has it: rawQ, rawK → q, k. */
 export function headNormsForward(
   pass: LayerPass,
   weights: LayerWeights,
@@ -45,8 +45,8 @@ export function headNormsForward(
 ): void {
   const { device, rows } = pass;
   if (weights.headNorms === null) return;
-  for (const { norm, raw, out, rho, count } of headParts(pass, weights.headNorms, activations)) {
-    const shape = { rows: rows * count, d: pass.config.headDim, eps: pass.config.rmsNormEps };
+  for (const { norm, raw, out, rho, d, count } of headParts(pass, weights.headNorms, activations)) {
+    const shape = { rows: rows * count, d, eps: pass.config.rmsNormEps };
     normForward(device, norm, { x: raw, out, rho, mean: null, ...shape });
   }
 }
@@ -61,24 +61,21 @@ export function attentionInputsBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, rows, scratch, config } = pass, { headDim } = config;
+  const { device, rows, scratch, fused: { qkv } } = pass;
   const dx = needsInput ? scratch.dnormed : null;
   const backward = (module: Module, dy: Tensor, accumulate = false) =>
     projectBackward(pass, weights, activations, module, { x: activations.n1, dy, dx, accumulate });
-  if (pass.fused !== null) {
-    const { qkv } = pass.fused;
-    moveParts(pass, { q: scratch.dq, k: scratch.dk, v: scratch.dv }, (index, src) => {
-      device.run("scatter_rows", { src, index, table: qkv, rows, d: config.hiddenSize });
-    });
-    backward("qkv", qkv);
+  if (qkv !== null) {
+    joinParts(pass, qkv, [scratch.dq, scratch.dk, scratch.dv]);
+    backward("qkv", qkv.out);
     return;
   }
   const { headNorms } = weights;
   let { dq, dk } = scratch;
   if (headNorms !== null) {
     const [q, k] = headParts(pass, headNorms, activations);
-    const through = ({ norm, raw, rho, count }: HeadPart, dout: Tensor, dx: Tensor) => {
-      const shape = { rows: rows * count, d: headDim };
+    const through = ({ norm, raw, rho, d, count }: HeadPart, dout: Tensor, dx: Tensor) => {
+      const shape = { rows: rows * count, d };
       normBackward(device, norm, { dout, x: raw, mean: null, rho, dx, ...shape });
       return dx;
     };
@@ -96,7 +93,8 @@ interface HeadPart {
   raw: Tensor;
   out: Tensor;
   rho: Tensor;
-  /** Heads per row. */
+  /** Elements that the norm sees at once, and how often a row has them. */
+  d: number;
   count: number;
 }
 
@@ -105,17 +103,10 @@ function headParts(
   norms: { q: NormWeights; k: NormWeights },
   { q, k, rawQ, rawK, rhoQ, rhoK }: LayerActivations,
 ): [HeadPart, HeadPart] {
+  const dQ = normWidth(config, "qNorm"), countQ = config.numHeads * config.headDim / dQ;
+  const dK = normWidth(config, "kNorm"), countK = config.numKvHeads * config.headDim / dK;
   return [
-    { norm: norms.q, raw: rawQ!, out: q, rho: rhoQ!, count: config.numHeads },
-    { norm: norms.k, raw: rawK!, out: k, rho: rhoK!, count: config.numKvHeads },
+    { norm: norms.q, raw: rawQ!, out: q, rho: rhoQ!, d: dQ, count: countQ },
+    { norm: norms.k, raw: rawK!, out: k, rho: rhoK!, d: dK, count: countK },
   ];
-}
-
-/** Calls `move` for q, k and v with the indices of their rows in the fused projection. */
-function moveParts(
-  { fused }: LayerPass,
-  parts: { q: Tensor; k: Tensor; v: Tensor },
-  move: (index: Tensor, part: Tensor) => void,
-): void {
-  [parts.q, parts.k, parts.v].forEach((part, i) => move(fused!.index[i]!, part));
 }

@@ -1,7 +1,7 @@
 /** A model without values on a device that counts: what it allocates is what the model would. */
 import { CountingDevice, type PartOf } from "../../kernels/devices/counting/device.ts";
 import type { Network } from "./forward_pass.ts";
-import { RopeTable } from "./rope_table.ts";
+import { RopeTables } from "./rope_table.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { adapterSpecs, arrangeWeights, baseSpecs, maxLayerRank } from "./weights/model_weights.ts";
 import { Parameters } from "./weights/parameters.ts";
@@ -35,7 +35,7 @@ export function countedNetwork(
     device,
     config,
     weights: arrangeWeights(all, config, sizes),
-    rope: new RopeTable(device, config),
+    rope: new RopeTables(device, config),
     maxRank: maxLayerRank(sizes.lora),
   };
 }

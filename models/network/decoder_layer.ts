@@ -1,13 +1,16 @@
 /**
  * One decoder layer: h_mid = h + o(attention(norm(h))), h_next = h_mid + mlp(norm(h_mid)), with an
- * explicit backward. The second addition is fused into the operation that comes next, so a layer
- * returns the pair (mid, projected). The caller provides the attention, which is the only
+ * explicit backward. Some architectures have a norm, or a factor, of what is added, in place of the
+ * norm before or beside it. The second addition is fused into the operation that comes next, so a
+ * layer returns the pair (mid, projected). The caller provides the attention, which is the only
  * difference between packed batches and decode steps. The parts are in attention_inputs.ts, mlp.ts
  * and norm.ts; the formulas are in the spec.ts of each operation in kernels/ops/.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { attentionInputs, attentionInputsBackward } from "./attention_inputs.ts";
 import {
+  branchBackward,
+  branchForward,
   type LayerActivations,
   type LayerBackwardPass,
   type LayerPass,
@@ -16,7 +19,7 @@ import {
 } from "./layer_buffers.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
-import { normBackward, normForward } from "./norm.ts";
+import { normBackward, type NormForward, normForward, type NormWeights } from "./norm.ts";
 
 /** The output of a layer, as the sum x + add that the next operation computes. */
 export interface Residual {
@@ -47,13 +50,36 @@ function beforeAttention(
   activations: LayerActivations,
   input: Residual | null,
 ): void {
-  const { device, config, rows } = pass, { h } = activations;
-  const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
+  const { h } = activations;
   const first = input === null ? { x: h } : { x: input.x, add: input.add!, sum: h };
   const to1 = { out: activations.n1, mean: activations.mean1, rho: activations.rho1 };
-  normForward(device, weights.inputNorm, { ...first, ...to1, ...shape });
+  sumAndNorm(pass, weights.inputNorm, { ...first, ...to1 });
   attentionInputs(pass, weights, activations);
   pass.save?.("attention", activations);
+}
+
+/** sum = x + add, and the norm of it where the architecture has one. */
+function sumAndNorm(
+  pass: LayerPass,
+  norm: NormWeights | null,
+  args: Pick<NormForward, "x" | "add" | "sum" | "out" | "mean"> & { rho: Tensor | null },
+): void {
+  const { device, config, rows } = pass, { x: a, add: b, sum: out, rho } = args;
+  const d = config.hiddenSize;
+  if (norm !== null) {
+    normForward(device, norm, { ...args, rho: rho!, rows, d, eps: config.rmsNormEps });
+  } else if (b !== undefined) device.run("add", { a, b, out: out!, n: rows * d });
+}
+
+/** attn → what attention adds to the residual stream. */
+export function attentionOutput(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
+  const { attn, attentionOut: raw, rhoAttentionOut: rho } = activations;
+  project(pass, weights, activations, "o", attn, raw ?? pass.projected);
+  branchForward(pass, weights.attentionOutNorm, raw, rho);
 }
 
 function afterAttention(
@@ -61,12 +87,10 @@ function afterAttention(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, projected } = pass;
-  const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
-  const { h, mid, attn } = activations;
-  project(pass, weights, activations, "o", attn, projected);
+  const { projected } = pass, { h, mid } = activations;
+  attentionOutput(pass, weights, activations);
   const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
-  normForward(device, weights.postNorm, { x: h, add: projected, sum: mid, ...to2, ...shape });
+  sumAndNorm(pass, weights.postNorm, { x: h, add: projected, sum: mid, ...to2 });
   mlpInputs(pass, weights, activations);
   pass.save?.("mlp", activations);
 }
@@ -123,16 +147,31 @@ export function layerBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, config, rows, scratch } = pass;
-  const { dh, dnormed, dattn } = scratch, { mid, mean2, rho2, h, mean1, rho1, attn } = activations;
-  const shape = { dout: dnormed, dx: dh, accumulate: true, rows, d: config.hiddenSize };
+  const { scratch } = pass;
+  const { mid, mean2, rho2, h, mean1, rho1, attn, attentionOut, rhoAttentionOut } = activations;
 
   mlpBackward(pass, weights, activations);
-  normBackward(device, weights.postNorm, { x: mid, mean: mean2, rho: rho2, ...shape });
+  throughNorm(pass, weights.postNorm, { x: mid, mean: mean2, rho: rho2 });
 
-  projectBackward(pass, weights, activations, "o", { x: attn, dy: dh, dx: dattn });
+  const dy = branchBackward(pass, weights.attentionOutNorm, attentionOut, rhoAttentionOut);
+  projectBackward(pass, weights, activations, "o", { x: attn, dy, dx: scratch.dattn });
   pass.attendBackward(activations, scratch);
   attentionInputsBackward(pass, weights, activations, needsInput);
   if (!needsInput) return;
-  normBackward(device, weights.inputNorm, { x: h, mean: mean1, rho: rho1, ...shape });
+  throughNorm(pass, weights.inputNorm, { x: h, mean: mean1, rho: rho1 });
+}
+
+/** Adds the derivative by the input of a norm, or of what has none, to scratch.dh. */
+function throughNorm(
+  { device, config, rows, scratch: { dh, dnormed } }: LayerBackwardPass,
+  norm: NormWeights | null,
+  { rho, ...given }: { x: Tensor; mean: Tensor | null; rho: Tensor | null },
+): void {
+  const d = config.hiddenSize;
+  if (norm === null) {
+    device.run("add", { a: dh, b: dnormed, out: dh, n: rows * d });
+    return;
+  }
+  const shape = { dout: dnormed, dx: dh, accumulate: true, rows, d };
+  normBackward(device, norm, { ...given, rho: rho!, ...shape });
 }

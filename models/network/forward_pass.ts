@@ -6,7 +6,7 @@
 import { type AttentionForwardArgs, SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import { architectureOf } from "../architectures/mod.ts";
+import { layerWindow, scalarOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import {
   type ActivationName,
@@ -26,8 +26,9 @@ import {
   type SelectedRows,
 } from "./decoder_layer.ts";
 import type { ModelWeights } from "./weights/model_weights.ts";
+import { mlpOutput } from "./mlp.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
-import type { RopeTable } from "./rope_table.ts";
+import type { LayerAngles, RopeTables } from "./rope_table.ts";
 import { weightType } from "../formats/stored_weight.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Parameter } from "./types.ts";
@@ -38,7 +39,7 @@ export interface Network {
   readonly device: Device;
   readonly config: ModelConfig;
   readonly weights: ModelWeights;
-  readonly rope: RopeTable;
+  readonly rope: RopeTables;
   /** Largest rank of an adapter; 0 without adapters. */
   readonly maxRank: number;
 }
@@ -85,14 +86,24 @@ export interface TrunkPass {
   restore?: (layer: number) => void;
 }
 
-/** Attention scores are divided by √headDim. */
-export function attentionScale(config: ModelConfig): number {
-  return 1 / Math.sqrt(config.headDim);
+/** The sliding window of a layer as an argument of operations; no key without a window. */
+export function attentionWindow(config: ModelConfig, layer: number): { window?: number } {
+  const window = layerWindow(config, layer);
+  return window === null ? {} : { window };
 }
 
-/** The sliding window as an argument of operations; no key without a window. */
-export function attentionWindow({ slidingWindow }: ModelConfig): { window?: number } {
-  return slidingWindow === undefined || slidingWindow === null ? {} : { window: slidingWindow };
+/** Rotates the queries and keys of a layer in place, or back. */
+export function rotate(
+  { device, config }: Pick<Network, "device" | "config">,
+  angles: LayerAngles | null,
+  { q, k }: { q: Tensor; k: Tensor },
+  rows: number,
+  inverse = false,
+): void {
+  if (angles === null) return;
+  const { numHeads, numKvHeads, headDim } = config, shape = { rows, headDim, inverse };
+  device.run("rope", { x: q, ...angles.q, heads: numHeads, ...shape });
+  device.run("rope", { x: k, ...angles.k, heads: numKvHeads, ...shape });
 }
 
 /** Name of the buffer for an activation of a layer. */
@@ -113,8 +124,7 @@ export function trunkForward(
   packed: PackedBatch,
   options: TrunkOptions,
 ): TrunkPass {
-  const { config, weights } = network;
-  const { rows } = packed;
+  const { weights } = network, { rows } = packed;
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions, options.store);
   const pass: LayerPass = {
@@ -122,11 +132,10 @@ export function trunkForward(
     dropout: options.dropout ?? null,
     save: options.save,
   };
-  const layers = weights.layers.map((layer, l) =>
-    layerActivations(workspace, config, layer, rows, {
+  const layers = weights.layers.map((_, l) =>
+    layerActivations(workspace, network, l, rows, {
       adapter: options.adapter,
       name: (activation) => bufferName(options.keep, l, activation),
-      maxRank: network.maxRank,
       provided: options.keysAndValues?.(l) ?? {},
     })
   );
@@ -163,22 +172,24 @@ function selectedRows(
   adapter: boolean,
   attention: PackedAttention,
 ): SelectedRows {
-  const { config, weights, maxRank } = network, rows = lastRows.length, last = config.numLayers - 1;
+  const rows = lastRows.length, last = network.config.numLayers - 1;
   const index = workspace.upload("last.rows", lastRows);
   return {
     index,
     rows,
-    activations: layerActivations(workspace, config, weights.layers[last]!, rows, {
+    activations: layerActivations(workspace, network, last, rows, {
       adapter,
       name: (activation) => `last.${bufferName("none", last, activation)}`,
-      maxRank,
       provided: {},
     }),
     attend: (all, some) => attention.lastRows(all, some, index, rows),
   };
 }
 
-/** out[rows, d] = embedding of the tokens, plus that of their positions where these are learned. */
+/**
+ * out[rows, d] = embedding of the tokens, times the model's factor, plus that of their positions
+ * where these are learned.
+ */
 export function embed(
   { device, config, weights }: Network,
   { tokens, positions, out, spare, rows }: {
@@ -193,6 +204,8 @@ export function embed(
   const lookUp = ({ value: table, storage }: Parameter, index: Tensor, out: Tensor) =>
     device.run("gather_rows", { table, ...weightType(storage), index, out, rows, d });
   lookUp(weights.embedding, tokens, out);
+  const scale = scalarOf(config, "embedding");
+  if (scale !== 1) device.run("add", { b: out, out, n, scale });
   if (weights.positions === null) return;
   lookUp(weights.positions, positions, spare);
   device.run("add", { a: out, b: spare, out, n });
@@ -217,33 +230,25 @@ export function packedAttention(
   store: TrunkOptions["store"] = (k, v) => ({ k, v }),
 ): PackedAttention {
   const { device, config } = network;
-  const rotary = architectureOf(config).positions === "rotary";
   const { rows, segmentCount } = packed;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const segments = workspace.upload("segments", packed.segments);
   const rowSegment = workspace.upload("row_segment", packed.rowSegment);
-  const scale = attentionScale(config);
-  const angles = rotary ? network.rope.ofBatch(packed, positions, workspace) : null;
-  const rope = (x: Tensor, count: number, inverse: boolean) => {
-    if (angles !== null) {
-      device.run("rope", { x, ...angles(), rows, heads: count, headDim, inverse });
-    }
-  };
-  const table = { segments, rowSegment, segmentCount, rows };
-  const shape = { ...table, heads, kvHeads, headDim, scale, ...attentionWindow(config) };
+  const angles = network.rope.ofBatch(packed, positions, workspace);
+  const table = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim };
+  const scale = scalarOf(config, "attention");
+  const shapeOf = (layer: number) => ({ ...table, scale, ...attentionWindow(config, layer) });
   return {
-    forward({ q, k, v, attn, lse }: LayerActivations): void {
-      rope(q, heads, false);
-      rope(k, kvHeads, false);
-      device.run("attention", { q, ...store(k, v), out: attn, lse, ...shape });
+    forward({ layer, q, k, v, attn, lse }: LayerActivations): void {
+      rotate(network, angles(layer), { q, k }, rows);
+      device.run("attention", { q, ...store(k, v), out: attn, lse, ...shapeOf(layer) });
     },
-    lastRows({ q, k, v }, last, index, count): void {
-      rope(q, heads, false);
-      rope(k, kvHeads, false);
+    lastRows({ layer, q, k, v }, last, index, count): void {
+      rotate(network, angles(layer), { q, k }, rows);
       const d = heads * headDim, each = Uint32Array.from({ length: count }, (_, row) => row);
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
       device.run("attention", {
-        ...shape,
+        ...shapeOf(layer),
         q: last.q,
         ...store(k, v),
         out: last.attn,
@@ -254,7 +259,7 @@ export function packedAttention(
         rows: count,
       });
     },
-    backward({ q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {
+    backward({ layer, q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {
       const { dattn, dq, dk, dv } = scratch;
       device.run("attention_backward", {
         q,
@@ -266,10 +271,9 @@ export function packedAttention(
         dq,
         dk,
         dv,
-        ...shape,
+        ...shapeOf(layer),
       });
-      rope(dq, heads, true);
-      rope(dk, kvHeads, true);
+      rotate(network, angles(layer), { q: dq, k: dk }, rows, true);
     },
   };
 }
@@ -317,7 +321,11 @@ export function trunkBackward(
     const layer = weights.layers[l]!, activations = layers[l]!;
     // The shared buffers still hold the last layer's activations from the forward.
     trunk.restore?.(l);
-    if (keep === "inputs" && l < last) layerForwardInner(pass, layer, activations, null);
+    if (keep === "inputs" && l < last) {
+      layerForwardInner(pass, layer, activations, null);
+      // The backward of a norm after the MLP reads its input.
+      if (layer.mlpOutNorm !== null) mlpOutput(pass, layer, activations);
+    }
     layerBackward(pass, layer, activations, l > weights.lowestTrained);
   }
   const addRows = (kind: string, { grad }: Parameter, ids: Uint32Array) => {
@@ -333,6 +341,10 @@ export function trunkBackward(
       d: config.hiddenSize,
     });
   };
+  const scale = scalarOf(config, "embedding"), { dh } = scratch;
+  if (scale !== 1 && weights.embedding.grad !== null) {
+    device.run("add", { b: dh, out: dh, n: packed.rows * config.hiddenSize, scale });
+  }
   addRows("token", weights.embedding, packed.tokens);
   if (weights.positions !== null) addRows("position", weights.positions, packed.positions);
 }

@@ -1,45 +1,53 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { Module } from "../architectures/architecture.ts";
-import { architectureOf, hasPart, modulesOf } from "../architectures/mod.ts";
+import type { LayerNorm, Module } from "../architectures/architecture.ts";
+import { architectureOf, hasPart, modulesOf, normWidth, scalarOf } from "../architectures/mod.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
-import type { LayerWeights } from "./weights/model_weights.ts";
+import type { LayerWeights, ModelWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
+import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
 /** Activations of one layer; the backward reads all of them. */
 export interface LayerActivations {
+  /** The layer's number. */
+  layer: number;
   h: Tensor; // [rows, d], the layer's input
-  n1: Tensor; // [rows, d], normed input
+  n1: Tensor; // [rows, d], normed input; h without a norm
   mean1: Tensor | null; // [rows], with LayerNorm
-  rho1: Tensor; // [rows]
+  rho1: Tensor | null; // [rows]
   /**
    * Query and key heads before their norm, and the norm's ρ, where the architecture has such norms.
    */
   rawQ: Tensor | null; // [rows, heads·headDim]
   rawK: Tensor | null; // [rows, kvHeads·headDim]
-  rhoQ: Tensor | null; // [rows, heads]
-  rhoK: Tensor | null; // [rows, kvHeads]
+  rhoQ: Tensor | null; // [rows, heads], or [rows]
+  rhoK: Tensor | null; // [rows, kvHeads], or [rows]
   q: Tensor; // [rows, heads·headDim], after RoPE
   k: Tensor; // [rows, kvHeads·headDim], after RoPE
   v: Tensor; // [rows, kvHeads·headDim]
   attn: Tensor; // [rows, heads·headDim]
   lse: Tensor; // [rows, heads]
+  /** Outputs of the last projection of attention and MLP, where a norm follows, and its ρ. */
+  attentionOut: Tensor | null; // [rows, d]
+  mlpOut: Tensor | null; // [rows, d]
+  rhoAttentionOut: Tensor | null; // [rows]
+  rhoMlpOut: Tensor | null; // [rows]
   mid: Tensor; // [rows, d], after attention
-  n2: Tensor; // [rows, d]
+  n2: Tensor; // [rows, d]; mid without a norm
   mean2: Tensor | null; // [rows]
-  rho2: Tensor; // [rows]
+  rho2: Tensor | null; // [rows]
   /** Input of the nonlinearity. */
   gate: Tensor; // [rows, f]
-  /** Second input of SwiGLU; null with GELU. */
+  /** Second input of SwiGLU and GeGLU; null with GELU. */
   up: Tensor | null; // [rows, f]
   /** x·Aᵀ [rows, r] of the modules with an active adapter. */
   u: Partial<Record<Module, Tensor>>;
 }
 
-type Stored = Exclude<keyof LayerActivations, "u">;
+type Stored = Exclude<keyof LayerActivations, "u" | "layer">;
 
 /** Elements per row of each activation that the architecture has, except `u`. */
 export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
@@ -47,22 +55,30 @@ export function activationWidths(config: ModelConfig): Partial<Record<Stored, nu
   const d = config.hiddenSize, f = config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const q = heads * headDim, kv = kvHeads * headDim;
+  const has = (part: LayerNorm) => hasPart(config, part);
   return {
     h: d,
-    n1: d,
-    rho1: 1,
+    ...(has("inputNorm") ? { n1: d, rho1: 1 } : {}),
     q,
     k: kv,
     v: kv,
     attn: q,
     lse: heads,
+    ...(has("attentionOutNorm") ? { attentionOut: d, rhoAttentionOut: 1 } : {}),
+    ...(has("mlpOutNorm") ? { mlpOut: d, rhoMlpOut: 1 } : {}),
     mid: d,
-    n2: d,
-    rho2: 1,
+    ...(has("postNorm") ? { n2: d, rho2: 1 } : {}),
     gate: f,
-    ...(activation === "swiglu" ? { up: f } : {}),
+    ...(activation === "gelu" ? {} : { up: f }),
     ...(layerNorm ? { mean1: 1, mean2: 1 } : {}),
-    ...(hasPart(config, "qNorm") ? { rawQ: q, rawK: kv, rhoQ: heads, rhoK: kvHeads } : {}),
+    ...(has("qNorm")
+      ? {
+        rawQ: q,
+        rawK: kv,
+        rhoQ: q / normWidth(config, "qNorm"),
+        rhoK: kv / normWidth(config, "kNorm"),
+      }
+      : {}),
   };
 }
 
@@ -73,10 +89,6 @@ export interface ActivationOptions {
   adapter: boolean;
   /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
-  /**
-   * Largest rank of the model's adapters, so that a shared buffer has the same size for all layers.
-   */
-  maxRank: number;
   /** Tensors that are used instead of the workspace's. */
   provided: Partial<LayerActivations>;
 }
@@ -84,6 +96,12 @@ export interface ActivationOptions {
 const ABSENT = {
   mean1: null,
   mean2: null,
+  rho1: null,
+  rho2: null,
+  attentionOut: null,
+  mlpOut: null,
+  rhoAttentionOut: null,
+  rhoMlpOut: null,
   rawQ: null,
   rawK: null,
   rhoQ: null,
@@ -91,33 +109,85 @@ const ABSENT = {
   up: null,
 };
 
-/** Takes a layer's activations from a workspace. */
+/** Takes the activations of layer `layer` from a workspace. */
 export function layerActivations(
   workspace: Workspace,
-  config: ModelConfig,
-  weights: LayerWeights,
+  { config, weights, maxRank }: {
+    config: ModelConfig;
+    weights: Pick<ModelWeights, "layers">;
+    maxRank: number;
+  },
+  layer: number,
   rows: number,
-  { adapter, name, maxRank, provided }: ActivationOptions,
+  { adapter, name, provided }: ActivationOptions,
 ): LayerActivations {
   const widths = Object.entries(activationWidths(config)) as [Stored, number][];
   const tensors = widths.map(([activation, width]) => [
     activation,
     provided[activation] ?? workspace.get(name(activation), rows * width),
   ]);
-  const adapted = modulesOf(config).filter((module) => adapter && weights[module].lora !== null);
+  const linears = weights.layers[layer]!;
+  const adapted = modulesOf(config).filter((module) => adapter && linears[module].lora !== null);
+  // A shared buffer has the same size for all layers, so it has room for the largest rank.
   const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
-  return { ...ABSENT, ...Object.fromEntries(tensors), u: Object.fromEntries(u) };
+  const own = Object.fromEntries(tensors);
+  const inputs = { n1: own.n1 ?? own.h, n2: own.n2 ?? own.mid };
+  return { ...ABSENT, ...own, ...inputs, layer, u: Object.fromEntries(u) };
 }
 
-/** Elements per row of the scratch that all forward passes share (LayerPass). */
-function passWidths(
-  config: ModelConfig,
-): { projected: number; activated: number; qkv?: number } {
-  const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize } = config;
-  const widths = { projected: hiddenSize, activated: intermediateSize };
-  return hasPart(config, "qkv")
-    ? { ...widths, qkv: (numHeads + 2 * numKvHeads) * headDim }
-    : widths;
+/** The output of a module that computes several parts, and where these are in it. */
+export interface FusedOutput {
+  out: Tensor; // [rows, Σ widths]
+  /** The parts are in pieces of this number of elements. */
+  piece: number;
+  parts: readonly { index: Tensor; pieces: number }[];
+}
+
+/** The buffer of a fused module, whose rows are parts of these widths. */
+function fusedOutput(
+  workspace: Workspace,
+  name: string,
+  rows: number,
+  widths: readonly number[],
+): FusedOutput {
+  const piece = widths.reduce(commonDivisor), total = widths.reduce((sum, w) => sum + w) / piece;
+  let first = 0;
+  const parts = widths.map((width, part) => {
+    const pieces = width / piece, from = first;
+    first += pieces;
+    const index = Uint32Array.from(
+      { length: rows * pieces },
+      (_, i) => Math.floor(i / pieces) * total + from + i % pieces,
+    );
+    return { index: workspace.upload(`${name}.${part}`, index), pieces };
+  });
+  return { out: workspace.get(name, rows * total * piece), piece, parts };
+}
+
+function commonDivisor(a: number, b: number): number {
+  return b === 0 ? a : commonDivisor(b, a % b);
+}
+
+/** Copies the parts of a fused module's output to tensors of their own. */
+export function splitParts(
+  { device, rows }: Pick<LayerPass, "device" | "rows">,
+  { out: table, piece: d, parts }: FusedOutput,
+  to: readonly Tensor[],
+): void {
+  parts.forEach(({ index, pieces }, i) => {
+    device.run("gather_rows", { table, index, out: to[i]!, rows: rows * pieces, d });
+  });
+}
+
+/** The reverse. */
+export function joinParts(
+  { device, rows }: Pick<LayerPass, "device" | "rows">,
+  { out: table, piece: d, parts }: FusedOutput,
+  from: readonly Tensor[],
+): void {
+  parts.forEach(({ index, pieces }, i) => {
+    device.run("scatter_rows", { src: from[i]!, index, table, rows: rows * pieces, d });
+  });
 }
 
 /** Scratch of the backward pass, shared by all layers. */
@@ -159,11 +229,8 @@ export interface LayerPass {
   projected: Tensor;
   /** Input of the MLP's last projection, [rows, f]. */
   activated: Tensor;
-  /**
-   * For architectures where one module computes q, k and v: its output, and the indices of the rows
-   * of d elements that are q, k and v.
-   */
-  fused: { qkv: Tensor; index: readonly Tensor[] } | null;
+  /** Where one module computes q, k and v, or gate and up: its output; else null. */
+  fused: { qkv: FusedOutput | null; gateUp: FusedOutput | null };
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
   /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
@@ -182,15 +249,14 @@ export function passScratch(
   config: ModelConfig,
   rows: number,
 ): Pick<LayerPass, "projected" | "activated" | "fused"> {
-  const widths = passWidths(config);
-  const part = (i: number) => Uint32Array.from({ length: rows }, (_, row) => 3 * row + i);
+  const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize: f } = config;
+  const q = numHeads * headDim, kv = numKvHeads * headDim;
+  const fused = (module: "qkv" | "gateUp", ...widths: number[]) =>
+    hasPart(config, module) ? fusedOutput(workspace, module, rows, widths) : null;
   return {
-    projected: workspace.get("projected", rows * widths.projected),
-    activated: workspace.get("activated", rows * widths.activated),
-    fused: widths.qkv === undefined ? null : {
-      qkv: workspace.get("qkv", rows * widths.qkv),
-      index: ["q", "k", "v"].map((name, i) => workspace.upload(`qkv.${name}`, part(i))),
-    },
+    projected: workspace.get("projected", rows * hiddenSize),
+    activated: workspace.get("activated", rows * f),
+    fused: { qkv: fused("qkv", q, kv, kv), gateUp: fused("gateUp", f, f) },
   };
 }
 
@@ -215,4 +281,37 @@ export function projectBackward(
   args: Pick<LinearBackward, "x" | "dy" | "dx" | "accumulate" | "beforeX">,
 ): void {
   linearBackward(device, weights[module], { ...args, u: u[module] ?? null, du, rows, dropout });
+}
+
+/**
+ * What a part adds to the residual stream: the output of its last projection, which is in `raw`
+ * where a norm follows and else in pass.projected → pass.projected.
+ */
+export function branchForward(
+  { device, config, rows, projected: out }: LayerPass,
+  norm: NormWeights | null,
+  raw: Tensor | null,
+  rho: Tensor | null,
+): void {
+  const d = config.hiddenSize, scale = scalarOf(config, "residual");
+  if (norm !== null) {
+    const shape = { rows, d, eps: config.rmsNormEps };
+    normForward(device, norm, { x: raw!, out, mean: null, rho: rho!, ...shape });
+  }
+  if (scale !== 1) device.run("add", { b: out, out, n: rows * d, scale });
+}
+
+/** The derivative by that output, from scratch.dh. It is dh, or in scratch.dnormed. */
+export function branchBackward(
+  { device, config, rows, scratch: { dh, dnormed } }: LayerBackwardPass,
+  norm: NormWeights | null,
+  raw: Tensor | null,
+  rho: Tensor | null,
+): Tensor {
+  const d = config.hiddenSize, scale = scalarOf(config, "residual");
+  if (scale !== 1) device.run("add", { b: dh, out: dnormed, n: rows * d, scale });
+  const dout = scale === 1 ? dh : dnormed;
+  if (norm === null) return dout;
+  normBackward(device, norm, { dout, x: raw!, mean: null, rho: rho!, dx: dnormed, rows, d });
+  return dnormed;
 }

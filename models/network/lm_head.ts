@@ -14,7 +14,8 @@ import {
   type LoraWeights,
   lowRankInput,
 } from "./linear.ts";
-import { normBackward, normForward } from "./norm.ts";
+import { normBackward, type NormForward, normForward } from "./norm.ts";
+import { scalarOf } from "../architectures/mod.ts";
 import type { PackedBatch } from "./packing.ts";
 import { weightType } from "../formats/stored_weight.ts";
 import type { ForwardResult } from "./types.ts";
@@ -28,6 +29,17 @@ export interface HiddenRows {
   rho: Tensor; // [count]
   /** Scratch of the same size; it is free after the forward. */
   spare: Tensor; // [count, d]
+}
+
+/** The norm after the layers, divided as the logits are. */
+export function finalNorm(
+  { device, config, weights }: Network,
+  args: Omit<NormForward, "d" | "eps">,
+): void {
+  const { hiddenSize: d, rmsNormEps: eps } = config, { rows, out } = args;
+  normForward(device, weights.finalNorm, { ...args, d, eps });
+  const divisor = scalarOf(config, "logits");
+  if (divisor !== 1) device.run("add", { b: out, out, n: rows * d, scale: 1 / divisor });
 }
 
 /** Sums, gathers and norms `count` rows of the trunk's output, given by index. */
@@ -52,15 +64,13 @@ export function finalRows(
   if (add !== null) {
     device.run("gather_rows", { table: add, index, out: rows.spare, rows: count, d });
   }
-  normForward(device, weights.finalNorm, {
+  finalNorm(network, {
     x: rows.h,
     ...(add === null ? {} : { add: rows.spare, sum: rows.h }),
     out: rows.normed,
     mean: rows.mean,
     rho: rows.rho,
     rows: count,
-    d,
-    eps: config.rmsNormEps,
   });
   return rows;
 }
@@ -201,6 +211,8 @@ export class HeadPass {
       addLowRankDx(device, lora, { du, dx: dnormed, ...rows });
       if (da !== null) addLowRankGradient(device, lora, { du, x: normed, da, ...rows });
     }
+    const divisor = scalarOf(config, "logits"), n = headRows * d;
+    if (divisor !== 1) device.run("add", { b: dnormed, out: dnormed, n, scale: 1 / divisor });
     const dsum = normed; // consumed by head_backward
     const given = { dout: dnormed, x: h, mean, rho };
     normBackward(device, weights.finalNorm, { ...given, dx: dsum, rows: headRows, d });

@@ -1,15 +1,21 @@
 /**
  * The MLP of a layer. It computes what is added to the residual stream from the normed input:
- * down(silu(gate)·up), or GELU between two projections. The backward computes the nonlinearity
- * again.
+ * down(silu(gate)·up), the same with GELU, or GELU between two projections. One projection may
+ * compute gate and up. The backward computes the nonlinearity again.
  */
 import type { Module } from "../architectures/architecture.ts";
+import { architectureOf } from "../architectures/mod.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import {
+  branchBackward,
+  branchForward,
+  joinParts,
   type LayerActivations,
   type LayerBackwardPass,
   type LayerPass,
   project,
   projectBackward,
+  splitParts,
 } from "./layer_buffers.ts";
 import type { Linear } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
@@ -25,7 +31,12 @@ export function mlpInputs(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { n2, gate, up } = activations;
+  const { n2, gate, up } = activations, { fused: { gateUp } } = pass;
+  if (gateUp !== null) {
+    project(pass, weights, activations, "gateUp", n2, gateUp.out);
+    splitParts(pass, gateUp, [gate, up!]);
+    return;
+  }
   project(pass, weights, activations, firstModule(activations), n2, gate);
   if (up !== null) project(pass, weights, activations, "up", n2, up);
 }
@@ -36,8 +47,10 @@ export function mlpOutput(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
+  const { mlpOut: raw, rhoMlpOut: rho } = activations;
   activate(pass, activations);
-  project(pass, weights, activations, "down", pass.activated, pass.projected);
+  project(pass, weights, activations, "down", pass.activated, raw ?? pass.projected);
+  branchForward(pass, weights.mlpOutNorm, raw, rho);
 }
 
 /** gate (and up) → activated. */
@@ -47,7 +60,11 @@ export function activate(
 ): void {
   const n = rows * config.intermediateSize;
   if (up === null) device.run("gelu", { x: gate, out: activated, n });
-  else device.run("swiglu", { gate, up, out: activated, n });
+  else device.run("swiglu", { gate, up, out: activated, n, gelu: isGeglu(config) });
+}
+
+function isGeglu(config: ModelConfig): boolean {
+  return architectureOf(config).activation === "geglu";
 }
 
 /** dh → dnormed, the derivative by n2. Overwrites gate and up. */
@@ -56,8 +73,9 @@ export function mlpBackward(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { device, config, rows, scratch, activated } = pass;
-  const { dh, dnormed, dactivated: dout } = scratch, { gate, up, n2: x } = activations;
+  const { device, config, rows, scratch, activated, fused: { gateUp } } = pass;
+  const { dnormed, dactivated: dout } = scratch;
+  const { gate, up, n2: x, mlpOut, rhoMlpOut } = activations;
   const n = rows * config.intermediateSize;
   const backward = (module: Module, args: Parameters<typeof projectBackward>[4]) =>
     projectBackward(pass, weights, activations, module, args);
@@ -66,9 +84,18 @@ export function mlpBackward(
   const wanted = readsInput(weights.down) ? { activated } : {};
   const beforeX = () => {
     if (up === null) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
-    else device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, n, ...wanted });
+    else {
+      const option = { n, gelu: isGeglu(config), ...wanted };
+      device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, ...option });
+    }
   };
-  backward("down", { x: activated, dy: dh, dx: dout, beforeX });
+  const dy = branchBackward(pass, weights.mlpOutNorm, mlpOut, rhoMlpOut);
+  backward("down", { x: activated, dy, dx: dout, beforeX });
+  if (gateUp !== null) {
+    joinParts(pass, gateUp, [gate, up!]);
+    backward("gateUp", { x, dy: gateUp.out, dx: dnormed });
+    return;
+  }
   backward(firstModule(activations), { x, dy: gate, dx: dnormed });
   if (up !== null) backward("up", { x, dy: up, dx: dnormed, accumulate: true });
 }

@@ -7,6 +7,8 @@ export interface NormWeights {
   weight: Parameter; // [d]
   /** [d]; null for RMSNorm. */
   bias: Parameter | null;
+  /** 1 where the weight is stored as its difference from 1, else 0; only RMSNorm. */
+  offset: number;
 }
 
 export interface NormForward {
@@ -24,8 +26,8 @@ export interface NormForward {
 }
 
 export function normForward(device: Device, norm: NormWeights, args: NormForward): void {
-  const { mean, ...shared } = args, weight = norm.weight.value;
-  if (norm.bias === null) device.run("rmsnorm", { ...shared, weight });
+  const { mean, ...shared } = args, weight = norm.weight.value, { offset } = norm;
+  if (norm.bias === null) device.run("rmsnorm", { ...shared, weight, offset });
   else device.run("layernorm", { ...shared, mean: mean!, weight, bias: norm.bias.value });
 }
 
@@ -46,7 +48,7 @@ export function normBackward(device: Device, norm: NormWeights, args: NormBackwa
   const { mean, ...shared } = args, weight = norm.weight.value, { grad } = norm.weight;
   const trained = grad === null ? {} : { dweight: grad };
   if (norm.bias === null) {
-    device.run("rmsnorm_backward", { ...shared, weight, ...trained });
+    device.run("rmsnorm_backward", { ...shared, weight, offset: norm.offset, ...trained });
     return;
   }
   if (norm.bias.grad !== null) {

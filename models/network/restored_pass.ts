@@ -15,8 +15,9 @@ import {
 } from "./forward_pass.ts";
 import { type LayerActivations, layerActivations, type LayerPass } from "./layer_buffers.ts";
 import { lowRankInput } from "./linear.ts";
-import { activate } from "./mlp.ts";
-import { normForward } from "./norm.ts";
+import { attentionOutput } from "./decoder_layer.ts";
+import { activate, mlpOutput } from "./mlp.ts";
+import { type NormForward, normForward, type NormWeights } from "./norm.ts";
 import type { Module } from "../architectures/architecture.ts";
 import type { PackedBatch } from "./packing.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -48,17 +49,16 @@ export function trunkRestored(
   packed: PackedBatch,
   { store, groups, keep }: { store: ActivationStore; groups: readonly Group[]; keep: Keep },
 ): TrunkPass {
-  const { weights, config, maxRank } = network, { rows } = packed;
+  const { weights } = network, { rows } = packed;
   const index = workspace.upload("kept.rows", storeRows(store, groups, rows));
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions);
   const pass = layerPass(network, workspace, rows, attention.forward);
-  const layers = weights.layers.map((layer) =>
-    layerActivations(workspace, config, layer, rows, {
+  const layers = weights.layers.map((_, l) =>
+    layerActivations(workspace, network, l, rows, {
       adapter: true,
       // Those of the first layer of a pass that keeps its own.
       name: (activation) => bufferName(keep, 0, activation),
-      maxRank,
       provided: {},
     })
   );
@@ -79,7 +79,6 @@ function restoreLayer(
 ): void {
   const { device, config, rows, activated } = pass;
   const { h, mid, n1, n2, attn } = activations;
-  const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
   const lowRank = (x: Tensor, ...modules: Module[]) => {
     for (const module of modules) {
       const u = activations.u[module];
@@ -89,15 +88,24 @@ function restoreLayer(
       lowRankInput(device, lora, { x, u, rows, inDim, dropout: null });
     }
   };
+  const norm = (
+    weights: NormWeights | null,
+    { rho, ...args }: Pick<NormForward, "x" | "out" | "mean"> & { rho: Tensor | null },
+  ) => {
+    const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
+    if (weights !== null) normForward(device, weights, { ...args, rho: rho!, ...shape });
+  };
   const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
-  normForward(device, weights.inputNorm, { x: h, ...to1, ...shape });
+  norm(weights.inputNorm, { x: h, ...to1 });
   lowRank(n1, "q", "k", "v", "qkv");
   headNormsForward(pass, weights, activations);
   pass.attend(activations);
-  lowRank(attn, "o");
+  if (weights.attentionOutNorm === null) lowRank(attn, "o");
+  else attentionOutput(pass, weights, activations);
   const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
-  normForward(device, weights.postNorm, { x: mid, ...to2, ...shape });
-  lowRank(n2, "gate", "up");
+  norm(weights.postNorm, { x: mid, ...to2 });
+  lowRank(n2, "gate", "up", "gateUp");
+  if (weights.mlpOutNorm !== null) return mlpOutput(pass, weights, activations);
   if (activations.u.down === undefined) return;
   activate(pass, activations);
   lowRank(activated, "down");

@@ -4,7 +4,7 @@
  * stream, keyed by seed and name.
  */
 import { RandomStream } from "../../../core/philox.ts";
-import { modelTensors } from "../../architectures/mod.ts";
+import { architectureOf, modelTensors } from "../../architectures/mod.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
@@ -65,7 +65,7 @@ export function initWeights(
       const stream = RandomStream.forPurpose(seed, "init", name);
       for (let i = 0; i < data.length; i++) data[i] = range * stream.normal();
     } else if (!name.endsWith(".bias")) {
-      data.fill(1);
+      data.fill(architectureOf(config).norm1 ? 0 : 1);
     }
     weights.set(name, data);
   }

@@ -4,13 +4,13 @@
  */
 import type { Device } from "../../../kernels/device.ts";
 import type { Parameters } from "./parameters.ts";
-import { RopeTable } from "../rope_table.ts";
+import { RopeTables } from "../rope_table.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import { WeightCopies } from "./weight_copies.ts";
 import { Workspace } from "../workspace.ts";
 
 export class ModelBase {
-  readonly rope: RopeTable;
+  readonly rope: RopeTables;
   /** Buffers of passes without gradient. */
   readonly inference: Workspace;
   /** Every pass and every generation that uses the copies makes them again. */
@@ -26,7 +26,7 @@ export class ModelBase {
     private readonly beside: ModelBase | null = null,
   ) {
     beside?.retain();
-    this.rope = beside?.rope ?? new RopeTable(device, config);
+    this.rope = beside?.rope ?? new RopeTables(device, config);
     this.inference = beside?.inference ?? new Workspace(device, "inference");
     this.copies = beside?.copies ?? new WeightCopies(device);
   }

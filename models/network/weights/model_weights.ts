@@ -8,7 +8,7 @@ import type { Tensor } from "../../../kernels/tensor.ts";
 import {
   HEAD_MODULE,
   type HeadModule,
-  type LayerPart,
+  type LayerNorm,
   type Module,
 } from "../../architectures/architecture.ts";
 import {
@@ -157,9 +157,13 @@ export async function initializeAdapter(
 
 /** Only the linear modules of the model's architecture exist; the others must not be read. */
 export type LayerWeights = Record<Module, Linear> & {
-  inputNorm: NormWeights;
-  postNorm: NormWeights;
-  /** Norms of query and key heads before their rotation. */
+  /** Norms before attention and MLP; null = there is none. */
+  inputNorm: NormWeights | null;
+  postNorm: NormWeights | null;
+  /** Norms of what attention and MLP add to the residual stream. */
+  attentionOutNorm: NormWeights | null;
+  mlpOutNorm: NormWeights | null;
+  /** Norms of queries and keys before their rotation. */
   headNorms: { q: NormWeights; k: NormWeights } | null;
 };
 
@@ -201,7 +205,7 @@ export function arrangeWeights(
   config: ModelConfig,
   { lora, saved }: AdapterTensors,
 ): ModelWeights {
-  const { names, layerNorm, inOut } = architectureOf(config);
+  const { names, layerNorm, norm1, inOut } = architectureOf(config);
   const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
   const copies = new Set(saved.map(({ replaces }) => replaces));
   const get = (name: string): Parameter =>
@@ -209,6 +213,7 @@ export function arrangeWeights(
   const norm = (name: string): NormWeights => ({
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
+    offset: norm1 ? 1 : 0,
   });
   const adapterAt = (path: string): LoraWeights | null => {
     const adapter = placed.get(path);
@@ -238,12 +243,16 @@ export function arrangeWeights(
     const linears = Object.fromEntries(
       modulesOf(config).map((module) => [module, linear(layer, module)]),
     ) as Record<Module, Linear>;
-    const normOf = (part: LayerPart) => norm(modulePath(config, layer, part));
+    const normOf = (part: LayerNorm) =>
+      hasPart(config, part) ? norm(modulePath(config, layer, part)) : null;
+    const q = normOf("qNorm"), k = normOf("kNorm");
     return {
       ...linears,
       inputNorm: normOf("inputNorm"),
       postNorm: normOf("postNorm"),
-      headNorms: hasPart(config, "qNorm") ? { q: normOf("qNorm"), k: normOf("kNorm") } : null,
+      attentionOutNorm: normOf("attentionOutNorm"),
+      mlpOutNorm: normOf("mlpOutNorm"),
+      headNorms: q !== null && k !== null ? { q, k } : null,
     };
   });
   const embedding = get(embeddingName(config));
@@ -266,10 +275,12 @@ export function arrangeWeights(
  * lower.
  */
 function lowestTrained(layers: readonly LayerWeights[]): number {
-  for (const [l, { inputNorm, postNorm, headNorms, ...linears }] of layers.entries()) {
-    const trains = ({ weight, bias }: NormWeights) => weight.grad !== null || bias?.grad != null;
+  for (const [l, layer] of layers.entries()) {
+    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, ...linears } = layer;
+    const trains = (norm: NormWeights | null) =>
+      norm !== null && (norm.weight.grad !== null || norm.bias?.grad != null);
     if (trains(inputNorm)) return l - 1;
-    const norms = headNorms === null ? [postNorm] : [postNorm, headNorms.q, headNorms.k];
+    const norms = [postNorm, attentionOutNorm, mlpOutNorm, ...Object.values(headNorms ?? {})];
     const inLinears = Object.values(linears as Record<Module, Linear>).some(
       ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
     );
