@@ -9,7 +9,15 @@ import { parameterBytes } from "./network/counted_network.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import type { ForwardOptions, Group } from "./network/types.ts";
 import { initWeights } from "./network/weights/init.ts";
-import { countedBytes, gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
+import {
+  countedBytes,
+  gradients,
+  namesIn,
+  randomModel,
+  test,
+  TINY_MODELS,
+  tinyConfig,
+} from "./testing.ts";
 
 const groups: Group[] = [
   {
@@ -41,7 +49,7 @@ async function step(model: CausalLM, how: Partial<ForwardOptions> = {}) {
 
 for (const [part, config] of TINY_MODELS) {
   const [layer, copied] = config.architecture === "gpt2" ? ["c_attn", "wte"] : [
-    "v_proj",
+    namesIn(config, ["v_proj"])[0],
     "embed_tokens",
   ];
   const cases: [string, LoraOptions, Partial<ForwardOptions>][] = [
@@ -115,7 +123,7 @@ test.onReference("the logits are those of a head with the product added to its w
 
 for (const [part, config] of [...TINY_MODELS.slice(0, 2), TINY_MODELS.at(-1)!]) {
   Deno.test(`every device has the same gradients of the head's adapter, with ${part}`, async () => {
-    const layer = config.architecture === "gpt2" ? "c_attn" : "v_proj";
+    const layer = config.architecture === "gpt2" ? "c_attn" : namesIn(config, ["v_proj"])[0]!;
     for (
       const [options, how] of [
         [lora(["lm_head", layer]), {}],

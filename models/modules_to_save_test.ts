@@ -6,7 +6,15 @@ import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { parameterBytes } from "./network/counted_network.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { countedBytes, gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
+import {
+  countedBytes,
+  gradients,
+  namesIn,
+  randomModel,
+  test,
+  TINY_MODELS,
+  tinyConfig,
+} from "./testing.ts";
 import type { Group } from "./network/types.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
@@ -65,7 +73,8 @@ for (const [part, config] of TINY_MODELS) {
   const cases = config.architecture === "gpt2" ? GPT2_CASES : CASES;
   test.onReference(`modules saved in full have the gradients of finite differences, with ${part}`, async (device) => {
     for (const [modules, targets] of cases) {
-      const model = await randomModel(device, config, options(modules, targets));
+      const names = [modules, targets].map((list) => namesIn(config, list));
+      const model = await randomModel(device, config, options(names[0]!, names[1]!));
       await moveCopies(model);
       await model.forward(groups, { temperature: 0.8, train: true });
       model.backward(dlogp, dentropy);
@@ -97,7 +106,7 @@ for (const [part, config] of TINY_MODELS.slice(3)) {
     const gpt2 = config.architecture === "gpt2";
     const given = gpt2
       ? options(["wte", "wpe", "lm_head", "ln_1", "h.1.mlp"], ["c_attn"])
-      : options(["embed_tokens", "lm_head", "norm", "layers.1.mlp"], ["v_proj"]);
+      : options(["embed_tokens", "lm_head", "norm", "layers.1.mlp"], namesIn(config, ["v_proj"]));
     let exactly: Map<string, Float64Array> | null = null;
     await onEachDevice(async (device, exact) => {
       const model = await randomModel(device, config, given);

@@ -61,7 +61,35 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     "GPT-2's parts",
     { ...tinyConfig(true), architecture: "gpt2", numHeads: 2, numKvHeads: 2, headDim: 6 },
   ],
+  ["Gemma's norms and types of layers", {
+    ...tinyConfig(true),
+    architecture: "gemma3_text",
+    slidingWindow: 3,
+    layerTypes: ["sliding", "full", "sliding"],
+    slidingRope: { ropeTheta: 10, ropeScaling: null },
+    scalars: { embedding: 3, attention: 0.7 },
+  }],
+  ["OLMo's norms", { ...tinyConfig(false), architecture: "olmo2", unrotated: [1] }],
+  ["Phi's modules and Granite's factors", {
+    ...tinyConfig(true),
+    architecture: "phi3",
+    rotaryDim: 2,
+    growingQueries: { beta: 0.5, period: 4 },
+    scalars: { residual: 0.6, logits: 2 },
+  }],
 ];
+
+/** Llama's names of modules in another family, where that has other ones. */
+export function namesIn({ architecture }: ModelConfig, names: readonly string[]): string[] {
+  const others: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
+    phi3: [[/\bq_proj$/, "qkv_proj"], [/\bv_proj$/, "o_proj"], [/\bup_proj$/, "gate_up_proj"]],
+    olmo2: [[/\binput_layernorm$/, "post_feedforward_layernorm"]],
+  };
+  const changed = names.map((name) =>
+    (others[architecture ?? ""] ?? []).reduce((text, [from, to]) => text.replace(from, to), name)
+  );
+  return [...new Set(changed)];
+}
 
 /** A model with large random weights (also in the adapters' B), so that no value is near zero. */
 export async function randomModel(

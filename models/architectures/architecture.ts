@@ -5,13 +5,28 @@
  * blocks) are refused.
  */
 
-export const ARCHITECTURE_NAMES = ["llama", "mistral", "qwen2", "qwen3", "gpt2"] as const;
+export const ARCHITECTURE_NAMES = [
+  "llama",
+  "mistral",
+  "qwen2",
+  "qwen3",
+  "gpt2",
+  "smollm3",
+  "ministral3",
+  "granite",
+  "granitemoehybrid",
+  "olmo2",
+  "olmo3",
+  "phi3",
+  "gemma3_text",
+] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 
 /**
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
- * and values together, `gateUp` both inputs of the MLP's product. Their order must never change: it keys the dropout of adapters.
+ * and values together, `gateUp` both inputs of the MLP's product. Their order must never change: it
+ * keys the dropout of adapters.
  */
 export const MODULES = ["q", "k", "v", "qkv", "o", "gate", "up", "gateUp", "down"] as const;
 export type Module = typeof MODULES[number];
@@ -44,9 +59,9 @@ export interface Architecture {
   readonly name: ArchitectureName;
   /** Name of the class in transformers. */
   readonly className: string;
-  /** `general.architecture` of a GGUF file. */
-  readonly gguf: string;
-  /** Modules that get an adapter when none are named, as in PEFT. */
+  /** `general.architecture` of a GGUF file; null = such files are neither read nor written. */
+  readonly gguf: string | null;
+  /** Modules that get an adapter when none are named: those of PEFT, where it names some. */
   readonly loraTargets: readonly string[];
   /** Modules that always have a bias. */
   readonly biases: readonly Module[];
@@ -71,9 +86,12 @@ export interface Architecture {
    * something in the sliding layers of `layer_types`.
    */
   readonly window: "none" | "always" | "flagged" | "typed";
-  /** With typed layers: every n-th has full attention where `layer_types` is not set. */
+  /**
+   * With typed layers: every n-th has full attention where neither `layer_types` nor
+   * `sliding_window_pattern` is set. Absent = `layer_types` must be set.
+   */
   readonly fullEvery?: number;
-  /** Typed layers rotate by sections of their own; the base of sliding layers without one. */
+  /** Where `rope_parameters` has a section for each type: the base of sliding layers without it. */
   readonly slidingTheta?: number;
   /** Which layers do not rotate: those with 0 in `no_rope_layers`, or all without "rope". */
   readonly unrotated?: "listed" | "by type";
@@ -105,7 +123,7 @@ export type SizeName =
   | "rmsNormEps";
 
 /**
- * Numbers that something is multiplied by: the embedding, attention scores in place of 1/√headDim,
+ * Numbers that something is multiplied by: the embedding, scores of attention (else 1/√headDim),
  * what attention and MLP add to the residual stream; and the divisor of the logits.
  */
 export const SCALARS = ["embedding", "attention", "residual", "logits"] as const;
@@ -122,14 +140,19 @@ export interface ConfigKeys {
     /** Width of the MLP's inner layer, in widths of the model. */
     readonly widening?: number;
     readonly maxPositions?: number;
+    readonly headDim?: number;
+    readonly numKvHeads?: number;
     readonly rmsNormEps: number;
     readonly tieWordEmbeddings: boolean;
     /** Default 10 000. */
     readonly ropeTheta?: number;
+    /** Default 4096. */
     readonly slidingWindow?: number | null;
   };
-  /** Keys of scalars; without its key each is 1. */
-  readonly scalars?: Readonly<Partial<Record<Scalar, string>>>;
+  /** The keys of scalars, the power of its value that a scalar is, and what a missing key means. */
+  readonly scalars?: Readonly<
+    Partial<Record<Scalar, readonly [key: string, power: number, absent?: number]>>
+  >;
   /** Keys with the only values that are supported. */
   readonly neutral: Readonly<Record<string, readonly unknown[]>>;
   /** Keys that must have the same value as another one. */

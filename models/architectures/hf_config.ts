@@ -5,8 +5,13 @@
  * generations can read the written files.
  */
 import { UsageError } from "../../core/errors.ts";
-import { type Architecture, ARCHITECTURE_NAMES, type SizeName } from "./architecture.ts";
-import { architectureOf, ARCHITECTURES } from "./mod.ts";
+import {
+  type Architecture,
+  ARCHITECTURE_NAMES,
+  type Scalar,
+  type SizeName,
+} from "./architecture.ts";
+import { architectureOf, ARCHITECTURES, scalarOf } from "./mod.ts";
 import {
   COMMON_NEUTRAL,
   ifPresent,
@@ -18,7 +23,8 @@ import {
   requireNeutral,
 } from "./config_fields.ts";
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
-import { readRope, ropeParameters } from "./rope_config.ts";
+import { layerKindKeys, readLayerKinds } from "./layer_kinds.ts";
+import { readRopes, ropeKeys } from "./rope_config.ts";
 
 export { readTokenIds } from "./config_fields.ts";
 
@@ -81,7 +87,8 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
   const { name, positions, config: { sizes, defaults, neutral, equal, others } } = architecture;
   requireNeutral(json, neutral, where);
   const known = [neutral, equal].flatMap((keys) => Object.keys(keys)).concat(others);
-  const all = new Set([...known, ...Object.values(sizes), "tie_word_embeddings"]);
+  const scalars = Object.values(architecture.config.scalars ?? {}).map(([key]) => key);
+  const all = new Set([...known, ...Object.values(sizes), ...scalars, "tie_word_embeddings"]);
   refuseUnknownKeys(json, all, where);
   const count = (size: SizeName) => readCount(json, sizes[size]!, where);
   const optional = (size: SizeName) => {
@@ -89,7 +96,7 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
     return key === undefined ? undefined : ifPresent(json[key], () => count(size));
   };
   const hiddenSize = count("hiddenSize"), numHeads = count("numHeads");
-  const headDim = optional("headDim") ?? hiddenSize / numHeads;
+  const headDim = optional("headDim") ?? defaults.headDim ?? hiddenSize / numHeads;
   if (!Number.isInteger(headDim)) {
     throw new UsageError(
       `${where}: ${sizes.hiddenSize} ${hiddenSize} is no multiple of ${sizes.numHeads} ` +
@@ -98,20 +105,20 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
   }
   const { widening } = defaults, numLayers = count("numLayers");
   const biases = readBiases(json, architecture, where);
-  const slidingWindow = readWindow(json, architecture, numLayers, where);
   const stated = optional("maxPositions") ?? defaults.maxPositions ?? count("maxPositions");
   for (const [key, other] of Object.entries(equal)) {
     if ((json[key] ?? json[other]) === json[other]) continue;
     throw new UsageError(`${where}: ${key} is ${json[key]}, ${other} ${json[other]}`);
   }
   const rope = positions === "rotary"
-    ? readRope(json, where, stated, headDim)
+    ? readRopes(json, architecture, where, stated, headDim)
     : { ropeTheta: 10000, ropeScaling: null, maxPositions: stated };
   return {
     // A configuration without `architecture` is a Llama.
     ...(name === "llama" ? {} : { architecture: name }),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
-    ...(slidingWindow === null ? {} : { slidingWindow }),
+    ...readLayerKinds(json, architecture, numLayers, where),
+    ...readScalars(json, architecture, where),
     vocabSize: count("vocabSize"),
     hiddenSize,
     intermediateSize: widening === undefined
@@ -119,7 +126,7 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
       : optional("intermediateSize") ?? widening * hiddenSize,
     numLayers,
     numHeads,
-    numKvHeads: optional("numKvHeads") ?? numHeads,
+    numKvHeads: optional("numKvHeads") ?? defaults.numKvHeads ?? numHeads,
     headDim,
     ...rope,
     rmsNormEps:
@@ -141,52 +148,34 @@ function readBiases(json: Json, architecture: Architecture, where: string) {
   return biases;
 }
 
-/** What configurations mean that do not set these keys. */
-const DEFAULT_WINDOW = 4096, DEFAULT_WINDOW_LAYERS = 28;
-
-/**
- * The sliding window of all layers; null = none.
- * @throws UsageError when layers have different kinds of attention
- */
-function readWindow(
+/** Those that differ from what they are without a key. */
+function readScalars(
   json: Json,
-  architecture: Architecture,
-  numLayers: number,
+  { config: { scalars = {} } }: Architecture,
   where: string,
-): number | null {
-  if (architecture.window === "none") return null;
-  const key = "sliding_window", isFlagged = architecture.window === "flagged";
-  const given = json[key] === undefined ? DEFAULT_WINDOW : json[key];
-  requireNeutral(json, { use_sliding_window: [true, false] }, where);
-  const kinds = json["layer_types"] ?? [];
-  if (!Array.isArray(kinds)) {
-    throw new UsageError(`${where}: layer_types is ${JSON.stringify(kinds)}, expected a list`);
-  }
-  const off = given === null || (isFlagged && json["use_sliding_window"] !== true);
-  const window = off ? null : readCount({ [key]: given }, key, where);
-  // Qwen: the lowest max_window_layers layers have full attention.
-  const fullLayers = !isFlagged || window === null ? 0 : Math.min(
-    numLayers,
-    ifPresent(json["max_window_layers"], () => readNumber(json, "max_window_layers", where)) ??
-      DEFAULT_WINDOW_LAYERS,
+): Pick<ModelConfig, "scalars"> {
+  const entries = (Object.entries(scalars) as [Scalar, [string, number, number?]][]).map(
+    ([name, [key, power, absent]]) => {
+      const value = ifPresent(json[key], () => readNumber(json, key, where)) ?? absent ??
+        readNumber(json, key, where);
+      if (!(value > 0)) {
+        throw new UsageError(`${where}: ${key} is ${value}, expected a number above 0`);
+      }
+      return [name, value ** power] as const;
+    },
+  ).filter(([name, value]) => name === "attention" || value !== 1);
+  return entries.length === 0 ? {} : { scalars: Object.fromEntries(entries) };
+}
+
+/** The keys of scalars. */
+function scalarKeys(config: ModelConfig): Record<string, number> {
+  const { scalars = {} } = architectureOf(config).config;
+  return Object.fromEntries(
+    (Object.entries(scalars) as [Scalar, [string, number]][]).map(([name, [key, power]]) => [
+      key,
+      Number((scalarOf(config, name) ** (1 / power)).toPrecision(12)),
+    ]),
   );
-  const all = (kind: string) => kinds.length > 0 && kinds.every((k) => k === kind);
-  if (kinds.length > 0 && !all("full_attention") && !all("sliding_attention")) {
-    throw new UsageError(
-      `${where}: layer_types is ${JSON.stringify([...new Set(kinds)])}, which is not supported ` +
-        `(only one kind for all layers, "full_attention" or "sliding_attention")`,
-    );
-  }
-  if (window === null || all("full_attention")) return null;
-  if (all("sliding_attention")) return window;
-  if (fullLayers === numLayers) return null;
-  if (fullLayers > 0) {
-    throw new UsageError(
-      `${where}: max_window_layers is ${fullLayers} of ${numLayers} layers, which is not ` +
-        `supported (only a sliding window in all layers or in none)`,
-    );
-  }
-  return window;
 }
 
 /** The text of a `config.json` for transformers 4 and 5. */
@@ -198,6 +187,7 @@ export function writeHfConfig(
   const sizes = sizeKeys(modelConfig);
   const config = {
     ...keys.written,
+    ...scalarKeys(modelConfig),
     ...sizes,
     ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
     ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),
@@ -228,22 +218,14 @@ function sizeKeys(config: ModelConfig): Record<string, number> {
 
 /** The keys about biases, RoPE and the sliding window. */
 function attentionKeys(modelConfig: ModelConfig): Record<string, unknown> {
-  const { biases, biasKeys, window: kind } = architectureOf(modelConfig);
-  const scaling = modelConfig.ropeScaling, window = modelConfig.slidingWindow ?? null;
-  const rope = ropeParameters(modelConfig);
+  const { biases, biasKeys } = architectureOf(modelConfig);
   const flags = Object.entries(biasKeys).map(([key, modules]) => [
     key,
     modules.some((module) => (modelConfig.biases ?? biases).includes(module)),
   ]);
   return {
     ...Object.fromEntries(flags),
-    rope_parameters: rope,
-    // transformers 4 knows only this key; without it the scaling would silently be missing.
-    ...(scaling === null ? {} : { rope_scaling: rope }),
-    rope_theta: modelConfig.ropeTheta,
-    ...(window === null && kind !== "always" ? {} : { sliding_window: window }),
-    ...(window !== null && kind === "flagged"
-      ? { use_sliding_window: true, max_window_layers: 0 }
-      : {}),
+    ...ropeKeys(modelConfig),
+    ...layerKindKeys(modelConfig),
   };
 }

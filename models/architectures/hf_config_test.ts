@@ -128,15 +128,21 @@ Deno.test("a written config.json is read back and has the keys of transformers 4
   }
 });
 
+const HYBRID = {
+  model_type: "granitemoehybrid",
+  shared_intermediate_size: 64,
+  num_local_experts: 0,
+};
+
 Deno.test("unsupported, missing and impossible values are refused by their key", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [
-      { model_type: "gemma2" },
-      /^dir\/config\.json: model_type is "gemma2", which is not supported/,
+      { model_type: "gemma4" },
+      /^dir\/config\.json: model_type is "gemma4", which is not supported/,
     ],
     [
-      { model_type: "phi3" },
-      /model_type is "phi3", .* \(only llama, mistral, qwen2, qwen3, gpt2\)/,
+      { model_type: "starcoder2" },
+      /model_type is "starcoder2", .* \(only llama, mistral, qwen2, qwen3, gpt2, smollm3, /,
     ],
     [{ model_type: "qwen3_moe" }, /model_type is "qwen3_moe"/],
     [{ architectures: ["LlamaForSequenceClassification"] }, /architectures is \["LlamaForSeq/],
@@ -148,18 +154,35 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
     [{ rope_scaling: { type: "linear", factor: 2, mscale: 1 } }, /rope_scaling: a key .* mscale/],
     [{ add_cross_attention: true }, /add_cross_attention is true/],
     [
-      { model_type: "qwen2", layer_types: ["full_attention", "sliding_attention"] },
+      { model_type: "mistral", layer_types: ["full_attention", "sliding_attention"] },
       /layer_types is \["full_attention","sliding_attention"\], which is not supported/,
     ],
     [
-      {
-        model_type: "qwen2",
-        use_sliding_window: true,
-        sliding_window: 8,
-        max_window_layers: 1,
-      },
-      /max_window_layers is 1 of 2 layers/,
+      { model_type: "qwen3", layer_types: ["full_attention", "linear_attention"] },
+      /layer_types has "linear_attention", which is not supported/,
     ],
+    [{ model_type: "smollm3", use_sliding_window: true }, /use_sliding_window is true/],
+    [{ model_type: "smollm3", no_rope_layers: [1] }, /no_rope_layers is \[1\], expected 2 times/],
+    [{ model_type: "granite", residual_multiplier: -1 }, /residual_multiplier is -1, expected/],
+    [HYBRID, /layer_types is missing, expected "attention" for each layer/],
+    [{ ...HYBRID, layer_types: ["mamba", "attention"] }, /layer_types has "mamba"/],
+    [{ ...HYBRID, num_local_experts: 8 }, /num_local_experts is 8/],
+    [
+      { model_type: "olmo3", layer_types: ["full_attention"] },
+      /layer_types has 1 types, expected 2/,
+    ],
+    [{ model_type: "gemma3_text", hidden_activation: "gelu" }, /hidden_activation is "gelu"/],
+    [{ model_type: "gemma3_text", attn_logit_softcapping: 50 }, /attn_logit_softcapping is 50/],
+    [
+      { model_type: "gemma3_text", use_bidirectional_attention: true },
+      /use_bidirectional_attention is true/,
+    ],
+    [
+      { model_type: "gemma3_text", rope_parameters: { rope_theta: 10000 } },
+      /rope_parameters has rope_theta \(10000\), expected sections full_attention and/,
+    ],
+    [{ model_type: "ministral3" }, /rope_parameters: llama_4_scaling_beta is missing/],
+    [{ model_type: "phi3", partial_rotary_factor: 2 }, /32 of 16 elements of a head are rotated/],
     [{ model_type: "mistral", sliding_window: 0 }, /sliding_window is 0, expected a whole/],
     [{ model_type: undefined }, /model_type is undefined/],
     [{ hidden_act: "gelu" }, /hidden_act is "gelu"/],

@@ -14,8 +14,14 @@ import {
   type OncePart,
   type Scalar,
 } from "./architecture.ts";
+import { GEMMA3 } from "./gemma.ts";
 import { GPT2 } from "./gpt2.ts";
+import { GRANITE, GRANITE_HYBRID } from "./granite.ts";
 import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
+import { MINISTRAL3 } from "./ministral.ts";
+import { OLMO2, OLMO3 } from "./olmo.ts";
+import { PHI3 } from "./phi.ts";
+import { SMOLLM3 } from "./smollm3.ts";
 
 export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   llama: LLAMA,
@@ -23,6 +29,14 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   qwen2: QWEN2,
   qwen3: QWEN3,
   gpt2: GPT2,
+  smollm3: SMOLLM3,
+  ministral3: MINISTRAL3,
+  granite: GRANITE,
+  granitemoehybrid: GRANITE_HYBRID,
+  olmo2: OLMO2,
+  olmo3: OLMO3,
+  phi3: PHI3,
+  gemma3_text: GEMMA3,
 };
 
 export function architectureOf(config: ModelConfig): Architecture {

@@ -98,7 +98,7 @@ const COUNTS = [
 
 /** Limits: no table on a device is longer, and no model has as many layers. */
 const MAX_SIZE = 2 ** 31 - 1;
-const MAX_LAYERS = 10_000;
+export const MAX_LAYERS = 10_000;
 /** Width of a head with RoPE scaling. */
 const MAX_SCALED_HEAD = 2 ** 16;
 

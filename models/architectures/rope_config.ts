@@ -13,6 +13,9 @@ import {
   requireNeutral,
 } from "./config_fields.ts";
 import type { ModelConfig } from "./model_config.ts";
+import type { Architecture } from "./architecture.ts";
+import { architectureOf } from "./mod.ts";
+import { dependsOnLength } from "./rope_frequencies.ts";
 import { contextLength, type RopeScaling } from "./rope_scaling.ts";
 
 const ORIGINAL = "original_max_position_embeddings";
@@ -85,16 +88,146 @@ export type RopeKeys = Pick<
   "ropeTheta" | "ropeScaling" | "maxPositions" | "statedPositions"
 >;
 
+/** What they say of an architecture with more than one rotation of whole heads. */
+type AllRopeKeys =
+  & RopeKeys
+  & Pick<ModelConfig, "slidingRope" | "rotaryDim" | "growingQueries">;
+
+/** Names of the sections for the types of layers. */
+const FULL = "full_attention", SLIDING = "sliding_attention";
+/** The key of queries that grow with the position, and one beside it without effect. */
+const BETA = "llama_4_scaling_beta", GROWING_KEYS = [BETA, "max_position_embeddings"];
+const SHARE = "partial_rotary_factor";
+
 /**
+ * All that an architecture's configuration says of rotations.
  * @param stated `max_position_embeddings`
  * @throws UsageError that names the file, the section and the key
  */
-export function readRope(json: Json, where: string, stated: number, headDim: number): RopeKeys {
+export function readRopes(
+  json: Json,
+  architecture: Architecture,
+  where: string,
+  stated: number,
+  headDim: number,
+): AllRopeKeys {
+  const { slidingTheta, partialRotary = false, growingQueries = false } = architecture;
+  const usual = architecture.config.defaults.ropeTheta ?? 10000;
+  const read = (of: Json, at: string, theta: number, dim = headDim) =>
+    readRope({ rope_theta: theta, ...of }, at, stated, dim, growingQueries ? GROWING_KEYS : []);
+  if (slidingTheta !== undefined) return readByType(json, where, stated, usual, slidingTheta, read);
+  if (partialRotary) {
+    const { name, rope } = ropeSection(json, where), { [SHARE]: inside, ...section } = rope;
+    const share = readNumber({ [SHARE]: inside ?? json[SHARE] ?? 1 }, SHARE, where);
+    const rotaryDim = Math.floor(headDim * share);
+    const keys = read({ ...json, rope_scaling: null, [name]: section }, where, usual, rotaryDim);
+    return { ...keys, ...(rotaryDim === headDim ? {} : { rotaryDim }) };
+  }
+  const keys = read(json, where, usual);
+  if (!growingQueries) return keys;
+  const { name, rope } = ropeSection(json, where), at = `${where}: ${name}`;
+  const beta = readNumber(rope, BETA, at), period = readCount(rope, ORIGINAL, at);
+  return { ...keys, ...(beta === 0 ? {} : { growingQueries: { beta, period } }) };
+}
+
+/** Sections for full and for sliding layers; in older files `rope_scaling` is that of full ones. */
+function readByType(
+  json: Json,
+  where: string,
+  stated: number,
+  fullTheta: number,
+  slidingTheta: number,
+  read: (of: Json, at: string, theta: number) => RopeKeys,
+): AllRopeKeys {
+  const name = "rope_parameters", sections = json[name] ?? {};
+  if (!isObject(sections)) {
+    throw new UsageError(`${where}: ${name} is ${JSON.stringify(sections)}, expected an object`);
+  }
+  for (const [type, section] of Object.entries(sections)) {
+    const isKnown = type === FULL || type === SLIDING;
+    if (isKnown && (section === null || isObject(section))) continue;
+    throw new UsageError(
+      `${where}: ${name} has ${type} (${JSON.stringify(section)}), expected sections ` +
+        `${FULL} and ${SLIDING}`,
+    );
+  }
+  const older = json["rope_scaling"] ?? {};
+  if (!isObject(older)) {
+    throw new UsageError(`${where}: rope_scaling is ${JSON.stringify(older)}, expected an object`);
+  }
+  const of = (type: string, theta: unknown, more: Json) => {
+    const section = { ...(sections[type] as Json | null ?? {}), ...more };
+    const keys = { ...(theta === undefined ? {} : { rope_theta: theta }) };
+    return read(
+      { ...keys, [name]: section },
+      `${where}: ${type}`,
+      type === FULL ? fullTheta : slidingTheta,
+    );
+  };
+  const full = of(FULL, json["rope_theta"] ?? undefined, older);
+  const { ropeTheta, ropeScaling } = of(SLIDING, json["rope_local_base_freq"] ?? undefined, {});
+  if (dependsOnLength(ropeScaling)) {
+    throw new UsageError(
+      `${where}: ${name}.${SLIDING} has the rope type "${ropeScaling!.type}", which is not ` +
+        `supported there`,
+    );
+  }
+  const isSame = ropeTheta === full.ropeTheta &&
+    JSON.stringify(ropeScaling) === JSON.stringify(full.ropeScaling);
+  const { ropeTheta: theta, ropeScaling: scaling } = full;
+  return {
+    ropeTheta: theta,
+    ropeScaling: scaling,
+    maxPositions: stated,
+    ...(isSame ? {} : { slidingRope: { ropeTheta, ropeScaling } }),
+  };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The keys that {@link readRopes} reads. */
+export function ropeKeys(config: ModelConfig): Record<string, unknown> {
+  const { slidingTheta } = architectureOf(config);
+  const { headDim, rotaryDim, growingQueries, ropeTheta, ropeScaling, slidingRope } = config;
+  const rope = {
+    ...ropeParameters(config),
+    ...(rotaryDim === undefined ? {} : { [SHARE]: rotaryDim / headDim }),
+    ...(growingQueries === undefined
+      ? {}
+      : { [BETA]: growingQueries.beta, [ORIGINAL]: growingQueries.period }),
+  };
+  const sliding = slidingRope === undefined ? rope : ropeParameters(slidingRope);
+  return {
+    rope_parameters: slidingTheta === undefined ? rope : { [FULL]: rope, [SLIDING]: sliding },
+    // transformers 4 knows only this key; without it the scaling would silently be missing.
+    ...(ropeScaling === null ? {} : { rope_scaling: rope }),
+    rope_theta: ropeTheta,
+  };
+}
+
+/**
+ * What a configuration with one rotation says of it.
+ * @param more further keys of the section
+ * @throws UsageError that names the file, the section and the key
+ */
+export function readRope(
+  json: Json,
+  where: string,
+  stated: number,
+  headDim: number,
+  more: readonly string[] = [],
+): RopeKeys {
   const { name, rope } = ropeSection(json, where), at = `${where}: ${name}`;
   const ropeTheta = ifPresent(rope["rope_theta"], () => readNumber(rope, "rope_theta", at)) ??
     ifPresent(json["rope_theta"], () => readNumber(json, "rope_theta", where)) ?? 10000;
   const type = readType(rope, at);
-  refuseUnknownKeys(rope, new Set([...COMMON_KEYS, ...TYPES[type].map(({ key }) => key)]), at);
+  refuseUnknownKeys(
+    rope,
+    new Set([...COMMON_KEYS, ...more, ...TYPES[type].map(({ key }) => key)]),
+    at,
+  );
   if (type !== "proportional") requireNeutral(rope, { partial_rotary_factor: [1] }, at);
   const ropeScaling = readScaling(type, { rope, at, json, where, stated, headDim });
   const maxPositions = contextLength(stated, ropeScaling);

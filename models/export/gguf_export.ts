@@ -42,6 +42,13 @@ export function ggufMetadata(
   where: string,
 ): GgufMetadata {
   const architecture = architectureOf(config), { gguf } = architecture;
+  if (gguf === null) {
+    throw new UsageError(
+      `${where}: a ${architecture.name} model cannot be exported to GGUF: only its safetensors ` +
+        "are read and written",
+      { advice: "Export to hf." },
+    );
+  }
   const out = new Map<string, GgufWritten>([
     ["general.architecture", ["string", gguf]],
     ["general.type", ["string", "model"]],

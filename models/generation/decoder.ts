@@ -6,7 +6,6 @@
  * steps: slots never move, only the step table that refers to them changes.
  */
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
-import type { DecodeLayerArgs } from "../../kernels/ops/decode_layer/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures/mod.ts";
 import type { ActivationStore } from "../network/activation_store.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import type { Tensor } from "../../kernels/tensor.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import { ropeFrequencies } from "../architectures/rope_frequencies.ts";
-import { RopeTable } from "./rope_table.ts";
+import { RopeTables } from "./rope_table.ts";
 import { test, tinyConfig } from "../testing.ts";
 
 const rope = { headDim: 8, ropeTheta: 10_000, ropeScaling: null };
@@ -28,17 +29,18 @@ Deno.test("Llama 3 keeps short wavelengths, divides long ones and blends between
 
 test.onReference("tables have cos and sin of position times frequency and grow as needed", async (device) => {
   const config = { ...tinyConfig(true), maxPositions: 5000 };
-  const table = new RopeTable(device, config);
+  const table = new RopeTables(device, config);
+  const upTo = (position: number) => table.tensors(position) as [Tensor, Tensor];
   const frequencies = ropeFrequencies(config);
   for (const last of [3, 255, 256, 4999]) {
-    const { cos, sin } = table.upTo(last);
+    const [cos, sin] = upTo(last);
     const at = last * 2 + 1, angle = last * frequencies[1]!;
     assert.equal((await device.read(cos, at, 1))[0], Math.cos(angle));
     assert.equal((await device.read(sin, at, 1))[0], Math.sin(angle));
   }
-  const { cos } = table.upTo(4999);
+  const [cos] = upTo(4999);
   assert.equal(cos.length, 5000 * 2, "no further than the model's positions");
-  assert.equal(table.upTo(1).cos, cos, "reused");
+  assert.equal(upTo(1)[0], cos, "reused");
   table.dispose();
   assert.equal(device.allocatedBytes, 0);
 });

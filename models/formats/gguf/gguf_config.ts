@@ -106,8 +106,13 @@ export function ggufArchitecture(file: GgufFile): string {
   return architectureIn(file).gguf;
 }
 
-function architectureIn(file: GgufFile): Architecture {
-  const name = file.metadata.get("general.architecture"), all = Object.values(ARCHITECTURES);
+/** An architecture whose GGUF files are known. */
+type GgufArchitecture = Architecture & { readonly gguf: string };
+
+function architectureIn(file: GgufFile): GgufArchitecture {
+  const name = file.metadata.get("general.architecture");
+  const isKnown = (one: Architecture): one is GgufArchitecture => one.gguf !== null;
+  const all = Object.values(ARCHITECTURES).filter(isKnown);
   const found = all.find(({ gguf }) => gguf === name);
   if (found !== undefined) return found;
   throw new UsageError(
@@ -116,7 +121,7 @@ function architectureIn(file: GgufFile): Architecture {
   );
 }
 
-function refuseUnknown(file: GgufFile, architecture: Architecture): void {
+function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
   const { gguf, positions } = architecture, known = sizesOf(architecture).map(([key]) => key);
   const rotary = positions === "rotary" ? [...Object.keys(ROTARY_KEYS), ...ROTARY_OTHERS] : [];
   const all = new Set([...known, ...rotary, ...OTHERS]);

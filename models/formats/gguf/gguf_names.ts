@@ -22,9 +22,12 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   qNorm: "attn_q_norm",
   kNorm: "attn_k_norm",
   o: "attn_output",
+  attentionOutNorm: "post_attention_norm",
   postNorm: "ffn_norm",
+  mlpOutNorm: "post_ffw_norm",
   gate: "ffn_gate",
   up: "ffn_up",
+  gateUp: "ffn_up",
   down: "ffn_down",
 };
 

@@ -1,0 +1,64 @@
+/**
+ * Gemma 3 without its eyes (Google 2025; FunctionGemma): norms with 1 + w before and after
+ * attention and MLP and of every query and key head, GeGLU, a scaled embedding, and a window in five
+ * of six layers, which rotate with a base of their own.
+ */
+import type { Architecture } from "./architecture.ts";
+import { LLAMA } from "./llama.ts";
+
+const { hidden_act: _, ...neutral } = LLAMA.config.neutral;
+/** Both are the tanh form. */
+const GELU = ["gelu_pytorch_tanh", "gelu_new"];
+
+export const GEMMA3: Architecture = {
+  ...LLAMA,
+  name: "gemma3_text",
+  className: "Gemma3ForCausalLM",
+  gguf: null,
+  biasKeys: { attention_bias: ["q", "k", "v", "o"] },
+  norm1: true,
+  activation: "geglu",
+  interleavedInGguf: false,
+  window: "typed",
+  fullEvery: 6,
+  slidingTheta: 10_000,
+  inLayer: {
+    ...LLAMA.inLayer,
+    qNorm: "self_attn.q_norm",
+    kNorm: "self_attn.k_norm",
+    attentionOutNorm: "post_attention_layernorm",
+    postNorm: "pre_feedforward_layernorm",
+    mlpOutNorm: "post_feedforward_layernorm",
+  },
+  config: {
+    ...LLAMA.config,
+    defaults: {
+      maxPositions: 131_072,
+      headDim: 256,
+      numKvHeads: 4,
+      rmsNormEps: 1e-6,
+      tieWordEmbeddings: true,
+      ropeTheta: 1_000_000,
+      slidingWindow: 4096,
+    },
+    neutral: {
+      ...neutral,
+      hidden_activation: GELU,
+      hidden_act: GELU,
+      attn_logit_softcapping: [],
+      final_logit_softcapping: [],
+      use_bidirectional_attention: [false],
+    },
+    scalars: {
+      embedding: ["hidden_size", 0.5],
+      attention: ["query_pre_attn_scalar", -0.5, 256],
+    },
+    others: [
+      ...LLAMA.config.others,
+      "sliding_window_pattern",
+      "rope_local_base_freq",
+      "cache_implementation",
+    ],
+    written: { attention_dropout: 0, hidden_activation: "gelu_pytorch_tanh" },
+  },
+};

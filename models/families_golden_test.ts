@@ -1,0 +1,114 @@
+/**
+ * Compares with transformers and PEFT: the tiny random models of tests/golden/families (logits,
+ * loss, every gradient, greedy continuation, an adapter), on the float64 reference, on the CPU
+ * device and on a GPU; and their configuration and adapter written by rgx. transformers computes
+ * angles and most norms in float32, so the reference agrees with it in six digits.
+ */
+import assert from "node:assert/strict";
+import { assertWithin, largest } from "../kernels/testing.ts";
+import { goldenPath, readGoldenJson } from "../tests/golden.ts";
+import { readHfConfig, writeHfConfig } from "./architectures/hf_config.ts";
+import { CausalLM } from "./causal_lm.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
+import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
+import { readModelFolder } from "./model_folder.ts";
+import { loraOptions } from "./network/adapters/peft_adapter.ts";
+import { gradients } from "./testing.ts";
+
+interface Expected {
+  input_ids: number[][];
+  loss: { f64: number };
+  greedy: number[][];
+}
+
+const FAMILIES = [
+  "smollm3",
+  "ministral3",
+  "granite",
+  "granitemoehybrid",
+  "olmo2",
+  "olmo3",
+  "phi3",
+  "gemma3_text",
+];
+
+for (const family of FAMILIES) {
+  const name = `families/${family}`, folder = goldenPath(name)!;
+  Deno.test(`the tiny ${family} model has transformers' logits, loss, gradients and text`, () =>
+    onEachDevice(async (device, exact) => {
+      const { config, weights } = await readModelFolder(folder);
+      const golden = await readSafetensors(`${folder}/expected.safetensors`);
+      const expected = readGoldenJson<Expected>(`${name}/expected.json`);
+      const model = await CausalLM.create(device, config, weights, { trainable: "full" });
+      for (const [s, ids] of expected.input_ids.entries()) {
+        const logits = await golden.float64(`logits64.${s}`);
+        for (const n of [1, 2, 7, ids.length]) {
+          const row = logits.subarray((n - 1) * config.vocabSize, n * config.vocabSize);
+          const found = await model.lastLogits(ids.slice(0, n));
+          assertWithin(found, row, exact ? 2e-5 : 2e-4, `logits of sequence ${s}, row ${n - 1}`);
+        }
+      }
+      const groups = expected.input_ids.map((ids) => ({
+        promptIds: ids.slice(0, 3),
+        branches: [ids.slice(3)],
+      }));
+      const first = expected.input_ids.map((ids) => ({
+        promptIds: ids.slice(0, 1),
+        branches: [ids.slice(1, 3)],
+      }));
+      let loss = 0;
+      // The loss is a sum, so the first tokens may be a batch of their own.
+      for (const batch of [first, groups]) {
+        const { logp } = await model.forward(batch, { temperature: 1, train: true });
+        for (const x of logp) loss -= x;
+        model.backward(new Float64Array(logp.length).fill(-1));
+      }
+      assertWithin([loss], [expected.loss.f64], exact ? 1e-3 : 5e-3, "loss");
+      for (const [tensor, grad] of await gradients(model)) {
+        const wanted = await golden.float64(`grad.${tensor}`), bound = exact ? 2e-5 : 2e-4;
+        assertWithin(grad, wanted, bound * largest(wanted), `gradient of ${tensor}`);
+      }
+      const completions = await model.generate(
+        expected.input_ids.map((promptIds, promptId) => ({ promptId, promptIds, n: 1 })),
+        { maxNewTokens: 12, temperature: 0, seed: 0, eosIds: [] },
+      );
+      assert.deepEqual(completions.map(([c]) => c!.ids), expected.greedy);
+    }));
+
+  Deno.test(`a config.json of ${family} that was written is read as the same model`, async () => {
+    const { config } = await readModelFolder(folder);
+    const hf = { modelConfig: config, bosId: 1, eosIds: [2], padId: 0 };
+    const written = JSON.parse(writeHfConfig(hf));
+    assert.deepEqual(readHfConfig(written, "written").modelConfig, config);
+  });
+
+  Deno.test(`an adapter on the tiny ${family} model has PEFT's tensors and logits, also merged`, () =>
+    onEachDevice(async (device, exact) => {
+      const base = await readModelFolder(`${folder}/adapter`), { config, adapter } = base;
+      const golden = await readSafetensors(`${folder}/adapter/expected.safetensors`);
+      const { input_ids: [ids] } = readGoldenJson<Expected>(`${name}/expected.json`);
+      const wanted = await golden.float64("logits64");
+      const check = async (model: CausalLM, what: string) => {
+        const found: number[] = [];
+        await model.positionLogits(ids!, (_, logits) => found.push(...logits));
+        assertWithin(found, wanted, exact ? 2e-5 : 2e-4, what);
+        model.dispose();
+      };
+      const lora = loraOptions({ ...adapter!.config, targetModules: "all-linear" });
+      const model = await CausalLM.create(device, config, base.files, { trainable: "lora", lora });
+      const shapes = (tensors: Iterable<{ name: string; shape: readonly number[] }>) =>
+        [...tensors].map(({ name, shape }) => `${name} ${shape}`).sort();
+      const { weights } = adapter!;
+      assert.deepEqual(shapes(model.trainable), shapes(weights.tensors.values()));
+      for (const { name } of model.trainable) {
+        model.writeParameter(name, await weights.float32(name));
+      }
+      await check(model, "the adapter's logits");
+      const merged = mergedWeights(base);
+      await check(
+        await CausalLM.create(device, mergedConfig(base), merged, { trainable: "none" }),
+        "the merged model's logits",
+      );
+    }));
+}

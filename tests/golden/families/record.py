@@ -1,0 +1,152 @@
+"""Records what transformers computes of tiny random models of each family, and PEFT of an adapter.
+
+    python record.py FOLDER [family …]
+
+Each family gets a folder: config.json and model.safetensors as transformers saves them,
+expected.safetensors with the logits of two sequences (float64) and every gradient of their loss
+(the sum over all predicted tokens), expected.json with that loss and greedy continuations; and
+adapter/, which PEFT saved, with the logits of the first sequence through it. Angles and most norms
+are computed in float32 by transformers, also in a float64 model.
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+
+import peft
+import torch
+import transformers
+from safetensors.torch import save_file
+from transformers import AutoConfig, AutoModelForCausalLM
+
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)
+SIZES = {
+    "vocab_size": 48, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 4,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 128,
+    "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+}
+HEAD = {"head_dim": 8}
+YARN = {
+    "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8, "beta_fast": 4.0,
+    "beta_slow": 1.0,
+}
+LONG = {
+    "rope_type": "longrope", "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0],
+    "partial_rotary_factor": 0.5, "rope_theta": 1000.0, "original_max_position_embeddings": 64,
+}
+GRANITE = {
+    "embedding_multiplier": 6.0, "attention_multiplier": 0.25, "residual_multiplier": 0.22,
+    "logits_scaling": 4.0, "tie_word_embeddings": True,
+}
+BY_TYPE = {
+    "full_attention": {"rope_theta": 1000.0, "rope_type": "linear", "factor": 8.0},
+    "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"},
+}
+FAMILIES = {
+    "smollm3": {**SIZES, "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}},
+    "ministral3": {**SIZES, **HEAD, "rope_parameters": {
+        **YARN, "rope_theta": 1000.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+        "llama_4_scaling_beta": 0.3,
+    }},
+    "granite": {**SIZES, **GRANITE, "attention_bias": True, "mlp_bias": True},
+    "granitemoehybrid": {
+        **SIZES, **GRANITE, "num_local_experts": 0, "num_experts_per_tok": 0,
+        "shared_intermediate_size": 24, "layer_types": ["full_attention"] * 4,
+        "position_embedding_type": "rope", "mamba_n_heads": 4, "mamba_d_head": 8,
+        "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
+    },
+    "olmo2": {**SIZES, "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}},
+    "olmo3": {**SIZES, "sliding_window": 5, "rope_parameters": {
+        "full_attention": {**YARN, "rope_theta": 500.0},
+        "sliding_attention": {"rope_theta": 500.0, "rope_type": "default"},
+    }},
+    "phi3": {
+        **SIZES, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2,
+        "original_max_position_embeddings": 64, "sliding_window": 9, "tie_word_embeddings": True,
+        "rope_parameters": LONG,
+    },
+    "gemma3_text": {
+        **SIZES, **HEAD, "num_hidden_layers": 6, "sliding_window": 5, "query_pre_attn_scalar": 24,
+        "rope_parameters": BY_TYPE,
+    },
+    "gemma2": {
+        **SIZES, **HEAD, "sliding_window": 5, "query_pre_attn_scalar": 24,
+        "attn_logit_softcapping": 5.0, "final_logit_softcapping": 8.0,
+    },
+}
+
+
+def loss_of(logits, ids):
+    logp = torch.log_softmax(logits[:-1], -1)
+    return -logp[torch.arange(len(ids) - 1), torch.tensor(ids[1:])].sum()
+
+
+def greedy(model, ids, count):
+    ids, gap = list(ids), 1e9
+    for _ in range(count):
+        with torch.no_grad():
+            best = model(torch.tensor([ids])).logits[0, -1].topk(2)
+        gap = min(gap, float(best.values[0] - best.values[1]))
+        ids.append(int(best.indices[0]))
+    return ids[-count:], gap
+
+
+def record(family, folder):
+    torch.manual_seed(len(family))
+    model = AutoModelForCausalLM.from_config(
+        AutoConfig.for_model(family, **FAMILIES[family]), attn_implementation="eager"
+    )
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 1 and "bias" not in name:
+            parameter.data += 0.3 * torch.randn_like(parameter)
+        else:
+            parameter.data = (0.9 if "embed" in name else 0.35) * torch.randn_like(parameter)
+    shutil.rmtree(folder, ignore_errors=True)
+    model.float().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, dtype=torch.float64, attn_implementation="eager"
+    )
+    sequences = [torch.randint(3, 48, (n,)).tolist() for n in (13, 21)]
+    tensors, losses = {}, []
+    for i, ids in enumerate(sequences):
+        logits = model(torch.tensor([ids])).logits[0]
+        tensors[f"logits64.{i}"] = logits.detach().clone()
+        losses.append(loss_of(logits, ids))
+    sum(losses).backward()
+    for name, parameter in model.named_parameters():
+        tensors[f"grad.{name}"] = parameter.grad.float()
+    save_file(tensors, folder / "expected.safetensors")
+    texts = [greedy(model, ids, 12) for ids in sequences]
+    expected = {
+        "transformers": transformers.__version__, "input_ids": sequences,
+        "loss": {"f64": float(sum(losses))}, "greedy": [text for text, _ in texts],
+        "greedy_smallest_gap": [gap for _, gap in texts],
+    }
+    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    record_adapter(model, folder / "adapter", sequences[0])
+    print(family, expected["loss"], expected["greedy_smallest_gap"], flush=True)
+
+
+def record_adapter(model, folder, ids):
+    options = peft.LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    adapted = peft.get_peft_model(model, options)
+    for name, parameter in adapted.named_parameters():
+        if "lora_" in name:
+            parameter.data = 0.3 * torch.randn_like(parameter)
+    adapted.save_pretrained(folder)
+    (folder / "README.md").unlink()
+    with torch.no_grad():
+        logits = adapted(torch.tensor([ids])).logits[0]
+    save_file({"logits64": logits}, folder / "expected.safetensors")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    config["base_model_name_or_path"] = ".."
+    # A set in PEFT, whose order changes from run to run.
+    config["target_modules"] = sorted(config["target_modules"])
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+
+
+for family in sys.argv[2:] or FAMILIES:
+    record(family, pathlib.Path(sys.argv[1], family))
