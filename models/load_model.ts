@@ -171,8 +171,8 @@ async function writeAdapter(
     }
     largest.set(name, values.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
   }
-  for (const { path, r, scale } of fit.lora) {
-    const { a, b } = loraNames(path), product = r * scale * largest.get(a)! * largest.get(b)!;
+  for (const { peftPath, r, scale } of fit.lora) {
+    const { a, b } = loraNames(peftPath), product = r * scale * largest.get(a)! * largest.get(b)!;
     if (product < WEIGHT_LIMIT) continue;
     throw new RgxError(
       `${weights.label}: "${a}" has values up to ${

@@ -102,7 +102,8 @@ async function readModelAt(path: string): Promise<ModelFolder> {
   const configJson = await readJsonObject(`${path}/config.json`);
   if (configJson === null) throw await noModel(path);
   const hf = readHfConfig(configJson, `${path}/config.json`);
-  const files = await openWeightFiles(path, hf.modelConfig.tieWordEmbeddings);
+  const { tieWordEmbeddings: tied, wrapped } = hf.modelConfig;
+  const files = await openWeightFiles(path, tied, wrapped);
   files.checkLayers(hf.modelConfig);
   const tieWordEmbeddings = await files.sharesHead(embeddingName(hf.modelConfig));
   const config = { ...hf.modelConfig, tieWordEmbeddings };

@@ -140,8 +140,7 @@ export interface ConfigKeys {
     /** Width of the MLP's inner layer, in widths of the model. */
     readonly widening?: number;
     readonly maxPositions?: number;
-    readonly headDim?: number;
-    readonly numKvHeads?: number;
+    readonly sizes?: Readonly<Partial<Record<SizeName, number>>>;
     readonly rmsNormEps: number;
     readonly tieWordEmbeddings: boolean;
     /** Default 10 000. */

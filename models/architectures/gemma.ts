@@ -1,7 +1,7 @@
 /**
- * Gemma 3 without its eyes (Google 2025; FunctionGemma): norms with 1 + w before and after
- * attention and MLP and of every query and key head, GeGLU, a scaled embedding, and a window in five
- * of six layers, which rotate with a base of their own.
+ * The text part of Gemma 3 (Google 2025; FunctionGemma): norms with 1 + w before and after
+ * attention and MLP and of every query and key head, GeGLU, a scaled embedding, and a window in
+ * five of six layers, which rotate with a base of their own.
  */
 import type { Architecture } from "./architecture.ts";
 import { LLAMA } from "./llama.ts";
@@ -34,8 +34,7 @@ export const GEMMA3: Architecture = {
     ...LLAMA.config,
     defaults: {
       maxPositions: 131_072,
-      headDim: 256,
-      numKvHeads: 4,
+      sizes: { vocabSize: 262_208, numHeads: 8, numKvHeads: 4, headDim: 256 },
       rmsNormEps: 1e-6,
       tieWordEmbeddings: true,
       ropeTheta: 1_000_000,

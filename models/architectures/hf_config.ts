@@ -25,6 +25,7 @@ import {
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
 import { layerKindKeys, readLayerKinds } from "./layer_kinds.ts";
 import { readRopes, ropeKeys } from "./rope_config.ts";
+import { wrappedConfig, WRAPPER_NAMES } from "./wrapper.ts";
 
 export { readTokenIds } from "./config_fields.ts";
 
@@ -42,6 +43,11 @@ export interface HfConfig {
  * @throws UsageError that names the key for anything missing, mistyped or not supported
  */
 export function readHfConfig(json: Json, where: string): HfConfig {
+  const text = wrappedConfig(json, where);
+  if (text !== null) {
+    const { modelConfig, ...ids } = readHfConfig(text, where);
+    return { modelConfig: { ...modelConfig, wrapped: true }, ...ids };
+  }
   const architecture = readArchitecture(json, where);
   if (json["quantization_config"] !== undefined && json["quantization_config"] !== null) {
     throw new UsageError(
@@ -64,7 +70,7 @@ function readArchitecture(json: Json, where: string): Architecture {
   if (name === undefined) {
     throw new UsageError(
       `${where}: model_type is ${JSON.stringify(type)}, which is not supported ` +
-        `(only ${ARCHITECTURE_NAMES.join(", ")})`,
+        `(only ${[...ARCHITECTURE_NAMES, ...WRAPPER_NAMES].join(", ")})`,
       typeof type === "string" && /moe|mixtral|dbrx|deepseek|gpt_oss|switch/.test(type)
         ? { advice: "Models with experts are not computed here." }
         : {},
@@ -90,13 +96,15 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
   const scalars = Object.values(architecture.config.scalars ?? {}).map(([key]) => key);
   const all = new Set([...known, ...Object.values(sizes), ...scalars, "tie_word_embeddings"]);
   refuseUnknownKeys(json, all, where);
-  const count = (size: SizeName) => readCount(json, sizes[size]!, where);
+  const count = (size: SizeName) =>
+    ifPresent(json[sizes[size]!], () => readCount(json, sizes[size]!, where)) ??
+      defaults.sizes?.[size] ?? readCount(json, sizes[size]!, where);
   const optional = (size: SizeName) => {
     const key = sizes[size];
     return key === undefined ? undefined : ifPresent(json[key], () => count(size));
   };
   const hiddenSize = count("hiddenSize"), numHeads = count("numHeads");
-  const headDim = optional("headDim") ?? defaults.headDim ?? hiddenSize / numHeads;
+  const headDim = optional("headDim") ?? defaults.sizes?.headDim ?? hiddenSize / numHeads;
   if (!Number.isInteger(headDim)) {
     throw new UsageError(
       `${where}: ${sizes.hiddenSize} ${hiddenSize} is no multiple of ${sizes.numHeads} ` +
@@ -126,7 +134,7 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
       : optional("intermediateSize") ?? widening * hiddenSize,
     numLayers,
     numHeads,
-    numKvHeads: optional("numKvHeads") ?? defaults.numKvHeads ?? numHeads,
+    numKvHeads: optional("numKvHeads") ?? defaults.sizes?.numKvHeads ?? numHeads,
     headDim,
     ...rope,
     rmsNormEps:

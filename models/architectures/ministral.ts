@@ -12,8 +12,7 @@ export const MINISTRAL3: Architecture = {
     ...MISTRAL.config,
     defaults: {
       maxPositions: 262_144,
-      headDim: 128,
-      numKvHeads: 8,
+      sizes: { headDim: 128, numKvHeads: 8 },
       rmsNormEps: 1e-5,
       tieWordEmbeddings: false,
       slidingWindow: null,

@@ -22,6 +22,7 @@ import { MINISTRAL3 } from "./ministral.ts";
 import { OLMO2, OLMO3 } from "./olmo.ts";
 import { PHI3 } from "./phi.ts";
 import { SMOLLM3 } from "./smollm3.ts";
+import { nameInWrapper } from "./wrapper.ts";
 
 export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   llama: LLAMA,
@@ -132,6 +133,11 @@ export function scalarOf(config: ModelConfig, scalar: Scalar): number {
 export function modulePath(config: ModelConfig, layer: number, part: LayerPart): string {
   const { layers, inLayer } = architectureOf(config);
   return `${layers}${layer}.${inLayer[part]}`;
+}
+
+/** The path of a module, or the name of a tensor, as PEFT's adapters have it. */
+export function peftPath({ wrapped = false }: ModelConfig, path: string): string {
+  return wrapped ? nameInWrapper(path) : path;
 }
 
 /** A tensor of the base model. */

@@ -54,6 +54,12 @@ export interface ModelConfig {
    * @internal
    */
   readonly scalars?: Readonly<Partial<Record<Scalar, number>>>;
+  /**
+   * Whether it is the text part of a model that also sees (wrapper.ts): names of adapters have that
+   * model's prefix.
+   * @internal
+   */
+  readonly wrapped?: boolean;
   /** Rows of the embedding: the number of tokens. */
   readonly vocabSize: number;
   /** Width of the residual stream. */

@@ -64,7 +64,7 @@ export function mergedWeights(
     }
     const lora = placed.get(name);
     if (lora === undefined || adapter === null) return base;
-    const { a, b } = loraNames(lora.path);
+    const { a, b } = loraNames(lora.peftPath);
     const [inDim, outDim] = linearDims(config, lora.module);
     return addProduct(base, await adapter.weights.float32(a), await adapter.weights.float32(b), {
       inDim,

@@ -1,14 +1,16 @@
 /**
  * The weights of a model folder: one `model.safetensors`, or shards with their index
  * (`model.safetensors.index.json`), or the same as `pytorch_model.bin`. Tensors are read one at a
- * time. Two variations of Hugging Face's folders are understood: names without the leading "model."
- * or "transformer.", and one matrix for both embedding and head.
+ * time. Three variations of Hugging Face's folders are understood: names without the leading
+ * "model." or "transformer.", one matrix for both embedding and head, and the text part of a model
+ * that also sees.
  */
 import { Buffer } from "node:buffer";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { elementCount } from "./element_count.ts";
 import { ARCHITECTURES, LM_HEAD } from "../architectures/mod.ts";
+import { storedInWrapper } from "../architectures/wrapper.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { DTYPE_BYTES, type SafetensorsDType } from "./safetensors/dtypes.ts";
 import { readSafetensors, type SafetensorsFile } from "./safetensors/safetensors.ts";
@@ -84,6 +86,7 @@ class WeightFiles implements WeightReader {
     /** Tensor name → the file that holds it. */
     private readonly files: ReadonlyMap<string, TensorFile>,
     private tied: boolean,
+    private readonly wrapped: boolean,
   ) {}
 
   /**
@@ -91,10 +94,9 @@ class WeightFiles implements WeightReader {
    * the files hold a head with other values than the embedding.
    */
   async sharesHead(embedding: string): Promise<boolean> {
-    const bare = embedding.replace(MODEL_PREFIX, "");
-    const one = [embedding, bare].find((name) => this.files.has(name));
-    if (!this.tied || one === undefined || !this.files.has(LM_HEAD)) return this.tied;
-    this.tied = await haveSameBytes(this.files.get(one)!, one, this.files.get(LM_HEAD)!, LM_HEAD);
+    const [one, head] = [embedding, LM_HEAD].map((name) => this.#nameInFiles(name));
+    if (!this.tied || !one || !head) return this.tied;
+    this.tied = await haveSameBytes(this.files.get(one)!, one, this.files.get(head)!, head);
     return this.tied;
   }
 
@@ -107,7 +109,7 @@ class WeightFiles implements WeightReader {
   checkLayers({ numLayers, architecture }: ModelConfig): void {
     const prefix = ARCHITECTURES[architecture ?? "llama"].layers;
     const layerOf = (name: string) =>
-      [prefix, prefix.replace(MODEL_PREFIX, "")].flatMap((start) =>
+      this.#variations(prefix).flatMap((start) =>
         name.startsWith(start) ? [parseInt(name.slice(start.length))] : []
       )[0] ?? -1;
     const [first, ...others] = this.names().filter((name) => layerOf(name) >= numLayers);
@@ -193,12 +195,15 @@ class WeightFiles implements WeightReader {
     const names = [name];
     if (this.tied && name === embedding) names.push(LM_HEAD);
     if (this.tied && name === LM_HEAD) names.push(embedding);
-    for (const wanted of names) {
-      if (this.files.has(wanted)) return wanted;
-      const bare = wanted.replace(MODEL_PREFIX, "");
-      if (this.files.has(bare)) return bare;
-    }
-    return null;
+    return names.map((wanted) => this.#nameInFiles(wanted)).find((found) => found !== null) ?? null;
+  }
+
+  #nameInFiles(name: string): string | null {
+    return this.#variations(name).find((one) => this.files.has(one)) ?? null;
+  }
+
+  #variations(name: string): string[] {
+    return this.wrapped ? storedInWrapper(name) : [name, name.replace(MODEL_PREFIX, "")];
   }
 }
 
@@ -227,10 +232,15 @@ async function haveSameBytes(a: TensorFile, of: string, b: TensorFile, other: st
 /**
  * Opens the weights of a folder. Headers are read and checked; data is not read yet.
  * @param tied whether one matrix is both embedding and head, whatever its name in the file
+ * @param wrapped whether it is the text part of a model that also sees
  * @throws UsageError when the folder has no weights that can be read, RgxError when they are
  *   damaged
  */
-export async function openWeightFiles(folder: string, tied: boolean): Promise<WeightFiles> {
+export async function openWeightFiles(
+  folder: string,
+  tied: boolean,
+  wrapped = false,
+): Promise<WeightFiles> {
   const entries = new Set<string>();
   for await (const entry of Deno.readDir(folder)) entries.add(entry.name);
   const files = new Map<string, TensorFile>();
@@ -250,7 +260,7 @@ export async function openWeightFiles(folder: string, tied: boolean): Promise<We
   } else {
     for (const [name, file] of await openShards(folder, format)) files.set(name, file);
   }
-  return new WeightFiles(folder, files, tied);
+  return new WeightFiles(folder, files, tied, wrapped);
 }
 
 /**

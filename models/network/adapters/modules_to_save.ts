@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
-import { embeddingName, LM_HEAD } from "../../architectures/mod.ts";
+import { embeddingName, LM_HEAD, peftPath } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's prefix of all tensor names in an adapter. */
@@ -83,7 +83,7 @@ export function savedTensors(
     .map(({ name, base, shape, decay }) => ({
       base,
       replaces: name,
-      name: PEFT_PREFIX + name,
+      name: PEFT_PREFIX + peftPath(config, name),
       shape,
       decay,
     }));

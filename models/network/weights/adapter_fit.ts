@@ -13,7 +13,7 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's names of an adapter's tensors. */
 export function adapterNames({ lora, saved }: AdapterTensors): string[] {
-  const matrices = lora.flatMap(({ path }) => Object.values(loraNames(path)));
+  const matrices = lora.flatMap(({ peftPath }) => Object.values(loraNames(peftPath)));
   return [...matrices, ...saved.map(({ name }) => name)];
 }
 
@@ -35,8 +35,8 @@ export function fitAdapter(
   checkLoraOptions(options, moduleNames(config));
   const { lora, saved } = modelSizes(config, { lora: options, trainable: "none" });
   const wanted = new Map<string, readonly number[]>();
-  for (const { path, module, r } of lora) {
-    const [inDim, outDim] = linearDims(config, module), { a, b } = loraNames(path);
+  for (const { peftPath, module, r } of lora) {
+    const [inDim, outDim] = linearDims(config, module), { a, b } = loraNames(peftPath);
     wanted.set(a, [r, inDim]).set(b, [outDim, r]);
   }
   for (const { name, shape } of saved) wanted.set(name, shape);

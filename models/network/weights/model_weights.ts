@@ -21,6 +21,7 @@ import {
   modelTensors,
   modulePath,
   modulesOf,
+  peftPath,
 } from "../../architectures/mod.ts";
 import type { Linear, LoraWeights } from "../linear.ts";
 import {
@@ -51,6 +52,8 @@ export interface LayerPlacement extends LoraShape {
   layer: number;
   module: Module;
   path: string;
+  /** The path as PEFT has it. */
+  peftPath: string;
 }
 
 /** The rank and scale of the head's adapter. */
@@ -58,6 +61,7 @@ export interface HeadPlacement extends LoraShape {
   layer: null;
   module: HeadModule;
   path: HeadModule;
+  peftPath: HeadModule;
 }
 
 export type LoraPlacement = LayerPlacement | HeadPlacement;
@@ -85,14 +89,15 @@ export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacem
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config)) {
-      const path = modulePath(config, layer, module);
-      if (isSavedModule(path, options.modulesToSave ?? [])) continue;
-      const shape = loraFor(options, path, layer);
-      if (shape !== null) placed.push({ ...shape, layer, module, path });
+      const path = modulePath(config, layer, module), name = peftPath(config, path);
+      if (isSavedModule(name, options.modulesToSave ?? [])) continue;
+      const shape = loraFor(options, name, layer);
+      if (shape !== null) placed.push({ ...shape, layer, module, path, peftPath: name });
     }
   }
   if (!isSavedModule(HEAD_MODULE, options.modulesToSave ?? [])) {
-    const head = { layer: null, module: HEAD_MODULE, path: HEAD_MODULE } as const;
+    const named = { path: HEAD_MODULE, peftPath: HEAD_MODULE } as const;
+    const head = { layer: null, module: HEAD_MODULE, ...named } as const;
     const shape = loraFor(options, HEAD_MODULE, null);
     if (shape !== null) placed.push({ ...shape, ...head });
   }
@@ -130,9 +135,9 @@ export function adapterSpecs(
   trainable: boolean,
 ): ParameterSpec[] {
   const specs = saved.map(({ name, shape, decay }) => ({ name, shape, decay, trainable }));
-  for (const { path, module, r } of lora) {
+  for (const { peftPath, module, r } of lora) {
     const [inDim, outDim] = linearDims(config, module);
-    const { a, b } = loraNames(path);
+    const { a, b } = loraNames(peftPath);
     specs.push({ name: a, shape: [r, inDim], decay: true, trainable });
     specs.push({ name: b, shape: [outDim, r], decay: true, trainable });
   }
@@ -147,8 +152,8 @@ export async function initializeAdapter(
   options: Pick<LoraOptions, "seed" | "init">,
 ): Promise<void> {
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
-  for (const { path, module, r } of lora) {
-    const { a, b } = loraNames(path);
+  for (const { peftPath, module, r } of lora) {
+    const { a, b } = loraNames(peftPath);
     const [inDim, outDim] = linearDims(config, module);
     parameters.write(a, initialLoraA(options, a, r, inDim));
     parameters.write(b, initialLoraB(options, b, r, outDim));
@@ -209,7 +214,7 @@ export function arrangeWeights(
   const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
   const copies = new Set(saved.map(({ replaces }) => replaces));
   const get = (name: string): Parameter =>
-    parameters.get(copies.has(name) ? PEFT_PREFIX + name : name);
+    parameters.get(copies.has(name) ? PEFT_PREFIX + peftPath(config, name) : name);
   const norm = (name: string): NormWeights => ({
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
@@ -218,7 +223,9 @@ export function arrangeWeights(
   const adapterAt = (path: string): LoraWeights | null => {
     const adapter = placed.get(path);
     if (adapter === undefined) return null;
-    const names = loraNames(path), a = parameters.get(names.a), b = parameters.get(names.b);
+    const names = loraNames(adapter.peftPath),
+      a = parameters.get(names.a),
+      b = parameters.get(names.b);
     const { r, scale } = adapter, site = loraSite(config, adapter);
     return { a: a.value, packedA: null, b: b.value, da: a.grad, db: b.grad, r, scale, site };
   };

@@ -18,7 +18,7 @@ import peft
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)
@@ -78,6 +78,26 @@ FAMILIES = {
 }
 
 
+SIGLIP = {
+    "model_type": "siglip_vision_model", "hidden_size": 8, "intermediate_size": 8,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28, "patch_size": 14,
+}
+PIXTRAL = {
+    "model_type": "pixtral", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "image_size": 28, "patch_size": 14, "head_dim": 4,
+}
+# Models that also see; only their text is computed.
+FAMILIES |= {
+    "gemma3": {"vision_config": SIGLIP, "mm_tokens_per_image": 4, "text_config": {
+        "model_type": "gemma3_text", **FAMILIES["gemma3_text"],
+    }},
+    "mistral3": {
+        "vision_config": PIXTRAL, "tie_word_embeddings": False,
+        "text_config": {"model_type": "ministral3", **FAMILIES["ministral3"]},
+    },
+}
+
+
 def loss_of(logits, ids):
     logp = torch.log_softmax(logits[:-1], -1)
     return -logp[torch.arange(len(ids) - 1), torch.tensor(ids[1:])].sum()
@@ -95,7 +115,8 @@ def greedy(model, ids, count):
 
 def record(family, folder):
     torch.manual_seed(len(family))
-    model = AutoModelForCausalLM.from_config(
+    kind = AutoModelForImageTextToText if "vision_config" in FAMILIES[family] else AutoModelForCausalLM
+    model = kind.from_config(
         AutoConfig.for_model(family, **FAMILIES[family]), attn_implementation="eager"
     )
     for name, parameter in model.named_parameters():
@@ -106,7 +127,7 @@ def record(family, folder):
     shutil.rmtree(folder, ignore_errors=True)
     model.float().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
-    model = AutoModelForCausalLM.from_pretrained(
+    model = kind.from_pretrained(
         folder, dtype=torch.float64, attn_implementation="eager"
     )
     sequences = [torch.randint(3, 48, (n,)).tolist() for n in (13, 21)]
@@ -117,7 +138,8 @@ def record(family, folder):
         losses.append(loss_of(logits, ids))
     sum(losses).backward()
     for name, parameter in model.named_parameters():
-        tensors[f"grad.{name}"] = parameter.grad.float()
+        if parameter.grad is not None:
+            tensors[f"grad.{name.replace('language_model.', '')}"] = parameter.grad.float()
     save_file(tensors, folder / "expected.safetensors")
     texts = [greedy(model, ids, 12) for ids in sequences]
     expected = {
@@ -131,7 +153,9 @@ def record(family, folder):
 
 
 def record_adapter(model, folder, ids):
-    options = peft.LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
+    sees = any("language_model" in name for name, _ in model.named_modules())
+    targets = r".*language_model.*\.[a-z]+_proj" if sees else "all-linear"
+    options = peft.LoraConfig(r=2, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM")
     adapted = peft.get_peft_model(model, options)
     for name, parameter in adapted.named_parameters():
         if "lora_" in name:
@@ -144,7 +168,8 @@ def record_adapter(model, folder, ids):
     config = json.loads((folder / "adapter_config.json").read_text())
     config["base_model_name_or_path"] = ".."
     # A set in PEFT, whose order changes from run to run.
-    config["target_modules"] = sorted(config["target_modules"])
+    if isinstance(config["target_modules"], list):
+        config["target_modules"].sort()
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
