@@ -16,6 +16,7 @@ import type { ScorerReward } from "./scorer.ts";
 import { TASK_ANSWER_REWARDS } from "./task_answer.ts";
 import { TRL_REWARDS } from "./trl.ts";
 import type { Reward } from "./types.ts";
+import { VERIFIERS_REWARDS } from "./verifiers.ts";
 
 /** A reward, or one that makes its own scorer. */
 export type BuiltInReward = Reward | ScorerReward;
@@ -159,6 +160,7 @@ export const REWARD_GROUPS: readonly (readonly [title: string, readonly BuiltInR
   ["TRL's", TRL_REWARDS],
   ["reasoning-gym's", REASONING_GYM_REWARDS],
   ["open-r1's", OPEN_R1_REWARDS],
+  ["verifiers'", VERIFIERS_REWARDS],
   ["A model as judge", [judge]],
 ];
 /** The built-in rewards, in the order of the documentation. */
