@@ -73,6 +73,8 @@ Deno.test("blocks keep what they set, namespaces do not", () => {
     render("{% for i in l if i > 1 %}{{ loop.index }}:{{ i }} {% endfor %}"),
     "1:3 2:2 ",
   );
+  const places = "{{ loop.index0 }}{{ loop.revindex0 }}{{ loop.revindex }}{{ loop.length }} ";
+  assert.equal(render(`{% for i in 'abc' %}${places}{% endfor %}`), "0233 1123 2013 ");
 });
 
 Deno.test("a template that would fill the memory, or compute for hours, is refused", () => {
