@@ -25,6 +25,7 @@ import {
   LOGGING,
   SFT,
   SHAPING,
+  TEACHER,
 } from "./schema/data_keys.ts";
 import { GENERATION } from "./schema/generation_keys.ts";
 import { HF_UPLOAD } from "./schema/hub_keys.ts";
@@ -75,6 +76,7 @@ export function buildRunConfig(
     rewards,
     sft: optional(SFT, ({ max_steps }) => max_steps !== 0),
     dpo: optional(DPO),
+    teacher: optional(TEACHER),
     eval: readSection(EVAL, tree, problems),
     generation: readSection(GENERATION, tree, problems),
     ...environments,

@@ -115,6 +115,8 @@ export interface CurriculumKeys
 
 /** Supervised training before GRPO: `sft`. */
 export type SftKeys = Partial<NonNullable<RunConfig["sft"]>>;
+/** A model to learn from: `teacher`. */
+export type TeacherKeys = Partial<NonNullable<RunConfig["teacher"]>>;
 /** Training on preferences: `dpo`. */
 export type DpoKeys = Partial<NonNullable<RunConfig["dpo"]>>;
 
@@ -167,6 +169,7 @@ export interface ConfigOverrides {
   /** Supervised training before GRPO; null: none. */
   sft?: SftKeys | null;
   dpo?: DpoKeys | null;
+  teacher?: TeacherKeys | null;
   /** The evaluation before and after training. */
   eval?: EvalKeys;
   /** Who samples the completions of training. */

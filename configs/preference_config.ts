@@ -21,6 +21,7 @@ const UNUSED: readonly string[] = [
   "sft",
   "eval",
   "generation",
+  "teacher",
   "training.eval_strategy",
   ...Object.keys({ ...ALGORITHM_KEYS, ...SAMPLING_KEYS })
     .filter((name) => !["disable_dropout", "max_prompt_length", "truncate_prompts"].includes(name))
@@ -74,6 +75,7 @@ export function preferenceConfig(config: RunConfig): RunConfig {
     sft: { ...loop, max_steps: Math.max(1, training.max_steps) },
     eval: { ...config.eval, num_examples: 0 },
     rewards: [],
+    teacher: null,
     curriculum: null,
     training: { ...training, eval_strategy: "no", eval_on_start: false, sync_ref_model: false },
   };

@@ -18,10 +18,10 @@ import type { RunConfig } from "./schema/run_config.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
-  const { rewards, model, sft, dpo, ...rest } = withoutToken(config);
+  const { rewards, model, sft, dpo, teacher, ...rest } = withoutToken(config);
   // A run on preferences has its loop in `training`; its section `sft` repeats those keys.
-  const supervised = dpo ? { dpo } : { sft };
-  const document = { model, ...rest, ...supervised, rewards: rewards.map(rewardAsWritten) };
+  const others = { ...(dpo ? { dpo } : { sft }), ...(teacher ? { teacher } : {}) };
+  const document = { model, ...rest, ...others, rewards: rewards.map(rewardAsWritten) };
   return structuredClone(document) as unknown as Record<string, Json>;
 }
 

@@ -21,7 +21,8 @@ import {
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
 import { checkModelConfig, type ModelConfig } from "./architectures/model_config.ts";
-import { finalRows, headLogits, HeadPass } from "./network/lm_head.ts";
+import { divergence } from "./network/divergence.ts";
+import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
 import { trunkRestored } from "./network/restored_pass.ts";
 import {
@@ -75,10 +76,16 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
-import type { CopyOptions, LanguageModel, PassOptions } from "./language_model.ts";
+import type {
+  CopyOptions,
+  DivergenceOptions,
+  LanguageModel,
+  PassOptions,
+} from "./language_model.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { Workspace } from "./network/workspace.ts";
 
+/** A forward pass whose head can be asked. */
 interface Pending {
   packed: PackedBatch;
   network: Network;
@@ -109,6 +116,8 @@ export class CausalLM implements LanguageModel {
   generationLimit: number = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
+  /** The last pass without gradient. */
+  #asked: Pending | null = null;
 
   private constructor(
     base: ModelBase,
@@ -317,7 +326,43 @@ export class CausalLM implements LanguageModel {
       : trunkRestored(network, workspace, packed, { store: kept, groups, keep });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
     if (train) this.#pending = { packed, network, passes: { trunk, head } };
+    else this.#asked = { packed, network, passes: { trunk, head } };
     return await head.read(packed);
+  }
+
+  /** @internal */
+  async addDivergence(
+    teacher: CausalLM,
+    { beta, temperature, weights }: DivergenceOptions,
+  ): Promise<Float64Array> {
+    const own = this.#pending, theirs = teacher.#asked;
+    const values = new Float64Array(weights.length);
+    if (own === null || own.passes === null || theirs === null) return values;
+    const { packed } = own, { headRows, pairStart, pairOutput } = packed;
+    if (theirs.packed.headRows !== headRows || teacher.vocabSize !== this.vocabSize) {
+      throw new RgxError("addDivergence: the teacher's pass has other tokens");
+    }
+    const vocab = this.vocabSize, slope = new Float64Array(vocab);
+    for (let begin = 0; begin < headRows; begin += LOGIT_ROWS) {
+      const count = Math.min(LOGIT_ROWS, headRows - begin);
+      const ours = await own.passes.head.logits(begin, count);
+      const wanted = await theirs.passes!.head.logits(begin, count);
+      const slopes = new Float64Array(count * vocab);
+      for (let i = 0; i < count; i++) {
+        const at = [i * vocab, (i + 1) * vocab] as const;
+        const row = ours.subarray(...at), target = wanted.subarray(...at);
+        const value = divergence(row, target, { beta, temperature }, slope);
+        // All first tokens of a prompt's branches have the same row.
+        let weight = 0;
+        for (let pair = pairStart[begin + i]!; pair < pairStart[begin + i + 1]!; pair++) {
+          values[pairOutput[pair]!] = value;
+          weight += weights[pairOutput[pair]!]!;
+        }
+        for (let v = 0; v < vocab; v++) slopes[at[0] + v] = weight * slope[v]!;
+      }
+      own.passes.head.addByLogits(begin, count, headRows, slopes);
+    }
+    return values;
   }
 
   #coreFor(adapter: boolean): Network {

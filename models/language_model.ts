@@ -32,6 +32,14 @@ export interface PassOptions extends ForwardOptions {
   kept?: ActivationStore | undefined;
 }
 
+/** How a student is compared with a teacher (`network/divergence.ts`). */
+export interface DivergenceOptions {
+  beta: number;
+  temperature: number;
+  /** Of each branch token in the loss. [tokens] */
+  weights: Float64Array;
+}
+
 /** A model that can be trained: passes forward and backward over groups, generation, parameters. */
 export interface LanguageModel {
   /** Number of tokens. */
@@ -69,6 +77,14 @@ export interface LanguageModel {
    * parameter. It belongs to the last `forward` with `train: true` and uses up its activations.
    */
   backward(dlogp: Float64Array, dentropy?: Float64Array): void;
+  /**
+   * Adds Σ weights·divergence, of each token's distribution from the teacher's, to what the next
+   * `backward` takes the gradient of. Both have just done a forward pass over the same branches:
+   * the teacher without gradient, then this one with it.
+   * @returns the divergences, unweighted [tokens]
+   * @internal
+   */
+  addDivergence(teacher: LanguageModel, options: DivergenceOptions): Promise<Float64Array>;
   /** Sets the gradients of all trainable parameters to 0. */
   zeroGrad(): void;
   /**

@@ -13,6 +13,7 @@ import { openRun, type OpenRunOptions } from "./open_run.ts";
 import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
+import { loadTeacher } from "./model/teacher.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
 import { ofTensor, refuseInfinite } from "../kernels/weights/finite.ts";
@@ -37,6 +38,7 @@ export type TrainingParts =
       | "promptMisfit"
       | "referenceStorage"
       | "dialogues"
+      | "teacher"
     >
   >
   & { model: CausalLM; memory: MemoryPlan };
@@ -61,7 +63,7 @@ export async function assemble(
   // The cheap parts first, so that their errors are found before a large model is loaded.
   const rubric = createRubric(config.rewards, {
     rewardTimeout: config.training.reward_timeout,
-    mayBeEmpty: options.phases === "sft",
+    mayBeEmpty: options.phases === "sft" || config.teacher !== null,
   });
   await rubric.open();
   const run = await openRun(config, options);
@@ -76,6 +78,9 @@ export async function assemble(
     weights,
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
+  const teacher = config.teacher && options.phases !== "sft"
+    ? await loadTeacher(config.teacher, device)
+    : null;
   model.generationLimit = memory.generationLimit;
   if (continued !== null) {
     for (const { name } of model.trainable) {
@@ -86,6 +91,7 @@ export async function assemble(
   const limits = { ...config.multi_turn, max_tool_calling_iterations };
   return {
     model,
+    teacher,
     memory,
     dialogues: environments &&
       { environments, limits, maxPositions: opened.config.maxPositions },

@@ -150,6 +150,7 @@ export class Grpo {
       settings: { ...training, ...this.#entropy.terms },
       maxCompletionLength: training.max_completion_length,
       reference,
+      teacher: this.parts.options.teacher ?? null,
       otherSampler: other
         ? { correction: training.vllm_importance_sampling_correction ? training : null }
         : null,

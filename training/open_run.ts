@@ -19,6 +19,7 @@ import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
 import type { Entry } from "../tasks/types.ts";
 import { dropoutOf, loraFromSection } from "./model/adapter_options.ts";
+import { openTeacher, type TeacherSizes } from "./model/teacher.ts";
 import { type ModelSource, openModel } from "./model/model_source.ts";
 
 /** What opening a run depends on besides its configuration. */
@@ -41,6 +42,8 @@ export interface OpenedRun {
   environments: OpenEnvironments | null;
   /** The most tokens that the environment's start adds to a prompt. */
   observationTokens: number;
+  /** Null: there is none. */
+  teacher: TeacherSizes | null;
   trainable: { trainable: "full" } | { trainable: "lora"; lora: LoraOptions };
 }
 
@@ -82,6 +85,7 @@ export async function openRun(
   return {
     opened,
     problems,
+    teacher: config.teacher && await openTeacher(config.teacher, opened),
     trainProblems,
     prompts,
     eosIds,

@@ -88,6 +88,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       { name: "format_answer", weight: 0.5, params: {} },
     ],
     dpo: null,
+    teacher: null,
     sft: {
       max_steps: 6,
       per_device_train_batch_size: 4,

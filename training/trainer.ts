@@ -176,6 +176,7 @@ export class GrpoTrainer {
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
+      this.#options.teacher?.model.dispose();
       await this.#sampler?.close();
       await this.#options.rubric.close();
       await this.#options.dialogues?.environments.close();

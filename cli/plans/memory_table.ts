@@ -27,6 +27,7 @@ export function memoryTable({ parts, peak, available, limit }: MemoryPlan): stri
     ["gradients", parts.gradients, ""],
     ["optimizer", parts.optimizer, optimizerNote(kept)],
     ["reference", parts.reference, `a copy for the KL term, in ${kept.reference.join(" and ")}`],
+    ["teacher", parts.teacher, "its weights"],
     ["packed weights", parts.packed, "copies for generation"],
     ["KV cache", parts.caches, "largest wave of generation"],
     ["other inference", parts.inference, "passes without gradient, logits of the next token"],

@@ -114,7 +114,7 @@ function usualColumns(config: RunConfig, phase: "warm_start" | "grpo"): Column[]
       LEFT,
     ];
   }
-  const { rewards, training } = config, names = rewardMetrics(rewards);
+  const { rewards, training, teacher } = config, names = rewardMetrics(rewards);
   const isSum = rewards.length > 1 || rewards[0]?.weight !== 1;
   const parts = names.map((name, i): Column => ({
     title: shortNames(names)[i]!,
@@ -123,8 +123,11 @@ function usualColumns(config: RunConfig, phase: "warm_start" | "grpo"): Column[]
     isPart: true,
   }));
   return [
-    { title: "reward", metric: "reward", show: fixed(3) },
+    ...(rewards.length === 0 ? [] : [{ title: "reward", metric: "reward", show: fixed(3) }]),
     ...(isSum ? parts : []),
+    ...(teacher === null
+      ? []
+      : [{ title: "divergence", metric: "teacher/divergence", show: fixed(4) }]),
     { title: "length", metric: "completions/mean_length", show: fixed(1) },
     { title: "entropy", metric: "entropy", show: fixed(3) },
     ...(training.beta === 0 ? [] : [{ title: "KL", metric: "kl", show: small }]),

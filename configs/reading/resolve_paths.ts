@@ -30,6 +30,8 @@ export const FILE_KEYS = [
   "model.adapter_name_or_path",
   "model.tokenizer_name_or_path",
   "model.chat_template",
+  "teacher.model_name_or_path",
+  "teacher.adapter_name_or_path",
 ];
 
 /** Stands for a data set of the calling program: that of a past run need not be here. */

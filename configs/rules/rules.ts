@@ -166,7 +166,8 @@ class Rules extends RuleContext {
   }
 
   rewards(): void {
-    if (!this.valid("rewards") || this.config.rewards.length > 0) return;
+    const { rewards, teacher } = this.config;
+    if (!this.valid("rewards", "teacher") || rewards.length > 0 || teacher !== null) return;
     const text = "missing: expected at least one reward, for example [{name: correctness}]";
     if (this.node("rewards") === undefined) this.missing("rewards", text);
     else this.fail(text, "rewards");

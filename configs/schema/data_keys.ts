@@ -105,6 +105,18 @@ export const SFT = {
   }),
 };
 
+export const TEACHER = {
+  path: "teacher",
+  flat: false,
+  keys: keys({}, {
+    model_name_or_path: "name = required -- the model whose distributions the policy learns",
+    adapter_name_or_path: "name? = null -- a LoRA adapter on it",
+    beta: `number>=0<=1 = 1 -- 0: forward KL, 1: reverse KL, between: generalised Jensen-Shannon
+      divergence`,
+    weight: "number>0 = 1 -- factor of the divergence in the loss, beside that of the rewards",
+  }),
+};
+
 export const DPO = {
   path: "dpo",
   flat: false,

@@ -14,6 +14,7 @@ import type {
   EVAL,
   LOGGING,
   SFT,
+  TEACHER,
 } from "./data_keys.ts";
 import type { GENERATION } from "./generation_keys.ts";
 import type { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
@@ -58,6 +59,9 @@ export type SftSection = Values<typeof SFT["keys"]>;
 
 /** Training on preferences (`rgx dpo`). */
 export type DpoSection = Values<typeof DPO["keys"]>;
+
+/** The model that the policy learns from. */
+export type TeacherSection = Values<typeof TEACHER["keys"]>;
 
 /** Evaluation before and after training. */
 export type EvalSection = Values<typeof EVAL["keys"]>;
@@ -114,6 +118,8 @@ export interface RunConfig extends EnvironmentKeys {
   sft: SftSection | null;
   /** Training on preferences, or null: only `rgx dpo` obeys it. */
   dpo: DpoSection | null;
+  /** A model whose distributions the policy learns on its own samples, or null. */
+  teacher: TeacherSection | null;
   /** Held-out evaluation before and after training. */
   eval: EvalSection;
   /** Who samples the completions. */

@@ -22,6 +22,7 @@ import {
   LOGGING,
   SFT,
   SHAPING,
+  TEACHER,
 } from "./data_keys.ts";
 import { LOOP_KEYS } from "./loop_keys.ts";
 import { GENERATION } from "./generation_keys.ts";
@@ -47,6 +48,7 @@ export const SECTIONS: readonly AnySection[] = [
   CURRICULUM_SCHEDULE,
   SFT,
   DPO,
+  TEACHER,
   EVAL,
   TRAINING,
   GENERATION,
@@ -64,6 +66,7 @@ export const NULLABLE_SECTIONS: readonly string[] = [
   "lora",
   "sft",
   "dpo",
+  "teacher",
   "curriculum",
   "model.init",
   "hf_upload",

@@ -96,6 +96,9 @@ export function headLogits(
   device.run("matmul", { ...product, xa, loraB, r, loraScale });
 }
 
+/** Rows whose logits are in memory at the same time; views of them are aligned. */
+export const LOGIT_ROWS = 64;
+
 /** The low-rank part of a head with an adapter in one pass. */
 interface LowRankHead {
   lora: LoraWeights;
@@ -114,6 +117,8 @@ export class HeadPass {
    */
   readonly #mean: Tensor | null;
   readonly #low: LowRankHead | null;
+  /** What `addByLogits` has added: [headRows, d], and [headRows, r] of an adapter. */
+  #byLogits: { dnormed: Tensor; du: Tensor | null } | null = null;
 
   /** Runs the forward. `trunk.packed` has at least one pair. `train`: there may be a backward. */
   constructor(
@@ -174,6 +179,69 @@ export class HeadPass {
   }
 
   /**
+   * Logits (temperature 1) of up to LOGIT_ROWS rows, from one that is a multiple of it. They belong
+   * to the last pass of the workspace.
+   */
+  logits(begin: number, count: number): Promise<Float32Array | Float64Array> {
+    const { network: { device, config, weights }, workspace } = this, low = this.#low;
+    const { vocabSize: n, hiddenSize: k } = config;
+    const out = workspace.get("head.logits", LOGIT_ROWS * n);
+    device.run("matmul", {
+      a: this.#hidden.normed.view(begin * k, count * k),
+      ...headOperand(weights.head, weights.packedHead),
+      out,
+      m: count,
+      n,
+      k,
+      ...(low === null ? {} : {
+        xa: low.u.view(begin * low.lora.r, count * low.lora.r),
+        loraB: low.lora.b,
+        r: low.lora.r,
+        loraScale: low.lora.scale,
+      }),
+    });
+    return device.read(out, 0, count * n) as Promise<Float32Array | Float64Array>;
+  }
+
+  /**
+   * Adds derivatives by the logits of some rows (see `logits`) to what `backward` goes on with.
+   * @param slopes [count, vocab]
+   */
+  addByLogits(begin: number, count: number, headRows: number, slopes: Float64Array): void {
+    const { network: { device, config, weights: { head } }, workspace } = this, low = this.#low;
+    const { vocabSize: vocab, hiddenSize: d } = config;
+    const first = this.#byLogits === null;
+    const sums = this.#byLogits ??= {
+      dnormed: workspace.get("head.dnormed_by_logits", headRows * d),
+      du: low === null ? null : workspace.get("head.du_by_logits", headRows * low.lora.r),
+    };
+    if (first) device.run("fill", { out: sums.dnormed, n: headRows * d, value: 0 });
+    if (first && sums.du !== null) {
+      device.run("fill", { out: sums.du, n: headRows * low!.lora.r, value: 0 });
+    }
+    const dz = workspace.uploadFloats("head.dlogits", slopes);
+    const normed = this.#hidden.normed.view(begin * d, count * d);
+    const over = { k: count, transA: true, accumulate: true };
+    device.run("matmul", {
+      a: dz,
+      b: head.value,
+      ...weightType(head.storage),
+      out: sums.dnormed.view(begin * d, count * d),
+      m: count,
+      n: d,
+      k: vocab,
+    });
+    if (head.grad !== null) {
+      device.run("matmul", { a: dz, b: normed, out: head.grad, m: vocab, n: d, ...over });
+    }
+    if (low === null) return;
+    const { b, db, r, scale: alpha } = low.lora, u = low.u.view(begin * r, count * r);
+    const out = sums.du!.view(begin * r, count * r);
+    device.run("matmul", { a: dz, b, out, m: count, n: r, k: vocab, alpha });
+    if (db !== null) device.run("matmul", { a: dz, b: u, out: db, m: vocab, n: r, alpha, ...over });
+  }
+
+  /**
    * Writes the derivative by the trunk's output to `dh` [rows, d], and adds the gradients of the
    * head and the final norm.
    */
@@ -206,6 +274,14 @@ export class HeadPass {
       ...(du === null ? {} : { dxa: du }),
       ...(low === null || low.lora.db === null ? {} : { dloraB: low.lora.db }),
     });
+    const added = this.#byLogits;
+    if (added !== null) {
+      const parts = [[dnormed, added.dnormed, d], [du, added.du, low?.lora.r ?? 0]] as const;
+      for (const [a, b, width] of parts) {
+        if (a === null || b === null) continue;
+        device.run("add", { a, b, out: a, n: headRows * width, scale: 1 });
+      }
+    }
     if (low !== null && du !== null) {
       const { lora, lora: { da }, dropout } = low, rows = { rows: headRows, inDim: d, dropout };
       addLowRankDx(device, lora, { du, dx: dnormed, ...rows });

@@ -181,6 +181,7 @@ async function plannedBytes(model: CausalLM, step: Sizes["step"]): Promise<numbe
     ranks: 1,
     supervisedOnly: false,
     copiedReference: false,
+    teacher: null,
     referenceStorage: ALL_FLOAT,
   });
   return (await countStep(model.sizes, size)).peak;

@@ -108,7 +108,8 @@ export class Diagnosis {
   /** No reward applied to any completion: everything else that was observed follows from it. */
   #unscored(): Advice | null {
     const { window } = this.#recent;
-    if (!window.every((metrics) => metrics.reward === null)) return null;
+    const isScored = this.config.rewards.length > 0;
+    if (!isScored || !window.every((metrics) => metrics.reward === null)) return null;
     return {
       finding: "no_reward",
       text: `No reward applied to any completion in ${lastSteps(window.length)}, so nothing was ` +

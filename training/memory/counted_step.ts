@@ -33,6 +33,7 @@ const PARTS = [
   "gradients",
   "optimizer", // its states
   "reference", // copies for the reference of the KL term
+  "teacher", // weights of the model that is learned from
   "packed", // copies of weights for generation
   "caches", // KV cache of the largest generation
   "inference", // everything else that generation and passes without gradient use
@@ -142,7 +143,7 @@ async function continued(sizes: ModelSizes, size: StepSize): Promise<CountedStep
 
 async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   // While the model, its copy and the optimizer are made, all tensors belong to these.
-  let making: "model" | "reference" | "optimizer" | null = "model";
+  let making: "model" | "reference" | "teacher" | "optimizer" | null = "model";
   const device = new CountingDevice(
     sizes,
     (label, use) => making === "model" ? ofModel(label, use) : making ?? partOf(label, sizes),
@@ -157,10 +158,12 @@ async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
     })
     : adapterOffReference(model);
   if (size.movingReference && size.copiedReference) reference.sync(1);
+  making = "teacher";
+  const teacher = size.teacher === null ? null : CausalLM.empty(device, size.teacher);
   making = "optimizer";
   if (sizes.trainable !== "none") makeOptimizer(device, model, size);
   making = null;
-  await runPasses(model, size, reference);
+  await runPasses(model, size, reference, teacher);
   const parts = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<Part, number>;
   const isCard = sizes.card !== null;
   for (const [part, bytes] of device.partsAtPeak) {
@@ -232,6 +235,7 @@ async function runPasses(
   model: CausalLM,
   size: StepSize,
   reference: Pick<ReturnType<typeof adapterOffReference>, "logp">,
+  teacher: CausalLM | null,
 ): Promise<void> {
   const { batch, group, prompt, completion, items, kept } = size, { sizes } = model;
   const lengths = { prompt, completion, model: model.config };
@@ -241,6 +245,7 @@ async function runPasses(
   const asked = during === undefined ? [] : groupsOf(during.slots, during.each, lengths);
   const dropout = sizes.dropout === null ? {} : { dropout: { seed: 0, pass: DROPOUT_PASS.grpo } };
   const train = async (passes: readonly Group[], store?: ActivationStore) => {
+    await teacher?.forward(passes, { temperature: 1, train: false });
     const how = store === undefined ? dropout : { kept: store };
     const { logp } = await model.forward(passes, { temperature: 1, train: true, ...how });
     model.backward(new Float64Array(logp.length), new Float64Array(logp.length));

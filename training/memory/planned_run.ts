@@ -12,6 +12,7 @@ import {
   planStorage,
   type StorageOptions,
 } from "../../models/network/weights/weight_storage.ts";
+import type { TeacherSizes } from "../model/teacher.ts";
 import type { OpenedRun } from "../open_run.ts";
 import {
   checkPositions,
@@ -60,6 +61,8 @@ export interface PlannedModel {
   typeOf: Parameters<typeof planStorage>[3];
   /** The longest prompt and answer, in tokens. */
   longest: Lengths;
+  /** Null: there is none. */
+  teacher: TeacherSizes | null;
   /** Whether the run starts from an adapter that was trained before. */
   hasAdapter: boolean;
 }
@@ -71,7 +74,7 @@ export async function planRun(
   run: OpenedRun,
   options: PlannedRunOptions = {},
 ): Promise<PlannedRun> {
-  const { opened, problems, trainProblems, prompts, trainable } = run;
+  const { opened, problems, trainProblems, prompts, trainable, teacher } = run;
   const longest = longestLengths(prompts, problems, trainProblems, hasWarmStart(config));
   longest.prompt += run.observationTokens;
   return await planModel(config, device, {
@@ -79,6 +82,7 @@ export async function planRun(
     trainable,
     typeOf: opened.typeOf,
     longest,
+    teacher,
     hasAdapter: opened.adapter !== null,
   }, options);
 }
@@ -92,7 +96,7 @@ export function hasWarmStart(config: RunConfig): boolean {
 export async function planModel(
   config: RunConfig,
   device: PlanDevice,
-  { config: shape, trainable, typeOf, longest, hasAdapter }: PlannedModel,
+  { config: shape, trainable, typeOf, longest, teacher, hasAdapter }: PlannedModel,
   { availableBytes, phases = "all", ranks = 1, planned }: PlannedRunOptions = {},
 ): Promise<PlannedRun> {
   checkAll(
@@ -107,14 +111,15 @@ export async function planModel(
     : !config.dpo.reference_free;
   const weights = storageOptions(config.model);
   const storage = planStorage(shape, trainable.trainable, weights, typeOf);
+  const numbers = deviceSizes(device, config.training.compute_dtype);
   const needs = {
     ...longest,
+    teacher: phases === "all" ? teacher?.(numbers) ?? null : null,
     supervisedOnly: phases === "sft",
     ranks,
     copiedReference: hasReference && !fixedReference,
     referenceStorage: referenceStorage(config, shape, storage, typeOf),
   };
-  const numbers = deviceSizes(device, config.training.compute_dtype);
   const plain = modelSizes(shape, { ...trainable, storage }, numbers);
   const recompute = config.training.gradient_checkpointing &&
     await needsRecompute(config, device, plain, needs, availableBytes);

@@ -96,6 +96,7 @@ export async function planFromShape(
           : { trainable: "lora", lora: loraFromSection(config, config.lora, modelConfig) },
         typeOf: () => configType(shape),
         longest: tokens.longest,
+        teacher: null,
         hasAdapter: false,
       }, options),
   );

@@ -3,6 +3,7 @@ import { batchSizes, microStepsPerGeneration } from "../../configs/batch_sizes.t
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { type OptimizerKind, optimizerKind } from "../step/moments.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
@@ -18,6 +19,8 @@ export interface RunNeeds extends Lengths {
   copiedReference: boolean;
   /** How that copy is stored if the model is trained in full. */
   referenceStorage: WeightStorage;
+  /** The model that is learned from; null: there is none. */
+  teacher: ModelSizes | null;
   /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
   /** Number of ranks. */
@@ -62,6 +65,7 @@ export interface StepSize {
   prompt: number;
   answer: number;
   copiedReference: boolean;
+  teacher: ModelSizes | null;
   referenceStorage: WeightStorage;
   /** Whether `sync_ref_model` moves the copy. */
   movingReference: boolean;

@@ -223,7 +223,7 @@ export class FailingRewards {
    */
   async check(rollout: Rollout, warn: (message: string) => Promise<void>): Promise<void> {
     const without = rollout.rows.filter(({ rewards }) => rewards.every((value) => value === null));
-    if (without.length > 0) {
+    if (without.length > 0 && this.names.length > 0) {
       await warn(
         `no reward applies to ${without.length} of ${rollout.rows.length} completions, so they ` +
           `teach nothing: all of ${this.names.join(", ")} returned null; the first completion ` +

@@ -11,6 +11,7 @@ import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import type { TrainListener } from "./events.ts";
+import type { Teacher } from "../model/teacher.ts";
 import type { MemoryPlan } from "../memory/run_memory.ts";
 
 /** The parts of a run and the options of a trainer. */
@@ -47,6 +48,8 @@ export interface TrainerOptions {
    * @internal
    */
   referenceStorage?: WeightStorage;
+  /** The model that the policy learns from; default: none. */
+  teacher?: Teacher | null;
   /**
    * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
    * Default: all fit.

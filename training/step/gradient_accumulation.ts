@@ -22,6 +22,7 @@ import { occasionalPause } from "./yield_to_events.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
 import { type ImportanceKeys, importanceRatio } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
+import type { Teacher } from "../model/teacher.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
@@ -63,6 +64,8 @@ export interface AccumulationOptions {
   settings: LossSettings;
   maxCompletionLength: number;
   reference: ReferencePolicy | null;
+  /** The model that is learned from, by a term beside that of the advantages. Default: none. */
+  teacher?: Teacher | null;
   /** Another engine or an older policy sampled; every row has `samplerLogp`. Default: neither. */
   otherSampler?: OtherSampler | null;
   /** Key of the masks of `lora.lora_dropout`; not read by a model without dropout. */
@@ -105,7 +108,7 @@ export async function accumulateGradients(
   options: AccumulationOptions,
 ): Promise<AccumulationResult> {
   const { settings, temperature, dropout, kept, sum = new GradientSum(model) } = options;
-  const { lossScale = 1 } = options;
+  const { lossScale = 1, teacher = null } = options;
   const scaled = (slopes: Float64Array) => slopes.map((slope) => slope * lossScale);
   const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
   const passOptions = {
@@ -131,7 +134,8 @@ export async function accumulateGradients(
     const refLogp = options.reference === null || settings.beta === 0
       ? null
       : countedOf(batch, await options.reference.logp(toGroups(batch), temperature));
-    const allRows = settings.beta !== 0 || settings.entropy_coef !== 0;
+    await teacher?.model.forward(toGroups(batch), { temperature, train: false });
+    const allRows = settings.beta !== 0 || settings.entropy_coef !== 0 || teacher !== null;
     const trained = rowsWithGradient(batch, allRows);
     const values = await forwardAll(model, batch, trained, passOptions);
     const logp = countedOf(batch, values.logp), entropy = countedOf(batch, values.entropy);
@@ -169,13 +173,23 @@ export async function accumulateGradients(
         ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
       },
     );
+    const distance = teacher === null
+      ? 0
+      : await learnFrom(teacher, model, batch, { temperature, tokens, lossScale });
     if (trained.includes(true)) {
       const byLogp = scaled(pick(dlogp, batch, trained));
       if (dentropy === null) model.backward(byLogp);
       else model.backward(byLogp, scaled(pick(dentropy, batch, trained)));
     }
     await pause();
-    return { loss, metrics, bonus, drift: drift.sums, importance: sizes.sums };
+    if (teacher !== null) metrics["teacher/divergence"] = distance * tokens / logp.length;
+    return {
+      loss: loss + (teacher === null ? 0 : teacher.weight * distance),
+      metrics,
+      bonus,
+      drift: drift.sums,
+      importance: sizes.sums,
+    };
   };
   const results = await sum.over(batches.length, backward);
   const drift = new SamplerDrift(), sizes = new ImportanceMetrics();
@@ -195,6 +209,30 @@ export async function accumulateGradients(
     tokens,
     entropy: total(({ bonus }) => bonus.entropy) / total(({ bonus }) => bonus.tokens),
   };
+}
+
+/**
+ * Adds the divergence from a teacher, which has just done a pass over the rows, to what the next
+ * backward pass takes the gradient of.
+ * @param step `tokens`: those of the whole optimizer step, over which the divergence is averaged
+ * @returns the rows' share of the step's mean divergence, without the teacher's weight
+ */
+async function learnFrom(
+  { model: teacher, beta, weight }: Teacher,
+  model: LanguageModel,
+  rows: readonly TrainingRow[],
+  { temperature, tokens, lossScale }: { temperature: number; tokens: number; lossScale: number },
+): Promise<number> {
+  const each = 1 / Math.max(tokens, 1);
+  const shares = rows.flatMap(({ ids, mask }) =>
+    ids.map((_, t) => !mask || mask[t] === 1 ? each : 0)
+  );
+  const values = await model.addDivergence(teacher, {
+    beta,
+    temperature,
+    weights: Float64Array.from(shares, (share) => share * weight * lossScale),
+  });
+  return values.reduce((sum, value, i) => sum + shares[i]! * value, 0);
 }
 
 /** Loss and metrics of rows under the current policy, without gradient and without dropout. */

@@ -1,0 +1,176 @@
+/** Runs that learn from a teacher: its term in the gradient, whole runs, and what is refused. */
+import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { TRAINING } from "../configs/schema/schema.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
+import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
+import { createDevice } from "../kernels/mod.ts";
+import { CausalLM } from "../models/causal_lm.ts";
+import { initWeights } from "../models/network/weights/init.ts";
+import { tinyConfig } from "../models/testing.ts";
+import { goldenPath } from "../tests/golden.ts";
+import { assemble } from "./assemble.ts";
+import type { Teacher } from "./model/teacher.ts";
+import { accumulateGradients, type TrainingRow } from "./step/gradient_accumulation.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
+import { tinyModelFolder } from "./tiny_model_testing.ts";
+
+const ROWS: TrainingRow[] = [[4, 5, 6], [7, 8], [10, 11, 12, 13], [9]].map((ids, i) => ({
+  group: Math.floor(i / 2),
+  promptId: Math.floor(i / 2),
+  branch: i % 2,
+  promptIds: i < 2 ? [1, 2, 3] : [14, 15],
+  ids,
+  mask: i === 2 ? [1, 0, 1, 1] : null,
+  advantage: [1, -1, 0, 0][i]!,
+  oldLogp: null,
+}));
+
+/** The gradient of a step, its loss, and the metric of the teacher. */
+async function step(microBatchSize: number, lossScale: number, weight: number | null) {
+  const device = createReferenceDevice({ float: "f64" }), config = tinyConfig(true);
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.3), {
+    trainable: "full",
+  });
+  const other = { ...config, hiddenSize: 8, numHeads: 2 };
+  const teacher: Teacher | null = weight === null ? null : {
+    model: await CausalLM.create(device, other, initWeights(other, 2, 0.4), { trainable: "none" }),
+    beta: 0.5,
+    weight,
+  };
+  const { loss, metrics } = await accumulateGradients(model, ROWS, {
+    microBatchSize,
+    temperature: 1,
+    settings: defaultsOf(TRAINING),
+    maxCompletionLength: 8,
+    reference: null,
+    teacher,
+    lossScale,
+  });
+  const gradient: number[] = [];
+  for (const { grad } of model.trainable) {
+    gradient.push(...(await device.read(grad!, 0, grad!.length)).map((x) => x / lossScale));
+  }
+  return { loss, gradient, divergence: metrics["teacher/divergence"] };
+}
+
+const assertNear = (a: ArrayLike<number>, b: ArrayLike<number>, limit: number) => {
+  assert.equal(a.length, b.length);
+  for (let i = 0; i < a.length; i++) {
+    assert.ok(Math.abs(a[i]! - b[i]!) < limit, `${i}: ${a[i]} and ${b[i]}`);
+  }
+};
+
+Deno.test("the teacher's term does not depend on micro-batches or on the loss's scale", async () => {
+  const whole = await step(4, 1, 0.7);
+  for (const [size, scale] of [[2, 1], [1, 1], [3, 256]] as const) {
+    const other = await step(size, scale, 0.7);
+    assert.ok(Math.abs(other.loss - whole.loss) < 1e-13, `micro-batches of ${size}`);
+    assertNear(other.gradient, whole.gradient, 1e-13);
+  }
+  assert.ok(whole.divergence! > 0.01);
+});
+
+Deno.test("the teacher's term is added to that of the advantages, times its weight", async () => {
+  const [without, one, two] = [await step(4, 1, null), await step(4, 1, 1), await step(4, 1, 2)];
+  assert.ok(Math.abs(one.loss - without.loss - one.divergence!) < 1e-13);
+  const term = (of: typeof one) => of.gradient.map((x, i) => x - without.gradient[i]!);
+  assertNear(term(two), term(one).map((x) => 2 * x), 1e-13);
+});
+
+/** A run of the tiny model that learns from the model in `${folder}/teacher`. */
+function configIn(folder: string, output: string, more: Partial<RunConfig["training"]> = {}) {
+  return tinyRunConfig(`${folder}/${output}`, {
+    sft: null,
+    eval: { num_examples: 0 },
+    rewards: [],
+    teacher: {
+      model_name_or_path: `${folder}/teacher`,
+      adapter_name_or_path: null,
+      beta: 1,
+      weight: 1,
+    },
+    training: { max_steps: 4, save_steps: 1, learning_rate: 1e-2, beta: 0, seed: 7, ...more },
+  });
+}
+
+Deno.test("a run without rewards comes closer to its teacher, and resumes to the bit", () =>
+  withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/teacher`);
+    const device = await createDevice("wasm", { threads: 1 });
+    try {
+      await trainOn(device, configIn(folder, "whole"));
+      const lines = (await metricsWithoutClock(`${folder}/whole`))
+        .filter(({ split }) => split === "train");
+      const divergences = lines.map((line) => Number(line["teacher/divergence"]));
+      assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
+      assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
+      const part = configIn(folder, "part");
+      let done = 0;
+      await trainOn(device, part, {
+        control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
+        listeners: [(event) => {
+          if (event.type === "step") done++;
+        }],
+      });
+      await trainOn(device, part, { resume: true });
+      const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+      assert.deepEqual(await bytes("part"), await bytes("whole"));
+    } finally {
+      device.close();
+    }
+  }));
+
+Deno.test("a student that is its own teacher learns nothing from it", () =>
+  withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/teacher`);
+    const device = await createDevice("wasm", { threads: 1 });
+    try {
+      // The teacher's weights are those that the seed 1 makes.
+      await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
+      const [line] = await metricsWithoutClock(`${folder}/own`);
+      assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
+      assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
+    } finally {
+      device.close();
+    }
+  }));
+
+Deno.test("a teacher stands beside rewards, in the plan of the memory too", () =>
+  withFolder(async (folder) => {
+    await tinyModelFolder(`${folder}/teacher`);
+    const device = await createDevice("wasm", { threads: 1 });
+    try {
+      const config = configIn(folder, "both", { max_steps: 1 });
+      await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      const [line] = await metricsWithoutClock(`${folder}/both`);
+      assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
+      const plans = [];
+      for (const teacher of [config.teacher, null]) {
+        const { model, memory, teacher: loaded } = await assemble(
+          { ...config, teacher, rewards: tinyRunConfig("").rewards },
+          device,
+        );
+        plans.push(memory);
+        model.dispose();
+        loaded?.model.dispose();
+      }
+      const [withTeacher, without] = plans;
+      assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);
+      assert.ok(withTeacher!.peak >= without!.peak + withTeacher!.parts.teacher);
+    } finally {
+      device.close();
+    }
+  }));
+
+Deno.test("a teacher that reads other tokens is refused with the reason", () =>
+  withFolder(async (folder) => {
+    const config = configIn(folder, "run");
+    config.teacher!.model_name_or_path = goldenPath("models/tinystories-656k");
+    const device = createReferenceDevice();
+    await assert.rejects(
+      assemble(config, device),
+      /teacher\.model_name_or_path: .*tinystories-656k has 2048 tokens, the student \d+/,
+    );
+  }));
