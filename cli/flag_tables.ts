@@ -97,7 +97,9 @@ export const TASKS_SAMPLE = {
 
 export const TASKS_EXPORT = {
   "About:": "data sets of tasks as files, in the rows that other trainers read",
-  "<names...>": "task names, or task files",
+  "[names...]": "task names, or task files; none with --from-run",
+  fromRun: "text <folder> -- the right answers of a run, as prompts and completions",
+  best: "one shortest|all [which] -- of these the shortest of each prompt (default), or all",
   output: "text! <file> -- ….jsonl or ….parquet; {split} in it: a file for each split",
   splits: "text <sizes> = train=500 -- entries of each task: train=N,validation=N,test=N",
   format: "text <name> = raw -- raw, chat, verl or trl",
@@ -109,6 +111,7 @@ export const TASKS_EXPORT = {
   systemRole: "one system|developer|user <role> = system -- role of the system message",
   instructions: "off -- leave the answer-format instruction out (not raw)",
   "Examples:": `
+    rgx tasks export --from-run runs/a --best --output best.jsonl
     rgx tasks export chain_sum --output sums.jsonl --splits train=1000,test=100
     rgx tasks export leg_counting word_ladder --format verl --output '{split}.parquet' \\
           --splits train=5000,test=200`,

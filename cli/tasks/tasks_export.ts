@@ -16,6 +16,7 @@ import { createDataset, type Dataset } from "../../tasks/dataset.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
+import { exportRun } from "./export_run.ts";
 import { readTaskParams } from "./task_params.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
@@ -32,14 +33,14 @@ const REDRAWS = 100;
 const REDRAW_STRIDE = 2 ** 40;
 
 export async function exportTasks(given: string[], options: ExportOptions): Promise<void> {
+  if (options.fromRun !== undefined) return await exportBest(given, options.fromRun, options);
+  if (options.best !== undefined) throw new UsageError("--best: needs --from-run, a run's folder");
+  if (given.length === 0) {
+    throw new UsageError("expected the names of tasks, or --from-run with the folder of a run");
+  }
   const names = await Promise.all(given.map(taskNameOf));
   const format = formatOf(options.format), sizes = readSplits(options.splits);
-  const kind = /\.(jsonl|parquet)$/.exec(options.output)?.[1];
-  if (kind === undefined) {
-    throw new UsageError(
-      `--output ${options.output}: expected a name that ends in .jsonl or .parquet`,
-    );
-  }
+  const kind = kindOf(options.output);
   for (const text of [...options.set, ...options.setLevel]) {
     if (names.length === 1 || names.some((name) => text.startsWith(`${name}.`))) continue;
     throw new UsageError(`${text}: of several tasks, say which: ${names[0]}.${text}`);
@@ -99,6 +100,26 @@ export async function exportTasks(given: string[], options: ExportOptions): Prom
     if (kept === 0) continue;
     log(`note: ${name} has few different questions: ${kept} entries ask what another split asks`);
   }
+}
+
+/** @throws UsageError for a name that says no kind of file */
+function kindOf(output: string): string {
+  const kind = /\.(jsonl|parquet)$/.exec(output)?.[1];
+  if (kind !== undefined) return kind;
+  throw new UsageError(`--output ${output}: expected a name that ends in .jsonl or .parquet`);
+}
+
+/** The right answers of a run, in place of problems of tasks. */
+async function exportBest(
+  names: readonly string[],
+  run: string,
+  { best = "shortest", output }: ExportOptions,
+): Promise<void> {
+  if (names.length > 0) {
+    throw new UsageError(`${names[0]}: --from-run exports what the run was asked, without names`);
+  }
+  kindOf(output);
+  await exportRun({ run, best: best === true ? "shortest" : best, output });
 }
 
 function formatOf(format: string): ExportFormat {

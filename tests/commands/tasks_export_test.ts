@@ -1,8 +1,10 @@
 /** `rgx tasks export`: its files, and what is refused. */
 import assert from "node:assert/strict";
+import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { lines, rgx } from "../support.ts";
+import { lines, rgx, tinyConfig } from "../support.ts";
 
 interface ExportedRow {
   split: string;
@@ -88,4 +90,57 @@ Deno.test("impossible exports are refused, and nothing is written", () =>
       assert.match(err, expected);
     }
     assert.deepEqual([...Deno.readDirSync(folder)], []);
+  }));
+
+Deno.test("the right answers of a run are a data set that rgx sft trains on", () =>
+  inFolder(async (folder) => {
+    const run = `${folder}/run`, config = await tinyConfig(folder);
+    const trained = await rgx(argv`train ${config} --output-dir ${run} --quiet`);
+    assert.equal(trained.code, 0, trained.err);
+    const best = `${folder}/best.jsonl`;
+    // Two prompts have right answers: one of them two different ones, and one that was cut off.
+    const table = `${run}/completions/completions_00001.parquet`;
+    const rows = await parquetReadObjects({ file: await asyncBufferFromFile(table) });
+    const answers = [0, 1, 2, 4].map((i) => {
+      const { answer } = JSON.parse(rows[i]!["entry"] as string);
+      Object.assign(rows[i]!, { completion: `<answer>${answer}</answer>`, truncated: i === 2 });
+      return answer as string;
+    });
+    rows[1]!["completion"] = `so <answer>${answers[1]}</answer>`;
+    rows[1]!["completion_ids"] = [1];
+    rows[0]!["completion_ids"] = [1, 2, 3];
+    const columns = Object.keys(rows[0]!).map((name) => ({
+      name,
+      data: rows.map((row) => {
+        const value = row[name];
+        return Array.isArray(value) ? JSON.stringify(value) : value as string | number | boolean;
+      }),
+    }));
+    await Deno.writeFile(table, new Uint8Array(parquetWriteBuffer({ columnData: columns })));
+    for (const step of [2, 3, 4]) {
+      await Deno.remove(`${run}/completions/completions_0000${step}.parquet`);
+    }
+    const shortest = await rgx(argv`tasks export --from-run ${run} --best --output ${best}`);
+    assert.equal(shortest.code, 0, shortest.err);
+    assert.match(shortest.err, /2 right answers to 2 of the 4 prompts, of 16 completions/);
+    const exported = lines(await Deno.readTextFile(best)).map((line) => JSON.parse(line));
+    assert.equal(exported.length, 2);
+    assert.equal(exported[1].completion, `<answer>${answers[3]}</answer>`);
+    const all = await rgx(argv`tasks export --from-run ${run} --best all --output ${best}`);
+    assert.match(all.err, /3 right answers to 2 of the 4 prompts/);
+    const warm = await rgx(argv`sft ${config} data.dataset_name=${best} ~data.task_name
+      data.num_examples=null eval.num_examples=0 sft.max_steps=2
+      sft.per_device_train_batch_size=2 --output-dir ${folder}/warm --quiet`);
+    assert.equal(warm.code, 0, warm.err);
+
+    const fails = async (args: string[], message: RegExp, code: number) => {
+      const result = await rgx(["tasks", "export", "--output", best, ...args]);
+      assert.match(result.err, message);
+      assert.equal(result.code, code, result.err);
+    };
+    await fails(["--from-run", folder], /is not the folder of a run/, 2);
+    await fails(["--from-run", run, "chain_sum"], /chain_sum: --from-run exports what/, 2);
+    await fails(["--best", "all"], /--best: needs --from-run/, 2);
+    await fails([], /expected the names of tasks/, 2);
+    await fails(["--from-run", `${folder}/warm`], /there are no completions/, 1);
   }));
