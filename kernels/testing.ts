@@ -14,7 +14,9 @@ export function stream(name: string): RandomStream {
 
 /** `n` standard normal numbers times `scale`, exact in f32. */
 export function normals(random: RandomStream, n: number, scale = 1): Float32Array {
-  return Float32Array.from({ length: n }, () => scale * random.normal());
+  const values = new Float32Array(n);
+  for (let i = 0; i < n; i++) values[i] = scale * random.normal(); // faster than Float32Array.from
+  return values;
 }
 
 /** `n` NaNs, for outputs that an operation must overwrite. */

@@ -56,15 +56,19 @@ const STORED = [
   [0, 8, 4, 2],
 ] as const;
 
-export function matmulCases(): Case[] {
-  const cases: Case[] = [];
+/**
+ * @param isWanted chooses the products by their shapes, `[m×k]·[k×n]`, before their data is made
+ */
+export function matmulCases(isWanted: (shape: string) => boolean = () => true): Case[] {
+  const cases: Case[] = [], wants = (m: number, n: number, k: number) => isWanted(shapeOf(m, n, k));
   for (const m of SMALL.m) {
     for (const n of SMALL.n) {
-      for (const k of SMALL.k) cases.push(...variants(m, n, k));
+      for (const k of SMALL.k) if (wants(m, n, k)) cases.push(...variants(m, n, k));
     }
   }
-  for (const [m, n, k] of LARGER) cases.push(...variants(m, n, k));
+  for (const [m, n, k] of LARGER) if (wants(m, n, k)) cases.push(...variants(m, n, k));
   for (const [m, n, k, r] of STORED) {
+    if (!wants(m, n, k)) continue;
     const random = stream(`stored ${m} ${n} ${k} ${r}`);
     for (const weightType of ["f16", "bf16"] as const) {
       cases.push(productCase(random, { m, n, k, r: 0, transB: true, weightType }));
@@ -91,6 +95,8 @@ function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
   }
   return packed;
 }
+
+const shapeOf = (m: number, n: number, k: number) => `[${m}×${k}]·[${k}×${n}]`;
 
 /** The four transpositions, and packed b with both transpositions of a. */
 const LAYOUTS = [
@@ -136,7 +142,7 @@ export function productCase(random: RandomStream, product: Product): Case {
   const xa = normals(random, m * r), loraB = normals(random, n * r);
   const flags = Object.entries({ transA, transB, packedB, accumulate })
     .filter(([, set]) => set).map(([flag]) => ` ${flag}`);
-  const name = `[${m}×${k}]·[${k}×${n}]${flags.join("")}` +
+  const name = `${shapeOf(m, n, k)}${flags.join("")}` +
     `${alpha === undefined ? "" : ` alpha ${alpha}`}${weightType ? ` ${weightType}` : ""}${
       activations ? " int8" : ""
     }` +
