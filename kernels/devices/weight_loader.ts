@@ -24,8 +24,8 @@ export type FileType = Exclude<BlockType, LoadType>;
 /** A kernel that converts panels. */
 interface PanelJob {
   kernel: string;
-  /** The kernel's arguments for some rows; `from` and `to` are addresses. */
-  args(from: number, rows: number, to: number): number[];
+  /** The arguments that are the same for all rows. */
+  args: object;
   scratchBytes?: number;
 }
 
@@ -82,19 +82,10 @@ export class WeightLoader {
     const unusual = this.#tensor("unusual weights", 1), { cpu } = this;
     cpu.write(unusual, new Uint32Array(1));
     const source = rows.type === "f32" ? -1 : typeCode(rows.type);
-    const job = {
+    const job: PanelJob = {
       kernel: "quantize_panels",
       scratchBytes: QUANTIZE_BYTES,
-      args: (from: number, count: number, to: number) => [
-        typeCode(type),
-        source,
-        from,
-        count,
-        k,
-        to,
-        MAGNITUDE_LIMIT[rows.type],
-        cpu.pointer(unusual),
-      ],
+      args: { type: typeCode(type), source, k, limit: MAGNITUDE_LIMIT[rows.type], unusual },
     };
     const isUsual = () => cpu.u32(unusual)[0] === 0;
     const width = fileBytes(rows.type, k);
@@ -107,11 +98,7 @@ export class WeightLoader {
    * @throws RgxError when k is no multiple of the type's block
    */
   pack(type: FileType, n: number, k: number, bytes: Uint8Array<ArrayBuffer>, put: Put): void {
-    const code = typeCode(type);
-    const job = {
-      kernel: "pack_panels",
-      args: (from: number, count: number, to: number) => [code, from, count, k, to],
-    };
+    const job: PanelJob = { kernel: "pack_panels", args: { type: typeCode(type), k } };
     this.#inParts(type, n, k, bytes, fileBytes(type, k), job, put, () => true);
   }
 
@@ -150,7 +137,7 @@ export class WeightLoader {
         kernel,
         units: count,
         grain: Math.max(1, Math.round(WEIGHTS_PER_GRAIN / (PANEL * k))),
-        args: args(cpu.pointer(from), rows, cpu.pointer(to)),
+        args: { ...args, x: from, rows, to },
         scratchBytes,
       });
       if (!isUsable()) return false;

@@ -170,15 +170,15 @@ export async function hasZig(): Promise<boolean> {
   }
 }
 
-/** The kernels of a source: their names and numbers of arguments. */
-async function kernelsOf(source: string): Promise<{ name: string; count: number }[]> {
+/** The kernels of a source: their names and the fields of their structs. */
+async function kernelsOf(source: string): Promise<{ name: string; fields: string[] }[]> {
   const text = await Deno.readTextFile(new URL(source, FOLDER));
   return [...text.matchAll(/^KERNEL\((\w+), (\w+)\)/gm)].map(([, name, args]) => {
     const fields = text.match(
       new RegExp(`^typedef struct {\\s*double ([^;]*);\\s*} ${args};`, "m"),
     );
     if (fields === null) throw new Error(`${source}: ${args} is not a struct of doubles`);
-    return { name: name!, count: fields[1]!.split(",").length };
+    return { name: name!, fields: fields[1]!.split(",").map((field) => field.trim()) };
   });
 }
 
@@ -195,13 +195,47 @@ void ${
     )
   };
 EXPORTED const char *kernel_names(void) {
-  return "${kernels.map(({ name, count }) => `${name} ${count}`).join(",")}";
+  return "${kernels.map(({ name, fields }) => [name, ...fields].join(" ")).join(",")}";
 }
 EXPORTED void run_kernel(
   char *base, uint32_t index, uint32_t args, int begin, int end, uint32_t scratch, uint32_t options
 ) {
   switch (index) {
 ${cases.join("")}  }
+}
+`;
+}
+
+/** The types of the kernels' arguments, which the bindings are checked with. */
+const ARGUMENTS = new URL("../ops/common/kernel_arguments.ts", import.meta.url);
+
+/** The text of that file. @throws Error for a kernel that differs between two sources */
+async function argumentTypes(): Promise<string> {
+  const types = new Map<string, string>();
+  const sources = new Set(TARGETS.flatMap((target) => Object.keys(target.sources)));
+  sources.delete("failing.c"); // a kernel there has a name that another one has
+  for (const source of sources) {
+    for (const { name, fields } of await kernelsOf(source)) {
+      const words = `${fields.map((field) => `"${field}"`).join(" | ")};`.split(/ (?=\|)/);
+      let text = `  ${name}:`, width = text.length;
+      for (const word of words) {
+        width += word.length + 1;
+        text += width > 100 ? `\n    ${word}` : ` ${word}`;
+        if (width > 100) width = word.length + 4;
+      }
+      if ((types.get(name) ?? text) !== text) {
+        throw new Error(`${source}: ${name} is elsewhere, too`);
+      }
+      types.set(name, text);
+    }
+  }
+  return `/**
+ * The fields of each kernel's struct in c/, so that the bindings are checked with them. Written by
+ * \`deno task build:kernels\`.
+ */
+// deno-fmt-ignore-file
+export interface KernelArguments {
+${[...types.values()].join("\n")}
 }
 `;
 }
@@ -239,6 +273,8 @@ const nameOf = ({ file }: Target) => `kernels/native/${file.pathname.split("/").
 /** The committed libraries that differ from the compiled sources. */
 export async function outdatedLibraries(): Promise<string[]> {
   const outdated: string[] = [];
+  const types = await Deno.readTextFile(ARGUMENTS);
+  if (types !== await argumentTypes()) outdated.push("kernels/ops/common/kernel_arguments.ts");
   for (const target of TARGETS) {
     const [built, committed] = await Promise.all([
       buildNative(target),
@@ -261,6 +297,7 @@ if (import.meta.main) {
     }
     console.log("the native kernels are up to date");
   } else {
+    await Deno.writeTextFile(ARGUMENTS, await argumentTypes());
     for (const target of TARGETS) {
       if (Deno.args.length > 0 && !Deno.args.some((name) => nameOf(target).includes(name))) {
         continue;

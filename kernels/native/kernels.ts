@@ -19,8 +19,8 @@ export interface NativeCode extends CpuFeatures {
  */
 export type CKernel = (args: number, begin: number, end: number, scratch: number) => void;
 
-/** The kernels by their names, each with its number of arguments. */
-export type CKernels = Map<string, { run: CKernel; count: number }>;
+/** The kernels by their names, each with the fields of its struct in order. */
+export type CKernels = Map<string, { run: CKernel; fields: readonly string[] }>;
 
 const SYMBOLS = {
   kernel_names: { parameters: [], result: "pointer" },
@@ -31,12 +31,12 @@ const SYMBOLS = {
   },
 } as const;
 
-/** The kernels of a list "name count,name count…". @param run makes a kernel of its index */
+/** The kernels of a list "name field field…,name field…". @param run makes a kernel of its index */
 function kernelsOf(names: string, run: (index: number) => CKernel): CKernels {
   return new Map(
     names.split(",").map((text, index) => {
-      const [name, count] = text.split(" ");
-      return [name!, { run: run(index), count: Number(count) }];
+      const [name, ...fields] = text.split(" ");
+      return [name!, { run: run(index), fields }];
     }),
   );
 }

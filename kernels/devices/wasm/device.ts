@@ -124,7 +124,7 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
     const used = Math.min(fresh, address + bytes) - address;
     if (used > 0) {
       const units = Math.ceil(used / 64);
-      this.parallel({ kernel: "zero", units, grain: 65536, args: [address] });
+      this.parallel({ kernel: "zero", units, grain: 65536, args: { target: address } });
     }
     const tensor = new WasmTensor(this, this.#memory, dtype, address, length, label, null);
     if (use === "weight") {
@@ -316,8 +316,10 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
   }
 
   parallel(job: WasmJob): void {
-    this.#pool.run(job, this.#threadScratchAt);
+    this.#pool.run(this.#pool.place(job, this.#addressOf), this.#threadScratchAt);
   }
+
+  readonly #addressOf = (tensor: Tensor): number => this.pointer(tensor);
 
   readonly #threadScratchAt = (bytesPerThread: number): number => {
     const bytes = bytesPerThread * this.threads;

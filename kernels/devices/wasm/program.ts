@@ -10,7 +10,6 @@
  */
 import { type CKernel, type NativeCode, nativeKernels, wasmKernels } from "../../native/kernels.ts";
 import { type Control, MAX_REGIONS, WORD } from "./control.ts";
-import type { WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** The kernels of a device. Workers get the same. */
 export interface KernelCode {
@@ -25,8 +24,8 @@ export interface Kernel {
   name: string;
   index: number;
   run: CKernel;
-  /** Number of arguments. */
-  count: number;
+  /** The fields of its struct, in order. */
+  fields: readonly string[];
   /** The plan of a single job with this kernel; its values are set before each run. */
   plan: [Stage & { jobs: [PlannedJob] }];
 }
@@ -48,16 +47,26 @@ export function instantiateKernels(
   if (native !== null) {
     for (const [name, kernel] of nativeKernels(native, memory)) kernels.set(name, kernel);
   }
-  return [...kernels].map(([name, { run, count }], index) => {
+  return [...kernels].map(([name, { run, fields }], index) => {
     const job = { index, run, args: 0, scratch: 0, units: 0, grain: 1, regions: 1, slot: 0 };
     return {
       name,
       index,
       run,
-      count,
+      fields,
       plan: [{ jobs: [{ ...job, isSmall: false }], alone: false }],
     };
   });
+}
+
+/** A job with the numbers of its kernel's struct. */
+export interface PlacedJob {
+  kernel: Kernel;
+  units: number;
+  grain: number;
+  args: readonly number[];
+  /** Bytes of private scratch for each thread, a multiple of 64. */
+  stride: number;
 }
 
 /** A job in the plan of a thread. */
@@ -99,7 +108,7 @@ const CHUNKS_PER_THREAD = 32;
  * infinite, which means that its units cost nothing.)
  * @param threads number of threads that share the job
  */
-export function grainFor({ units, grain }: Pick<WasmJob, "units" | "grain">, threads: number) {
+export function grainFor({ units, grain }: Pick<PlacedJob, "units" | "grain">, threads: number) {
   return Math.min(units, Math.max(1, grain, Math.ceil(units / (CHUNKS_PER_THREAD * threads))));
 }
 
@@ -123,8 +132,7 @@ function isAlone(chunks: number, threads: number): boolean {
 
 /** Makes the text of a program. */
 export function programText(
-  stages: readonly (readonly WasmJob[])[],
-  kernelOf: (job: WasmJob) => Kernel,
+  stages: readonly (readonly PlacedJob[])[],
   scratch: { address: number; stride: number },
   threads: number,
 ): Float64Array {
@@ -134,8 +142,8 @@ export function programText(
     const chunks = jobs.reduce((sum, { units, grain }) => sum + units / Math.max(1, grain), 0);
     text.push(jobs.length, isAlone(chunks, threads) ? 1 : 0);
     for (const job of jobs) {
-      const { units, args } = job;
-      text.push(kernelOf(job).index, units, grainFor(job, threads), args.length, ...args);
+      const { kernel, units, args } = job;
+      text.push(kernel.index, units, grainFor(job, threads), args.length, ...args);
     }
   }
   return Float64Array.from(text);

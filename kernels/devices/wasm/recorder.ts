@@ -10,6 +10,7 @@
 import type { ComputeDtype } from "../../ops/common/compute_dtype.ts";
 import type { Tensor } from "../../tensor.ts";
 import { MAX_JOBS } from "./control.ts";
+import type { PlacedJob } from "./program.ts";
 import type { WasmContext, WasmJob } from "../../ops/common/wasm_op.ts";
 
 /** Thrown when an operation cannot be recorded. */
@@ -24,6 +25,8 @@ export interface RecorderHost {
   /** The tensor that this is a view of. */
   baseOf(tensor: Tensor): Tensor;
   allocate(bytes: number): number;
+  /** As {@link ThreadPool.place}. */
+  place(job: WasmJob, addressOf: (tensor: Tensor) => number): PlacedJob;
 }
 
 /** A block of scratch; `until` is the last stage that uses it. */
@@ -36,7 +39,7 @@ interface ScratchBlock {
 export class Recorder implements WasmContext {
   readonly threads: number;
   readonly computeDtype: ComputeDtype;
-  readonly stages: WasmJob[][] = [];
+  readonly stages: PlacedJob[][] = [];
   /** The last stages that write and read each tensor. The key is the base tensor of views. */
   readonly tensors = new Map<Tensor, { written: number; read: number }>();
   readonly scratches: ScratchBlock[] = [];
@@ -74,7 +77,8 @@ export class Recorder implements WasmContext {
   parallel(job: WasmJob): void {
     if (job.units === 0) return;
     while ((this.stages[this.#next]?.length ?? 0) === MAX_JOBS) this.#next++;
-    (this.stages[this.#next++] ??= []).push({ ...job, args: [...job.args] });
+    const placed = this.host.place(job, (tensor) => this.pointer(tensor));
+    (this.stages[this.#next++] ??= []).push(placed);
   }
 
   scratch(bytes: number): number {

@@ -8,7 +8,7 @@ import type { Recording } from "../../device.ts";
 import type { Tensor } from "../../tensor.ts";
 import type { WasmMemory } from "./memory.ts";
 import { Recorder, type RecorderHost, Unrecordable } from "./recorder.ts";
-import { type Program, scratchStride, type ThreadPool } from "./thread_pool.ts";
+import type { Program, ThreadPool } from "./thread_pool.ts";
 
 /** A block of scratch. `users` is the number of recordings that use it. */
 interface Block {
@@ -30,7 +30,7 @@ export class Recordings {
    * @returns null when an operation cannot be recorded or the memory is exhausted
    */
   make(
-    host: Omit<RecorderHost, "allocate">,
+    host: Omit<RecorderHost, "allocate" | "place">,
     beforeRun: () => void,
     work: (recorder: Recorder) => void,
   ): Recording | null {
@@ -45,9 +45,10 @@ export class Recordings {
       texts.splice(0).forEach((address) => memory.free(address));
     };
     try {
-      const recorder = new Recorder({ ...host, allocate });
+      const place: RecorderHost["place"] = (job, addressOf) => pool.place(job, addressOf);
+      const recorder = new Recorder({ ...host, allocate, place });
       work(recorder);
-      const stride = Math.max(0, ...recorder.stages.flat().map(scratchStride));
+      const stride = Math.max(0, ...recorder.stages.flat().map((job) => job.stride));
       const address = allocate(stride * pool.threads);
       const program = pool.compile(recorder.stages, { address, stride }, (bytes) => {
         texts.push(this.#allocate(bytes));

@@ -262,10 +262,11 @@ Deno.test("a trap in a program names the kernel in the error; the next run works
     const memory = new WasmMemory(), pool = new ThreadPool(code, memory, threads);
     await pool.ready();
     const at = memory.allocate(64, "word"), word = () => memory.u32(at, 1);
-    const job = (kernel: string, args: number[]) => ({ kernel, args, units: 50, grain: 1 });
+    const job = (kernel: string, at: number) =>
+      pool.place({ kernel, args: { at, target: at }, units: 50, grain: 1 }, () => 0);
     const program = (unit: number) => {
-      const fails = [job("fail_at", [unit]), job("zero", [0])];
-      const stages = [[job("zero", [0])], fails, [job("remember", [at])]];
+      const fails = [job("fail_at", unit), job("zero", 0)];
+      const stages = [[job("zero", 0)], fails, [job("remember", at)]];
       const allocate = (bytes: number) => memory.allocate(bytes, "program");
       return pool.compile(stages, { address: 64, stride: 64 }, allocate);
     };
@@ -290,15 +291,19 @@ Deno.test("a thread that cannot read a program causes an error, and no thread wa
   const at = memory.allocate(64, "word"), scratch = 128;
   // The kernel does not trap in the calling thread, whose scratch this is, and takes long there.
   memory.u32(at, 1)[0] = scratch;
-  const job = { kernel: "fail_elsewhere", args: [at], units: 64, grain: 1 };
+  const job = (kernel: string) =>
+    pool.place({ kernel, args: { at, target: at }, units: 64, grain: 1 }, () => 0);
   const allocate = (bytes: number) => memory.allocate(bytes, "program");
-  const made = pool.compile([[job], [job]], { address: scratch, stride: 64 }, allocate);
+  const made = pool.compile([[job("fail_elsewhere")], [job("fail_elsewhere")]], {
+    address: scratch,
+    stride: 64,
+  }, allocate);
   const program = { ...made, address: 4 }; // no place for 64-bit floats
   // A worker may be too late for one run, but not for all.
   const run = () => {
     for (let i = 0; i < 200; i++) pool.replay(program);
   };
   assert.throws(run, (error) => error instanceof RgxError && /without a plan/.test(`${error}`));
-  pool.run({ ...job, kernel: "zero" }, () => scratch);
+  pool.run(job("zero"), () => scratch);
   pool.close();
 });

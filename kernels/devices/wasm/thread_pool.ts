@@ -12,6 +12,7 @@ import {
   instantiateKernels,
   type Kernel,
   type KernelCode,
+  type PlacedJob,
   type Plan,
   programText,
   readJob,
@@ -19,7 +20,8 @@ import {
   STACK_BYTES,
 } from "./program.ts";
 import { dismiss, lead, type Member, runAlone } from "./team.ts";
-import { MAX_ARGS, type WasmJob } from "../../ops/common/wasm_op.ts";
+import { type KernelValue, MAX_ARGS, type WasmJob } from "../../ops/common/wasm_op.ts";
+import type { Tensor } from "../../tensor.ts";
 import type { WorkerStart } from "./worker.ts";
 
 /** Allocates the private scratch of all threads. @returns the address of thread 0's scratch */
@@ -71,10 +73,10 @@ export class ThreadPool {
   }
 
   /** Runs a job to its end. @throws RgxError when a kernel traps in any thread. */
-  run(job: WasmJob, scratch: ScratchProvider): void {
-    const kernel = this.#kernelOf(job), { args, units } = job;
+  run(job: PlacedJob, scratch: ScratchProvider): void {
+    const { kernel, args, units, stride } = job;
     if (units === 0) return;
-    const stride = scratchStride(job), base = stride > 0 ? scratch(stride) : 0;
+    const base = stride > 0 ? scratch(stride) : 0;
     const { words, args: shared } = this.#control;
     words[WORD.program] = 0;
     words[WORD.kernel] = kernel.index;
@@ -100,12 +102,12 @@ export class ThreadPool {
    * @param allocate allocates shared memory for its text
    */
   compile(
-    stages: readonly (readonly WasmJob[])[],
+    stages: readonly (readonly PlacedJob[])[],
     scratch: { address: number; stride: number },
     allocate: (bytes: number) => number,
   ): Program {
-    const kernelOf = (job: WasmJob) => this.#kernelOf(job), number = ++this.#programs;
-    const text = programText(stages, kernelOf, scratch, this.threads), { length } = text;
+    const number = ++this.#programs;
+    const text = programText(stages, scratch, this.threads), { length } = text;
     const address = allocate(text.byteLength);
     const placed = new Float64Array(this.#memory.buffer, address, length);
     placed.set(text);
@@ -122,18 +124,27 @@ export class ThreadPool {
     this.#lead(plan);
   }
 
-  /** The kernel of a job. @throws Error when the job is invalid */
-  #kernelOf({ kernel: name, args, units, grain }: WasmJob): Kernel {
+  /** Puts the named arguments in the order of the struct. @throws Error for an invalid job */
+  place(
+    { kernel: name, args, units, grain, scratchBytes = 0 }: WasmJob,
+    addressOf: (tensor: Tensor) => number,
+  ): PlacedJob {
     const kernel = this.#byName.get(name);
     if (kernel === undefined) throw new Error(`there is no WASM kernel "${name}"`);
-    if (kernel.count !== args.length || args.length > MAX_ARGS) {
-      throw new Error(`WASM kernel "${name}" takes ${kernel.count} arguments, not ${args.length}`);
+    if (kernel.fields.length > MAX_ARGS) {
+      throw new Error(`"${name}" has more than ${MAX_ARGS} fields`);
     }
     // With other values, threads would never finish the job.
     if (!(Number.isInteger(units) && units >= 0 && units < 2 ** 31 && grain >= 0)) {
       throw new Error(`WASM kernel "${name}" cannot have ${units} units in chunks of ${grain}`);
     }
-    return kernel;
+    const values = args as Readonly<Record<string, KernelValue>>, numbers: number[] = [];
+    for (const field of kernel.fields) {
+      const value = values[field];
+      if (typeof value === "object") numbers.push(addressOf(value));
+      else numbers.push(Number(value ?? 0));
+    }
+    return { kernel, units, grain, args: numbers, stride: Math.ceil(scratchBytes / 64) * 64 };
   }
 
   /** Runs a plan together with the workers, which read it from the control block. */
@@ -198,11 +209,6 @@ export class ThreadPool {
     for (const worker of this.#workers) worker.terminate();
     this.#workers = [];
   }
-}
-
-/** Bytes of private scratch per thread. */
-export function scratchStride({ scratchBytes = 0 }: WasmJob): number {
-  return Math.ceil(scratchBytes / 64) * 64;
 }
 
 function kernelFailure(kernel: string, message: string): RgxError {

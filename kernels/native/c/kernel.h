@@ -1,13 +1,14 @@
-// What a kernel is: the CPU device calls it with the first byte of its memory, the arguments of the
-// operation's binding (kernels/ops/*/wasm.ts), a range of work units and memory of the thread.
+// What a kernel is: the CPU device calls it with the first byte of its memory, a struct of arguments,
+// a range of work units, and memory of the thread. The binding of the operation
+// (kernels/ops/*/wasm.ts) gives the fields of the struct by their names.
 #pragma once
 #include "vector.h"
 
 #define UNUSED __attribute__((unused))
 
 /**
- * Begins a kernel. `args` has a number for each argument, in the order of the binding; a tensor is
- * its offset in the memory, AT(its name) is its address. `scratch` belongs to the thread.
+ * Begins a kernel. Args is a struct of doubles in the same file. A field that is a tensor has its
+ * offset in the memory, and AT(field) is its address. `scratch` belongs to the thread.
  */
 #define KERNEL(name, Args)                                                                  \
   __attribute__((visibility("hidden"), noinline)) void name(                                \

@@ -5,35 +5,22 @@ import { TABLES } from "./dynamic_map.ts";
 import { type Adamw8bitArgs, BLOCK } from "./spec.ts";
 
 export const adamw8bitWasm: WasmOp<Adamw8bitArgs> = (args, ctx) => {
-  const tables = ctx.pointer(args.tables);
-  const { keep, rest1, rest2, step, root } = adamwFactors(args);
+  const { keep, ...factors } = adamwFactors(args);
+  const table = (name: keyof typeof TABLES) => ctx.pointer(args.tables) + 4 * TABLES[name];
   ctx.parallel({
     kernel: "adamw_8bit",
     units: Math.ceil(args.n / BLOCK),
     grain: 2,
-    args: [
-      ctx.pointer(args.param),
-      ctx.pointer(args.grad),
-      ctx.pointer(args.m),
-      ctx.pointer(args.v),
-      ctx.pointer(args.mMax),
-      ctx.pointer(args.vMax),
-      args.n,
-      keep,
-      args.beta1,
-      rest1,
-      args.beta2,
-      rest2,
-      step,
-      root,
-      args.eps,
-      args.gradScale,
-      tables + 4 * TABLES.signed,
-      tables + 4 * TABLES.unsigned,
-      tables + 4 * TABLES.signedBounds,
-      tables + 4 * TABLES.unsignedBounds,
-      tables + 4 * TABLES.signedCells,
-      tables + 4 * TABLES.unsignedCells,
-    ],
+    args: {
+      ...args,
+      ...factors,
+      decay: keep,
+      signed_: table("signed"),
+      unsigned_: table("unsigned"),
+      signedBounds: table("signedBounds"),
+      unsignedBounds: table("unsignedBounds"),
+      signedCells: table("signedCells"),
+      unsignedCells: table("unsignedCells"),
+    },
   });
 };

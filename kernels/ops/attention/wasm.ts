@@ -1,6 +1,6 @@
 /** CPU bindings of attention over a packed batch, and of its gradient. */
 import { RgxError } from "../../../core/errors.ts";
-import { argumentList, type WasmOp } from "../common/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 
 /** Number of queries or keys in a tile (TILE of pack.h). */
@@ -27,56 +27,15 @@ export function softmaxScratch(headDim: number): number {
 /** Bytes of the two tables of first keys (attention.c): of a segment, and of its prefix. */
 const FIRST_KEYS_BYTES = 2 * 4 * (TILE + 16);
 
-/**
- * The first parameters of the kernel `attention`, in order; `window` and `firstKeysOffset` follow.
- */
-const FORWARD_PARAMETERS = [
-  "q",
-  "k",
-  "v",
-  "out",
-  "lse",
-  "segments",
-  "rowSegment",
-  "keys",
-  "rows",
-  "heads",
-  "kvHeads",
-  "headDim",
-  "scale",
-] as const;
-
-/** The first parameters of the kernel `attention_backward`, in order; `window` follows. */
-const BACKWARD_PARAMETERS = [
-  "q",
-  "k",
-  "v",
-  "out",
-  "lse",
-  "dout",
-  "dq",
-  "dk",
-  "dv",
-  "segments",
-  "rowSegment",
-  "segmentCount",
-  "heads",
-  "kvHeads",
-  "headDim",
-  "scale",
-] as const;
-
 export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
   const group = queryGroup("attention", args.heads, args.kvHeads);
   const { window } = args, firstKeysOffset = Math.ceil(softmaxScratch(args.headDim) / 64) * 64;
-  const list = argumentList(ctx, args, FORWARD_PARAMETERS);
-  list.push(windowOf(window), firstKeysOffset);
   ctx.parallel({
     kernel: "attention",
     units: Math.ceil(args.rows / Math.floor(TILE / group)) * args.kvHeads,
     grain: 1,
     scratchBytes: firstKeysOffset + (window === undefined ? 0 : FIRST_KEYS_BYTES),
-    args: list,
+    args: { ...args, keyRows: args.keys, window: windowOf(window), firstKeysOffset },
   });
 };
 
@@ -88,13 +47,11 @@ export function windowOf(window: number | undefined): number {
 export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) => {
   queryGroup("attention_backward", args.heads, args.kvHeads);
   const padded = Math.ceil(args.headDim / 16) * 16;
-  const list = argumentList(ctx, args, BACKWARD_PARAMETERS);
-  list.push(windowOf(args.window));
   ctx.parallel({
     kernel: "attention_backward",
     units: args.segmentCount * args.kvHeads,
     grain: 1,
     scratchBytes: 4 * TILE * (2 * TILE + 6 + 10 * padded) + 512,
-    args: list,
+    args: { ...args, window: windowOf(args.window) },
   });
 };

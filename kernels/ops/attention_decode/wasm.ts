@@ -45,24 +45,13 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
     units,
     grain,
     scratchBytes: softmaxScratch(args.headDim),
-    args: [
-      ctx.pointer(args.q),
-      ctx.pointer(args.prefixK),
-      0, // packedPrefixK
-      ctx.pointer(args.prefixV),
-      ctx.pointer(args.branchK),
-      ctx.pointer(args.branchV),
-      ctx.pointer(args.out),
-      ctx.pointer(args.branches),
-      args.count,
-      args.maxNew,
-      args.heads,
-      args.kvHeads,
-      args.headDim,
-      args.scale,
+    args: {
+      ...args,
+      packedPrefixK: 0,
+      branchCount: args.count,
       blockBranches,
       width,
-      windowOf(args.window),
-    ],
+      window: windowOf(args.window),
+    },
   });
 };

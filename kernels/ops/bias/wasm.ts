@@ -7,20 +7,20 @@ const CHUNK = 8192;
 /** Columns in a work unit of the gradient (native/c/bias.c). */
 const COLUMNS = 16;
 
-export const addBiasWasm: WasmOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) =>
+export const addBiasWasm: WasmOp<AddBiasArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "add_bias",
-    units: rows,
-    grain: Math.ceil(CHUNK / d),
-    args: [ctx.pointer(x), ctx.pointer(bias), d],
+    units: args.rows,
+    grain: Math.ceil(CHUNK / args.d),
+    args,
   });
 
 export const addBiasBackwardWasm: WasmOp<AddBiasBackwardArgs> = (args, ctx) => {
-  const { dout, dbias, rows, d } = args;
+  const { rows, d } = args;
   ctx.parallel({
     kernel: "add_bias_backward",
     units: Math.ceil(d / COLUMNS),
     grain: Math.ceil(CHUNK / (COLUMNS * Math.max(rows, 1))),
-    args: [ctx.pointer(dout), ctx.pointer(dbias), rows, d],
+    args,
   });
 };

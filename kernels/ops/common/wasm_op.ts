@@ -2,16 +2,25 @@
  * The contract between the WASM device and the host binding of each operation
  * (`kernels/ops/<op>/wasm.ts`).
  *
- * A kernel is a function in C (`kernels/native/c/kernel.h`). It gets a list of numbers, a half-open
- * range [begin, end) of work units to do, and the address of the thread's private scratch. Kernels
- * divide their outputs among the units, never the terms of a sum, so the results have the same bits
- * for every number of threads.
+ * A kernel is a function in C (`kernels/native/c/kernel.h`). It gets a struct of numbers, a
+ * half-open range [begin, end) of work units to do, and the address of the thread's private
+ * scratch. Kernels divide their outputs among the units, never the terms of a sum, so the results
+ * have the same bits for every number of threads.
  *
- * A binding lists a kernel's arguments in the order of its parameters, under the same names
- * wherever it can. Long lists begin with a table of names (`argumentList`).
+ * A binding gives the fields of the struct by name: the arguments of the operation, where they have
+ * the same names, and what the binding computes. Names that no field has are left out.
  */
+import type { KernelArguments } from "./kernel_arguments.ts";
 import type { Tensor } from "../../tensor.ts";
 import type { ComputeDtype } from "./compute_dtype.ts";
+
+/** The value of a field: a tensor becomes its address, true 1, and what is absent or false 0. */
+export type KernelValue = Tensor | number | boolean | undefined;
+
+/** Values for all fields of a kernel's struct. `Args` may have more, and optional ones. */
+export type NamedArguments<K extends keyof KernelArguments, Args> =
+  & Args
+  & Record<Exclude<KernelArguments[K], keyof Args>, KernelValue>;
 
 /**
  * One kernel over the units [0, units), which the threads get in chunks of at least `grain` units.
@@ -27,8 +36,8 @@ export interface WasmJob {
    * thread costs 0.4 µs. A job of fewer than two chunks runs on the calling thread alone.
    */
   grain: number;
-  /** The numbers of the kernel's struct; at most {@link MAX_ARGS}. */
-  args: readonly number[];
+  /** The fields of the kernel's struct; at most {@link MAX_ARGS}. */
+  args: object;
   /** Bytes of private scratch for each thread (64-byte aligned, contents undefined); default 0. */
   scratchBytes?: number;
 }
@@ -55,29 +64,14 @@ export interface WasmContext {
   /** Frees all scratch that was given since the mark, for loops inside an operation. */
   release(mark: number): void;
   /** Runs the job and returns when all its units are done. @throws RgxError when a kernel traps. */
-  parallel(job: WasmJob): void;
+  parallel<
+    K extends keyof KernelArguments,
+    Args extends { [Name in KernelArguments[K]]?: KernelValue },
+  >(job: WasmJob & { kernel: K; args: NamedArguments<K, Args> }): void;
   /** The memory of a u32 tensor; valid until the next `scratch` or the end of the operation. */
   u32(tensor: Tensor): Uint32Array;
   /** The memory of a float tensor; valid until the next `scratch` or the end of the operation. */
   f32(tensor: Tensor): Float32Array;
-}
-
-/**
- * The start of a kernel's argument list: an operation's arguments of these names, in the order of
- * the kernel's parameters. A tensor becomes its address, an absent argument 0.
- */
-export function argumentList<Args extends object>(
-  ctx: WasmContext,
-  args: Args,
-  names: readonly (keyof Args)[],
-): number[] {
-  const list: number[] = [];
-  for (const name of names) {
-    const value = args[name] as number | Tensor | undefined;
-    if (typeof value === "number") list.push(value);
-    else list.push(value === undefined ? 0 : ctx.pointer(value));
-  }
-  return list;
 }
 
 /** Runs one operation. The arguments have been validated. */

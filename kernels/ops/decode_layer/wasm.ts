@@ -2,51 +2,10 @@
 import { queryGroup, softmaxScratch } from "../attention/wasm.ts";
 import { maxBlockBranches } from "../attention_decode/wasm.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
-import { argumentList, type WasmOp } from "../common/wasm_op.ts";
+import type { WasmOp } from "../common/wasm_op.ts";
 import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
 
 const TILE_ROWS = 6;
-
-/** The first parameters of the kernel, in order; those that say how the work is divided follow. */
-const PARAMETERS = [
-  "x",
-  "inputNorm",
-  "wq",
-  "wk",
-  "wv",
-  "wo",
-  "postNorm",
-  "wGate",
-  "wUp",
-  "wDown",
-  "cos",
-  "sin",
-  "positions",
-  "cacheRow",
-  "branches",
-  "prefixK",
-  "packedPrefixK",
-  "prefixV",
-  "branchK",
-  "branchV",
-  "keptRow",
-  "keptH",
-  "keptQ",
-  "keptK",
-  "keptV",
-  "keptMid",
-  "keptGate",
-  "keptUp",
-  "count",
-  "maxNew",
-  "d",
-  "f",
-  "heads",
-  "kvHeads",
-  "headDim",
-  "scale",
-  "eps",
-] as const;
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const { count, d, f, heads, kvHeads, headDim } = args;
@@ -62,14 +21,19 @@ export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const attentionBytes = aligned(softmaxScratch(headDim));
   const floats = [16 * (unitRows + TILE_ROWS), unitRows];
   for (const columns of [d, width, width, kv, kv, f, f]) floats.push(unitRows * columns);
-  const list = argumentList(ctx, args, PARAMETERS);
-  list.push(termsInOrder(d), termsInOrder(width), termsInOrder(f)); // kBlockD, kBlockQ, kBlockF
-  list.push(unitRows, blockBranches, attentionBytes);
   ctx.parallel({
     kernel: "decode_layer",
     units: Math.ceil(count / unitRows),
     grain: 1,
     scratchBytes: floats.reduce((sum, n) => sum + aligned(4 * n), attentionBytes),
-    args: list,
+    args: {
+      ...args,
+      kBlockD: termsInOrder(d),
+      kBlockQ: termsInOrder(width),
+      kBlockF: termsInOrder(f),
+      unitRows,
+      blockBranches,
+      attentionBytes,
+    },
   });
 };

@@ -6,23 +6,12 @@ import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 const CHUNK = 8192;
 
 export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
-  const { rows, d, p, accumulate = false } = args;
+  const { rows, d, p } = args;
   if (d === 0) return;
   ctx.parallel({
     kernel: "dropout",
     units: rows,
     grain: Math.ceil(CHUNK / d),
-    args: [
-      ctx.pointer(args.x),
-      ctx.pointer(args.keys),
-      ctx.pointer(args.out),
-      d,
-      dropoutThreshold(p),
-      1 / (1 - p),
-      args.site,
-      args.seedLow,
-      args.seedHigh,
-      accumulate ? 1 : 0,
-    ],
+    args: { ...args, threshold: dropoutThreshold(p), scale: 1 / (1 - p) },
   });
 };

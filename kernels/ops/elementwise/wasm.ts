@@ -7,26 +7,26 @@ const BLOCK = 1024;
 /** Units in a chunk: about 2.5 µs. */
 const GRAIN = 16;
 
-export const addWasm: WasmOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
+export const addWasm: WasmOp<AddArgs> = (args, ctx) =>
   ctx.parallel({
-    kernel: a ? "add" : "scale",
-    units: Math.ceil(n / BLOCK),
+    kernel: args.a ? "add" : "scale",
+    units: Math.ceil(args.n / BLOCK),
     grain: GRAIN,
-    args: [...(a ? [ctx.pointer(a)] : []), ctx.pointer(b), ctx.pointer(out), n, scale],
+    args: { ...args, scale: args.scale ?? 1 },
   });
 
-export const copyWasm: WasmOp<CopyArgs> = ({ src, out, n }, ctx) =>
+export const copyWasm: WasmOp<CopyArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "copy",
-    units: Math.ceil(n / BLOCK),
+    units: Math.ceil(args.n / BLOCK),
     grain: 2 * GRAIN,
-    args: [ctx.pointer(src), ctx.pointer(out), n],
+    args: { ...args, source: args.src },
   });
 
-export const fillWasm: WasmOp<FillArgs> = ({ out, n, value }, ctx) =>
+export const fillWasm: WasmOp<FillArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "fill",
-    units: Math.ceil(n / BLOCK),
+    units: Math.ceil(args.n / BLOCK),
     grain: 2 * GRAIN,
-    args: [ctx.pointer(out), n, value],
+    args,
   });

@@ -7,26 +7,8 @@ const BLOCK = 1024;
 /** Units in a chunk: about 2.5 µs. */
 const GRAIN = 4;
 
-export const geluWasm: WasmOp<GeluArgs> = ({ x, out, n }, ctx) =>
-  ctx.parallel({
-    kernel: "gelu",
-    units: Math.ceil(n / BLOCK),
-    grain: GRAIN,
-    args: [ctx.pointer(x), ctx.pointer(out), n],
-  });
+export const geluWasm: WasmOp<GeluArgs> = (args, ctx) =>
+  ctx.parallel({ kernel: "gelu", units: Math.ceil(args.n / BLOCK), grain: GRAIN, args });
 
-export const geluBackwardWasm: WasmOp<GeluBackwardArgs> = (args, ctx) => {
-  const { dout, x, dx, activated, n } = args;
-  ctx.parallel({
-    kernel: "gelu_backward",
-    units: Math.ceil(n / BLOCK),
-    grain: GRAIN,
-    args: [
-      ctx.pointer(dout),
-      ctx.pointer(x),
-      ctx.pointer(dx),
-      activated ? ctx.pointer(activated) : 0,
-      n,
-    ],
-  });
-};
+export const geluBackwardWasm: WasmOp<GeluBackwardArgs> = (args, ctx) =>
+  ctx.parallel({ kernel: "gelu_backward", units: Math.ceil(args.n / BLOCK), grain: GRAIN, args });

@@ -146,7 +146,6 @@ function logitsScratch(ctx: WasmContext, { rows, vocab }: HeadArgs | HeadBackwar
 /** The running values of all rows, with products in 16 bits. */
 function forwardRounded(ctx: WasmContext, args: HeadArgs, stats: number): void {
   const z = logitsScratch(ctx, args);
-  const results = [args.pairStart, args.targets, args.logp].map((x) => ctx.pointer(x));
   eachChunk(args.rows, rowChunk(ctx), (row, count) => {
     eachChunk(args.vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
@@ -154,7 +153,7 @@ function forwardRounded(ctx: WasmContext, args: HeadArgs, stats: number): void {
         kernel: "head_merge",
         units: count,
         grain: rowGrain(width),
-        args: [z, width, first, row, stats, ...results],
+        args: { ...args, z, width, first, row, stats },
         scratchBytes: 64,
       });
     });
@@ -167,13 +166,11 @@ export const headWasm: WasmOp<HeadArgs> = (args, ctx) => {
   const stats = ctx.scratch(STATS_BYTES * rows);
   if (ctx.computeDtype !== "float32") forwardRounded(ctx, args, stats);
   else forwardFloat(ctx, args, stats);
-  const means = mean === undefined ? 0 : ctx.pointer(mean);
-  const outputs = [args.pairStart, args.logp, args.lse, args.entropy].map((x) => ctx.pointer(x));
   ctx.parallel({
     kernel: "head_finish",
     units: rows,
     grain: rowGrain(mean === undefined ? 32 : d),
-    args: [stats, ...outputs, means, d],
+    args: { ...args, stats },
   });
 };
 
@@ -188,7 +185,6 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
   const values = mean === undefined ? 0 : ctx.scratch(part * valueBytes);
   const adapter = adapterOf(ctx, args), r = adapter?.r ?? 0;
   const loraPanels = adapter === null ? 0 : ctx.scratch(4 * packedLength(part, r));
-  const means = mean === undefined ? 0 : ctx.pointer(mean);
   eachChunk(vocab, part, (begin, width) => {
     packLogits(ctx, args, [begin, width], panels);
     if (adapter !== null) packColumns(ctx, adapter.b + 4 * begin * r, width, r, loraPanels);
@@ -197,60 +193,51 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
         packValues(ctx, args, [begin + first, count], values + first * valueBytes);
       });
     }
-    const hidden = [ctx.pointer(args.hidden), panels];
-    const columns = [stats, rows, begin, begin + width, d, 1 / args.temperature];
-    const results = [args.pairStart, args.targets, args.logp].map((x) => ctx.pointer(x));
+    const all = {
+      ...args,
+      panels,
+      stats,
+      firstColumn: begin,
+      endColumn: begin + width,
+      alpha: 1 / args.temperature,
+      chunk,
+      kBlock: termsInOrder(d),
+    };
     const work = {
       units: Math.ceil(rows / UNIT_ROWS),
       grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * width * d))),
       scratchBytes: UNIT_BYTES + 4 * UNITS_TOGETHER * UNIT_ROWS * (chunk + PADDING),
     };
     if (adapter === null) {
-      const sums = [means, chunk, termsInOrder(d), termsInOrder(chunk)];
-      const all = [...hidden, values, ...columns, ...results, ...sums];
-      ctx.parallel({ kernel: "head_forward", args: all, ...work });
+      const sums = { values, chunkBlock: termsInOrder(chunk) };
+      ctx.parallel({ kernel: "head_forward", args: { ...all, ...sums }, ...work });
     } else {
-      const lora = [adapter.xa, loraPanels, r, termsInOrder(r), adapter.alpha];
-      const all = [...hidden, ...columns, ...results, chunk, termsInOrder(d), ...lora];
-      ctx.parallel({ kernel: "head_forward_lora", args: all, ...work });
+      const lora = { loraPanels, r, rBlock: termsInOrder(r), loraAlpha: adapter.alpha };
+      ctx.parallel({ kernel: "head_forward_lora", args: { ...all, ...lora }, ...work });
     }
   });
 }
 
 /** Where neither the weight is trained nor the entropies matter, the logits' mean is enough. */
-const backwardFromMean = (args: HeadBackwardArgs, mean: number, ctx: WasmContext): void =>
+const backwardFromMean = (args: HeadBackwardArgs, ctx: WasmContext): void =>
   ctx.parallel({
     kernel: "head_from_mean",
     units: args.rows,
     grain: rowGrain(2 * args.d),
-    args: [
-      mean,
-      ctx.pointer(args.weight),
-      args.weightType === undefined ? -1 : typeCode(args.weightType),
-      ctx.pointer(args.pairStart),
-      ctx.pointer(args.targets),
-      ctx.pointer(args.dlogp),
-      ctx.pointer(args.dhidden),
-      args.d,
-      1 / args.temperature,
-    ],
+    args: {
+      ...args,
+      type: args.weightType === undefined ? -1 : typeCode(args.weightType),
+      scale: 1 / args.temperature,
+    },
     scratchBytes: args.weightType === undefined ? 0 : Math.ceil(args.d / 16) * 64 + ROW_BYTES,
   });
 
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const { rows, vocab, d, mean } = args;
-  if (mean !== undefined) return backwardFromMean(args, ctx.pointer(mean), ctx);
+  if (mean !== undefined) return backwardFromMean(args, ctx);
   const z = logitsScratch(ctx, args);
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
-  const passArguments = [
-    ctx.pointer(args.pairStart),
-    ctx.pointer(args.targets),
-    ctx.pointer(args.lse),
-    ctx.pointer(args.entropy),
-    ctx.pointer(args.dlogp),
-    args.dentropy === undefined ? 0 : ctx.pointer(args.dentropy),
-  ];
   const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
   const plain = { transA: false, transB: false, alpha };
   eachChunk(rows, rowChunk(ctx), (row, count) => {
@@ -260,7 +247,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
         kernel: "head_dlogits",
         units: count,
         grain: rowGrain(width),
-        args: [z, width, first, row, ...passArguments],
+        args: { ...args, z, width, first, row },
       });
       gemm(ctx, {
         ...plain,

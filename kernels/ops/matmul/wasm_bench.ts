@@ -89,7 +89,11 @@ function tilePeak(device: WasmDevice): number {
   const v = s + 4 * 6 * k;
   const c = v + 4 * 16 * k;
   // All rows of S have the same address (step 0), which keeps S small.
-  const args = [s, 0, 0, v, 64, 1, 0, c, 64, 6 * tiles, 16, k, k, tiles, 1, 0, 0];
+  const sizes = { rows: 6 * tiles, columns: 16, k, kBlock: k, blockTiles: tiles };
+  const broadcast = { s, sStep: 0, sLayout: 0, swapped: false };
+  const lanes = { vDirect: v, vDirectStep: 64, directPanels: 1, vPacked: 0 };
+  const out = { out: c, outStep: 64, alpha: 1, accumulate: false };
+  const args = { ...sizes, ...broadcast, ...lanes, ...out };
   const job = { kernel: "matmul_blocks", units: 1, grain: 1, args };
   const flops = 2 * 96 * tiles * k;
   const [ms] = fastest([() => device.parallel(job)], flops);

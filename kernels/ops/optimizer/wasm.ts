@@ -6,34 +6,19 @@ import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./
 const BLOCK = 1024;
 
 export const adamwWasm: WasmOp<AdamwArgs> = (args, ctx) => {
-  const { keep, rest1, rest2, step, root } = adamwFactors(args);
+  const { keep, ...factors } = adamwFactors(args);
   ctx.parallel({
     kernel: "adamw",
     units: Math.ceil(args.n / BLOCK),
     grain: 4,
-    args: [
-      ctx.pointer(args.param),
-      ctx.pointer(args.grad),
-      ctx.pointer(args.m),
-      ctx.pointer(args.v),
-      args.n,
-      keep,
-      args.beta1,
-      rest1,
-      args.beta2,
-      rest2,
-      step,
-      root,
-      args.eps,
-      args.gradScale,
-    ],
+    args: { ...args, ...factors, decay: keep },
   });
 };
 
-export const sumSquaresWasm: WasmOp<SumSquaresArgs> = ({ x, partial, n }, ctx) =>
+export const sumSquaresWasm: WasmOp<SumSquaresArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "sum_squares",
-    units: Math.ceil(n / SUM_CHUNK),
+    units: Math.ceil(args.n / SUM_CHUNK),
     grain: 4,
-    args: [ctx.pointer(x), ctx.pointer(partial), n],
+    args,
   });

@@ -12,44 +12,19 @@ export const rmsnormWasm: WasmOp<RmsnormArgs> = (args, ctx) =>
     kernel: "rmsnorm",
     units: args.rows,
     grain: Math.ceil(CHUNK / args.d),
-    args: [
-      ctx.pointer(args.x),
-      args.add ? ctx.pointer(args.add) : 0,
-      args.sum ? ctx.pointer(args.sum) : 0,
-      ctx.pointer(args.weight),
-      ctx.pointer(args.out),
-      ctx.pointer(args.rho),
-      args.d,
-      args.eps,
-      args.offset ?? 0,
-    ],
+    args: { ...args, addend: args.add },
   });
 
 export const rmsnormBackwardWasm: WasmOp<RmsnormBackwardArgs> = (args, ctx) => {
   const { rows, d } = args;
-  const dout = ctx.pointer(args.dout), x = ctx.pointer(args.x), rho = ctx.pointer(args.rho);
   // dweight first, because dx may be dout.
   if (args.dweight) {
     ctx.parallel({
       kernel: "rmsnorm_dweight",
       units: Math.ceil(d / DWEIGHT_COLUMNS),
       grain: Math.ceil(CHUNK / (DWEIGHT_COLUMNS * Math.max(rows, 1))),
-      args: [dout, x, rho, ctx.pointer(args.dweight), rows, d],
+      args,
     });
   }
-  ctx.parallel({
-    kernel: "rmsnorm_backward",
-    units: rows,
-    grain: Math.ceil(CHUNK / d),
-    args: [
-      dout,
-      x,
-      ctx.pointer(args.weight),
-      rho,
-      ctx.pointer(args.dx),
-      args.accumulate ? 1 : 0,
-      d,
-      args.offset ?? 0,
-    ],
-  });
+  ctx.parallel({ kernel: "rmsnorm_backward", units: rows, grain: Math.ceil(CHUNK / d), args });
 };

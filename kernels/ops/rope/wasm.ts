@@ -10,14 +10,9 @@ export const ropeWasm: WasmOp<RopeArgs> = (args, ctx) =>
     kernel: "rope",
     units: args.rows,
     grain: Math.ceil(CHUNK / (args.heads * args.headDim)),
-    args: [
-      ctx.pointer(args.x),
-      ctx.pointer(args.cos),
-      ctx.pointer(args.sin),
-      ctx.pointer(args.positions),
-      args.heads,
-      args.headDim,
-      args.rotaryDim ?? args.headDim,
-      args.inverse ? -1 : 1,
-    ],
+    args: {
+      ...args,
+      rotaryDim: args.rotaryDim ?? args.headDim,
+      sign: args.inverse ? -1 : 1,
+    },
   });

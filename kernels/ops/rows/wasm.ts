@@ -11,46 +11,36 @@ const CHUNK_WIDENED = 2048;
 const SLICE = 64;
 
 export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
-  const { table, weightType, index, out, rows, d } = args;
-  const pointers = [ctx.pointer(table), ctx.pointer(index), ctx.pointer(out)];
+  const { weightType, rows, d } = args;
   if (weightType === undefined) {
-    const grain = Math.ceil(CHUNK / d);
-    ctx.parallel({ kernel: "gather_rows", units: rows, grain, args: [...pointers, d] });
+    ctx.parallel({ kernel: "gather_rows", units: rows, grain: Math.ceil(CHUNK / d), args });
     return;
   }
   ctx.parallel({
     kernel: "gather_stored_rows",
     units: rows,
     grain: Math.ceil(CHUNK_WIDENED / d),
-    args: [typeCode(weightType), ...pointers, d],
+    args: { ...args, type: typeCode(weightType) },
     scratchBytes: ROW_BYTES,
   });
 };
 
-export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = ({ src, index, table, rows, d }, ctx) =>
+export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = (args, ctx) =>
   ctx.parallel({
     kernel: "scatter_rows",
-    units: rows,
-    grain: Math.ceil(CHUNK / d),
-    args: [ctx.pointer(src), ctx.pointer(index), ctx.pointer(table), d],
+    units: args.rows,
+    grain: Math.ceil(CHUNK / args.d),
+    args,
   });
 
 export const scatterAddRowsWasm: WasmOp<ScatterAddRowsArgs> = (args, ctx) => {
   const { runCount, d } = args;
-  const units = runCount * Math.ceil(d / SLICE);
   // Runs differ in length. Small chunks keep all threads busy for the same time.
   const slicesPerRun = args.order.length / Math.max(runCount, 1);
   ctx.parallel({
     kernel: "scatter_add_rows",
-    units,
+    units: runCount * Math.ceil(d / SLICE),
     grain: Math.max(1, Math.ceil(CHUNK / 4 / (SLICE * Math.max(slicesPerRun, 1)))),
-    args: [
-      ctx.pointer(args.src),
-      ctx.pointer(args.order),
-      ctx.pointer(args.runs),
-      ctx.pointer(args.target),
-      ctx.pointer(args.table),
-      d,
-    ],
+    args: { ...args, source: args.src },
   });
 };

@@ -11,11 +11,9 @@ const LOG_ROWS = 128;
 const DISTANCE_BYTES = 16;
 
 export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
-  const { logits, scored = logits, counters, tokens, logp, rows, vocab } = args;
-  const { temperature, topK, topP, minP } = args;
+  const { rows, vocab, temperature, topK, topP, minP } = args;
   if (rows === 0) return;
   const distances = ctx.scratch(DISTANCE_BYTES * rows);
-  const pointers = [logits, scored, counters, tokens].map((tensor) => ctx.pointer(tensor));
   const filters = temperature !== 0 && ((topK > 0 && topK < vocab) || topP < 1 || minP > 0);
   // The parts of the scratch are explained in native/c/sample.c.
   const padded = Math.ceil(vocab / 8) * 32, sums = 8 * (Math.ceil(vocab / 64) + 1);
@@ -24,14 +22,12 @@ export const sampleWasm: WasmOp<SampleArgs> = (args, ctx) => {
     units: rows,
     grain: Math.ceil(CHUNK / vocab),
     scratchBytes: filters ? 2048 + 2 * padded + sums : padded + sums,
-    args: [
-      ...pointers,
-      distances,
-      vocab,
-      temperature,
-      ...(filters ? [topK, topP, minP] : []),
-    ],
+    args: { ...args, scored: args.scored ?? args.logits, distances },
   });
-  const last = [distances, ctx.pointer(logp)];
-  ctx.parallel({ kernel: "sample_logp", units: rows, grain: LOG_ROWS, args: last });
+  ctx.parallel({
+    kernel: "sample_logp",
+    units: rows,
+    grain: LOG_ROWS,
+    args: { distances, logp: args.logp },
+  });
 };

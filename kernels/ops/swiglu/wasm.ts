@@ -7,30 +7,21 @@ const BLOCK = 1024;
 /** Units in a chunk: about 2.5 µs. */
 const GRAIN = 4;
 
-export const swigluWasm: WasmOp<SwigluArgs> = ({ gate, up, out, n, gelu }, ctx) =>
+export const swigluWasm: WasmOp<SwigluArgs> = (args, ctx) =>
   ctx.parallel({
-    kernel: gelu ? "geglu" : "swiglu",
-    units: Math.ceil(n / BLOCK),
+    kernel: args.gelu ? "geglu" : "swiglu",
+    units: Math.ceil(args.n / BLOCK),
     grain: GRAIN,
-    args: [ctx.pointer(gate), ctx.pointer(up), ctx.pointer(out), n],
+    args,
   });
 
 export const swigluBackwardWasm: WasmOp<SwigluBackwardArgs> = (args, ctx) => {
-  const { activated, n, gelu } = args;
-  const pointers = [args.dout, args.gate, args.up, args.dgate, args.dup].map((t) => ctx.pointer(t));
-  if (gelu) {
-    ctx.parallel({
-      kernel: "geglu_backward",
-      units: Math.ceil(n / BLOCK),
-      grain: GRAIN,
-      args: [...pointers, activated ? ctx.pointer(activated) : 0, n],
-    });
-    return;
-  }
+  const units = Math.ceil(args.n / BLOCK), grain = GRAIN;
+  if (args.gelu) return ctx.parallel({ kernel: "geglu_backward", units, grain, args });
   ctx.parallel({
-    kernel: activated ? "swiglu_backward_and_forward" : "swiglu_backward",
-    units: Math.ceil(n / BLOCK),
-    grain: GRAIN,
-    args: activated ? [...pointers, ctx.pointer(activated), n] : [...pointers, n],
+    kernel: args.activated ? "swiglu_backward_and_forward" : "swiglu_backward",
+    units,
+    grain,
+    args: { ...args, out: args.activated },
   });
 };

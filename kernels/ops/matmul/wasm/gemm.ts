@@ -92,7 +92,7 @@ function product(ctx: WasmContext, g: GemmArgs): void {
   if (g.packedB) {
     const mark = ctx.mark();
     const broadcast = { ...broadcastA(ctx, g), rows: m, columns: n, swapped: false };
-    blocks(ctx, g, broadcast, { address: 0, step: 0, panels: 0, packed: g.b });
+    blocks(ctx, g, broadcast, packedLanes(g.b));
     ctx.release(mark);
     return;
   }
@@ -112,8 +112,8 @@ function product(ctx: WasmContext, g: GemmArgs): void {
     tall(ctx, g, depth);
   } else if (g.transB && !g.transA && swapPays(m, n, k)) {
     const packed = packColumns(ctx, g.a, m, k);
-    const broadcast = { s: g.b, sStep: 4 * k, layout: S_ROWS, rows: n, columns: m, swapped: true };
-    blocks(ctx, g, broadcast, { address: 0, step: 0, panels: 0, packed });
+    const broadcast = { s: g.b, sStep: 4 * k, sLayout: S_ROWS, rows: n, columns: m, swapped: true };
+    blocks(ctx, g, broadcast, packedLanes(packed));
   } else {
     const broadcast = { ...broadcastA(ctx, g), rows: m, columns: n, swapped: false };
     blocks(ctx, g, broadcast, g.transB ? lanesTransposed(ctx, g) : lanesDirect(ctx, g));
@@ -130,33 +130,40 @@ const S_PACKED = 2;
 interface Broadcast {
   s: number;
   sStep: number;
-  layout: number;
+  sLayout: number;
   rows: number;
   columns: number;
   swapped: boolean;
 }
 
-/** The operand V: its first `panels` panels are read in place, the others from `packed`. */
+/** The operand V: its first `directPanels` panels are read in place, the others from `vPacked`. */
 interface Lanes {
-  address: number;
-  step: number;
-  panels: number;
-  packed: number;
+  vDirect: number;
+  vDirectStep: number;
+  directPanels: number;
+  vPacked: number;
 }
+
+const packedLanes = (vPacked: number): Lanes => ({
+  vDirect: 0,
+  vDirectStep: 0,
+  directPanels: 0,
+  vPacked,
+});
 
 /** a as S. A transposed a that several panels need is first packed in tiles. */
 function broadcastA(ctx: WasmContext, { a, m, n, k, transA }: GemmArgs) {
-  if (!transA) return { s: a, sStep: 4 * k, layout: S_ROWS };
-  if (m <= NARROW || n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, layout: S_COLUMNS };
+  if (!transA) return { s: a, sStep: 4 * k, sLayout: S_ROWS };
+  if (m <= NARROW || n < PACK_TILES_FROM_COLUMNS) return { s: a, sStep: 4 * m, sLayout: S_COLUMNS };
   const packed = ctx.scratch(4 * m * k);
   const tiles = tileCount(m);
   ctx.parallel({
     kernel: "matmul_pack_tiles",
     units: tiles,
     grain: Math.max(4, Math.ceil(CHUNK_PACK / (TILE_ROWS * Math.max(1, k)))),
-    args: [a, 4 * m, Math.floor(m / tiles), m % tiles, k, packed],
+    args: { source: a, stride: 4 * m, low: Math.floor(m / tiles), high: m % tiles, k, packed },
   });
-  return { s: packed, sStep: 0, layout: S_PACKED };
+  return { s: packed, sStep: 0, sLayout: S_PACKED };
 }
 
 /** For x·Wᵀ: whether it takes less time with S = W and V = xᵀ, so that x is packed instead of W. */
@@ -180,7 +187,7 @@ export function packColumns(
     kernel: "transpose_to_panels",
     units: Math.ceil(columns / LANES),
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
-    args: [source, 4 * k, columns, k, packed],
+    args: { source, stride: 4 * k, columns, k, panels: packed },
   });
   return packed;
 }
@@ -198,12 +205,12 @@ export function packRows(
     kernel: "matmul_pack",
     units: Math.ceil(columns / LANES) - from,
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (k * LANES))),
-    args: [source, 4 * columns, columns, k, from, packed],
+    args: { source, stride: 4 * columns, columns, k, firstPanel: from, panels: packed },
   });
 }
 
 function lanesTransposed(ctx: WasmContext, { b, n, k }: GemmArgs): Lanes {
-  return { address: 0, step: 0, panels: 0, packed: packColumns(ctx, b, n, k) };
+  return packedLanes(packColumns(ctx, b, n, k));
 }
 
 /**
@@ -216,7 +223,7 @@ function lanesDirect(ctx: WasmContext, { b, m, n, k }: GemmArgs): Lanes {
   const rest = panels - direct;
   const packed = rest === 0 ? 0 : ctx.scratch(rest * k * LANES * 4);
   if (rest > 0) packRows(ctx, b, n, k, packed, direct);
-  return { address: b, step: 4 * n, panels: direct, packed };
+  return { vDirect: b, vDirectStep: 4 * n, directPanels: direct, vPacked: packed };
 }
 
 /**
@@ -229,35 +236,31 @@ function tallDepth(m: number, n: number, k: number): number {
   return depth >= TALL_MIN_ROWS && k >= 4 * depth ? depth : 0;
 }
 
-function tall(
-  ctx: WasmContext,
-  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
-  depth: number,
-) {
-  const chunks = Math.ceil(k / depth);
+function tall(ctx: WasmContext, g: GemmArgs, depth: number): void {
+  const { m, n } = g, chunks = Math.ceil(g.k / depth);
   const partial = ctx.scratch(4 * chunks * m * n);
   ctx.parallel({
     kernel: "matmul_tall",
     units: chunks,
     grain: Math.max(1, Math.round(CHUNK_WORK / (m * n * depth))),
-    args: [a, b, partial, m, n, k, depth, termsInOrder(depth)],
+    args: { ...g, partial, depth, kBlock: termsInOrder(depth) },
     scratchBytes: 4 * depth * (m + packedLength(n, 1)),
   });
   ctx.parallel({
     kernel: "matmul_sum_partial",
     units: Math.ceil(m * n / SUM_UNIT),
     grain: Math.max(1, Math.ceil(CHUNK_PACK / (SUM_UNIT * chunks))),
-    args: [partial, chunks, m * n, out, alpha, accumulate ? 1 : 0],
+    args: { ...g, partial, chunks, size: m * n },
   });
 }
 
 /** x·Wᵀ for few rows, by dot products without packing. */
-function dots(ctx: WasmContext, { a, b, out, m, n, k, alpha, accumulate }: GemmArgs): void {
+function dots(ctx: WasmContext, g: GemmArgs): void {
   ctx.parallel({
     kernel: "matmul_dot",
-    units: Math.ceil(n / 8),
-    grain: Math.max(1, Math.round(CHUNK_WORK / 2 / Math.max(1, m * k * 8))),
-    args: [a, b, out, m, n, k, alpha, accumulate ? 1 : 0],
+    units: Math.ceil(g.n / 8),
+    grain: Math.max(1, Math.round(CHUNK_WORK / 2 / Math.max(1, g.m * g.k * 8))),
+    args: { ...g, x: g.a, w: g.b },
   });
 }
 
@@ -274,24 +277,13 @@ function blocks(ctx: WasmContext, g: GemmArgs, broadcast: Broadcast, lanes: Lane
     kernel: "matmul_blocks",
     units: Math.ceil(tiles / inBlock) * panels,
     grain: isShort ? Math.ceil(grain / panels) * panels : grain,
-    args: [
-      broadcast.s,
-      broadcast.sStep,
-      broadcast.layout,
-      lanes.address,
-      lanes.step,
-      lanes.panels,
-      lanes.packed,
-      g.out,
-      4 * g.n,
-      rows,
-      columns,
-      k,
-      termsInOrder(k),
-      inBlock,
-      g.alpha,
-      g.accumulate ? 1 : 0,
-      broadcast.swapped ? 1 : 0,
-    ],
+    args: {
+      ...g,
+      ...broadcast,
+      ...lanes,
+      outStep: 4 * g.n,
+      kBlock: termsInOrder(k),
+      blockTiles: inBlock,
+    },
   });
 }

@@ -30,3 +30,8 @@ export interface LoraArgs {
   r: number;
   scale: number;
 }
+
+/** The adapter in the fields of the kernels' structs. */
+export function loraFields(lora: LoraArgs | undefined) {
+  return { xa: lora?.xa, loraB: lora?.b, r: lora?.r ?? 0, loraScale: lora?.scale };
+}

@@ -26,26 +26,14 @@ export function int8Product(ctx: WasmContext, g: GemmArgs, type: WeightType): vo
     kernel: "matmul_int8_prepare",
     units: m,
     grain: Math.max(1, Math.round(CHUNK_ELEMENTS / k)),
-    args: [g.a, k, bytes, scales],
+    args: { x: g.a, k, bytes, scales },
   });
   const unitRows = Math.min(m, MAX_UNIT_ROWS), weights = PANEL * k;
   ctx.parallel({
     kernel: "matmul_int8",
     units: Math.ceil(m / unitRows) * Math.ceil(n / PANEL),
     grain: Math.max(1, Math.round(1 / (unitRows * weights / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
-    args: [
-      typeCode(type),
-      bytes,
-      scales,
-      g.b,
-      g.out,
-      m,
-      n,
-      k,
-      unitRows,
-      g.alpha,
-      g.accumulate ? 1 : 0,
-    ],
+    args: { ...g, type: typeCode(type), bytes, scales, w: g.b, unitRows },
     scratchBytes: 128 * blocks,
   });
   ctx.release(mark);

@@ -6,7 +6,7 @@ import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf } from "../../../weights/types.ts";
 import { typeCode } from "../../../weights/wasm.ts";
 import { TERMS } from "../bf16.ts";
-import type { GemmArgs } from "./gemm_args.ts";
+import { type GemmArgs, loraFields } from "./gemm_args.ts";
 
 /** Rows and columns that the native kernels multiply at once. */
 const PAIR = 32;
@@ -80,7 +80,7 @@ function packRows(
     units: Math.ceil(m / LANES),
     // Of a transposed a, neighbouring rows are read together.
     grain: Math.max(transA ? 8 : 1, Math.round(CHUNK_ELEMENTS / (LANES * Math.max(1, k)))),
-    args: [a, m, k, transA ? 1 : 0, packed],
+    args: { a, m, k, transA, packed },
   });
   return packed;
 }
@@ -115,7 +115,7 @@ function packColumns(ctx: WasmContext, g: GemmArgs): number {
     kernel: `${typeOf(ctx)}_pack_columns`,
     units: Math.ceil(n / columns),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (columns * k))),
-    args: [kindOf(g), transB ? 1 : 0, g.b, n, k, columns, packed],
+    args: { ...g, type: kindOf(g), unitColumns: columns, packed },
     scratchBytes: 4 * roundUp(k, TERMS) * columns,
   });
   return packed;
@@ -140,29 +140,14 @@ function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
     kernel: `matmul_${typeOf(ctx)}_rows`,
     units: Math.ceil(m / PAIR) * Math.ceil(n / columns),
     grain: Math.max(1, Math.round(CHUNK_WORK / (PAIR * Math.min(n, columns) * k))),
-    args: [
-      g.a,
-      g.transA ? 1 : 0,
-      packed,
-      g.out,
-      m,
-      n,
-      k,
-      columns,
-      g.alpha,
-      g.accumulate ? 1 : 0,
-      lora?.xa ?? 0,
-      loraB,
-      lora?.r ?? 0,
-      lora?.scale ?? 0,
-    ],
+    args: { ...g, b: packed, unitColumns: columns, ...loraFields(lora), loraB },
     scratchBytes: 4 * PAIR * (roundUp(k, TERMS) + roundUp(lora?.r ?? 0, TERMS)),
   });
   ctx.release(mark);
 }
 
 function fewRows(ctx: WasmContext, g: GemmArgs): void {
-  const { m, n, k, transB, lora } = g;
+  const { m, k, lora } = g;
   const { unitRows, unitColumns, slice, groups, scratchBytes } = plan(g);
   const mark = ctx.mark(), packed = packRows(ctx, g.a, m, k, g.transA);
   const xa = lora === undefined ? 0 : packRows(ctx, lora.xa, m, lora.r, false);
@@ -171,25 +156,16 @@ function fewRows(ctx: WasmContext, g: GemmArgs): void {
     kernel: `matmul_${typeOf(ctx)}`,
     units: Math.ceil(m / unitRows) * groups,
     grain: Math.max(1, Math.round(1 / (work / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
-    args: [
-      kindOf(g),
-      transB ? 1 : 0,
-      packed,
-      g.b,
-      g.out,
-      m,
-      n,
-      k,
+    args: {
+      ...g,
+      type: kindOf(g),
+      a: packed,
       unitRows,
       unitColumns,
       slice,
-      g.alpha,
-      g.accumulate ? 1 : 0,
+      ...loraFields(lora),
       xa,
-      lora?.b ?? 0,
-      lora?.r ?? 0,
-      lora?.scale ?? 0,
-    ],
+    },
     scratchBytes,
   });
   ctx.release(mark);

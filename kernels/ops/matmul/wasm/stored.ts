@@ -6,7 +6,7 @@
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { typeCode } from "../../../weights/wasm.ts";
-import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
+import { type GemmArgs, loraFields } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
@@ -65,13 +65,9 @@ export function storedProduct(ctx: WasmContext, g: GemmArgs, type: WeightType): 
 }
 
 /** x·Wᵀ for one or two rows. */
-function dots(
-  ctx: WasmContext,
-  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
-  type: BlockType,
-) {
-  const mark = ctx.mark();
-  let x = a, sums = 0;
+function dots(ctx: WasmContext, g: GemmArgs, type: BlockType): void {
+  const { m, n, k } = g, mark = ctx.mark();
+  let x = g.a, sums = 0;
   if (type !== "q8_0" && type !== "int8") {
     x = ctx.scratch(4 * m * k);
     sums = ctx.scratch(4 * m * Math.ceil(k / 32));
@@ -79,14 +75,14 @@ function dots(
       kernel: "matmul_stored_prepare",
       units: m,
       grain: Math.ceil(CHUNK_ELEMENTS / Math.max(1, k)),
-      args: [typeCode(type), a, k, x, sums],
+      args: { type: typeCode(type), x: g.a, k, to: x, sums },
     });
   }
   ctx.parallel({
     kernel: "matmul_stored_dot",
     units: Math.ceil(n / PANEL),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * Math.max(1, k)))),
-    args: [typeCode(type), x, sums, b, out, m, n, k, alpha, accumulate ? 1 : 0],
+    args: { ...g, type: typeCode(type), x, sums, w: g.b },
   });
   ctx.release(mark);
 }
@@ -102,13 +98,13 @@ function halvesDots(ctx: WasmContext, g: GemmArgs, type: "f16" | "bf16"): void {
     kernel: "matmul_halves_prepare",
     units: m,
     grain: Math.ceil(CHUNK_ELEMENTS / k),
-    args: [g.a, k, factor, x],
+    args: { x: g.a, k, factor, to: x },
   });
   ctx.parallel({
     kernel: "matmul_halves_dot",
     units: Math.ceil(n / 4),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (4 * Math.max(1, k)))),
-    args: [type === "bf16" ? 1 : 0, x, g.b, g.out, m, n, k, factor * g.alpha, g.accumulate ? 1 : 0],
+    args: { ...g, bf16: type === "bf16", x, w: g.b, alpha: factor * g.alpha },
   });
   ctx.release(mark);
 }
@@ -125,11 +121,9 @@ function sliceOf(k: number, max: number, block: number): number {
   return Math.max(block, Math.ceil(even / block) * block);
 }
 
-const NO_LORA: LoraArgs = { xa: 0, b: 0, r: 0, scale: 0 };
-
 /** x·Wᵀ for more rows. */
 function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
-  const { m, n, k, lora = NO_LORA } = g;
+  const { m, n, k } = g, lora = loraFields(g.lora);
   const few = m <= SLICED_ROWS;
   const terms = sliceOf(k, MAX_TERMS, Math.max(TILE_TERMS, blockOf(type)));
   const slice = few ? terms : terms * Math.max(1, Math.floor(Math.min(k, MAX_SLICE) / terms));
@@ -138,56 +132,27 @@ function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const chunks = Math.ceil(m / unitRows);
   const roomy = Math.floor(chunks * panels / ENOUGH_UNITS);
   const unitPanels = few ? 1 : [4, 2, 1].find((panels) => panels <= roomy) ?? 1;
-  const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitPanels * PANEL * k;
   const weights = unitPanels * PANEL * k;
   ctx.parallel({
     kernel: "matmul_stored",
     units: chunks * Math.ceil(panels / unitPanels),
     grain: Math.max(1, Math.round(1 / (unitWork / CHUNK_WORK + weights / CHUNK_WEIGHTS))),
-    args: [
-      ...storedArguments(g, type, unitRows, unitPanels, slice, kBlock, tiles),
-      lora.xa,
-      lora.b,
-      lora.r,
-      termsInOrder(lora.r),
-      lora.scale,
-    ],
+    args: {
+      ...g,
+      type: typeCode(type),
+      w: g.b,
+      unitRows,
+      unitPanels,
+      slice,
+      kBlock,
+      blockTiles: blockTiles(Math.min(m, unitRows), slice),
+      ...lora,
+      rBlock: termsInOrder(lora.r),
+    },
     // The kernel does neighbouring units together, up to MAX_UNIT_PANELS panels.
     scratchBytes: 4 * Math.max(slice, lora.r) * MAX_UNIT_PANELS * PANEL,
   });
-}
-
-/**
- * The arguments that matmul_stored and matmul_stored_rows have in common, in the order of their
- * parameters.
- * @param unitWidth panels of a unit, or columns
- */
-function storedArguments(
-  { a, b, out, m, n, k, alpha, accumulate }: GemmArgs,
-  type: WeightType,
-  unitRows: number,
-  unitWidth: number,
-  slice: number,
-  kBlock: number,
-  blockTiles: number,
-): number[] {
-  return [
-    typeCode(type),
-    a,
-    b,
-    out,
-    m,
-    n,
-    k,
-    unitRows,
-    unitWidth,
-    slice,
-    kBlock,
-    blockTiles,
-    alpha,
-    accumulate ? 1 : 0,
-  ];
 }
 
 /** dy·W: the rows of W are the terms. */
@@ -199,13 +164,21 @@ function alongColumns(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   const maxColumns = Math.max(step, Math.min(MAX_UNIT_COLUMNS, roomy));
   const unitColumns = maxColumns - maxColumns % step;
   const kBlock = k > slice ? slice : termsInOrder(k);
-  const tiles = blockTiles(Math.min(m, unitRows), slice);
   const unitWork = Math.min(m, unitRows) * unitColumns * k;
   ctx.parallel({
     kernel: "matmul_stored_rows",
     units: chunks * Math.ceil(n / unitColumns),
     grain: Math.max(1, Math.round(CHUNK_WORK / Math.max(1, unitWork))),
-    args: storedArguments(g, type, unitRows, unitColumns, slice, kBlock, tiles),
+    args: {
+      ...g,
+      type: typeCode(type),
+      w: g.b,
+      unitRows,
+      unitColumns,
+      slice,
+      kBlock,
+      blockTiles: blockTiles(Math.min(m, unitRows), slice),
+    },
     scratchBytes: 4 * slice * unitColumns,
   });
 }
@@ -225,7 +198,7 @@ export function packPanels(
     kernel: "stored_panels",
     units: Math.ceil(count / PANEL),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / (PANEL * k))),
-    args: [typeCode(type), b, count, k, packed],
+    args: { type: typeCode(type), w: b, rows: count, k, to: packed },
   });
 }
 
@@ -246,6 +219,6 @@ export function packPanelColumns(
     kernel: "stored_columns",
     units: Math.ceil(width / columns),
     grain: Math.max(1, Math.round(CHUNK_WEIGHTS / 2 / (columns * count))),
-    args: [typeCode(type), b, width, count, columns, packed],
+    args: { type: typeCode(type), w: b, width, rows: count, unitColumns: columns, to: packed },
   });
 }
