@@ -24,8 +24,11 @@ export class Call {
   /** For each tensor: null for an input, else the inputs that this output may be identical to. */
   readonly #mayBe: (readonly string[] | null)[] = [];
 
-  constructor(op: string, readonly computeDtype: ComputeDtype) {
+  readonly #args: Readonly<Record<string, unknown>>;
+
+  constructor(op: string, args: object, readonly computeDtype: ComputeDtype) {
     this.#op = op;
+    this.#args = args as Readonly<Record<string, unknown>>;
   }
 
   fail(argument: string, found: unknown, expected: string): never {
@@ -54,14 +57,22 @@ export class Call {
     }
   }
 
-  input(name: string, tensor: Tensor, length: number, dtype: DType = "float"): void {
-    this.#declare(name, tensor, length, dtype, null);
+  /** The tensor of a name is read. It has at least `length` elements. */
+  input(name: string, length: number, dtype: DType = "float"): void {
+    this.#declare(name, length, dtype, null);
+  }
+
+  /** Tensors that are read, by their names and lengths; undefined: the tensor is absent. */
+  inputs(lengths: Readonly<Record<string, number | undefined>>, dtype: DType = "float"): void {
+    for (const name in lengths) {
+      const length = lengths[name];
+      if (length !== undefined) this.#declare(name, length, dtype, null);
+    }
   }
 
   /** A weight of `rows` rows in a storage type. @param rowLength argument name → length */
   stored(
     name: string,
-    tensor: Tensor,
     type: WeightType,
     rows: number,
     rowLength: Readonly<Record<string, number>>,
@@ -73,28 +84,25 @@ export class Call {
       if (length % block !== 0) {
         this.fail(along, length, `a multiple of ${block} for a weight in ${type}`);
       }
-      this.input(name, tensor, storedWords(type, rows, length), "u32");
+      this.input(name, storedWords(type, rows, length), "u32");
     }
   }
 
   /** A tensor that is written. @param mayBe the inputs that it may be identical to */
-  output(
-    name: string,
-    tensor: Tensor,
-    length: number,
-    mayBe: readonly string[] = NONE,
-    dtype: DType = "float",
-  ): void {
-    this.#declare(name, tensor, length, dtype, mayBe);
+  output(name: string, length: number, mayBe = NONE, dtype: DType = "float"): void {
+    this.#declare(name, length, dtype, mayBe);
   }
 
-  #declare(
-    name: string,
-    tensor: Tensor,
-    length: number,
-    dtype: DType,
-    mayBe: readonly string[] | null,
-  ): void {
+  /** Tensors that are written, as in `inputs`, and that are no other tensor of the call. */
+  outputs(lengths: Readonly<Record<string, number | undefined>>, dtype: DType = "float"): void {
+    for (const name in lengths) {
+      const length = lengths[name];
+      if (length !== undefined) this.#declare(name, length, dtype, NONE);
+    }
+  }
+
+  #declare(name: string, length: number, dtype: DType, mayBe: readonly string[] | null): void {
+    const tensor = this.#args[name] as Tensor;
     if (typeof tensor !== "object" || tensor === null) this.fail(name, tensor, "a tensor");
     if (tensor.dtype !== dtype) {
       this.fail(name, `"${tensor.label}" of type ${tensor.dtype}`, `type ${dtype}`);

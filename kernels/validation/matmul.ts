@@ -8,17 +8,17 @@ import {
 import type { Call } from "./call.ts";
 
 export function checkMatmul(args: MatmulArgs, call: Call): void {
-  const { a, b, out, m, n, k, alpha = 1, transB, packedB, weightType } = args;
+  const { m, n, k, alpha = 1, transB, packedB, weightType } = args;
   call.sizes({ m, n, k });
   call.finite({ alpha });
   if (packedB && transB) call.fail("packedB", true, "no transB beside it");
-  call.input("a", a, m * k);
+  call.inputs({ a: m * k });
   if (weightType === undefined) {
-    call.input("b", b, packedB ? packedLength(n, k) : k * n);
+    call.inputs({ b: packedB ? packedLength(n, k) : k * n });
   } else {
     if (packedB) call.fail("weightType", weightType, "no packedB beside it");
     if (args.transA) call.fail("weightType", weightType, "no transA beside it");
-    call.stored("b", b, weightType, transB ? n : k, transB ? { k } : { n });
+    call.stored("b", weightType, transB ? n : k, transB ? { k } : { n });
   }
   if (args.activations !== undefined) int8Activations(args, call);
   const { xa, loraB, r, loraScale = 1 } = args;
@@ -26,12 +26,11 @@ export function checkMatmul(args: MatmulArgs, call: Call): void {
   if (xa !== undefined && loraB !== undefined && r !== undefined) {
     call.sizes({ r });
     call.finite({ loraScale });
-    call.input("xa", xa, m * r);
-    call.input("loraB", loraB, n * r);
+    call.inputs({ xa: m * r, loraB: n * r });
   } else if (missing && (xa !== undefined || loraB !== undefined || r !== undefined)) {
     call.fail(missing, "absent", "xa, loraB and r together");
   }
-  call.output("out", out, m * n);
+  call.outputs({ out: m * n });
 }
 
 function int8Activations({ activations, transB, weightType }: MatmulArgs, call: Call): void {
@@ -46,8 +45,8 @@ function int8Activations({ activations, transB, weightType }: MatmulArgs, call: 
   if (!transB) call.fail("transB", false, "transB for int8 activations");
 }
 
-export function checkPackWeight({ weight, out, n, k }: PackWeightArgs, call: Call): void {
+export function checkPackWeight({ n, k }: PackWeightArgs, call: Call): void {
   call.sizes({ n, k });
-  call.input("weight", weight, n * k);
-  call.output("out", out, packedLength(n, k));
+  call.inputs({ weight: n * k });
+  call.outputs({ out: packedLength(n, k) });
 }

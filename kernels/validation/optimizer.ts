@@ -12,30 +12,27 @@ function checkStep(args: Omit<AdamwArgs, "m" | "v">, call: Call): void {
   call.finite({ lr, beta1, beta2, eps, weightDecay, gradScale });
   if (!(correction1 > 0 && correction1 <= 1)) call.fail("correction1", correction1, "in (0, 1]");
   if (!(correction2 > 0 && correction2 <= 1)) call.fail("correction2", correction2, "in (0, 1]");
-  call.input("grad", args.grad, n);
-  call.output("param", args.param, n);
+  call.inputs({ grad: n });
+  call.outputs({ param: n });
 }
 
 export function checkAdamw(args: AdamwArgs, call: Call): void {
   checkStep(args, call);
-  call.output("m", args.m, args.n);
-  call.output("v", args.v, args.n);
+  call.outputs({ m: args.n, v: args.n });
 }
 
 export function checkAdamw8bit(args: Adamw8bitArgs, call: Call): void {
   checkStep(args, call);
   const words = Math.ceil(args.n / 4), blocks = Math.ceil(args.n / BLOCK);
-  call.input("tables", args.tables, TABLES.words, "u32");
-  call.output("m", args.m, words, [], "u32");
-  call.output("v", args.v, words, [], "u32");
-  call.output("mMax", args.mMax, blocks);
-  call.output("vMax", args.vMax, blocks);
+  call.inputs({ tables: TABLES.words }, "u32");
+  call.outputs({ m: words, v: words }, "u32");
+  call.outputs({ mMax: blocks, vMax: blocks });
 }
 
-export function checkSumSquares({ x, partial, n }: SumSquaresArgs, call: Call): void {
+export function checkSumSquares({ n }: SumSquaresArgs, call: Call): void {
   call.sizes({ n });
-  call.input("x", x, n);
-  call.output("partial", partial, Math.ceil(n / SUM_CHUNK));
+  call.inputs({ x: n });
+  call.outputs({ partial: Math.ceil(n / SUM_CHUNK) });
 }
 
 function evenSize(n: number, call: Call): void {
@@ -43,15 +40,14 @@ function evenSize(n: number, call: Call): void {
   if (n % 2 !== 0) call.fail("n", n, "an even number");
 }
 
-export function checkWidenBf16({ weight, rest, out, n }: WidenBf16Args, call: Call): void {
+export function checkWidenBf16({ rest, n }: WidenBf16Args, call: Call): void {
   evenSize(n, call);
-  call.input("weight", weight, n / 2, "u32");
-  if (rest !== undefined) call.input("rest", rest, n / 2, "u32");
-  call.output("out", out, n);
+  call.inputs({ weight: n / 2, rest: rest && n / 2 }, "u32");
+  call.outputs({ out: n });
 }
 
 export function checkRoundBf16(args: RoundBf16Args, call: Call): void {
-  const { x, weight, rest, n, first } = args;
+  const { rest, n, first } = args;
   evenSize(n, call);
   for (const name of ["c1", "c2", "c3", "seedLow", "seedHigh"] as const) {
     if (args[name] !== args[name] >>> 0) call.fail(name, args[name], "a 32-bit word");
@@ -59,7 +55,6 @@ export function checkRoundBf16(args: RoundBf16Args, call: Call): void {
   if (!Number.isInteger(first) || first < 0 || first % 4 !== 0 || first + n > 2 ** 34) {
     call.fail("first", first, "a multiple of 4 below 2^34");
   }
-  call.input("x", x, n);
-  call.output("weight", weight, n / 2, [], "u32");
-  if (rest !== undefined) call.output("rest", rest, n / 2, [], "u32");
+  call.inputs({ x: n });
+  call.outputs({ weight: n / 2, rest: rest && n / 2 }, "u32");
 }

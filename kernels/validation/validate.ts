@@ -44,7 +44,7 @@ export function validateOp<K extends OpName>(
 ): Call {
   const check = CHECKS[op];
   if (check === undefined) throw new RgxError(`unknown operation "${op}"`);
-  const call = new Call(op, computeDtype);
+  const call = new Call(op, args, computeDtype);
   check(args, call);
   call.refuseOverlaps();
   return call;
@@ -54,114 +54,92 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   matmul: checkMatmul,
   pack_weight: checkPackWeight,
 
-  rmsnorm({ x, add, sum, weight, out, rho, rows, d, eps, offset = 0 }, call) {
+  rmsnorm({ add, sum, rows, d, eps, offset = 0 }, call) {
     call.sizes({ rows });
     call.positive({ d });
     call.finite({ eps, offset });
     residual(add, sum, call);
-    call.input("x", x, rows * d);
-    if (add) call.input("add", add, rows * d);
-    if (sum) call.output("sum", sum, rows * d, ["x"]);
-    call.input("weight", weight, d);
-    call.output("out", out, rows * d);
-    call.output("rho", rho, rows);
+    call.inputs({ x: rows * d, add: add && rows * d, weight: d });
+    if (sum) call.output("sum", rows * d, ["x"]);
+    call.outputs({ out: rows * d, rho: rows });
   },
 
-  rmsnorm_backward({ dout, x, weight, rho, dx, dweight, rows, d, offset = 0 }, call) {
+  rmsnorm_backward({ dweight, rows, d, offset = 0 }, call) {
     call.sizes({ rows });
     call.positive({ d });
     call.finite({ offset });
-    call.input("dout", dout, rows * d);
-    call.input("x", x, rows * d);
-    call.input("weight", weight, d);
-    call.input("rho", rho, rows);
-    call.output("dx", dx, rows * d);
-    if (dweight) call.output("dweight", dweight, d);
+    call.inputs({ dout: rows * d, x: rows * d, weight: d, rho: rows });
+    call.outputs({ dx: rows * d, dweight: dweight && d });
   },
 
-  layernorm({ x, add, sum, weight, bias, out, mean, rho, rows, d, eps }, call) {
+  layernorm({ add, sum, rows, d, eps }, call) {
     call.sizes({ rows });
     call.positive({ d });
     call.finite({ eps });
     residual(add, sum, call);
-    call.input("x", x, rows * d);
-    if (add) call.input("add", add, rows * d);
-    if (sum) call.output("sum", sum, rows * d, ["x"]);
-    call.input("weight", weight, d);
-    call.input("bias", bias, d);
-    call.output("out", out, rows * d);
-    call.output("mean", mean, rows);
-    call.output("rho", rho, rows);
+    call.inputs({ x: rows * d, add: add && rows * d, weight: d, bias: d });
+    if (sum) call.output("sum", rows * d, ["x"]);
+    call.outputs({ out: rows * d, mean: rows, rho: rows });
   },
 
-  layernorm_backward({ dout, x, weight, mean, rho, dx, dweight, rows, d }, call) {
+  layernorm_backward({ dweight, rows, d }, call) {
     call.sizes({ rows });
     call.positive({ d });
-    call.input("dout", dout, rows * d);
-    call.input("x", x, rows * d);
-    call.input("weight", weight, d);
-    call.input("mean", mean, rows);
-    call.input("rho", rho, rows);
-    call.output("dx", dx, rows * d);
-    if (dweight) call.output("dweight", dweight, d);
+    call.inputs({ dout: rows * d, x: rows * d, weight: d, mean: rows, rho: rows });
+    call.outputs({ dx: rows * d, dweight: dweight && d });
   },
 
-  add_bias({ x, bias, rows, d }, call) {
+  add_bias({ rows, d }, call) {
     call.sizes({ rows });
     call.positive({ d });
-    call.output("x", x, rows * d);
-    call.input("bias", bias, d);
+    call.outputs({ x: rows * d });
+    call.inputs({ bias: d });
   },
 
-  add_bias_backward({ dout, dbias, rows, d }, call) {
+  add_bias_backward({ rows, d }, call) {
     call.sizes({ rows });
     call.positive({ d });
-    call.input("dout", dout, rows * d);
-    call.output("dbias", dbias, d);
+    call.inputs({ dout: rows * d });
+    call.outputs({ dbias: d });
   },
 
-  rope({ x, cos, sin, positions, rows, heads, headDim, rotaryDim = headDim }, call) {
+  rope({ rows, heads, headDim, rotaryDim = headDim }, call) {
     call.sizes({ rows });
     call.positive({ heads, headDim, rotaryDim });
     even("headDim", headDim, call);
     even("rotaryDim", rotaryDim, call);
     if (rotaryDim > headDim) call.fail("rotaryDim", rotaryDim, `at most headDim (${headDim})`);
-    call.output("x", x, rows * heads * headDim);
+    call.outputs({ x: rows * heads * headDim });
     const table = rows > 0 ? rotaryDim / 2 : 0;
-    call.input("cos", cos, table);
-    call.input("sin", sin, table);
-    call.input("positions", positions, rows, "u32");
+    call.inputs({ cos: table, sin: table });
+    call.inputs({ positions: rows }, "u32");
   },
 
-  swiglu({ gate, up, out, n }, call) {
+  swiglu({ n }, call) {
     call.sizes({ n });
-    call.input("gate", gate, n);
-    call.input("up", up, n);
-    call.output("out", out, n, ["gate", "up"]);
+    call.inputs({ gate: n, up: n });
+    call.output("out", n, ["gate", "up"]);
   },
 
-  swiglu_backward({ dout, gate, up, dgate, dup, activated, n }, call) {
+  swiglu_backward({ activated, n }, call) {
     call.sizes({ n });
-    call.input("dout", dout, n);
-    call.input("gate", gate, n);
-    call.input("up", up, n);
-    call.output("dgate", dgate, n, ["gate"]);
-    call.output("dup", dup, n, ["up"]);
-    if (activated) call.output("activated", activated, n);
+    call.inputs({ dout: n, gate: n, up: n });
+    call.output("dgate", n, ["gate"]);
+    call.output("dup", n, ["up"]);
+    call.outputs({ activated: activated && n });
   },
 
-  gelu({ x, out, n }, call) {
+  gelu({ n }, call) {
     call.sizes({ n });
-    call.input("x", x, n);
-    call.output("out", out, n, ["x"]);
+    call.inputs({ x: n });
+    call.output("out", n, ["x"]);
   },
 
-  gelu_backward({ dout, x, dx, activated, n }, call) {
+  gelu_backward({ activated, n }, call) {
     call.sizes({ n });
-    call.input("dout", dout, n);
-    call.input("x", x, n);
-    call.output("dx", dx, n, ["x"]);
-    if (activated) call.output("activated", activated, n);
+    call.inputs({ dout: n, x: n });
+    call.output("dx", n, ["x"]);
+    call.outputs({ activated: activated && n });
   },
 
   attention: checkAttention,
@@ -169,67 +147,56 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   attention_decode: checkAttentionDecode,
   decode_layer: checkDecodeLayer,
 
-  gather_rows({ table, weightType, index, out, rows, d }, call) {
+  gather_rows({ table, weightType, out, rows, d }, call) {
     call.sizes({ rows, d });
     // The number of the table's rows is known to the caller only.
     const areWords = weightType === undefined && [table, out].every((x) => x?.dtype === "u32");
     const dtype = areWords ? "u32" : "float";
-    if (weightType === undefined) call.input("table", table, rows > 0 ? d : 0, dtype);
-    else call.stored("table", table, weightType, rows > 0 ? 1 : 0, { d });
-    call.input("index", index, rows, "u32");
-    call.output("out", out, rows * d, [], dtype);
+    if (weightType === undefined) call.input("table", rows > 0 ? d : 0, dtype);
+    else call.stored("table", weightType, rows > 0 ? 1 : 0, { d });
+    call.inputs({ index: rows }, "u32");
+    call.outputs({ out: rows * d }, dtype);
   },
 
-  scatter_rows({ src, index, table, rows, d }, call) {
+  scatter_rows({ rows, d }, call) {
     call.sizes({ rows, d });
-    call.input("src", src, rows * d);
-    call.input("index", index, rows, "u32");
-    call.output("table", table, rows * d);
+    call.inputs({ src: rows * d });
+    call.inputs({ index: rows }, "u32");
+    call.outputs({ table: rows * d });
   },
 
-  scatter_add_rows({ src, order, runs, target, table, runCount, d }, call) {
+  scatter_add_rows({ runCount, d }, call) {
     call.sizes({ runCount, d });
-    call.input("src", src, 0);
-    call.input("order", order, 0, "u32");
-    call.input("runs", runs, runCount + 1, "u32");
-    call.input("target", target, runCount, "u32");
-    call.output("table", table, runCount * d);
+    call.inputs({ src: 0 });
+    call.inputs({ order: 0, runs: runCount + 1, target: runCount }, "u32");
+    call.outputs({ table: runCount * d });
   },
 
   head(args, call) {
-    const { logp, lse, entropy, rows, pairs } = args;
+    const { rows, pairs, d, mean } = args;
     headInputs(args, call);
-    call.output("logp", logp, pairs);
-    call.output("lse", lse, rows);
-    call.output("entropy", entropy, rows);
-    if (args.mean) call.output("mean", args.mean, rows * args.d);
+    call.outputs({ logp: pairs, lse: rows, entropy: rows, mean: mean && rows * d });
   },
 
   head_backward(args, call) {
-    const { lse, entropy, dlogp, dentropy, dhidden, dweight, rows, pairs, vocab, d } = args;
-    const { dxa, dloraB, r } = args;
+    const { mean, dentropy, dweight, rows, pairs, vocab, d, dxa, dloraB, r } = args;
     headInputs(args, call);
-    call.input("lse", lse, rows);
-    call.input("entropy", entropy, rows);
-    call.input("dlogp", dlogp, pairs);
-    if (args.mean) {
-      if (dentropy || dweight) call.fail("mean", "given", "no mean beside dentropy or dweight");
-      call.input("mean", args.mean, rows * d);
+    if (mean && (dentropy || dweight)) {
+      call.fail("mean", "given", "no mean beside dentropy or dweight");
     }
-    if (dentropy) call.input("dentropy", dentropy, rows);
-    call.output("dhidden", dhidden, rows * d);
-    if (dweight) call.output("dweight", dweight, vocab * d);
+    call.inputs({ lse: rows, entropy: rows, dlogp: pairs });
+    call.inputs({ mean: mean && rows * d, dentropy: dentropy && rows });
+    call.outputs({ dhidden: rows * d, dweight: dweight && vocab * d });
     if (r === undefined) {
       if (dxa || dloraB) call.fail("r", "absent", "an adapter beside its gradients");
       return;
     }
-    if (dxa) call.output("dxa", dxa, rows * r);
-    else call.fail("dxa", "absent", "a tensor beside an adapter");
-    if (dloraB) call.output("dloraB", dloraB, vocab * r);
+    if (!dxa) call.fail("dxa", "absent", "a tensor beside an adapter");
+    call.outputs({ dxa: rows * r, dloraB: dloraB && vocab * r });
   },
 
   adjust_logits(args, call) {
-    const { logits, out, rows, vocab, penalty, forbiddenCount } = args;
+    const { rows, vocab, penalty, forbiddenCount } = args;
     const { seen, slots, newest, forbidden, allowed } = args;
     call.sizes({ rows, forbiddenCount });
     call.positive({ vocab });
@@ -241,18 +208,18 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     }
     if (newest && !seen) call.fail("newest", "given", "seen and slots beside it");
     if (forbiddenCount > 0 && !forbidden) call.fail("forbidden", "absent", "a tensor");
-    call.input("logits", logits, rows * vocab);
-    call.output("out", out, rows * vocab);
+    const words = seenWords(vocab);
+    call.inputs({ logits: rows * vocab });
+    call.outputs({ out: rows * vocab });
     // The number of slots depends on the contents of `slots`, which the host cannot see.
-    if (seen) call.output("seen", seen, rows > 0 ? seenWords(vocab) : 0, NONE, "u32");
-    if (slots) call.input("slots", slots, rows, "u32");
-    if (newest) call.input("newest", newest, rows, "u32");
-    if (forbidden) call.input("forbidden", forbidden, forbiddenCount, "u32");
-    if (allowed) call.input("allowed", allowed, rows * seenWords(vocab), "u32");
+    call.outputs({ seen: seen && (rows > 0 ? words : 0) }, "u32");
+    call.inputs({ slots: slots && rows, newest: newest && rows }, "u32");
+    const lengths = { forbidden: forbidden && forbiddenCount, allowed: allowed && rows * words };
+    call.inputs(lengths, "u32");
   },
 
   sample(args, call) {
-    const { logits, counters, tokens, logp, rows, vocab, temperature, topK, topP, minP } = args;
+    const { scored, rows, vocab, temperature, topK, topP, minP } = args;
     call.sizes({ rows, topK });
     call.positive({ vocab });
     if (!(temperature >= 0 && temperature < Infinity)) {
@@ -260,23 +227,22 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     }
     if (!(topP > 0 && topP <= 1)) call.fail("topP", topP, "0 < topP ≤ 1 (1 = off)");
     if (!(minP >= 0 && minP <= 1)) call.fail("minP", minP, "0 ≤ minP ≤ 1 (0 = off)");
-    call.input("logits", logits, rows * vocab);
-    if (args.scored) call.input("scored", args.scored, rows * vocab);
-    call.input("counters", counters, rows * COUNTER_WORDS, "u32");
-    call.output("tokens", tokens, rows, NONE, "u32");
-    call.output("logp", logp, rows);
+    call.inputs({ logits: rows * vocab, scored: scored && rows * vocab });
+    call.inputs({ counters: rows * COUNTER_WORDS }, "u32");
+    call.outputs({ tokens: rows }, "u32");
+    call.outputs({ logp: rows });
   },
 
-  dropout({ x, keys, out, rows, d, p, site, seedLow, seedHigh, accumulate }, call) {
+  dropout({ rows, d, p, site, seedLow, seedHigh, accumulate }, call) {
     call.sizes({ rows, d, site });
     if (d > COLUMNS) call.fail("d", d, `at most ${COLUMNS}`);
     if (site >= SITES) call.fail("site", site, `below ${SITES}`);
     if (!(p >= 0 && p < 1)) call.fail("p", p, "0 ≤ p < 1");
     word("seedLow", seedLow, call);
     word("seedHigh", seedHigh, call);
-    call.input("x", x, rows * d);
-    call.input("keys", keys, rows * 3, "u32");
-    call.output("out", out, rows * d, accumulate === true ? NONE : ["x"]);
+    call.inputs({ x: rows * d });
+    call.inputs({ keys: rows * 3 }, "u32");
+    call.output("out", rows * d, accumulate === true ? NONE : ["x"]);
   },
 
   adamw: checkAdamw,
@@ -285,24 +251,23 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   widen_bf16: checkWidenBf16,
   round_bf16: checkRoundBf16,
 
-  add({ a, b, out, n, scale = 1 }, call) {
+  add({ a, n, scale = 1 }, call) {
     call.sizes({ n });
     call.finite({ scale });
-    if (a) call.input("a", a, n);
-    call.input("b", b, n);
-    call.output("out", out, n, ["a", "b"]);
+    call.inputs({ a: a && n, b: n });
+    call.output("out", n, ["a", "b"]);
   },
 
-  copy({ src, out, n }, call) {
+  copy({ src, n }, call) {
     call.sizes({ n });
-    call.input("src", src, n, src.dtype);
-    call.output("out", out, n, NONE, src.dtype);
+    call.inputs({ src: n }, src.dtype);
+    call.outputs({ out: n }, src.dtype);
   },
 
-  fill({ out, n, value }, call) {
+  fill({ n, value }, call) {
     call.sizes({ n });
     if (typeof value !== "number") call.fail("value", value, "a number");
-    call.output("out", out, n);
+    call.outputs({ out: n });
   },
 };
 
@@ -329,19 +294,17 @@ function headInputs(
   if (args.mean && call.computeDtype !== "float32") {
     call.fail("mean", "given", `no mean with products in ${call.computeDtype}`);
   }
-  call.input("hidden", args.hidden, rows * d);
-  if (args.weightType === undefined) call.input("weight", args.weight, vocab * d);
-  else call.stored("weight", args.weight, args.weightType, vocab, { d });
-  call.input("pairStart", args.pairStart, rows + 1, "u32");
-  call.input("targets", args.targets, pairs, "u32");
+  call.inputs({ hidden: rows * d });
+  if (args.weightType === undefined) call.inputs({ weight: vocab * d });
+  else call.stored("weight", args.weightType, vocab, { d });
+  call.inputs({ pairStart: rows + 1, targets: pairs }, "u32");
   const { xa, loraB, r, loraScale } = args;
   const missing = (["xa", "loraB", "r", "loraScale"] as const).find((k) => args[k] === undefined);
   if (xa && loraB && r !== undefined && loraScale !== undefined) {
     call.positive({ r });
     call.finite({ loraScale });
     if (args.mean) call.fail("mean", "given", "no mean beside an adapter");
-    call.input("xa", xa, rows * r);
-    call.input("loraB", loraB, vocab * r);
+    call.inputs({ xa: rows * r, loraB: vocab * r });
   } else if (missing && (xa || loraB || r !== undefined || loraScale !== undefined)) {
     call.fail(missing, "absent", "xa, loraB, r and loraScale together");
   }

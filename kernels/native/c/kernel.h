@@ -1,4 +1,4 @@
-// What a kernel is: the CPU device calls it with the first byte of its memory, a struct of arguments,
+// What a kernel is. The CPU device calls it with the first byte of its memory, its arguments,
 // a range of work units, and memory of the thread. The binding of the operation
 // (kernels/ops/*/wasm.ts) gives the fields of the struct by their names.
 #pragma once

@@ -11,9 +11,6 @@
  */
 import { narrowF16, widenF16 } from "../../../core/half_floats.ts";
 
-/** The largest number. */
-export const MAX_F16 = 65504;
-
 /** The nearest numbers in binary16. */
 export function roundF16(x: ArrayLike<number>): Float32Array {
   return widenF16(narrowF16(x));
