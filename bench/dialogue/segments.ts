@@ -33,6 +33,15 @@ export function lossMask({ segments }: Segmented): readonly number[] | null {
   return segments.flatMap(({ from, ids }) => ids.map(() => from === "model" ? 1 : 0));
 }
 
+/** Values of the model's segments as values of all tokens, 0 elsewhere. */
+export function perToken({ segments }: Segmented, turns: readonly number[]): number[] {
+  let turn = 0;
+  return segments.flatMap(({ from, ids }) => {
+    const value = from === "model" ? turns[turn++]! : 0;
+    return ids.map(() => value);
+  });
+}
+
 /** The number of tokens that the model has sampled. */
 export function sampledTokens({ segments }: Segmented): number {
   return segments.reduce((sum, { from, ids }) => sum + (from === "model" ? ids.length : 0), 0);

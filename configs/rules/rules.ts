@@ -175,7 +175,8 @@ class Rules extends RuleContext {
 
   /** Environments come from one key, and have what they need. */
   environments(): void {
-    const { environment, environments, tools, data, training, generation } = this.config;
+    const { environment, environments, tools, data, training, generation, multi_turn } =
+      this.config;
     const isThere = environment !== null || environments !== null || tools?.length > 0;
     if (!this.valid("environment", "environments", "tools", "multi_turn")) return;
     if (!isThere) {
@@ -209,6 +210,15 @@ class Rules extends RuleContext {
     if (this.valid("generation") && generation.backend !== "in_process") {
       this.fail("dialogues are sampled by rgx itself: generation.backend=in_process", key);
     }
+    this.rule(
+      "multi_turn.credit | advantage_estimator multi_objective_aggregation loss_type",
+      () =>
+        multi_turn.credit === "return" &&
+        (training.advantage_estimator !== "grpo" || training.loss_type === "vespo" ||
+          training.multi_objective_aggregation !== "sum_then_normalize") &&
+        "return compares turns as GRPO does: it needs advantage_estimator grpo, " +
+          "multi_objective_aggregation sum_then_normalize, and another loss_type than vespo",
+    );
     this.rule(
       `use_rollout_activations | ${key}`,
       () => training.use_rollout_activations && "a dialogue has several passes of sampling",

@@ -67,6 +67,9 @@ export const MULTI_TURN = {
       ends, or the model gets a message, max times; {error} in it is what is wrong`,
     limit_reward: `one grade|zero|min0 = grade -- the environment's reward of a dialogue that a
       limit has ended: as it is, 0, or at most 0`,
+    credit: `one outcome|return = outcome -- what a turn is credited with: all of the dialogue's
+      rewards, or those that come from it on, beside those of the group's other dialogues from the
+      same turn on`,
     seed: `one group|row|rollout = group -- what has a start of its own in an environment: each
       group of completions, each row of the data, or each rollout`,
   }),

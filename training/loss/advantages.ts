@@ -25,6 +25,11 @@ export interface AdvantageInput {
   estimator?: AlgorithmSection["advantage_estimator"];
   /** [N] tokens of each row, by which some estimators weigh rows; default: all equal. */
   lengths?: readonly number[];
+  /**
+   * [N][turns] what each turn of a dialogue has added to the sum of its row; what is left belongs
+   * to the last turn. Turns are then compared too, by estimator grpo.
+   */
+  earned?: readonly (readonly number[])[];
   /** [groups][K] rewards of the greedy completion of each group's prompt (remax). */
   greedy?: readonly (readonly (number | null)[])[];
 }
@@ -36,6 +41,8 @@ export interface Advantages {
   rewards: Float64Array;
   /** [N] 1 where the standard deviation that belongs to the row is 0: the row teaches nothing. */
   zeroStd: Uint8Array;
+  /** [N][turns] of each turn, where `earned` is given. */
+  turns?: readonly (readonly number[])[];
 }
 
 /** TRL's addend of each divisor; verl's of a variance; that of the authors of MaxRL of a mean. */
@@ -175,7 +182,50 @@ export function groupAdvantages(input: AdvantageInput): Advantages {
   });
   const lengths = input.lengths ?? Array<number>(rows).fill(1);
   const advantages = ESTIMATORS[estimator]({ scores: rewards, lengths, groups, scale });
-  return { advantages: finite(advantages), rewards, zeroStd };
+  return {
+    advantages: finite(advantages),
+    rewards,
+    zeroStd,
+    ...(input.earned && { turns: turnAdvantages(rewards, input.earned, groups, scale) }),
+  };
+}
+
+/**
+ * The return of each turn, which is what its row gets from it on, beside those of the group's other
+ * rows from the same turn on: 0 where they had ended. Its expectation is the gradient of the whole
+ * return; to normalise by the number of the turn instead would favour going on or stopping. The
+ * first turn has the advantage of grpo. [N][turns]
+ */
+function turnAdvantages(
+  totals: Float64Array,
+  earned: readonly (readonly number[])[],
+  groups: Scored["groups"],
+  scale: Scored["scale"],
+): number[][] {
+  const batchStd = deviation(valid(totals), totals.length);
+  const returns = earned.map((turns, i) => {
+    let left = totals[i]!;
+    return turns.map((reward) => {
+      const now = left;
+      left -= reward;
+      return now;
+    });
+  });
+  return groups.flatMap(({ begin, end }) => {
+    const own = returns.slice(begin, end), whole = totals.subarray(begin, end);
+    const isEqual = scale === "group" && equalValues(valid(whole));
+    const std = scale === "batch" ? batchStd : deviation(valid(whole), own.length);
+    const divisor = scale === "none" ? 1 : std + EPSILON;
+    const isScored = (i: number) => !Number.isNaN(whole[i]!);
+    const scored = own.filter((_, i) => isScored(i));
+    return own.map((turns, i) =>
+      turns.map((value, t) => {
+        const others = scored.map((row) => row[t] ?? 0);
+        if (isEqual || !isScored(i) || equalValues(others)) return 0;
+        return (value - mean(others)) / divisor;
+      })
+    );
+  });
 }
 
 /** Numbers, NaN for null. @throws RangeError for a row of another length */

@@ -37,6 +37,8 @@ export interface LossInput {
   offsets: ArrayLike<number>;
   /** [B] */
   advantages: ArrayLike<number>;
+  /** [T] in the place of the rows' in the policy term; null = those. */
+  tokenAdvantages?: ArrayLike<number> | null;
   /** [T] */
   logp: ArrayLike<number>;
   /** [T] */
@@ -77,7 +79,7 @@ export function grpoLoss(
   settings: LossSettings,
   step: StepTotals,
 ): LossResult {
-  const { offsets, advantages, logp, entropy, refLogp } = input;
+  const { offsets, advantages, tokenAdvantages = null, logp, entropy, refLogp } = input;
   if (settings.beta !== 0 && refLogp === null) {
     throw new RangeError("beta ≠ 0 needs the reference's log-probabilities");
   }
@@ -94,7 +96,7 @@ export function grpoLoss(
 
   for (let row = 0; row < rows; row++) {
     const begin = offsets[row]!, end = offsets[row + 1]!;
-    const advantage = advantages[row]!;
+    const ofRow = advantages[row]!;
     const length = sum(mask, begin, end);
     const weight = tokenWeight(normalization, step, length, unmasked);
     const logRatio = (t: number) => input.oldLogp === null ? 0 : logp[t]! - input.oldLogp[t]!;
@@ -108,7 +110,7 @@ export function grpoLoss(
     if (rowWeight !== null) {
       const trained = range(begin, end).filter((t) => mask[t]! !== 0);
       const ratios = input.importance ? trained.map((t) => input.importance![t]!) : [];
-      phi = rowWeight.weight(settings, trained.map(logRatio), ratios, advantage);
+      phi = rowWeight.weight(settings, trained.map(logRatio), ratios, ofRow);
       rowWeights.push(phi);
     }
     // A row weight has the sampler's ratios in it already.
@@ -118,6 +120,7 @@ export function grpoLoss(
     for (let t = begin; t < end; t++) {
       const m = mask[t]!;
       const ratio = Math.exp(sequence ? meanLogRatio : logRatio(t));
+      const advantage = tokenAdvantages === null ? ofRow : tokenAdvantages[t]!;
       clips.add(ratio, advantage, m);
       if (m === 0) continue;
       const token = term(settings, ratio, advantage, logp[t]!, phi);

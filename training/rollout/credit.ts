@@ -12,7 +12,9 @@ import { dialogueMetrics } from "../../bench/dialogue/dialogue.ts";
 import { sampledTokens } from "../../bench/dialogue/segments.ts";
 import type { Rollout, RolloutOptions, RolloutRow } from "./rollout.ts";
 
-type CreditOptions = Pick<RolloutOptions, "training" | "rubric" | "perBatch">;
+type CreditOptions =
+  & Pick<RolloutOptions, "training" | "rubric" | "perBatch">
+  & Partial<Pick<RolloutOptions, "dialogues">>;
 
 /** The number of prompts to draw next, after these rounds of a batch; 0 = it is complete. */
 export function promptsToDraw(rounds: readonly Rollout[], options: CreditOptions): number {
@@ -43,10 +45,12 @@ export function withAdvantages(rollout: Rollout, options: CreditOptions): Rollou
   const found = training.dynamic_sampling ? groupsWithSignal(rollout, options) : null;
   const kept = new Set(found === null ? rollout.groups.keys() : found.slice(0, perBatch));
   const input = advantageInput(rollout, rows.filter(({ group }) => kept.has(group)), options);
-  const advantages = groupAdvantages(input).advantages.values();
+  const compared = groupAdvantages(input), turns = compared.turns?.values();
+  const advantages = compared.advantages.values();
   const weighed = rows.map((row) => ({
     ...row,
     advantage: kept.has(row.group) ? advantages.next().value! : 0,
+    ...(turns !== undefined && kept.has(row.group) ? { turnAdvantages: turns.next().value! } : {}),
     kept: kept.has(row.group),
   }));
   const metrics = rolloutMetrics({
@@ -79,8 +83,9 @@ function groupsWithSignal(rollout: Rollout, options: CreditOptions): number[] {
 function advantageInput(
   { groups }: Rollout,
   rows: readonly RolloutRow[],
-  { training, rubric }: CreditOptions,
+  { training, rubric, dialogues }: CreditOptions,
 ): AdvantageInput {
+  const weight = rubric.weights[rubric.names.indexOf("environment")] ?? 0;
   const byGroup = Map.groupBy(rows, ({ group }) => group);
   const greedy = [...byGroup.keys()].map((group) => groups[group]!.greedy);
   return {
@@ -91,6 +96,11 @@ function advantageInput(
     aggregation: training.multi_objective_aggregation,
     estimator: training.advantage_estimator,
     lengths: rows.map(sampledTokens),
+    ...(dialogues?.limits.credit === "return" && {
+      earned: rows.map(({ dialogue }) =>
+        dialogue?.about.turnRewards.map((reward) => weight * reward) ?? [0]
+      ),
+    }),
     ...(greedy.every((rewards) => rewards !== undefined) ? { greedy } : {}),
   };
 }

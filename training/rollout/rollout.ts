@@ -60,6 +60,8 @@ export interface RolloutRow extends SampledRow {
   /** Values of the extra columns that rewards have written. */
   extras: Readonly<Record<string, ExtraValue>>;
   advantage: number;
+  /** Of each turn of the model, where turns are credited by what follows them. [turns] */
+  turnAdvantages?: readonly number[];
   /** False for a row that dynamic sampling left out. */
   kept: boolean;
 }

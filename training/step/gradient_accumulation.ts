@@ -43,6 +43,8 @@ export interface TrainingRow {
   /** 1 for the tokens that the loss counts; null = all. The others are context. [ids] */
   mask?: readonly number[] | null;
   advantage: number;
+  /** Of each token, where a dialogue's turns have advantages of their own. [ids] */
+  tokenAdvantages?: readonly number[];
   /**
    * Log-probabilities under the policy that sampled the completion; null = the current one. [ids]
    */
@@ -156,6 +158,7 @@ export async function accumulateGradients(
       {
         offsets,
         advantages: batch.map((row) => row.advantage),
+        tokenAdvantages: joinTokenAdvantages(batch),
         logp,
         entropy,
         oldLogp,
@@ -251,6 +254,7 @@ export async function lossWithoutGradient(
     {
       offsets: offsetsOf(rows),
       advantages: rows.map((row) => row.advantage),
+      tokenAdvantages: joinTokenAdvantages(rows),
       logp,
       entropy,
       oldLogp: joinOldLogp(rows),
@@ -314,9 +318,13 @@ export async function policyLogp(
   return all.flat();
 }
 
+function hasSignal({ advantage, tokenAdvantages }: TrainingRow): boolean {
+  return advantage !== 0 || tokenAdvantages?.some((value) => value !== 0) === true;
+}
+
 /** For each row, whether its group has a gradient; `all`: every row has one. */
 function rowsWithGradient(rows: readonly TrainingRow[], all: boolean): boolean[] {
-  const groups = new Set(rows.filter((row) => row.advantage !== 0).map((row) => row.group));
+  const groups = new Set(rows.filter(hasSignal).map((row) => row.group));
   return rows.map((row) => all || groups.has(row.group));
 }
 
@@ -412,6 +420,15 @@ function offsetsOf(rows: readonly TrainingRow[]): number[] {
 /** Old log-probabilities of all tokens; null unless every row has them. [tokens] */
 function joinOldLogp(rows: readonly TrainingRow[]): Float64Array | null {
   return joinValues(rows.map(({ oldLogp, mask }) => oldLogp && counted(oldLogp, mask)));
+}
+
+/** Advantages of all counted tokens; null unless every row has them. [tokens] */
+function joinTokenAdvantages(rows: readonly TrainingRow[]): Float64Array | null {
+  return joinValues(
+    rows.map(({ tokenAdvantages, mask }) =>
+      tokenAdvantages ? counted(tokenAdvantages, mask) : null
+    ),
+  );
 }
 
 /** The sampler's log-probabilities of all tokens; null unless every row has them. [tokens] */

@@ -14,7 +14,7 @@ import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { SamplerDrift } from "../metrics/rollout_metrics.ts";
-import { idsOf, logprobsOf, lossMask } from "../../bench/dialogue/segments.ts";
+import { idsOf, logprobsOf, lossMask, perToken } from "../../bench/dialogue/segments.ts";
 import { promptOf, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
 import { counted, type TrainingRow } from "./gradient_accumulation.ts";
 import type { MicroSchedule } from "./micro_schedule.ts";
@@ -54,6 +54,9 @@ export async function bufferOf(
       ids: masked(row) ? [] : idsOf(row),
       mask: masked(row) ? null : lossMask(row),
       advantage: row.advantage,
+      ...(row.turnAdvantages === undefined ? {} : {
+        tokenAdvantages: masked(row) ? [] : perToken(row, row.turnAdvantages),
+      }),
       oldLogp: null,
     };
   });
@@ -129,6 +132,9 @@ export class RolloutBuffer {
       ...(rows.every(({ mask }) => !mask) ? [] : [
         words("loss_mask", rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1))),
       ]),
+      ...(rows.every((row) => row.tokenAdvantages === undefined) ? [] : [
+        numbers("token_advantage", rows.flatMap((row) => [...row.tokenAdvantages!])),
+      ]),
       ...(hasOld ? [numbers("old_logp", rows.flatMap((row) => Array.from(row.oldLogp!)))] : []),
       ...(hasSampler
         ? [numbers("sampler_logp", rows.flatMap((row) => Array.from(row.samplerLogp!)))]
@@ -158,6 +164,7 @@ export class RolloutBuffer {
     const advantages = await numbers("advantage");
     const ifThere = async (name: string) => file.tensors.has(name) ? await numbers(name) : null;
     const old = await ifThere("old_logp"), sampler = await ifThere("sampler_logp");
+    const turns = await ifThere("token_advantage");
     const mask = file.tensors.has("loss_mask")
       ? Array.from(await file.integers("loss_mask"), Number)
       : null;
@@ -168,7 +175,9 @@ export class RolloutBuffer {
       total(lengths) === ids.length && total(promptLengths) === prompts.length &&
       (firsts.length === 0 || firsts[0] === 1) &&
       firsts.filter((first) => first === 1).length === promptLengths.length &&
-      [old, sampler, mask].every((values) => values === null || values.length === ids.length) &&
+      [old, sampler, mask, turns].every((values) =>
+        values === null || values.length === ids.length
+      ) &&
       [generation, slices].every((count) => Number.isSafeInteger(count) && count >= 0);
     if (!agrees) {
       throw new RgxError(`${label}: its tensors do not belong together`, {
@@ -189,6 +198,7 @@ export class RolloutBuffer {
         ids: ids.slice(at, at + length),
         ...(mask === null ? {} : { mask: mask.slice(at, at + length) }),
         advantage: advantages[i]!,
+        ...(turns === null ? {} : { tokenAdvantages: [...turns.slice(at, at + length)] }),
         oldLogp: old?.slice(at, at + length) ?? null,
         ...(sampler === null ? {} : { samplerLogp: sampler.slice(at, at + length) }),
       });
