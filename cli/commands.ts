@@ -130,6 +130,14 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     from(() => import("./rewards/test_reward.ts"), "testReward"),
   );
 
+  add("env", {
+    "About:": "try, play or begin an environment (docs/environments.md)",
+    "Examples:": "rgx env check guess.ts\nrgx env play guess.ts\nrgx env new guess.ts",
+  });
+  add("env check", tables.ENV_CHECK, from(() => import("./env/env.ts"), "checkEnvironment"));
+  add("env play", tables.ENV_PLAY, from(() => import("./env/env.ts"), "playEnvironment"));
+  add("env new", tables.ENV_NEW, from(() => import("./env/env.ts"), "newEnvironment"));
+
   add("generate", tables.GENERATE, async (first, second, options) => {
     const isStdin = first === "-" || options.model !== undefined;
     const [given, stdin] = isStdin ? [second, first] : [first, second];

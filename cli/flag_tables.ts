@@ -175,6 +175,35 @@ export const REWARDS_TEST = {
     fails.`,
 } as const;
 
+const ENV_ROW = "text <json> -- columns of the row of the data that the environment gets";
+
+export const ENV_CHECK = {
+  "About:": "try an environment: its parts, starts, the same dialogue for the same seed, its speed",
+  "<file>": "a file with an environment or tools",
+  starts: "int>=1 <n> = 100 -- seeds to begin with",
+  row: ENV_ROW,
+  json: "flag -- one JSON document",
+  "Examples:": `
+    rgx env check guess.ts
+    rgx env check solve.ts --row '{"question": "2 + 2"}' --json`,
+  "After:": "Exit code 1 if a call fails, or a dialogue differs when it is played again.",
+} as const;
+
+export const ENV_PLAY = {
+  "About:": "play with an environment: each line is a message, /TOOL {…} calls a tool",
+  "<file>": "a file with an environment or tools",
+  seed: "int>=0 <n> = 0 -- seed of the start",
+  row: ENV_ROW,
+  "Examples:": "rgx env play guess.ts\nrgx env play guess.ts --seed 7",
+} as const;
+
+export const ENV_NEW = {
+  "About:": "write a file to begin an environment with",
+  "<file>": "the name of the file",
+  tools: "flag -- tools instead of an environment",
+  "Examples:": "rgx env new guess.ts\nrgx env new calculator.ts --tools",
+} as const;
+
 /** The model, its storage type, and the device. */
 export const MODEL = {
   model: "text <model> -- the same as a flag",
