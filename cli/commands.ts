@@ -184,7 +184,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     "report",
     {
       "About:": "write the report of a run anew: report.md and report.html in its folder",
-      "<run>": "output folder of rgx train, also of one that still goes on",
+      "<run>": "output folder of rgx train, also of a run that is still going on",
       json: "flag -- one JSON document: markdown, html",
       "Examples:": `
     rgx report experiments/quickstart
@@ -328,7 +328,7 @@ const doctor: Work = async (first, further, options) => {
   if (card !== null) {
     if (config === undefined || options.model !== undefined) {
       const what = options.model === undefined ? "which configuration?" : "without --model";
-      throw new UsageError(`a plan for a card is of a run: ${what}`, {
+      throw new UsageError(`only a run can be planned for a card: ${what}`, {
         advice: "For example: rgx doctor --plan my.yaml --gpu h100-80gb",
       });
     }

@@ -52,7 +52,7 @@ function warnOfUnusedCard(): void {
   if (given === 0) return;
   const text = `SLURM gave this job ${counted(given, "GPU")}, but no graphics card is found on ` +
     "this node: computing on the CPU. rgx doctor in the job says what is missing " +
-    "(docs/nodes.md); --device webgpu refuses to go on without a card, --device wasm means the CPU";
+    "(docs/nodes.md); --device webgpu refuses to compute without a card, --device wasm means the CPU";
   for (const line of broken("stderr", `warning: ${text}`)) log(line);
 }
 

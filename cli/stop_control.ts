@@ -96,7 +96,7 @@ export function listenNoMore(): void {
  */
 export function listenForStop(
   maxSeconds: number | null,
-  plan = "ending what is under way, then saving a checkpoint",
+  plan = "finishing the work under way, then saving a checkpoint",
   quiet = false,
 ): StopControl {
   const say = quiet ? () => {} : log;

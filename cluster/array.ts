@@ -85,7 +85,7 @@ export function sweepVariants(sweeps: readonly string[], flag = "--sweep "): Var
     throw new UsageError(
       `${flag}${keys[given]}: each element gets a run and a folder of its own`,
       {
-        advice: `Without commas ${keys[given]}=NAME is what their names begin with.`,
+        advice: `Without commas ${keys[given]}=NAME is the beginning of their names.`,
       },
     );
   }
@@ -142,7 +142,7 @@ function parseSweep(text: string, flag: string): { key: string; values: string[]
     });
   }
   const twice = values.find((value, i) => values.indexOf(value) !== i);
-  if (twice !== undefined) throw new UsageError(`${flag}${key}: the value ${twice} stands twice`);
+  if (twice !== undefined) throw new UsageError(`${flag}${key}: the value ${twice} is given twice`);
   return { key, values };
 }
 

@@ -31,7 +31,7 @@ Deno.test("invalid searches are refused", async () => {
     [["training.learning_rate"], "expected KEY=VALUE,VALUE"],
     [["=1,2"], "expected KEY=VALUE,VALUE"],
     [["training.seed=1,,2"], "expected KEY=VALUE,VALUE"],
-    [["training.seed=1,1"], "the value 1 stands twice"],
+    [["training.seed=1,1"], "the value 1 is given twice"],
     [["training.seed=1", "training.seed=2"], "is named twice"],
     [["learning_rate=1e-6", "training.lr=2e-6"], "is named twice (learning_rate is the same key)"],
     [["output_dir=a,b"], "each element gets a run and a folder of its own"],

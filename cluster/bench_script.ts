@@ -138,7 +138,7 @@ export async function benchScript(
   const names = await Promise.all(models.map((model) => modelOf(model, workDir)));
   for (const { name, exists } of names) {
     if (exists || !looksLikePath(name)) continue;
-    notes.push(`the model ${name} is not there yet (--dependency starts after its training)`);
+    notes.push(`the model ${name} does not exist yet (--dependency starts after its training)`);
   }
   const text = options.template?.text ?? template;
   const filled = fillTemplate(

@@ -71,7 +71,7 @@ test.inFolder("models and files are relative to the job's folder, or absolute", 
   const root = Deno.cwd();
   assert.equal(models, `MODELS=(\n  own\n  ${root}/core\n  runs/a/checkpoint-450\n  org/name\n)`);
   assert.ok(text.includes(`TASKS=(gsm8k=rows.jsonl ${root}/deno.json)`), text);
-  assert.match(notes.join(), /^the model runs\/a\/checkpoint-450 is not there yet/);
+  assert.match(notes.join(), /^the model runs\/a\/checkpoint-450 does not exist yet/);
 });
 
 /** Runs a script with stand-in programs that record their arguments. */

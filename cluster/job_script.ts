@@ -161,7 +161,7 @@ fi`;
 /** The value of `{{requeue}}` for a job that is not requeued. */
 export const NO_REQUEUE = `
 if [ "$code" = 75 ] && [ -z "$ending" ]; then
-  echo "job $id: saved, there is more to do; submit it again to go on" >&2
+  echo "job $id: saved, there is more to do; submit it again to continue" >&2
 fi
 exit "$code"`;
 

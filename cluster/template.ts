@@ -82,7 +82,7 @@ function refuseLateOptions(script: string, from: string): void {
   for (const line of script.split("\n")) {
     if (line.startsWith("#SBATCH")) {
       if (command === null) continue;
-      throw new UsageError(`${from}: "${line}" stands after the first command ("${command}")`, {
+      throw new UsageError(`${from}: "${line}" is after the first command ("${command}")`, {
         advice: "sbatch ignores options there. Move the line, or {{sbatch}}, up.",
       });
     }

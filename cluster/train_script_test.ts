@@ -254,7 +254,7 @@ Deno.test("a user's template is filled in and checked for mistakes SLURM ignores
       "own.sh:3: unknown placeholder {{confg}}, did you mean config?",
     ],
     ["#!/bin/sh\n{{sbatch}}\n{{config}} {{JOB-NAME}}", "unknown placeholder {{JOB-NAME}}"],
-    ["#!/bin/sh\nset -e\n{{sbatch}}\n{{config}}", "stands after the first command"],
+    ["#!/bin/sh\nset -e\n{{sbatch}}\n{{config}}", "is after the first command"],
   ];
   for (const [template, why] of cases) await refuses(() => fromTemplate(template), ["own.sh", why]);
 });

@@ -217,7 +217,7 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
   [
     "a limit without room for a prompt",
     "max_seq_length: 512\n",
-    "f.yaml:4:17: model.max_seq_length: 512 leaves no room for a prompt beside " +
+    "f.yaml:4:17: model.max_seq_length: 512 leaves no room for a prompt in addition to " +
     "max_completion_length 512",
   ],
   [

@@ -60,7 +60,7 @@ export function noteUnused(tree: MapNode, problems: Problems): void {
   const written = UNUSED.filter((path) => nodeAt(tree, path.split(".")) !== undefined);
   if (written.length === 0) return;
   const names = written.map((path) => path.replace("training.", ""));
-  problems.notes.push(`rgx dpo does not read what is for GRPO: ${names.join(", ")}`);
+  problems.notes.push(`rgx dpo does not read keys of GRPO: ${names.join(", ")}`);
 }
 
 /** The configuration as the trainer of a run on preferences takes it. */

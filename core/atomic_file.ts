@@ -63,13 +63,13 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
   ENOSPC: [
     "the disk is full",
     "Free some space (df -h shows it), or name an output folder on another disk. " +
-    "What was saved before is untouched; " +
+    "Earlier files are unchanged; " +
     "a lower save_total_limit keeps fewer checkpoints of a run.",
   ],
   EDQUOT: [
     "the disk quota is used up",
     "Delete what is no longer needed, or name an output folder with more quota. " +
-    "What was saved before is untouched.",
+    "Earlier files are unchanged.",
   ],
   EACCES: ["permission denied", "Name a folder that you may write to."],
   EPERM: ["permission denied", "Name a folder that you may write to."],

@@ -196,7 +196,7 @@ Deno.test("rgx dpo takes TRL's keys without a section, and names what it does no
       reference_free: false,
     });
     assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [
-      "rgx dpo does not read what is for GRPO: rewards, num_generations",
+      "rgx dpo does not read keys of GRPO: rewards, num_generations",
     ]);
   }));
 

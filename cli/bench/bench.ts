@@ -151,9 +151,9 @@ async function ask(
     progress.close();
     if (!(error instanceof Interrupted)) throw error;
     throw new Interrupted(
-      `stopped early (${stop.reason ?? "on request"}); what is answered is kept`,
+      `stopped early (${stop.reason ?? "on request"}); the answers so far are kept`,
       {
-        advice: "The same command with --resume goes on where it was.",
+        advice: "The same command with --resume continues from there.",
       },
     );
   } finally {
@@ -166,7 +166,7 @@ async function ask(
  * possible at any moment.
  */
 function stopOf(maxSeconds: number | null, device: Device | null, ranks?: Ranks) {
-  const plan = "finishing what is under way; the samples so far are kept";
+  const plan = "finishing the requests under way; the samples so far are kept";
   const stop = listenForStop(maxSeconds, plan, ranks?.isFirst === false);
   stop.begin();
   // A forward pass over many long prompts may take longer than a job has after its warning.
@@ -246,9 +246,6 @@ function remoteText(usage: RemoteUsage): string {
 const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** No time is predicted before a worker has worked this long, in milliseconds. */
 const MIN_ESTIMATE_MS = 1000;
-/** Columns of the sparkline. Each is one second. */
-const SPARKS = 16;
-const BARS = "▁▂▃▄▅▆▇█";
 
 interface WorkerState {
   model: string;
@@ -262,9 +259,6 @@ interface WorkerState {
 export class BenchProgress {
   readonly #workers = new Map<number, WorkerState>();
   readonly #interactive = isInteractive();
-  readonly #speeds: number[] = [];
-  #second = 0;
-  #inSecond = 0;
   #last = performance.now();
   /** Number of samples to answer. */
   #samples = 0;
@@ -318,14 +312,6 @@ export class BenchProgress {
     const now = performance.now();
     const started = this.#workers.get(worker)?.started ?? now;
     this.#workers.set(worker, { model, loading: 0, done, total, started });
-    const second = Math.floor(now / 1000);
-    if (second !== this.#second) {
-      this.#speeds.push(this.#inSecond);
-      if (this.#speeds.length > SPARKS) this.#speeds.shift();
-      this.#second = second;
-      this.#inSecond = 0;
-    }
-    this.#inSecond++;
     this.#draw(now);
   }
 
@@ -347,9 +333,7 @@ export class BenchProgress {
     const states = [...this.#workers].sort(([a], [b]) => a - b)
       .map(([number, state]) => workerText(number, state, now, this.#workers.size));
     if (!this.#interactive) return states.forEach((text) => log(text));
-    const lines = states.length > 1 ? [this.#overall(), ...states] : states;
-    lines[0] = `${sparkline(this.#speeds)} ${lines[0]}`.trimStart();
-    this.#lines.draw(...lines);
+    this.#lines.draw(...states.length > 1 ? [this.#overall(), ...states] : states);
   }
 
   /** The progress of all workers together. */
@@ -379,10 +363,4 @@ function workerText(
   if (loading > 0) return `${who}loading ${shortName(model)}: ${Math.floor(100 * loading)} %`;
   if (total === 0) return `${who}loading ${shortName(model)}`;
   return `${who}${done}/${total}${left} (${shortName(model)})`;
-}
-
-/** Samples per second as a sparkline, the newest last. */
-function sparkline(values: readonly number[]): string {
-  const max = Math.max(1, ...values);
-  return values.map((value) => BARS[Math.round((value / max) * (BARS.length - 1))]).join("");
 }

@@ -100,7 +100,7 @@ function noteOrThrow(
 ): void {
   const now = missing.filter(({ fetch }) => fetch !== null || !mayComeLater);
   if (now.length > 0) throw missingError(now);
-  notes.push(...missing.map(({ where, name }) => `${where}: ${name} is not there yet`));
+  notes.push(...missing.map(({ where, name }) => `${where}: ${name} does not exist yet`));
 }
 
 /** Does work with the folder of a job as working directory, so that paths are found from there. */

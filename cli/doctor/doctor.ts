@@ -93,7 +93,7 @@ function adapterRows(gpu: AdapterReport | null): string[][] {
       `${limits["maxComputeInvocationsPerWorkgroup"]} with ` +
       `${limits["maxComputeWorkgroupStorageSize"]! / 1024} KiB`,
     ],
-    ["GPU features", gpu.features.join(", ") || "none of those that kernels can use"],
+    ["GPU features", gpu.features.join(", ") || "none that kernels can use"],
     ...(gpu.cards.length > 1
       ? [["GPU cards", gpu.cards.map((card, i) => `webgpu:${i} ${card}`).join("; ")]]
       : []),

@@ -122,7 +122,7 @@ function timeNotes(needed: number, left: number | null): string[] {
     `the run takes about ${duration(needed)}, the job ends in ${
       duration(left)
     }: it is saved before, ends with ` +
-    "exit code 75 and goes on with --resume",
+    "exit code 75 and continues with --resume",
   ];
 }
 

@@ -180,7 +180,7 @@ function scalingText(plan: ScalingPlan, { training }: RunConfig, { memory }: Car
     ...notes.flatMap((note) => broken("stdout", `try: ${note}`)),
     ...broken(
       "stdout",
-      "An estimate: docs/scaling.md has the formulas and says what of it was measured.",
+      "An estimate: docs/scaling.md has the formulas, and the parts that were measured.",
     ),
   ].join("\n");
 }

@@ -88,7 +88,7 @@ function checkFlags(stdin: string | undefined, flags: GenerateFlags): void {
 /** @throws UsageError for a prompt that is empty, or leaves no room for an answer */
 function checkPrompt(ids: readonly number[], { maxPositions, architecture }: ModelConfig): void {
   if (ids.length === 0) {
-    throw new UsageError("the prompt is empty: there is nothing to go on from", {
+    throw new UsageError("the prompt is empty: there is nothing to continue", {
       advice: "Give a text, or the model's beginning-of-text token.",
     });
   }

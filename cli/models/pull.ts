@@ -32,8 +32,8 @@ export async function pullRepository(
   const settings = await hubSettings(), quiet = flags.quiet ?? false;
   const progress = new PullProgress(quiet, settings.progress);
   const stopped = (signal: string) =>
-    new Interrupted(`${signal}: stopped; what is downloaded is kept`, {
-      advice: "The same command goes on from there.",
+    new Interrupted(`${signal}: stopped; the downloaded part is kept`, {
+      advice: "The same command continues from there.",
     });
   let pulled: Pulled;
   try {

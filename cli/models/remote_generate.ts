@@ -34,7 +34,7 @@ export async function generateRemotely(
     throw new UsageError(`${flagOf(name)} and --base-url exclude each other`, {
       advice: name === "adapter"
         ? "An adapter of the server is named by --model."
-        : "The server decides how its model is held and where it computes.",
+        : "The server decides how its model is stored and on which device it computes.",
     });
   }
   const text = flags.prompt ?? await readInput(flags.idsFile ?? flags.file ?? "-");

@@ -35,7 +35,7 @@ export async function uploadModel(named: string | undefined, flags: UploadFlags)
   if (flags.dryRun) return await showPlan(folder, options, flags.json ?? false);
   const stopped = (signal: string) =>
     new Interrupted(`${signal}: stopped; nothing in the repository has changed`, {
-      advice: "The same command goes on: what was sent is kept by the server.",
+      advice: "The same command continues: the server keeps the files that were sent.",
     });
   const done = await abortable((signal) => shareModel(folder, { ...options, signal }), stopped);
   if (flags.json) return print(JSON.stringify(done));

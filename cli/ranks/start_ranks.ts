@@ -101,6 +101,6 @@ async function explainEnd(code: number, how: string, kept: Kept): Promise<number
   const what = await kept().catch(() => null);
   log(`error: ${how}`);
   if (what === null) return EXIT.failure;
-  log(`help: ${what} kept: the same command with --resume goes on, with any number of ranks`);
+  log(`help: ${what} kept: the same command with --resume continues, with any number of ranks`);
   return EXIT.resumable;
 }

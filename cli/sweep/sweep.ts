@@ -169,7 +169,7 @@ async function finish(
     if (chart !== null) print(`\n${chart}`);
   }
   if (stopped) {
-    log("Stopped; everything is saved. The same command goes on.");
+    log("Stopped; everything is saved. The same command continues.");
     return EXIT.resumable;
   }
   const failed = results.filter(({ summary }) => summary?.status !== "completed");

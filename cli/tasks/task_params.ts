@@ -60,7 +60,7 @@ function noteLastLevels({ curriculum = [] }: Task, levels: Readonly<Record<strin
   );
   if (lower.length === 0) return;
   const last = lower.map(({ name, levels: { length } }) => `${name} ${length - 1}`).join(", ");
-  log(`note: --level ${asked}: the last level is taken where there are fewer: ${last}`);
+  log(`note: --level ${asked}: tasks with fewer levels have their last level: ${last}`);
 }
 
 /**

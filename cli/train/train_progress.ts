@@ -289,7 +289,7 @@ export class TrainProgress {
         return `GRPO: ${grpoText(plan, "step")}`;
       case "eval_after":
         return plan.heldOutChanged
-          ? `After: ${counted(plan.heldOut, "problem")}, not those that were held out before`
+          ? `After: ${counted(plan.heldOut, "problem")}, other problems than those held out before`
           : `After: the same problem${plan.heldOut === 1 ? "" : "s"}`;
       default:
         return null;

@@ -33,7 +33,7 @@ export function summaryTable(
       summary.checkpoint === null
         ? "Stopped before a step was done: there is nothing to save."
         : `Stopped after step ${summary.steps}; everything is saved in ${summary.checkpoint}.`,
-      `Go on with: ${rerun(summary, config, phases)} --resume`,
+      `Continue with: ${rerun(summary, config, phases)} --resume`,
     );
     return lines;
   }

@@ -127,7 +127,8 @@ class Builder {
     if (!wanted) return;
     const meaning = prefix === "" ? null : meaningOf(prefix);
     if (meaning !== null && !(meaning.kind === "prefix" && meaning.section)) {
-      const text = `stands in ${prefix}, which is spread over other sections; put it into one`;
+      const text =
+        `is in ${prefix}, whose keys are in several sections of rgx; put it into one of these`;
       return this.problems.add(keyAt, `${prefix}._delete_`, text);
     }
     if (prefix === "") this.#root = { ...this.#root, replace: true };

@@ -369,7 +369,7 @@ export function leaveBehind(before: MapNode, after: MapNode, problems: Problems)
     const now = asText(nodeAt(after, [section, name]))?.value;
     if (old === undefined || now === undefined || old === now) continue;
     if (key === undefined || key !== nodeAt(before, [section, owned])) continue;
-    problems.note(key.at, key.foreign ?? owned, `is that of ${old}, and is left out for ${now}`);
+    problems.note(key.at, key.foreign ?? owned, `belongs to ${old}, and is left out for ${now}`);
     after = without(after, [section, owned]);
   }
   return after;

@@ -70,7 +70,7 @@ Deno.test("a revision stays behind where another model is named", async () => {
   assert.deepEqual(await nameOf("seed: 1\n"), ["org/name@v1"]);
   assert.deepEqual(await nameOf("model: org/name\n"), ["org/name@v1"]);
   assert.deepEqual(await nameOf("model: org/other\nmodel_revision: v2\n"), ["org/other@v2"]);
-  const note = "base.yaml:2:17: model_revision: is that of org/name, and is left out for org/other";
+  const note = "base.yaml:2:17: model_revision: belongs to org/name, and is left out for org/other";
   assert.deepEqual(await nameOf("model: org/other\n"), ["org/other", note]);
   assert.deepEqual(await nameOf("", ["model=org/other"]), ["org/other", note]);
   const typed = ["--model-revision", "v3", "--model", "org/other"];

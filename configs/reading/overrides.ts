@@ -84,7 +84,7 @@ export function parseOverrides(
     if (setting === null) {
       throw new UsageError(`${JSON.stringify(arg)} is no override`, {
         advice: /checkpoint-\d+\/*$/.test(arg)
-          ? `--resume=${arg} goes on from this checkpoint`
+          ? `--resume=${arg} continues from this checkpoint`
           : "write key.path=value, +key=value, ~key, --key value or --flag",
       });
     }

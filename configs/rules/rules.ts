@@ -230,7 +230,8 @@ class Rules extends RuleContext {
     if (!this.valid(...names, "model")) return;
     const { max_completion_length: completion, max_prompt_length: prompt } = this.config.training;
     if (maxSeqLength !== null && prompt === null && maxSeqLength <= completion) {
-      const text = `${maxSeqLength} leaves no room for a prompt beside max_completion_length ` +
+      const text =
+        `${maxSeqLength} leaves no room for a prompt in addition to max_completion_length ` +
         `${completion}`;
       this.fail(text, "model.max_seq_length");
     }

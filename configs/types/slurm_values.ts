@@ -34,7 +34,7 @@ export function parseTimeLimit(text: string, flag = "--time "): TimeLimit {
     : c !== undefined
     ? [a!, b!, c]
     : [0, a!, b ?? 0];
-  if (days !== null && hours > 23) throw wrong(`has ${hours} hours beside days`);
+  if (days !== null && hours > 23) throw wrong(`has ${hours} hours after the days`);
   if ((days !== null || c !== undefined) && minutes > 59) throw wrong(`has ${minutes} minutes`);
   if (seconds > 59) throw wrong(`has ${seconds} seconds`);
   const all = (((days ?? 0) * 24 + hours) * 60 + minutes) * 60 + seconds;

@@ -31,7 +31,7 @@ Deno.test("an invalid time is refused, and the message shows the format", () => 
     ["4:0:0:0", "is no time"],
     ["04:61:00", "has 61 minutes"],
     ["04:00:75", "has 75 seconds"],
-    ["1-25:00:00", "has 25 hours beside days"],
+    ["1-25:00:00", "has 25 hours after the days"],
     ["00:00:00", "is no time at all"],
   ];
   for (const [text, why] of cases) {

@@ -41,7 +41,7 @@ export class ServerAddress {
       throw new UsageError(
         "--api-key-env or api_key_env: expected the name of an environment variable",
         {
-          advice: `The key itself stands in the variable: ${DEFAULT_KEY_NAME}=… rgx …`,
+          advice: `The variable holds the key itself: ${DEFAULT_KEY_NAME}=… rgx …`,
         },
       );
     }

@@ -29,7 +29,9 @@ export function callerMistake(
 ): string | null {
   const host = headers.get("host"), origin = headers.get("origin");
   if (host !== null && isLoopback(hostname) && !isOwnName(host, hostname)) {
-    return `the name ${shown(host)} in Host is none of this machine: use 127.0.0.1 or localhost, ` +
+    return `the name ${
+      shown(host)
+    } in Host is no name of this machine: use 127.0.0.1 or localhost, ` +
       "or let the server listen on another address with --host";
   }
   if (origin === null || origin === cors || cors === "*") return null;

@@ -84,7 +84,7 @@ function syntaxError(path: string, cause: unknown): UsageError {
   );
   const at = line === undefined ? path : `${path}:${line}:${column}`;
   return new UsageError(`${at}: not a module that can be read: ${what}`, {
-    advice: "The mistake is at this place or inside of what begins here.",
+    advice: "The mistake is at this place, or inside the statement that begins here.",
     cause,
   });
 }
@@ -121,7 +121,8 @@ async function withoutImports(
       `${path}:${line}: imports ${found}; a ${what} is one file that imports nothing (types ` +
         `excepted${allowed})`,
       {
-        advice: "Copy what is needed into the file, or bundle it into one: deno bundle, esbuild …",
+        advice:
+          "Copy the needed code into the file, or bundle all into one file: deno bundle, esbuild …",
       },
     );
   }

@@ -143,7 +143,7 @@ test.inFolder("a stopped benchmark ends with 75, and --resume evaluates nothing 
   child.kill("SIGTERM");
   const { code, stderr } = await output;
   assert.equal(code, 75, new TextDecoder().decode(stderr));
-  assert.match(new TextDecoder().decode(stderr), /--resume goes on where it was/);
+  assert.match(new TextDecoder().decode(stderr), /--resume continues from there/);
   const known = await written();
   assert.ok(known > 0 && known < 300, `${known} samples`);
   const done = JSON.parse((await rgx([...args, "--resume", "--json"])).out);

@@ -140,7 +140,7 @@ test.inFolder("what is missing is said before the queue, with the commands that 
   later.push("model.model_name_or_path=./run", "--dependency", "afterok:1");
   const waits = await rgx(later, "", env, folder);
   assert.equal(waits.code, 0, waits.err);
-  assert.match(waits.err, /note: model\.model_name_or_path: \.\/run is not there yet/);
+  assert.match(waits.err, /note: model\.model_name_or_path: \.\/run does not exist yet/);
   const unchecked = await rgx(["slurm", "a.yaml", "acct", "--no-check"], "", env, folder);
   assert.equal(unchecked.code, 0, unchecked.err);
 });

@@ -74,7 +74,7 @@ Deno.test({
         "starter",
       );
       assert.equal(stopped.code, 75, stopped.err);
-      assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); what is answered is kept$/m);
+      assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); the answers so far are kept$/m);
       assert.ok(await answersIn(`${dir}/4`) < ANSWERS, "the ranks have ended too");
 
       const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);

@@ -157,7 +157,7 @@ test.inFolder("more warnings of the scheduler do not end a job before it has sav
   );
   await until(session, "a step", () => stepsIn(run, "train") >= 1);
   session.kill("SIGUSR2");
-  await until(session, "the answer", () => session.said().includes("SIGUSR2: ending what is"));
+  await until(session, "the answer", () => session.said().includes("SIGUSR2: finishing the work"));
   for (const signal of ["SIGUSR2", "SIGTERM", "SIGTERM"] as const) {
     if (!session.ended()) session.kill(signal);
   }
@@ -176,7 +176,7 @@ test.inFolder("a run saves and ends with 75 before its job ends, also without a 
   );
   assert.equal(result.code, EXIT.resumable, result.err);
   assert.match(result.err, /warning: the run takes about .*, the job ends in \d+ s/);
-  assert.match(result.err, /the end of the job: ending what is under way/);
+  assert.match(result.err, /the end of the job: finishing the work under way/);
   const { reason, sessions, job } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
   assert.equal(reason, "the end of the job");
   assert.deepEqual([sessions.length, sessions[0].job, job.partition], [1, "4711", "GPUQ"]);

@@ -116,8 +116,8 @@ test.inFolder("after each signal a run saves, ends with 75, and resumes to the s
     const result = await end(session);
     assert.equal(result.code, 75, `${signal}: ${result.err}`);
     assertClean(result);
-    assert.match(result.err, new RegExp(`${signal}: ending what is under way, then saving`));
-    assert.match(result.err, /Go on with: rgx train \S+config\.yaml --resume/);
+    assert.match(result.err, new RegExp(`${signal}: finishing the work under way, then saving`));
+    assert.match(result.err, /Continue with: rgx train \S+config\.yaml --resume/);
     const summary = JSON.parse(lines(result.out).at(-1)!);
     assert.equal(summary.status, "stopped");
     assert.equal(summary.checkpoint, `${run}/checkpoint-${summary.steps}`);
@@ -225,7 +225,7 @@ test.inFolder("a second signal ends the process at once, with nothing new saved"
     const session = start([config, ...large, "--output-dir", run]);
     await moment(session, "a step", () => countLines(`${run}/metrics.jsonl`, "train") > 0);
     session.child.kill(signal);
-    await moment(session, "the answer", () => session.err.text.includes("ending what is under"));
+    await moment(session, "the answer", () => session.err.text.includes("finishing the work"));
     session.child.kill(signal);
     const result = await end(session);
     assert.equal(result.code, code, result.err);

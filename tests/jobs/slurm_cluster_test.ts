@@ -128,7 +128,7 @@ Deno.test({
           const log = await logOf(limited);
           assert.deepEqual([state, code], ["COMPLETED", "0:0"], log);
           assert.match(restarts!, /^[1-9]$/);
-          assert.match(log, /SIGUSR2: ending what is under way/);
+          assert.match(log, /SIGUSR2: finishing the work under way/);
           const runs = log.match(/^model /gm)?.length;
           assert.equal(runs, Number(restarts) + 1, "all runs are in one log");
           await assertSameRun(limited.folder, `${folder}/whole`);

@@ -233,7 +233,7 @@ export class ServerPool {
         onRetry: (error) => {
           const { message } = error as ServerDown;
           if (isNew) {
-            this.options.onNote(`${server.url} is not there yet (${message}): waiting for it`);
+            this.options.onNote(`${server.url} cannot be reached yet (${message}): waiting for it`);
           }
           isNew = false;
           server.fail(message);

@@ -112,7 +112,7 @@ export class RankWatch {
     throw new RgxError(message, {
       exitCode,
       advice: isResumable
-        ? "All ranks end. --resume goes on from what was saved, with any number of ranks."
+        ? "All ranks end. --resume continues from the saved state, with any number of ranks."
         : "All ranks end. Nothing was saved yet.",
     });
   }
