@@ -146,7 +146,7 @@ export function withNode(
   node: ConfigNode,
   entry: Partial<Omit<MapEntry, "node">> = {},
 ): MapNode {
-  const [, name, rest] = /^([^.]+)(?:\.(.*))?$/s.exec(path)!;
+  const [, name, rest] = /^([^.]*)(?:\.(.*))?$/s.exec(path)!;
   const there = tree.entries.get(name!), { keyAt = node.at } = entry;
   const section = there?.node.kind === "map" ? there.node : emptyMap(keyAt);
   const made = rest === undefined
