@@ -2,7 +2,7 @@
  * The keys of all other projects, put together from one table per project (see `table.ts`). To add
  * a key of another project, add it to that table.
  */
-import type { AnySection } from "../types/key_spec.ts";
+import type { Section } from "../types/key_spec.ts";
 import { AXOLOTL } from "./axolotl/axolotl.ts";
 import { OPEN_R1 } from "./open_r1.ts";
 import { OPENRLHF } from "./openrlhf/openrlhf.ts";
@@ -42,7 +42,7 @@ export const LISTED = collect((table) => table.listed);
 export const RULES = collect((table) => table.rules);
 
 /** Keys that `translate_foreign_keys.ts` turns into other keys. */
-export const TRANSLATED_KEYS: AnySection = {
+export const TRANSLATED_KEYS: Section = {
   path: "",
   flat: false,
   keys: Object.fromEntries(collect((table) => table.translated)),

@@ -18,7 +18,7 @@ import {
   withNode,
   without,
 } from "../documents/node.ts";
-import type { AnySection } from "../types/key_spec.ts";
+import type { Section } from "../types/key_spec.ts";
 import type { Rule } from "./table.ts";
 
 export class Translation {
@@ -29,7 +29,7 @@ export class Translation {
   constructor(
     public tree: MapNode,
     readonly problems: Problems,
-    readonly keys: AnySection["keys"],
+    readonly keys: Section["keys"],
     readonly rules: ReadonlyMap<string, readonly Rule[]>,
   ) {}
 

@@ -20,7 +20,7 @@ import { LOOP_KEYS } from "../schema/loop_keys.ts";
 import { ENVIRONMENTS } from "../schema/multi_turn_keys.ts";
 import { SAMPLING_KEYS } from "../schema/sampling_keys.ts";
 import { SECTIONS } from "../schema/schema.ts";
-import { type AnySection, type Keys, type KeySpec, REQUIRED } from "../types/key_spec.ts";
+import { type Keys, type KeySpec, REQUIRED, type Section } from "../types/key_spec.ts";
 import comingFrom from "./coming_from.md" with { type: "text" };
 import configuration from "./configuration.md" with { type: "text" };
 import foreignKeys from "./foreign_keys.md" with { type: "text" };
@@ -82,7 +82,7 @@ const GROUPS: Readonly<Record<string, { path: string; keys: Keys }>> = {
 
 /** The keys of a section, by its path or the name of a group. */
 function sectionTable(name: string): string {
-  const section: Pick<AnySection, "path" | "keys"> = GROUPS[name] ??
+  const section: Pick<Section, "path" | "keys"> = GROUPS[name] ??
     SECTIONS.find(({ path }) => path === name)!;
   const rows = Object.entries(section.keys).map(([key, spec]) => {
     const path = section.path === "" ? key : `${section.path}.${key}`;

@@ -10,7 +10,7 @@
  *
  * Spellings of other trainers, and their keys that rgx does not obey, are in `configs/foreign/`.
  */
-import type { AnySection } from "../types/key_spec.ts";
+import type { Section } from "../types/key_spec.ts";
 import { TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { ALGORITHM_KEYS } from "./algorithm_keys.ts";
 import {
@@ -38,7 +38,7 @@ export const TRAINING = {
   keys: { ...LOOP_KEYS, ...SAMPLING_KEYS, ...ALGORITHM_KEYS, ...HUB_KEYS },
 };
 
-export const SECTIONS: readonly AnySection[] = [
+export const SECTIONS: readonly Section[] = [
   MODEL,
   INIT,
   TOKENIZER,

@@ -41,9 +41,6 @@ export interface Section<K extends Keys = Keys> {
 
 export type Keys = Readonly<Record<string, KeySpec>>;
 
-/** A section of any keys. */
-export type AnySection = Section;
-
 /** The values of keys, as they are after reading. */
 export type Values<K> = {
   -readonly [N in keyof K]: K[N] extends { readonly type: ValueType<infer T> } ? T : never;
