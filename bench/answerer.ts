@@ -47,11 +47,11 @@ export interface Answerer {
 /** Models that are asked one after the other. */
 export interface Answerers {
   /**
-   * Opens a model; the one that was opened before is asked no more.
+   * Opens a model. The model that was opened before must not be asked any more.
    * @param onLoad called with the share of the weights that is loaded, where there are weights
    */
   open(model: ModelRequest, onLoad: (share: number) => void): Promise<Answerer>;
-  /** Frees what the last model holds. */
+  /** Frees the memory of the last model. */
   close(): void;
 }
 

@@ -118,7 +118,7 @@ export interface Benchmark {
    * one process the rest of `total` is the harness.
    */
   seconds: Took & { total: number };
-  /** What `rgx bench` would end with: 1 where answers are missing, else 0. */
+  /** The exit code of `rgx bench`: 1 if answers are missing, else 0. */
   exitCode: number;
 }
 
@@ -169,7 +169,7 @@ async function measure(options: BenchmarkOptions): Promise<Benchmark> {
       const elsewhere = workers === null
         ? runOnRanks(ranks, plan, new LocalModels(options.device!), shouldStop)
         : runWorkers(local, workers, listener, shouldStop);
-      // Both must have ended before the store is closed.
+      // Local and remote models must have ended before the store is closed.
       const failed = (await Promise.allSettled([elsewhere, here()]))
         .find(({ status }) => status === "rejected");
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
@@ -216,7 +216,7 @@ export async function assistBenchmark(
 /** The default of `outputDir`. */
 const FOLDER = "benchmark_results";
 
-/** What is there before the first question. */
+/** Everything that is prepared before the first question. */
 interface Prepared {
   run: BenchmarkRun;
   store: SampleStore;
@@ -293,10 +293,8 @@ function nothingToMerge(folder: string): RgxError {
   });
 }
 
-/*
- * Notes for checkpoints that are asked a task with other parameters than in training. That may be
- * intended, but a user should know it.
- */
+// Notes for checkpoints whose test has other parameters than their training. The user may want
+// this, but should know it.
 
 /**
  * A note for each task whose parameters are not among those that the run trained with. Models with

@@ -318,7 +318,7 @@ function promptRecord(
   return { ...settingsFor(prompt, isOwn), ...time, from: prompt.from };
 }
 
-/** The model with the time in its prompts with which an earlier call in the folder has begun. */
+/** The model, with the time that an earlier call in the folder has written into its prompts. */
 function asBegun(
   model: PlannedModel,
   sets: readonly TestSet[],
@@ -339,8 +339,8 @@ function tokensOf(lines: readonly SampleLine[]): number {
 }
 
 /**
- * Key of a problem's samples in the store. For problems of a file it includes the problem itself,
- * since the file's contents may have changed.
+ * Key of a problem's samples in the store. For problems of a file, the key includes the problem
+ * itself, since the contents of the file may have changed.
  */
 function keyOf(set: TestSet, key: string, index: number): string {
   if (!DATASET_NAMES.includes(set.taskName)) return key;
@@ -362,13 +362,14 @@ function combinationKey(
   const { from: __, prompt_time: ____, ...prompt } = settings.prompt;
   const asked = settingsFor(prompt, set.isOwn);
   const { taskName, seed, binary, shots } = set;
-  // The path is left out, since a file may move. Keys of its problems contain the problems.
+  // The path is not a part of the key, since a file may move. The keys of a file's problems contain
+  // the problems.
   const { path: ___, ...others } = set.parameters;
   const file = hasTask(taskName) ? getTask(taskName).sha256 : undefined;
   const parameters = DATASET_NAMES.includes(taskName) ? others : set.parameters;
   return sha256Hex(JSON.stringify([
     VERSION,
-    // Local models are known by their fingerprint, however their path is spelled.
+    // The fingerprint identifies a local model, so the spelling of its path does not matter.
     [where.kind === "remote" ? name : null, fingerprint, asked, sampling],
     [settings.seed, settings.keepPromptTokens],
     [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
@@ -385,7 +386,7 @@ function combinationKey(
 /** Time limit for drawing a run's training problems again, in seconds: tasks of files are slow. */
 const TIME_LIMIT = 60;
 
-/** The questions of a run's training, or why they are not known. */
+/** The questions of a run's training, or the reason why they are not known. */
 type Questions = { questions: Set<string> } | { unknown: string };
 
 async function trainingQuestions(run: RunConfig, seconds: number): Promise<Questions> {
@@ -422,7 +423,7 @@ export class OverlapCounter {
   /** @param seconds time limit for drawing the training problems of a run again */
   constructor(private readonly seconds = TIME_LIMIT) {}
 
-  /** What a user must know before the scores are believed. */
+  /** Warnings about the scores. */
   get warnings(): string[] {
     return [...this.#warnings];
   }

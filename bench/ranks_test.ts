@@ -38,7 +38,7 @@ function onRanks(
   );
 }
 
-/** What does not depend on the clock. */
+/** A result without the values that depend on the clock. */
 const untimed = ({ result }: Benchmark) =>
   JSON.parse(JSON.stringify(
     { tasks: result.tasks, average: result.average, failures: result.failures },

@@ -71,13 +71,13 @@ function wholeFiles(folder: string): Map<string, Uint8Array> {
   return files;
 }
 
-/** Bytes that mean something somewhere: ends of numbers, quotes, brackets, halves of characters. */
+/** Bytes with a meaning in some format: ends of numbers, quotes, brackets, halves of characters. */
 const BYTES = [0, 1, 0x7f, 0x80, 0xff, 10, 13, 34, 44, 92, 0x5b, 0x7b, 0x7d, 0xed, 0xa0, 0xf0];
 
 function mutated(whole: Uint8Array, random: RandomStream): Uint8Array {
   let bytes = Uint8Array.from(whole);
   for (let n = random.int(1, 4); n > 0; n--) {
-    // The end of a parquet file says what it holds.
+    // The end of a parquet file describes its contents.
     const isTail = random.random() < 0.4, from = isTail ? Math.max(0, bytes.length - 600) : 0;
     const at = random.int(from, Math.max(from, bytes.length - 1));
     const byte = random.random() < 0.5

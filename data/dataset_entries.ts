@@ -14,7 +14,10 @@ import { publishedFormat } from "./published_formats.ts";
 /** Data sets that can be asked for by name. */
 export const DATASET_NAMES: readonly string[] = [...Object.keys(PUBLISHED_SETS), "file"];
 
-/** The published format that rows have, whatever the name of their file; else "file". */
+/**
+ * The published format of rows, found by their columns and not by the name of their file; else
+ * "file".
+ */
 export function formatOf(rows: readonly DataRow[]): string {
   const first = rows[0]?.columns ?? {};
   // A prompt is used as it is; the rows of published sets have questions.

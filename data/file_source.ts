@@ -1,6 +1,6 @@
 /**
  * Problems of a data file. A file that has no test split of its own is split by the hashes of its
- * questions, so that equal questions share a split. It is not split where nothing is evaluated.
+ * questions, so that equal questions share a split. If nothing is evaluated, the file is not split.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, type Split } from "../core/philox.ts";
@@ -9,7 +9,7 @@ import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource, SourceFile } from "./problem_source.ts";
 import { hasSplitSizes, splitCounts, type SplitSizes } from "./split_sizes.ts";
 
-/** What is read from a file of problems, and what of it is held out. */
+/** The problems of a file, and which of them are held out. */
 export interface FileSourceOptions extends SplitSizes {
   /** The file's entries, where they were read already; else it is read as JSON Lines. */
   entries?: readonly Entry[] | null;
@@ -17,11 +17,13 @@ export interface FileSourceOptions extends SplitSizes {
   files?: readonly SourceFile[];
   /** The file's own test split; without one, questions are held out by their hashes. */
   testEntries?: readonly Entry[] | null;
-  /** false: a file without a test split is trained on as a whole, for nothing is evaluated. */
+  /**
+   * false: nothing is evaluated, so all questions of a file without a test split are trained on.
+   */
   hold_out?: boolean;
   /** Maximum length of the training split; null = no maximum. */
   num_examples: number | null;
-  /** Takes the place of `num_examples`, where it is given. */
+  /** Replaces `num_examples` if it is given. */
   max_examples?: number | null;
 }
 

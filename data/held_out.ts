@@ -41,8 +41,8 @@ export interface SplitProblems {
   /** Entries that are asked while training in place of the held-out ones; may be empty. */
   readonly validation: readonly Entry[];
   /**
-   * Says when there are fewer held-out problems than were asked for, and when a file trains on what
-   * its own test split holds; else empty.
+   * Says if there are fewer held-out problems than asked for, and if a file's training split
+   * repeats its test split; else empty.
    */
   readonly notes: readonly string[];
   /** Training entry `index`; its question is never a held-out one. */
@@ -50,8 +50,8 @@ export interface SplitProblems {
   /** How many of the training entries asked for so far had to be redrawn. */
   readonly redrawn: number;
   /**
-   * How many different training entries with a held-out question were returned. Only a file whose
-   * test split repeats its training split has such.
+   * How many different training entries with a held-out question were returned. There are such
+   * entries only in a file whose test split repeats its training split.
    */
   readonly overlap: number;
 }
@@ -180,7 +180,7 @@ function requireFew(key: string, count: number): void {
 /** Draws between two reports of the progress. */
 const DRAWS_SHOWN = 100;
 
-/** So many of a file are all of them: verl's files for validation are asked whole. */
+/** This number means all problems of a file: verl's files for validation are asked as a whole. */
 const ALL = 1_000_000;
 
 function distinctEntries(

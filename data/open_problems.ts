@@ -15,7 +15,7 @@ import { openSource, type SourceOptions } from "./open_source.ts";
 import { requireDataFiles, SplitReader } from "./split_rows.ts";
 import { parseSplit } from "./split_slices.ts";
 
-/** The splits that are meant where none is named. */
+/** The default splits. */
 const TRAIN = "train", TEST = "test";
 
 /**
@@ -38,7 +38,7 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const read = (some: readonly DataRow[]) =>
     entriesOfRows(some, name, format, notes, !options.comparesAnswers);
   const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
-  // Of problems that are asked, splitProblems says the same.
+  // For problems that are asked, splitProblems has the same message.
   const isAsked = options.hold_out ?? true;
   const isChosen = options.eval_dataset_name != null ||
     (options.dataset_test_split ?? TEST) !== TEST;
@@ -166,7 +166,7 @@ async function trainRowsOf(
   }
 }
 
-/** The files of a data set of which questions are held out by their text; else null. */
+/** The files of a data set whose questions are held out by their text; else null. */
 export async function filesWithoutTest(
   { task_name, dataset_name, eval_dataset_name = null }: Pick<
     SourceOptions,

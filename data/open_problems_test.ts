@@ -84,7 +84,7 @@ test.inFolder("a pulled data set is named as on the Hub; its splits are kept apa
       readEntries("hf://datasets/org/other"),
       /^UsageError: hf:\/\/datasets\/org\/other: no copy from the Hub: looked for \/.*main$/,
     );
-    // The second path might also be a name on the Hub.
+    // The second path could also be a name on the Hub.
     for (const name of ["./other.jsonl", "other.jsonl"]) {
       await assert.rejects(readEntries(name), /there is no such file$/);
     }

@@ -17,9 +17,9 @@ export interface SourceOptions extends FileSourceOptions {
   task_name: string | null;
   /** A file, a folder, or the name of a data set in the cache of the Hub. */
   dataset_name: string | null;
-  /** The data set that is held out, in place of a split of `dataset_name`. */
+  /** The data set that is held out instead of a split of `dataset_name`. */
   eval_dataset_name?: string | null;
-  /** The column of a file that holds the prompts; null: one of those that are known. */
+  /** The column of a file that holds the prompts; null: one of the known columns. */
   dataset_prompt_column?: string | null;
   /** The split of a data set that is trained on, or slices: train[:90%]; default train. */
   dataset_train_split?: string;
@@ -31,7 +31,9 @@ export interface SourceOptions extends FileSourceOptions {
   task_config: Record<string, unknown>;
   /** Several tasks, each drawn by its weight; task i has the seed `seed` + i + 1. */
   tasks?: readonly TaskShare[] | null;
-  /** Tasks begin at the levels of a curriculum; null: their parameters are as written. */
+  /**
+   * The levels of a curriculum at which tasks begin; null: their parameters are used as written.
+   */
   curriculum?: { readonly curricula: StartingLevels } | null;
   /** Seed of the task's generator; a file has none. */
   seed: number;

@@ -1,7 +1,7 @@
 /**
- * Checks the pages of a parquet file before the library reads them. It believes what a page says:
- * without one of its lengths it would read the same byte for ever, and it writes a run of 2^31
- * equal values into memory although the page says that it holds ten.
+ * Checks the pages of a parquet file before the library reads them. The library trusts a page: if a
+ * length is missing, it reads the same byte for ever, and it writes a run of 2^31 equal values into
+ * memory even if the page has ten values.
  */
 import type { AsyncBuffer, ColumnMetaData, Compressors, FileMetaData } from "hyparquet";
 import { parquetSchema } from "hyparquet";
@@ -19,7 +19,7 @@ interface Levels {
   definition: number;
 }
 
-/** @throws Error for a page that cannot be */
+/** @throws Error for an impossible page */
 export async function checkPages(
   file: AsyncBuffer,
   metadata: FileMetaData,
@@ -129,7 +129,7 @@ function isRunWithLength(reader: Reader, width: number, count: number): boolean 
 
 /**
  * Whether each run of equal or packed values is at most as long as all values of the page together.
- * What is cut off is good here: the library then finds the end of the bytes.
+ * A run that is cut off is accepted: the library then finds the end of the bytes.
  */
 function isRun(reader: Reader, width: number, count: number): boolean {
   const { byteLength } = reader.view;

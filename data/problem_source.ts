@@ -31,7 +31,7 @@ export interface ProblemSource {
   length(split: Split): number;
   /** The files that were read; none for tasks and given entries. */
   readonly files?: readonly SourceFile[];
-  /** What a user should know about the data, although nothing is wrong. */
+  /** Notes for the user about the data. */
   readonly notes?: readonly string[];
   /**
    * The training split of several tasks, whose weights, parameters and tasks can be changed; null

@@ -74,7 +74,7 @@ export function systemPromptText(nameOrText: string): string {
  */
 export type ChatTemplate = (messages: ChatMessage[]) => string | null;
 
-/** A question, and what a prompt puts around it. */
+/** A question, and the settings of its prompt. */
 export interface PromptOptions {
   /** The text of the problem. */
   question: string;

@@ -20,8 +20,8 @@ export interface PublishedFormat {
   entry(row: Row, place: string): { question: string; answer: string; metadata: Row };
   extract(completion: string): string | null;
   /**
-   * Whether a completion gives its answer in the form that the system prompt asks for, or, where it
-   * asks for none, in a form that other prompts ask for. Default: true.
+   * Whether the answer has the form that the system prompt asks for. If it asks for no form, a form
+   * of another prompt counts. Default: true.
    */
   isFormatted?(completion: string, systemPrompt: string): boolean;
   /** @param answer the answer that was extracted */
@@ -120,14 +120,14 @@ function mathAnswer(text: string): string | null {
   return extractAnswer(text) ?? extractAnswer(text, "SOLUTION") ?? answerWithin(text);
 }
 
-/** The longest answer that nothing announces, and the longest line that is searched for one. */
+/** Maximum length of an answer without an announcement, and of a line that is searched for one. */
 const MAX_PLAIN = 100, MAX_LINE = 1000;
-/** What a sentence says at its end: "The capital of France is Paris", "2 + 3 = 5". */
+/** The result at the end of a sentence: "The capital of France is Paris", "2 + 3 = 5". */
 const SAID = /^.*(?:\b(?:is|are|was|were|equals)\s|[=:])\s*(\S.*)$/;
 
 /**
- * The answer of a completion that nobody asked to mark it: as in mathematics, else what its last
- * sentence says, else all of a single line.
+ * The answer of a completion whose prompt asks for no mark: as in mathematics, else the result in
+ * its last sentence, else all of a single line.
  */
 export function plainAnswer(completion: string): string | null {
   const marked = mathAnswer(completion);

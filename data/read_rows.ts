@@ -139,7 +139,7 @@ function unpacked(bytes: Uint8Array, path: string): Uint8Array {
   return bytes;
 }
 
-/** What a file that is no text in UTF-8 is, and what to do about it. */
+/** The error for a file that is no text in UTF-8: its kind, and what to do. */
 function notUtf8(bytes: Uint8Array): [what: string, advice: string] {
   const again = "Save it again with that encoding.";
   if (isUtf16(bytes)) return ["is UTF-16, expected UTF-8", again];
@@ -229,7 +229,7 @@ function boundedCompressors(byteLength: number, path: string): Compressors {
 
 /** A table with more is refused: it would take minutes, or more memory than there is. */
 const MAX_COLUMNS = 10_000, MAX_ROWS = 10_000_000;
-/** The least memory that a value takes, also one that is missing. */
+/** The minimum memory of a value, also of a missing one. */
 const VALUE_BYTES = 4;
 
 async function readParquetRows(path: string): Promise<DataRow[]> {
@@ -355,7 +355,7 @@ export function describe(value: unknown): string {
   try {
     text = JSON.stringify(value) ?? String(value);
   } catch (error) {
-    // Lists within lists are deeper than the stack.
+    // The nesting of lists is deeper than the stack.
     if (!(error instanceof RangeError)) throw error;
     text = String(Array.isArray(value) ? "[[…" : "{…");
   }
@@ -364,8 +364,8 @@ export function describe(value: unknown): string {
 
 // Tables in plain text (CSV, TSV) as RFC 4180 has them: a line of names, then a row a line; a field
 // with a comma, a quote or a line break stands in quotes, and a quote in it is doubled. As with
-// `datasets`, empty lines are left out and an empty field is null. A column is of numbers if each
-// of its fields is written as JavaScript writes that number, so that no answer changes its digits.
+// `datasets`, empty lines are left out and an empty field is null. A column holds numbers if each
+// field is written as JavaScript would write the number, so that no answer changes its digits.
 
 /** A line of a table before its fields have names, and its number, counted from 1. */
 interface TableLine {
@@ -462,7 +462,7 @@ function linesOfTable(text: string, path: string, delimiter: string): TableLine[
   return found;
 }
 
-/** Also a return alone ends a line, as old programs write it and Python reads it. */
+/** A carriage return alone also ends a line: old programs write it, and Python reads it. */
 function atLineEnd(text: string, at: number): boolean {
   return text[at] === "\n" || text[at] === "\r";
 }

@@ -10,9 +10,9 @@ const BOXED = /\\(?:boxed|fbox)\s*\{/;
 const LATEX = /\\[A-Za-z]{2,}|\$[^$\n]+\$/;
 
 export interface Gold {
-  /** What a completion is compared with. */
+  /** The text with which a completion is compared. */
   answer: string;
-  /** The whole text where it is more than the result, else null. */
+  /** The whole text if it is longer than the result, else null. */
   worked: string | null;
 }
 

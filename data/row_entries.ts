@@ -81,7 +81,7 @@ export function withPrompts(rows: readonly DataRow[], column: string | null): re
           `names (${found})`,
       );
     }
-    // It is the column that would be taken anyway, by which the formats of data sets are known.
+    // This column would be taken anyway, and identifies the format of a data set.
     if (QUESTION_COLUMNS.find((name) => row.columns[name] != null) === column) return row;
     return { ...row, columns: { ...others, prompt } };
   });
@@ -383,7 +383,9 @@ function checkLastRole(messages: readonly ChatMessage[], place: string): void {
   );
 }
 
-/** The texts of all messages but the system's, one after the other: names a conversation. */
+/**
+ * The texts of all messages except the system's, one after the other; they identify a conversation.
+ */
 function conversationText(messages: readonly ChatMessage[]): string {
   return messages.filter(({ role }) => role !== "system").map(({ content }) => content)
     .join("\n\n");

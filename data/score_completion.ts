@@ -30,10 +30,10 @@ export interface ScoredCompletion {
 }
 
 /**
- * The answer in a completion; null: there is none. It stands in `<answer>` tags, or as published
- * data sets have it. For problems of a file that do not ask for the tags, other ways to state an
- * answer count too.
- * @param asked the prompt, or what of it may ask for the tags
+ * The answer in a completion; null: there is none. The answer is in `<answer>` tags, or in the form
+ * of a published data set. For problems of a file that do not ask for the tags, other forms count,
+ * too.
+ * @param asked the prompt, or the part of it that may ask for the tags
  */
 export function answerOf(
   completion: string,

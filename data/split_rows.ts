@@ -58,7 +58,8 @@ export class SplitReader {
 
   /**
    * The rows of a split, or of slices of splits as `parseSplit` reads them.
-   * @param isAsked false: it is the default, `test`, for which another split or all rows may stand
+   * @param isAsked false: the split is the default, `test`, which another split or all rows may
+   *   replace
    * @throws UsageError that lists the splits when one is not there
    */
   async split(text: string, isAsked = text !== "test"): Promise<readonly DataRow[]> {

@@ -67,7 +67,7 @@ Deno.test("splits and slices of files, folders and a column are trained on and h
     ]);
     // What is asked, splitProblems counts.
     assert.deepEqual((await open("one.jsonl", "train[:2]", "train[1:3]", true)).notes ?? [], []);
-    // A slice without a test split is divided as a file is.
+    // A slice without a test split is divided like a file.
     const held = await open("one.jsonl", "train[:8]", undefined, true);
     assert.equal(held.length("train") + held.length("test"), 8);
 

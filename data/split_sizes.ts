@@ -22,7 +22,7 @@ export function hasSplitSizes(sizes: SplitSizes): boolean {
   return (sizes.train_ratio ?? sizes.validation_examples ?? sizes.test_examples ?? null) !== null;
 }
 
-/** So many of `total` problems are a share of them: rounded down, as `datasets` does. */
+/** The number of problems of a share of `total`: rounded down, as in `datasets`. */
 export function trainShare(total: number, ratio: number): number {
   // 0.29 × 100 is a little less than 29 in floating point.
   return Math.floor(total * ratio + 1e-9);
@@ -30,8 +30,8 @@ export function trainShare(total: number, ratio: number): number {
 
 /**
  * The sizes of the splits of `total` different problems. Without `train_ratio`, all problems that
- * are not set apart are trained on. With it, those that are left are for the test, without those
- * for the validation.
+ * are not set apart are trained on. With it, all others are for the test, except those for the
+ * validation.
  * @param name the source of the problems, for messages
  * @param test size of the test split where no key says it; null: the test problems lie elsewhere
  *   and take none of these

@@ -13,7 +13,10 @@ export interface SplitSlice {
   /** Behind the last row; null = the last. */
   readonly to: number | null;
   readonly isPercent: boolean;
-  /** pct1_dropremainder: whole numbers of rows a percent, and the rest of the rows is left out. */
+  /**
+   * pct1_dropremainder: each percent has the same whole number of rows; the remaining rows are left
+   * out.
+   */
   readonly rounding: "closest" | "pct1_dropremainder";
 }
 

@@ -67,7 +67,7 @@ export class RepositoryCache {
   async writeRef(revision: string, commit: string): Promise<void> {
     if (revision === commit || await this.readRef(revision) === commit) return;
     const path = `${this.folder}/refs/${revision}`;
-    // Not inside `refs/`, where every file counts as a branch or tag.
+    // The file is not inside `refs/`, where every file counts as a branch or tag.
     const temporary = `${this.folder}/ref-${crypto.randomUUID()}`;
     await makeFolder(dirname(path));
     try {
@@ -174,8 +174,8 @@ export async function findSnapshot(
 }
 
 /**
- * The place of a revision that is not in the cache, for messages, with those that are: branches,
- * tags and commits without one.
+ * For messages: the place of a revision that is not in the cache, and the revisions that are there
+ * (branches, tags, and commits without a branch or tag).
  */
 export async function placeWithout(
   cache: string,

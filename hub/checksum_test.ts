@@ -43,7 +43,7 @@ Deno.test("wrong bytes left by another program cause a second download, no failu
     await Deno.writeFile(at.incomplete, noise(50_000, 99));
     await get(hub, cache);
     assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
-    // Longer than the file: it cannot be continued.
+    // The incomplete file is longer than the file: the download cannot go on from there.
     await Deno.remove(at.blob);
     await Deno.writeFile(at.incomplete, noise(400_000, 99));
     await get(hub, cache);

@@ -1,4 +1,4 @@
-/** Chooses the files of a repository that a pull fetches, and explains why when there are none. */
+/** Chooses the files of a repository that a pull fetches. If no file fits, the error says why. */
 import { bytesText } from "../core/bytes.ts";
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";

@@ -1,7 +1,7 @@
 /**
  * Finds the local files of a data set by its name: a file, a folder, or a repository of the Hub
  * that was pulled (`ORG/NAME`, `hf://datasets/ORG/NAME/FOLDER-OR-PATTERN`). A configuration of the
- * data set is named as a folder is, also where its README lists it without such a folder.
+ * data set is named like a folder, even if the README lists it and no such folder exists.
  */
 import { basename, dirname } from "node:path";
 import { UsageError } from "../core/errors.ts";
@@ -27,7 +27,10 @@ export interface FoundData {
   advice: string | null;
 }
 
-/** Whether the data set is not on this machine. A name that fits several is an error elsewhere. */
+/**
+ * Whether the data set is not on this machine. False for a name that fits several data sets: other
+ * functions refuse such a name.
+ */
 export async function isAway(name: string): Promise<boolean> {
   try {
     return (await findDataFiles(name, TRAIN)).files === null;
@@ -85,11 +88,13 @@ async function hasConfiguration(folder: string, name: string): Promise<boolean> 
 /** A file that a run or a benchmark writes into its folder, and the folder. */
 const OUTPUT =
   /^(.*\/|)(?:run\.json|metrics\.jsonl|trainer_state\.json|(?:results|samples)_.*\d{8}_\d{6}.*\.jsonl?)$/;
-/** What these write beside it that looks like data. */
+/** Other files in that folder that look like data. */
 const WRITTEN =
   /^(?:metrics|eval_before|eval_after|samples_.*\d{8}_\d{6}.*)\.jsonl$|^(?:completions|checkpoint-\d+)\//;
 
-/** The files of a folder without what training runs and benchmarks in it or below have written. */
+/**
+ * The files of a folder, without the files that training runs and benchmarks have written there.
+ */
 function withoutRuns(present: readonly string[]): string[] {
   const outputs = new Set(present.flatMap((file) => OUTPUT.exec(file)?.[1] ?? []));
   if (outputs.size === 0) return [...present];
@@ -139,8 +144,8 @@ async function choose(
 }
 
 /**
- * The configuration of a README's list that is meant: the one that `path` names, the default one,
- * or the only one whose files are here. Null: the names of files say what there is.
+ * Chooses a configuration from a README's list: the one that `path` names, the default one, or the
+ * only one whose files are here. Null: there is no list, so the names of the files count.
  * @throws UsageError when it is not clear which one is meant
  */
 function configurationAt(
@@ -189,7 +194,7 @@ function ofSplit(
   const sets = splits.isListed || configuration !== null
     ? new Map<string, string[]>()
     : Map.groupBy(all, setOf);
-  // A folder's own files are the data set, whatever lies in folders below it.
+  // If a folder has data files itself, files in folders below it do not count.
   const found = sets.get(OWN) ?? all;
   if (sets.size > 1 && found === all) {
     const names = [...sets.keys()];
@@ -224,7 +229,7 @@ const SHARD = /(?:^|\/)data\/([^/]+)-\d{5}-of-\d{5}[^/]*\.[^/]*$/;
 interface SplitFiles {
   /** null stands for files that name no split. */
   readonly files: ReadonlyMap<string | null, readonly string[]>;
-  /** Whether the splits are listed, so that no other stands for one that is not there. */
+  /** Whether a README lists the splits. Then no other split replaces a missing one. */
   readonly isListed: boolean;
 }
 
@@ -237,8 +242,8 @@ function splitNames({ files }: SplitFiles): string[] | null {
 }
 
 /**
- * The files of one split; undefined when it is not there. The validation stands for a test split
- * that is not there.
+ * The files of one split; undefined if there are none. The validation split replaces a missing test
+ * split.
  */
 function filesOfSplit(
   { files, isListed }: SplitFiles,
@@ -248,7 +253,7 @@ function filesOfSplit(
   if (files.has(split)) return files.get(split);
   if (split === "test" && files.has("validation")) return files.get("validation");
   if (isListed) return undefined;
-  // Beside files for training, one without a split in its name is not held out.
+  // If there are files for training, a file without a split in its name is not held out.
   const isOther = split === "test" && files.has(TRAIN);
   return isUnnamed || split === TRAIN || split === "test" && !isOther ? files.get(null) : undefined;
 }

@@ -22,7 +22,7 @@ export interface DownloadOptions {
   /** For messages. */
   request: Request;
   signal?: AbortSignal;
-  /** Called with the number of bytes that were added; negative when bytes are discarded. */
+  /** Called with the number of added bytes; the number is negative when bytes are discarded. */
   onBytes?: (count: number) => void;
   onNotice?: (message: string) => void;
   write?: ByteWriter;
@@ -79,7 +79,8 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
       const aside = `${place.blob(file.etag)}.wrong`;
       options.onBytes?.(-(await fileSize(path) ?? 0));
       await Deno.rename(path, aside);
-      // The wrong part may come from an earlier run or another program: try once without it.
+      // The wrong bytes may come from an earlier run or another program: try once from the
+      // beginning.
       if (!again && keptAtFirst > 0) {
         onNotice(`${file.name}: ${error.message}; downloading it again from its beginning`);
         continue;
@@ -96,7 +97,7 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
   try {
     await Deno.rename(path, place.blob(file.etag));
   } catch (error) {
-    // Another program has renamed it first.
+    // Another program has already renamed the file.
     if (!(error instanceof Deno.errors.NotFound && await hasBlob(place, file))) throw error;
   }
 }
@@ -119,7 +120,7 @@ export async function putAside(place: RepositoryCache, { etag }: RemoteFile): Pr
   try {
     await Deno.rename(place.blob(etag), `${place.blob(etag)}.wrong`);
   } catch (error) {
-    // The snapshot may hold the file itself, with no blob.
+    // The snapshot may hold the file itself instead of a link to a blob.
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }
@@ -286,8 +287,9 @@ function diskError(error: unknown, file: RemoteFile, { place, request }: Downloa
   });
 }
 
-// The lock of a download, shared with huggingface_hub (flock on a file in `.locks`). It only avoids
-// double work: files are also right without it, as on a file system that does not support locks.
+// The lock of a download, shared with huggingface_hub (flock on a file in `.locks`). The lock only
+// avoids that two programs download the same file. Without the lock (on a file system without
+// locks), files are still right.
 
 /** Milliseconds of waiting after which `onWait` is called. */
 const NOTICE_DELAY_MS = 500;

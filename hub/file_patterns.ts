@@ -63,7 +63,7 @@ function partsOf(pattern: readonly string[], kind: PatternKind): Part[] | null {
     const c = pattern[i]!, next = pattern[i + 1];
     const end = c === "[" ? pattern.indexOf("]", i + (isNot(next) ? 3 : 2)) : -1;
     if (c === "*" && !isFolders) {
-      // Several stars match what one does.
+      // Several stars in a row match the same as one.
       if (parts.at(-1) !== "**") parts.push("**");
     } else if (c === "*" && next === "*") {
       parts.push(pattern[i + 2] === "/" ? "**/" : "**");

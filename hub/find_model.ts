@@ -16,7 +16,10 @@ export interface FoundModel {
   path: string | null;
   /** The name is a run without a final model, and the path its newest checkpoint. */
   isCheckpointOfRun?: true;
-  /** The paths that were tried, in order; of a revision that is not here, with those that are. */
+  /**
+   * The paths that were tried, in order. If a revision is missing, also the revisions that are
+   * here.
+   */
   lookedAt: string[];
 }
 
@@ -63,8 +66,8 @@ export function checkpointNotes(name: string, { path, isCheckpointOfRun }: Found
 }
 
 /**
- * The name of a model and its revision, which PEFT's files and the cards of models have apart. A
- * path stays whole, and so does the address of one file of a repository.
+ * Splits a model's name into name and revision, as PEFT's files and the cards of models need them.
+ * Paths, and addresses of single files of a repository, are not split.
  */
 export function nameAndRevision(text: string): { name: string; revision: string | null } {
   const named = existsSync(text) ? null : parseNamed(text, "model");
@@ -129,10 +132,10 @@ function commandFor({ repository, revision, path }: Named): string {
   return pullCommand(repository, revision) + (path === null ? "" : ` ${path}`);
 }
 
-// The newest checkpoint of a run that has no final model: one that goes on, or was stopped. Before
-// the first step of GRPO it is one of the warm start.
+// The newest checkpoint of a run without a final model, because the run goes on or was stopped.
+// Before the first step of GRPO, this is a checkpoint of the warm start.
 
-/** Files of which a model's folder has one. */
+/** A model's folder has one of these files. */
 const MODEL_FILES = ["config.json", "adapter_config.json"];
 /** Folders in a run that hold its checkpoints; the first that has any counts. */
 const PLACES = ["", "/warm-start"];

@@ -75,7 +75,7 @@ Deno.test("too large downloads are refused; a full disk keeps downloaded bytes",
       await file.write(bytes);
     };
     const full = await failure(get(hub, cache, { write }));
-    // Files come side by side: the first that finds the disk full is named.
+    // Files are downloaded in parallel: the error names the first one that finds the disk full.
     assert.match(full, /^1 org\/tiny: \S+: the disk is full: .*\n.*pull again: what came/);
     assert.equal(await exists(places(cache).weights), false);
     const kept = (await Deno.stat(places(cache).incomplete)).size;

@@ -332,7 +332,8 @@ async function missingFiles(
 ): Promise<string[]> {
   const there = new Set(present), asked = [...selection.files, ...selection.include];
   const names = [...new Set([...present, ...listed ?? [], ...await shardsOf(snapshot, present)])];
-  // A data set that was fetched before has no README: its files say the splits then.
+  // A data set that an older version fetched has no README: the splits are then in the names of its
+  // files.
   const isOptional = (name: string) =>
     name === README && repository.kind === "dataset" && !asked.includes(README);
   const missing = wantedFiles(names, repository.kind, selection).filter((name) =>
@@ -402,6 +403,6 @@ export interface Pulled {
   downloaded_bytes: number;
   /** How long it took. */
   seconds: number;
-  /** Whether the cache alone was read, since connections are forbidden. */
+  /** Whether only the cache was read, because connections are forbidden. */
   offline: boolean;
 }

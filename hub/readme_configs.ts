@@ -111,7 +111,9 @@ export function matchingFiles(
   return found;
 }
 
-/** Hidden files and folders, and those like `__pycache__`, must be asked for as such. */
+/**
+ * Hidden files and folders, and folders like `__pycache__`, match only if the pattern names them.
+ */
 function isUnasked(file: string, pattern: string): boolean {
   const special = (text: string) =>
     text.split("/").filter((part) => part.startsWith(".") || part.startsWith("__")).length;

@@ -71,7 +71,7 @@ Deno.test("a README's list says the files of each split", async () => {
       "- config_name: c\n  data_files: none-*\n",
       ["train", "SET: no files of its configuration c are here (none-*); undefined"],
     ],
-    // One expression for all of it would try for hours.
+    // A single regular expression would try for hours.
     [
       `- config_name: c\n  data_files: ['data/${"*t".repeat(40)}', '${
         "**/".repeat(40)

@@ -56,7 +56,7 @@ export function checkRepositoryName(name: string): void {
   }
 }
 
-/** The revision that is meant where none is named. */
+/** The default revision. */
 export const MAIN = "main";
 
 /** Whether a revision is a commit, whose content never changes. */
@@ -138,8 +138,8 @@ function decode(text: string): string {
 
 /**
  * The name of a model with a revision in it: `ORG/NAME@REVISION`, `hf://ORG/NAME@REVISION/PATH`. A
- * name that has one stays, as does one that is not of the Hub. For `main` nothing is added: where
- * only another revision was fetched, a name without one stands for that.
+ * name that already has a revision, or is not one of the Hub, is returned unchanged. `main` is not
+ * added: a name without a revision may then stand for the only revision that was fetched.
  */
 export function withRevision(text: string, revision: string | null): string {
   const found = parseNamed(text, "model");
@@ -151,7 +151,10 @@ export function withRevision(text: string, revision: string | null): string {
     : `hf://${name}@${encodeURIComponent(revision)}/${path}`;
 }
 
-/** The name of a model without the revision and the path in it; what is not of the Hub stays. */
+/**
+ * The name of a model without its revision and path; names that are not of the Hub stay as they
+ * are.
+ */
 export function modelName(text: string): string {
   return parseNamed(text, "model")?.repository.name ?? text;
 }

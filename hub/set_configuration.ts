@@ -1,7 +1,7 @@
 /**
- * The place of one configuration of a data set, as `datasets.load_dataset(NAME, CONFIGURATION)`
- * names it: one that the README lists, or by the conventions of the Hub a folder of that name, or
- * one in `data/`.
+ * Finds one configuration of a data set, as `datasets.load_dataset(NAME, CONFIGURATION)` names it.
+ * The README may list it, or it is (by the conventions of the Hub) a folder of that name, in the
+ * top folder or in `data/`.
  */
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -11,7 +11,7 @@ import { readConfigurations } from "./readme_configs.ts";
 import { parseNamed } from "./repository.ts";
 import { type Environment, hubCache } from "./settings.ts";
 
-/** The configuration of a data set that has one only. */
+/** The name of the configuration of a data set without others. */
 const DEFAULT = "default";
 
 /**

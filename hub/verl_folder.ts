@@ -6,8 +6,8 @@ import { isFile } from "../core/paths.ts";
 const BELOW = ["huggingface", "actor/huggingface", "actor"];
 
 /**
- * The folder with a model's configuration and weights below a folder that is no model itself. Null
- * where verl wrote none: then the weights are in the parts of its processes.
+ * The folder with a model's configuration and weights, below a folder of a checkpoint. Null if verl
+ * wrote no such folder; the weights are then in the parts of verl's processes.
  */
 export async function modelInVerlFolder(folder: string): Promise<string | null> {
   if (await isFile(`${folder}/config.json`)) return null;

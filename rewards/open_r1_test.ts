@@ -142,6 +142,6 @@ Deno.test("open_r1_length compares the lengths of a step's completions", () => {
     -0.25,
   ]);
   assert.deepEqual(lengthValues([30, 30, 30], [1, 0, 1]), [0, 0, 0]);
-  // What cannot be judged is not punished.
+  // A completion that cannot be judged is not punished.
   assert.deepEqual(lengthValues([20, 30], [0, 0], "seventy two"), [0.5, -0.5]);
 });

@@ -13,7 +13,10 @@ function weighted(name: string, sample: RewardInput): number {
   return Number(valueOf(name, sample)) * (getReward(name).defaultWeight ?? 1);
 }
 
-/** n characters with the right answer or none; astral characters count once. */
+/**
+ * A text of n characters with the right answer or none; a character of two UTF-16 units counts
+ * once.
+ */
 const long = (n: number, answer = "") => answer + "😀".repeat(n - answer.length);
 
 Deno.test("rg_format wants thoughts and answer once, in order", () => {

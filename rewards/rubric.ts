@@ -1,8 +1,8 @@
 /**
  * Several rewards with weights. Values are returned unweighted, as they are logged; the code that
  * computes advantages applies the weights. A reward that throws, exceeds its time limit or returns
- * anything but a finite number or null counts 0 for that completion and is reported; so does one
- * that is too large for float32.
+ * anything but a finite number or null counts 0 for that completion and is reported; so does a
+ * value that is too large for float32.
  */
 import { UsageError } from "../core/errors.ts";
 import { customScorer } from "./custom/custom_scorer.ts";
@@ -33,7 +33,7 @@ export interface RubricSection {
 export interface RewardError {
   /** The reward's name in the metrics. */
   name: string;
-  /** What was thrown, or why the value is none. */
+  /** The exception, or the reason why there is no value. */
   message: string;
   /** The text that it failed on. */
   completion: string;
@@ -48,7 +48,7 @@ export interface RubricScores {
   /** The errors of rewards, one for each value that is missing for it. */
   errors: RewardError[];
   /**
-   * What the rewards logged: all values of each name, and extra columns with one cell per
+   * The notes of the rewards: all values of each name, and extra columns with one cell per
    * completion.
    */
   logged: ReadonlyMap<string, readonly number[]>;
@@ -56,7 +56,7 @@ export interface RubricScores {
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
   /** Metrics that count what the rewards have spent: requests, seconds, cost. */
   sums: ReadonlyMap<string, number>;
-  /** What the user should know, each once. */
+  /** Warnings for the user, each once. */
   warnings: readonly string[];
 }
 
@@ -72,8 +72,8 @@ export interface Rubric {
    */
   readonly wholeBatch?: boolean;
   /**
-   * For each reward the parts of a sample that it cannot do without, of files known after `open`;
-   * default none.
+   * For each reward the parts of a sample that it needs; for files known after `open`. Default:
+   * none.
    */
   readonly needs?: readonly (readonly SamplePart[])[];
   /** The values of all rewards for all completions, in their order. */
@@ -183,7 +183,7 @@ export function createRubric(
 /** The largest number of float32, in which losses are computed. */
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
-/** Why a value cannot be used, in which numbers of float32 would overflow; null if it can. */
+/** The reason why a value cannot be used: float32 would overflow. Null if it can be used. */
 function overflow(value: RewardValue, weight: number): string | null {
   const largest = Math.abs(value ?? 0) * Math.max(1, Math.abs(weight));
   return largest <= MAX_FLOAT32

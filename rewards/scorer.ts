@@ -20,7 +20,7 @@ export interface Scorer {
   score(samples: readonly RewardSample[], notes: RewardNotes): Promise<Outcome[]>;
   /** Checks that the reward can be used. @throws UsageError */
   open?(): Promise<void>;
-  /** Ends what `score` has started. Scoring again starts it again. */
+  /** Ends the processes that `score` has started. Scoring again starts them again. */
   close?(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export class RewardNotes {
     cells[row] = value;
   }
 
-  /** Adds to a metric that is summed over all completions, as what a scorer has spent. */
+  /** Adds to a metric that is summed over all completions, such as the cost of a scorer. */
   add(name: string, amount: number): void {
     this.#sums.set(name, (this.#sums.get(name) ?? 0) + amount);
   }
@@ -93,7 +93,7 @@ export class RewardNotes {
     this.add(`rewards/${reward}/cost`, amount);
   }
 
-  /** Something that the user should know, but that fails no completion. */
+  /** A warning for the user that makes no completion fail. */
   warn(message: string): void {
     this.#warnings.push(message);
   }

@@ -9,7 +9,7 @@ import { runningTimeout } from "../core/machine/running_time.ts";
 /** Default of `training.reward_timeout`, in seconds. */
 export const DEFAULT_TIME_LIMIT = 5;
 
-/** A value was not there in time. */
+/** The error for a value that is late. */
 export class Late extends RgxError {}
 
 /** A result, or the value of a promise. @throws Late after `seconds` */

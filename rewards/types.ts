@@ -64,7 +64,9 @@ export interface RewardBase {
   defaultWeight?: number;
   /** Its parameters by name. */
   params: Readonly<Record<string, ParamSpec>>;
-  /** What it cannot do without: its value would be wrong, and nobody would notice. */
+  /**
+   * The parts of a sample that the reward needs: without them its value would silently be wrong.
+   */
   needs?: readonly SamplePart[];
 }
 

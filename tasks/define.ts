@@ -17,7 +17,7 @@
 import type { ParamSpec, ParamValue } from "../core/named_params.ts";
 import type { CurriculumAttribute, Task } from "./types.ts";
 
-// All else that a task needs: its file imports from here what a user's imports from @rgx/rgx.
+// All other helpers of a task file. A user's file imports the same names from @rgx/rgx.
 export { RandomStream } from "../core/philox.ts";
 export type { Generated, ScorableEntry, Task } from "./types.ts";
 export {
@@ -65,7 +65,7 @@ export interface Bounds {
   as?: string;
 }
 
-/** What a range can have beside its bounds. */
+/** Further settings of a range. */
 export interface RangeLevels {
   /** Like `levels`, but both ends differ at every level. */
   spans?: readonly number[];
@@ -189,7 +189,7 @@ export function rangeAttribute(
   return { name, lowerField, upperField, levels, description, ...options };
 }
 
-/** What has to hold between parameters, as "field: must be …". */
+/** Rules between parameters, as "field: must be …". */
 export type Rules<C> = Readonly<Record<string, (config: C) => boolean>>;
 
 /**
@@ -312,7 +312,7 @@ function mustBeApart(name: string, config: Config): string[] {
   return high > low ? [] : [`max_${name}: must be above min_${name} = ${low}, found ${high}`];
 }
 
-/** Raises the upper end above the lower one, or lowers that where this is not possible. */
+/** Raises the upper end above the lower one. If this is not possible, lowers the lower end. */
 function moveApart(name: string, params: Record<string, ParamSpec>, config: Config): string[] {
   const lower = `min_${name}`, upper = `max_${name}`;
   const low = config[lower] as number, high = config[upper] as number;

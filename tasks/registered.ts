@@ -1,7 +1,7 @@
 /**
- * The tasks that are known by their names, and the scores of answers by a task's rule. Importing it
- * loads no task: `registry.ts` has the built-in ones. Tasks read their data files at the first
- * entry, so listing and checking tasks is cheap.
+ * The tasks that are known by their names, and the scores of answers by a task's rule. Importing
+ * this file loads no task: `registry.ts` has the built-in ones. Tasks read their data files at the
+ * first entry, so listing and checking tasks is cheap.
  */
 import { RgxError, UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";

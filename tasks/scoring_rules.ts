@@ -11,7 +11,7 @@ export function defaultScore(answer: string, entry: ScorableEntry): number {
   return containedShare(answer, entry.answer ?? "");
 }
 
-/** The default rule for a task that asks for `what`, with its words. */
+/** The default rule, and its description for a task that asks for `what`. */
 export function exactScore(what: string): Pick<Task, "scoring" | "score"> {
   return {
     scoring: `1 when the answer is exactly ${what}; else ${what}'s share of the answer's length ` +

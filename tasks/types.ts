@@ -36,14 +36,15 @@ export interface Entry {
 }
 
 /**
- * What a scorer gets. Entries from elsewhere may lack the question, the answer or metadata keys.
+ * The entry that a scorer gets. Entries of other programs may lack the question, the answer or
+ * metadata keys.
  */
 export interface ScorableEntry {
   /** The text of the problem. */
   question?: string;
-  /** The expected answer; null or absent: the metadata tell what is right. */
+  /** The expected answer; null or absent: the metadata determine which answers are right. */
   answer?: string | null;
-  /** What the generator noted of the problem. */
+  /** Facts about the problem, from the generator. */
   metadata?: Record<string, unknown>;
 }
 
@@ -68,14 +69,14 @@ export interface CurriculumAttribute {
 }
 
 /**
- * What a generator returns. The data set adds `source_dataset` and `source_index` to the metadata.
+ * The result of a generator. The data set adds `source_dataset` and `source_index` to the metadata.
  */
 export interface Generated {
   /** The text of the problem. */
   question: string;
   /** null when many answers are right; the metadata then contain an example. */
   answer: string | null;
-  /** What a scorer needs, and what says how the problem was made. */
+  /** Values that a scorer needs, and facts about how the problem was made. */
   metadata: Record<string, unknown>;
   /**
    * The ranges and values that set the difficulty. A plain number only for gsm_symbolic. Default:

@@ -64,7 +64,7 @@ export interface EvalDescription {
 
 /** What the command line says about the tasks of a file. */
 export interface ChosenTasks {
-  /** The file may have no tasks, since the command line names them. */
+  /** The file may be without tasks, because the command line names tasks. */
   tasksElsewhere?: boolean;
   /** Only the tasks of this category. */
   category?: string;
@@ -369,7 +369,7 @@ function isMissing(map: MapNode, key: string): boolean {
   return node === undefined || isNull(node);
 }
 
-/** False for a value of another type, which is reported already. */
+/** False for a value of another type; the problem was already reported. */
 function isListOrNothing(map: MapNode, key: string): boolean {
   return isMissing(map, key) || map.entries.get(key)!.node.kind === "list";
 }
@@ -475,7 +475,7 @@ const KEYS = {
   top_p: float({ above: 0, max: 1 }),
   activations: choice(["int8", "float32"]),
   compute_dtype: choice(["bfloat16", "float16", "float32"]),
-  // It has no effect: weights stay as they are stored, and the computing is in float32.
+  // This key has no effect: weights stay in their storage type, and computations are in float32.
   dtype: choice(["auto", "float32", "bfloat16", "float16", "float", "half"]),
   developer_prompt: text(),
   developer_role: choice(PROMPT_ROLES),
@@ -506,7 +506,7 @@ const CATEGORY_KEYS = {
   datasets: LIST,
 };
 const MODEL_KEYS = { name: text(), system_prompt: nullable(text()) };
-/** Keys of the two styles, and of rgx, for the same thing: a file has one of them. */
+/** Keys with the same meaning, of the two styles and of rgx. A file may have only one of them. */
 const SAME: readonly (readonly (keyof typeof KEYS)[])[] = [
   ["samples", "completions_per_prompt", "eval_repeats"],
   ["seed", "default_seed"],

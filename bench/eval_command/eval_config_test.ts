@@ -140,7 +140,7 @@ Deno.test("the role of the system prompt is system, developer or user", async ()
       .prompt;
   assert.equal((await of("system_role: developer"))?.system_role, "developer");
   assert.equal((await of("developer_role: user"))?.system_role, "user");
-  // It counts in place of the role that a checkpoint's run had.
+  // The role of the file replaces that of the checkpoint's run.
   assert.equal((await of("system_role: system"))?.system_role, "system");
   await assert.rejects(of("system_role: tool"), /:2:14: .*developer or user, found text "tool"/);
 });

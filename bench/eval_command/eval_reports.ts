@@ -44,12 +44,12 @@ interface ProblemReport {
   [more: string]: unknown;
 }
 
-/** A model's name as that of a folder. Without "./", which would make it a hidden folder. */
+/** A model's name as the name of a folder. "./" is removed, since the folder would be hidden. */
 export function folderName(model: string): string {
   return fileName(nameInReports(model).replace(/^(\.{1,2}\/)+/, ""));
 }
 
-/** A remote model without what rgx writes before its name. */
+/** The name of a remote model without the prefix that rgx adds. */
 function nameInReports(model: string): string {
   return model.startsWith(REMOTE_PREFIX) ? model.slice(REMOTE_PREFIX.length) : model;
 }
@@ -86,7 +86,7 @@ export async function writeEvalReports(
     if (description.saveFullResults) {
       files.set(`${folder}/results.json`, () => fullResults(summary, reports));
     }
-    // It comes last: where a summary is, the rest is too.
+    // The summary is written last: if it exists, so do all other files.
     files.set(path, `${json(summary)}\n`);
     await writeFilesAtomic(files);
     paths.push(path);
@@ -171,7 +171,7 @@ function problemReport(example: ExampleResult, saveMetadata: boolean): ProblemRe
   };
 }
 
-/** Of equal scores, that of the first completion with an answer in it. */
+/** Among equal scores, the first completion with an answer counts. */
 function isBetter(one: SampleResult, best: SampleResult): boolean {
   return one.score > best.score ||
     one.score === best.score && best.extracted === null && one.extracted !== null;

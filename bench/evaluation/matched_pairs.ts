@@ -11,7 +11,7 @@ import { bootstrapMean, matchedPairsInterval, RESAMPLES } from "./intervals.ts";
 export interface PairedTest {
   /** Problems. */
   n: number;
-  /** Mean of the second model's values less that of the first. */
+  /** Mean of the second model's values minus the mean of the first's. */
   difference: number;
   /** 95 % interval of `difference`. */
   ci95: [low: number, high: number];

@@ -1,5 +1,6 @@
 /**
- * How a problem becomes a prompt: what a benchmark lets a user choose, and what a run has chosen.
+ * How a problem becomes a prompt: the settings that a user of a benchmark can choose, and those of
+ * a run.
  */
 import type { LocalTime } from "../../core/local_time.ts";
 import type { PromptRole } from "../../data/prompt_roles.ts";
@@ -31,7 +32,7 @@ export interface PromptSettings {
   prompt_time?: LocalTime;
 }
 
-/** The settings where neither a user nor a run says otherwise. */
+/** The default settings. */
 export const DEFAULT_PROMPT_SETTINGS: PromptSettings = {
   system_prompt: null,
   add_instructions: null,

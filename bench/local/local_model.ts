@@ -110,7 +110,7 @@ export class LocalModel implements Answerer {
           failure ??= { error };
         }
         ended.length = 0;
-        // What the listener does in microtasks is done before the clock is read.
+        // The clock is read after the listener's microtasks.
         await Promise.resolve();
         harness += performance.now() - began;
       };
@@ -154,7 +154,8 @@ export class LocalModel implements Answerer {
   }
 
   /**
-   * The questions as prompts. One whose prompt leaves no room for an answer is answered at once.
+   * The questions as prompts. A question whose prompt leaves no room for an answer is answered at
+   * once, with an error.
    */
   #ask(questions: readonly Question[], onAnswer: OnAnswer): AskedSamples[] {
     const { maxPositions } = this.loaded.model.config;

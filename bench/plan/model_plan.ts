@@ -38,7 +38,10 @@ import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
 import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 
-/** The user's settings for all models. The rest comes from the checkpoints' runs, else defaults. */
+/**
+ * The user's settings for all models. Other settings come from the checkpoints' runs, or are the
+ * defaults.
+ */
 export interface AskedModels {
   /** Parts of the prompt that replace those of each model's run. */
   prompt?: Partial<PromptSettings>;
@@ -59,7 +62,7 @@ export interface AskedModels {
 export interface PlannedModel extends ModelRequest {
   /** Configuration of the model's run; null for a model without a run, and for a base. */
   run: RunConfig | null;
-  /** Another model of the benchmark was trained from it. */
+  /** Whether another model of the benchmark was trained from this one. */
   isBase: boolean;
 }
 
@@ -72,7 +75,9 @@ interface Found {
   /** The tokenizer, where it was read already. */
   tokenizer?: Tokenizer | null;
   run: RunConfig | null;
-  /** The time in the prompts of the run; null = they have none, or there is no run. */
+  /**
+   * The time that the run has written into its prompts; null = there is no such time, or no run.
+   */
   promptTime: LocalTime | null;
   base: { name: string; where: Here } | null;
 }
@@ -166,7 +171,7 @@ export async function planModels(
   return { models, sampling, warnings };
 }
 
-/** Notes for names of the same model, such as `best` and `latest`; a user should know of it. */
+/** Notes for several names of the same model, such as `best` and `latest`. */
 function namedTwice(local: readonly Found[]): string[] {
   const names = new Map<string, string>();
   return local.flatMap(({ name, where }) => {
@@ -365,7 +370,10 @@ async function runOf(
   return { config: null, name: "", promptTime: null };
 }
 
-/** The time in a run's prompts, from its run.json; null = they have none, or it is damaged. */
+/**
+ * The time that a run has written into its prompts, from run.json; null = there is none, or
+ * run.json is damaged.
+ */
 async function promptTimeOf(file: string): Promise<LocalTime | null> {
   const time = (await readJsonObject(file).catch(() => null))?.["prompt_time"];
   return isLocalTime(time) ? time : null;
@@ -441,9 +449,8 @@ async function nearestFolder(name: string): Promise<string> {
 const DEFAULT_MAX_NEW_TOKENS = 512;
 
 /**
- * The sampling of all models. From the runs come the settings that also shape greedy answers, and
- * the longest of their completion lengths. Several greedy samples of a problem are one: the mean
- * and the best of equal scores are that score.
+ * The sampling of all models. The settings that also shape greedy answers come from the runs, and
+ * so does the longest completion length. One greedy sample stands for several: all would be equal.
  */
 export function samplingOf(
   asked: Partial<Sampling>,
@@ -495,7 +502,8 @@ function shapeOf(
 /* The adapter that a run began with, to compare the trained one with. */
 
 /**
- * The adapter that a run trained further; null: it began with a new one, or that one is gone.
+ * The adapter that a run has trained further; null: the run began with a new adapter, or the old
+ * one is gone.
  * @param weights the real path of the run's base model
  */
 async function continuedAdapter(
@@ -506,7 +514,7 @@ async function continuedAdapter(
   const found = name === null ? null : (await findModel(name)).path;
   if (name === null || found === null || !await isAdapterFolder(found)) return null;
   const path = Deno.realPathSync(found);
-  // It may have been trained on another base first.
+  // The adapter may have been trained on another base before.
   const base = await readModelFolder(path).then((folder) => folder.path, () => null);
   return base !== null && Deno.realPathSync(base) === weights ? { name, path } : null;
 }

@@ -35,9 +35,9 @@ export interface LocalPlace {
   path: string;
   /** The folder of the weights; for an adapter that of its base. */
   weights: string;
-  /** How the weights are held, where that differs from how they are stored. */
+  /** The type in which weights are held, if it differs from the type of their file. */
   storage?: StorageOptions;
-  /** The folder of the tokenizer, where that is not the model's folder. */
+  /** The folder of the tokenizer, if it is not the model's folder. */
   tokenizer?: string;
 }
 

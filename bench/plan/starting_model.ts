@@ -15,7 +15,7 @@ import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
-/** From what such a model is made; sent to worker processes as JSON. */
+/** The data from which such a model is made; it is sent to worker processes as JSON. */
 export interface Untrained {
   init: ModelInit;
   /** Folder of its tokenizer; null = the tokenizer of single characters that `init` describes. */

@@ -114,8 +114,8 @@ export async function planTasks(
 }
 
 /**
- * The rows that a run on this data set is tested with, where the data alone does not say it: those
- * of the split that the run names, or without a test split those of its training split.
+ * The rows with which a run on this data set is tested, if the data alone does not say it: the
+ * split that the run names, or, without a test split, rows of its training split.
  */
 async function testRowsOfRun(
   runs: readonly RunConfig[],
@@ -133,7 +133,7 @@ async function testRowsOfRun(
     return null;
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    // Of such data the run holds questions out by their text.
+    // From such data the run holds out questions by their text.
     return { rows: await reader.split(train), heldOut: run.eval.num_examples > 0 };
   }
 }
@@ -170,7 +170,7 @@ async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, Tra
   return found;
 }
 
-/** The key of a file that is gone: a file of its name may be it, moved. */
+/** The key of a file that is gone. A file with the same name may be the moved file. */
 const goneFile = (path: string) => `gone: ${basename(path)}`;
 
 /** The real paths of files: the same for every spelling of them. */

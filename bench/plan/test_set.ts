@@ -32,7 +32,7 @@ export interface TaskRequest {
   seed?: number;
   /** The file of a data set. */
   path?: string;
-  /** Only the entries of this task are asked, of a file with entries of tasks. */
+  /** From a file with entries of tasks, only the entries of this task are asked. */
   entriesOf?: string;
   /** Scores below 1 count as 0. */
   binary?: boolean;
@@ -49,9 +49,9 @@ export interface TestSet {
   entries: readonly Entry[];
   /** The problems are of one of rgx's tasks, not of a file. */
   isOwn: boolean;
-  /** Number of all questions of a file, of which only those are asked that training holds out. */
+  /** Number of all questions of a file; only the questions that training holds out are asked. */
   heldOutOf?: number;
-  /** Number of rows of a file that ask what an earlier row asks, which are left out. */
+  /** Number of rows of a file that repeat the question of an earlier row; they are left out. */
   repeats?: number;
   /** Number of categories among all problems of a file, those that are not asked included. */
   categories?: number;

@@ -38,7 +38,7 @@ export class RemoteModel implements Answerer {
     const timer = setInterval(() => shouldStop() && this.server.stop(), POLL_MS);
     let failure: unknown = null;
     const pending = [...questions].reverse();
-    /** Samples that the server does not give together are asked one by one. */
+    /** If the server does not give several samples together, they are asked one by one. */
     const apart = (question: Question, samples: readonly number[]) => {
       for (const sample of samples.toReversed()) pending.push({ ...question, samples: [sample] });
     };

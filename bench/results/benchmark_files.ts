@@ -9,7 +9,7 @@ import {
   type TaskResults,
 } from "./result_file.ts";
 
-/** With more bytes of examples than this, the combined file has no examples. */
+/** If the examples have more bytes than this, the combined file has none. */
 const MAX_EXAMPLE_BYTES = 64e6;
 
 /**
@@ -28,7 +28,7 @@ export async function writeResults(folder: string, result: AllTasksResultFile): 
   let size = 0;
   for (const text of texts.values()) size += text.length;
   const all = size > MAX_EXAMPLE_BYTES ? { ...result, tasks: withoutExamples(tasks) } : result;
-  // It gets its name last, so that the files of the tasks are there when it appears.
+  // The combined file gets its name last: when it appears, the files of the tasks are there.
   files.set(`${folder}/results_all_tasks_${result.stamp}.json`, resultFileBytes(all, texts));
   await writeFilesAtomic(files);
   return [...files.keys()];

@@ -167,7 +167,7 @@ export interface TaskResults {
   comparisons: PairedComparison[];
 }
 
-/** What all result files begin with. */
+/** The first fields of all result files. */
 export interface RunHeader {
   /** Version of the format. */
   format: typeof RESULT_FORMAT;
@@ -211,7 +211,7 @@ export interface ModelAverage {
   format_rate: number;
 }
 
-/** `results_all_tasks_{stamp}.json`; where it would be very long, it has no examples. */
+/** `results_all_tasks_{stamp}.json`; a very long file has no examples. */
 export interface AllTasksResultFile extends RunHeader {
   /** What the file is. */
   kind: "all_tasks";
@@ -225,7 +225,7 @@ export interface AllTasksResultFile extends RunHeader {
   failures: Failure[];
 }
 
-/** What has no answer, and why. */
+/** Problems without an answer, and the reason. */
 export interface Failure {
   /** Name of the model. */
   model: string;

@@ -1,4 +1,4 @@
-/** The names of models in tables, which are shorter than the paths that they were given as. */
+/** Short names of models for tables, made from the paths that the user gave. */
 
 /** The last part of a path; for a checkpoint, with the name of its run. */
 export function shortName(name: string): string {

@@ -24,7 +24,7 @@ export interface RankPlan {
   isKept: boolean;
 }
 
-/** What a rank brings to a round. */
+/** The data that a rank sends in a round. */
 interface Round {
   messages: FromWorker[];
   isOver: boolean;
@@ -115,7 +115,7 @@ async function compareRanks(ranks: Ranks, jobs: readonly Job[]): Promise<void> {
 /** Digits of a hash in a message. */
 const DIGITS = 16;
 
-/** Waits until a promise is there, but at most so many milliseconds. */
+/** Waits until a promise is settled, but at most so many milliseconds. */
 async function pause(ms: number, promise: Promise<void>): Promise<void> {
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

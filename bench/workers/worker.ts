@@ -49,7 +49,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   Deno.exit(0);
 }
 
-/** Says what happens to jobs in messages. */
+/** Reports the events of jobs as messages. */
 export function messageListener(
   jobs: readonly Job[],
   send: (message: FromWorker) => void,
@@ -67,7 +67,7 @@ export function messageListener(
   };
 }
 
-/** Tells a listener what a message says. */
+/** Passes the event of a message to a listener. */
 export function deliver(message: FromWorker, jobs: readonly Job[], listener: JobListener): void {
   if (message.type === "done") return;
   const job = jobs[message.job]!;

@@ -27,7 +27,7 @@ export interface WorkerOptions {
 const POLL_MS = 100;
 /** Milliseconds that a process gets to end its computation; its answers are here already. */
 const GRACE_MS = 3000;
-/** Maximum number of processes with a single combination that a worker replaces. */
+/** Maximum number of processes that are started again for a single combination. */
 const MAX_DEATHS = 10;
 
 /** @throws Interrupted when `shouldStop` returned true */
@@ -46,7 +46,7 @@ export async function runWorkers(
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
 
-/** Runs the jobs of one device, in as many processes as it takes. */
+/** Runs the jobs of one device. A new process replaces one that has ended. */
 async function runOne(
   jobs: readonly Job[],
   device: string,

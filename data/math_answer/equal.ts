@@ -60,7 +60,7 @@ export function sameAnswer(answer: string, gold: string, question = ""): boolean
     (answer.includes("=") && gold.includes("=") && sameEquation(answer, gold, functions));
 }
 
-/** The end of a text that calls what stands before it wrong. */
+/** The end of a text that calls the value before it wrong. */
 const DENIAL =
   /(?<![A-Za-z])(wrong|incorrect|false|untrue|invalid|impossible|erroneous|mistaken|extraneous|nonsense|nope|never|no|too (?:small|large|big|low|high|many|few|long|short|much))[\s.!)}$*]*$/i;
 /** The same at any place. */
@@ -78,9 +78,9 @@ function isDenied(answer: string, about: string): boolean {
 }
 
 /**
- * What counts of an answer with an approximation sign: its value, and the rounded form where that
- * has two digits or more after the point. Nothing counts if the two contradict each other: an
- * answer may not guess twice.
+ * The values that count in an answer with an approximation sign: the exact side, and the rounded
+ * side if it has two digits or more after the point. If the two contradict each other, nothing
+ * counts: an answer may not guess twice.
  */
 function answersOf(parts: readonly string[]): string[] {
   const [first, rounded] = parts;
@@ -95,7 +95,10 @@ function answersOf(parts: readonly string[]): string[] {
 /** A value, and something in brackets after it. */
 const BRACKETS = /^([^()]*[^()\s])\s+\((?:or\s|i\.e\.,?|=|≈)?\s*([^()]+)\)\s*$/;
 
-/** The value before brackets that repeat it in another form, as in "3/4 (0.75)"; else null. */
+/**
+ * The value before brackets, if the brackets repeat the value in another form, as in "3/4 (0.75)";
+ * else null.
+ */
 function beforeBrackets(answer: string): string | null {
   const [, first, second] = BRACKETS.exec(answer) ?? [];
   if (first === undefined || second === undefined) return null;
@@ -120,7 +123,9 @@ const COORDINATE = new RegExp(
   String.raw`^(?:[\s$]*([xyz])\s*=${VALUE}|${VALUE}=\s*([xyz])[\s$]*)$`,
 );
 
-/** Whether both are a coordinate with a value, of different names: the line x = 3 is not y = 3. */
+/**
+ * Whether both are coordinates with a value, but with different names: the line x = 3 is not y = 3.
+ */
 function differInName(answer: string, gold: string): boolean {
   const [a, b] = [answer, gold].map((text) => {
     const match = COORDINATE.exec(text);
@@ -131,7 +136,10 @@ function differInName(answer: string, gold: string): boolean {
 
 const RADIANS = /\bradians?\b/i;
 
-/** Whether both name a unit, of different quantities. A forgotten square is not one of them. */
+/**
+ * Whether both name units of different quantities. A forgotten square does not count as another
+ * quantity.
+ */
 function differInUnit(answer: string, gold: string): boolean {
   const a = measureOf(answer), b = measureOf(gold);
   if (b?.quantity === "angle" && RADIANS.test(answer)) return true;
@@ -163,7 +171,7 @@ function sameDigits(answer: string, gold: string): boolean {
   return digits !== undefined && digits === textOf(cleanMath(answer));
 }
 
-/** Equations are the same where one is a multiple of the other. */
+/** Two equations are the same if one is a multiple of the other. */
 function sameEquation(answer: string, gold: string, functions: Reading["functions"]): boolean {
   const reading: Reading = { named: true, ...(functions && { functions }) };
   const a = parseMath(answer, reading), b = parseMath(gold, reading);

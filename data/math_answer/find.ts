@@ -4,7 +4,7 @@
  * announcement, is not an answer.
  *
  * Of several boxes the last one counts. Boxes or formulas with only "and", "or" or a comma between
- * them stand together for an answer of several values.
+ * them are together an answer of several values.
  */
 import { readFormulas } from "./formula_spans.ts";
 
@@ -43,7 +43,10 @@ const MAX_BETWEEN = 60;
 /** More boxes than these are no list. */
 const MAX_BOXES = 20;
 
-/** The last box, after the boxes that stand together with it; none where there is no box. */
+/**
+ * The boxes that belong together with the last box, the last one at the end; empty if there is no
+ * box.
+ */
 function lastBoxes(text: string): Box[] {
   const starts = [...text.matchAll(BOX)].reverse();
   const ends = starts.length === 0 ? null : closingBraces(text);
@@ -82,9 +85,9 @@ export function joinedBoxes(text: string): string | null {
 }
 
 /**
- * How an answer that was found can be read: as it is; or, where several boxes stand together, as
- * the last of them and, as the last reading, as the list of all. Boxes with "or" between them are
- * only a list: the last one alone would be one of two guesses.
+ * The ways to read an answer: as it is, or, if several boxes belong together, first as the last of
+ * them and then as the list of all. Boxes with "or" between them are only a list: the last one
+ * alone would be one of two guesses.
  */
 export function readings(answer: string): string[] {
   const boxes = lastBoxes(answer);

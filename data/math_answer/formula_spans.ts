@@ -58,7 +58,7 @@ const GUESS =
 const DOUBT = /(?<![A-Za-z])(?:could|may|might|maybe|perhaps|possibly|also|if|either)(?![A-Za-z])/i;
 const REASON = /(?<![A-Za-z])(?:because|since|as|where|when|for|so)(?![A-Za-z])/i;
 const ROUNDED = /approx|about|roughly|nearly|around/i, SAME = /equivalent|the same|simpl|just/i;
-/** The formula goes on outside of its signs. */
+/** The formula goes on after its closing sign. */
 const GOES_ON = /[ \t]*(?:[-+/^<>≤≥±]\s*[\d\\$(]|=\s*\S|\\[A-Za-z]|\d)/y;
 const MAX_FORMULAS = 20;
 
@@ -85,7 +85,10 @@ function readTail(text: string, end: number, spanAt: (start: number) => Span | n
   return tail;
 }
 
-/** What joins the next formula to one that ends here, and where that one begins; null: nothing. */
+/**
+ * The text that joins a formula that ends here to the next one, and where the next one begins;
+ * null: nothing joins them.
+ */
 function joint(text: string, at: number): { sign: string; end: number } | null {
   const more = matchAt(MORE, text, at);
   if (more !== null) {
@@ -106,7 +109,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** Answers are short; what is longer is read no further. */
+/** Answers are short: no more than this is read. */
 const MAX_SENTENCE = 3000;
 const SENTENCE_END =
   /\n|<\/|<\|[a-z_]+\|>|(?<!\b(?:sq|cu))(?:\.(?=\s|$)|\?(?=\s|$)(?!\s{1,3}(?:[Oo]r|[Nn]o|[Ww]ait|[Mm]aybe|[Pp]erhaps)(?![A-Za-z])))|[.?](?=["*_)]+(?:\s|$))|(?<!\\);(?=\s*$|\s+(?!or\s)[A-Za-z]{2,})/g;

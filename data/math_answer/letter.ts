@@ -3,7 +3,7 @@ import { strip } from "../../tasks/python/text.ts";
 import { extractAnswer } from "../extract.ts";
 import { findMathAnswer, joinedBoxes, readings } from "./find.ts";
 
-/** What may stand before a letter: brackets, quotes, bold type, LaTeX's commands. */
+/** Signs before a letter: brackets, quotes, bold type, LaTeX's commands. */
 const OPENING = String.raw`(?:\\text(?:bf|rm)?|\\math(?:rm|bf)|\\\(|[\s({[*_$:"'“‘` + "`#])*";
 const NAMED =
   String.raw`(?:(?:it['’]?s|it is|the|correct|best|right|final|option|answer|choice|letter|is)` +
@@ -53,7 +53,7 @@ function letterAt(text: string): string | undefined {
     : undefined;
 }
 
-/** What follows a letter is read so far. */
+/** Number of characters after a letter that are read. */
 const MAX_REST = 80;
 /** "A is correct", "A and A". */
 const SAME_WORD = /^\s+(?:is|and|or)\s/;

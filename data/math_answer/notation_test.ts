@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sameAnswer } from "./equal.ts";
 
-/** Each line has one meaning; where two begin alike it is the same one. */
+/** Each line has one meaning; lines that begin alike have the same meaning. */
 const MEANINGS: readonly (readonly string[])[] = [
   [
     "1234",

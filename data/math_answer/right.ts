@@ -19,7 +19,7 @@ export function isRight(answer: string, gold: string, question = ""): boolean {
 
 /**
  * Whether an answer only repeats a formula of the question. "Compute √(48·27)" asks for 36; the
- * formula itself has that value, and a policy that copies it would be paid for no work.
+ * formula itself has that value, and a policy that copies it would get the reward without any work.
  */
 
 const FORMULA =
@@ -29,7 +29,9 @@ const SIMPLE =
   /^[-+]?(?:[\d.,]+|[A-Za-z]|\\frac\{(\d{1,15})\}\{(\d{1,15})\}|(\d{1,15})\/(\d{1,15}))$/;
 const MAX_QUESTION = 20_000;
 
-/** @param gold an answer that is written as the gold is right although the question has it */
+/**
+ * @param gold an answer that is written like the gold is right, even if the question contains it
+ */
 function isCopied(answer: string, gold: string, question: string): boolean {
   if (!/[\\$]/.test(question) || question.length > MAX_QUESTION) return false;
   if (answer.length > MAX_CHARACTERS) return false;

@@ -9,7 +9,7 @@ import type { MathValue, Unit } from "./formulas/value.ts";
 
 type Kind<K extends MathValue["kind"]> = Extract<MathValue, { kind: K }>;
 
-/** What a question says that asks for a number with this unit. */
+/** Words of a question that asks for a number with this unit. */
 const ASKED: Readonly<Record<Unit, RegExp>> = {
   "%": /per\s?cent|%|\bpct\b/i,
   "°": /degree|°|\\circ|angle/i,

@@ -41,7 +41,7 @@ function starts(text: string): number[][] {
   return [final, all];
 }
 
-/** What looks like mathematics, or like the letter of a choice, from its beginning. */
+/** The beginning of mathematics, or of the letter of a choice. */
 const MATHEMATICS =
   /[\s([{|$£€¥₹"'`*_+=√±−–-]{0,20}(?:\.?\d|[π∞¼-¾⅐-⅞０-９]|\\[;, !]|\\[A-Za-z{$]|(?!(?:an?|I)\s+[a-z]{2})[A-Za-z](?![A-Za-z’'])|(?:sqrt|pi|sin|cos|tan|cot|sec|csc|log|ln|exp)(?![A-Za-z])|(?:about|approximately|exactly|only)\s+\$?\d|[A-Za-z]{1,3}\s*=)/y;
 /** A short answer in words, such as a name. */
@@ -82,7 +82,7 @@ function saidBefore(text: string): string | null {
   return /(?:(?<![A-Za-z])(?:and|or)|[,/])\s*$/i.test(before) ? null : match[1] ?? match[2]!;
 }
 
-/** What may stand around an answer: quotation marks (of JSON too), a tick. */
+/** Signs around an answer: quotation marks (also of JSON), a tick. */
 const QUOTED = /^"([^"]*)"\s*\}?$/, TICK = /\s*[✓✔✅☑]\uFE0F?$/u;
 
 function plain(text: string, start: number): string | null {

@@ -12,7 +12,7 @@ export interface UploadFile {
   source: string | Uint8Array<ArrayBuffer>;
 }
 
-/** A file whose content was looked at. */
+/** A file with the facts about its content. */
 export interface PreparedFile extends UploadFile {
   size: number;
   sha256: string;

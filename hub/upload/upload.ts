@@ -22,7 +22,10 @@ import { shown } from "../file_names.ts";
 export interface UploadOptions extends HttpOptions {
   /** With a token. */
   settings: HubSettings;
-  /** Whether a new repository is private; an existing one stays as it is. Default: the account. */
+  /**
+   * Whether a new repository is private; an existing one stays as it is. Default: as in the
+   * account.
+   */
   private?: boolean | null;
   /** A branch, which is made if it does not exist; default main. */
   revision?: string | null;
@@ -35,7 +38,7 @@ export interface UploadOptions extends HttpOptions {
 /** What an upload reports while it goes on. */
 export type UploadEvent =
   | { type: "plan"; files: number; bytes: number }
-  /** Bytes of large files that are on the server, of all of them. */
+  /** Bytes of large files: those that are on the server, and all. */
   | { type: "progress"; sent: number; bytes: number }
   /** The server has this file already. */
   | { type: "kept"; path: string }
@@ -59,7 +62,7 @@ export interface Uploaded {
   bytes: number;
 }
 
-/** Files in one question about how they are to be sent. */
+/** Maximum number of files in one request that asks how to send them. */
 const QUESTION = 256;
 /** Milliseconds for a commit, which may carry some megabytes. */
 const COMMIT_TIMEOUT_MS = 120_000;
@@ -115,7 +118,7 @@ export async function wholeName(
   );
 }
 
-/** Works with a connection; what the server refuses is explained. */
+/** Runs `work` with a connection, and explains refusals of the server. */
 async function connected<T>(
   request: Request,
   options: HttpOptions,
@@ -225,7 +228,10 @@ class Upload {
     }
   }
 
-  /** Which files go by LFS, and which the repository has already with the same content. */
+  /**
+   * Asks which files to send by LFS, and which ones the repository already has with the same
+   * content.
+   */
   async #modes(
     files: readonly PreparedFile[],
   ): Promise<{ large: Set<string>; unchanged: Set<string> }> {
@@ -362,7 +368,7 @@ class Upload {
     };
     const chunk = Number(header["chunk_size"]);
     if (chunk > 0) {
-      // Parts have an address each; the list of them comes last.
+      // Each part has an address of its own; the list of all parts is sent last.
       const addresses = Object.entries(header).filter(([name]) => /^\d+$/.test(name))
         .sort(([a], [b]) => Number(a) - Number(b)).map(([, address]) => address);
       if (addresses.length !== Math.ceil(file.size / chunk)) {
@@ -410,7 +416,7 @@ function statusOf(error: unknown): number | null {
   return cause instanceof HttpStatus ? cause.status : null;
 }
 
-// What the server's refusals of an upload mean, and what to do about them.
+// Explains why the server refused an upload, and what to do.
 
 /** The error of an upload that has failed. */
 function uploadRefusal(error: unknown, { settings, repository }: Request): unknown {

@@ -1,8 +1,8 @@
 /**
  * Gathers from result files what a chart shows: the tasks, the models, and the result of each pair.
  * Where a pair was measured several times, the newest result is drawn. So `results_all_tasks_*` may
- * be given together with its parts, or all files of a folder. Notes say what a reader of the chart
- * should know.
+ * be given together with the files of its tasks, or all files of a folder. Notes are for the reader
+ * of the chart.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { ModelResult, ResultFile, TaskResults } from "../../bench/results/result_file.ts";
@@ -65,7 +65,7 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
   for (const { result: file } of files) {
     if (file.kind !== "all_tasks") continue;
     for (const { task, model } of file.failures) {
-      // Another file may have the result that failed here.
+      // A result that failed here may be in another file.
       if (!found.get(task)?.has(model)) notes.push(`${model} failed on ${task}`);
     }
   }

@@ -34,7 +34,7 @@ const DEFAULTS = [
   "grad_norm",
   "sft/loss",
 ];
-/** Those of them that are drawn even when all values are 0. */
+/** Metrics that are drawn even if all values are 0. */
 const DRAWN_IF_ZERO = ["reward", "eval_accuracy"];
 /** Maximum number of metrics that are drawn by default. */
 const MAX_DEFAULTS = 6;
@@ -280,7 +280,8 @@ function heading(
   const legendTop = 24 + titleHeight + explained.length * small * LINE_SPACING + 8;
   const names = textRows(runs.map(({ name }) => name), small, LEGEND_WIDTH);
   const entry = linesWidth(names.flat(), small) + 8;
-  // Plotly fills rows of the legend with entries; each takes its text, its symbol and some space.
+  // Plotly fills rows of the legend with entries; an entry is as wide as its text, its symbol and a
+  // gap.
   const columns = Math.max(1, Math.floor((width - 2 * MARGIN) / (entry + SYMBOL)));
   const rowHeight = Math.max(...names.map((lines) => lines.length)) * small * LINE_SPACING + 13;
   const legendHeight = runs.length > 1 ? Math.ceil(runs.length / columns) * rowHeight + 10 : 0;

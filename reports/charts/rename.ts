@@ -1,7 +1,7 @@
 /**
  * New names for models in charts: `--rename A=B`, and files of such names. A model is meant by its
- * full name or by the short one of the table of `rgx bench`. A rename that fits no model is an
- * error with the nearest name, since a typo would go unnoticed. A file may also name models that
+ * full name or by the short one of the table of `rgx bench`. If a rename fits no model, an error
+ * suggests the nearest name; otherwise nobody would notice a typo. A file may also name models that
  * are not in these results, since it may serve many charts; one of its names must fit.
  */
 import { parseDocument } from "yaml";
@@ -15,12 +15,12 @@ export interface Rename {
   from: string;
   to: string;
   place: string;
-  /** It comes from a file, which may have names that are not needed. */
+  /** Whether the rename is from a file, which may also have names of other models. */
   inFile: boolean;
 }
 
 /**
- * Reads `A=B`. Where a name contains `=`, the last one whose left side is a model's name separates.
+ * Reads `A=B`. If a name contains `=`, the text is split at the last `=` after a model's name.
  * @throws UsageError
  */
 export function parseRename(text: string, models: readonly string[]): Rename {
@@ -137,7 +137,7 @@ export function resolveRenames(
   return { names, notes };
 }
 
-/** The names with the short ones of the table for all others, where they stay distinct. */
+/** The new names; all other models get the short names of the table, if those are distinct. */
 export function withShortNames(
   names: ReadonlyMap<string, string>,
   models: readonly string[],

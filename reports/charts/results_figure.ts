@@ -38,7 +38,10 @@ const MARGIN = 24;
 /** With more bars than this, panels are drawn. */
 const BARS_IN_GROUPS = 40;
 
-/** A task, or the average over tasks, with a value for each model; of one task a model. */
+/**
+ * A group of bars: a task, or the average over tasks, with a value for each model. If there is only
+ * one task, a group is a model.
+ */
 interface Group {
   label: string;
   values: Value[];

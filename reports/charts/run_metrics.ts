@@ -31,7 +31,7 @@ const NO_METRICS = new Set(["step", "epoch"]);
  */
 export async function readRuns(paths: readonly string[]): Promise<RunMetrics[]> {
   if (paths.length === 0) throw new UsageError("no runs were named");
-  // Real paths give "." a name, and show when a run is named twice.
+  // With real paths, "." has a name, and a run that is named twice is noticed.
   const named = new Map<string, string>();
   for (const path of paths) {
     const whole = await Deno.realPath(path).catch(() => path);

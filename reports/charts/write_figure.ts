@@ -1,4 +1,7 @@
-/** Writes a figure to a file, whose name says the kind. The renderer is loaded only then. */
+/**
+ * Writes a figure to a file; the end of the file's name determines the format. The renderer is
+ * loaded only when it is needed.
+ */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";

@@ -9,16 +9,19 @@ import type {
 import type { Session } from "../../training/run/sessions.ts";
 import type { RunRecord } from "../run_report/run_record.ts";
 
-/** The state of a run, in the words of `run.json`, and what its files show beyond it. */
+/**
+ * The state of a run: the words of `run.json`, and further ones for states that only other files
+ * show.
+ */
 export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
 
 /** Correct answers to held-out problems. */
 export type AccuracyInfo = Pick<Accuracy, "accuracy" | "ci95" | "total">;
 
-/** A run in the list. Times are ISO 8601; what is not known is null. */
+/** A run in the list. Times are ISO 8601; unknown values are null. */
 export interface RunInfo {
   id: string;
-  /** The folder's name, with as many folders above it as are needed. */
+  /** The folder's name, with enough folders above it to be distinct. */
   name: string;
   /** `logging.run_name` of its configuration. */
   runName: string | null;
@@ -44,7 +47,7 @@ export interface RunInfo {
   restarts: number;
   restartsWithoutProgress: number;
   hasCompletions: boolean;
-  /** What is wrong with its files, in sentences. */
+  /** Problems with the run's files, in sentences. */
   problems: string[];
 }
 

@@ -10,12 +10,12 @@ import { findRuns, type Found, type FoundBenchmark, type FoundRun } from "./read
 import { MetricsFile } from "./reading/metrics_file.ts";
 
 /**
- * Milliseconds without a question after which files are read in the background, and the longest
- * wait for such a moment.
+ * Files are read in the background after this many milliseconds without a request, or at the latest
+ * after the second number.
  */
 const QUIET_MS = 150, MAX_WAIT_MS = 2000;
 
-/** What a run's files looked like. */
+/** Sizes and times of a run's files. */
 interface Look {
   metrics: string;
   state: string;
@@ -108,7 +108,7 @@ function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | null {
   return null;
 }
 
-/** Remembers what the files looked like when they were last looked at. */
+/** Remembers sizes and times of the files at the last look. */
 class Watcher {
   readonly #looks = new Map<string, Look>();
   #list: string | null = null;

@@ -187,7 +187,8 @@ async function pause(ms: number, stop: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-// What the page asks for: list, curves, completions, configurations and benchmarks, as JSON.
+// The answers to the page's requests as JSON: list, curves, completions, configurations and
+// benchmarks.
 
 /** Maximum number of points of a curve, and of rows of a page. */
 const MAX_POINTS = 4000, MAX_ROWS = 200;

@@ -1,6 +1,7 @@
 /**
- * The accuracies of a run before and after training, and the difference: from the answers to the
- * same problems where the run's folder has them, otherwise as of independent samples.
+ * The accuracies of a run before and after training, and the difference: the difference is computed
+ * from answers to the same problems if the run's folder has them, otherwise as for independent
+ * samples.
  */
 import { counted, percentDigits } from "../../core/counted.ts";
 import { differenceInterval, wilson } from "../../core/intervals.ts";
@@ -40,7 +41,7 @@ export function evaluations(
     return format_rate === undefined ? share : { ...share, format_rate };
   };
   const { eval_before, eval_after } = run, [first, ...others] = points;
-  // run.json of a finished run has only an `eval_before` that may be compared.
+  // If run.json of a finished run has an `eval_before`, it can be compared.
   if (isShare(eval_after)) return [isShare(eval_before) ? eval_before : null, eval_after];
   const before = isShare(eval_before) ? eval_before : first ? at(first) : null;
   const last = others.length > 0 ? at(others.at(-1)!) : null;

@@ -71,7 +71,7 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
   };
 }
 
-/** Reads an object; a damaged file gives an empty one, so that the rest can be reported. */
+/** Reads an object; a damaged file gives an empty object, so that a report can still be written. */
 export function objectOf(read: () => unknown): Json {
   try {
     const value = read();

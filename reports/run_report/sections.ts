@@ -113,7 +113,7 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
       }, learning rate ${rate}`,
     );
   }
-  // A run that only did its warm start has not used the other settings.
+  // If a run only did its warm start, the other settings had no effect.
   const dpo = config["dpo"] as Json | null | undefined;
   if (dpo) {
     const size = Number(training?.["per_device_train_batch_size"]);
@@ -220,7 +220,7 @@ function answers({ heldOut }: RunRecord): ReportSections["answers"] {
 function clipped(text: string, isEnd = false): string {
   const line = text.trim().replaceAll(/\s*\n\s*/g, " ⏎ "), characters = [...line];
   if (characters.length <= MAX_CELL) return line;
-  // At a word's boundary where one is near.
+  // The text is cut at the boundary of a word if one is near.
   return isEnd
     ? `…${characters.slice(-MAX_CELL).join("").replace(/^\S{1,20}\s/, "")}`
     : `${characters.slice(0, MAX_CELL).join("").replace(/\s\S{1,20}$/, "")}…`;
@@ -252,7 +252,7 @@ function cost({ run, metrics: { series } }: RunRecord): Table {
   return { rows: [...rows, ...rewardCosts(series)] };
 }
 
-/** What rewards that ask others took, as a judge. */
+/** Requests, time and cost of rewards that ask a server, such as a judge. */
 function rewardCosts(series: RunRecord["metrics"]["series"]): string[][] {
   return [...series.keys()].flatMap((key) => {
     const [, name] = /^rewards\/(.+)\/requests$/.exec(key) ?? [];

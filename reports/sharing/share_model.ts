@@ -34,7 +34,7 @@ export interface ShareOptions {
   settings?: HubSettings;
   /** `USER/NAME` of the repository, or `NAME`; it is made where it is missing. */
   repoId: string;
-  /** Of a run's checkpoints the one to take. */
+  /** The step of the checkpoint, if a run is uploaded. */
   step?: number | null;
   /** "full": everything that a resume needs goes along, in a folder of the checkpoint's name. */
   optimizerSaveMode?: "full" | null;
@@ -107,7 +107,7 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
  */
 export async function shareModel(folder: string, options: ShareOptions): Promise<Uploaded> {
   const { settings = await hubSettings(), signal, attempts, firstDelay, onEvent } = options;
-  // What is wrong with the command comes first: a token does not mend it.
+  // Mistakes in the command are reported before a missing token.
   checkRepositoryName(options.repoId);
   await findModel(folder, options.step ?? null);
   requireToken(settings);
@@ -128,7 +128,7 @@ export async function shareModel(folder: string, options: ShareOptions): Promise
   });
 }
 
-/** A text that is made here must never hold the token, whatever a configuration says. */
+/** The card must never hold the token, whatever the configuration contains. */
 function refuseToken(file: UploadFile, token: string | null): void {
   if (token === null || typeof file.source === "string") return;
   const content = new TextDecoder().decode(file.source);
@@ -168,7 +168,7 @@ export function uploadCommand(folder: string, { repoId, optimizerSaveMode }: {
 interface CardOptions {
   /** Title, usually the repository's name. */
   name: string;
-  /** null: only the files say something. */
+  /** null: no run is known, so the card only describes the files. */
   record: RunRecord | null;
   step: number | null;
   /** Base model on the Hub; null: the one of the configuration, if it is on the Hub. */
@@ -312,7 +312,7 @@ function taskNames(data: Json): string | null {
   return text(data["task_name"]) ?? text(data["dataset_name"]);
 }
 
-/** The configuration without the folder of the run, which says something about this machine. */
+/** The configuration without the path of the run's folder, which is private. */
 function withoutFolders(config: string): string {
   return config.replace(/^( *output_dir: ).*\/([^/\n]+)$/m, "$1./$2");
 }
@@ -324,11 +324,11 @@ const section = (config: Json, name: string): Json =>
 // The files of a checkpoint or a run that are uploaded: the model and its tokenizer at the top of
 // the repository, and on request everything that a resume needs in `checkpoint-{step}/`.
 
-/** What is uploaded, and where it is from. */
+/** The files of an upload, and their origin. */
 interface ModelToShare {
   /** Folder with the weights. */
   model: string;
-  /** The run that it belongs to; null: none is known. */
+  /** The run of the model; null: unknown. */
   run: string | null;
   /** The checkpoint with the state of the optimizer; null: there is none. */
   checkpoint: string | null;

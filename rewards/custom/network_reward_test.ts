@@ -1,4 +1,4 @@
-/** Rewards that cost something: what they took is counted, and kept values cost nothing. */
+/** Rewards that cost something: their requests are counted, and kept values cost nothing. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "../../core/testing.ts";
@@ -32,7 +32,7 @@ Deno.test("values are kept in the user's cache, and what they cost is counted", 
     const first = await score(["a", "b", "bad"]);
     assert.deepEqual(first.values, [[1], [2], [0]]);
     assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(first, name)), [3, 0, 0.5]);
-    // A failure is not kept. What a value logged is.
+    // A failure is not kept. The notes of a value are kept.
     const again = await score(["b", "bad", "a", "c"]);
     assert.deepEqual(again.values, [[2], [0], [1], [1]]);
     assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(again, name)), [

@@ -19,7 +19,7 @@ export interface Scored {
   cost: number;
 }
 
-/** What the module of a reward says about itself. */
+/** Facts about the module of a reward. */
 export interface AboutReward {
   /** It exports computeBatch. */
   wholeBatch: boolean;

@@ -1,4 +1,4 @@
-/** A user's reward file: what a configuration says about it, and its code. */
+/** A user's reward file: its settings in a configuration, and its code. */
 import { UsageError } from "../../core/errors.ts";
 import { loadCode } from "../../core/sandbox/code_file.ts";
 

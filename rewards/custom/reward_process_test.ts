@@ -1,4 +1,7 @@
-/** Real processes of rewards: what they survive, what ends them, and that none is left behind. */
+/**
+ * Real processes of rewards: which errors they survive, which ones end them, and that no process is
+ * left.
+ */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { createRubric, type Rubric } from "../rubric.ts";
@@ -37,7 +40,7 @@ async function hosts(parent: number): Promise<number[]> {
         found.push(Number(name));
       }
     } catch {
-      // It has ended in the meantime.
+      // The process has ended in the meantime.
     }
   }
   return found;

@@ -120,7 +120,7 @@ function withNotes(sample: RewardSample) {
   return { notes, input };
 }
 
-/** What Deno says about a host that was not granted; a user cannot follow its advice. */
+/** Deno's message about a host without permission; a user cannot follow its advice. */
 const NOT_GRANTED =
   /Requires net access to "([^"]*)"(?:, (?:run again|specify)[^(]*--allow-net(?:`| flag))?/;
 

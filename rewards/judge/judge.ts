@@ -63,8 +63,8 @@ export const judge: ScorerReward = {
 
 /**
  * Scores with a judge: each completion is a request to an OpenAI-compatible server. The same
- * question is asked once, in a batch and, with the cache, ever. Answers are kept as the judge gave
- * them, so another scale of values needs no new requests.
+ * question is asked once in a batch, and with the cache only once ever. Answers are kept as the
+ * judge gave them, so another scale of values needs no new requests.
  */
 
 /** Seconds for one answer of the judge, unless `timeout` is given. */
@@ -77,7 +77,7 @@ const ENDED = "scoring was ended";
 const OWN_FIELDS = ["model", "messages", "n", "stream", "temperature", "max_tokens"];
 
 /**
- * Checks what the types of the parameters do not say.
+ * Checks the parameters beyond their types.
  * @throws UsageError whose message begins with a field
  */
 function checkSettings(settings: Settings): void {
@@ -114,7 +114,7 @@ class JudgeScorer implements Scorer {
   readonly wholeBatch = false;
   #connection: Connection | null = null;
   #closed = false;
-  /** What the connection has to say, for the notes of the next batch. */
+  /** Messages of the connection, for the notes of the next batch. */
   #warnings: string[] = [];
   readonly #url: string;
 
@@ -124,7 +124,7 @@ class JudgeScorer implements Scorer {
     private readonly settings: Settings,
     private readonly timeout: number = JUDGE_TIME_LIMIT,
   ) {
-    // The environment may be another where the run starts.
+    // The run may start with other environment variables.
     this.#url = settings.base_url ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
     if (this.#url !== "") return;
     throw new UsageError(`reward ${name}: base_url is missing`, {
@@ -219,7 +219,9 @@ class JudgeScorer implements Scorer {
     }
   }
 
-  /** @throws UsageError when it is not clear which model is meant, or the server has it not */
+  /**
+   * @throws UsageError when several models could be meant, or the server does not have the model
+   */
   #modelOf(server: RemoteServer): string {
     const { model } = this.settings, { url, modelNames } = server, [only] = modelNames;
     const listed = modelNames.join(", ") || "none";
@@ -255,7 +257,7 @@ class JudgeScorer implements Scorer {
 
 /** The requests of one batch. Questions that are equal are asked once. */
 class Batch {
-  /** Questions of which another one of the batch has the answer. */
+  /** Questions that another sample of the batch asks already. */
   repeated = 0;
   readonly #asked = new Map<string, Promise<ChatReply>>();
   readonly #places: Limiter;
@@ -311,7 +313,7 @@ class Batch {
   }
 }
 
-/** What a judge is asked: a template with places for the problem and the completion. */
+/** The question to a judge: a template with places for the problem and the completion. */
 
 const DEFAULT_TEMPLATE = `Rate the answer to the question below, from {min} (worthless) to \
 {max} (perfect).
@@ -346,7 +348,7 @@ const PLACES: Readonly<Record<string, (sample: RewardSample, scale: Scale) => st
   max: (_, [, high]) => String(high),
 };
 
-/** A name in braces. Other braces, as those of JSON or LaTeX, are text. */
+/** A name in braces. Other braces, such as those of JSON or LaTeX, are text. */
 const PLACE = /\{([a-z_]+)\}/g;
 
 /** @throws UsageError when a place is unknown, or there is none for the completion */
@@ -362,7 +364,7 @@ export function checkTemplate(template: string): void {
   }
 }
 
-/** Fills all places at once: what stands in braces in a completion stays as it is. */
+/** Fills all places at once, so that braces in a completion stay as they are. */
 export function fillTemplate(template: string, sample: RewardSample, scale: Scale): string {
   return template.replace(PLACE, (_, name: string) => PLACES[name]!(sample, scale));
 }

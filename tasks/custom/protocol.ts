@@ -21,7 +21,7 @@ export type ToWorker =
   | { type: "load"; url: string }
   | { type: "call"; call: TaskCall };
 
-/** What a task file declares, as far as it can be written as JSON. */
+/** The part of a task file's declaration that JSON can hold. */
 export interface TaskCard
   extends Partial<Omit<Task, "generate" | "score" | "validate" | "clamp" | "open">> {
   /** Names of the functions that it has. */
@@ -31,6 +31,6 @@ export interface TaskCard
 export type FromWorker =
   | { type: "loaded"; task: TaskCard }
   | { type: "broken"; message: string }
-  /** `config` is what `clamp` left of the configuration. */
+  /** `config` is the configuration after `clamp`. */
   | { type: "result"; value: unknown; config?: Params }
   | { type: "error"; message: string };

@@ -25,7 +25,7 @@ let running: TaskProcess | null = null;
 
 parentPort!.on("message", async ({ url, call, seconds, reply }: Request) => {
   writeReply(reply, await answered(url, call, seconds));
-  // The first reply is awaited, not waited for.
+  // The main thread awaits the first reply without blocking, so a message tells it.
   if (call === null) parentPort!.postMessage(null);
 });
 

@@ -24,7 +24,8 @@ export interface TaskOfFile {
 const registered = new Map<string, TaskOfFile>();
 
 /**
- * The name of a task: that of the file's task for the path of a file, else the name itself.
+ * The name of a task. For the path of a file, this is the name of the file's task; other texts are
+ * names themselves.
  * @throws UsageError when the file cannot be used
  */
 export async function taskNameOf(name: string): Promise<string> {
@@ -85,7 +86,7 @@ function taskOf(card: TaskCard, process: TaskProcess): Task {
     },
     score: (answer, entry) => {
       const { value } = process.call({ call: "score", answer, entry });
-      // JSON has no NaN: what is no number is refused by the caller.
+      // JSON has no NaN: the caller refuses values that are no number.
       return typeof value === "number" ? value : NaN;
     },
     ...(functions.includes("validate") && {
@@ -146,7 +147,7 @@ function tryOut(task: Task): void {
 
 /** Time limit of a call, in seconds. */
 const CALL_SECONDS = 10;
-/** More than starting and loading take by their own limits. */
+/** Longer than the limits for starting and for loading together. */
 const EXTRA_SECONDS = 60;
 
 export class TaskProcess {

@@ -1,4 +1,7 @@
-/** A user's task in its process: what it may not do, what ends it, and that it goes on after. */
+/**
+ * A user's task in its process: what is forbidden, what ends the process, and that calls go on
+ * afterwards.
+ */
 import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
 import { HELPERS } from "./protocol.ts";

@@ -50,7 +50,7 @@ export interface Place {
   work: { left: number };
   /** Which functions the names of unknown functions stand for. */
   variant: number;
-  /** Set where an even root of a negative number was taken. */
+  /** Set if an even root of a negative number was taken. */
   leftReals: boolean;
   /** Where it is given: the largest |log2| of the values on the way. */
   depth?: number;
@@ -304,8 +304,8 @@ function binomial(a: Real, b: Real): Fraction {
 }
 
 /**
- * A function of which only the name is known: some fixed rational function, so that only what holds
- * for every function is equal.
+ * A function of which only the name is known. A fixed rational function takes its place, so that
+ * two formulas are equal only if they are equal for every function.
  */
 function unknownFunction(
   name: string,

@@ -32,7 +32,10 @@ export type Operation =
   | "exp";
 
 export type Expr =
-  /** `digits`: of a number with a decimal point, how many stand after it and how many count. */
+  /**
+   * `digits` of a number with a decimal point: how many digits are after the point, and how many
+   * are significant.
+   */
   | { kind: "number"; value: Fraction; digits?: { after: number; significant: number } }
   | { kind: "constant"; name: "π" | "e" | "i" | "∞" }
   | { kind: "name"; name: string }
@@ -75,7 +78,7 @@ export function hasNames(expr: Expr): boolean {
   return false;
 }
 
-/** A text that two formulas share only when they are written alike. */
+/** A text that is equal for two formulas only if they are written alike. */
 export function written(expr: Expr): string {
   switch (expr.kind) {
     case "number":

@@ -27,7 +27,7 @@ type Place = readonly [below: boolean, at: boolean, above: boolean];
 const ray = (end: Expr, inside: Place): Region => ({ at: [end], inside });
 
 /**
- * Which numbers belong to both, or to any, as `rule` says.
+ * The numbers that belong to both sets, or to any of them, as `rule` says.
  * @throws RangeError if the order of the ends is unknown
  */
 function combined(
@@ -54,7 +54,7 @@ function combined(
   return simple(at, inside);
 }
 
-/** Without ends at which nothing changes. */
+/** Removes ends at which nothing changes. */
 function simple(at: readonly Expr[], inside: readonly boolean[]): Region {
   const ends: Expr[] = [], kept = [inside[0]!];
   at.forEach((end, i) => {
@@ -77,8 +77,8 @@ export function sameRegion(a: Region, b: Region): boolean {
 }
 
 /**
- * The interval between two constants; null where the first is not below the second, and where an
- * infinite end belongs to it: infinity is no number.
+ * The interval between two constants. Null if the first is not below the second, or if an infinite
+ * end belongs to the interval: infinity is no number.
  */
 export function interval(
   [low, high]: readonly [Expr, Expr],

@@ -11,9 +11,9 @@ import { isExact, signOf, toBall } from "../numbers/real.ts";
 import { depthOf, sameNumber } from "./same_number.ts";
 import { pointsFor } from "./unknowns.ts";
 
-/** At least so many points must tell. */
+/** So many points must decide, at least. */
 const ENOUGH = 4;
-/** How many functions stand for the name of one. */
+/** The number of functions that are tried for an unknown function. */
 const VARIANTS = 6;
 const BITS = 160, AGREEING_BITS = 100;
 /** Formulas whose constants need more bits are equal only where they are written alike. */

@@ -12,7 +12,7 @@ import { bitsOf, magnitude } from "../numbers/rational.ts";
 import { isExact, signOf } from "../numbers/real.ts";
 
 const AGREEING_BITS = 330;
-/** Numbers that need more bits are equal only where they are so part by part. */
+/** Numbers that need more bits are equal only if all their parts are equal. */
 const MAX_BITS = 8000;
 /** Precisions that are tried one after the other. */
 const PRECISIONS = [128, 384, 900, 1800];
@@ -51,7 +51,7 @@ export function compareNumbers(a: Expr, b: Expr): -1 | 0 | 1 | null {
   return null;
 }
 
-/** null: it cannot be found out. */
+/** null: this cannot be decided. */
 function differ(a: Expr, b: Expr): boolean | null {
   const [x, y] = [valueOf(a), valueOf(b)];
   if (x === null || y === null) return null;
@@ -167,7 +167,7 @@ function powerBound(expr: Expr, a: Bound, by: Expr, roots: Map<string, bigint>):
 const PART = 1_000_000n;
 /** Digits that a decimal needs after the point. */
 const AFTER = 4;
-/** A float64 next to the number: its digits, and the part of it that is wrong at most, 1.5·2⁻⁵³. */
+/** A float64 next to the number: its number of digits, and its largest relative error, 1.5·2⁻⁵³. */
 const FLOAT_DIGITS = [15, 17] as const, FLOAT_PART = 6n * 10n ** 15n;
 
 /**

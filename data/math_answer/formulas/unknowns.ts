@@ -1,8 +1,8 @@
 /**
  * Points at which formulas with unknowns are compared. The numbers are arbitrary, so that different
  * sums and products are not equal by chance (Schwartz 1980; Zippel 1979). They have both signs and
- * sizes from 10⁻² to 10⁹, since |x| + |y| = |x + y| and √(x²) = x hold for a part of the numbers
- * only. Where a formula has branches there are points on each of them.
+ * sizes from 10⁻² to 10⁹, since some equations, such as |x| + |y| = |x + y| and √(x²) = x, hold
+ * only for some numbers. Where a formula has branches there are points on each of them.
  */
 import { fnv1a } from "../../../core/philox.ts";
 import { addBalls, type Ball } from "../numbers/ball.ts";
@@ -34,7 +34,7 @@ const SIZES = [1000, 1300, 320, 2600, 7000, 90, 480, 15_000, 4100, 700, 130_000,
 const SMOOTH = 5;
 const MAX_POINTS = 40;
 
-/** From 1 to 2 times a size. */
+/** A number between a size and twice that size. */
 function sized(thousandths: number, sign: bigint, key: string): Ball {
   // 31 arbitrary bits after the point; 1049/2^20 is about a thousandth.
   const m = ((1n << 31n) + BigInt(mixed(key))) * BigInt(thousandths) * 1049n;
@@ -163,7 +163,7 @@ function insideSquares(expr: Expr): Expr[] {
   );
 }
 
-/** Distances from a zero, as parts of a thousand. */
+/** Distances from a zero, in thousandths. */
 const STEPS = [-9000, -130, 130, 9000];
 
 /** Points on both sides of the zeros that a formula has along one unknown. */
@@ -180,7 +180,7 @@ function around(branch: Expr, from: Point, name: string, seed: string): Point[] 
   });
 }
 
-/** A float64 to 20 bits after the point, which is near enough. */
+/** A float64 rounded to 20 bits after the point, which is exact enough. */
 const exactly = (x: number): Ball => ({ m: BigInt(Math.round(x * 1048576)), r: 0n, e: -20 });
 
 const GRID = [0.011, 0.13, 0.51, 1.07, 1.93, 3.1, 5.3, 9.7, 31, 97, 1013];

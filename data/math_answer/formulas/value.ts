@@ -3,7 +3,7 @@ import type { Expr } from "./expression.ts";
 import type { Region } from "./region.ts";
 import type { Relation } from "./expression.ts";
 
-/** A sign after a number that is a unit and a factor at once: 1/100, or π/180. */
+/** A sign after a number that is both a unit and a factor: 1/100 (%), or π/180 (°). */
 export type Unit = "%" | "°";
 
 export type MathValue =

@@ -14,7 +14,7 @@ export interface Ball {
 /** Numbers beyond 2^(±MAX_EXPONENT) have no ball. */
 const MAX_EXPONENT = 2 ** 44;
 
-/** m is cut to about `bits` bits; the radius grows by what is lost. */
+/** m is cut to about `bits` bits; the radius grows by the lost part. */
 export function ball(m: bigint, r: bigint, e: number, bits: number): Ball {
   const extra = Math.max(bitsOf(m), bitsOf(r) - 20) - bits - 8;
   if (extra > 0) {
@@ -67,14 +67,14 @@ export function divideBalls(a: Ball, b: Ball, bits: number): Ball {
   return ball(m, error / (size * least) + 2n, a.e - b.e - Number(shift), bits);
 }
 
-/** The sign, where the ball decides it; else null. */
+/** The sign of all numbers in the ball; null if they have different signs. */
 export function signOfBall(a: Ball): 1 | -1 | 0 | null {
   if (a.m > a.r) return 1;
   if (-a.m > a.r) return -1;
   return a.m === 0n && a.r === 0n ? 0 : null;
 }
 
-/** The root of a number ≥ 0; what lies below 0 in the ball is taken as 0. */
+/** The root of a number ≥ 0; negative numbers in the ball count as 0. */
 export function rootOfBall(a: Ball, degree: bigint, bits: number): Ball {
   const k = Number(degree);
   const low = a.m > a.r ? a.m - a.r : 0n, high = a.m + a.r > 0n ? a.m + a.r : 0n;

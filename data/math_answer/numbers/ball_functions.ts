@@ -55,7 +55,7 @@ function fixed(a: Ball, bits: number): bigint {
   return shift >= 0 ? a.m << BigInt(shift) : a.m >> BigInt(-shift);
 }
 
-/** A fixed-point result, whose middle was computed, with the error that the argument had. */
+/** A ball from the computed middle in fixed point, and the error that comes from the argument. */
 function result(m: bigint, wanted: number, argument: Ball, bits: number): Ball {
   const error = argument.r === 0n
     ? 0n

@@ -26,7 +26,7 @@ const FENCED = /^```[a-z]*\s([^`]*)```$/;
 /** Stands for LaTeX's end of a matrix row, `\\`, which looks like the start of a command. */
 export const ROW_END = "⏎";
 
-/** Stands for a wide gap, which separates what is not one value. */
+/** Stands for a wide gap, which separates two values. */
 const GAP = "␣";
 
 /** Words that LaTeX writes as commands; in plain text they stand without the backslash. */
@@ -44,7 +44,8 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/^(?:the )?(?:final )?answer(?: is ?:?| ?[:=])/gi, ""],
   [new RegExp(`^${TEXT}\\s*\\{\\s*([-+]?\\d[^{}]*)\\}$`, "g"), "$1"],
   [/^\\text\s*\{\s*(?:the )?(?:final )?answer(?: is)?\s*:?\s*\}\s*[:=]?/gi, ""],
-  // Data that was escaped twice: \\frac. It is no end of a row, since no command would follow.
+  // Data that was escaped twice: \\frac. This is not the end of a matrix row, since no command
+  // follows such an end.
   [
     /(?<!\\)\\\\(?=(?:[dt]?frac|sqrt|left|right|text|pi|cdot|infty|pm|leq?|geq?|in|cup)(?![A-Za-z]))/g,
     "\\",
@@ -106,8 +107,8 @@ const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`${DEGREES}(?:\\s*${SCALE})?`, "g"), "°"],
   [/\\%/g, "%"],
   [/\\\$|[$€£¥₹¢]/g, ""],
-  // What was removed leaves runs of spaces. On these, patterns with optional spaces would take
-  // cubic time.
+  // The removals leave runs of spaces, on which patterns with optional spaces would take cubic
+  // time.
   [/ {2,}/g, " "],
 ];
 
@@ -130,7 +131,7 @@ const VARIABLE = new RegExp(
     "\\{?(?:[A-Z]{1,3}|[a-z])\\}?)" +
     "\\s*(?:=(?!.*=)|\\\\in(?![A-Za-z]))\\s*",
 );
-/** The same after it: 3 = x. */
+/** A name after an answer: 3 = x. */
 const AFTER = /^((?:[^=A-Za-z\\]|\\[A-Za-z]+)+)=\s*[A-Za-z]\s*$/;
 const LIST_ITEM = new RegExp(`(?:^|[,;])\\s*(${NAME})\\s*=`, "g");
 
@@ -140,7 +141,7 @@ const SPACED = /^[+-]?[1-9]\d{0,2}(?:[\s'’]\d{3})+(?:\.\d+)?$/;
 const MIXED = /(?<![\w.,}]|[\w/^}]\s)(\d+)\s+(\d+)\s*\/\s*(\d+)(?![\w.]|\s*[/^])/g;
 /** The half of the day after a time. */
 const HALF = /(?<=\d:\d\d)\s*(?:\\text\s*\{\s*)?([AP])\.?\s?M\.?(?![A-Za-z])(?:\s*\})?/gi;
-/** What a value is, in words before it: \text{Total cost} = 5. */
+/** Words before a value that say what it is: \text{Total cost} = 5. */
 const TITLE = new RegExp(
   `^${TEXT}\\s*\\{(?:[A-Za-z'’-]+ ){0,4}(?:total|cost|price|area|volume|perimeter|probability|` +
     "distance|speed|time|length|width|height|number|sum|product|average|mean|median|result|value|" +
@@ -158,7 +159,7 @@ const SYSTEM = new RegExp(
     String.raw`((?:(?!\\begin|\\end)[^])*)\\end\s*\{\1\}(?:\s*\.)?$`,
 );
 
-/** Longer texts are left as they are, so that no pattern runs over them: answers are short. */
+/** Longer texts are returned unchanged, so that no pattern takes long: answers are short. */
 export const MAX_CHARACTERS = 3000;
 
 /** @param named keep the name of the answer: y = 2x + 3 may also be an equation */
@@ -243,7 +244,7 @@ function listed(text: string): string {
 }
 
 function unnamed(text: string): string {
-  // With several names the names must stay: they tell the items apart.
+  // If there are several names, they must stay: they distinguish the items.
   return text.split("=").length > 2 ? text : text.replace(VARIABLE, "").replace(AFTER, "$1");
 }
 

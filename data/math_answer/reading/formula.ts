@@ -44,7 +44,7 @@ export class Parser {
   #bars = 0;
   /** Depth of arguments of sin, cos …, in which a degree is π/180. */
   #angles = 0;
-  /** The sign that ± stands for in the current pass. */
+  /** The sign of ± in the current pass. */
   #minus = false;
   #sawSign = false;
   #sawDegree = false;
@@ -139,7 +139,7 @@ export class Parser {
     }
   }
 
-  /** Whether a factor follows without a multiplication sign; a second number cannot. */
+  /** Whether a factor follows without a multiplication sign; a number cannot follow a number so. */
   #startsAtom(): boolean {
     const next = this.#peek();
     if (next === undefined) return false;
@@ -278,7 +278,7 @@ export class Parser {
     return { kind: "name", name };
   }
 
-  /** A function of what is in brackets, or of a product without signs: sin 2x. */
+  /** A function whose argument is in brackets, or is a product without signs: sin 2x. */
   #function(name: string): Expr {
     this.#enter();
     const base = name === "log" && this.#take("_") ? this.#argument() : number(10n);

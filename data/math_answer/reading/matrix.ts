@@ -15,7 +15,7 @@ const MATRIX = new RegExp(
 );
 const MAX_CELLS = 64;
 
-/** null: the text is no such formula. */
+/** null: the text is no formula of matrices. */
 export function parseMatrix(clean: string, read: Read): MathValue | null {
   let sum: Matrix | null = null, product: Matrix | null = null, sign = "+", from = 0;
   for (const match of clean.matchAll(MATRIX)) {

@@ -1,6 +1,6 @@
 /**
  * Parses answers into values: numbers and formulas, tuples, intervals (also as inequalities) and
- * their unions, sets, lists and ±, matrices, equations. What the grammar does not cover stays text.
+ * their unions, sets, lists and ±, matrices, equations. Everything else stays text.
  */
 import { isBlank } from "../../../tasks/python/text.ts";
 import {
@@ -60,7 +60,7 @@ export function parseMath(
   return value ?? { kind: "text", text: textOf(clean) };
 }
 
-/** A text without spacing and typesetting; where it is only words, in lower case. */
+/** A text without spacing and typesetting; a text of words alone is in lower case. */
 export function textOf(clean: string): string {
   const text = clean.replace(/\s+/g, "").replace(/\^\{(\w)\}/g, "^$1")
     .replace(/_\{(\w+)\}/g, "_$1");
@@ -193,8 +193,8 @@ const PART = new RegExp(`^\\s*(${NAME})\\s*=([^=]+)$`);
 const MAX_PARTS = 24;
 
 /**
- * Whether a tuple holds the values by the alphabet: x, y, z; a_1, a_2. Others, such as r, θ or
- * m, b, stand in the order of the text.
+ * Whether a tuple holds the values by the alphabet: x, y, z; a_1, a_2. Other names, such as r, θ or
+ * m, b, are in the order of the text.
  */
 function isAlphabetical(sorted: Named["parts"]): boolean {
   const names = sorted.map(({ name }) => name);
@@ -203,7 +203,9 @@ function isAlphabetical(sorted: Named["parts"]): boolean {
     names.every((name, i) => i === 0 || name.charCodeAt(0) === names[i - 1]!.charCodeAt(0) + 1);
 }
 
-/** Two or more values with names; a set of such where names occur again. Null for other texts. */
+/**
+ * Two or more values with names; a set of such groups if names occur again. Null for other texts.
+ */
 function parseNamed(
   clean: string,
   read: (text: string) => MathValue | null,

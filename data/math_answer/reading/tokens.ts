@@ -2,7 +2,7 @@
 
 export type Token = { kind: "number" | "name" | "function" | "sign"; text: string };
 
-/** Thrown for what the grammar does not cover. */
+/** Thrown for texts outside of the grammar. */
 export class Unreadable extends Error {}
 
 const MAX_TOKENS = 400;

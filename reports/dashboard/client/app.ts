@@ -90,7 +90,7 @@ themeButton.addEventListener("click", () => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(theme));
 
-// The address after # is that of a view, so this link moves the focus by itself.
+// The part of the address after # names a view, so this link has to move the focus itself.
 document.querySelector("#skip")!.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

@@ -51,7 +51,7 @@ function isDark(): boolean {
   return document.documentElement.dataset["theme"] === "dark";
 }
 
-/** What a chart says of a run at a step. */
+/** The text about a run at a step. */
 interface Reading {
   run: ShownRun;
   value: string;

@@ -1,4 +1,4 @@
-/** What two runs' configurations differ in. */
+/** The differences between two runs' configurations. */
 import { html, nothing, render } from "lit-html";
 import type { ConfigComparison } from "../api.ts";
 import { choice, failureBox, type PageState, type Part, problemBox, type View } from "./dom.ts";

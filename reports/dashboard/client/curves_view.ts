@@ -88,7 +88,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     range,
   });
 
-  /** @param isAnew what is asked has changed, so that earlier answers are worth nothing */
+  /** @param isAnew whether the question has changed, so that earlier answers no longer count */
   async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
     const failed = await answers.load(runs, question, isAnew);
     if (failed === null) return;
@@ -144,7 +144,7 @@ function pointsOfRun(runs: number): number {
   return Math.round(Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, runs))));
 }
 
-/** How far the runs are read. */
+/** The share of the runs' files that was read. */
 function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: number): string {
   if (runs.length === 0) return "No run is chosen.";
   const rest = runs.filter(({ id }) => answers.of(id)?.complete !== true).length;
@@ -153,12 +153,12 @@ function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: num
     : `${runs.length} of ${all} run${all === 1 ? "" : "s"}`;
 }
 
-// The curves of the runs, as far as the server has told them.
+// The curves of the runs that the server has sent so far.
 
 /** Requests that run at the same time. */
 const REQUESTS = 6;
 
-/** What is asked about each run, besides the metrics. */
+/** The question about each run, besides the metrics. */
 interface CurveQuestion {
   /** The most points of a curve. */
   points: number;
@@ -170,7 +170,7 @@ interface CurveQuestion {
 
 class CurveAnswers {
   readonly #known = new Map<string, CurvesOfRun>();
-  /** Counts the questions. Answers to an earlier one are worth nothing. */
+  /** The number of the current question. Answers to earlier questions do not count. */
   #round = 0;
   #isEnded = false;
 
@@ -217,7 +217,7 @@ class CurveAnswers {
     return isOutdated() ? null : failure;
   }
 
-  /** Answers that are still on their way are worth nothing. */
+  /** Answers that have not arrived yet will not count. */
   end(): void {
     this.#isEnded = true;
   }

@@ -40,7 +40,7 @@ export function problemBox(problems: readonly string[]): Part {
   `;
 }
 
-/** What is shown in place of what an error prevented. */
+/** The message that takes the place of contents after an error. */
 export function failureBox(error: unknown): Part {
   return problemBox([(error as Error).message]);
 }

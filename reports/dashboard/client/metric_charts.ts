@@ -37,7 +37,7 @@ export class MetricCharts {
     const fitting = [...names].filter((name) => name.toLowerCase().includes(wanted));
     if (this.#shown === fitting.join()) return;
     this.#shown = fitting.join();
-    // Groups are made anew: the browser opens and closes them by itself.
+    // The groups are made again, because the browser opens and closes existing ones by itself.
     render(nothing, this.element);
     render(groupMetrics(fitting).map((group) => this.#group(group, wanted !== "")), this.element);
   }

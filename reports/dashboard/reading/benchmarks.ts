@@ -91,7 +91,7 @@ export class Benchmarks {
       })),
       averages: tasks.length < 2 ? [] : models.flatMap((model) => {
         const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
-        // As the command counts: a task on which the model answered nothing says nothing about it.
+        // As in `rgx bench`, a task without any answer of the model is not counted.
         const answered = all.filter((result) => result !== undefined && result.total > 0);
         return all.includes(undefined) || answered.length === 0
           ? []

@@ -16,9 +16,12 @@ const SMALL_BYTES = 1 << 20;
 const LOOKS = 200, LOOK_BYTES = 8192;
 /** Bytes that are parsed before other work gets its turn. */
 const PIECE_BYTES = 1 << 19;
-/** A longer line is no line of metrics: nothing behind it is read. */
+/** Maximum length of a line. A longer line is no line of metrics: nothing after it is read. */
 const MAX_LINE_BYTES = 1 << 24;
-/** Bytes before the end of the last reading, by which a file that was cut back is recognized. */
+/**
+ * Number of bytes before the end of the last reading that are compared, to notice that a file was
+ * cut back.
+ */
 const MARK_BYTES = 256;
 /** The end of the file that the list of runs reads. */
 const TAIL_BYTES = 24_576;
@@ -40,7 +43,7 @@ export class MetricsFile {
 
   constructor(readonly path: string) {}
 
-  /** What is wrong with the file, as a sentence; null when nothing is. */
+  /** A sentence about the problem of the file; null if there is none. */
   get problem(): string | null {
     if (this.damaged === 0) return null;
     const more = this.damaged === 1 ? "" : ` (${this.damaged} lines in all)`;
@@ -66,7 +69,7 @@ export class MetricsFile {
     }
   }
 
-  /** Reads what `update` has left out. The few lines are shown until all are read. */
+  /** Reads the lines that `update` has left out. Until then, curves show the few lines. */
   async readRest(): Promise<void> {
     if (this.complete) return;
     const file = await openIfThere(this.path);
@@ -79,7 +82,7 @@ export class MetricsFile {
       [this.complete, this.damaged, this.#damage] = [true, all.damaged, all.#damage];
       [this.#at, this.#lines, this.#mark] = [all.#at, all.#lines, all.#mark];
     } catch {
-      // The file was removed or its server is away: it is looked at again when it is asked for.
+      // The file was removed, or its server does not answer. The next request looks at it again.
     } finally {
       this.#isReading = false;
       file.close();
@@ -92,7 +95,7 @@ export class MetricsFile {
     this.#mark = new Uint8Array(0);
   }
 
-  /** Whether the file still begins with what was read. */
+  /** Whether the file still begins with the bytes that were read. */
   async #isSame(file: Deno.FsFile, size: number): Promise<boolean> {
     if (size < this.#at) return false;
     const found = await readPart(file, this.#at - this.#mark.length, this.#mark.length);

@@ -7,7 +7,7 @@ import { RgxError } from "../../../core/errors.ts";
 import { isAbsent } from "../../../core/paths.ts";
 import { readIfThere } from "../../../core/text_file.ts";
 
-/** What a configuration, a lock or a state needs at most. */
+/** Maximum size of a configuration, a lock or a state. */
 const USUAL_BYTES = 2 ** 24;
 
 /**

@@ -13,7 +13,7 @@ import type { FoundRun } from "./find_runs.ts";
 import { readPlain } from "./plain_file.ts";
 import { newestRows, type Row } from "./metrics_file.ts";
 
-/** A lock whose holder has been silent for longer is abandoned; heartbeats come more often. */
+/** Maximum age of a heartbeat. A lock with an older one is abandoned. */
 const SILENT_MS = 300_000;
 const MAX_LOG_BYTES = 2 ** 26;
 const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"];
@@ -115,7 +115,7 @@ async function readObject(
   return found;
 }
 
-/** "killed": it says that it is running, and nothing holds its lock. */
+/** "killed": run.json says that the run goes on, but no process holds its lock. */
 async function statusOf(folder: string, run: Json, now: number): Promise<RunStatus> {
   const status = run["status"];
   if (typeof status !== "string" || !STATUSES.includes(status)) return "unknown";
@@ -184,7 +184,7 @@ function accuracyOf(value: unknown): AccuracyInfo | null {
   const { accuracy, ci95, total } = object(value);
   const isInterval = Array.isArray(ci95) && ci95.length === 2 &&
     ci95.every((end) => typeof end === "number");
-  // Without an answer to compare with, nothing was right or wrong.
+  // Without expected answers, no answer was right or wrong.
   if (typeof accuracy !== "number" || !isInterval || typeof total !== "number" || total === 0) {
     return null;
   }

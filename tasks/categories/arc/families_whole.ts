@@ -1,4 +1,4 @@
-/** Families of `rearc` that rearrange the whole grid, whatever it contains. */
+/** Families of `rearc` that rearrange the whole grid. */
 import type { Family, GridRule, InputKind } from "./family.ts";
 import { transpose } from "../../grids.ts";
 import {

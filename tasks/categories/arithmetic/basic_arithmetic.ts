@@ -241,7 +241,7 @@ function divisors(size: bigint, limit: number): number[] {
       if (next <= limit && found.length < MAX_DIVISORS && !found.includes(next)) found.push(next);
     }
   };
-  // Its smaller factors are gone when a number that is no prime comes.
+  // When a composite number comes, its smaller factors are already divided out.
   for (let prime = 2; prime <= LARGEST_PRIME; prime++) {
     const p = BigInt(prime);
     while (rest % p === 0n) {

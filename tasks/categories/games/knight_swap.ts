@@ -119,8 +119,8 @@ function neighbours(square: number, squares: readonly number[]): number[] {
 }
 
 /**
- * A board whose solution is within the range, or one without a solution, as drawn. Falls back to
- * the other kind when no such board is found.
+ * A board whose solution is within the range, or a board without a solution; a draw decides. If no
+ * such board is found, the other kind is made.
  */
 function drawPuzzle(random: RandomStream, config: Config): Puzzle {
   const wantsImpossible = random.chance(config.impossible_ratio);

@@ -110,8 +110,8 @@ function colleagues(random: RandomStream, config: Config): Drawn {
       `who is a colleague of both ${woman} and ${man}. Nobody has any colleagues outside the ` +
       "circles that he or she belongs to. How many female colleagues does the woman in both " +
       "circles have? Answer with the number alone.",
-    // In the first circle, its owner replaces the shared woman among the women. In the second,
-    // nobody does.
+    // In the first circle, the owner takes the place of the shared woman among the women; in the
+    // second, nobody does.
     count: females + (hisFemales - 1),
   };
 }

@@ -124,9 +124,9 @@ function category(label: string, values: string, sentence: string): Category {
 }
 
 /**
- * Clues about who lives where, and what follows from them. Each category has as many values as
- * there are houses. Value v of category c has the number c · houses + v. Its domain is the set of
- * houses where it can be, as bits.
+ * Clues about who lives where, and deductions from them. Each category has as many values as there
+ * are houses. Value v of category c has the number c · houses + v. Its domain is the set of houses
+ * where it can be, as bits.
  */
 
 /**

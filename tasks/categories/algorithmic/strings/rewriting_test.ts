@@ -123,7 +123,10 @@ Deno.test("string_insertion: a list of the letters is worth 0.1, and no answer i
   }
 });
 
-/** Rewrites, keyed by the quoted parts of a rule; the words between them say where it applies. */
+/**
+ * Rewrites, keyed by the quoted parts of a rule. The words between these parts say where the rule
+ * applies.
+ */
 const REWRITES: Record<string, (s: string, end: boolean) => string> = {
   "ab ca": (s) => s.replace(/^ab/, "ca"),
   "ac cb": (s) => s.replace(/ac$/, "cb"),

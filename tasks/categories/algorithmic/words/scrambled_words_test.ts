@@ -49,7 +49,7 @@ Deno.test("caesar_cipher: a rotation of 50 in the curriculum is clamped (G23)", 
     mode: "upper_bound",
     onClamp: (note) => notes.push(note),
   });
-  // The values that the original makes of this level and then refuses.
+  // The original computes these values from this level, and then refuses them.
   const original = { min_rotation: 25, max_rotation: 50 };
   assert.notEqual(config["max_rotation"], original.max_rotation);
   assert.equal(config["max_rotation"], 25);

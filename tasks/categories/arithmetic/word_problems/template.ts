@@ -74,7 +74,7 @@ export function names(
   return random.sample(PEOPLE, count).map(({ name }) => name) as [string, string, string, string];
 }
 
-/** A multiple of `step` from low to high, which are multiples too. */
+/** A random multiple of `step` between the multiples `low` and `high`. */
 export function multiple(random: RandomStream, low: number, high: number, step: number): number {
   return step * random.int(low / step, high / step);
 }
