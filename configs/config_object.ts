@@ -168,6 +168,7 @@ export interface ConfigOverrides {
   rewards?: readonly RewardItem[];
   /** Supervised training before GRPO; null: none. */
   sft?: SftKeys | null;
+  /** Training on preferences, which only `rgx dpo` obeys; null: none. */
   dpo?: DpoKeys | null;
   teacher?: TeacherKeys | null;
   /** The evaluation before and after training. */

@@ -15,13 +15,17 @@ export interface ChatMessage {
   tool_calls?: readonly ToolCall[];
   /** Only of a tool's result: the id of the call, and the name of the tool. */
   tool_call_id?: string;
+  /** In a tool's result: the tool's name. */
   name?: string;
 }
 
 /** A call of a tool, as chat templates read it. */
 export interface ToolCall {
+  /** Distinguishes the calls of a conversation. */
   id?: string;
+  /** The kind of tool: there is only this one. */
   type: "function";
+  /** The function, and the values that the model gives it. */
   function: {
     name: string;
     /** The arguments by name. In OpenAI's API they are a text of JSON. */

@@ -47,6 +47,7 @@ export type {
   CurriculumKeys,
   CurriculumScheduleKeys,
   DataKeys,
+  DpoKeys,
   EvalKeys,
   FileReward,
   GenerationKeys,
@@ -74,6 +75,7 @@ export type { CurriculumSection, DataSection } from "../configs/schema/run_confi
 export type { TaskSection } from "../configs/schema/task_types.ts";
 export type { HfUploadSection, HubSection } from "../configs/schema/run_config.ts";
 export type {
+  DpoSection,
   EvalSection,
   LoggingSection,
   LoopSection,

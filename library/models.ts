@@ -115,10 +115,11 @@ export type {
   SamplingOptions,
 } from "../models/generation/types.ts";
 export { logprobs, type SequenceLogprobs, type TopToken } from "../models/inspect/logprobs.ts";
-export { type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
+export { type CallForm, type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
 export type { LoadListener } from "../models/network/weights/load_weights.ts";
 export type { LanguageModel } from "../models/language_model.ts";
 export type { ChatEnding } from "../models/tokenizers/chat_template.ts";
+export type { Written } from "../models/tokenizers/dialects/families.ts";
 export type { Tokenizer } from "../models/tokenizers/types.ts";
 export {
   logitsProcessor,

@@ -94,10 +94,11 @@ export type {
   Entry,
   Generated,
   OpenOptions,
+  Preference,
   ScorableEntry,
   Task,
 } from "../tasks/types.ts";
-export type { ChatMessage } from "../core/chat_message.ts";
+export type { ChatMessage, ToolCall } from "../core/chat_message.ts";
 export {
   bool as boolParam,
   defineTask,

@@ -10,7 +10,9 @@ import type { RandomStream, Split } from "../core/philox.ts";
 
 /** A chosen and a rejected answer: texts, or the messages after the prompt. */
 export interface Preference {
+  /** The better answer. */
   chosen: string | readonly ChatMessage[];
+  /** The worse answer. */
   rejected: string | readonly ChatMessage[];
   /** File and line, for messages. */
   place: string;

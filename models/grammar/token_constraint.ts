@@ -26,10 +26,13 @@ export type Form =
   /** Calls of tools, whose arguments fit their schemas. */
   | { kind: "calls"; calls: readonly CallForm[]; written: Written; isMany: boolean };
 
-interface CallForm {
+/** A call of a tool that a form allows. */
+export interface CallForm {
+  /** The name of the tool. */
   name: string;
+  /** JSON schema of the arguments. */
   schema: unknown;
-  /** Of the schema, for messages. */
+  /** The place of the schema in a request, for messages. */
   path: string;
 }
 
