@@ -13,7 +13,7 @@ export interface ChatMessage {
   content: string;
   /** The calls of tools that the assistant asks for. */
   tool_calls?: readonly ToolCall[];
-  /** Only of a tool's result: the id of the call, and the name of the tool. */
+  /** In a tool's result: the `id` of the call that it answers. */
   tool_call_id?: string;
   /** In a tool's result: the tool's name. */
   name?: string;

@@ -79,10 +79,13 @@ export type {
   EvalSection,
   LoggingSection,
   LoopSection,
+  MultiTurnSection,
   SftSection,
 } from "../configs/schema/run_config.ts";
 export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/run_config.ts";
 export type { RewardSection } from "../configs/schema/reward_section.ts";
 export type { GenerationSection, SamplingSection } from "../configs/schema/run_config.ts";
 export type { SlurmSection } from "../configs/schema/run_config.ts";
+export type { EnvironmentKeys } from "../configs/schema/run_config.ts";
+export type { EnvironmentSection } from "../environments/open_environments.ts";
 export type { RampType, SchedulerKwargs, SchedulerType } from "../configs/schema/schedule_types.ts";

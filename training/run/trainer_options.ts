@@ -36,7 +36,10 @@ export interface TrainerOptions {
   trainProblems?: number;
   /** The rewards, with their weights. */
   rubric: Rubric;
-  /** Environments and tools, and the limits of dialogues; default: a completion is one turn. */
+  /**
+   * Environments and tools, and the limits of dialogues; default: a completion is one turn.
+   * @internal
+   */
   dialogues?: DialogueSetup | null;
   /**
    * The model was loaded with an adapter, which is trained further. The reference of the KL term is
