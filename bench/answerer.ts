@@ -1,4 +1,7 @@
-/** Who answers the questions of a benchmark, and what a question and an answer are. */
+/**
+ * The interface of a model that answers the questions of a benchmark, and the types of questions
+ * and answers.
+ */
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TestSet } from "./plan/test_set.ts";
 

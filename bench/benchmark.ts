@@ -70,7 +70,7 @@ export interface BenchmarkOptions {
   includeBase?: boolean;
   /** Default `benchmark_results`. */
   outputDir?: string;
-  /** Do not ask again what an earlier benchmark in the folder has answered. */
+  /** Keep the answers of earlier benchmarks in the folder, and ask only for the others. */
   resume?: boolean;
   /** Ask nothing; make the result from the answers of all earlier benchmarks in the folder. */
   merge?: boolean;
@@ -99,11 +99,11 @@ export interface BenchmarkOptions {
   onEvent?: (event: BenchEvent) => void;
 }
 
-/** What a benchmark measured and wrote. */
+/** The results of a benchmark, and the files that it wrote. */
 export interface Benchmark {
   /** The results of all models on all tasks. */
   result: AllTasksResultFile;
-  /** Paths of what was written; the combined file comes last. */
+  /** Paths of the written files; the combined file comes last. */
   files: string[];
   /** Samples without an answer. */
   unanswered: number;
@@ -114,8 +114,8 @@ export interface Benchmark {
   /** Requests, tokens and cost of the server; null without remote models. */
   remote: RemoteUsage | null;
   /**
-   * Where the time of this call went; a sum over models, also where they ran at the same time. In
-   * one process the rest of `total` is the harness.
+   * The parts of the time of this call, summed over models (also if they ran at the same time). In
+   * one process, the rest of `total` is the time of the harness.
    */
   seconds: Took & { total: number };
   /** The exit code of `rgx bench`: 1 if answers are missing, else 0. */
@@ -124,8 +124,9 @@ export interface Benchmark {
 
 /**
  * Asks models the held-out problems of tasks, and scores their answers as training does.
- * @throws UsageError, before any work, for what cannot be measured; RgxError when an endpoint is
- *   not reachable; Interrupted when it was ended early: the answers are kept for `resume`
+ * @throws UsageError, before any work, for models or tasks that cannot be measured; RgxError when
+ *   an endpoint is not reachable; Interrupted when it was ended early: the answers are kept for
+ *   `resume`
  */
 export async function benchmark(options: BenchmarkOptions): Promise<Benchmark> {
   const path = options.outputDir ?? FOLDER;
@@ -200,8 +201,8 @@ async function measure(options: BenchmarkOptions): Promise<Benchmark> {
 }
 
 /**
- * The part of every rank but the first in a benchmark of several ranks: answers what the first one
- * deals to it.
+ * The work of all ranks except the first in a benchmark of several ranks: answers the questions
+ * that the first rank deals out.
  * @throws Interrupted when a rank was asked to stop
  */
 export async function assistBenchmark(
@@ -225,7 +226,7 @@ interface Prepared {
   sampling: Sampling;
 }
 
-/** Plans a benchmark, refuses what cannot be measured, and opens its folder. */
+/** Plans a benchmark, refuses models and tasks that cannot be measured, and opens the folder. */
 async function prepare(options: BenchmarkOptions): Promise<Prepared> {
   const { outputDir = FOLDER, seed = 42, onEvent = () => {} } = options;
   const { models, sampling, warnings } = await planModels(options.models, {

@@ -1,6 +1,7 @@
 /**
- * The state of a running benchmark: which model has answered what. Every answer is scored and goes
- * to the store. At the end the result is made from the store, with the samples of earlier runs.
+ * The state of a running benchmark: the answers of each model so far. Every answer is scored and
+ * goes to the store. At the end the result is made from the store, with the samples of earlier
+ * runs.
  */
 import { counted } from "../core/counted.ts";
 import { fnv1a } from "../core/philox.ts";

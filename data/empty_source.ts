@@ -1,6 +1,6 @@
 /**
- * Problems of an environment that needs no data: each is empty, and the environment shows what it
- * begins with. Their numbers give it different seeds.
+ * Problems of an environment that needs no data: each is empty, and the environment shows its own
+ * start. The number of a problem determines the environment's seed.
  */
 import type { Split } from "../core/philox.ts";
 import { UsageError } from "../core/errors.ts";

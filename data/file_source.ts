@@ -11,7 +11,7 @@ import { hasSplitSizes, splitCounts, type SplitSizes } from "./split_sizes.ts";
 
 /** The problems of a file, and which of them are held out. */
 export interface FileSourceOptions extends SplitSizes {
-  /** The file's entries, where they were read already; else it is read as JSON Lines. */
+  /** The file's entries, if they were read already; otherwise the file is read as JSON Lines. */
   entries?: readonly Entry[] | null;
   /** The files that the entries were read from. */
   files?: readonly SourceFile[];

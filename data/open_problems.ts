@@ -1,7 +1,7 @@
 /**
- * Opens the source of problems that a configuration's `data` section names. Here it reads what must
- * be read asynchronously: parquet files, folders, and data sets pulled from the Hub. All other
- * sources come from open_source.ts.
+ * Opens the source of problems that a configuration's `data` section names. This file opens sources
+ * that must be read asynchronously: parquet files, folders, and data sets pulled from the Hub. All
+ * other sources come from open_source.ts.
  */
 import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles, isAway } from "../hub/data_files.ts";

@@ -25,7 +25,7 @@ export interface SourceOptions extends FileSourceOptions {
   dataset_train_split?: string;
   /** The split that is held out; default: test, or validation, where the data has them. */
   dataset_test_split?: string;
-  /** Whether answers of the rows are compared, so that none has to be right. */
+  /** Whether training compares two answers of each row, so that rows need no right answer. */
   comparesAnswers?: boolean;
   /** Parameters of the task. */
   task_config: Record<string, unknown>;

@@ -91,7 +91,9 @@ const FORMATS: Readonly<Record<string, PublishedFormat>> = {
   },
 };
 
-/** The letter of the right option; where `answer` is none, by `index`. @throws UsageError */
+/**
+ * The letter of the right option: `answer`, or else the one with number `index`. @throws UsageError
+ */
 function goldLetter(answer: unknown, index: unknown, count: number, place: string): string {
   const letters = LETTERS.slice(0, count);
   const letter = /^\s*\(?([A-Za-z])[.)]?\s*$/.exec(String(answer))?.[1]?.toUpperCase() ??

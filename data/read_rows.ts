@@ -175,8 +175,8 @@ function parseList(text: string, path: string): DataRow[] {
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
 
 /**
- * Answers that are integers too large for a double become text, as such numbers in parquet do, and
- * so does what is no double at all, such as 1e400.
+ * Answers that are integers too large for a double become text, as such numbers in parquet do; so
+ * do numbers beyond the range of a double, such as 1e400.
  */
 const exact: Reviver = (name, value, { source }) =>
   (name === "answer" || name === "solution") && typeof value === "number" &&

@@ -28,8 +28,8 @@ export function readGold(text: string): Gold {
 }
 
 /**
- * Whose rules score the answers: those of GSM8K, those of mathematics, or the equality of texts and
- * numbers.
+ * The rules that score the answers: those of GSM8K, those of mathematics, or the equality of texts
+ * and numbers.
  */
 export function sourceOf(
   answer: string | null,

@@ -230,7 +230,7 @@ function withProblemColumns(
     return { ...others, prompt: row["prompt"] };
   }
   const truth = onlyOne(verl.ground_truth);
-  // Rewards find any other kind of truth, such as an object, in the column itself.
+  // Any other kind of answer, such as an object, stays in its column, where rewards find it.
   const isAnswer = (typeof truth === "string" && truth !== "") || typeof truth === "number";
   const hasAnswer = !isAnswer || ANSWER_COLUMNS.some((name) => row[name] != null);
   return hasAnswer ? { ...row } : { ...row, answer: truth };

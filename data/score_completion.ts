@@ -54,7 +54,7 @@ export const hasAnswer = ({ answer, metadata }: ScorableEntry): boolean =>
  * Scores a completion, in training and in benchmarks. Nothing that a completion says makes it
  * throw.
  * @param systemPrompt name or text of the system prompt, which may ask for a special form
- * @param prompt what the model was asked, where it is more than the system prompt and the question
+ * @param prompt the whole prompt, if it is more than the system prompt and the question
  */
 export function scoreCompletion(
   completion: string,

@@ -1,6 +1,6 @@
 /**
- * The rows of a split of a data set. The names of its files or the list of its README tell the
- * splits apart (hub/data_files.ts); where they do not, a column `split` does.
+ * The rows of a split of a data set. The names of its files or the list of its README distinguish
+ * the splits (hub/data_files.ts), or else a column `split`.
  */
 import { UsageError } from "../core/errors.ts";
 import { findDataFiles } from "../hub/data_files.ts";
@@ -81,7 +81,7 @@ export class SplitReader {
 
   async #whole(split: string, isAsked: boolean): Promise<readonly DataRow[]> {
     const { files, splits } = await requireFound(this.name, split);
-    // The validation stands for a test split only where nobody asked for that.
+    // The validation split replaces a missing test split only if nobody asked for a test split.
     if (isAsked && splits !== null && !splits.includes(split)) {
       throw noSplit(this.name, split, splits);
     }

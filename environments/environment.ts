@@ -1,6 +1,6 @@
 /**
- * What an environment is to the program: it begins with a row of the data, answers the messages of
- * a model by `step` or by tools, and may give rewards. Its state is a value that JSON can hold. It
+ * The interface of an environment. It begins with a row of the data, answers the messages of a
+ * model by `step` or by tools, and may give rewards. Its state is a value that JSON can hold. It
  * goes in and out with every call: a process that is ended loses nothing, any process can answer
  * any call, and an answer is a function of (row, seed, what the model did).
  */
@@ -10,7 +10,7 @@ import type { ChatMessage } from "../core/chat_message.ts";
 export interface Tool {
   /** Letters, digits, `_` and `-`. */
   name: string;
-  /** What it does, for the model. */
+  /** Description of the tool for the model. */
   description: string;
   /** JSON schema of its arguments, an object. */
   parameters: Record<string, unknown>;
@@ -49,7 +49,7 @@ export interface Reply {
   metrics: Readonly<Record<string, number>>;
 }
 
-/** A reply, or why there is none. */
+/** A reply, or the reason why there is none. */
 export type Outcome = (Reply | { error: string }) & { late?: boolean };
 
 export interface Environment {
@@ -62,7 +62,7 @@ export interface Environment {
    * @param seconds the time limit for one call
    */
   answer(calls: readonly EnvironmentCall[], seconds: number): Promise<Outcome[]>;
-  /** Ends what it has started; a further call starts it again. */
+  /** Ends its processes; a further call starts them again. */
   close(): Promise<void>;
 }
 

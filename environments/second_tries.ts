@@ -1,6 +1,6 @@
 /**
- * Second tries, for the problems of any task: a wrong answer is called wrong, and the model answers
- * again. The reward is the score of its last answer.
+ * Second tries, for the problems of any task: after a wrong answer, the model is told so and
+ * answers again. The reward is the score of its last answer.
  */
 import { CORRECT, scoreCompletion } from "../data/score_completion.ts";
 import type { Environment, EnvironmentCall, Reply, State } from "./environment.ts";
@@ -29,7 +29,7 @@ function answer(call: EnvironmentCall, tries: number): Reply {
   const metrics = { [`correct_at_${before + 1}`]: isRight ? 1 : 0 };
   const isOver = isRight || before + 1 >= tries;
   if (isOver) return { ...reply("", state), reward: score, done: true, metrics };
-  // A score in between tells how near it was.
+  // A score between 0 and 1 tells the model how near its answer was.
   const near = score > 0 ? ` It scored ${Math.round(score * 100)} of 100.` : "";
   return { ...reply(`That is not right.${near} Try again.`, state), metrics };
 }

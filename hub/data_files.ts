@@ -288,8 +288,8 @@ function splitsOfConfiguration(
 }
 
 /**
- * The files of the usual data formats; tables in plain text where there is nothing else. Hidden
- * ones, and those in folders like `__pycache__`, are left out.
+ * The files of the usual data formats; tables in plain text only if there are no others. Hidden
+ * files, and files in folders like `__pycache__`, are left out.
  */
 function usualFiles(present: readonly string[]): string[] {
   const seen = present.filter((file) => !/(?:^|\/)(?:\.|__)/.test(file));

@@ -141,8 +141,8 @@ async function complete(path: string, file: RemoteFile, options: DownloadOptions
   using output = await Deno.open(path, { read: true, write: true, create: true });
   const partial = new PartialFile(output, file, options);
   await partial.start();
-  // A server that ignores ranges starts again each time. Only bytes beyond the furthest position
-  // of all attempts are progress, and a few bytes until a time-out are none.
+  // A server that ignores ranges starts again each time. So only bytes beyond the furthest position
+  // of all attempts count as progress. A few bytes before a time-out do not count.
   let furthest = partial.length;
   await options.http.retrying(options.request, async (progressed) => {
     if (partial.isComplete) return;
@@ -179,7 +179,7 @@ class PartialFile {
     return this.#ended || this.file.size !== null && this.length === this.file.size;
   }
 
-  /** Reads what earlier attempts have downloaded into the checksum. */
+  /** Adds the bytes of earlier attempts to the checksum. */
   async start(): Promise<void> {
     const { size } = await this.output.stat();
     if (this.file.size !== null && size > this.file.size) return await this.#startOver();

@@ -60,7 +60,9 @@ export async function findModel(
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
 }
 
-/** What to tell the user when a checkpoint stands for its run; nothing for other models. */
+/**
+ * A note for the user if a checkpoint is used instead of its run's model; none for other models.
+ */
 export function checkpointNotes(name: string, { path, isCheckpointOfRun }: FoundModel): string[] {
   return isCheckpointOfRun ? [`${name} has no final model yet: ${path} is used`] : [];
 }

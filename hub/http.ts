@@ -30,7 +30,7 @@ export interface HttpOptions {
 
 export type Method = "GET" | "HEAD" | "POST" | "PUT";
 
-/** What a request sends besides its method. */
+/** The parts of a request besides its method. */
 export interface Sent {
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array<ArrayBuffer>;
@@ -142,7 +142,7 @@ export class HubHttp {
         signal: idleTimeout.signal,
         ...(body === undefined ? {} : { body }),
         headers: {
-          // Without compression, lengths and ranges are those of the file.
+          // Without compression, lengths and ranges refer to the file itself.
           "accept-encoding": "identity",
           "user-agent": `rgx/${VERSION}`,
           ...headers,
@@ -206,7 +206,7 @@ function reply(response: Response, idleTimeout: IdleTimeout): Reply {
   };
 }
 
-/** The target of a redirect; null when the response is none. */
+/** The target of a redirect; null for any other response. */
 function redirect(response: Response, from: URL): URL | null {
   const location = response.headers.get("location");
   if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return null;

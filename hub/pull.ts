@@ -42,7 +42,7 @@ export interface PullOptions {
   maxWorkers?: number;
   /** Also check the checksums of files that exist already, and fetch damaged ones again. */
   verify?: boolean;
-  /** Only report what would be done. */
+  /** Only report the files that would be fetched. */
   dryRun?: boolean;
   /** Aborts the pull; downloaded bytes are kept. */
   signal?: AbortSignal;
@@ -280,7 +280,7 @@ function resultOf(
 // named in the error. The files of a repository are known from the list that huggingface_hub may
 // have stored (`trees/{commit}.json`), and from the index of sharded weights.
 
-/** @throws RgxError that names what is missing */
+/** @throws RgxError that names the missing files */
 async function pullOffline(
   repository: Repository,
   revision: string | null,
@@ -375,7 +375,7 @@ async function shardsOf(snapshot: string, present: readonly string[]): Promise<s
 export interface PulledFile {
   /** Its path in the repository. */
   name: string;
-  /** Where it is on this machine. */
+  /** Path of the file on this machine. */
   path: string;
   /** In bytes; null = the server does not report it, and the file was not fetched. */
   size: number | null;

@@ -65,8 +65,8 @@ export function isCommit(revision: string): boolean {
 }
 
 /**
- * Parses what a user writes for a repository.
- * @param kind the kind when the text does not say it
+ * Parses the text that a user gives for a repository.
+ * @param kind the kind if the text has none
  * @returns null when the text names no repository
  */
 export function parseNamed(text: string, kind: RepositoryKind): Named | null {

@@ -1,6 +1,6 @@
 /**
  * Name → reward. To add a built-in reward:
- * 1. write it in the file of where it is from (`task_answer.ts`, `trl.ts`, …) and list it there;
+ * 1. write it in the file of its origin (`task_answer.ts`, `trl.ts`, …) and list it there;
  * 2. run `deno task docs:rewards`.
  *
  * A program that uses rgx registers its rewards with {@link registerReward}.
@@ -153,7 +153,7 @@ export function resolveRewardParams(
   return withDefaults(getReward(name).params, params);
 }
 
-/** The built-in rewards by where they are from, as the documentation lists them. */
+/** The built-in rewards by their origin, as the documentation lists them. */
 export const REWARD_GROUPS: readonly (readonly [title: string, readonly BuiltInReward[]])[] = [
   ["The task's answer", TASK_ANSWER_REWARDS],
   ["The GSM8K recipe", GSM8K_REWARDS],

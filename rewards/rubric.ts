@@ -21,7 +21,7 @@ export interface RubricSection {
   as?: string;
   /** Factor in the sum. */
   weight: number;
-  /** Its parameters; those that are left out have their defaults. */
+  /** Its parameters; missing ones have their defaults. */
   params: Readonly<Record<string, unknown>>;
   /** The time limit for one value, in seconds; default {@link RubricOptions.rewardTimeout}. */
   timeout?: number;

@@ -98,7 +98,7 @@ export class RewardNotes {
     this.#warnings.push(message);
   }
 
-  /** Name → sum of what was added. */
+  /** Name → sum of the added values. */
   sums(): ReadonlyMap<string, number> {
     return this.#sums;
   }

@@ -42,7 +42,7 @@ const brevity: SampleReward = {
   },
 };
 
-/** What the environment of a dialogue has given. */
+/** The reward of a dialogue's environment. */
 const environment: SampleReward = {
   name: "environment",
   description: "What the environment of a dialogue gave in all; it is there without being listed.",

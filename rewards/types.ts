@@ -22,7 +22,7 @@ export interface RewardSample {
   entry: ScorableEntry;
   /** In a dialogue: all messages after the prompt; `completion` is the last answer. */
   dialogue?: readonly ChatMessage[];
-  /** In a dialogue: what the environment gave; null = nothing. */
+  /** In a dialogue: the environment's reward; null = none. */
   environmentReward?: number | null;
   /** Its tokens. */
   completionIds: readonly number[];

@@ -158,7 +158,7 @@ export function nullable<T extends ParamValue>(param: Param<T>): Param<T | null>
   return { ...param, default: null, nullable: true };
 }
 
-/** What one attribute of a curriculum makes harder, from easy to hard. */
+/** The levels of one attribute of a curriculum, from easy to hard. */
 export interface Levels extends Pick<CurriculumAttribute, "levels" | "description"> {
   /** Whether both ends of a range must differ. */
   ensureInterval?: boolean;
@@ -253,7 +253,7 @@ export function defineTask<P extends Record<string, ParamSpec | Range>>(
 
 type Config = Record<string, ParamValue>;
 
-/** What a parameter may have beside its specification. */
+/** Further settings of a parameter, besides its specification. */
 interface Declared {
   levels?: readonly ParamValue[];
   as?: string;

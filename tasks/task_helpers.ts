@@ -1,4 +1,4 @@
-/** What a task file may import from `@rgx/rgx`. */
+/** The names that a task file may import from `@rgx/rgx`. */
 export {
   bool as boolParam,
   defineTask,

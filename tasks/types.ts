@@ -27,8 +27,8 @@ export interface Entry {
   /** Always contains `source_dataset`, `source_index` and `difficulty`. */
   metadata: Record<string, unknown>;
   /**
-   * The prompt as a conversation, where a data set has one. `question` is then the text of its
-   * messages without the system's.
+   * The prompt as a conversation, if the data set has conversations. `question` is then the text of
+   * its messages, without the system message.
    */
   messages?: readonly ChatMessage[];
   /** Two answers of which one is better, where a data set has them. */
@@ -81,8 +81,8 @@ export interface Generated {
   /** Values that a scorer needs, and facts about how the problem was made. */
   metadata: Record<string, unknown>;
   /**
-   * The ranges and values that set the difficulty. A plain number only for gsm_symbolic. Default:
-   * what the attributes of the curriculum set.
+   * The ranges and values that set the difficulty. Only gsm_symbolic has a plain number. Default:
+   * the values that the attributes of the curriculum set.
    */
   difficulty?: Record<string, unknown> | number;
 }

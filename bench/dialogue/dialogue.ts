@@ -1,6 +1,6 @@
 /**
- * A dialogue of a model with an environment and tools: how it is bounded, why it ended, and what is
- * known of it. `play_dialogues.ts` plays many of them at once.
+ * A dialogue of a model with an environment and tools: its limits, the reason for its end, and its
+ * record. `play_dialogues.ts` plays many of them at once.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
@@ -33,7 +33,7 @@ export interface DialogueSetup {
 
 /** A dialogue that has ended. */
 export interface Dialogue {
-  /** With the observation of the environment. */
+  /** The prompt, with the observation of the environment. */
   prompt: EncodedPrompt;
   segments: readonly Segment[];
   /** What followed the prompt. */
@@ -41,15 +41,15 @@ export interface Dialogue {
   /** The model's last answer, without special tokens. */
   text: string;
   truncated: boolean;
-  /** Of the environment; null = none. */
+  /** The environment's reward; null = none. */
   reward: number | null;
   about: DialogueFacts;
 }
 
-/** What is counted of a dialogue. */
+/** The counts of a dialogue. */
 export interface DialogueFacts {
   stop: StopReason;
-  /** What an environment or a tool has failed with, where it ended the dialogue. */
+  /** The error of an environment or a tool that ended the dialogue. */
   error: string | null;
   /** Answers of the model. */
   turns: number;

@@ -1,8 +1,8 @@
 /**
- * Plays dialogues of a model with environments and tools, all at once in rounds: each that goes on
- * gets an answer of the model, and then what the environment or the tools say to it. Ids are made
- * once: the next prompt of a dialogue is all its ids so far and those of what was said. Nothing
- * depends on how long anything takes, unless a limit in seconds is reached.
+ * Plays dialogues of a model with environments and tools, all together in rounds. In a round, each
+ * dialogue that goes on gets an answer of the model, and then the reply of the environment or the
+ * tools. Token ids are made once: the next prompt of a dialogue is all its ids so far and the ids
+ * of the reply. Results do not depend on times, unless a limit in seconds is reached.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage, Tool as ShownTool, ToolCall } from "../../core/chat_message.ts";
@@ -73,7 +73,7 @@ export async function evaluateDialogues(
   sampling: SamplingSettings,
   { setup, seed, shouldStop, slots }: {
     setup: DialogueSetup;
-    /** Of the draws and of the environments' starts. */
+    /** Seed of the draws and of the environments' starts. */
     seed: number;
     /** @see GenerateOptions.shouldStop */
     shouldStop: () => boolean;
@@ -100,11 +100,12 @@ export async function evaluateDialogues(
   );
 }
 
-/** Problems of which the start is looked at before a run. */
+/** Number of problems whose start is tried before a run. */
 const MEASURED = 16;
 
 /**
- * The most tokens that the start of an environment adds to a prompt, of the first problems.
+ * The maximum number of tokens that the start of an environment adds to a prompt, over the first
+ * problems.
  * @throws UsageError when the environment cannot begin with any of them
  */
 export async function observationTokens(
@@ -128,7 +129,7 @@ export async function observationTokens(
   return game.observed();
 }
 
-/** What an environment shows at its start, of a problem that is empty but for it. */
+/** The first observation of an environment, as the only content of a problem. */
 export async function sampleStart(
   environments: OpenEnvironments,
   { multi_turn, training }: Pick<RunConfig, "training" | "multi_turn">,
@@ -153,7 +154,7 @@ export function rowOf({ question, answer, messages, metadata }: Entry): Record<s
   return { ...metadata, question, answer, ...(messages === undefined ? {} : { messages }) };
 }
 
-/** The problem with its tools, and with what the environment shows behind its last message. */
+/** The problem with its tools, and with the environment's observation after its last message. */
 function withObservation(given: Entry, observation: string, tools: readonly ShownTool[]): Entry {
   const shown = tools.length === 0 ? {} : { tools };
   const entry = { ...given, templateVariables: { ...given.templateVariables, ...shown } };
@@ -166,7 +167,7 @@ function withObservation(given: Entry, observation: string, tools: readonly Show
   return { ...entry, metadata, messages: [...messages.slice(0, -1), { ...last, content }] };
 }
 
-/** What is wrong with the arguments of a call; null: nothing that its schema tells. */
+/** The problem of a call's arguments; null: they fit the schema. */
 function wrongArguments(args: Readonly<Record<string, unknown>>, { parameters }: Tool) {
   const { properties = {}, required = [], additionalProperties } = parameters;
   const names = Object.keys(properties as object);
@@ -198,7 +199,7 @@ class Player {
   metrics: Record<string, number> = {};
   readonly states = new Map<Environment, State>();
   readonly began = performance.now();
-  /** What the last answer asks for. */
+  /** The calls of the last answer. */
   asks: readonly ToolCall[] = [];
   /** The text before the next answer. */
   before = "";
@@ -215,7 +216,7 @@ class Player {
     return first === undefined || first.isToolFile ? null : first;
   }
 
-  /** Who has the tool of this name. */
+  /** The environment with the tool of this name. */
   owner(name: string): { environment: Environment; tool: Tool } | null {
     for (const { environment, parts } of this.parts) {
       const tool = parts.tools.find((one) => one.name === name);
@@ -229,7 +230,7 @@ class Player {
     return tools.map((tool) => ({ type: "function", function: tool }));
   }
 
-  /** Counts a call of a tool; names that nobody has are counted together. */
+  /** Counts a call of a tool; all unknown names are counted together. */
   count(name: string, failed: boolean): void {
     const counts = this.tools[this.owner(name) === null ? "" : name] ??= { calls: 0, failures: 0 };
     counts.calls++;
@@ -253,7 +254,7 @@ class Player {
     this.metrics = { ...this.metrics, ...metrics };
     if (reward === null) return;
     this.hasReward = true;
-    // What comes before the first turn or after the last one belongs to the turn nearby.
+    // Rewards before the first turn or after the last one belong to that turn.
     const turn = Math.max(this.turns - 1, 0);
     this.turnRewards[turn] = (this.turnRewards[turn] ?? 0) + reward;
   }
@@ -356,7 +357,7 @@ class Game {
     return RandomStream.forPurpose(seed, "environment", name).below(2 ** 31);
   }
 
-  /** One answer of the model for each dialogue that goes on, and what is said to it. */
+  /** One answer of the model for each dialogue that goes on, and the reply to it. */
   async round(): Promise<void> {
     const active = this.#players.filter((player) => player.stop === null && this.#hasRoom(player));
     const answers = await this.#answers(active);
@@ -428,7 +429,9 @@ class Game {
     else if (player.asks.length === 0 && player.own?.parts.step !== true) player.end("completed");
   }
 
-  /** The answer as a message; `fault`: something in it looks like a call and is none. */
+  /**
+   * The answer as a message; `fault`: a part of the answer looks like a call, but cannot be read.
+   */
   #read(player: Player, ids: readonly number[]): { message: ChatMessage; fault: string | null } {
     const { prompts, limits: { format } } = this.options, tools = player.shownTools;
     const dialect = prompts.dialect(format), plain = { role: "assistant", content: player.text };
@@ -436,7 +439,7 @@ class Game {
     const text = prompts.tokenizer.decode(ids);
     const answer = dialect.parse(text, { prompt: player.before, tools });
     const { content, reasoning, toolCalls, errors } = answer;
-    // Without tools, what looks like a call is text.
+    // Without tools, everything is text.
     if (tools.length === 0 && toolCalls.length + errors.length > 0) {
       return { message: plain, fault: null };
     }
@@ -450,7 +453,7 @@ class Game {
     return { message, fault: errors[0]?.message ?? null };
   }
 
-  /** What follows an answer that cannot be read: the end, or a message about it. */
+  /** After an answer that cannot be read, the dialogue ends, or the model gets a message. */
   #answerFault(player: Player, fault: string): void {
     const { on_parse_error: rule } = this.options.limits;
     player.count("", true);
@@ -487,7 +490,7 @@ class Game {
     }
   }
 
-  /** Runs the call number k of each of these dialogues. */
+  /** Runs call number `k` of each of these dialogues. */
   async #runNext(
     players: readonly Player[],
     k: number,
@@ -529,7 +532,7 @@ class Game {
     }
   }
 
-  /** What the environments' `step` says to the answers. */
+  /** The replies of the environments' `step` to the answers. */
   async #step(players: readonly Player[]): Promise<void> {
     const outcomes = await this.#ask(players.map((player) => {
       const { environment } = player.own!;
@@ -568,7 +571,7 @@ class Game {
     player.userTurns++;
   }
 
-  /** The outcomes of calls, in their order; those of an environment are asked together. */
+  /** The outcomes of calls, in their order; all calls of one environment are sent together. */
   async #ask(asked: readonly Asked[]): Promise<Outcome[]> {
     const seconds = this.options.limits.tool_timeout_s;
     const outcomes: Outcome[] = [];
@@ -580,7 +583,7 @@ class Game {
     return outcomes;
   }
 
-  /** The rewards of the ends, and the dialogues. */
+  /** Asks for the last rewards, and returns the dialogues. */
   async end(): Promise<Dialogue[][]> {
     const judged = this.#players.filter(({ own, stop }) => own?.parts.reward && stop !== "error");
     const outcomes = await this.#ask(judged.map((player) => {
@@ -618,7 +621,7 @@ class Game {
       messages,
       text,
       truncated: isCut,
-      // A fault of the environment says nothing about the model.
+      // The model is not to blame for an error of the environment.
       reward: stop === "error" || player.own === null && !player.hasReward ? null : graded,
       about: { stop, error, turns, userTurns, turnRewards, tools, metrics },
     };

@@ -8,7 +8,7 @@ import { CHARACTERS, playScripts, QUESTION, writeEnvironment } from "./testing.t
 const GUESS = { path: "examples/environments/guess_the_number.ts" };
 const decode = (ids: readonly number[]) => CHARACTERS.decode(ids);
 
-/** Answers each message with what the state counts. */
+/** An environment that answers each message with a count from its state. */
 const COUNTER = `{
   reset: (row, { seed, example }) => ({ count: 0, observation: "!" + [example, seed, row.question] }),
   step(message, state) {
@@ -36,7 +36,7 @@ Deno.test("what the environment says is context; the model's answers are trained
       .join(""),
   );
   assert.match(decode(ids), /^9<eos>\n(higher|lower)\n4<eos>/);
-  // Each prompt is all ids so far, and the draws go on where they were.
+  // Each prompt is all ids so far, and the random draws go on.
   for (const [i, request] of requests.entries()) {
     const before = segments.slice(0, 2 * i).flatMap((segment) => segment.ids);
     assert.deepEqual(request.promptIds, [...prompt.ids, ...before]);

@@ -1,4 +1,4 @@
-/** Completions that grow in segments, and what the loss and the lengths count of them. */
+/** Completions that grow in segments, and which of their tokens the loss and the lengths count. */
 import assert from "node:assert/strict";
 import { idsOf, logprobsOf, lossMask, sampledTokens, type Segment } from "./segments.ts";
 

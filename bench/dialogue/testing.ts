@@ -1,4 +1,4 @@
-/** For tests: environments from texts, and dialogues with a model that says what a script says. */
+/** For tests: environments from texts, and dialogues with a model that follows a script. */
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { MULTI_TURN } from "../../configs/schema/multi_turn_keys.ts";
 import type { EnvironmentKeys } from "../../environments/open_environments.ts";

@@ -59,7 +59,7 @@ const TEXTS: Record<string, [trl: string, rgx: string][]> = {
   ]],
 };
 
-/** How dialogues end that do not end with an answer without calls. */
+/** Other ends of dialogues than an answer without calls. */
 const STOPS: Record<string, StopReason> = {
   malformed_json: "parse_error",
   unclosed_call: "length",

@@ -58,11 +58,11 @@ export interface EvalDescription {
   options: BenchmarkOptions;
   saveMetadata: boolean;
   saveFullResults: boolean;
-  /** What the user should know although nothing is wrong. */
+  /** Notes for the user. */
   notes: string[];
 }
 
-/** What the command line says about the tasks of a file. */
+/** The options of the command line about the tasks of a file. */
 export interface ChosenTasks {
   /** The file may be without tasks, because the command line names tasks. */
   tasksElsewhere?: boolean;
@@ -397,8 +397,8 @@ function present<T>(values: { [K in keyof T]?: unknown }): Partial<T> {
 // filled in, as configurations of training have them.
 
 /**
- * The tree of a file, or of an embedded evaluation with this name. Null: it cannot be read as a
- * whole, which is among the problems.
+ * The tree of a file, or of an embedded evaluation with this name. Null: the file cannot be read as
+ * a whole; `problems` then says why.
  * @throws UsageError when there is no such file
  */
 async function readEvalTree(path: string, problems: Problems): Promise<MapNode | null> {

@@ -1,8 +1,8 @@
 /**
- * Completions of evaluation problems by a model on this machine. What is drawn depends only on the
- * seed, the problem's index and the sample's number: neither the batches nor an interruption change
- * a completion, and a benchmark with a run's problems, seed and sampling gives the completions of
- * the run's own evaluation.
+ * Completions of evaluation problems by a model on this machine. The random draws depend only on
+ * the seed, the problem's index and the sample's number: neither the batches nor an interruption
+ * change a completion, and a benchmark with a run's problems, seed and sampling gives the
+ * completions of the run's own evaluation.
  */
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";

@@ -99,8 +99,9 @@ export class PromptEncoder {
   }
 
   /**
-   * The tokens of a preference. An answer begins where its tokens and those of the prompt alone
-   * differ, as in TRL: tokens may join what the prompt ends with and what the answer begins with.
+   * The tokens of a preference. An answer begins at the first token that differs from the tokens of
+   * the prompt alone, as in TRL: a token may join the end of the prompt and the beginning of the
+   * answer.
    * @throws UsageError for a row that does not have two different answers
    */
   pair(entry: Entry): { promptIds: number[]; chosen: number[]; rejected: number[] } {
@@ -136,8 +137,8 @@ export class PromptEncoder {
   }
 
   /**
-   * The tokens between an answer and the next one, with what is said to it: what the chat template
-   * writes there, or lines of plain text.
+   * The tokens between an answer and the next one: the reply to the answer, as the chat template
+   * writes it, or as lines of plain text.
    * @param entry whose prompt began the dialogue
    */
   bridge(messages: readonly ChatMessage[], entry: Entry, format: string): readonly number[] {
@@ -151,7 +152,7 @@ export class PromptEncoder {
     return { ...this.settings.chat_template_kwargs, ...templateVariables };
   }
 
-  /** What a user should know about how the prompts are written. */
+  /** Notes for the user about the form of the prompts. */
   notes(): string[] {
     if (this.#isChat || this.settings.system_prompt === null) return [];
     const why = this.settings.format === "chat" ? "the tokenizer has no chat template: " : "";

@@ -10,7 +10,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 export interface PromptSettings {
   /** A name of `SYSTEM_PROMPTS` (data/prompt.ts) or a text; null = none. */
   system_prompt: string | null;
-  /** The role of the message that holds it, where it is not "system": developer, user. */
+  /** The role of the message with the system prompt, if it is not "system": developer, user. */
   system_role?: PromptRole;
   /**
    * Put the instruction about the answer's form before the question; null = before the questions of
@@ -26,8 +26,8 @@ export interface PromptSettings {
   /** Values for the chat template, such as Qwen3's `enable_thinking`. */
   chat_template_kwargs?: Readonly<Record<string, unknown>>;
   /**
-   * The local time that the chat template may write, such as the date in those of Llama 3. Absent
-   * where the template reads no clock, and where a server renders it.
+   * The local time that the chat template may write, such as the date in templates of Llama 3.
+   * Absent if the template reads no clock, or if a server renders it.
    */
   prompt_time?: LocalTime;
 }

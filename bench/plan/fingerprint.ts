@@ -1,6 +1,4 @@
-/**
- * Tells, without reading the weights, whether a model is still the one whose answers are stored.
- */
+/** Tells, without reading the weights, whether stored answers are from the present model. */
 import { sha256Hex } from "../../core/checksums.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { LocalPlace } from "./model_request.ts";

@@ -443,7 +443,7 @@ async function nearestFolder(name: string): Promise<string> {
   return at < 0 ? hint : hint.replace("did you mean ", `did you mean ${parent}/`);
 }
 
-/* How a benchmark samples: the user's settings, else those of the models' runs, else defaults. */
+/* The sampling of a benchmark: settings of the user, else of the models' runs, else defaults. */
 
 /** Maximum number of tokens of an answer where neither the user nor a run sets it. */
 const DEFAULT_MAX_NEW_TOKENS = 512;

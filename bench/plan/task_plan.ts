@@ -1,7 +1,7 @@
 /**
- * Finds the problems of the tasks that a user names. A request's size and seed are used where it
- * has them, else the benchmark's. Files are read from the path in the request, or from the place
- * where published data sets are pulled to.
+ * Finds the problems of the tasks that a user names. Size and seed are those of the request, or
+ * else of the benchmark. Files are read from the path in the request, or from the place where
+ * published data sets are pulled to.
  */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -29,7 +29,7 @@ import {
 /** Maximum number of problems of a task: all are held in memory. */
 const MAX_PROBLEMS = 1_000_000;
 
-/** What the user says about the tasks of a benchmark. */
+/** The user's settings for the tasks of a benchmark. */
 export interface AskedTasks {
   tasks: readonly (string | TaskRequest)[];
   /** Problems of each task; default 100. */
@@ -207,7 +207,7 @@ function checkFileNames(labels: readonly string[]): void {
   }
 }
 
-/** How many problems of a task are asked for; `fallback` where nobody sets a number. */
+/** The number of problems of a task; `fallback` if nobody sets a number. */
 function sizeOf(
   requested: number | undefined,
   { numExamples, limit = Infinity }: Pick<AskedTasks, "limit" | "numExamples">,

@@ -53,7 +53,7 @@ export interface TestSet {
   heldOutOf?: number;
   /** Number of rows of a file that repeat the question of an earlier row; they are left out. */
   repeats?: number;
-  /** Number of categories among all problems of a file, those that are not asked included. */
+  /** Number of categories among all problems of a file, including problems that are not asked. */
   categories?: number;
   /**
    * Worked examples for few-shot prompts: of another split than the problems. For a task there is

@@ -89,7 +89,7 @@ export interface ModelResult {
   accuracy: number;
   /** Completions that are correct. */
   correct: number;
-  /** Answered completions: problems × samples, less those that failed or had a long prompt. */
+  /** Answered completions: problems × samples, without failed ones and too long prompts. */
   total: number;
   /** Interval of `accuracy`, with as many observations as there are problems. */
   ci95: Interval;
@@ -137,7 +137,10 @@ export interface PairedComparison {
   second: string;
   /** Problems that both models answered. */
   n: number;
-  /** Accuracy of the second model less that of the first; `ci95` is its interval. */
+  /**
+   * Accuracy of the second model minus accuracy of the first; `ci95` is the interval of the
+   * difference.
+   */
   difference: number;
   /** Interval of `difference`. */
   ci95: Interval;

@@ -104,7 +104,7 @@ export class SampleStore {
     return earliest;
   }
 
-  /** Why nothing can be written any more, such as a full disk; else null. `close` throws it. */
+  /** The error that stopped all writing, such as a full disk; else null. `close` throws it. */
   get failure(): unknown {
     return this.#failure;
   }

@@ -12,7 +12,7 @@ Deno.test("a formula of the question is no answer to it, even where it has the g
     ["Simplify \\(\\frac{84}{144}\\).", "\\frac{7}{12}", "\\frac{84}{144}", false],
     ["Simplify \\(\\frac{84}{144}\\).", "\\frac{7}{12}", "\\frac{7}{12}", true],
     ["What is $x$ if $x = 2\\cdot 3$?", "6", "2\\cdot 3", false],
-    // What the question holds by chance, and what the gold itself repeats.
+    // Answers that the question contains by chance, and answers that the gold itself repeats.
     ["A coin shows heads with $0.5$, so $x$ ...", "\\frac12", "0.5", true],
     ["Of $\\frac{1}{2}$ and $\\frac{1}{3}$, the larger?", "0.5", "\\frac{1}{2}", true],
     ["Is $\\sqrt{5}$ or $\\sqrt{6}$ larger?", "\\sqrt6", "\\sqrt{6}", true],

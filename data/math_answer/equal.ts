@@ -12,7 +12,7 @@ import { functionNames } from "./reading/tokens.ts";
 import { TEXT } from "./reading/units.ts";
 import { sameMath } from "./same_value.ts";
 
-/** A longer text is right only where it is the gold answer to the letter. */
+/** A longer text is right only if it is exactly the gold answer. */
 const MAX_LENGTH = 10_000;
 
 /**

@@ -31,7 +31,7 @@ const BOX = /\\(?:boxed|fbox)(?:\s*\{|\s*(?=[-+]?\d))/g;
 /** A minus that belongs to the box after it: x = -\boxed{4}. No dash of a text. */
 const SIGN = /(?:=|\$|\\[(\[])\s{0,3}[-−]\s?$/;
 
-/** What is between boxes that stand together: `$ and $x =`, a comma, `\text{ for (a) and }`. */
+/** The text between boxes that belong together: `$ and $x =`, a comma, `\text{ for (a) and }`. */
 const SPACE = String.raw`(?:\s|\\q?quad(?![A-Za-z])|\\[,;! ])*`;
 const BETWEEN = new RegExp(
   String.raw`^\s*(?:\$\$?|\\[)\]])?${SPACE}` +
@@ -40,7 +40,7 @@ const BETWEEN = new RegExp(
 );
 /** No longer text is read for it. */
 const MAX_BETWEEN = 60;
-/** More boxes than these are no list. */
+/** Maximum number of boxes that belong together. */
 const MAX_BOXES = 20;
 
 /**

@@ -1,4 +1,4 @@
-/** Where formulas begin and end in a text, and what belongs to them after their end. */
+/** Finds the ends of formulas in a text, and the words after a formula that belong to it. */
 
 const CLOSING: Readonly<Record<string, string>> = {
   "$": "$",

@@ -10,7 +10,7 @@ const NAMED =
   String.raw`(?![A-Za-z])${OPENING})*`;
 const LETTER = new RegExp(`^${OPENING}(?:${NAMED})([A-Z])(?![A-Za-z#]|['’][A-Za-z]|\\+\\+)`, "i");
 
-/** The end of a letter, or of what is chosen, and nothing else. */
+/** Only the end of a letter or of a choice. */
 const NOTHING = /^[\s)\]}*_$"'”’`.,;:!?]*(?:\\\))?[\s.]*$/;
 /** "A" and "I" are words, too: a reason or a sign must follow. */
 const WORD =
@@ -26,7 +26,7 @@ const SECOND = new RegExp(
       .raw`(?:(?:maybe|perhaps|possibly)\s+)?\(?([A-Z])(?![A-Za-z'])|\s*[-–]\s*\(?([A-Z])[).]?\s*$|` +
     String.raw`\.?\s+\(?([A-Z])[).]?(?:\s*$|(?<=[).])\s+\(?[A-Z][).]))`,
 );
-/** "C … no, D", "C. Wait, it is D". */
+/** A correction after a letter: "C … no, D", "C. Wait, it is D". */
 const CHANGED = new RegExp(
   String.raw`[^A-Za-z\s]\s{0,3}(?:no|wait|actually|rather|maybe|perhaps)[,:]?\s+` +
     String.raw`(?:it(?: is|'s)\s+)?\(?([A-Z])(?![A-Za-z'])`,

@@ -1,7 +1,7 @@
 /**
  * Finds the answer that a completion states in words: "The answer is 72 clips.", "Answer: 5√2",
- * "**Final Answer:** $3$", a heading "Final Answer" with the answer below. The whole of what is
- * stated counts, to the end of the sentence: 5 is not the answer of "the answer is 5√2".
+ * "**Final Answer:** $3$", a heading "Final Answer" with the answer below. The whole statement
+ * counts, to the end of the sentence: 5 is not the answer of "the answer is 5√2".
  */
 import { isBlank, strip } from "../../tasks/python/text.ts";
 import { readFormulas, sentenceAt } from "./formula_spans.ts";

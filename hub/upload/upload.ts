@@ -29,7 +29,7 @@ export interface UploadOptions extends HttpOptions {
   private?: boolean | null;
   /** A branch, which is made if it does not exist; default main. */
   revision?: string | null;
-  /** First line of the commit's message, and what follows it. */
+  /** First line of the commit's message, and its further text. */
   summary: string;
   description?: string;
   onEvent?: (event: UploadEvent) => void;
@@ -95,7 +95,7 @@ export async function upload(
 }
 
 /**
- * The name with its user: that of the token's user where none is given.
+ * The name with its user; without one, the token's user is added.
  * @throws UsageError without a token; RgxError when the server refuses it
  */
 export async function wholeName(
@@ -296,7 +296,7 @@ class Upload {
 
   /**
    * Sends large files by Git LFS, which every Hub takes; repositories that store chunks (Xet) take
-   * it too. What the server has already is not sent again, so an upload that was cut goes on.
+   * it too. Files that the server already has are not sent again, so an interrupted upload goes on.
    * @param onBytes called with the number of bytes that were sent, or were there
    */
   async #sendLarge(

@@ -1,8 +1,8 @@
 /**
- * Gathers from result files what a chart shows: the tasks, the models, and the result of each pair.
- * Where a pair was measured several times, the newest result is drawn. So `results_all_tasks_*` may
- * be given together with the files of its tasks, or all files of a folder. Notes are for the reader
- * of the chart.
+ * Gathers the contents of a chart from result files: the tasks, the models, and the result of each
+ * pair. Where a pair was measured several times, the newest result is drawn. So
+ * `results_all_tasks_*` may be given together with the files of its tasks, or all files of a
+ * folder. Notes are for the reader of the chart.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { ModelResult, ResultFile, TaskResults } from "../../bench/results/result_file.ts";

@@ -66,7 +66,7 @@ export interface Curves {
   metrics: string[];
   /** Names of the runs in the chart. */
   runs: string[];
-  /** What the reader of the chart should know. */
+  /** Notes for the reader of the chart. */
   notes: string[];
 }
 

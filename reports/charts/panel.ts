@@ -43,7 +43,7 @@ export function scaleEnd(values: Iterable<Value>, isFull: boolean): number {
   return isFull ? 100 : SCALE_ENDS.find((end) => end >= 100 * high)!;
 }
 
-/** What the values are, for the subtitle; says where the scale ends, and that all are 0. */
+/** The subtitle: the kind of the values, the end of the scale, and whether all values are 0. */
 export function scaleText(values: readonly Value[], end: number): string {
   const measured = values.filter((value) => value !== null);
   const isZero = measured.length > 0 && measured.every(({ accuracy }) => accuracy === 0);

@@ -45,7 +45,7 @@ export interface Plot {
   tasks: string[];
   /** Names of the models in the chart. */
   models: string[];
-  /** What the reader of the chart should know. */
+  /** Notes for the reader of the chart. */
   notes: string[];
 }
 

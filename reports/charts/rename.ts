@@ -1,8 +1,8 @@
 /**
- * New names for models in charts: `--rename A=B`, and files of such names. A model is meant by its
- * full name or by the short one of the table of `rgx bench`. If a rename fits no model, an error
- * suggests the nearest name; otherwise nobody would notice a typo. A file may also name models that
- * are not in these results, since it may serve many charts; one of its names must fit.
+ * New names for models in charts: `--rename A=B`, and files of such names. A model can be given by
+ * its full name, or by its short name in the table of `rgx bench`. If a rename fits no model, an
+ * error suggests the nearest name; otherwise nobody would notice a typo. A file may also name
+ * models that are not in these results, since it may serve many charts; one of its names must fit.
  */
 import { parseDocument } from "yaml";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";

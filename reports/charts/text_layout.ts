@@ -18,7 +18,10 @@ type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f
 
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
-/** What is used of the DOM's Element. Its own type is in no library of types for programs. */
+/**
+ * The members of the DOM's Element that are used here. Its own type is not available outside of
+ * browsers.
+ */
 export interface Element {
   tagName: string;
   textContent: string | null;

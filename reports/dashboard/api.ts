@@ -1,4 +1,4 @@
-/** What the dashboard's server sends to its page, as JSON. Only types. */
+/** The types of the JSON that the dashboard's server sends to its page. */
 import type { Accuracy } from "../../bench/evaluation/accuracy.ts";
 import type {
   Failure,

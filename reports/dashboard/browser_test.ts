@@ -39,7 +39,7 @@ async function open(page: Page, view: string): Promise<void> {
   await page.waitForSelector(contents[view.split("?")[0]!]!);
 }
 
-/** What axe finds, one line each. */
+/** The findings of axe, one line each. */
 async function findings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return await page.evaluate(async () => {

@@ -1,8 +1,7 @@
 /**
- * The runs and benchmarks that a dashboard shows, with what was read of their files. `refresh`
- * looks for new ones, and a watcher says which files have changed since it last looked. Files are
- * looked at again and again instead of being watched, since network file systems report no
- * changes.
+ * The runs and benchmarks that a dashboard shows, with the contents of their files. `refresh` looks
+ * for new ones, and a watcher says which files have changed since it last looked. Files are looked
+ * at again and again instead of being watched, since network file systems report no changes.
  */
 import type { Changes } from "./api.ts";
 import { Benchmarks } from "./reading/benchmarks.ts";
@@ -118,7 +117,7 @@ class Watcher {
     private readonly readings: (id: string) => number,
   ) {}
 
-  /** What has changed since the last call; at the first call, nothing. */
+  /** The changes since the last call; the first call returns none. */
   async changes(): Promise<Changes> {
     const names = JSON.stringify(this.runs.found);
     const list = this.#list !== null && this.#list !== names;

@@ -22,7 +22,7 @@ import type { MetricsFile } from "./reading/metrics_file.ts";
 import { readPlain } from "./reading/plain_file.ts";
 import { readRunDetails, readRunInfo } from "./reading/run_state.ts";
 
-/** What a dashboard shows, and to whom. */
+/** The folders that a dashboard shows, and who may read them. */
 export interface DashboardOptions {
   /** Folders of runs and of benchmarks; default: the working directory. */
   folders?: readonly string[];
@@ -31,7 +31,8 @@ export interface DashboardOptions {
   /** 0: any free port. */
   port?: number;
   /**
-   * What the address must hold; default: a new one. null: everybody who reaches the port may read.
+   * The token that the address must have; default: a new one. null: everybody who reaches the port
+   * may read.
    */
   token?: string | null;
   /** Milliseconds between two looks at the files; default 2000. */

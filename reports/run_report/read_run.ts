@@ -29,7 +29,7 @@ export interface RunCompletion {
   completion: string;
   /** By name, unweighted, with the values that rewards have logged; null: did not apply. */
   rewards: Record<string, number | null>;
-  /** What the loss weighed the completion with. */
+  /** The weight of the completion in the loss. */
   advantage: number;
   /** Whether the completion reached its maximum length; null: an earlier version wrote it. */
   truncated: boolean | null;

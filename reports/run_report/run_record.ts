@@ -134,7 +134,7 @@ export interface PairedTests {
   sampled: PairedTest;
   /** Absent: all answers were greedy. */
   greedy?: PairedTest;
-  /** Of the sampled answers: whether they have the requested form. */
+  /** Whether each sampled answer has the requested form. */
   format: PairedTest;
 }
 

@@ -115,7 +115,7 @@ code { background: ${BAND}; padding: 1px 4px; font: 13px ui-monospace, monospace
 summary { cursor: pointer; margin-top: 32px; }
 `.trim();
 
-/** The usual metrics; where there are several rewards, each of them too. */
+/** The usual metrics; if there are several rewards, also each of them. */
 function shownMetrics({ metrics }: RunRecord): string[] {
   const rewards = [...metrics.series.keys()].filter((name) => /^rewards\/.+\/mean$/.test(name));
   const [first, ...others] = chooseMetrics([metrics], undefined);

@@ -25,7 +25,7 @@ import {
   listCheckpoints,
 } from "../../training/checkpoint/checkpoint_folders.ts";
 
-/** Where a model is uploaded, and what its card says. */
+/** The repository of an upload, and the contents of the card. */
 export interface ShareOptions {
   /**
    * With a token; default: read from the environment.
@@ -152,7 +152,7 @@ async function chartOf(record: RunRecord): Promise<Uint8Array<ArrayBuffer> | nul
   return new Uint8Array(await renderPng(figure));
 }
 
-/** What to type to upload a model later. */
+/** The command that uploads a model later. */
 export function uploadCommand(folder: string, { repoId, optimizerSaveMode }: {
   repoId: string;
   optimizerSaveMode?: "full" | null;

@@ -118,7 +118,7 @@ function isScored(value: unknown): value is Scored {
     Array.isArray(logged) && Array.isArray(extras) && typeof cost === "number";
 }
 
-/** What a value may depend on, if it is kept: not the step, for one. */
+/** All inputs of a kept value. The step is none of them. */
 function keyOf(sample: RewardSample): string {
   const { prompt, messages, completion, answer, info, truncated, dialogue } = sample;
   return ResultCache.key({ prompt, messages, completion, answer, info, truncated, dialogue });

@@ -1,4 +1,4 @@
-/** What the Worker of a user's reward tells the program (core/sandbox/sandbox_calls.ts). */
+/** The messages of the Worker of a user's reward to the program (core/sandbox/sandbox_calls.ts). */
 import type { CallLimits } from "../../core/sandbox/sandbox_calls.ts";
 import type { ExtraValue, RewardValue, SamplePart } from "../types.ts";
 
@@ -8,7 +8,7 @@ export interface Limits extends CallLimits {
   retries: number;
 }
 
-/** A value or why there is none, and what the reward logged. */
+/** A value, or the reason why there is none, and the notes of the reward. */
 export interface Scored {
   result: { value: RewardValue } | { error: string };
   /** There is no value because of the time limit. */

@@ -26,7 +26,7 @@ export interface RewardFile {
 
 const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
-/** What is wrong with a host of `net`, or null. */
+/** The problem of a host of `net`, or null. */
 export function hostProblem(host: unknown): string | null {
   if (typeof host === "string" && HOST.test(host)) return null;
   return `expected a host as in api.example.org or localhost:8000, found ${JSON.stringify(host)}`;

@@ -1,4 +1,4 @@
-/** What a reward from a file can not do, tested with real Workers. */
+/** Tests with real Workers that a reward from a file cannot leave its sandbox. */
 import assert from "node:assert/strict";
 import { createRubric } from "../rubric.ts";
 import { input } from "../testing.ts";

@@ -39,8 +39,8 @@ export function reprString(text: string): string {
 }
 
 /**
- * `repr(value)`. A number is written as an int, but one with a fraction as a float (so is a
- * `PyFloat`).
+ * `repr(value)`. Whole numbers are written as an int; numbers with a fraction, and every `PyFloat`,
+ * as a float.
  */
 export function repr(value: Literal): string {
   if (typeof value === "number") return Number.isInteger(value) ? int(value) : reprFloat(value);
@@ -49,7 +49,7 @@ export function repr(value: Literal): string {
 
 /**
  * `repr(value)` of None, a bool, an int as bigint, a string, a float, a list, a tuple and a dict.
- * @param inner writes what a list, a tuple or a dict holds
+ * @param inner writes the items of a list, a tuple or a dict
  * @param other writes any other value
  */
 export function reprOr<T>(

@@ -52,7 +52,7 @@ export interface Place {
   variant: number;
   /** Set if an even root of a negative number was taken. */
   leftReals: boolean;
-  /** Where it is given: the largest |log2| of the values on the way. */
+  /** If given, it receives the largest |log2| of all intermediate values. */
   depth?: number;
 }
 

@@ -11,7 +11,7 @@ import { isExact, signOf, toBall } from "../numbers/real.ts";
 import { depthOf, sameNumber } from "./same_number.ts";
 import { pointsFor } from "./unknowns.ts";
 
-/** So many points must decide, at least. */
+/** Minimum number of points that must decide. */
 const ENOUGH = 4;
 /** The number of functions that are tried for an unknown function. */
 const VARIANTS = 6;

@@ -247,7 +247,7 @@ const FUNCTIONS: Readonly<Partial<Record<Operation, (...args: number[]) => numbe
   "exp": Math.exp,
 };
 
-/** NaN where there is no real value, or for what is not in the table. */
+/** NaN if there is no real value, or for functions that are not in the table. */
 function estimate(expr: Expr, point: ReadonlyMap<string, number>): number {
   switch (expr.kind) {
     case "number":

@@ -21,7 +21,7 @@ export type MathValue =
   | { kind: "equation"; difference: Expr }
   /** A set of real numbers; `name`: the unknown whose values they are. */
   | { kind: "region"; region: Region; name: string | null }
-  /** Relations that hold together; any one of several such groups. */
+  /** Groups of relations: all relations of at least one group hold. */
   | { kind: "relations"; groups: Relation[][] }
   /** Values by name, sorted by name: x = 1, y = 2; `tuple`: in the order of a tuple. */
   | { kind: "named"; parts: { name: string; value: MathValue }[]; tuple: MathValue[] }

@@ -139,7 +139,7 @@ function chosenAtFirst({ runs }: Overview, parameters: URLSearchParams): string[
   return newest.slice(0, AT_FIRST).map(({ id }) => id);
 }
 
-/** How many points a curve may have when so many runs are shown. */
+/** Maximum number of points of a curve when this number of runs is shown. */
 function pointsOfRun(runs: number): number {
   return Math.round(Math.max(MIN_POINTS, Math.min(MAX_POINTS, POINTS / Math.max(1, runs))));
 }

@@ -8,7 +8,7 @@ import type { Changes, Overview } from "../api.ts";
 /** A part of a page; `nothing` where there is none. */
 export type Part = TemplateResult | typeof nothing;
 
-/** What the user wrote into a field, or chose in a list. */
+/** The value that the user wrote into a field, or chose in a list. */
 export function valueOf(event: Event): string {
   return (event.target as HTMLInputElement | HTMLSelectElement).value;
 }
@@ -112,7 +112,7 @@ export interface View {
   leave?(): void;
 }
 
-/** What views know about the page: the list, and the parameters in the address. */
+/** The page as views see it: the list of runs, and the parameters in the address. */
 export interface PageState {
   overview: Overview;
   parameters: URLSearchParams;

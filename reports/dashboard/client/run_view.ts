@@ -1,4 +1,4 @@
-/** One run: its state, its job, its sessions, and what was noticed. */
+/** One run: its state, its job, its sessions, and its warnings and advice. */
 import { html, nothing, render } from "lit-html";
 import type { RunDetails } from "../api.ts";
 import { debounced, type PageState, type Part, problemBox, table, type View } from "./dom.ts";

@@ -49,7 +49,7 @@ function restartsText({ restarts, job, restartsWithoutProgress: idle }: RunInfo)
   return idle > 0 ? `${count}, ${idle} without progress` : `${count}`;
 }
 
-/** @param choose called when the user chooses the run, or no longer */
+/** @param choose called when the user checks or unchecks the box of the run */
 function runRow(run: RunInfo, isChosen: boolean, choose: (id: string) => void): Part {
   const cells = COLUMNS.map(([head, isNumber, cell]) =>
     head === "run"

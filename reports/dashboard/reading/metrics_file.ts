@@ -51,8 +51,8 @@ export class MetricsFile {
   }
 
   /**
-   * Brings the metrics up to date. Of a long file that was not read before, only some lines are
-   * read now; `complete` is false then, and `readRest` reads the others.
+   * Brings the metrics up to date. If a long file was not read before, only some of its lines are
+   * read now; `complete` is then false, and `readRest` reads the others.
    */
   async update(): Promise<void> {
     if (this.#isReading) return;

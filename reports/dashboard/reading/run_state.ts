@@ -65,7 +65,7 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
   };
 }
 
-/** Adds what only the page of a run shows. */
+/** Adds the fields that only the page of a run shows. */
 export async function readRunDetails(
   found: FoundRun,
   jobSecondsLeft: number | null,
@@ -94,7 +94,7 @@ function taskOf({ task_name, dataset_name, tasks }: Json): string | null {
   return several.length > 0 ? several.join(", ") : text(task_name) ?? text(dataset_name);
 }
 
-/** Reads an object; what is wrong with the file goes to `problems`. */
+/** Reads an object, and adds problems of the file to `problems`. */
 async function readObject(
   path: string,
   read: (text: string) => unknown,

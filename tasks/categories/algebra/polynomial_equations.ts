@@ -13,7 +13,7 @@ const DRAWS = 20;
 const DECIMALS = 4;
 /** In characters; no list of roots is longer. */
 const MAX_LENGTH = 20_000;
-/** An underscore that is not between two digits; no number of Python has one. */
+/** An underscore that is not between two digits. Python allows none in a number. */
 const MISPLACED = /(?<!\p{Nd})_|_(?!\p{Nd})/u;
 
 const params = {

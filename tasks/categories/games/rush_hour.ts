@@ -65,7 +65,10 @@ const allPuzzles = once(() =>
   })
 );
 
-/** By range: how many positions of the first i + 1 puzzles need so many moves. */
+/**
+ * For each range of moves: the number of positions in the first i + 1 puzzles whose minimum is in
+ * the range.
+ */
 const countPositions = once((min: number, max: number) => {
   let sum = 0;
   return allPuzzles().map(({ moves }) =>

@@ -166,7 +166,8 @@ const RELATIONS = {
 const WORDS = Object.values(RELATIONS).flat();
 
 /**
- * What `one` is to `other`; null for relations without a word here (cousins, spouses of uncles, …).
+ * The word for what `one` is to `other`; null for relations without a word here (cousins, spouses
+ * of uncles, …).
  */
 function relationship(one: Person, other: Person): string | null {
   const kind = one.spouse === other

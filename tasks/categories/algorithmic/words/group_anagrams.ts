@@ -14,7 +14,7 @@ export default defineTask({
     words_per_group: counts([2, 5], "words of a group", { min: 2, levels: [2, 5, 10] }),
   },
   validate({ max_anagram_groups: maximum }) {
-    // Finding the groups takes a moment. It is skipped where there are certainly enough.
+    // Finding the groups takes a moment, so it is skipped if there are certainly enough.
     if (maximum <= 1000) return [];
     const available = anagramGroups().length;
     return maximum <= available ? [] : [

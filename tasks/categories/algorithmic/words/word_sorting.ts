@@ -82,8 +82,8 @@ const storyWordsOf = once((min: number, max: number) =>
 );
 
 /**
- * The distinct words of the story with these lengths; the word list where they are fewer than
- * `wanted`.
+ * The distinct words of the story with these lengths; if they are fewer than `wanted`, the words of
+ * the word list.
  */
 function vocabulary(min: number, max: number, wanted: number): Vocabulary {
   const list = storyWordsOf(min, max), listed = list.length < wanted ? wordCount(min, max) : 0;
