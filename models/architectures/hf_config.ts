@@ -164,8 +164,9 @@ function readScalars(
 ): Pick<ModelConfig, "scalars"> {
   const entries = (Object.entries(scalars) as [Scalar, [string, number, number?]][]).map(
     ([name, [key, power, absent]]) => {
-      const value = ifPresent(json[key], () => readNumber(json, key, where)) ?? absent ??
-        readNumber(json, key, where);
+      const value = json[key] === undefined && absent !== undefined
+        ? absent
+        : readNumber(json, key, where);
       if (!(value > 0)) {
         throw new UsageError(`${where}: ${key} is ${value}, expected a number above 0`);
       }

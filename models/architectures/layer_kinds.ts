@@ -6,7 +6,7 @@ import { UsageError } from "../../core/errors.ts";
 import type { Architecture } from "./architecture.ts";
 import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./config_fields.ts";
 import { architectureOf } from "./mod.ts";
-import { type LayerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
+import { type LayerType, layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
 
 /** What the keys say. */
 type LayerKinds = Pick<ModelConfig, "slidingWindow" | "layerTypes" | "unrotated">;
@@ -53,11 +53,8 @@ function readWindow(
     throw new UsageError(`${where}: layer_types is missing, expected "attention" for each layer`);
   }
   const isOff = given === null || (isFlagged && json["use_sliding_window"] !== true);
-  if (isOff && isTyped && (types ?? ["sliding"]).includes("sliding")) {
-    throw new UsageError(`${where}: ${key} is missing, which sliding layers need`);
-  }
   const slidingWindow = isOff ? null : readCount({ [key]: given }, key, where);
-  if (slidingWindow === null) return {};
+  if (slidingWindow === null && !isTyped) return {};
   const all = (type: LayerType) => types !== null && types.every((one) => one === type);
   if (kind === "always" && types !== null && !all("full") && !all("sliding")) {
     throw new UsageError(
@@ -77,6 +74,9 @@ function readWindow(
     (_, l) => all("full") ? "full" : types?.[l] ?? usual(l),
   );
   if (!layerTypes.includes("sliding")) return {};
+  if (slidingWindow === null) {
+    throw new UsageError(`${where}: ${key} is missing, which layer_types with sliding layers need`);
+  }
   return layerTypes.includes("full") ? { slidingWindow, layerTypes } : { slidingWindow };
 }
 
@@ -134,7 +134,7 @@ export function layerKindKeys(config: ModelConfig): Record<string, unknown> {
   const { window: kind, unrotated: unrotatedKind } = architectureOf(config);
   const { slidingWindow = null, layerTypes, unrotated = [], numLayers } = config;
   const each = <T>(of: (layer: number) => T) => Array.from({ length: numLayers }, (_, l) => of(l));
-  const types = each((l) => layerTypes?.[l] ?? (slidingWindow === null ? "full" : "sliding"));
+  const types = each((l) => layerType(config, l));
   return {
     ...(slidingWindow === null && kind !== "always" ? {} : { sliding_window: slidingWindow }),
     ...(slidingWindow !== null && kind === "flagged"

@@ -1,7 +1,7 @@
 /**
  * All architectures by `model_type`, and what a configuration's architecture says about its parts.
  */
-import type { ModelConfig } from "./model_config.ts";
+import { layerType, type ModelConfig } from "./model_config.ts";
 import {
   type Architecture,
   type ArchitectureName,
@@ -115,7 +115,7 @@ export function normWidth(config: ModelConfig, norm: LayerNorm): number {
 
 /** Positions that a position of a layer attends to, itself included; null = all before it. */
 export function layerWindow(config: ModelConfig, layer: number): number | null {
-  return config.layerTypes?.[layer] === "full" ? null : config.slidingWindow ?? null;
+  return layerType(config, layer) === "full" ? null : config.slidingWindow ?? null;
 }
 
 /** The windows of all layers, each once. */

@@ -182,10 +182,15 @@ export function ropesOf(config: ModelConfig): RopeConfig[] {
   );
 }
 
+/** The kind of attention in a layer. */
+export function layerType({ layerTypes, slidingWindow }: ModelConfig, layer: number): LayerType {
+  return layerTypes?.[layer] ?? ((slidingWindow ?? null) === null ? "full" : "sliding");
+}
+
 /** The number in {@link ropesOf} of a layer's rotation; null = none. */
 export function layerRope(config: ModelConfig, layer: number): number | null {
   if (config.unrotated?.includes(layer)) return null;
-  return config.slidingRope !== undefined && config.layerTypes?.[layer] === "sliding" ? 1 : 0;
+  return config.slidingRope !== undefined && layerType(config, layer) === "sliding" ? 1 : 0;
 }
 
 /**

@@ -98,6 +98,8 @@ const FULL = "full_attention", SLIDING = "sliding_attention";
 /** The key of queries that grow with the position, and one beside it without effect. */
 const BETA = "llama_4_scaling_beta", GROWING_KEYS = [BETA, "max_position_embeddings"];
 const SHARE = "partial_rotary_factor";
+/** The length of the first training where a Phi does not say it beside its section. */
+const PHI_LENGTH = 4096;
 
 /**
  * All that an architecture's configuration says of rotations.
@@ -120,7 +122,8 @@ export function readRopes(
     const { name, rope } = ropeSection(json, where), { [SHARE]: inside, ...section } = rope;
     const share = readNumber({ [SHARE]: inside ?? json[SHARE] ?? 1 }, SHARE, where);
     const rotaryDim = Math.floor(headDim * share);
-    const keys = read({ ...json, rope_scaling: null, [name]: section }, where, usual, rotaryDim);
+    const all = { [ORIGINAL]: PHI_LENGTH, ...json, rope_scaling: null, [name]: section };
+    const keys = read(all, where, usual, rotaryDim);
     return { ...keys, ...(rotaryDim === headDim ? {} : { rotaryDim }) };
   }
   const keys = read(json, where, usual);
@@ -158,9 +161,10 @@ function readByType(
   const of = (type: string, theta: unknown, more: Json) => {
     const section = { ...(sections[type] as Json | null ?? {}), ...more };
     const keys = { ...(theta === undefined ? {} : { rope_theta: theta }) };
+    const place = Object.keys(more).length === 0 ? name : `${name} with rope_scaling`;
     return read(
       { ...keys, [name]: section },
-      `${where}: ${type}`,
+      `${where}: ${type} of ${place}`,
       type === FULL ? fullTheta : slidingTheta,
     );
   };
@@ -189,7 +193,7 @@ function isObject(value: unknown): value is Json {
 
 /** The keys that {@link readRopes} reads. */
 export function ropeKeys(config: ModelConfig): Record<string, unknown> {
-  const { slidingTheta } = architectureOf(config);
+  const { slidingTheta, partialRotary = false } = architectureOf(config);
   const { headDim, rotaryDim, growingQueries, ropeTheta, ropeScaling, slidingRope } = config;
   const rope = {
     ...ropeParameters(config),
@@ -204,6 +208,9 @@ export function ropeKeys(config: ModelConfig): Record<string, unknown> {
     // transformers 4 knows only this key; without it the scaling would silently be missing.
     ...(ropeScaling === null ? {} : { rope_scaling: rope }),
     rope_theta: ropeTheta,
+    ...(partialRotary && ropeScaling?.type === "longrope"
+      ? { [ORIGINAL]: ropeScaling.originalMaxPositions }
+      : {}),
   };
 }
 

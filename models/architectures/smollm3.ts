@@ -9,6 +9,8 @@ export const SMOLLM3: Architecture = {
   name: "smollm3",
   className: "SmolLM3ForCausalLM",
   gguf: null,
+  window: "typed",
+  fullEvery: 1,
   unrotated: "listed",
   config: {
     ...LLAMA.config,
@@ -17,8 +19,9 @@ export const SMOLLM3: Architecture = {
       rmsNormEps: 1e-6,
       tieWordEmbeddings: true,
       ropeTheta: 2_000_000,
+      slidingWindow: null,
     },
-    // No published model has both kinds of attention.
+    // It would give the unrotated layers a window. No published model sets it.
     neutral: { ...neutral, use_sliding_window: [false] },
     others: [...LLAMA.config.others, "no_rope_layers", "no_rope_layer_interval"],
     written: { ...LLAMA.config.written, use_sliding_window: false },

@@ -1,6 +1,8 @@
 """Records what transformers computes with each key of a config.json changed, one by one.
 
-    python record.py cases.json
+    python record.py cases.json llama mistral qwen2 qwen3 gpt2
+    python record.py families.json smollm3 ministral3 granite granitemoehybrid olmo2 olmo3 phi3 \
+        gemma3_text
 
 The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
 file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
@@ -42,6 +44,36 @@ BASES = {
         "bos_token_id": 0, "eos_token_id": 1,
     },
 }
+FULL, SLIDING = "full_attention", "sliding_attention"
+NO_HEAD = {k: v for k, v in SIZES.items() if k != "head_dim"}
+SIZES = {**SIZES, "pad_token_id": 0}
+NO_HEAD = {**NO_HEAD, "pad_token_id": 0}
+BY_TYPE = {
+    "sliding_window": 5, "layer_types": [SLIDING, FULL], "rope_parameters": {
+        FULL: {"rope_type": "default", "rope_theta": 100.0},
+        SLIDING: {"rope_type": "default", "rope_theta": 50.0},
+    },
+}
+BASES |= {
+    "smollm3": {"model_type": "smollm3", **NO_HEAD, **ROPE, "no_rope_layers": [1, 0]},
+    "ministral3": {"model_type": "ministral3", **SIZES, "rope_parameters": {
+        "rope_theta": 100.0, "rope_type": "yarn", "factor": 4.0, "llama_4_scaling_beta": 0.5,
+        "original_max_position_embeddings": 8,
+    }},
+    "granite": {"model_type": "granite", **NO_HEAD, **ROPE},
+    "granitemoehybrid": {
+        "model_type": "granitemoehybrid", **NO_HEAD, **ROPE, "shared_intermediate_size": 24,
+        "num_local_experts": 0, "num_experts_per_tok": 0, "layer_types": [FULL, FULL],
+        "position_embedding_type": "rope", "mamba_n_heads": 4, "mamba_d_head": 16,
+    },
+    "olmo2": {"model_type": "olmo2", **NO_HEAD, **ROPE},
+    "olmo3": {"model_type": "olmo3", **NO_HEAD, **BY_TYPE},
+    "phi3": {"model_type": "phi3", **NO_HEAD, **ROPE},
+    "gemma3_text": {
+        "model_type": "gemma3_text", **{k: v for k, v in SIZES.items() if k != "hidden_act"},
+        **BY_TYPE, "query_pre_attn_scalar": 16,
+    },
+}
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 8}
@@ -54,7 +86,6 @@ LONG = {
     "short_factor": [1.0 + i / 8 for i in range(8)], "long_factor": [2.0 + i for i in range(8)],
 }
 ACTS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "swish", "tanh", "quick_gelu", None]
-FULL, SLIDING = "full_attention", "sliding_attention"
 # Values of keys; the other keys get values by the type of their default.
 VALUES = {
     "hidden_act": ACTS,
@@ -69,6 +100,15 @@ VALUES = {
         {"rope_type": "default", "factor": 4.0}, {"rope_type": "proportional", "factor": 2.0},
         {FULL: {"rope_type": "default", "rope_theta": 1000.0}},
         {**DYNAMIC, "original_max_position_embeddings": 8}, {"rope_type": "mrope"},
+        {FULL: {**LINEAR, "rope_theta": 100.0}, SLIDING: {"rope_theta": 20.0}},
+        {FULL: {**YARN, "rope_theta": 100.0}, SLIDING: None},
+        {SLIDING: {"rope_type": "default", "rope_theta": 20.0}},
+        {FULL: {"rope_theta": 100.0}, SLIDING: {**YARN, "rope_theta": 20.0}},
+        {**YARN, "rope_theta": 100.0, "llama_4_scaling_beta": 0.2},
+        {**YARN, "rope_theta": 100.0, "llama_4_scaling_beta": 0},
+        {"rope_type": "default", "llama_4_scaling_beta": 0.2, "original_max_position_embeddings": 4},
+        {**LONG, "rope_theta": 100.0, "partial_rotary_factor": 0.5, "short_factor": [1.0, 2.0],
+         "long_factor": [2.0, 3.0]},
     ],
     "rope_scaling": [
         None, {}, LINEAR, DYNAMIC, YARN, LLAMA3, LONG, {"type": "linear", "factor": 4.0},
@@ -84,6 +124,13 @@ VALUES = {
     "layer_types": [
         None, [], [FULL, FULL], [SLIDING, SLIDING], [FULL, SLIDING], [FULL], ["chunked_attention"] * 2,
     ],
+    "no_rope_layers": [None, [], [1, 1], [0, 0], [0, 1], [1], [1, 0, 1], [2, 0]],
+    "no_rope_layer_interval": [None, 1, 2, 3, 0],
+    "sliding_window_pattern": [None, 1, 2, 3, 0],
+    "rope_local_base_freq": [None, 20.0],
+    "position_embedding_type": [None, "rope", "nope", "absolute"],
+    "num_local_experts": [None, 0, 2],
+    "hidden_activation": ACTS,
     "quantization_config": [None, {"quant_method": "gptq", "bits": 4}],
     "dtype": ["float16", "bfloat16", "float32"],
     "torch_dtype": ["float16"],
@@ -91,7 +138,9 @@ VALUES = {
     "id2label": [None, {"0": "a", "1": "b", "2": "c"}],
     "label2id": [None, {"a": 0, "b": 1, "c": 2}],
     "architectures": [None, [], ["GPT2LMHeadModel"], ["LlamaForCausalLM"], ["LlamaModel"]],
-    "model_type": ["llama", "mistral", "qwen2", "qwen3", "gpt2", "gemma", "phi3"],
+    "model_type": [
+        "llama", "mistral", "qwen2", "qwen3", "gpt2", "gemma", "phi3", "olmo2", "granite",
+    ],
     "per_layer_config": [None, {"0": {"intermediate_size": 8}}],
     "eos_token_id": [None, 2, [1, 2], "x"],
     "summary_type": ["last"], "problem_type": [None, "regression"],
@@ -108,6 +157,7 @@ MORE = [
     "use_mrope", "rope_interleaved", "logit_scale", "attention_multiplier", "embedding_multiplier",
     "residual_multiplier", "final_logit_softcapping", "attn_logit_softcapping", "qk_norm",
     "use_qk_norm", "query_pre_attn_scalar", "no_rope_layers", "attention_dropout", "hidden_act",
+    "no_rope_layer_interval", "sliding_window_pattern", "rope_local_base_freq", "hidden_activation",
     "num_nextn_predict_layers", "num_experts", "torchscript", "use_bfloat16", "layer_norm_eps",
     "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
 ]
@@ -179,6 +229,8 @@ def logits(json, tensors):
             raise ValueError(f"not in the file: {missing}")
         with torch.no_grad():
             out = model(torch.tensor([TOKENS]), use_cache=False).logits[0, -1]
+        if not out.isfinite().all():
+            raise ValueError("logits are not finite")
         return [float(f"{x:.8g}") for x in out]
 
 
@@ -196,7 +248,8 @@ def generic(value):
 
 def main():
     cases, results, seen = [], [], {}
-    for family, base in BASES.items():
+    for family in sys.argv[2:]:
+        base = BASES[family]
         with_defaults = AutoConfig.for_model(**base).to_dict()
         full = shapes_of(base)
         changes = []
@@ -244,9 +297,10 @@ def main():
             cases.append(case)
             if len(cases) % 100 == 0:
                 print(len(cases), family, file=sys.stderr, flush=True)
+    bases = {family: BASES[family] for family in sys.argv[2:]}
     out = {
         "made": f"transformers {transformers.__version__}, torch {torch.__version__}, record.py",
-        "tokens": TOKENS, "bases": BASES, "results": results, "cases": cases,
+        "tokens": TOKENS, "bases": bases, "results": results, "cases": cases,
     }
     lines = [json_text(case) for case in cases]
     head = {k: v for k, v in out.items() if k != "cases"}
