@@ -14,7 +14,7 @@ export const GEMMA3: Architecture = {
   ...LLAMA,
   name: "gemma3_text",
   className: "Gemma3ForCausalLM",
-  gguf: null,
+  gguf: "gemma3",
   biasKeys: { attention_bias: ["q", "k", "v", "o"] },
   norm1: true,
   activation: "geglu",

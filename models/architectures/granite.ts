@@ -12,7 +12,7 @@ export const GRANITE: Architecture = {
   ...LLAMA,
   name: "granite",
   className: "GraniteForCausalLM",
-  gguf: null,
+  gguf: "granite",
   config: {
     ...LLAMA.config,
     neutral,

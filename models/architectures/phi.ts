@@ -12,7 +12,7 @@ export const PHI3: Architecture = {
   ...MISTRAL,
   name: "phi3",
   className: "Phi3ForCausalLM",
-  gguf: null,
+  gguf: "phi3",
   loraTargets: ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"],
   interleavedInGguf: false,
   partialRotary: true,

@@ -8,7 +8,7 @@ export const SMOLLM3: Architecture = {
   ...LLAMA,
   name: "smollm3",
   className: "SmolLM3ForCausalLM",
-  gguf: null,
+  gguf: "smollm3",
   window: "typed",
   fullEvery: 1,
   unrotated: "listed",

@@ -14,7 +14,7 @@ import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.t
 import { TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
-import { type ModelTensor, modelTensors } from "../architectures/mod.ts";
+import { architectureOf, type ModelTensor, modelTensors } from "../architectures/mod.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
@@ -194,7 +194,7 @@ async function writeGgufFile(
         "that begins with one",
     );
   }
-  if (config.slidingWindow) {
+  if (config.slidingWindow && architectureOf(config).window !== "typed") {
     notes.push(
       `llama.cpp attends to all positions, not to the last ${config.slidingWindow}: ` +
         "longer texts come out differently there",

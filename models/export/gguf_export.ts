@@ -6,13 +6,19 @@
  * the logits.
  */
 import { UsageError } from "../../core/errors.ts";
-import { architectureOf, modelTensors } from "../architectures/mod.ts";
-import { sizesOf } from "../formats/gguf/gguf_config.ts";
+import { architectureOf, modelTensors, scalarOf } from "../architectures/mod.ts";
+import { PATTERN, ROTATED, scalarsOf, sizesOf, SLIDING_BASE } from "../formats/gguf/gguf_config.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
-import { ggufName, interleavedHeads, isTransposed, transpose } from "../formats/gguf/gguf_names.ts";
+import {
+  addedInGguf,
+  ggufName,
+  interleavedHeads,
+  isTransposed,
+  transpose,
+} from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
+import { layerType, type ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
 import { ropeParameters } from "../architectures/rope_config.ts";
@@ -56,19 +62,64 @@ export function ggufMetadata(
     ["general.file_type", ["u32", FILE_TYPE[type]]],
   ]);
   if (ENCODINGS[type].weights > 1) out.set("general.quantization_version", ["u32", 2]);
-  const { statedPositions = config.maxPositions } = config;
+  const problem = undescribed(config);
+  if (problem !== null) {
+    throw new UsageError(`${where}: it cannot be exported to GGUF: ${problem}`, {
+      advice: "Export to hf.",
+    });
+  }
+  const { statedPositions = config.maxPositions, rotaryDim = config.headDim } = config;
   const sizes = { ...config, maxPositions: statedPositions };
   for (const [key, size, type] of sizesOf(architecture)) {
     // Without a key in the config.json it follows from the other sizes.
     const isThere = architecture.config.sizes[size] !== undefined;
-    if (isThere) out.set(`${gguf}.${key}`, [type, sizes[size]]);
+    if (isThere) out.set(`${gguf}.${key}`, [type, key === ROTATED ? rotaryDim : sizes[size]]);
+  }
+  for (const { scalar, key } of scalarsOf(architecture)) {
+    out.set(`${gguf}.${key}`, ["f32", scalarOf(config, scalar)]);
   }
   if (architecture.positions === "learned") return out;
   out.set(`${gguf}.rope.freq_base`, ["f32", config.ropeTheta]);
-  const { slidingWindow } = config;
-  if (slidingWindow) out.set(`${gguf}.attention.sliding_window`, ["u32", slidingWindow]);
+  const { slidingWindow, slidingRope } = config;
+  if (slidingWindow) {
+    out.set(`${gguf}.attention.sliding_window`, ["u32", slidingWindow]);
+    if (architecture.window === "typed") {
+      const slides = Array.from(
+        { length: config.numLayers },
+        (_, layer) => layerType(config, layer) === "sliding",
+      );
+      out.set(`${gguf}.${PATTERN}`, ["bool", slides]);
+      const { ropeTheta } = slidingRope ?? config;
+      out.set(`${gguf}.${SLIDING_BASE}`, ["f32", ropeTheta]);
+    }
+  }
   for (const [key, value] of ropeMetadata(config, gguf, where)) out.set(key, value);
   return out;
+}
+
+/** What llama.cpp computes in another way, in words; null when a file describes the model. */
+function undescribed(config: ModelConfig): string | null {
+  const { gguf, window } = architectureOf(config), { layerTypes, slidingRope, unrotated } = config;
+  const { numLayers, headDim, ropeTheta, ropeScaling, slidingWindow = null } = config;
+  if (gguf === "smollm3") {
+    const usual = Array.from({ length: numLayers }, (_, l) => l).filter((l) => l % 4 === 3);
+    if (slidingWindow !== null) return "llama.cpp knows no window of it";
+    return String(unrotated ?? []) === String(usual)
+      ? null
+      : "llama.cpp leaves out the rotation of every fourth layer";
+  }
+  if (layerTypes !== undefined && window !== "typed") return "its layers have different windows";
+  if (slidingRope !== undefined && slidingRope.ropeScaling !== null) {
+    return "layers with a window have a RoPE scaling";
+  }
+  // Without a window all layers are of one kind, so there is one rotation.
+  if (gguf === "olmo2" && slidingWindow !== null && slidingRope === undefined && ropeScaling) {
+    return `layers with a window rotate with the base ${ropeTheta} alone`;
+  }
+  const usual = 1 / Math.sqrt(headDim), scale = scalarOf(config, "attention");
+  return gguf === "gemma3" && Math.abs(scale - usual) > 1e-9 * usual
+    ? "its scores are not divided by the root of a head's width"
+    : null;
 }
 
 /** All tensors of the file. Each is read when it is written. */
@@ -82,9 +133,9 @@ export function ggufTensors(
     const written = transposed ? shape.toReversed() : shape;
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
     const stored = part === "positions" ? "f32" : storedType(type, written, isHead);
-    const heads = interleavedHeads(config, tensor);
+    const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
     const bytes = async function* () {
-      const values = await weights(name, shape);
+      const read = await weights(name, shape), values = added ? read.map((x) => x + added) : read;
       yield* encodePieces(
         stored,
         { name, shape: written },
@@ -131,7 +182,8 @@ export function ropeMetadata(
     out.set(`${architecture}.rope.scaling.${key}`, value);
   const f32 = (key: string, value: number) => set(key, "f32", value);
   const needsLlama = () => {
-    if (architecture !== "llama") {
+    const isPhi = architecture === "phi3" && scaling.type === "longrope";
+    if (architecture !== "llama" && !isPhi) {
       refuse(`llama.cpp reads its divisors only of llama models, this is ${architecture}`);
     }
   };

@@ -4,8 +4,9 @@
  * are not understood are refused by name.
  */
 import { UsageError } from "../../../core/errors.ts";
-import type { Architecture, SizeName } from "../../architectures/architecture.ts";
+import type { Architecture, Scalar, SizeName } from "../../architectures/architecture.ts";
 import { ARCHITECTURES } from "../../architectures/mod.ts";
+import { MAX_LAYERS } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /**
@@ -26,8 +27,30 @@ const SIZES: readonly (readonly [key: string, size: SizeName, type: "u32" | "f32
   ["attention.layer_norm_rms_epsilon", "rmsNormEps", "f32"],
   ["rope.dimension_count", "headDim", "u32"],
 ];
+/** Elements of a head that are rotated: all of them, except in a Phi. */
+export const ROTATED = "rope.dimension_count";
 /** Sizes that only have to agree with the others. The vocabulary is that of the embedding. */
-const CHECKED = ["attention.value_length", "rope.dimension_count"], UNREAD = ["vocab_size"];
+const CHECKED = ["attention.value_length", ROTATED], UNREAD = ["vocab_size"];
+
+/** Metadata of the multipliers that are in a config.json as they are. */
+const SCALARS: Readonly<Record<Scalar, string>> = {
+  embedding: "embedding_scale",
+  attention: "attention.scale",
+  residual: "residual_scale",
+  logits: "logit_scale",
+};
+
+/** The multipliers that files of an architecture have, with their keys in a config.json. */
+export function scalarsOf(
+  { config: { scalars = {} } }: Architecture,
+): { scalar: Scalar; key: string; name: string }[] {
+  return (Object.entries(scalars) as [Scalar, readonly [string, number]][]).flatMap(
+    ([scalar, [name, power]]) => power === 1 ? [{ scalar, key: SCALARS[scalar], name }] : [],
+  );
+}
+
+/** Metadata of layers with and without a window: which have one, and the base of their rotation. */
+export const PATTERN = "attention.sliding_window_pattern", SLIDING_BASE = "rope.freq_base_swa";
 
 /** Further metadata → key of `config.json`, where positions are rotary. */
 const ROTARY_KEYS: Readonly<Record<string, string>> = {
@@ -84,10 +107,14 @@ export function ggufConfig(
   for (const [key, size] of sizesOf(architecture)) {
     if (!CHECKED.includes(key) && !UNREAD.includes(key)) read(key, sizes[size]);
   }
+  for (const { key, name } of scalarsOf(architecture)) read(key, name);
   checkHeads(file, architecture, config);
   if (positions === "learned") return config;
   for (const [key, name] of Object.entries(ROTARY_KEYS)) read(key, name);
-  if (config["sliding_window"] !== undefined) {
+  // A window of 0 is none.
+  if (config["sliding_window"] === 0) delete config["sliding_window"];
+  if (architecture.partialRotary) addPhi(file, architecture, config);
+  else if (config["sliding_window"] !== undefined && !isTyped(architecture)) {
     // A Mistral is called llama in such a file; a Llama has no window.
     if (gguf === "llama") config["model_type"] = "mistral";
     else Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
@@ -95,10 +122,71 @@ export function ggufConfig(
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
     // Qwen2 always has these biases.
     const biased = file.tensors.has(`blk.0.${suffix}.bias`);
-    if (gguf !== "qwen2") config[key] = biased;
+    if (architecture.biasKeys[key] !== undefined) config[key] = biased;
   }
-  config["rope_scaling"] = scaling;
+  if (isTyped(architecture)) addTypes(file, architecture, config, scaling);
+  else config["rope_scaling"] = scaling;
   return config;
+}
+
+/** Whether layers of this `general.architecture` may have different kinds of attention. */
+function isTyped({ gguf }: Architecture): boolean {
+  return gguf === "gemma3" || gguf === "olmo2";
+}
+
+/** The bases of llama.cpp for layers with a window, where a file has none. */
+const SLIDING_BASES: Readonly<Record<string, number>> = { gemma3: 10_000 };
+/** Gemma 3 27B's number of layers: its scores have another scale, which no file says. */
+const GEMMA_27B = 62;
+
+/** Which layers have a window, and the sections of their rotations. */
+function addTypes(
+  file: GgufFile,
+  { gguf, fullEvery = 4 }: GgufArchitecture,
+  config: Record<string, unknown>,
+  scaling: Readonly<Record<string, unknown>> | null,
+): void {
+  const layers = Number(config["num_hidden_layers"]), base = config["rope_theta"] ?? 10_000;
+  const isSliding = config["sliding_window"] !== undefined;
+  if (gguf === "gemma3") {
+    const { hidden_size: d, num_attention_heads: heads, head_dim } = config;
+    config["query_pre_attn_scalar"] = layers === GEMMA_27B ? Number(d) / Number(heads) : head_dim;
+  } else if (isSliding) config["model_type"] = "olmo3";
+  else {
+    config["rope_scaling"] = scaling;
+    return;
+  }
+  const pattern = file.metadata.get(`${gguf}.${PATTERN}`);
+  const every = typeof pattern === "number" ? pattern : fullEvery;
+  if (Array.isArray(pattern) && pattern.length !== layers) {
+    throw new UsageError(
+      `${file.label}: ${gguf}.${PATTERN} has ${pattern.length} values, expected ${layers}`,
+    );
+  }
+  config["layer_types"] = Array.from({ length: Math.min(layers, MAX_LAYERS) }, (_, l) => {
+    const slides = Array.isArray(pattern) ? Boolean(pattern[l]) : (l + 1) % every !== 0;
+    return isSliding && slides ? "sliding_attention" : "full_attention";
+  });
+  const sliding = file.metadata.get(`${gguf}.${SLIDING_BASE}`) ?? SLIDING_BASES[gguf] ?? base;
+  delete config["rope_theta"];
+  config["rope_parameters"] = {
+    full_attention: { rope_type: "default", ...scaling, rope_theta: base },
+    sliding_attention: { rope_type: "default", rope_theta: sliding },
+  };
+}
+
+/** The share of a head that is rotated, and the original length beside the section. */
+function addPhi(
+  file: GgufFile,
+  { gguf }: GgufArchitecture,
+  config: Record<string, unknown>,
+): void {
+  const of = (key: string) => file.metadata.get(`${gguf}.${key}`);
+  const { hidden_size: d, num_attention_heads: heads, head_dim } = config;
+  const width = Number(head_dim ?? Number(d) / Number(heads)), rotated = of(ROTATED) ?? width;
+  config["partial_rotary_factor"] = Number(rotated) / width;
+  const original = of("rope.scaling.original_context_length");
+  if (original !== undefined) config["original_max_position_embeddings"] = original;
 }
 
 /** The file's `general.architecture`. @throws UsageError when it is not supported */
@@ -124,7 +212,9 @@ function architectureIn(file: GgufFile): GgufArchitecture {
 function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
   const { gguf, positions } = architecture, known = sizesOf(architecture).map(([key]) => key);
   const rotary = positions === "rotary" ? [...Object.keys(ROTARY_KEYS), ...ROTARY_OTHERS] : [];
-  const all = new Set([...known, ...rotary, ...OTHERS]);
+  const typed = isTyped(architecture) ? [PATTERN, SLIDING_BASE] : [];
+  const scalars = scalarsOf(architecture).map(({ key }) => key);
+  const all = new Set([...known, ...rotary, ...typed, ...scalars, ...OTHERS]);
   for (const [key, value] of file.metadata) {
     if (!key.startsWith(`${gguf}.`)) continue;
     const name = key.slice(gguf.length + 1);
@@ -154,7 +244,8 @@ function checkHeads(
   for (const [key, size] of sizesOf(architecture)) {
     const value = file.metadata.get(`${gguf}.${key}`), isHeads = size === "numKvHeads";
     const expected = isHeads ? heads : headDim;
-    const isChecked = CHECKED.includes(key) || sizes[size] === undefined;
+    const isChecked = (CHECKED.includes(key) || sizes[size] === undefined) &&
+      !(key === ROTATED && architecture.partialRotary);
     if (!isChecked || value === undefined || value === expected) continue;
     throw new UsageError(
       `${file.label}: ${gguf}.${key} is ${value}, which is not supported ` +

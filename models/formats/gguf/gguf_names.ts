@@ -1,5 +1,6 @@
 /** The names of a model's tensors in GGUF files, and the order of their values there. */
 import {
+  LAYER_NORMS,
   type LayerPart,
   type Module,
   MODULES,
@@ -48,6 +49,12 @@ export function isTransposed(config: ModelConfig, { part, kind }: ModelTensor): 
 export function interleavedHeads(config: ModelConfig, { part }: ModelTensor): number | null {
   if (!architectureOf(config).interleavedInGguf) return null;
   return part === "q" ? config.numHeads : part === "k" ? config.numKvHeads : null;
+}
+
+/** What llama.cpp's converter adds to the values of a tensor: 1 to differences from 1. */
+export function addedInGguf(config: ModelConfig, { part, kind }: ModelTensor): number {
+  const isNorm = part === "finalNorm" || (LAYER_NORMS as readonly string[]).includes(part);
+  return architectureOf(config).norm1 && isNorm && kind === "weight" ? 1 : 0;
 }
 
 /** The transpose of a [rows, columns] matrix. */

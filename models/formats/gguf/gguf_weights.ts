@@ -9,7 +9,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { modelTensors } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
-import { ggufName, interleavedHeads, isTransposed, transpose } from "./gguf_names.ts";
+import { addedInGguf, ggufName, interleavedHeads, isTransposed, transpose } from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
 import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
@@ -20,6 +20,8 @@ interface Place {
   stored: string;
   transposed: boolean;
   heads: number | null;
+  /** What the file's values have more. */
+  added: number;
 }
 
 /**
@@ -37,6 +39,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       stored,
       transposed: isTransposed(config, tensor),
       heads: interleavedHeads(config, tensor),
+      added: addedInGguf(config, tensor),
     });
   }
   for (const name of unknown) {
@@ -70,7 +73,8 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       const place = places.get(name);
       if (place === undefined) return null;
       checkShape(place, shape);
-      const { stored, transposed, heads } = place, values = await file.float32(stored);
+      const { stored, transposed, heads, added } = place, values = await file.float32(stored);
+      if (added !== 0) return values.map((x) => x - added);
       if (transposed) return transpose(values, shape[1]!, shape[0]!);
       return heads === null ? values : splitHalves(values, shape[0]!, heads);
     },

@@ -132,10 +132,14 @@ Deno.test("metadata become a config.json with the shortest decimals for floats",
 
 Deno.test("unknown metadata and tensors of a GGUF model are refused by name", async () => {
   const cases: [TestMetadata, RegExp][] = [
-    [{ "general.architecture": ["string", "gemma3"] }, /architecture is "gemma3".*only llama/],
+    [{ "general.architecture": ["string", "gemma4"] }, /architecture is "gemma4".*only llama/],
     [{}, /architecture is undefined/],
     [{ ...CONFIG, "llama.expert_count": ["u32", 8] }, /"llama.expert_count" \(8\) are not under/],
     [{ ...CONFIG, "llama.logit_scale": ["f32", 2] }, /"llama.logit_scale"/],
+    [
+      { "general.architecture": ["string", "gemma3"], "gemma3.altup.num_inputs": ["u32", 4] },
+      /"gemma3.altup.num_inputs" \(4\) are not understood/,
+    ],
     [{ ...CONFIG, "llama.rope.dimension_count": ["u32", 2] }, /dimension_count is 2.*head, 4/],
   ];
   for (const [metadata, message] of cases) {

@@ -49,8 +49,10 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
     );
   };
   const factor = number("scaling.factor") ?? number("scale_linear");
+  const plain = factor === undefined || factor === 0 || factor === 1;
+  // The file of a Phi does not name its type.
   const type = file.metadata.get(`${prefix}scaling.type`) ??
-    (factor === undefined || factor === 0 || factor === 1 ? "none" : "linear");
+    (file.tensors.has(LONG_DIVISORS) ? "longrope" : plain ? "none" : "linear");
   if (typeof type !== "string") {
     throw new RgxError(`${file.label}: ${prefix}scaling.type is ${type}`);
   }

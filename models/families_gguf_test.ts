@@ -1,0 +1,73 @@
+/**
+ * GGUF files of the newer families: those that llama.cpp's converter made of the tiny golden models
+ * (tests/golden/families/record_gguf.py), and those that rgx writes. Both are read as the model
+ * itself.
+ */
+import assert from "node:assert/strict";
+import { withFolder } from "../core/testing.ts";
+import { assertWithin } from "../kernels/testing.ts";
+import { goldenPath } from "../tests/golden.ts";
+import type { ModelConfig } from "./architectures/model_config.ts";
+import { modelTensors } from "./architectures/mod.ts";
+import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
+import { mergedWeights } from "./export/merged_weights.ts";
+import { writeGguf } from "./formats/gguf/gguf_writer.ts";
+import { type ModelFolder, readModelFolder } from "./model_folder.ts";
+
+/** What a file says in another way, or rounded to float32, as the folder says it. */
+function asInFolder(found: ModelConfig, wanted: ModelConfig): ModelConfig {
+  const { scalars } = wanted, close = (a: number, b: number) => Math.abs(a - b) < 1e-6 * b;
+  const entries = Object.entries(found.scalars ?? {}) as [keyof typeof scalars, number][];
+  const same = entries.every(([name, value]) => close(value, scalars?.[name] ?? value));
+  const { ropeScaling: scaling } = found, factor = wanted.ropeScaling;
+  const isLong = scaling?.type === "longrope" && factor?.type === "longrope";
+  return {
+    ...found,
+    ...(same && scalars !== undefined ? { scalars } : {}),
+    ropeScaling: isLong ? { ...scaling, attentionFactor: factor.attentionFactor } : scaling,
+  };
+}
+
+async function assertSame(found: ModelFolder, wanted: ModelFolder, config: ModelConfig) {
+  assert.deepEqual(asInFolder(found.config, config), config);
+  for (const { name, shape } of modelTensors(config)) {
+    const values = (await wanted.weights(name, shape))!;
+    assertWithin((await found.weights(name, shape))!, values, 1e-6, name);
+  }
+}
+
+for (const family of ["gemma3_text", "granite", "olmo2", "olmo3", "smollm3", "phi3"]) {
+  const folder = goldenPath(`families/${family}`);
+  Deno.test(`a GGUF file of ${family}, by llama.cpp or by rgx, is the model itself`, () =>
+    withFolder(async (temporary) => {
+      const original = await readModelFolder(folder);
+      // No file says the scale of Gemma's scores.
+      const { scalars, ...rest } = original.config, { headDim } = rest;
+      const config = family === "gemma3_text"
+        ? { ...rest, scalars: { ...scalars, attention: headDim ** -0.5 } }
+        : original.config;
+      await assertSame(await readModelFolder(`${folder}/model.gguf`), original, config);
+      const path = `${temporary}/own.gguf`,
+        tensors = ggufTensors(config, mergedWeights(original), "f32");
+      await writeGguf(path, ggufMetadata(config, "f32", "m", path), tensors);
+      await assertSame(await readModelFolder(path), original, config);
+    }));
+}
+
+Deno.test("what a GGUF file cannot say is refused", async () => {
+  const { config: smollm3 } = await readModelFolder(goldenPath("families/smollm3"));
+  const { config: gemma } = await readModelFolder(goldenPath("families/gemma3_text"));
+  const { config: ministral3 } = await readModelFolder(goldenPath("families/ministral3"));
+  const cases: [ModelConfig, RegExp][] = [
+    [{ ...smollm3, unrotated: [0] }, /it cannot be exported to GGUF: .* every fourth layer/],
+    [gemma, /its scores are not divided by the root of a head's width/],
+    [ministral3, /a ministral3 model cannot be exported to GGUF/],
+    [
+      { ...smollm3, architecture: "qwen3", slidingWindow: 4, layerTypes: ["full", "sliding"] },
+      /its layers have different windows/,
+    ],
+  ];
+  for (const [config, message] of cases) {
+    assert.throws(() => ggufMetadata(config, "f32", "m", "m.gguf"), message);
+  }
+});

@@ -1,0 +1,31 @@
+"""Converts the tiny models with llama.cpp's own converter, without their tokenizers.
+
+    PYTHONPATH=llama.cpp:llama.cpp/gguf-py python record_gguf.py FOLDER family …
+"""
+
+import pathlib
+import sys
+
+import gguf
+from conversion import get_model_class
+from conversion.base import ModelBase
+
+for family in sys.argv[2:]:
+    folder = pathlib.Path(sys.argv[1], family)
+    hparams = ModelBase.load_hparams(folder, False)
+    kind = get_model_class(hparams["architectures"][0])
+
+    class Model(kind):
+        model_arch = kind.model_arch
+
+        def set_vocab(self):
+            pass
+
+        def modify_tensors(self, data, name, bid):
+            # Gemma's looks for the tokenizer's size at the embedding.
+            if name == "model.embed_tokens.weight":
+                return [("token_embd.weight", data)]
+            return super().modify_tensors(data, name, bid)
+
+    Model(folder, gguf.LlamaFileType.ALL_F32, folder / "model.gguf").write()
+    print(family, flush=True)
