@@ -1,10 +1,11 @@
 /**
- * `rgx doctor --model M`: the storage types of the weights of a model, and the errors of other
- * types.
+ * `rgx doctor --model M`: the family of a model, the storage types of its weights, and the errors of
+ * other types.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { describeDevice } from "../../kernels/mod.ts";
 import { bytesText } from "../../core/bytes.ts";
+import { familyText } from "../../models/architectures/families.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { type StorageReport, storageReport } from "../../models/inspect/storage_report.ts";
 import { noTokenizer } from "../../models/tokenizers/tokenizer.ts";
@@ -31,8 +32,9 @@ export async function doctorModel(
       log(`loading: ${how}`);
       return progress.on;
     });
-    if (options.json) print(JSON.stringify({ model: folder.path, ...report }));
-    else print(text(folder.path, describeDevice(device), report));
+    const family = familyText(folder.config);
+    if (options.json) print(JSON.stringify({ model: folder.path, family, ...report }));
+    else print(text(folder.path, family, describeDevice(device), report));
   } finally {
     progress.close();
     device.close();
@@ -42,6 +44,7 @@ export async function doctorModel(
 
 function text(
   path: string,
+  family: string,
   device: string,
   { positions, context, stored, held, note }: StorageReport,
 ): string {
@@ -51,6 +54,7 @@ function text(
   const nats = (x: number | undefined) => x === undefined ? "–" : x.toFixed(4);
   return [
     `${path}: ${count(values)} values, ${context ?? `${positions} positions`}`,
+    family,
     "",
     table([
       ["stored as", "tensors", "values", "bytes"],
