@@ -9,8 +9,6 @@ export type ModelShape = Readonly<Record<string, unknown>>;
 export interface KnownModel {
   names: readonly string[];
   shape: ModelShape;
-  /** For a model that can be planned but not run: why a run is refused. */
-  note?: string;
 }
 
 type Sizes = [hidden: number, ffn: number, layers: number, heads: number, kvHeads: number];
@@ -45,7 +43,8 @@ const LLAMA_8B: Sizes = [4096, 14336, 32, 32, 8], LLAMA_70B: Sizes = [8192, 2867
 const QWEN_14B: Sizes = [5120, 13824, 48, 40, 8], QWEN_32B: Sizes = [5120, 27648, 64, 40, 8];
 const QWEN_72B: Sizes = [8192, 29568, 80, 64, 8], MISTRAL_7B = LLAMA_8B;
 const QWEN3_14B: Sizes = [5120, 17408, 40, 40, 8];
-const HEADS_OF_128 = { head_dim: 128 };
+const HEADS_OF_128 = { head_dim: 128 }, TIED = { tie_word_embeddings: true };
+const GEMMA = { ...TIED, head_dim: 256, sliding_window: 512 };
 
 export const KNOWN_MODELS: readonly KnownModel[] = [
   ...([["14B", QWEN_14B], ["32B", QWEN_32B], ["72B", QWEN_72B]] as const).flatMap((
@@ -85,10 +84,55 @@ export const KNOWN_MODELS: readonly KnownModel[] = [
   },
   {
     names: ["HuggingFaceTB/SmolLM3-3B", "HuggingFaceTB/SmolLM3-3B-Base"],
-    shape: family("llama", 128256, [2048, 11008, 36, 16, 4], 65536, { tie_word_embeddings: true }),
-    note: "SmolLM3 has no RoPE in every fourth layer, which rgx does not compute: this is a plan " +
-      "of its sizes, and a run would be refused",
+    shape: family("smollm3", 128256, [2048, 11008, 36, 16, 4], 65536, TIED),
   },
+  ...([["270m", [640, 2048, 18, 4, 1], 32768], ["1b", [1152, 6912, 26, 4, 1], 32768]] as const)
+    .map(([size, [...sizes], positions]) => ({
+      names: [`google/gemma-3-${size}-it`, `google/gemma-3-${size}-pt`]
+        .concat(size === "270m" ? ["google/functiongemma-270m-it"] : []),
+      shape: family("gemma3_text", 262144, sizes as Sizes, positions, GEMMA),
+    })),
+  {
+    names: ["google/gemma-3-4b-it", "google/gemma-3-4b-pt"],
+    shape: family("gemma3_text", 262208, [2560, 10240, 34, 8, 4], 131072, {
+      ...GEMMA,
+      sliding_window: 1024,
+    }),
+  },
+  {
+    names: ["microsoft/Phi-4-mini-instruct"],
+    shape: family("phi3", 200064, [3072, 8192, 32, 24, 8], 131072, {
+      ...TIED,
+      partial_rotary_factor: 0.75,
+    }),
+  },
+  {
+    names: ["microsoft/Phi-3-mini-4k-instruct"],
+    shape: family("phi3", 32064, [3072, 8192, 32, 32, 32], 4096, { sliding_window: 2047 }),
+  },
+  {
+    names: ["allenai/OLMo-2-0425-1B", "allenai/OLMo-2-0425-1B-Instruct"],
+    shape: family("olmo2", 100352, [2048, 8192, 16, 16, 16], 4096),
+  },
+  {
+    names: ["allenai/Olmo-3-1025-7B", "allenai/Olmo-3-7B-Instruct"],
+    shape: family("olmo3", 100278, [4096, 11008, 32, 32, 32], 65536, { sliding_window: 4096 }),
+  },
+  {
+    names: ["ibm-granite/granite-3.3-2b-instruct", "ibm-granite/granite-3.3-2b-base"],
+    shape: family("granite", 49159, [2048, 8192, 40, 32, 8], 131072, TIED),
+  },
+  ...([["1b", [2048, 4096, 40, 16, 4]], ["micro", [2560, 8192, 40, 40, 8]]] as const)
+    .map(([size, [hidden, ffn, layers, heads, kv]]) => ({
+      names: [`ibm-granite/granite-4.0-${size}`, `ibm-granite/granite-4.0-${size}-base`],
+      shape: family("granitemoehybrid", 100352, [hidden, ffn, layers, heads, kv], 131072, {
+        ...TIED,
+        shared_intermediate_size: ffn,
+        num_local_experts: 0,
+        position_embedding_type: "rope",
+        layer_types: Array(layers).fill("attention"),
+      }),
+    })),
   { names: ["openai-community/gpt2"], shape: gpt2(768, 12, 12) },
   { names: ["openai-community/gpt2-medium"], shape: gpt2(1024, 24, 16) },
   { names: ["openai-community/gpt2-large"], shape: gpt2(1280, 36, 20) },

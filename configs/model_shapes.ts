@@ -11,10 +11,7 @@ import type { RunConfig } from "./schema/run_config.ts";
 
 export type { ModelShape } from "./known_models.ts";
 
-/**
- * The sizes of the models in `models/*.yaml` and of further known ones, by name. Left out: models
- * that can be planned only.
- */
+/** The sizes of the models in `models/*.yaml` and of further known ones, by name. */
 export function embeddedShapes(): Map<string, ModelShape> {
   const shapes = new Map<string, ModelShape>();
   for (const [path, text] of EMBEDDED) {
@@ -22,22 +19,13 @@ export function embeddedShapes(): Map<string, ModelShape> {
     const shape = parse(text)?.model?.shape;
     if (shape !== undefined) add(shapes, shape);
   }
-  for (const { names, shape, note } of KNOWN_MODELS) {
-    if (note === undefined) { for (const name of names) shapes.set(name, shape); }
+  for (const { names, shape } of KNOWN_MODELS) {
+    for (const name of names) shapes.set(name, shape);
   }
   for (const [name, as, different] of SAME_SIZES) {
     shapes.set(name, { ...shapes.get(as)!, ...different });
   }
   return shapes;
-}
-
-/** Models that can be planned but not run, by name: their sizes, and why. */
-export function plannedOnly(): Map<string, { shape: ModelShape; note: string }> {
-  return new Map(
-    KNOWN_MODELS.flatMap(({ names, shape, note }) =>
-      note === undefined ? [] : names.map((name) => [name, { shape, note }] as const)
-    ),
-  );
 }
 
 /**
@@ -58,9 +46,4 @@ export function shapeOf(
 
 function add(shapes: Map<string, ModelShape>, { of, ...shape }: Record<string, unknown>): void {
   if (typeof of === "string") shapes.set(of, shape);
-}
-
-/** Why a run of this model is refused, although it can be planned; null = it is accepted. */
-export function planNote(name: string | null): string | null {
-  return plannedOnly().get(modelName(name ?? ""))?.note ?? null;
 }

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { EMBEDDED } from "./documents/embedded.ts";
-import { embeddedShapes, plannedOnly, shapeOf } from "./model_shapes.ts";
+import { embeddedShapes, shapeOf } from "./model_shapes.ts";
 import { errorsOf, load } from "./testing.ts";
 
 const REST = "rewards: [correctness]\ntask: chain_sum\n";
@@ -28,12 +28,6 @@ Deno.test("a base model has the sizes of its instruct model, with its own positi
   const base = shapes.get("Qwen/Qwen3-8B-Base")!, instruct = shapes.get("Qwen/Qwen3-8B")!;
   assert.deepEqual({ ...base, max_position_embeddings: 40960 }, instruct);
   assert.equal(base["max_position_embeddings"], 32768);
-});
-
-Deno.test("a model that can be planned only is not among those that are suggested", () => {
-  const name = "HuggingFaceTB/SmolLM3-3B";
-  assert.equal(embeddedShapes().has(name), false);
-  assert.match(plannedOnly().get(name)!.note, /a run would be refused/);
 });
 
 Deno.test("a shape belongs to the model that it names, whatever the base says", async () => {

@@ -22,7 +22,6 @@ export function cardMemoryText(plan: CardMemory, { training }: RunConfig): strin
     `longest prompt ${estimated ? "about " : ""}${prompt} tokens${note}, completions up to ` +
     `${training.max_completion_length}`,
     ...(plan.context === null ? [] : [plan.context]),
-    ...(plan.note === null ? [] : [paragraph(`note: ${plan.note}`)]),
     paragraph(`planned for ${cardText(plan.card)}`),
     "",
     memoryTable(memory),
@@ -145,7 +144,6 @@ export async function cardMemoryJson({ card, memory, ...plan }: CardMemory) {
     longest_prompt: plan.prompt,
     prompt_is_estimated: plan.estimated,
     context: plan.context,
-    note: plan.note,
     memory_planned_bytes: memory.peak,
     memory_available_bytes: memory.available,
     memory_parts_bytes: {

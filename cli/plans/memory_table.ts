@@ -1,7 +1,6 @@
 /**
  * The memory plan that `--dry-run` shows: one line per part, with the alternatives, and the sum.
  */
-import { planNote } from "../../configs/model_shapes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
@@ -64,7 +63,7 @@ function optimizerNote({ trained, optimizer, shards }: MemoryPlan["parts"]["kept
 /** The plan of a model that is not on this machine. */
 export function shapePlanText(plan: ShapePlan, { training }: RunConfig): string {
   const millions = (plan.parameters / 1e6).toFixed(1);
-  const { longest: { prompt }, estimated } = plan.tokens, note = planNote(plan.name);
+  const { longest: { prompt }, estimated } = plan.tokens;
   const context = contextText(plan.sizes.config);
   const tokens = `${estimated ? "about " : ""}${prompt}`;
   return [
@@ -72,7 +71,6 @@ export function shapePlanText(plan: ShapePlan, { training }: RunConfig): string 
     `longest prompt ${tokens} tokens${estimated ? " (estimated: no tokenizer)" : ""}, ` +
     `completions up to ${training.max_completion_length}`,
     ...(context === null ? [] : [context]),
-    ...(note === null ? [] : [`note: ${note}`]),
     "",
     memoryTable(plan.memory),
     ...(plan.memory.peak > plan.memory.available

@@ -2,7 +2,6 @@
  * The plan of a run on a graphics card that this machine need not have: the memory as the run
  * itself would plan it there, and times from the card's figures.
  */
-import { planNote } from "../../configs/model_shapes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { KnownCard } from "../../core/machine/known_cards.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
@@ -61,8 +60,6 @@ export interface CardMemory {
   prompt: number;
   /** Whether the length of the prompt is an estimate. */
   estimated: boolean;
-  /** Why a run would be refused although it can be planned; null = it would not. */
-  note: string | null;
   /** The longest text of the model and its RoPE scaling; null without scaling. */
   context: string | null;
   /** The memory of the run, part by part. */
@@ -96,11 +93,10 @@ export async function planOnCard(
   card: PlanCard,
   { phases = "all", ranks = 1, onMemory = () => {} }: CardPlanOptions = {},
 ): Promise<CardPlan> {
-  const device = cardDevice(card), note = planNote(config.model.model_name_or_path);
+  const device = cardDevice(card);
   const seen = ({ name, isHere, parameters, tokens, sizes, memory }: ShapePlan): CardMemory => ({
     card,
     name,
-    note,
     isHere,
     parameters,
     memory,

@@ -36,17 +36,11 @@ import { plainText, promptMessages } from "../../bench/evaluation/prompt_text.ts
 import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { hasTokenizer, loadTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Lengths } from "./step_size.ts";
-import {
-  embeddedShapes,
-  type ModelShape,
-  plannedOnly,
-  shapeOf,
-} from "../../configs/model_shapes.ts";
+import { embeddedShapes, type ModelShape, shapeOf } from "../../configs/model_shapes.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { folderOf, isFile } from "../../core/paths.ts";
-import { modelName } from "../../hub/repository.ts";
 
 /** A memory plan with what it was made from. */
 export interface ShapePlan {
@@ -262,10 +256,8 @@ export async function shapeSource(model: RunConfig["model"]): Promise<ShapeSourc
   if (path === null) {
     const shape = shapeOf(model), where = `model.shape of ${name}`;
     if (shape !== null) return { name, shape, where, tokenizer: null };
-    const only = plannedOnly(), planned = only.get(modelName(name));
-    if (planned !== undefined) return { name, shape: planned.shape, where, tokenizer: null };
     const { message, advice } = missing(name, lookedAt);
-    const meant = didYouMean(name, [...embeddedShapes().keys(), ...only.keys()]);
+    const meant = didYouMean(name, [...embeddedShapes().keys()]);
     throw new UsageError(message + meant, {
       advice: `${advice} For a plan (--dry-run), the model's config.json alone is enough: give ` +
         "its path, or write its keys to model.shape.",
