@@ -1,6 +1,6 @@
 /**
- * `rgx doctor --model M`: the family of a model, the storage types of its weights, and the errors of
- * other types.
+ * `rgx doctor --model M`: the family of a model, the storage types of its weights, and the errors
+ * of other types.
  */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { describeDevice } from "../../kernels/mod.ts";
