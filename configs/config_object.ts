@@ -170,6 +170,7 @@ export interface ConfigOverrides {
   sft?: SftKeys | null;
   /** Training on preferences, which only `rgx dpo` obeys; null: none. */
   dpo?: DpoKeys | null;
+  /** The model whose distributions the policy learns; null: none. */
   teacher?: TeacherKeys | null;
   /** The evaluation before and after training. */
   eval?: EvalKeys;

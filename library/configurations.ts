@@ -62,6 +62,7 @@ export type {
   SlurmKeys,
   TaskItem,
   TaskItems,
+  TeacherKeys,
   TokenizerKeys,
   Trackers,
   Training,
@@ -81,6 +82,7 @@ export type {
   LoopSection,
   MultiTurnSection,
   SftSection,
+  TeacherSection,
 } from "../configs/schema/run_config.ts";
 export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/run_config.ts";
 export type { RewardSection } from "../configs/schema/reward_section.ts";

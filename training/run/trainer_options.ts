@@ -51,7 +51,10 @@ export interface TrainerOptions {
    * @internal
    */
   referenceStorage?: WeightStorage;
-  /** The model that the policy learns from; default: none. */
+  /**
+   * The model that the policy learns from; default: none.
+   * @internal
+   */
   teacher?: Teacher | null;
   /**
    * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
