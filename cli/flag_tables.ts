@@ -396,6 +396,7 @@ export const CHAT = {
   system: "text <text> -- system message, or the name of a built-in one",
   chatTemplateKwargs: `text <json> -- values for the chat template, for example
     {"enable_thinking": false}`,
+  tools: "texts <file> -- a file with tools that the model may call (repeatable)",
   "Sampling:": "",
   maxNewTokens: "int>=1<=1048575 <n> = 1024 -- tokens of an answer at most",
   maxModelLen: "int>=2 <n> = 8192 -- tokens of the conversation at most",
@@ -407,6 +408,7 @@ export const CHAT = {
   "Examples:": `
     rgx chat ./smollm2
     rgx chat ./smollm2 --adapter mine=runs/a --system "Answer in one word."
+    rgx chat ./qwen3 --tools calculator.ts
     echo 'Reverse the letters: deno' | rgx chat experiments/quickstart`,
   "After:": `
     Each line is a message, also in a pipe; one that ends with \\ goes on on the next

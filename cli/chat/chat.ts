@@ -4,7 +4,7 @@
  * conversation, so each turn computes only what is new.
  */
 import type { SamplingSettings } from "../../bench/evaluation/sampling.ts";
-import type { ChatMessage } from "../../core/chat_message.ts";
+import type { ChatMessage, Tool, ToolCall } from "../../core/chat_message.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { systemPromptText } from "../../data/prompt.ts";
@@ -18,10 +18,15 @@ import { LoadProgress } from "../models/load_progress.ts";
 import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { labelled, log, paint, write } from "../terminal/terminal.ts";
+import type { AnswerDelta } from "../../models/tokenizers/dialects/dialect.ts";
+import { ChatTools } from "./chat_tools.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
 import type { CHAT } from "../flag_tables.ts";
 
 type ChatFlags = Flags<typeof CHAT>;
+
+/** Answers in a row that call tools. */
+const MAX_ROUNDS = 16;
 
 const HELP = `/reset               forget the conversation
 /again               another answer to the last message
@@ -45,10 +50,13 @@ export async function chat(path: string, flags: ChatFlags): Promise<number> {
       maxModelLength: flags.maxModelLen,
       clipsLength: true,
     });
+    let tools: ChatTools | null = null;
     try {
       progress.close();
-      return await new Chat(host, adapters, flags, stdinLines()).run();
+      tools = await ChatTools.open(flags.tools, host.base.loaded.tokenizer);
+      return await new Chat(host, adapters, flags, stdinLines(), tools).run();
     } finally {
+      await tools?.close();
       host.close();
     }
   } finally {
@@ -64,7 +72,7 @@ function namedAdapter(text: string): [name: string, folder: string] {
 }
 
 /** One conversation from its first line to its end. */
-class Chat {
+export class Chat {
   readonly #sampling: ChatSampling;
   readonly #conversation: Conversation;
   /** Ends the answer that is being computed. */
@@ -77,6 +85,7 @@ class Chat {
     private readonly adapters: ReadonlyMap<string, string>,
     flags: ChatFlags,
     private readonly source: LineSource,
+    private readonly tools: ChatTools | null,
   ) {
     const { temperature, seed } = flags;
     this.#sampling = {
@@ -92,6 +101,7 @@ class Chat {
       host.base.loaded.tokenizer,
       flags.system === undefined ? null : systemPromptText(flags.system),
       templateValues(flags.chatTemplateKwargs),
+      tools?.shown,
     );
   }
 
@@ -134,7 +144,7 @@ class Chat {
       if (line.trim() === "/exit") break;
       try {
         if (line.startsWith("/")) await this.#command(line);
-        else await this.#answer(line);
+        else await this.#turn(line);
       } catch (error) {
         if (!(error instanceof RgxError || error instanceof ApiError)) throw error;
         failed = true;
@@ -157,7 +167,7 @@ class Chat {
         return log("the conversation is empty");
       case "again":
         if (!conversation.again()) throw new UsageError("/again: there is no answer yet");
-        return await this.#answer(null);
+        return await this.#turn(null);
       case "system":
         conversation.system = systemPromptText(rest.trim());
         return log(rest.trim() === "" ? "no system message" : "a new conversation begins");
@@ -169,7 +179,10 @@ class Chat {
         return log(samplingText(this.#sampling));
       }
       case "history":
-        for (const { role, content } of conversation.messages) log(`[${role}] ${content}`);
+        for (const { role, content, tool_calls: calls = [] } of conversation.messages) {
+          if (content !== "" || calls.length === 0) log(`[${role}] ${content}`);
+          for (const call of calls) log(`[${role}] ${callText(call)}`);
+        }
         return;
       default:
         throw new UsageError(`/${name}: no such command`, {
@@ -194,10 +207,32 @@ class Chat {
     log(name === "off" ? "without an adapter" : `with the adapter ${name}`);
   }
 
-  /** Computes and shows the answer to a message. @param message null = to the last one */
-  async #answer(message: string | null): Promise<void> {
+  /** Answers a message, and runs the tools that the model calls until it calls none. */
+  async #turn(message: string | null): Promise<void> {
+    let calls = await this.#answer(message);
+    for (let round = 0; calls.length > 0; round++) {
+      if (round === MAX_ROUNDS) return log(`note: no more than ${MAX_ROUNDS} answers with calls`);
+      const results: ChatMessage[] = [];
+      for (const call of calls) {
+        log(paint("dim", `→ ${callText(call)}`));
+        const result = await this.tools!.run(call);
+        log(paint("dim", `← ${result.content}`));
+        results.push(result);
+      }
+      this.#conversation.returned(results);
+      calls = await this.#answer(null);
+    }
+  }
+
+  /**
+   * Computes and shows the answer to a message.
+   * @param message null = to the last one
+   * @returns the calls of tools in it
+   */
+  async #answer(message: string | null): Promise<ToolCall[]> {
     const { host } = this, conversation = this.#conversation, sampling = this.#sampling;
-    const { promptIds, answer } = conversation.ask(message);
+    const { promptIds, prompt, answer } = conversation.ask(message), { tools } = this;
+    const reader = tools?.read(prompt) ?? null;
     const room = host.maxModelLength - promptIds.length;
     if (promptIds.length === 0 || room < 1) {
       conversation.unanswered();
@@ -209,17 +244,29 @@ class Chat {
       );
     }
     const control = this.#answering = new AbortController();
-    let text = "", tokens: number[] = [];
+    let text = "", tokens: number[] = [], calls: ToolCall[] = [];
     try {
       await host.using(this.#adapter ?? undefined, async (model: ServedModel) => {
-        const { tokenizer, eosIds } = model.loaded, shown = new StopText([]);
+        const { tokenizer, eosIds: ownEnds } = model.loaded, shown = new StopText([]);
+        const eosIds = [...new Set([...ownEnds, ...tools?.dialect.stopIds ?? []])];
         const decoded = () => {
-          const ids = eosIds.includes(tokens.at(-1)!) ? tokens.slice(0, -1) : tokens;
-          return tokenizer.decode(ids, { skipSpecialTokens: true });
+          const hasEnd = reader === null && eosIds.includes(tokens.at(-1)!);
+          const ids = hasEnd ? tokens.slice(0, -1) : tokens;
+          return tokenizer.decode(ids, { skipSpecialTokens: reader === null });
         };
-        const show = (part: string) => {
+        const say = (part: string) => {
           text += part;
           write(part);
+        };
+        const show = (part: string) => {
+          if (reader === null) say(part);
+          else reader.push(part).forEach(showDelta);
+        };
+        const showDelta = (delta: AnswerDelta) => {
+          if ("content" in delta) say(delta.content);
+          else if ("reasoning" in delta && this.source.isTerminal) {
+            log(paint("dim", delta.reasoning.trim()));
+          }
         };
         try {
           await host.generate(model, {
@@ -243,14 +290,19 @@ class Chat {
             },
           });
           show(shown.end(decoded()));
+          reader?.end().forEach(showDelta);
+          // A call that is cut off is not run.
+          const isWhole = eosIds.includes(tokens.at(-1)!);
+          if (reader !== null && isWhole) calls = tools!.callsOf(reader);
         } catch (error) {
           if (!control.signal.aborted) throw error;
           write(" …");
         }
-        write("\n");
+        if (text !== "" || calls.length === 0) write("\n");
       });
-      conversation.answered(text);
+      conversation.answered(text, calls);
       if (tokens.length >= room) log("note: the context is full; /reset forgets the conversation");
+      return calls;
     } catch (error) {
       conversation.unanswered();
       throw error;
@@ -258,6 +310,11 @@ class Chat {
       this.#answering = null;
     }
   }
+}
+
+/** A call as a person reads it. */
+function callText({ function: { name, arguments: args } }: ToolCall): string {
+  return `${name}(${JSON.stringify(args)})`;
 }
 
 type Drawn = "temperature" | "top_p" | "top_k" | "min_p" | "repetition_penalty" | "max_new_tokens";
@@ -317,6 +374,7 @@ export class Conversation {
     private readonly tokenizer: Tokenizer,
     system: string | null,
     private readonly variables: Readonly<Record<string, unknown>> = {},
+    private readonly tools: readonly Tool[] | null = null,
   ) {
     checkVariables(variables, tokenizer.chatVariables, "--chat-template-kwargs");
     this.#system = null;
@@ -352,10 +410,10 @@ export class Conversation {
     this.#turns = [];
   }
 
-  /** Takes away the last answer. @returns false when there is none */
+  /** Takes away the last answer, with its calls of tools. @returns false when there is none */
   again(): boolean {
     if (this.#turns.at(-1)?.role !== "assistant") return false;
-    this.#turns.pop();
+    while (this.#turns.length > 0 && this.#turns.at(-1)!.role !== "user") this.#turns.pop();
     return true;
   }
 
@@ -364,31 +422,42 @@ export class Conversation {
    * @returns the prompt, and the number of the answer, which keys its random draws
    * @throws RgxError when the template refuses the messages; they are as before then
    */
-  ask(message: string | null): { promptIds: number[]; answer: number } {
+  ask(message: string | null): { promptIds: number[]; prompt: string; answer: number } {
     const before = this.#turns;
     if (message !== null) this.#turns = [...before, { role: "user", content: message }];
     try {
-      return { promptIds: this.#prompt(), answer: this.#answers++ };
+      return { ...this.#prompt(), answer: this.#answers++ };
     } catch (error) {
       this.#turns = before;
       throw error;
     }
   }
 
-  #prompt(): number[] {
-    const rendered = this.tokenizer.applyChatTemplate(this.messages, this.variables);
-    return rendered === null
-      ? this.tokenizer.encode(this.#turns.at(-1)!.content)
-      : this.tokenizer.encode(rendered, { addSpecialTokens: false });
+  #prompt(): { promptIds: number[]; prompt: string } {
+    const { tokenizer, tools } = this, variables = { ...this.variables, tools };
+    const rendered = tokenizer.applyChatTemplate(this.messages, variables);
+    const prompt = rendered ?? this.#turns.at(-1)!.content;
+    const promptIds = rendered === null
+      ? tokenizer.encode(prompt)
+      : tokenizer.encode(rendered, { addSpecialTokens: false });
+    return { promptIds, prompt };
   }
 
   /** Adds the answer to the last message, also one that was cut off. */
-  answered(text: string): void {
-    this.#turns = [...this.#turns, { role: "assistant", content: text }];
+  answered(text: string, calls: readonly ToolCall[] = []): void {
+    const called = calls.length === 0 ? {} : { tool_calls: calls };
+    this.#turns = [...this.#turns, { role: "assistant", content: text, ...called }];
   }
 
-  /** Takes away a message of the user that got no answer. */
+  /** Adds the results of calls, which are answered next. */
+  returned(results: readonly ChatMessage[]): void {
+    this.#turns = [...this.#turns, ...results];
+  }
+
+  /** Takes away a message of the user that got no answer, and what tools were called for it. */
   unanswered(): void {
-    if (this.#turns.at(-1)?.role === "user") this.#turns = this.#turns.slice(0, -1);
+    const last = this.#turns.findLastIndex(({ role }) => role === "user");
+    const isOpen = ["user", "tool"].includes(this.#turns.at(-1)?.role ?? "");
+    if (isOpen) this.#turns = this.#turns.slice(0, last);
   }
 }

@@ -29,7 +29,7 @@ Deno.test("a prompt holds the system message and all turns; each answer has a nu
   assert.equal(second.answer, 1);
   chat.answered("because");
   assert.ok(chat.again());
-  assert.deepEqual(chat.ask(null), { promptIds: second.promptIds, answer: 2 });
+  assert.deepEqual(chat.ask(null), { ...second, answer: 2 });
   assert.ok(!chat.again());
   chat.unanswered();
   assert.equal(chat.messages.length, 3);
