@@ -113,7 +113,7 @@ export async function tuneCall(
 }
 
 /** The fastest right candidate, if it is clearly faster than the rule's. */
-function chosen(name: string, candidates: Measured[]): TunedClass {
+export function chosen(name: string, candidates: Measured[]): TunedClass {
   const right = candidates.filter(({ wrong, ms }) => wrong === null && ms !== null);
   const best = right.toSorted((a, b) => a.ms! - b.ms!)[0]!;
   const rule = candidates[0]!;

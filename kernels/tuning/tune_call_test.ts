@@ -7,7 +7,7 @@ import { testOnWebgpu } from "../devices/webgpu/testing.ts";
 import type { AttentionForwardArgs } from "../ops/attention/spec.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { upload, zeros } from "../testing.ts";
-import { difference, tuneCall } from "./tune_call.ts";
+import { chosen, difference, tuneCall } from "./tune_call.ts";
 
 /** The call of a product, as an operation makes it. */
 async function productOf(device: WebgpuDevice, flags: object): Promise<RecordedCall> {
@@ -84,6 +84,18 @@ Deno.test("results differ where one is further away than the tolerance, or not a
   assert.match(difference(of(1, 101.5), of(1, 100), within)!, /element 1 of part 0 is 101.5/);
   assert.match(difference(of(NaN), of(0), within)!, /is NaN/);
   assert.match(difference(of(0), of(NaN), within)!, /expected NaN/);
+});
+
+Deno.test("the fastest right kernel is chosen, and the rule's where no other is clearly faster", () => {
+  const choice = (...times: (number | null)[]) =>
+    chosen(
+      "",
+      times.map((ms, i) => ({ name: `${i}`, ms, wrong: ms === null ? "other bits" : null })),
+    ).choice;
+  assert.deepEqual(
+    [choice(10, 5, 4), choice(10, 9.9), choice(10, 12), choice(null, 12, 11), choice(10, null)],
+    ["2", "0", "0", "2", "0"],
+  );
 });
 
 /** A case of the conformance suite by the beginning of its name, or the first. */
