@@ -23,7 +23,11 @@ Deno.test("a batch is decoded exactly, with and without old log-probabilities", 
     assert.deepEqual(again, buffer);
     assert.deepEqual(again.encode(), buffer.encode());
   }
-  const masked = rows(9).map((row) => ({ ...row, mask: row.ids.map((id) => id % 2) }));
+  const masked = rows(9).map((row) => ({
+    ...row,
+    mask: row.ids.map((id) => id % 2),
+    tokenAdvantages: row.ids.map((id) => Math.cos(id)),
+  }));
   const buffer = new RolloutBuffer(7, 3, masked);
   assert.deepEqual(await RolloutBuffer.decode(buffer.encode(), "rollout.safetensors"), buffer);
   const empty = new RolloutBuffer(1, 2, []);
