@@ -21,7 +21,7 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
     lora: hasLora
-      ? { xa: ctx.pointer(xa), b: ctx.pointer(loraB), r, scale: args.loraScale ?? 1 }
+      ? { xa: ctx.pointer(xa), loraB: ctx.pointer(loraB), r, loraScale: args.loraScale ?? 1 }
       : undefined,
   });
 };

@@ -64,7 +64,7 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
     product(ctx, g);
     return;
   }
-  const { xa: a, b, r: k, scale: alpha } = lora, { out } = g;
+  const { xa: a, loraB: b, r: k, loraScale: alpha } = lora, { out } = g;
   product(ctx, { ...g, lora: undefined });
   product(ctx, { a, b, out, m, n, k, transA: false, transB: true, alpha, accumulate: true });
 }

@@ -23,15 +23,13 @@ export interface GemmArgs {
   lora?: LoraArgs | undefined;
 }
 
-/** scale · xa [m, r] · b [n, r]ᵀ. */
+/** loraScale · xa [m, r] · loraB [n, r]ᵀ; the names are those in the kernels' structs. */
 export interface LoraArgs {
   xa: number;
-  b: number;
+  loraB: number;
   r: number;
-  scale: number;
+  loraScale: number;
 }
 
-/** The adapter in the fields of the kernels' structs. */
-export function loraFields(lora: LoraArgs | undefined) {
-  return { xa: lora?.xa, loraB: lora?.b, r: lora?.r ?? 0, loraScale: lora?.scale };
-}
+/** What kernels get where there is no adapter. */
+export const NO_LORA: LoraArgs = { xa: 0, loraB: 0, r: 0, loraScale: 0 };

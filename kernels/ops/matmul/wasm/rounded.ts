@@ -6,7 +6,7 @@ import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf } from "../../../weights/types.ts";
 import { typeCode } from "../../../weights/wasm.ts";
 import { TERMS } from "../bf16.ts";
-import { type GemmArgs, loraFields } from "./gemm_args.ts";
+import { type GemmArgs, NO_LORA } from "./gemm_args.ts";
 
 /** Rows and columns that the native kernels multiply at once. */
 const PAIR = 32;
@@ -125,7 +125,7 @@ function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
   const { m, n, k, lora } = g, mark = ctx.mark(), packed = packColumns(ctx, g);
   const adapter: GemmArgs | undefined = lora && {
     a: lora.xa,
-    b: lora.b,
+    b: lora.loraB,
     out: g.out,
     m,
     n,
@@ -140,7 +140,7 @@ function manyRows(ctx: WasmContext, g: GemmArgs, columns: number): void {
     kernel: `matmul_${typeOf(ctx)}_rows`,
     units: Math.ceil(m / PAIR) * Math.ceil(n / columns),
     grain: Math.max(1, Math.round(CHUNK_WORK / (PAIR * Math.min(n, columns) * k))),
-    args: { ...g, b: packed, unitColumns: columns, ...loraFields(lora), loraB },
+    args: { ...g, b: packed, unitColumns: columns, ...(lora ?? NO_LORA), loraB },
     scratchBytes: 4 * PAIR * (roundUp(k, TERMS) + roundUp(lora?.r ?? 0, TERMS)),
   });
   ctx.release(mark);
@@ -163,7 +163,7 @@ function fewRows(ctx: WasmContext, g: GemmArgs): void {
       unitRows,
       unitColumns,
       slice,
-      ...loraFields(lora),
+      ...(lora ?? NO_LORA),
       xa,
     },
     scratchBytes,

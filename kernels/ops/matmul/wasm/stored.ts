@@ -6,7 +6,7 @@
 import type { WasmContext } from "../../common/wasm_op.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { typeCode } from "../../../weights/wasm.ts";
-import { type GemmArgs, loraFields } from "./gemm_args.ts";
+import { type GemmArgs, NO_LORA } from "./gemm_args.ts";
 import { PANEL } from "../spec.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder, TILE_ROWS } from "./tiling.ts";
 
@@ -123,7 +123,7 @@ function sliceOf(k: number, max: number, block: number): number {
 
 /** x·Wᵀ for more rows. */
 function alongRows(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
-  const { m, n, k } = g, lora = loraFields(g.lora);
+  const { m, n, k, lora = NO_LORA } = g;
   const few = m <= SLICED_ROWS;
   const terms = sliceOf(k, MAX_TERMS, Math.max(TILE_TERMS, blockOf(type)));
   const slice = few ? terms : terms * Math.max(1, Math.floor(Math.min(k, MAX_SLICE) / terms));
