@@ -109,6 +109,10 @@ export async function loadConfig(
   reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
+  const preferences = nodeAt(tree, ["dpo"]);
+  if (!isPairs && preferences?.kind === "map") {
+    problems.note(preferences.at, "dpo", "has no effect here: rgx dpo trains on preferences");
+  }
   if (isPairs) {
     tree = withPreferenceKeys(tree);
     noteUnused(tree, problems);

@@ -178,6 +178,7 @@ Deno.test("epochs decide the steps of a run on preferences where max_steps does 
     const { config } = await configIn(folder, { max_steps: -1, num_train_epochs: 2.5 });
     // 12 rows are 3 steps of 4.
     assert.equal(runSizes(config, 12, "sft").warmStartSteps, 8);
+    assert.throws(() => runSizes(config, 3, "sft"), /a step takes 4 pairs, the data has 3/);
   }));
 
 Deno.test("rgx dpo takes TRL's keys without a section, and names what it does not read", () =>
@@ -198,6 +199,20 @@ Deno.test("rgx dpo takes TRL's keys without a section, and names what it does no
     assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [
       "rgx dpo does not read keys of GRPO: rewards, num_generations",
     ]);
+  }));
+
+Deno.test("what has no effect on preferences is refused, and elsewhere noted", () =>
+  withFolder(async (folder) => {
+    await assert.rejects(
+      configIn(folder, { dpo: { label_smoothing: 0.2 } }),
+      /dpo\.label_smoothing: has no effect with loss_type sigmoid: robust reads it/,
+    );
+    const { config, notes } = await loadConfig({
+      _base_: "rgx:experiments/quickstart.yaml",
+      dpo: { beta: 0.2 },
+    });
+    assert.equal(config.dpo, null);
+    assert.ok(notes.some((note) => /dpo: has no effect here/.test(note)), notes.join("\n"));
   }));
 
 Deno.test("rows without two different answers are refused with their line", () =>

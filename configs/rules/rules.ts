@@ -28,6 +28,7 @@ export function checkRules(
   new DataRules(config, tree, problems).check();
   new SplitRules(config, tree, problems).check();
   if (phases === "all") rules.rewards();
+  rules.preferences();
   rules.environments();
   rules.lengths(maxSeqLength);
   rules.uploads();
@@ -163,6 +164,14 @@ class Rules extends RuleContext {
       const text = `${JSON.stringify(short)} is too short, expected two characters or more`;
       fail("tokenizer.special_tokens", text);
     }
+  }
+
+  /** What the loss of preferences does not read. */
+  preferences(): void {
+    const { dpo } = this.config, key = "dpo.label_smoothing";
+    if (dpo === null || !this.valid("dpo.loss_type", key)) return;
+    if (dpo.label_smoothing === 0 || dpo.loss_type === "robust") return;
+    this.fail(`has no effect with loss_type ${dpo.loss_type}: robust reads it`, key);
   }
 
   rewards(): void {

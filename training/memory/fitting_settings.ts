@@ -22,7 +22,8 @@ export interface FittingSettings {
 
 export async function fittingSettings(size: StepSize, left: LeftBy): Promise<FittingSettings> {
   const fits = async (size: StepSize) => await left(size) >= 0;
-  const { batch, accumulation, group, completion, items, itemAccumulation } = size;
+  const { batch, accumulation, group, completion, items, itemAccumulation, perItem } = size;
+  const supervised = supervisedSection(size);
   const parts = async (
     section: string,
     whole: number,
@@ -44,9 +45,10 @@ export async function fittingSettings(size: StepSize, left: LeftBy): Promise<Fit
     batch,
     accumulation,
   }));
-  const sft = await parts("sft", items, itemAccumulation, (items, itemAccumulation) => ({
+  const ofItems = items / perItem;
+  const sft = await parts(supervised, ofItems, itemAccumulation, (each, itemAccumulation) => ({
     ...size,
-    items,
+    items: each * perItem,
     itemAccumulation,
   }));
   const batches = [...training, ...sft];
@@ -57,9 +59,9 @@ export async function fittingSettings(size: StepSize, left: LeftBy): Promise<Fit
   if (training.length === 0 && prompts > 0) {
     batches.push(`training.per_device_train_batch_size=${prompts * group}`);
   }
-  const problems = await below(items, (n) => left({ ...size, items: n }));
+  const problems = await below(ofItems, (n) => left({ ...size, items: n * perItem }));
   if (sft.length === 0 && problems > 0) {
-    batches.push(`sft.per_device_train_batch_size=${problems}`);
+    batches.push(`${supervised}.per_device_train_batch_size=${problems}`);
   }
   const others: string[] = [];
   const bytes = { ...size.optimizer, moments: "8bit" } as const;
@@ -71,6 +73,11 @@ export async function fittingSettings(size: StepSize, left: LeftBy): Promise<Fit
     others.push(`training.max_completion_length=${tokens}`);
   }
   return { batches, others };
+}
+
+/** The section with the loop of supervised steps; that of preferences is in `training`. */
+function supervisedSection({ perItem }: StepSize): string {
+  return perItem === 1 ? "sft" : "training";
 }
 
 /** The smallest steps that one of the settings gives, each alone. */
@@ -104,9 +111,10 @@ export async function largestBatch(
   left: LeftBy,
 ): Promise<LargestBatch> {
   if (size.batch === 0) {
-    const now = size.items;
-    const items = await largestThat(MAX_BATCH, (n) => left({ ...size, items: n }), now);
-    return { key: "sft.per_device_train_batch_size", now, largest: items };
+    const { perItem } = size, now = size.items / perItem;
+    const leftBy = (n: number) => left({ ...size, items: n * perItem });
+    const largest = await largestThat(MAX_BATCH, leftBy, now);
+    return { key: `${supervisedSection(size)}.per_device_train_batch_size`, now, largest };
   }
   const key = "training.per_device_train_batch_size", now = size.batch;
   const leftBy = (n: number) => {

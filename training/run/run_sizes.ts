@@ -68,8 +68,16 @@ export function runSizes(
 
 /** Steps of a run on preferences: `max_steps`, or those of its epochs. */
 function preferenceSteps({ training, sft }: RunConfig, rows: number): number {
-  if (training.max_steps > 0) return training.max_steps;
-  return Math.ceil(training.num_train_epochs * Math.floor(rows / supervisedBatch(sft!)));
+  const batch = supervisedBatch(sft!), perEpoch = Math.floor(rows / batch);
+  if (perEpoch === 0) {
+    throw new UsageError(`training: a step takes ${batch} pairs, the data has ${rows}`, {
+      advice:
+        "Lower per_device_train_batch_size or gradient_accumulation_steps, or have more rows.",
+    });
+  }
+  return training.max_steps > 0
+    ? training.max_steps
+    : Math.ceil(training.num_train_epochs * perEpoch);
 }
 
 /** Sizes that always fit together, for a run without GRPO. */
