@@ -9,10 +9,12 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { goldenPath, readGoldenJson } from "../tests/golden.ts";
 import { readHfConfig, writeHfConfig } from "./architectures/hf_config.ts";
 import { CausalLM } from "./causal_lm.ts";
+import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
 import { readModelFolder } from "./model_folder.ts";
+import { initWeights } from "./network/weights/init.ts";
 import { loraOptions } from "./network/adapters/peft_adapter.ts";
 import { gradients } from "./testing.ts";
 
@@ -116,3 +118,20 @@ for (const family of FAMILIES) {
       );
     }));
 }
+
+Deno.test("a vocabulary of 262,144 words is computed in chunks and as all logits alike", async () => {
+  const { config } = await readModelFolder(goldenPath("families/gemma3_text"));
+  const sizes = { ...config, vocabSize: 262_144 }, device = await createWasmDevice({ threads: 2 });
+  try {
+    const weights = initWeights(sizes, 1, 0.3);
+    const model = await CausalLM.create(device, sizes, weights, { trainable: "none" });
+    const prompt = [5, 262_143], branch = [100_000, 200_001];
+    const group = { promptIds: prompt, branches: [branch] };
+    const { logp } = await model.forward([group], { temperature: 1, train: false });
+    const logits = Float64Array.from(await model.lastLogits([...prompt, branch[0]!]));
+    const most = largest(logits), sum = logits.reduce((sum, z) => sum + Math.exp(z - most), 0);
+    assertWithin([logp[1]!], [logits[branch[1]!]! - most - Math.log(sum)], 1e-5, "log-probability");
+  } finally {
+    device.close();
+  }
+});
