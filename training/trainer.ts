@@ -343,12 +343,13 @@ export class GrpoTrainer {
 
   /** What a user should know about the problems and prompts of this run. */
   #notes(): string[] {
-    const { problems } = this.#options;
+    const { problems, dialogues } = this.#options;
     return [
       ...rankNotes(this.#options, this.#stop.ranks.size, this.#sizes.warmStartSteps),
       ...problems.notes,
       ...problems.source.notes ?? [],
       ...this.#prompts.notes(),
+      ...dialogues == null ? [] : this.#prompts.dialogueNotes(dialogues.limits.format),
       ...this.#curriculum?.takeNotes() ?? [],
     ];
   }

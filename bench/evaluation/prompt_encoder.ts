@@ -159,6 +159,15 @@ export class PromptEncoder {
     return [`${why}prompts are plain text, the system prompt comes before the question`];
   }
 
+  /** What a user should know about the turns of dialogues. */
+  dialogueNotes(format: string): string[] {
+    const drops = this.dialect(format)?.dropsReasoning(this.settings.chat_template_kwargs);
+    return drops !== true ? [] : [
+      "the chat template leaves out the thoughts of earlier answers; in dialogues they stay, " +
+      "since ids are made once",
+    ];
+  }
+
   /** The worked answer as a completion: its tokens and the end token. */
   workedAnswer(entry: Entry): number[] {
     const ids = this.tokenizer.encode(workedAnswer(entry, this.settings.system_prompt), {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { assemble } from "../../training/assemble.ts";
+import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
 import { runPrompts } from "./prompt_encoder.ts";
 import { shortRunConfig, withReference } from "../../training/testing.ts";
 
@@ -19,6 +20,15 @@ Deno.test("worked answers end with the end token; without it they are truncated"
     assert.equal(prompts.truncated([tokenizer.padId!]), false);
     model.dispose();
   });
+});
+
+Deno.test("a chat template that leaves out earlier thoughts is noted where turns follow", () => {
+  const notes = (family: string) => {
+    const tokenizer = familyTokenizer(family);
+    return runPrompts(tokenizer, shortRunConfig("run"), []).dialogueNotes("auto");
+  };
+  assert.match(notes("qwen3")[0]!, /leaves out the thoughts of earlier answers/);
+  assert.deepEqual(notes("qwen2_5"), []);
 });
 
 Deno.test("the chat template gets the run's values, and those of the row before them", async () => {

@@ -204,17 +204,16 @@ export class Dialect {
   }
 
   /**
-   * Whether the chat template leaves out the thoughts of an answer when a message follows it.
-   * Appended ids keep them.
+   * Whether the chat template shows the thoughts of the last answer, and leaves them out when a
+   * message follows it. Appended ids keep them.
    */
   dropsReasoning(variables: Variables = {}): boolean {
-    const messages = [
-      { role: "user", content: "dummy" },
-      { role: "assistant", content: ANSWER, reasoning_content: CONTENT },
-      { role: "user", content: "dummy" },
-    ];
-    const text = this.tokenizer.applyChatTemplate(messages, variables, undefined, "answer");
-    return text !== null && !text.includes(CONTENT);
+    const user = { role: "user", content: "dummy" };
+    const messages = [user, { role: "assistant", content: ANSWER, reasoning_content: CONTENT }];
+    const shows = (more: ChatMessage[]) =>
+      this.tokenizer.applyChatTemplate([...messages, ...more], variables, undefined, "message")
+        ?.includes(CONTENT) ?? false;
+    return shows([]) && !shows([user]);
   }
 }
 

@@ -194,6 +194,7 @@ Deno.test("thoughts that a chat template drops are known", () => {
   assert.equal(dialectOf(familyTokenizer("qwen3")).dropsReasoning(), true);
   const keeps = "{% for m in messages %}{{ m.content }}{{ m.reasoning_content }}{% endfor %}";
   assert.equal(dialectOf(byteTokenizer(keeps)).dropsReasoning(), false);
+  assert.equal(dialectOf(familyTokenizer("qwen2_5")).dropsReasoning(), false);
 });
 
 Deno.test("a model's own response template is used, unless it could take years", () => {
