@@ -176,6 +176,14 @@ export interface ConfigOverrides {
   eval?: EvalKeys;
   /** Who samples the completions of training. */
   generation?: GenerationKeys;
+  /** What answers the model: a file, or `{path}`, or the name of one; null: nothing. */
+  environment?: string | RunConfig["environment"];
+  /** Several of them by name, of which each row of the data names one. */
+  environments?: Record<string, string | RunConfig["environment"]> | null;
+  /** Files with tools that the model may call. */
+  tools?: (string | RunConfig["tools"][number])[];
+  /** Limits of dialogues. */
+  multi_turn?: Partial<RunConfig["multi_turn"]>;
   /** The training loop, sampling and GRPO. */
   training?: TrainingKeys;
   /** Names and trackers. */

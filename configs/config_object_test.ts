@@ -81,6 +81,18 @@ Deno.test("a configuration that was read can be changed and used as one", async 
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("environments and tools are keys of programs too", async () => {
+  const environment = "examples/environments/wordle.ts";
+  const { config } = await loadConfig({
+    model: { model_name_or_path: "m" },
+    environment,
+    multi_turn: { max_assistant_turns: 6 },
+  });
+  assert.equal(config.environment!.path, environment);
+  assert.deepEqual(config.rewards, [{ name: "environment", weight: 1, params: {} }]);
+  assert.equal(config.multi_turn.max_assistant_turns, 6);
+});
+
 Deno.test("tasks that a program names take the place of the problems of its recipe", async () => {
   const data = async (recipe: string, data: ConfigOverrides["data"]) =>
     (await loadConfig(recipe, { overrides: { data: data! } })).config.data;
