@@ -24,6 +24,7 @@ import { MetricLines } from "./metric_lines.ts";
 import {
   accuracyText,
   bytesOf,
+  dialogueText,
   evalLines,
   filesText,
   grpoText,
@@ -212,19 +213,21 @@ export class TrainProgress {
     if (plan.fileHeldOut !== null) {
       settings.push(`${plan.trainProblems} to train on, ${plan.fileHeldOut || "none"} held out`);
     }
+    const row = (name: string, value: string | null): [string, string][] =>
+      value === null ? [] : [[name, value]];
     const rows: [string, string][] = [
       ["model", `${from}, ${how}`],
-      ...(this.context === null ? [] : [["context", this.context] as [string, string]]),
-      ["task", [task, ...settings].join(", ")],
-      ...(plan.files.length > 0 ? [["files", filesText(plan.files)] as [string, string]] : []),
-      ["prompts", promptsText(data, plan.chatTemplate)],
-      ...(rewards.length > 0 ? [["rewards", rewards.join(", ")] as [string, string]] : []),
+      ...row("context", this.context),
+      ...row("task", task === "" ? null : [task, ...settings].join(", ")),
+      ...row("dialogue", dialogueText(config)),
+      ...row("files", plan.files.length > 0 ? filesText(plan.files) : null),
+      ...row("prompts", task === "" ? null : promptsText(data, plan.chatTemplate)),
+      ...row("rewards", rewards.length > 0 ? rewards.join(", ") : null),
       ["device", describeDevice(device)],
+      ...row("memory", memory && memoryText(memory)),
+      ["output", plan.outputDir],
+      ...more,
     ];
-    if (memory) {
-      rows.push(["memory", memoryText(memory)]);
-    }
-    rows.push(["output", plan.outputDir], ...more);
     const steps: string[] = [];
     const kind = this.config.dpo === null ? "supervised step" : "DPO step";
     if (plan.warmStartSteps > 0) steps.push(counted(plan.warmStartSteps, kind));

@@ -1,4 +1,5 @@
 /** Numbers and metrics of a training run as text. */
+import { type EnvironmentSection, hasEnvironments } from "../../environments/open_environments.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
@@ -23,6 +24,22 @@ export function dictLine(
 export function problemsText({ tasks, task_name, dataset_name }: RunConfig["data"]): string {
   if (tasks === null) return task_name ?? dataset_name ?? "";
   return tasks.map(({ task_name, weight }) => `${task_name} × ${weight}`).join(", ");
+}
+
+/** The environments and tools of dialogues, and their limit; null without dialogues. */
+export function dialogueText(config: RunConfig): string | null {
+  if (!hasEnvironments(config)) return null;
+  const { environment, environments, tools, multi_turn: { max_assistant_turns: turns } } = config;
+  const sections = [
+    ...environment === null ? [] : [environment],
+    ...Object.values(environments ?? {}),
+  ];
+  const nameOf = ({ path, name }: EnvironmentSection) => path ?? name!;
+  return [
+    ...sections.map(nameOf),
+    ...(tools.length > 0 ? [`tools of ${tools.map(nameOf).join(", ")}`] : []),
+    ...(turns === null ? [] : [`at most ${counted(turns, "answer")} of the model`]),
+  ].join(", ");
 }
 
 /** Number of files that are named in one line. */

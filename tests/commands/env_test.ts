@@ -76,3 +76,15 @@ test.inFolder("what does not go together is refused in one line", async (folder)
     /the environment file .*bad\.ts cannot be used: it has stap/,
   );
 });
+
+test.inFolder("the first lines of a run name its environment in place of a task", async (folder) => {
+  await rgx(argv`env new ${folder}/guess.ts`);
+  const yaml = `model: ${MODEL}\nenvironment: guess.ts\nmulti_turn: {max_assistant_turns: 1}\n` +
+    "training: {max_steps: 1, max_completion_length: 40}\n";
+  await Deno.writeTextFile(`${folder}/run.yaml`, yaml);
+  const { code, err } = await rgx(
+    argv`train ${folder}/run.yaml --dry-run --output-dir ${folder}/r`,
+  );
+  assert.equal(code, 0, err);
+  assert.match(err, /\ndialogue {2}.*guess\.ts, at most 1 answer of the model\nrewards /);
+});
