@@ -257,7 +257,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   ).argument("[hosts...]");
   hidden(
     ENVIRONMENT_HOST,
-    from(() => import("../environments/file/host.ts"), "hostEnvironment"),
+    from(() => import("../rewards/environments/file/host.ts"), "hostEnvironment"),
   ).argument("[hosts...]");
   hidden(TUNE_COMMAND, from(() => import("../kernels/tuning/worker.ts"), "tuneFromInput"));
   hidden(TASK_HOST, from(() => import("../tasks/custom/host.ts"), "hostTask"));

@@ -19,7 +19,6 @@ export const HASHED: readonly string[] = [
   "configs",
   "core",
   "data",
-  "environments",
   "deno.json",
   "deno.lock",
   "hub",

@@ -17,7 +17,7 @@ const ENTRIES = [
   "main.ts",
   "kernels/devices/wasm/worker.ts",
   "rewards/custom/worker.ts",
-  "environments/file/worker.ts",
+  "rewards/environments/file/worker.ts",
   "cluster/ranks/watch/worker.ts",
   "cli/scoring/score_worker.ts",
   "tasks/custom/relay.ts",

@@ -13,7 +13,7 @@ import {
   environmentName,
   type OpenEnvironments,
   openEnvironments,
-} from "../environments/open_environments.ts";
+} from "../rewards/environments/open_environments.ts";
 import { observationTokens, sampleStart } from "../bench/dialogue/play_dialogues.ts";
 import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";

@@ -5,7 +5,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { maxOf, mean, minOf } from "../../core/statistics.ts";
-import type { OpenEnvironments } from "../../environments/open_environments.ts";
+import type { OpenEnvironments } from "../../rewards/environments/open_environments.ts";
 import type { EncodedPrompt } from "../evaluation/prompt_encoder.ts";
 import type { Segment } from "./segments.ts";
 

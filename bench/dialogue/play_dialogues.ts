@@ -18,8 +18,8 @@ import {
   type State,
   type Tool,
   truncated as shortened,
-} from "../../environments/environment.ts";
-import type { OpenEnvironments, OpenPart } from "../../environments/open_environments.ts";
+} from "../../rewards/environments/environment.ts";
+import type { OpenEnvironments, OpenPart } from "../../rewards/environments/open_environments.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type {
   Completion,

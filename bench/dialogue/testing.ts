@@ -1,8 +1,8 @@
 /** For tests: environments from texts, and dialogues with a model that follows a script. */
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { MULTI_TURN } from "../../configs/schema/multi_turn_keys.ts";
-import type { EnvironmentKeys } from "../../environments/open_environments.ts";
-import { openEnvironments } from "../../environments/open_environments.ts";
+import type { EnvironmentKeys } from "../../rewards/environments/open_environments.ts";
+import { openEnvironments } from "../../rewards/environments/open_environments.ts";
 import type { GenerateRequest } from "../../models/generation/types.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";

@@ -1,8 +1,11 @@
 /** The tools of a chat: files whose functions the model may call (`--tools`). */
 import type { ChatMessage, Tool, ToolCall } from "../../core/chat_message.ts";
 import { UsageError } from "../../core/errors.ts";
-import type { Environment, State } from "../../environments/environment.ts";
-import { type OpenEnvironments, openEnvironments } from "../../environments/open_environments.ts";
+import type { Environment, State } from "../../rewards/environments/environment.ts";
+import {
+  type OpenEnvironments,
+  openEnvironments,
+} from "../../rewards/environments/open_environments.ts";
 import {
   type AnswerReader,
   callId,

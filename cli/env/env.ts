@@ -14,8 +14,8 @@ import type {
   Outcome,
   Reply,
   State,
-} from "../../environments/environment.ts";
-import { fileEnvironment } from "../../environments/file/file_environment.ts";
+} from "../../rewards/environments/environment.ts";
+import { fileEnvironment } from "../../rewards/environments/file/file_environment.ts";
 import { nextMessage, stdinLines } from "../chat/line_source.ts";
 import type { Flags } from "../flags.ts";
 import type { ENV_CHECK, ENV_NEW, ENV_PLAY } from "../flag_tables.ts";

@@ -1,5 +1,8 @@
 /** Numbers and metrics of a training run as text. */
-import { type EnvironmentSection, hasEnvironments } from "../../environments/open_environments.ts";
+import {
+  type EnvironmentSection,
+  hasEnvironments,
+} from "../../rewards/environments/open_environments.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";

@@ -4,7 +4,7 @@
  */
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import { BUILT_IN, type EnvironmentSection } from "../../environments/open_environments.ts";
+import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/open_environments.ts";
 import { hostProblem } from "../../rewards/custom/reward_file.ts";
 import { type ConfigNode, describeNode, emptyMap, withEntry } from "../documents/node.ts";
 import { keys } from "../types/key_spec.ts";

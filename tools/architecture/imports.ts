@@ -17,7 +17,6 @@ export const ROOMS = [
   "kernels",
   "data",
   "rewards",
-  "environments",
   "configs",
   "cluster",
   "models",

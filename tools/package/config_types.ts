@@ -27,7 +27,7 @@ const SECTIONS = Object.fromEntries(
 
 /** Imports of the types that some keys name. */
 const IMPORTS = `import type { TrackerName } from "../../core/tracker_names.ts";
-import type { EnvironmentSection } from "../../environments/open_environments.ts";
+import type { EnvironmentSection } from "../../rewards/environments/open_environments.ts";
 import type { SchedulerKwargs } from "./schedule_types.ts";
 import type { TaskSection } from "./task_types.ts";
 `;

@@ -1,8 +1,8 @@
 /** An environment from a user's file, which runs in a process of its own without permissions. */
-import { loadCode } from "../../core/sandbox/code_file.ts";
-import { ENVIRONMENT_HOST } from "../../core/sandbox/host_commands.ts";
-import { type CallKind, SandboxCalls } from "../../core/sandbox/sandbox_calls.ts";
-import { UsageError } from "../../core/errors.ts";
+import { loadCode } from "../../../core/sandbox/code_file.ts";
+import { ENVIRONMENT_HOST } from "../../../core/sandbox/host_commands.ts";
+import { type CallKind, SandboxCalls } from "../../../core/sandbox/sandbox_calls.ts";
+import { UsageError } from "../../../core/errors.ts";
 import type { Environment, EnvironmentCall, EnvironmentParts, Outcome } from "../environment.ts";
 
 /** Calls that an environment with `net` answers at the same time. */
@@ -11,8 +11,7 @@ const CONCURRENCY_WITH_NET = 8;
 const KIND: CallKind<EnvironmentParts, Outcome> = {
   host: {
     module: new URL("./host.ts", import.meta.url),
-    reads: ["../", "../../core/", "../../rewards/"]
-      .map((folder) => new URL(folder, import.meta.url)),
+    reads: ["../../", "../../../core/"].map((folder) => new URL(folder, import.meta.url)),
     command: ENVIRONMENT_HOST,
   },
   what: "environment",

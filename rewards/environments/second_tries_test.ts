@@ -1,8 +1,8 @@
 /** Second tries for the problems of every task. */
 import assert from "node:assert/strict";
-import { createDataset } from "../tasks/dataset.ts";
-import { taskNames } from "../tasks/registry.ts";
-import { rowOf } from "../bench/dialogue/play_dialogues.ts";
+import { createDataset } from "../../tasks/dataset.ts";
+import { taskNames } from "../../tasks/registry.ts";
+import { rowOf } from "../../bench/dialogue/play_dialogues.ts";
 import type { Reply } from "./environment.ts";
 import { secondTries } from "./second_tries.ts";
 

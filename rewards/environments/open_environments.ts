@@ -1,7 +1,7 @@
 /** The environments and tools that a configuration names, and which of them a problem has. */
 import { basename, extname } from "node:path";
-import { UsageError } from "../core/errors.ts";
-import type { Entry } from "../tasks/types.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
 import { secondTries } from "./second_tries.ts";

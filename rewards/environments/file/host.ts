@@ -1,5 +1,5 @@
 /** Where the code of a user's environment runs. */
-import { hostWorker } from "../../core/sandbox/host.ts";
+import { hostWorker } from "../../../core/sandbox/host.ts";
 
 /** @param net hosts that the environment may connect to */
 export async function hostEnvironment(net: readonly string[]): Promise<never> {

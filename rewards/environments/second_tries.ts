@@ -2,7 +2,7 @@
  * Second tries, for the problems of any task: after a wrong answer, the model is told so and
  * answers again. The reward is the score of its last answer.
  */
-import { CORRECT, scoreCompletion } from "../data/score_completion.ts";
+import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import type { Environment, EnvironmentCall, Reply, State } from "./environment.ts";
 
 /** How often a problem may be answered. */

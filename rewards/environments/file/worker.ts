@@ -1,7 +1,7 @@
 /** The code inside the Worker that runs a user's environment. It loads one module and calls it. */
-import type { Work } from "../../core/sandbox/sandbox_calls.ts";
-import { type Reporter, serveCalls } from "../../core/sandbox/serve_calls.ts";
-import { inTime, Late } from "../../rewards/time_limit.ts";
+import type { Work } from "../../../core/sandbox/sandbox_calls.ts";
+import { type Reporter, serveCalls } from "../../../core/sandbox/serve_calls.ts";
+import { inTime, Late } from "../../time_limit.ts";
 import {
   type EnvironmentCall,
   type EnvironmentParts,

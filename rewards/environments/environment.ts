@@ -4,7 +4,7 @@
  * goes in and out with every call: a process that is ended loses nothing, any process can answer
  * any call, and an answer is a function of (row, seed, what the model did).
  */
-import type { ChatMessage } from "../core/chat_message.ts";
+import type { ChatMessage } from "../../core/chat_message.ts";
 
 /** A tool, as chat templates show it. */
 export interface Tool {
