@@ -70,7 +70,7 @@ function weightsOf({ family, head, extra }: Case): Uint8Array {
   })));
 }
 
-/** Logits by configuration and weights: most keys have no bearing. */
+/** Logits by configuration and weights, as most keys change neither. */
 const known = new Map<string, Promise<ArrayLike<number>>>();
 
 async function logitsOf(folder: string, one: Case): Promise<ArrayLike<number>> {
@@ -83,7 +83,7 @@ async function logitsOf(folder: string, one: Case): Promise<ArrayLike<number>> {
     const model = await CausalLM.create(device, config, files, { trainable: "none" });
     return await model.lastLogits(RECORDED[0]!.tokens);
   };
-  const key = JSON.stringify([config, one.head, one.extra]);
+  const key = JSON.stringify([one.family, config, one.head, one.extra]);
   if (!known.has(key)) known.set(key, compute());
   return await known.get(key)!;
 }

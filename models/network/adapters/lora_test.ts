@@ -126,7 +126,7 @@ Deno.test("a pattern that a search would try for years has its answer at once", 
 Deno.test("the head gets an adapter where it is named, by path or regular expression", () => {
   const places = (options: Partial<LoraOptions>) =>
     placeLora(tinyConfig(true), { ...base, ...options }).filter(({ layer }) => layer === null);
-  const shape = { layer: null, module: "lm_head", path: "lm_head" };
+  const shape = { layer: null, module: "lm_head", path: "lm_head", peftPath: "lm_head" };
   assert.deepEqual(places({ targetModules: ["q_proj", "lm_head"] }), [
     { ...shape, r: base.r, scale: base.alpha / base.r },
   ]);
