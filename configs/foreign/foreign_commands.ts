@@ -11,9 +11,11 @@ trl sft --config FILE … |  | rgx sft FILE … | keys without a section are tho
 trl vllm-serve --model NAME | vllm-serve | rgx serve MODEL --allow-adapter-upload | use_vllm with
   vllm_mode: server samples there; adapters are sent after each step
 trl dpo --config FILE … |  | rgx dpo FILE … | keys of DPOConfig without a section are understood
-trl kto, rloo, reward | kto rloo reward |  | rgx trains with GRPO and its variants (rgx train), on
-  preferences (rgx dpo), and supervised (rgx sft)
-trl env | env | rgx doctor | what this machine offers
+trl rloo --config FILE … | rloo | rgx train FILE training.advantage_estimator=rloo | each completion
+  beside the mean reward of the others of its prompt
+trl kto, reward | kto reward |  | rgx trains with GRPO and its variants (rgx train), on preferences
+  (rgx dpo), and supervised (rgx sft)
+trl env |  | rgx doctor | what this machine offers
 accelerate launch, torchrun | launch | rgx train FILE … --ranks N | several processes through MPI,
   to the bits of one; rgx slurm --nodes writes a job
 accelerate launch src/open_r1/grpo.py --config FILE |  | rgx train FILE … | the names in

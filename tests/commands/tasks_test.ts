@@ -54,7 +54,7 @@ Deno.test("tasks sample takes the last level for --level 99 with a note, and ref
   const sample = (...args: string[]) => rgx(["tasks", "sample", "spell_backward", ...args]);
   const high = await sample("--level", "99");
   assert.equal(high.code, 0);
-  assert.match(high.err, /^note: --level 99: the last level is taken .*: word_len \d+\n$/);
+  assert.match(high.err, /^note: --level 99: tasks with fewer levels have .*: word_len \d+\n$/);
   const level = /word_len (\d+)/.exec(high.err)![1]!;
   const last = await sample("--level", level);
   assert.deepEqual([last.out, last.err], [high.out, ""]);
