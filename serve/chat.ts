@@ -9,7 +9,7 @@ import type { ServedModel } from "./model_host.ts";
 import { chatPrompt, type Limits, truncation } from "./prompt_tokens.ts";
 import { samplingFields } from "./sampling_fields.ts";
 import { ApiCalls, readerOf, type ToolUse, toolUse } from "./tools.ts";
-import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
+import { chunkUsage, newId, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 export interface ChatRequest {
   task: Task;
@@ -64,7 +64,7 @@ export function chatRequest(
 }
 
 function headOf(model: ServedModel, object: string) {
-  const id = `chatcmpl-${crypto.randomUUID().replaceAll("-", "")}`;
+  const id = newId("chatcmpl-");
   return { id, object, created: Math.floor(Date.now() / 1000), model: model.id };
 }
 
@@ -150,9 +150,8 @@ export async function streamChat(
     });
   const calls = use === null ? [] : Array.from({ length: sampling.n }, () => new ApiCalls(use));
   /** The chunks of a part: one for its text, two for each call. */
-  const deltasOf = (index: number, { text, deltas }: ChoicePart): object[] => {
-    if (use === null) return text === "" ? [] : [{ content: text }];
-    return deltas.flatMap((delta): object[] => {
+  const deltasOf = (index: number, { deltas }: ChoicePart): object[] =>
+    deltas.flatMap((delta): object[] => {
       if ("content" in delta) return [delta];
       if ("reasoning" in delta) return [{ reasoning_content: delta.reasoning }];
       const call = calls[index]!.add(delta.call);
@@ -163,7 +162,6 @@ export async function streamChat(
         { tool_calls: [{ index: place, function: { arguments: args } }] },
       ];
     });
-  };
   const answers = await answerAll(desk, model, task, signal, {
     begin(_, answer) {
       running.push(answer);

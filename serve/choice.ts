@@ -15,7 +15,7 @@ export interface ChoicePart {
   text: string;
   /** The new token; null at the end, when only held-back text was left. */
   token: TokenLogprob | null;
-  /** What the text means where it may call tools. */
+  /** What the text means: it may be thoughts or calls of tools. */
   deltas: AnswerDelta[];
 }
 
@@ -111,7 +111,7 @@ export class Choice {
       return { text: "", token: entry, deltas: [] };
     }
     const text = this.#text.push(this.#decoded(), this.#unstopped());
-    return { text, token: entry, deltas: reader?.push(text) ?? [] };
+    return { text, token: entry, deltas: reader?.push(text) ?? plain(text) };
   }
 
   /** Ends it. @returns the text that was held back */
@@ -120,7 +120,7 @@ export class Choice {
     this.#finish = this.#text.stop !== null ? "stop" : reason;
     const { reader } = this.context;
     const isWhole = this.#text.stop === null && reason === "stop";
-    const deltas = reader === null ? [] : [...reader.push(rest), ...reader.end(isWhole)];
+    const deltas = reader === null ? plain(rest) : [...reader.push(rest), ...reader.end(isWhole)];
     return { text: rest, token: null, deltas };
   }
 
@@ -146,4 +146,9 @@ export class Choice {
       ? followingText(tokenizer, ids, { skipSpecialTokens })
       : tokenizer.decode(ids, { skipSpecialTokens });
   }
+}
+
+/** The meaning of a text that calls nothing. */
+function plain(text: string): AnswerDelta[] {
+  return text === "" ? [] : [{ content: text }];
 }

@@ -15,7 +15,7 @@ import {
 import type { ServedModel } from "./model_host.ts";
 import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
 import { samplingFields } from "./sampling_fields.ts";
-import { chunkUsage, type StreamFields, streamFields, usageOf } from "./usage.ts";
+import { chunkUsage, newId, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 /** OpenAI's default. */
 const DEFAULT_MAX_TOKENS = 16;
@@ -123,7 +123,7 @@ interface Head {
 }
 
 function headOf(model: ServedModel): Head {
-  const id = `cmpl-${crypto.randomUUID().replaceAll("-", "")}`;
+  const id = newId("cmpl-");
   return { id, object: "text_completion", created: Math.floor(Date.now() / 1000), model: model.id };
 }
 

@@ -12,7 +12,7 @@ import { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
 import type { Limits } from "./prompt_tokens.ts";
 import { type ApiCall, ApiCalls } from "./tools.ts";
-import { usageOf } from "./usage.ts";
+import { newId, usageOf } from "./usage.ts";
 
 export interface ResponseRequest extends ChatRequest {
   /** Fields of the request that the answer repeats. */
@@ -225,7 +225,7 @@ class Output {
   #grow(kind: "message" | "reasoning", text: string): void {
     if (this.#open?.kind !== kind) {
       this.#close("completed");
-      this.#open = { kind, id: newId(kind === "message" ? "msg" : "rs") };
+      this.#open = { kind, id: newId(kind === "message" ? "msg_" : "rs_") };
       this.#text = "";
       this.#send("output_item.added", { item: this.#item("in_progress", []) });
       this.#send("content_part.added", { ...this.#place, part: part(kind, "") });
@@ -250,7 +250,7 @@ class Output {
 
   #call({ id: call_id, function: { name, arguments: text } }: ApiCall): void {
     this.#close("completed");
-    const id = newId("fc"), item = { id, type: "function_call", call_id, name };
+    const id = newId("fc_"), item = { id, type: "function_call", call_id, name };
     const begun = { ...item, arguments: "", status: "in_progress" };
     this.#send("output_item.added", { item: begun });
     this.#send("function_call_arguments.delta", { item_id: id, delta: text });
@@ -285,14 +285,10 @@ function part(kind: "message" | "reasoning", text: string): object {
   return { type: name(kind), text, ...more };
 }
 
-function newId(prefix: string): string {
-  return `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
-}
-
 /** Begins a response. @returns what makes its object */
 function begin({ id: model }: ServedModel, { repeated }: ResponseRequest) {
   const head = {
-    id: newId("resp"),
+    id: newId("resp_"),
     object: "response",
     created_at: Math.floor(Date.now() / 1000),
     model,
@@ -361,9 +357,8 @@ export async function streamResponse(
       event({ type: "response.created", response: made("in_progress", []) });
       event({ type: "response.in_progress", response: made("in_progress", []) });
     },
-    part(_, __, choice, { text, token, deltas }) {
-      if (use !== null) { for (const delta of deltas) output.add(delta); }
-      else if (text !== "") output.add({ content: text });
+    part(_, __, choice, { token, deltas }) {
+      for (const delta of deltas) output.add(delta);
       if (token === null) output.end(choice.finishReason === "stop");
     },
   });

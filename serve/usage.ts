@@ -1,4 +1,4 @@
-/** Fields that both kinds of completions share: how the answer is sent, and what it has used. */
+/** What all kinds of answers share: their ids, how they are sent, and what they have used. */
 import type { PromptAnswer } from "./answer.ts";
 import { badRequest } from "./api_error.ts";
 import type { Fields } from "./fields.ts";
@@ -8,6 +8,11 @@ export interface StreamFields {
   includeUsage: boolean;
   /** Whether every chunk says what has been used so far, as vLLM can do. */
   continuousUsage: boolean;
+}
+
+/** A new id, such as "chatcmpl-…". @param prefix with what joins it to the rest */
+export function newId(prefix: string): string {
+  return prefix + crypto.randomUUID().replaceAll("-", "");
 }
 
 export function streamFields(fields: Fields): StreamFields {
