@@ -19,7 +19,12 @@ import {
   type Tool,
   truncated as shortened,
 } from "../../rewards/environments/environment.ts";
-import type { OpenEnvironments, OpenPart } from "../../rewards/environments/open_environments.ts";
+import {
+  findTool,
+  type OpenEnvironments,
+  type OpenPart,
+  shownTools,
+} from "../../rewards/environments/open_environments.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type {
   Completion,
@@ -143,9 +148,11 @@ export async function sampleStart(
   return outcome!.content;
 }
 
+const CHECK_ADVICE = "rgx env check FILE tries an environment by itself.";
+
 function cannotBegin({ name }: Environment, error: string | null): UsageError {
   return new UsageError(`the environment ${name} cannot begin: ${error}`, {
-    advice: "rgx env check FILE tries an environment by itself.",
+    advice: CHECK_ADVICE,
   });
 }
 
@@ -216,23 +223,16 @@ class Player {
     return first === undefined || first.isToolFile ? null : first;
   }
 
-  /** The environment with the tool of this name. */
-  owner(name: string): { environment: Environment; tool: Tool } | null {
-    for (const { environment, parts } of this.parts) {
-      const tool = parts.tools.find((one) => one.name === name);
-      if (tool !== undefined) return { environment, tool };
-    }
-    return null;
-  }
-
   get shownTools(): ShownTool[] {
-    const tools = this.parts.flatMap(({ parts }) => parts.tools);
-    return tools.map((tool) => ({ type: "function", function: tool }));
+    return shownTools(this.parts.flatMap(({ parts }) => parts.tools));
   }
 
   /** Counts a call of a tool; all unknown names are counted together. */
   count(name: string, failed: boolean): void {
-    const counts = this.tools[this.owner(name) === null ? "" : name] ??= { calls: 0, failures: 0 };
+    const counts = this.tools[findTool(this.parts, name) === null ? "" : name] ??= {
+      calls: 0,
+      failures: 0,
+    };
     counts.calls++;
     if (failed) counts.failures++;
   }
@@ -505,7 +505,8 @@ class Game {
     };
     const fail = (player: Player, error: string) => answer(player, JSON.stringify({ error }), true);
     for (const player of players) {
-      const { name, arguments: args } = player.asks[k]!.function, owner = player.owner(name);
+      const { name, arguments: args } = player.asks[k]!.function,
+        owner = findTool(player.parts, name);
       const { max_parallel_calls: most } = limits;
       const wrong = most !== null && k >= most
         ? `Only ${most} calls are run in one answer.`
@@ -599,7 +600,7 @@ class Game {
     if (failed.length === this.#players.length && failed.length > 0) {
       const { own, error } = failed[0]!;
       throw new RgxError(`the environment ${own?.environment.name} failed: ${error}`, {
-        advice: "rgx env check FILE tries an environment by itself.",
+        advice: CHECK_ADVICE,
       });
     }
     const dialogues = this.#players.map((player) => this.#dialogue(player));

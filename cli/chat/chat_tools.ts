@@ -3,8 +3,10 @@ import type { ChatMessage, Tool, ToolCall } from "../../core/chat_message.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Environment, State } from "../../rewards/environments/environment.ts";
 import {
+  findTool,
   type OpenEnvironments,
   openEnvironments,
+  shownTools,
 } from "../../rewards/environments/open_environments.ts";
 import {
   type AnswerReader,
@@ -25,7 +27,7 @@ export class ChatTools {
   #calls = 0;
 
   private constructor(private readonly files: OpenEnvironments, readonly dialect: Dialect) {
-    this.shown = files.tools.map((tool) => ({ type: "function", function: tool }));
+    this.shown = shownTools(files.tools);
   }
 
   /**
@@ -61,8 +63,8 @@ export class ChatTools {
   /** Makes a call. @returns its result; what went wrong is a text for the model */
   async run({ id, function: { name, arguments: args } }: ToolCall): Promise<ChatMessage> {
     const parts = this.files.partsOf({ question: "", answer: null, metadata: {} });
-    const owner = parts.find(({ parts: { tools } }) => tools.some((tool) => tool.name === name));
-    const content = owner === undefined
+    const owner = findTool(parts, name);
+    const content = owner === null
       ? JSON.stringify({ error: `Tool ${name} not found.` })
       : await this.#ask(owner.environment, name, args);
     return { role: "tool", name, content, ...(id === undefined ? {} : { tool_call_id: id }) };

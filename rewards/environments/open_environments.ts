@@ -1,5 +1,6 @@
 /** The environments and tools that a configuration names, and which of them a problem has. */
 import { basename, extname } from "node:path";
+import type { Tool as ShownTool } from "../../core/chat_message.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
@@ -111,6 +112,23 @@ export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvir
     await close();
     throw error;
   }
+}
+
+/** The tool of a name and its environment, among the parts of a dialogue; null: none has it. */
+export function findTool(
+  parts: readonly OpenPart[],
+  name: string,
+): { environment: Environment; tool: Tool } | null {
+  for (const { environment, parts: { tools } } of parts) {
+    const tool = tools.find((one) => one.name === name);
+    if (tool !== undefined) return { environment, tool };
+  }
+  return null;
+}
+
+/** Tools as a chat template shows them. */
+export function shownTools(tools: readonly Tool[]): ShownTool[] {
+  return tools.map((tool) => ({ type: "function", function: tool }));
 }
 
 /** @throws UsageError where two tools of one dialogue have the same name */
