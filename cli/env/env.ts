@@ -4,6 +4,7 @@
  */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { exists } from "../../core/paths.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
@@ -20,6 +21,8 @@ import { nextMessage, stdinLines } from "../chat/line_source.ts";
 import type { Flags } from "../flags.ts";
 import type { ENV_CHECK, ENV_NEW, ENV_PLAY } from "../flag_tables.ts";
 import { print } from "../terminal/terminal.ts";
+import environmentText from "./new/environment.ts.txt" with { type: "text" };
+import toolsText from "./new/tools.ts.txt" with { type: "text" };
 
 /** Seconds for one call. */
 const TIMEOUT = 30;
@@ -208,7 +211,7 @@ function readObject(text: string | undefined, what: string): State {
   } catch (error) {
     throw new UsageError(`${what}: not JSON: ${whyNotJson(error)}`);
   }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as State;
+  if (isRecord(value)) return value;
   throw new UsageError(`${what}: expected a JSON object, found ${text}`);
 }
 
@@ -223,42 +226,7 @@ export async function newEnvironment(
   if (await exists(path)) {
     throw new UsageError(`${path}: it is there already`, { advice: "Give another name." });
   }
-  await writeFileAtomic(path, options.tools ? TOOLS : ENVIRONMENT);
+  await writeFileAtomic(path, options.tools ? toolsText : environmentText);
   const key = options.tools ? `tools: [${path}]` : `environment: ${path}`;
   print(`${path} was written\ntry it: rgx env check ${path}\nin a configuration: ${key}`);
 }
-
-const ENVIRONMENT = `/** The model guesses a number from 1 to 15. */
-export default {
-  // The state of a dialogue; its observation is added to the prompt.
-  reset(row, { seed }) {
-    return { observation: "Guess my number from 1 to 15.", secret: 1 + seed % 15, guesses: 0 };
-  },
-  // Answers a message of the model.
-  step({ content }, game) {
-    game.guesses++;
-    const guess = Number(/\\d+/.exec(content)?.[0]);
-    if (guess === game.secret) return { content: "", done: true, reward: 1 / game.guesses };
-    return guess < game.secret ? "higher" : "lower";
-  },
-};
-`;
-
-const TOOLS = `/** Tools that the model may call. */
-export default {
-  tools: {
-    calculate: {
-      description: "The value of an arithmetic expression.",
-      parameters: {
-        type: "object",
-        properties: { expression: { type: "string", description: "such as 3 * (4 + 5)" } },
-        required: ["expression"],
-      },
-      run({ expression }) {
-        if (!/^[\\d+\\-*/(). ]+$/.test(expression)) throw new Error("only digits and + - * / ( )");
-        return Number(eval(expression));
-      },
-    },
-  },
-};
-`;
