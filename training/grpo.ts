@@ -112,18 +112,16 @@ export class Grpo {
     await sampler.begin(step, groups.coming(first, step, sampler.maxStaleness));
     const rounds: Rollout[] = [];
     for (let next = first, count; (count = promptsToDraw(rounds, options)) > 0; next += count) {
-      const drawn = groups.at(next, count),
-        sampled = await sampleRows(drawn, step, sampler, options);
-      const scored = await scoreRows(drawn, sampled, step + 1, options);
-      rounds.push(hasGreedy ? withGreedy(scored, await this.#greedy(drawn)) : scored);
+      const drawn = groups.at(next, count), scored = await this.#scored(drawn);
+      rounds.push(hasGreedy ? withGreedy(scored, await this.#scored(drawn, true)) : scored);
     }
     return withAdvantages(joinRollouts(rounds)!, options);
   }
 
-  /** The greedy completion of each prompt, scored. */
-  async #greedy(groups: readonly RolloutGroup[]): Promise<Rollout> {
+  /** Sample, score. @param isGreedy the likeliest completion of each prompt alone */
+  async #scored(groups: readonly RolloutGroup[], isGreedy = false): Promise<Rollout> {
     const { sampler, rollouts: options, state: { step } } = this.parts;
-    const sampled = await sampleRows(groups, step, sampler, options, true);
+    const sampled = await sampleRows(groups, step, sampler, options, isGreedy);
     return await scoreRows(groups, sampled, step + 1, options);
   }
 
