@@ -15,23 +15,7 @@ import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { type Keys, type KeySpec, REQUIRED, type Section, type Values } from "./types/key_spec.ts";
-import { TRAINING } from "./schema/schema.ts";
-import {
-  CURRICULUM,
-  CURRICULUM_SCHEDULE,
-  DATA,
-  DPO,
-  EVAL,
-  LOGGING,
-  SFT,
-  SHAPING,
-  TEACHER,
-} from "./schema/data_keys.ts";
-import { GENERATION } from "./schema/generation_keys.ts";
-import { HF_UPLOAD } from "./schema/hub_keys.ts";
-import { INIT, LORA, MODEL, TOKENIZER } from "./schema/model_keys.ts";
-import { ENVIRONMENTS, MULTI_TURN } from "./schema/multi_turn_keys.ts";
-import { SLURM } from "./schema/slurm_keys.ts";
+import * as schema from "./schema/schema.ts";
 
 /** The node of a section or key. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {
@@ -47,43 +31,44 @@ export function buildRunConfig(
   problems: Problems,
   phases: "all" | "sft" = "all",
 ): RunConfig {
-  const shaping = readSection(SHAPING, tree, problems);
+  const shaping = readSection(schema.SHAPING, tree, problems);
   // These keys have been translated already. Here their values are only checked.
   readSection(TRANSLATED_KEYS, tree, problems);
   const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
-  const environments = readSection(ENVIRONMENTS, tree, problems);
+  const environments = readSection(schema.ENVIRONMENTS, tree, problems);
   const playing = environments.environment ?? environments.environments;
   if (playing && !rewards.some(({ name, file }) => name === "environment" && !file)) {
     rewards.push({ name: "environment", weight: 1, params: {} });
   }
   const optional = <K extends Keys>(section: Section<K>, isOn?: (values: Values<K>) => boolean) =>
     readOptional(section, tree, problems, isOn);
-  const init = optional(INIT), lora = optional(LORA, ({ enabled }) => enabled !== false);
-  const curriculum = optional(CURRICULUM, ({ enabled }) => enabled);
+  const init = optional(schema.INIT),
+    lora = optional(schema.LORA, ({ enabled }) => enabled !== false);
+  const curriculum = optional(schema.CURRICULUM, ({ enabled }) => enabled);
   const { enabled: _, ...adapter } = lora ?? {} as NonNullable<typeof lora>;
   const config: RunConfig = {
     model: {
-      ...readSection(MODEL, tree, problems),
-      init: init && { ...init, tokenizer: readSection(TOKENIZER, tree, problems) },
+      ...readSection(schema.MODEL, tree, problems),
+      init: init && { ...init, tokenizer: readSection(schema.TOKENIZER, tree, problems) },
     },
     lora: lora && adapter,
-    data: readSection(DATA, tree, problems),
+    data: readSection(schema.DATA, tree, problems),
     curriculum: curriculum && {
       ...curriculum,
       enabled: true,
-      schedule: readSection(CURRICULUM_SCHEDULE, tree, problems),
+      schedule: readSection(schema.CURRICULUM_SCHEDULE, tree, problems),
     },
     rewards,
-    sft: optional(SFT, ({ max_steps }) => max_steps !== 0),
-    dpo: optional(DPO),
-    teacher: optional(TEACHER),
-    eval: readSection(EVAL, tree, problems),
-    generation: readSection(GENERATION, tree, problems),
+    sft: optional(schema.SFT, ({ max_steps }) => max_steps !== 0),
+    dpo: optional(schema.DPO),
+    teacher: optional(schema.TEACHER),
+    eval: readSection(schema.EVAL, tree, problems),
+    generation: readSection(schema.GENERATION, tree, problems),
     ...environments,
-    multi_turn: readSection(MULTI_TURN, tree, problems),
-    training: readSection(TRAINING, tree, problems),
-    logging: readSection(LOGGING, tree, problems),
-    hf_upload: optional(HF_UPLOAD, ({ enabled }) => enabled !== false),
+    multi_turn: readSection(schema.MULTI_TURN, tree, problems),
+    training: readSection(schema.TRAINING, tree, problems),
+    logging: readSection(schema.LOGGING, tree, problems),
+    hf_upload: optional(schema.HF_UPLOAD, ({ enabled }) => enabled !== false),
     slurm: readSlurm(tree, problems),
   };
   config.model.shape = shapeOfModel(config.model, tree, problems);
@@ -127,7 +112,7 @@ function shapeOfModel(
 
 /** The job of `rgx slurm`, alone. */
 export function readSlurm(tree: MapNode, problems: Problems): RunConfig["slurm"] {
-  return readOptional(SLURM, tree, problems);
+  return readOptional(schema.SLURM, tree, problems);
 }
 
 /** A section that may be missing or switched off. Its value is then null. */

@@ -4,9 +4,9 @@
  * 0.21's LoraConfig.
  *
  * To add a key, add it to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
- * `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`. Its type in TypeScript
- * follows from it (`run_config.ts`). If several keys must agree, add a rule in `configs/rules/`.
- * Then obey it, and run `deno task docs:config`.
+ * `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`; all are exported from
+ * here. Its type in TypeScript follows from it (`run_config.ts`). If several keys must agree, add a
+ * rule in `configs/rules/`. Then obey it, and run `deno task docs:config`.
  *
  * Spellings of other trainers, and their keys that rgx does not obey, are in `configs/foreign/`.
  */
@@ -31,6 +31,16 @@ import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { ENVIRONMENTS, MULTI_TURN } from "./multi_turn_keys.ts";
 import { SAMPLING_KEYS } from "./sampling_keys.ts";
 import { SLURM } from "./slurm_keys.ts";
+
+export * from "./algorithm_keys.ts";
+export * from "./data_keys.ts";
+export * from "./generation_keys.ts";
+export * from "./hub_keys.ts";
+export * from "./loop_keys.ts";
+export * from "./model_keys.ts";
+export * from "./multi_turn_keys.ts";
+export * from "./sampling_keys.ts";
+export * from "./slurm_keys.ts";
 
 export const TRAINING = {
   path: "training",

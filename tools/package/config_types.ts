@@ -3,25 +3,15 @@
  * each key of the schema, its type and its meaning as a comment. So the lint rule no-slow-types is
  * off here: the test of the package checks what is published.
  */
-import * as algorithm from "../../configs/schema/algorithm_keys.ts";
-import * as data from "../../configs/schema/data_keys.ts";
-import * as generation from "../../configs/schema/generation_keys.ts";
-import * as hub from "../../configs/schema/hub_keys.ts";
-import * as loop from "../../configs/schema/loop_keys.ts";
-import * as model from "../../configs/schema/model_keys.ts";
-import * as multiTurn from "../../configs/schema/multi_turn_keys.ts";
-import * as sampling from "../../configs/schema/sampling_keys.ts";
-import * as slurm from "../../configs/schema/slurm_keys.ts";
+import * as schema from "../../configs/schema/schema.ts";
 import type { Keys } from "../../configs/types/key_spec.ts";
 
 /** The declarations of keys by their names in run_config.ts: `LORA["keys"]` and `LOOP_KEYS`. */
 const SECTIONS = Object.fromEntries(
-  [algorithm, data, generation, hub, loop, model, multiTurn, sampling, slurm].flatMap((file) =>
-    Object.entries(file).map(([name, found]): [string, Keys] =>
-      name.endsWith("_KEYS")
-        ? [name, found as Keys]
-        : [`${name}["keys"]`, (found as { keys: Keys }).keys]
-    )
+  Object.entries(schema).map(([name, found]): [string, Keys] =>
+    name.endsWith("_KEYS")
+      ? [name, found as Keys]
+      : [`${name}["keys"]`, (found as { keys: Keys }).keys]
   ),
 );
 
