@@ -1,7 +1,7 @@
 /**
- * A lock that lets only one run use a folder. It is a file that is created with O_EXCL, which also
- * works on network file systems (flock may not), and names its process, host and job. The lock of a
- * dead process is taken over:
+ * A lock that lets only one run use a folder. It is a file that names its process, host and job. It
+ * gets its name by a hard link, which fails if the name is taken, also on network file systems
+ * (flock may not), and is whole from the start. The lock of a dead process is taken over:
  * - on this machine, when the kernel says that the process is gone;
  * - at once, when it is from an earlier start of the same SLURM job or from a job that has ended;
  * - otherwise, on another machine, when its heartbeat has stopped and SLURM does not say that its
@@ -9,6 +9,7 @@
  *   measured with the clock of the file system, not with those of the machines.
  */
 import { createHash } from "node:crypto";
+import { dirname } from "node:path";
 import { explainFileError } from "./atomic_file.ts";
 import { RgxError, UsageError } from "./errors.ts";
 import { type SlurmJob, slurmJob } from "./machine/job.ts";
@@ -17,6 +18,7 @@ import { jobHasEnded } from "./machine/slurm_queue.ts";
 import { readIfThere } from "./text_file.ts";
 
 export const LOCK_FILE = ".rgx.lock";
+const DRAFT = `${LOCK_FILE}.new-`;
 
 /** Milliseconds after which a claim on an abandoned lock is taken for that of a dead process. */
 const CLAIM_MS = 10_000;
@@ -83,7 +85,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
   };
   const text = JSON.stringify(holder) + "\n";
   try {
-    while (!await createExclusively(path, text)) {
+    while (!await createWhole(path, text)) {
       const found = await readIfThere(path);
       if (found === null) {
         const other = await Deno.lstat(path).catch(() => null);
@@ -104,7 +106,15 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
   } catch (error) {
     throw error instanceof RgxError ? error : explainFileError(error, "lock the folder", folder);
   }
+  await removeDrafts(folder);
   return startHeartbeat(path, text, heartbeatMs);
+}
+
+/** Removes what processes left that died while they created the lock. */
+async function removeDrafts(folder: string): Promise<void> {
+  for await (const { name } of Deno.readDir(folder)) {
+    if (name.startsWith(DRAFT)) await Deno.remove(`${folder}/${name}`).catch(() => {});
+  }
 }
 
 function startHeartbeat(path: string, text: string, heartbeatMs: number): FolderLock {
@@ -125,7 +135,7 @@ function startHeartbeat(path: string, text: string, heartbeatMs: number): Folder
   const isOurs = async () => {
     const found = await readIfThere(path);
     if (found !== null || released !== null) return found === text;
-    return await createExclusively(path, text).catch(() => false);
+    return await createWhole(path, text).catch(() => false);
   };
   const keepAlive = () => {
     // The timer writes heartbeats whenever it can run.
@@ -152,6 +162,29 @@ function beatNow(path: string, text: string): void {
     file.writeSync(new TextEncoder().encode(text));
   } catch {
     // The next heartbeat may succeed.
+  }
+}
+
+/**
+ * Creates the lock with its text at once: a process that dies in between leaves no empty lock, whose
+ * holder nobody could name.
+ * @returns false when there is a lock
+ */
+async function createWhole(path: string, text: string): Promise<boolean> {
+  const draft = `${dirname(path)}/${DRAFT}${crypto.randomUUID()}`;
+  await Deno.writeTextFile(draft, text, { createNew: true });
+  try {
+    await Deno.link(draft, path);
+    return true;
+  } catch (error) {
+    // Not found: the holder has removed the draft.
+    if (error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotFound) {
+      return false;
+    }
+    // Some file systems have no hard links.
+    return await createExclusively(path, text);
+  } finally {
+    await Deno.remove(draft).catch(() => {});
   }
 }
 

@@ -111,6 +111,25 @@ test.inFolder("an unreadable lock is kept while it is new", async (folder) => {
   await (await lockFolder(folder)).release();
 });
 
+test.inFolder("a lock is never seen without its holder, and what a dead process began is removed", async (folder) => {
+  const path = `${folder}/${LOCK_FILE}`;
+  await Deno.writeTextFile(`${folder}/${LOCK_FILE}.new-a`, "");
+  let seen = 0;
+  for (let i = 0; i < 50; i++) {
+    let isLocked = false;
+    const locking = lockFolder(folder).finally(() => isLocked = true);
+    while (!isLocked) {
+      const text = await Deno.readTextFile(path).catch(() => null);
+      if (text === null) continue;
+      assert.equal(JSON.parse(text).pid, Deno.pid);
+      seen++;
+    }
+    await (await locking).release();
+  }
+  assert.ok(seen > 0);
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+});
+
 test.inFolder("a folder or link in place of the lock file is an error: nobody would release it", async (folder) => {
   const path = `${folder}/${LOCK_FILE}`;
   await Deno.symlink("nowhere", path);
