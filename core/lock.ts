@@ -166,8 +166,8 @@ function beatNow(path: string, text: string): void {
 }
 
 /**
- * Creates the lock with its text at once: a process that dies in between leaves no empty lock, whose
- * holder nobody could name.
+ * Creates the lock and its text at once: a process that dies in between leaves no empty lock, whose
+ * holder cannot be named.
  * @returns false when there is a lock
  */
 async function createWhole(path: string, text: string): Promise<boolean> {

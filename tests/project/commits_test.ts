@@ -10,7 +10,7 @@ const MAX_LENGTH = 72;
 /** The verbs that subjects may begin with. Another one that says what changed may be added. */
 const VERBS = new Set(
   `Accept Add Align Allow Apply Ask Avoid Begin Bound Break Build Call Cap Change Check Choose Clean Clear
-   Close Compare Compile Compute Copy Correct Count Cover Cut Declare Decode Delete Derive Describe Divide
+   Close Compare Compile Compute Copy Correct Count Cover Create Cut Declare Decode Delete Derive Describe Divide
    Document Draw Drop Embed Encode End Escape Explain Export Fetch Fill Find Finish Fit Fix Flush
    Fold Follow Format Free Fuse Generate Give Group Handle Hide Hold Ignore Implement Import
    Improve Infer Inline Install Join Keep Label Lay Leave Let Limit List Load Lock Log Look Make Map Mark
