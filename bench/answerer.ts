@@ -2,6 +2,7 @@
  * The interface of a model that answers the questions of a benchmark, and the types of questions
  * and answers.
  */
+import type { DialogueRecord } from "./dialogue/dialogue.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TestSet } from "./plan/test_set.ts";
 
@@ -27,6 +28,8 @@ export interface RawAnswer {
   error?: string;
   /** The prompt leaves no room for an answer, so the model was not asked; see `error`. */
   too_long?: true;
+  /** The dialogue that the completion ended. */
+  dialogue?: DialogueRecord;
 }
 
 export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) => void;

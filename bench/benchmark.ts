@@ -12,7 +12,7 @@ import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
 import { LocalModels } from "./local/local_models.ts";
 import { isRemoteName } from "../core/remote/model_names.ts";
-import { type AskedModels, planModels } from "./plan/model_plan.ts";
+import { type AskedDialogues, type AskedModels, planModels } from "./plan/model_plan.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TaskRequest, TestSet } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
@@ -66,6 +66,11 @@ export interface BenchmarkOptions {
   prompt?: AskedModels["prompt"];
   /** System messages by the name of the model. */
   systemPrompts?: AskedModels["systemPrompts"];
+  /**
+   * Environments and tools, and the limits of dialogues; default: those of each model's run. null:
+   * one answer, without them. An environment's file without tasks makes the problems itself.
+   */
+  dialogues?: AskedDialogues;
   /** Also measure the models that adapters and runs began with; default true. */
   includeBase?: boolean;
   /** Default `benchmark_results`. */
@@ -240,9 +245,15 @@ async function prepare(options: BenchmarkOptions): Promise<Prepared> {
     ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
     ...(options.prompt && { prompt: options.prompt }),
     ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
+    ...(options.dialogues !== undefined && { dialogues: options.dialogues }),
   });
   const runs = models.flatMap(({ run }) => run ?? []);
-  const sets = await planTasks(options, seed, runs), unanswerable = withoutAnswers(sets);
+  const sets = await planTasks(options, seed, runs);
+  // Environments judge problems that have no answer.
+  const isJudged = models.some(({ settings: { dialogues } }) =>
+    dialogues !== undefined && (dialogues.environment ?? dialogues.environments) !== null
+  );
+  const unanswerable = isJudged ? [] : withoutAnswers(sets);
   const isRemote = (model: ModelRequest) => model.where.kind === "remote";
   const merge = options.merge ?? false, shard = options.shard ?? null;
   if (!merge && options.device === undefined && !options.workers && !models.every(isRemote)) {

@@ -9,7 +9,14 @@ import { VERSION } from "../core/version.ts";
 import { DATASET_NAMES } from "../data/dataset_entries.ts";
 import { UNIVERSAL_INSTRUCTION } from "../data/prompt.ts";
 import { publishedFormat } from "../data/published_formats.ts";
-import { FILE_SOURCE, scoreCompletion } from "../data/score_completion.ts";
+import {
+  FILE_SOURCE,
+  hasAnswer,
+  scoreCompletion,
+  type ScoredCompletion,
+} from "../data/score_completion.ts";
+import { type DialogueKeys, namesOf } from "./dialogue/dialogue.ts";
+import type { EnvironmentSection } from "../rewards/environments/open_environments.ts";
 import type { RawAnswer, Took } from "./answerer.ts";
 import { settingsFor } from "./evaluation/prompt_settings.ts";
 import type { PlannedModel } from "./plan/model_plan.ts";
@@ -34,7 +41,7 @@ import type { ModelRequest } from "./plan/model_request.ts";
 import { messageOf } from "../core/errors.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { splitProblems } from "../data/held_out.ts";
-import { isDataGone, openProblems } from "../data/open_problems.ts";
+import { hasProblems, isDataGone, openProblems } from "../data/open_problems.ts";
 
 /** One of several parts of a benchmark: every `count`-th combination. */
 export interface Shard {
@@ -157,6 +164,7 @@ export class BenchmarkRun {
             task: set.label,
           }),
           seconds: (this.#seconds.get(model.name) ?? 0) * share,
+          ...(model.settings.dialogues && { dialoguesWith: namesOf(model.settings.dialogues) }),
         });
       }
       if (Object.keys(models).length === 0) continue;
@@ -213,6 +221,7 @@ export class BenchmarkRun {
           completion.trim() !== ""
         );
         const { source_dataset: source } = examples[0]?.metadata ?? {};
+        if (all.some(({ dialogue }) => dialogue !== undefined)) continue;
         const isData = source === FILE_SOURCE || publishedFormat(source) !== null;
         if (!isData || all.length === 0 || all.some(({ extracted }) => extracted !== null)) {
           continue;
@@ -230,8 +239,8 @@ export class BenchmarkRun {
   #add(job: Job, index: number, sample: number, raw: RawAnswer): void {
     const { model, set } = job, key = keyOf(set, job.key, index), entry = set.entries[index]!;
     const { prompt_tokens, device, ...answer } = raw;
-    const { extracted, formatted, score, error } = scoreCompletion(
-      raw.completion,
+    const { extracted, formatted, score, error } = scoreOf(
+      raw,
       entry,
       model.settings.prompt.system_prompt,
       model.settings.prompt.add_instructions === true ? UNIVERSAL_INSTRUCTION : "",
@@ -290,6 +299,18 @@ export class BenchmarkRun {
     }
     return lines;
   }
+}
+
+/** Where a problem has no right answer, the environment of its dialogue judges it. */
+function scoreOf(
+  { completion, dialogue }: RawAnswer,
+  entry: Entry,
+  ...asked: [systemPrompt: string | null, prompt: string]
+): ScoredCompletion {
+  const scored = scoreCompletion(completion, entry, ...asked);
+  if (dialogue === undefined || dialogue.reward === null || hasAnswer(entry)) return scored;
+  const score = Math.min(Math.max(dialogue.reward, 0), 1);
+  return { extracted: completion, formatted: true, score, error: null };
 }
 
 /** The requests of a combination that failed, one entry for each reason. */
@@ -359,6 +380,7 @@ function combinationKey(
   { name, where, settings, fingerprint }: ModelRequest,
   set: TestSet,
 ): string {
+  const { dialogues } = settings;
   const { samples: _, ...sampling } = settings.sampling;
   const { from: __, prompt_time: ____, ...prompt } = settings.prompt;
   const asked = settingsFor(prompt, set.isOwn);
@@ -375,7 +397,19 @@ function combinationKey(
     [settings.seed, settings.keepPromptTokens],
     [taskName, parameters, seed, binary, shots.map(({ question }) => question)],
     ...(file === undefined ? [] : [file]),
+    ...(dialogues === undefined ? [] : [contentOf(dialogues)]),
   ])).slice(0, 32);
+}
+
+/** Dialogues without the places of files, whose checksums stand for them. */
+function contentOf({ environment, environments, tools, limits }: DialogueKeys): unknown {
+  const content = ({ path: _, ...section }: EnvironmentSection) => section;
+  return [
+    environment && content(environment),
+    Object.entries(environments ?? {}).map(([name, section]) => [name, content(section)]),
+    tools.map(content),
+    limits,
+  ];
 }
 
 /*
@@ -438,7 +472,8 @@ export class OverlapCounter {
     problems: TestSet["entries"],
     { model, task }: { model: string; task: string },
   ): Promise<number | null> {
-    if (run === null) return null;
+    // An environment without data makes problems of its own.
+    if (run === null || !hasProblems(run.data)) return null;
     const key = JSON.stringify([run.data, run.curriculum, run.eval.num_examples]);
     if (!this.#known.has(key)) this.#known.set(key, await this.#questions(run));
     const known = this.#known.get(key)!;

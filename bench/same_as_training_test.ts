@@ -4,7 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
+import { MULTI_TURN } from "../configs/schema/multi_turn_keys.ts";
 import { renderYaml } from "../configs/to_yaml.ts";
+import { defaultsOf } from "../configs/types/key_spec.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assemble } from "../training/assemble.ts";
 import { evaluate } from "../training/evaluation/before_and_after.ts";
@@ -131,6 +133,44 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
     );
     const again = await collected({ ...common, outputDir: `${folder}/again`, numExamples: 2 });
     assert.equal(again.result.tasks[task]!.models[run]!.prompt.from, "checkpoint");
+  } finally {
+    device.close();
+  }
+});
+
+test.inFolder("a benchmark plays the dialogues of the run's own evaluation", async (folder) => {
+  const device = createReferenceDevice({ float: "f32" });
+  try {
+    const config = tinyRunConfig(`${folder}/run`, {
+      environment: { name: "second_tries" },
+      multi_turn: { ...defaultsOf(MULTI_TURN), max_turn_tokens: 4 },
+      eval: { num_examples: 12, temperature: null, batch_size: 7 },
+      training: { max_steps: 1, max_completion_length: 60, stop: [..."abcdefghi "] },
+    });
+    const { summary } = await trainOn(device, config, {
+      configText: renderYaml(config, {}, new Map()),
+    });
+    const ask = async (dialogues?: null) => {
+      const done = await collected({
+        models: [config.training.output_dir],
+        includeBase: false,
+        tasks: [{ name: config.data.task_name!, parameters: config.data.task_config }],
+        numExamples: 12,
+        seed: config.data.seed,
+        samplingSeed: config.training.seed,
+        sampling: { temperature: config.training.temperature },
+        prompt: {},
+        device,
+        outputDir: `${folder}/${dialogues}`,
+        ...(dialogues === undefined ? {} : { dialogues }),
+      });
+      return done.result.tasks[config.data.task_name!]!.models[config.training.output_dir]!;
+    };
+    const played = await ask(), { dialogues } = played;
+    assert.deepEqual(numbers(played), numbers(summary.eval_after!));
+    assert.deepEqual(dialogues!.with, ["second_tries"]);
+    assert.ok(dialogues!.answers > 1);
+    assert.equal((await ask(null)).dialogues, undefined);
   } finally {
     device.close();
   }

@@ -435,6 +435,12 @@ export const BENCH = {
     question, answer, metadata`,
   category: "text <name> -- of the file, only the tasks of this category",
   limit: "int>=1 <n> -- at most so many problems of any task",
+  "Environments and tools:": "",
+  environment: `text <file> -- what answers the model: a file, or second_tries; a file without
+    --tasks makes the problems (default: as the checkpoint was trained) |
+    off -- one answer a problem, without environment and tools`,
+  tools: "words <files...> -- files with tools that the model may call",
+  maxTurns: "int>=1 <n> -- most answers of the model in a dialogue",
   "Sampling:": "",
   seed: "int>=0 <n> -- seed of the problems, and of the draws (default 42)",
   samplingSeed: "int>=0 <n> -- another seed of the draws",
@@ -510,6 +516,7 @@ export const BENCH_HELP = {
     rgx bench --models ./model --tasks chain_sum --num-examples 2000 --ranks 4
     rgx bench --models openai:qwen --tasks gsm8k --base-url http://localhost:8000
     rgx bench --models ./model --entries entries.jsonl --system DeepSeekZero
+    rgx bench --models ./model --tasks chain_sum --environment second_tries
     rgx bench --config eval_algorithmic_composite --models ./model`,
 };
 

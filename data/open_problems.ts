@@ -57,6 +57,13 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   return openSource(source, notes);
 }
 
+/** Whether a `data` section names problems; an environment needs none. */
+export function hasProblems(
+  { task_name, tasks, dataset_name }: Pick<SourceOptions, "task_name" | "tasks" | "dataset_name">,
+): boolean {
+  return task_name != null || tasks != null || dataset_name != null;
+}
+
 /** The rows of the two splits, and the files that hold them; no test split: null. */
 async function splitRows(task: string | null, name: string, options: SourceOptions) {
   const { dataset_train_split = TRAIN, eval_dataset_name = null } = options;

@@ -17,9 +17,17 @@ export type { TaskRequest } from "../bench/plan/test_set.ts";
 export type { RemoteOptions, RemoteUsage } from "../core/remote/server.ts";
 export type { WorkerOptions } from "../bench/workers/worker_pool.ts";
 export type { ModelDevice } from "../bench/local/local_model.ts";
-export type { AskedModels } from "../bench/plan/model_plan.ts";
+export type { AskedDialogues, AskedModels } from "../bench/plan/model_plan.ts";
+export type {
+  DialogueFacts,
+  DialogueKeys,
+  DialogueLimits,
+  DialogueRecord,
+  StopReason,
+} from "../bench/dialogue/dialogue.ts";
 export {
   type AllTasksResultFile,
+  type DialogueSummary,
   type ExampleResult,
   type Failure,
   type Interval,

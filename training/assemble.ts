@@ -4,6 +4,7 @@
  */
 import { messageOf, RgxError } from "../core/errors.ts";
 import { deviceOfConfig } from "../configs/run_device.ts";
+import { dialogueKeys } from "../bench/dialogue/dialogue.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";
 import { CausalLM } from "../models/causal_lm.ts";
@@ -87,8 +88,7 @@ export async function assemble(
       model.writeParameter(name, await continued.read(name));
     }
   }
-  const { environments } = run, { max_tool_calling_iterations } = config.training;
-  const limits = { ...config.multi_turn, max_tool_calling_iterations };
+  const { environments } = run, { limits } = dialogueKeys(config);
   return {
     model,
     teacher,

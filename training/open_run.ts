@@ -3,7 +3,7 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { type HeldOutOptions, type SplitProblems, splitProblems } from "../data/held_out.ts";
 import { emptySource } from "../data/empty_source.ts";
-import { openProblems } from "../data/open_problems.ts";
+import { hasProblems, openProblems } from "../data/open_problems.ts";
 import {
   checkPreference,
   type PromptEncoder,
@@ -14,6 +14,7 @@ import {
   type OpenEnvironments,
   openEnvironments,
 } from "../rewards/environments/open_environments.ts";
+import { endTokens } from "../bench/dialogue/dialogue.ts";
 import { observationTokens, sampleStart } from "../bench/dialogue/play_dialogues.ts";
 import type { LoraOptions } from "../models/network/adapters/lora.ts";
 import { loraOptions } from "../models/network/adapters/peft_adapter.ts";
@@ -54,9 +55,7 @@ export async function openRun(
 ): Promise<OpenedRun> {
   const { data, curriculum } = config;
   const environments = await openEnvironments(config);
-  const { task_name, tasks, dataset_name, num_examples } = data;
-  const hasData = task_name !== null || tasks !== null || dataset_name !== null;
-  const source = hasData || config.environment === null
+  const source = hasProblems(data) || config.environment === null
     ? await openProblems({
       ...data,
       curriculum,
@@ -66,7 +65,7 @@ export async function openRun(
     })
     : emptySource(
       environmentName(config.environment),
-      num_examples!,
+      data.num_examples!,
       await sampleStart(environments!, config),
     );
   const problems = splitProblems({
@@ -79,7 +78,8 @@ export async function openRun(
     for (let i = 0; i < source.length("train"); i++) checkPreference(problems.trainEntry(i));
   }
   const opened = await openModel(config), lora = loraOf(config, opened);
-  const eosIds = [...new Set([...opened.eosIds, ...toolStops(config, opened, environments)])];
+  const plain = runPrompts(opened.tokenizer, config, opened.eosIds);
+  const eosIds = endTokens(plain, environments, config.multi_turn.format);
   const prompts = runPrompts(opened.tokenizer, config, eosIds);
   const trainProblems = source.length("train");
   return {
@@ -95,25 +95,6 @@ export async function openRun(
       : await observationTokens(environments, problems, trainProblems, prompts, config),
     trainable: lora === null ? { trainable: "full" } : { trainable: "lora", lora },
   };
-}
-
-/**
- * The tokens that end a call of a tool.
- * @throws UsageError for a model that cannot be shown tools
- */
-function toolStops(
-  config: RunConfig,
-  { tokenizer, eosIds }: ModelSource,
-  environments: OpenEnvironments | null,
-): readonly number[] {
-  if (environments === null || environments.tools.length === 0) return [];
-  const dialect = runPrompts(tokenizer, config, eosIds).dialect(config.multi_turn.format);
-  const why = dialect === null ? "the model is prompted with plain text" : dialect.whyNoTools;
-  if (why === null) return dialect!.stopIds;
-  throw new UsageError(`tools cannot be shown to this model: ${why}`, {
-    advice: "Take a model whose chat template has tools, or name a template with " +
-      "model.chat_template. An environment with step needs none.",
-  });
 }
 
 /** The adapter that is trained; null = the whole model is. */

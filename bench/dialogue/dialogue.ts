@@ -2,33 +2,85 @@
  * A dialogue of a model with an environment and tools: its limits, the reason for its end, and its
  * record. `play_dialogues.ts` plays many of them at once.
  */
-import type { RunConfig } from "../../configs/schema/run_config.ts";
+import type { EnvironmentKeys, RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
+import { UsageError } from "../../core/errors.ts";
 import { maxOf, mean, minOf } from "../../core/statistics.ts";
-import type { OpenEnvironments } from "../../rewards/environments/open_environments.ts";
-import type { EncodedPrompt } from "../evaluation/prompt_encoder.ts";
+import {
+  environmentName,
+  type OpenEnvironments,
+} from "../../rewards/environments/open_environments.ts";
+import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { Segment } from "./segments.ts";
 
 /** Why a dialogue ended; all but the first two are limits, and count as cut off. */
-export const STOP_REASONS = [
-  "completed", // the model called no tool, and nothing answers a message
-  "done", // the environment ended it
-  "max_turns",
-  "max_tool_calls",
-  "length", // the tokens of an answer or of all
-  "context_overflow", // the positions of the model
-  "parse_error",
-  "timeout",
-  "error", // the environment failed
-] as const;
-export type StopReason = typeof STOP_REASONS[number];
+export type StopReason =
+  | "completed" // the model called no tool, and nothing answers a message
+  | "done" // the environment ended it
+  | "max_turns"
+  | "max_tool_calls"
+  | "length" // the tokens of an answer or of all
+  | "context_overflow" // the positions of the model
+  | "parse_error"
+  | "timeout"
+  | "error"; // the environment failed
+
+/** The limits of dialogues: the section `multi_turn`, and TRL's key of rounds of tool calls. */
+export type DialogueLimits = RunConfig["multi_turn"] & {
+  max_tool_calling_iterations: number | null;
+};
+
+/** What a configuration says about dialogues. */
+export interface DialogueKeys extends EnvironmentKeys {
+  /** All of them. */
+  limits: DialogueLimits;
+}
+
+export function dialogueKeys(config: RunConfig): DialogueKeys {
+  const { environment, environments, tools, multi_turn } = config;
+  const { max_tool_calling_iterations } = config.training;
+  return {
+    environment,
+    environments,
+    tools,
+    limits: { ...multi_turn, max_tool_calling_iterations },
+  };
+}
+
+/** Names of the environments and of the files with tools. */
+export function namesOf({ environment, environments, tools }: DialogueKeys): string[] {
+  return [
+    ...environment === null ? [] : [environmentName(environment)],
+    ...Object.keys(environments ?? {}),
+    ...tools.map(environmentName),
+  ];
+}
 
 /** The environments of a run and the limits of its dialogues. */
 export interface DialogueSetup {
   environments: OpenEnvironments;
-  limits: RunConfig["multi_turn"] & { max_tool_calling_iterations: number | null };
+  limits: DialogueLimits;
   /** Positions of the model. */
   maxPositions: number;
+}
+
+/**
+ * The tokens that end an answer: those of the model, and with tools the end of a call.
+ * @throws UsageError for a model that cannot be shown the tools
+ */
+export function endTokens(
+  prompts: PromptEncoder,
+  environments: OpenEnvironments | null,
+  format: string,
+): number[] {
+  if (environments === null || environments.tools.length === 0) return [...prompts.eosIds];
+  const dialect = prompts.dialect(format);
+  const why = dialect === null ? "the model is prompted with plain text" : dialect.whyNoTools;
+  if (why === null) return [...new Set([...prompts.eosIds, ...dialect!.stopIds])];
+  throw new UsageError(`tools cannot be shown to this model: ${why}`, {
+    advice: "Take a model whose chat template has tools; in training, model.chat_template names " +
+      "another template. An environment with step needs none.",
+  });
 }
 
 /** A dialogue that has ended. */
@@ -48,6 +100,7 @@ export interface Dialogue {
 
 /** The counts of a dialogue. */
 export interface DialogueFacts {
+  /** Why it ended. */
   stop: StopReason;
   /** The error of an environment or a tool that ended the dialogue. */
   error: string | null;
@@ -61,6 +114,14 @@ export interface DialogueFacts {
   tools: Readonly<Record<string, { calls: number; failures: number }>>;
   /** Numbers of the environment, its last value for each name. */
   metrics: Readonly<Record<string, number>>;
+}
+
+/** A dialogue as results of a benchmark keep it. */
+export interface DialogueRecord extends DialogueFacts {
+  /** What followed the prompt. */
+  messages: readonly ChatMessage[];
+  /** The environment's reward; null = none. */
+  reward: number | null;
 }
 
 /** Metrics of dialogues: TRL's of tools, verl's of turns, and the share of each stop reason. */
@@ -87,9 +148,8 @@ export function dialogueMetrics(all: readonly DialogueFacts[]): Record<string, n
     metrics[`tools/${name}/calls`] = sums.calls;
     metrics[`tools/${name}/failures`] = sums.failures;
   }
-  for (const reason of STOP_REASONS) {
-    const share = all.filter(({ stop }) => stop === reason).length / all.length;
-    if (share > 0) metrics[`stop/${reason}`] = share;
+  for (const [reason, ended] of Map.groupBy(all, ({ stop }) => stop)) {
+    metrics[`stop/${reason}`] = ended.length / all.length;
   }
   for (const name of new Set(all.flatMap(({ metrics }) => Object.keys(metrics)))) {
     metrics[`environment/${name}`] = mean(all.flatMap(({ metrics }) => metrics[name] ?? []));

@@ -45,6 +45,10 @@ export interface DialogueStart {
   /** Number of the first one. */
   firstBranch: number;
   branches: number;
+  /** @see PromptEncoder.prompt */
+  shots?: readonly Entry[];
+  /** @see PromptEncoder.prompt */
+  isOwnData?: boolean;
 }
 
 export interface PlayOptions extends DialogueSetup {
@@ -55,11 +59,16 @@ export interface PlayOptions extends DialogueSetup {
   seed: number;
   /** Sampling options that differ from those of `generate`. */
   sampling?: Partial<SamplingOptions>;
+  /** Dialogues whose environment fails are returned even if it fails in all of them. */
+  mayFail?: boolean;
   /** Samples one answer for each branch of the requests. */
   generate: (requests: readonly GenerateRequest[]) => Promise<readonly (readonly Completion[])[]>;
 }
 
-/** @returns the dialogues of each start; @throws RgxError when the environment fails in all */
+/**
+ * @returns the dialogues of each start
+ * @throws RgxError when the environment fails in all, unless it may
+ */
 export async function playDialogues(
   starts: readonly DialogueStart[],
   options: PlayOptions,
@@ -70,14 +79,25 @@ export async function playDialogues(
   return await game.end();
 }
 
-/** One dialogue of each problem of an evaluation; the draws are those of `complete`. */
+/** A problem of an evaluation, and which samples of it are wanted. */
+export interface PlayedProblem extends Pick<DialogueStart, "entry" | "shots" | "isOwnData"> {
+  /** Place among the problems of the evaluation; keys the draws. */
+  index: number;
+  /** Number of the first sample; default 0. */
+  firstSample?: number;
+  samples: number;
+}
+
+/** Dialogues about each problem of an evaluation; the draws are those of `complete`. */
 export async function evaluateDialogues(
   model: Pick<CausalLM, "generate">,
   prompts: PromptEncoder,
-  problems: readonly { entry: Entry; index: number; samples: number }[],
+  problems: readonly PlayedProblem[],
   sampling: SamplingSettings,
-  { setup, seed, shouldStop, slots }: {
+  { setup, seed, shouldStop, slots, mayFail = false }: {
     setup: DialogueSetup;
+    /** @see PlayOptions.mayFail */
+    mayFail?: boolean;
     /** Seed of the draws and of the environments' starts. */
     seed: number;
     /** @see GenerateOptions.shouldStop */
@@ -88,14 +108,15 @@ export async function evaluateDialogues(
 ): Promise<Dialogue[][]> {
   const options = generateOptions(sampling, prompts, seed, shouldStop);
   return await playDialogues(
-    problems.map(({ entry, index, samples }) => ({
-      entry,
+    problems.map(({ index, firstSample = 0, samples, ...about }) => ({
+      ...about,
       promptId: EVAL_PROMPT_ID + index,
-      firstBranch: 0,
+      firstBranch: firstSample,
       branches: samples,
     })),
     {
       ...setup,
+      mayFail,
       prompts,
       maxTokens: sampling.max_new_tokens,
       seed,
@@ -325,7 +346,7 @@ class Game {
           player.stop === null ? observation : "-",
           player.shownTools,
         );
-        encoded.set(key, prompt = prompts.prompt(entry));
+        encoded.set(key, prompt = prompts.prompt(entry, start.shots, start.isOwnData));
       }
       player.prompt = prompt;
       player.before = prompt.text;
@@ -597,7 +618,8 @@ class Game {
       else player.take(player.own!.environment, outcome);
     }
     const failed = this.#players.filter(({ stop }) => stop === "error");
-    if (failed.length === this.#players.length && failed.length > 0) {
+    const isLost = failed.length === this.#players.length && failed.length > 0;
+    if (isLost && !this.options.mayFail) {
       const { own, error } = failed[0]!;
       throw new RgxError(`the environment ${own?.environment.name} failed: ${error}`, {
         advice: CHECK_ADVICE,

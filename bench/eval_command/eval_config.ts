@@ -4,10 +4,11 @@
  * developer_prompt, …; only full scores count) and that for a remote model (model,
  * completions_per_prompt, system_prompt_id, …; partial scores count). Additional keys of rgx:
  * models, base_url, api_key_env, seed, samples, add_instructions, chat_template_kwargs, few_shot,
- * few_shot_as, batch_size.
+ * few_shot_as, batch_size, environment, environments, tools, multi_turn,
+ * max_tool_calling_iterations.
  */
 import { dirname, resolve } from "node:path";
-import { findFile } from "../../configs/reading/resolve_paths.ts";
+import { findFile, resolveEnvironments } from "../../configs/reading/resolve_paths.ts";
 import {
   type ConfigNode,
   describeNode,
@@ -29,12 +30,14 @@ import type { BenchmarkOptions } from "../benchmark.ts";
 import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import { isRemoteName, namedModel, REMOTE_PREFIX } from "../../core/remote/model_names.ts";
 import type { RemoteOptions } from "../../core/remote/server.ts";
+import type { AskedDialogues } from "../plan/model_plan.ts";
 import type { PromptSettings } from "../evaluation/prompt_settings.ts";
 import type { TaskRequest } from "../plan/test_set.ts";
 import type { Sampling } from "../results/result_file.ts";
 import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
 import { decodeUtf8 } from "../../configs/documents/yaml_source.ts";
 import { type ConfigFile, loadInherited } from "../../configs/reading/inherit.ts";
+import { ENVIRONMENTS, MULTI_TURN } from "../../configs/schema/multi_turn_keys.ts";
 import { interpolate } from "../../configs/reading/interpolation.ts";
 import { meaningOf } from "../../configs/reading/key_names.ts";
 import { TaskFiles } from "../../configs/reading/task_files.ts";
@@ -171,6 +174,7 @@ class Reader {
       samples,
     });
     const seed = v.seed ?? v.default_seed;
+    const dialogues = this.#dialogues();
     return {
       options: {
         models,
@@ -182,6 +186,7 @@ class Reader {
         sampling,
         prompt,
         systemPrompts,
+        ...(Object.keys(dialogues).length > 0 && { dialogues }),
         remote: present<RemoteOptions>({
           baseUrl: v.base_url,
           apiKeyEnv: v.api_key_env,
@@ -193,6 +198,21 @@ class Reader {
       saveFullResults: v.save_full_results ?? false,
       notes: this.problems.notes,
     };
+  }
+
+  #dialogues(): Exclude<AskedDialogues, null> {
+    const { environment, environments, tools, max_tool_calling_iterations } = this.#values;
+    const node = this.tree.entries.get("multi_turn")?.node;
+    const limits = {
+      ...(node?.kind === "map" && this.#map(node, LIMITS, "multi_turn.")),
+      ...present({ max_tool_calling_iterations }),
+    };
+    return present<Exclude<AskedDialogues, null>>({
+      environment,
+      environments,
+      tools,
+      limits: Object.keys(limits).length > 0 ? limits : undefined,
+    });
   }
 
   #models(): { models: string[]; systemPrompts: Record<string, string | null> } {
@@ -230,7 +250,9 @@ class Reader {
     const categories = this.#items("categories");
     const isAbsent = isMissing(this.tree, "categories");
     const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
-    if (isEmpty && !(this.chosen.tasksElsewhere && isAbsent)) {
+    const { environment } = this.#values;
+    const isElsewhere = this.chosen.tasksElsewhere || environment?.path !== undefined;
+    if (isEmpty && !(isElsewhere && isAbsent)) {
       const what = isAbsent ? "missing" : "empty";
       this.#complain("categories", `${what}, expected a list of categories with their datasets`);
     }
@@ -408,7 +430,8 @@ async function readEvalTree(path: string, problems: Problems): Promise<MapNode |
   const tree = await loadInherited(file, env, problems, { isRun: false });
   if (problems.incomplete) return null;
   refuseTraining(tree, path);
-  return await withTaskFiles(interpolate(tree, env, problems), problems);
+  const filled = interpolate(tree, env, problems);
+  return await withTaskFiles(await resolveEnvironments(filled, Deno.cwd(), problems), problems);
 }
 
 /** @throws UsageError for a configuration of training */
@@ -464,7 +487,17 @@ const SEED = int({ min: 0 });
 const SAMPLES = int({ min: 1, max: 4096 });
 const LIST = listOf(anything("anything"), "a list");
 
+const { environment, environments, tools } = ENVIRONMENTS.keys;
+const LIMITS = Object.fromEntries(
+  Object.entries(MULTI_TURN.keys).map(([name, { type }]) => [name, type]),
+);
+
 const KEYS = {
+  environment: environment.type,
+  environments: environments.type,
+  tools: tools.type,
+  multi_turn: freeMap(),
+  max_tool_calling_iterations: nullable(int({ min: 0 })),
   model_path: text(),
   model: text(),
   models: LIST,

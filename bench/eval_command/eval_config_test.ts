@@ -311,3 +311,39 @@ Deno.test("an embedded evaluation is found by its name, unless there is a file",
       error.advice === "embedded evaluations: eval_algorithmic_composite",
   );
 });
+
+test.inFolder("environments, tools and limits have the keys of training", async (folder) => {
+  await Deno.writeTextFile(`${folder}/game.ts`, "export default { step: () => 'on' };");
+  await Deno.writeTextFile(
+    `${folder}/eval.yaml`,
+    `models: [m]
+environment: game.ts
+tools: []
+multi_turn: { max_assistant_turns: 3, on_parse_error: { retry: { max: 2 } } }
+max_tool_calling_iterations: 4
+`,
+  );
+  const { options } = await readEvalConfig(`${folder}/eval.yaml`);
+  const { environment, tools, limits } = options.dialogues!;
+  assert.deepEqual(options.tasks, [], "the environment makes the problems");
+  assert.deepEqual([environment!.path?.endsWith("game.ts"), environment!.sha256?.length], [
+    true,
+    64,
+  ]);
+  assert.deepEqual(tools, []);
+  assert.equal(limits!.max_assistant_turns, 3);
+  assert.equal(limits!.max_tool_calling_iterations, 4);
+  const { on_parse_error: rule } = limits!;
+  assert.equal(rule !== "end" && rule!.retry.max, 2);
+  await assert.rejects(
+    read(
+      "models: [m]\nenvironment: second_try\nmulti_turn: {max_turn: 2}\n" +
+        "categories: [{datasets: [chain_sum]}]",
+    ),
+    (error: UsageError) => {
+      assert.match(error.message, /:2:14: environment: no environment "second_try", did you mean/);
+      assert.match(error.message, /:3:14: multi_turn\.max_turn: unknown key, did you mean max_/);
+      return true;
+    },
+  );
+});

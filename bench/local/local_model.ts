@@ -5,10 +5,17 @@
  * resume change an answer.
  */
 import { RgxError } from "../../core/errors.ts";
+import { type Dialogue, type DialogueSetup, endTokens } from "../dialogue/dialogue.ts";
+import { evaluateDialogues } from "../dialogue/play_dialogues.ts";
+import { sampledTokens } from "../dialogue/segments.ts";
 import { complete } from "../evaluation/complete.ts";
 import { PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { Completion } from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
+import {
+  type OpenEnvironments,
+  openEnvironments,
+} from "../../rewards/environments/open_environments.ts";
 import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
 import type { ModelRequest, ModelSettings } from "../plan/model_request.ts";
 import { createUntrained } from "../plan/starting_model.ts";
@@ -25,6 +32,8 @@ const MAX_SLOTS = 64, MAX_SLOTS_GPU = 1024;
 /** Milliseconds for which answers are collected: handling many at once is faster. */
 const REPORT_MS = 200;
 
+const NO_ANSWER = { completion: "", truncated: true, completion_tokens: 0 };
+
 /** Some samples of a question whose prompt leaves room for an answer. */
 interface AskedSamples {
   question: Question;
@@ -40,18 +49,28 @@ export class LocalModel implements Answerer {
   modelSeconds = 0;
   readonly #settings: ModelSettings;
   readonly #prompts: PromptEncoder;
+  /** null: an answer is one turn. */
+  readonly #dialogues: DialogueSetup | null;
 
   private constructor(
     readonly loaded: Loaded,
     settings: ModelSettings,
+    environments: OpenEnvironments | null,
   ) {
     const { name, threads, adapter } = loaded.model.device;
     this.device = adapter === undefined
       ? `${name}, ${threads} thread${threads === 1 ? "" : "s"}`
       : `${name}, ${adapter.name}`;
     this.#settings = settings;
-    const { prompt, keepPromptTokens } = settings;
-    this.#prompts = new PromptEncoder(loaded.tokenizer, prompt, loaded.eosIds, keepPromptTokens);
+    const { prompt, keepPromptTokens, dialogues } = settings;
+    const encoder = (eosIds: readonly number[]) =>
+      new PromptEncoder(loaded.tokenizer, prompt, eosIds, keepPromptTokens);
+    const limits = dialogues?.limits, plain = encoder(loaded.eosIds);
+    this.#prompts = limits === undefined
+      ? plain
+      : encoder(endTokens(plain, environments, limits.format));
+    const { maxPositions } = loaded.model.config;
+    this.#dialogues = environments && { environments, limits: limits!, maxPositions };
   }
 
   /**
@@ -79,7 +98,8 @@ export class LocalModel implements Answerer {
           if (done > 0) onLoad(done / total);
         },
       });
-    return new LocalModel(loaded, settings);
+    const environments = settings.dialogues && await openEnvironments(settings.dialogues);
+    return new LocalModel(loaded, settings, environments ?? null);
   }
 
   async answer(
@@ -87,6 +107,9 @@ export class LocalModel implements Answerer {
     onAnswer: OnAnswer,
     shouldStop: () => boolean,
   ): Promise<void> {
+    if (this.#dialogues !== null) {
+      return await this.#play(this.#dialogues, questions, onAnswer, shouldStop);
+    }
     const start = performance.now();
     /** Milliseconds spent outside the model. */
     let harness = 0;
@@ -143,14 +166,62 @@ export class LocalModel implements Answerer {
       onEnd: (asked: AskedSamples, completions: readonly Completion[]) => void;
     },
   ): Promise<Completion[][]> {
-    const { sampling, seed, batchSize } = this.#settings, { model } = this.loaded;
-    const limit = model.device.adapter === undefined ? MAX_SLOTS : MAX_SLOTS_GPU;
-    return complete(model, this.#prompts, asked, sampling, {
+    const { sampling, seed, batchSize } = this.#settings;
+    return complete(this.loaded.model, this.#prompts, asked, sampling, {
       seed,
-      slots: batchSize ?? limit,
+      slots: this.#slots,
       slotsAreFixed: batchSize !== undefined,
       ...listeners,
     });
+  }
+
+  get #slots(): number {
+    const isCard = this.loaded.model.device.adapter !== undefined;
+    return this.#settings.batchSize ?? (isCard ? MAX_SLOTS_GPU : MAX_SLOTS);
+  }
+
+  /** Plays a batch of dialogues after the other; those of a batch go on together. */
+  async #play(
+    setup: DialogueSetup,
+    questions: readonly Question[],
+    onAnswer: OnAnswer,
+    shouldStop: () => boolean,
+  ): Promise<void> {
+    const { sampling, seed, batchSize } = this.#settings, slots = this.#slots;
+    const model: Pick<LoadedModel["model"], "generate"> = {
+      generate: async (requests, options) => {
+        const start = performance.now();
+        const limits = batchSize === undefined ? {} : { slots };
+        const all = await this.loaded.model.generate(requests, options, limits);
+        this.modelSeconds += (performance.now() - start) / 1000;
+        return all;
+      },
+    };
+    const asked = questions.flatMap((question) =>
+      runsOf(question.samples).map((samples) => {
+        const { index, set: { entries, shots, isOwn: isOwnData } } = question;
+        const about = { index, entry: entries[index]!, shots, isOwnData };
+        return { question, ...about, firstSample: samples[0]!, samples: samples.length };
+      })
+    );
+    const options = { setup, seed, slots, shouldStop, mayFail: true };
+    try {
+      for (let at = 0; at < asked.length;) {
+        const batch = [asked[at++]!];
+        for (let size = batch[0]!.samples; at < asked.length; batch.push(asked[at++]!)) {
+          size += asked[at]!.samples;
+          if (size > slots) break;
+        }
+        const played = await evaluateDialogues(model, this.#prompts, batch, sampling, options);
+        for (const [i, { question, firstSample }] of batch.entries()) {
+          played[i]!.forEach((dialogue, k) =>
+            onAnswer(question, firstSample + k, this.#readDialogue(dialogue))
+          );
+        }
+      }
+    } finally {
+      await setup.environments.close();
+    }
   }
 
   /**
@@ -163,7 +234,9 @@ export class LocalModel implements Answerer {
       const { set, index } = question;
       const { ids: promptIds } = this.#prompts.prompt(set.entries[index]!, set.shots, set.isOwn);
       if (promptIds.length >= maxPositions) {
-        this.#refuse(question, promptIds.length, onAnswer);
+        for (const sample of question.samples) {
+          onAnswer(question, sample, { ...NO_ANSWER, ...this.#tooLong(promptIds.length) });
+        }
         return [];
       }
       return runsOf(question.samples).map((samples) => ({
@@ -177,19 +250,30 @@ export class LocalModel implements Answerer {
   }
 
   /** A prompt that leaves no room for an answer must not stop the other questions. */
-  #refuse(question: Question, promptTokens: number, onAnswer: OnAnswer): void {
+  #tooLong(promptTokens: number) {
     const { maxPositions } = this.loaded.model.config;
-    for (const sample of question.samples) {
-      onAnswer(question, sample, {
-        completion: "",
-        truncated: true,
-        completion_tokens: 0,
-        prompt_tokens: promptTokens,
-        device: this.device,
-        error: `the prompt has ${promptTokens} tokens, the model ${maxPositions} positions`,
-        too_long: true,
-      });
-    }
+    return {
+      prompt_tokens: promptTokens,
+      device: this.device,
+      error: `the prompt has ${promptTokens} tokens, the model ${maxPositions} positions`,
+      too_long: true as const,
+    };
+  }
+
+  #readDialogue(
+    { prompt, segments, messages, text, truncated, reward, about }: Dialogue,
+  ): RawAnswer {
+    const { stop, turns, error } = about;
+    return {
+      completion: text,
+      truncated,
+      completion_tokens: sampledTokens({ segments }),
+      prompt_tokens: prompt.ids.length,
+      device: this.device,
+      dialogue: { messages, reward, ...about },
+      ...(stop === "error" && { error: `the environment failed: ${error}` }),
+      ...(stop === "context_overflow" && turns === 0 && this.#tooLong(prompt.ids.length)),
+    };
   }
 
   #read(completion: Completion, promptTokens: number): RawAnswer {

@@ -9,8 +9,10 @@ import { isLocalTime, type LocalTime, localTime } from "../../core/local_time.ts
 import { didYouMean } from "../../core/suggest.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { ANY_DATASET } from "../../configs/reading/resolve_paths.ts";
+import { MULTI_TURN } from "../../configs/schema/multi_turn_keys.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { isDataGone } from "../../data/open_problems.ts";
+import { defaultsOf } from "../../configs/types/key_spec.ts";
+import { hasProblems, isDataGone } from "../../data/open_problems.ts";
 import { systemPromptText } from "../../data/prompt.ts";
 import { checkpointNotes, fetchAdvice, findModel, missing } from "../../hub/find_model.ts";
 import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
@@ -20,7 +22,8 @@ import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
-import { hasChatTemplate } from "../evaluation/prompt_encoder.ts";
+import { type DialogueKeys, dialogueKeys, endTokens } from "../dialogue/dialogue.ts";
+import { hasChatTemplate, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import {
   DEFAULT_PROMPT_SETTINGS,
   type PromptSettings,
@@ -36,6 +39,7 @@ import {
 } from "../../core/remote/model_names.ts";
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
+import { hasEnvironments, openEnvironments } from "../../rewards/environments/open_environments.ts";
 import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 
 /**
@@ -57,7 +61,17 @@ export interface AskedModels {
   remote: { address: string; format: PromptSettings["format"] };
   /** System prompts of single models, by the model's name. */
   systemPrompts?: Readonly<Record<string, string | null>>;
+  /** Environments and tools; default: those of each model's run. */
+  dialogues?: AskedDialogues;
 }
+
+/**
+ * Environments, tools and limits that replace those of the models' runs; null: an answer is one
+ * turn, also where the run had dialogues.
+ */
+export type AskedDialogues =
+  | Partial<Omit<DialogueKeys, "limits"> & { limits: Partial<DialogueKeys["limits"]> }>
+  | null;
 
 export interface PlannedModel extends ModelRequest {
   /** Configuration of the model's run; null for a model without a run, and for a base. */
@@ -131,6 +145,11 @@ export async function planModels(
   for (const [name, model] of found) {
     if (model === null) {
       const settings = settingsOf(name, null, asked, sampling);
+      if (settings.dialogues !== undefined) {
+        throw new UsageError(`${name}: environments and tools need a model on this machine`, {
+          advice: "Leave them out, or serve the model's folder from here: rgx serve.",
+        });
+      }
       models.push({
         name,
         where: { kind: "remote", model: placeOf(name).slice(REMOTE_PREFIX.length) },
@@ -167,6 +186,11 @@ export async function planModels(
     models.push({ ...await localModel(found, settings), isBase: true });
   }
   for (const { name, settings: { prompt } } of models) checkShots(name, prompt);
+  const { limits = {} } = asked.dialogues ?? {};
+  const [limit] = Object.keys(limits);
+  if (limit !== undefined && models.every(({ settings }) => settings.dialogues === undefined)) {
+    throw new UsageError(`${limit} has no effect without environment, environments or tools`);
+  }
   warnings.push(...namedTwice(local), ...askedOtherwise(local, models, asked));
   return { models, sampling, warnings };
 }
@@ -190,8 +214,9 @@ function askedOtherwise(
   models: readonly PlannedModel[],
   { systemPrompts = {} }: AskedModels,
 ): string[] {
-  const promptOf = ({ settings: { prompt } }: PlannedModel) =>
+  const promptOf = ({ settings: { prompt, dialogues } }: PlannedModel) =>
     JSON.stringify([
+      dialogues,
       prompt.system_prompt,
       prompt.system_role,
       prompt.add_instructions,
@@ -253,7 +278,27 @@ async function localModel(
     format: isChat ? "chat" as const : "plain" as const,
     ...(isChat && tokenizer.chatReadsClock && { prompt_time: promptTime ?? localTime() }),
   };
+  await checkDialogues(name, new PromptEncoder(tokenizer, prompt, []), settings);
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
+}
+
+/** @throws UsageError for files that cannot be used, and tools that the model cannot be shown */
+async function checkDialogues(
+  name: string,
+  prompts: PromptEncoder,
+  { dialogues }: ModelSettings,
+): Promise<void> {
+  if (dialogues === undefined) return;
+  const environments = await openEnvironments(dialogues);
+  try {
+    endTokens(prompts, environments, dialogues.limits.format);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${name}: ${error.message}`, {
+      ...(error.advice !== undefined && { advice: error.advice }),
+      cause: error,
+    });
+  }
 }
 
 async function tokenizerOf({ where, tokenizer }: Found): Promise<Tokenizer | null> {
@@ -273,7 +318,10 @@ async function locate(
   warnings.push(...checkpointNotes(place, found));
   if (found.path === null) throw await notFound(place, found.lookedAt);
   const path = Deno.realPathSync(found.path);
-  const { config, name: runName, promptTime } = await runOf(path, warnings);
+  const unused = asked.dialogues === null
+    ? ["environment=null", "environments=null", "tools=[]"]
+    : [];
+  const { config, name: runName, promptTime } = await runOf(path, warnings, unused);
   if (config !== null && await isDataGone(config.data)) {
     const { dataset_name: data } = config.data;
     warnings.push(
@@ -347,6 +395,7 @@ async function notFound(name: string, lookedAt: readonly string[]): Promise<Usag
 async function runOf(
   path: string,
   warnings: string[],
+  unused: readonly string[],
 ): Promise<{ config: RunConfig | null; name: string; promptTime: LocalTime | null }> {
   for (const folder of [path, `${path}/..`, `${path}/../..`]) {
     const isRun = realPath(`${folder}/run.json`) !== null;
@@ -354,7 +403,7 @@ async function runOf(
     try {
       // A benchmark needs no rewards and no data: their files may be elsewhere.
       const { config } = await loadConfig(`${folder}/config.yaml`, {
-        overrides: ["rewards=[correctness]"],
+        overrides: ["rewards=[correctness]", ...unused],
         heldDataset: ANY_DATASET,
       });
       const name = Deno.realPathSync(folder).split(/[/\\]/).at(-1)!;
@@ -412,7 +461,34 @@ function settingsOf(
     seed: asked.seed,
     keepPromptTokens: run === null ? null : promptTokensKept(run.training),
     ...(asked.batchSize !== undefined && { batchSize: asked.batchSize }),
+    ...dialoguesOf(run, asked.dialogues),
   };
+}
+
+const ONE_TURN: DialogueKeys = {
+  environment: null,
+  environments: null,
+  tools: [],
+  limits: { ...defaultsOf(MULTI_TURN), max_tool_calling_iterations: null },
+};
+
+/** The dialogues that a model is asked in: those that are asked for, or else those of its run. */
+function dialoguesOf(
+  run: RunConfig | null,
+  asked: AskedDialogues = {},
+): Pick<ModelSettings, "dialogues"> {
+  if (asked === null) return {};
+  // An environment that makes its own problems has nothing to say about others.
+  const known = run === null || !hasProblems(run.data) ? ONE_TURN : dialogueKeys(run);
+  const { limits, ...named } = asked;
+  const isReplaced = named.environment !== undefined || named.environments !== undefined;
+  const dialogues = {
+    ...known,
+    ...(isReplaced && { environment: null, environments: null }),
+    ...named,
+    limits: { ...known.limits, ...limits },
+  };
+  return hasEnvironments(dialogues) ? { dialogues } : {};
 }
 
 /**

@@ -1,4 +1,5 @@
 /** A model of a benchmark: where it is, and how it is asked. */
+import type { DialogueKeys } from "../dialogue/dialogue.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import type { PromptRecord, Sampling } from "../results/result_file.ts";
 import type { Untrained } from "./starting_model.ts";
@@ -16,6 +17,8 @@ export interface ModelSettings {
    * as are fastest. No answer depends on it.
    */
   batchSize?: number;
+  /** Environments and tools; absent: an answer is one turn. */
+  dialogues?: DialogueKeys;
 }
 
 export interface ModelRequest {

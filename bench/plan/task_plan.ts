@@ -15,11 +15,13 @@ import { filesWithoutTest, isDataGone } from "../../data/open_problems.ts";
 import { requireDataFiles, SplitReader } from "../../data/split_rows.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
+import type { AskedDialogues } from "./model_plan.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import {
   categoriesOf,
   createTestSet,
+  environmentSet,
   isTask,
   type TaskRequest,
   type TestSet,
@@ -38,6 +40,8 @@ export interface AskedTasks {
   limit?: number;
   /** Number of worked examples in a prompt. */
   prompt?: { few_shot?: number } | undefined;
+  /** An environment makes the problems where no task is named. */
+  dialogues?: AskedDialogues;
 }
 
 /**
@@ -54,6 +58,10 @@ export async function planTasks(
   for (const task of options.tasks) {
     const request = typeof task === "string" ? { name: task } : task;
     requests.push({ ...request, name: await taskNameOf(request.name) });
+  }
+  const { environment } = options.dialogues ?? {};
+  if (requests.length === 0 && environment?.path !== undefined) {
+    return [environmentSet(environment, { size: sizeOf(undefined, options, 100), seed })];
   }
   if (requests.length === 0) {
     throw new UsageError("no task is named", {

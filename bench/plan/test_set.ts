@@ -6,6 +6,11 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { emptySource } from "../../data/empty_source.ts";
+import {
+  environmentName,
+  type EnvironmentSection,
+} from "../../rewards/environments/open_environments.ts";
 import type { DataRow } from "../../data/read_rows.ts";
 import { isHeldOut } from "../../data/file_source.ts";
 import { createDataset } from "../../tasks/dataset.ts";
@@ -127,6 +132,25 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
     entries: distinct((i) => test.entry(i), size),
     // One more than needed: a problem is never among its own worked examples.
     shots: fewShot === 0 ? [] : distinct((i) => worked.entry(i), fewShot + 1),
+  };
+}
+
+/** The problems of an environment that needs no data. */
+export function environmentSet(
+  environment: EnvironmentSection,
+  { size, seed }: { size: number; seed: number },
+): TestSet {
+  const label = environmentName(environment), source = emptySource(label, size, "");
+  return {
+    label,
+    taskName: label,
+    category: "environment",
+    parameters: {},
+    seed,
+    binary: false,
+    isOwn: true,
+    entries: Array.from({ length: size }, (_, i) => source.entry("test", i)),
+    shots: [],
   };
 }
 

@@ -7,6 +7,7 @@
 import type { RemoteUsage } from "../../core/remote/server.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
+import type { DialogueRecord } from "../dialogue/dialogue.ts";
 import type { PromptSettings } from "../evaluation/prompt_settings.ts";
 import type { SamplingSettings } from "../evaluation/sampling.ts";
 
@@ -48,6 +49,8 @@ export interface SampleResult {
   error?: string;
   /** The model was not asked, since the prompt leaves no room for an answer. */
   too_long?: true;
+  /** With environments and tools: the dialogue, whose last answer is `completion`. */
+  dialogue?: DialogueRecord;
 }
 
 /** A problem and its first completion; `samples` holds all completions where there are several. */
@@ -81,6 +84,18 @@ export interface SampleStatistics {
   avg_at_k: number;
   /** Accuracy of the most frequent answer. */
   majority_at_k: number;
+}
+
+/** Measures of a model's dialogues about a task. */
+export interface DialogueSummary {
+  /** Names of the environments and of the files with tools. */
+  with: string[];
+  /** Mean reward of the environment; null = it gives none. */
+  reward: number | null;
+  /** Mean number of answers of the model in a dialogue. */
+  answers: number;
+  /** Under the names of `metrics.jsonl`: turns, calls of tools, shares of the reasons for ends. */
+  metrics: Record<string, number>;
 }
 
 /** A model on a task. */
@@ -119,6 +134,8 @@ export interface ModelResult {
   overlap: number | null;
   /** null with one sample a problem. */
   samples: SampleStatistics | null;
+  /** Only with environments and tools. */
+  dialogues?: DialogueSummary;
   /** Tokens and seconds; for a remote model the server counts the tokens. */
   usage: { prompt_tokens: number; completion_tokens: number; seconds: number };
   /** Where the model ran: "wasm, 2 threads", or the server's address. */

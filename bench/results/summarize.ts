@@ -2,6 +2,7 @@
 import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { accuracyOf, isCorrect } from "../evaluation/accuracy.ts";
+import { dialogueMetrics } from "../dialogue/dialogue.ts";
 import { bootstrapMean } from "../evaluation/intervals.ts";
 import { pairedTest } from "../evaluation/matched_pairs.ts";
 import { majorityIndex, passAtK, passLevels } from "../evaluation/pass_at_k.ts";
@@ -25,7 +26,11 @@ const answered = (samples: readonly SampleResult[]) => samples.filter((s) => s.e
 export function summarize(
   entries: readonly Entry[],
   lines: readonly SampleLine[],
-  about: Pick<ModelResult, "prompt" | "overlap" | "device"> & { seconds: number },
+  about: Pick<ModelResult, "prompt" | "overlap" | "device"> & {
+    seconds: number;
+    /** Names of environments and of files with tools. */
+    dialoguesWith?: string[];
+  },
 ): ModelResult {
   const groups = new Map<number, SampleLine[]>();
   for (const line of lines) {
@@ -41,7 +46,7 @@ export function summarize(
     const example = { index, question, expected, ...samples[0]!, metadata };
     examples.push(samples.length > 1 ? { ...example, samples } : example);
   }
-  const { seconds, ...rest } = about;
+  const { seconds, dialoguesWith = [], ...rest } = about;
   const perExample = examples.map(samplesOf), all = perExample.flat();
   const scored = perExample.map((samples) =>
     answered(samples).map(({ score, extracted, formatted, truncated, completion_tokens }) => ({
@@ -72,12 +77,30 @@ export function summarize(
       perExample,
       publishedFormat(entries[0]?.metadata?.["source_dataset"])?.same,
     ),
+    ...dialogueSummary(answered(all), dialoguesWith),
     usage: {
       prompt_tokens: lines.reduce((sum, line) => sum + line.prompt_tokens, 0),
       completion_tokens: all.reduce((sum, sample) => sum + sample.completion_tokens, 0),
       seconds,
     },
     examples,
+  };
+}
+
+function dialogueSummary(
+  samples: readonly SampleResult[],
+  names: string[],
+): Pick<ModelResult, "dialogues"> {
+  const all = samples.flatMap(({ dialogue }) => dialogue ?? []);
+  if (all.length === 0) return {};
+  const rewards = all.flatMap(({ reward }) => reward ?? []);
+  return {
+    dialogues: {
+      with: names,
+      reward: rewards.length === 0 ? null : mean(rewards),
+      answers: mean(all.map(({ turns }) => turns)),
+      metrics: dialogueMetrics(all),
+    },
   };
 }
 

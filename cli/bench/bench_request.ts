@@ -12,6 +12,7 @@ import type { Sampling } from "../../bench/results/result_file.ts";
 import type { WorkerOptions } from "../../bench/workers/worker_pool.ts";
 import { UsageError } from "../../core/errors.ts";
 import { exists, folderOf, isFile } from "../../core/paths.ts";
+import { codeHash, isCodePath } from "../../core/sandbox/code_file.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { isRemoteName } from "../../core/remote/model_names.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -24,6 +25,7 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/open_environments.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import { given, pick, templateValues } from "../flags.ts";
@@ -58,7 +60,8 @@ export async function benchRequest(flags: BenchFlags, ranks: number): Promise<Be
   const shard = shardOf(flags);
   const tasks = await Promise.all(flags.tasks.map(taskNameOf));
   const described = flags.config === undefined ? null : await readFile(flags.config, flags);
-  const merged = merge(described?.options ?? { models: [], tasks: [] }, { ...flags, tasks });
+  const from = described?.options ?? { models: [], tasks: [] };
+  const merged = { ...merge(from, { ...flags, tasks }), ...await dialoguesOf(from, flags) };
   const entries = await readEntryRequests(flags.entries ?? [], flags.numExamples);
   const options = { ...merged, tasks: [...merged.tasks, ...entries] };
   if (flags.samplesOut !== undefined) {
@@ -69,7 +72,8 @@ export async function benchRequest(flags: BenchFlags, ranks: number): Promise<Be
       advice: "model_path: FOLDER (or model: NAME of a remote one) in the file, or --models FOLDER",
     });
   }
-  if (flags.merge && (options.models.length === 0 || options.tasks.length === 0)) {
+  const isAsked = options.tasks.length > 0 || options.dialogues?.environment != null;
+  if (flags.merge && (options.models.length === 0 || !isAsked)) {
     throw new UsageError("--merge: the models and tasks of the parts are to be named", {
       advice: "The command of the parts, with --merge in place of --shard.",
     });
@@ -204,6 +208,43 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     merge: flags.merge ?? false,
     remote: { ...from.remote, ...remote },
   };
+}
+
+/** The environments and tools of the file, overridden by the flags. */
+async function dialoguesOf(
+  { dialogues }: BenchmarkOptions,
+  { environment, tools = [], maxTurns }: BenchFlags,
+): Promise<Pick<BenchmarkOptions, "dialogues">> {
+  if (environment === false) {
+    const flag = tools.length > 0 ? "--tools" : maxTurns !== undefined ? "--max-turns" : null;
+    if (flag === null) return { dialogues: null };
+    throw new UsageError(`${flag} and --no-environment: one answer has no turns, leave one out`);
+  }
+  const asked = {
+    ...dialogues,
+    ...(environment !== undefined && {
+      environments: null,
+      environment: isCodePath(environment)
+        ? await codeFile(environment)
+        : { name: builtIn(environment) },
+    }),
+    ...(tools.length > 0 && { tools: await Promise.all(tools.map(codeFile)) }),
+    ...(maxTurns !== undefined && {
+      limits: { ...dialogues?.limits, max_assistant_turns: maxTurns },
+    }),
+  };
+  return Object.keys(asked).length === 0 ? {} : { dialogues: asked };
+}
+
+async function codeFile(path: string): Promise<EnvironmentSection> {
+  return { path, sha256: await codeHash(path, "environment") };
+}
+
+function builtIn(name: string): string {
+  if (BUILT_IN.includes(name)) return name;
+  throw new UsageError(`--environment ${name}: no such environment${didYouMean(name, BUILT_IN)}`, {
+    advice: `Name a file ending in .ts, or ${BUILT_IN.join(", ")}.`,
+  });
 }
 
 /** The tasks of a file without the sizes and seeds that the command line sets for all tasks. */

@@ -119,6 +119,46 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   ];
 }
 
+/** What dialogues were like: with environments and tools alone. */
+function dialogueRows(result: AllTasksResultFile): string[][] {
+  const names = modelNames(result), shown = shownNames(names);
+  const all = Object.values(result.tasks).flatMap(({ task, models }) =>
+    names.flatMap((name, i) => {
+      const dialogues = models[name]?.dialogues;
+      return dialogues === undefined ? [] : [{ task, name: shown[i]!, ...dialogues }];
+    })
+  );
+  if (all.length === 0) return [];
+  const hasTools = all.some(({ metrics }) => metrics["tools/call_frequency"]! > 0);
+  const sharesOf = (metrics: Readonly<Record<string, number>>, prefix: string) =>
+    Object.entries(metrics).filter(([name]) => name.startsWith(prefix))
+      .map(([name, value]) => [name.slice(prefix.length), value] as const);
+  return [
+    [
+      ..."task model with answers reward".split(" "),
+      ...(hasTools ? ["calls", "failed"] : []),
+      "ended by",
+      "environment",
+    ],
+    ...all.map(({ task, name, with: names, answers, reward, metrics }) => [
+      task,
+      name,
+      names.join(", "),
+      answers.toFixed(2),
+      reward === null ? "–" : reward.toFixed(3),
+      ...(hasTools
+        ? [
+          metrics["tools/call_frequency"]!.toFixed(2),
+          `${percent(metrics["tools/failure_frequency"]!)} %`,
+        ]
+        : []),
+      sharesOf(metrics, "stop/").map(([stop, share]) => `${stop} ${percent(share)} %`).join(", "),
+      sharesOf(metrics, "environment/").map(([name, value]) => `${name} ${value.toFixed(3)}`)
+        .join(", ") || "–",
+    ]),
+  ];
+}
+
 /** Every pair of models on every task, by the paired test. */
 function comparisonRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
@@ -186,6 +226,8 @@ export function textReport(result: AllTasksResultFile, width = breakWidth("stdou
     parted(detailRows(result), 0, width),
   ];
   const samples = sampleRows(result), comparisons = comparisonRows(result);
+  const dialogues = dialogueRows(result);
+  if (dialogues.length > 0) parts.push("", parted(dialogues, 1, width));
   if (samples.length > 0) parts.push("", parted(samples, 1, width));
   if (comparisons.length > 0) {
     parts.push("", parted(comparisons, 1, width), ...wrap(testNote(result), width));
@@ -219,10 +261,13 @@ export function csvTable(result: AllTasksResultFile): string {
   const all = Object.values(result.tasks).flatMap(({ models }) => Object.values(models));
   const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
   const isSampled = levels.length > 0;
+  const dialogues = all.flatMap(({ dialogues }) => dialogues ?? []);
+  const played = [...new Set(dialogues.flatMap(({ metrics }) => Object.keys(metrics)))];
   const header = [
     ..."task model accuracy ci95_low ci95_high correct total mean_score format_rate".split(" "),
     ..."truncated_rate mean_completion_tokens overlap errors too_long".split(" "),
     ...(isSampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
+    ...(dialogues.length > 0 ? ["reward", "answers", ...played] : []),
   ];
   const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
     Object.entries(models).map(([name, r]) => [
@@ -241,6 +286,13 @@ export function csvTable(result: AllTasksResultFile): string {
       r.too_long,
       ...levels.map((k) => r.samples?.pass_at[k] ?? ""),
       ...(isSampled ? [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""] : []),
+      ...(dialogues.length > 0
+        ? [
+          r.dialogues?.reward ?? "",
+          r.dialogues?.answers ?? "",
+          ...played.map((name) => r.dialogues?.metrics[name] ?? ""),
+        ]
+        : []),
     ])
   );
   return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(

@@ -108,7 +108,7 @@ async function checkPulled(
 }
 
 /** The files of environments and tools. A text that is the path of a file stands for {path}. */
-async function resolveEnvironments(
+export async function resolveEnvironments(
   tree: MapNode,
   cwd: string,
   problems: Problems,

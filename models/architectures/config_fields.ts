@@ -57,9 +57,10 @@ export function requireNeutral(
     const value = json[key];
     if (value === undefined || value === null || values.includes(value)) continue;
     if (Array.isArray(value) && value.length === 0) continue;
+    const only = values.map((v) => JSON.stringify(v)).join(", ");
+    const advice = only === "" ? "rgx reads models without it" : `only ${only}`;
     throw new UsageError(
-      `${where}: ${key} is ${JSON.stringify(value)}, which is not supported (only ` +
-        `${values.map((v) => JSON.stringify(v)).join(", ")})`,
+      `${where}: ${key} is ${JSON.stringify(value)}, which is not supported (${advice})`,
     );
   }
 }

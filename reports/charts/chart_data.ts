@@ -45,7 +45,7 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
       const ofTask = found.get(task.task) ?? new Map<string, Found>();
       for (const [model, result] of Object.entries(task.models)) {
         const { created, stamp } = file;
-        const next = { path, created, stamp, setting: settingOf(file, task), result };
+        const next = { path, created, stamp, setting: settingOf(file, task, result), result };
         const before = ofTask.get(model);
         ofTask.set(model, before === undefined ? next : newer(before, next));
         if (before !== undefined && before.stamp !== stamp) {
@@ -109,10 +109,19 @@ const MAX_NAMED = 5;
 /** Settings of the draws; greedy completions do not depend on them. */
 const DRAW_SETTINGS = ["top_p", "top_k", "min_p"];
 
-function settingOf(file: ResultFile, task: TaskResults): ReadonlyMap<string, string> {
+function settingOf(
+  file: ResultFile,
+  task: TaskResults,
+  { dialogues }: ModelResult,
+): ReadonlyMap<string, string> {
   const { seed = file.seed, parameters } = task;
   const isGreedy = file.sampling.temperature === 0;
-  const all = { seed, ...file.sampling, parameters };
+  const all = {
+    seed,
+    ...file.sampling,
+    parameters,
+    ...(dialogues && { dialogues: dialogues.with }),
+  };
   return new Map(
     Object.entries(all).filter(([name]) => !isGreedy || !DRAW_SETTINGS.includes(name))
       .map(([name, value]) => [name, JSON.stringify(value)]),

@@ -53,7 +53,9 @@ export function resultsFigure(data: ChartData, title?: string, isFullScale = fal
   const shown = title ?? resultsTitle(tasks);
   const results = tasks.flatMap((task) => [...data.results.get(task)!.values()]);
   const values = groups.flatMap((group) => group.values), end = scaleEnd(values, isFullScale);
-  const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${isOne ? "" : " a task"}`;
+  const helpers = [...new Set(results.flatMap(({ dialogues }) => dialogues?.with ?? []))];
+  const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${isOne ? "" : " a task"}` +
+    (helpers.length === 0 ? "" : `; in dialogues with ${helpers.join(", ")}`);
   const bars = groups.length * models.length;
   if (isOne) {
     const lines = models.map((label, i) => ({
