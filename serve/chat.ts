@@ -8,7 +8,7 @@ import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./log
 import type { ServedModel } from "./model_host.ts";
 import { chatPrompt, type Limits, truncation } from "./prompt_tokens.ts";
 import { samplingFields } from "./sampling_fields.ts";
-import { ApiCalls, readerOf, type ToolUse, toolUse } from "./tools.ts";
+import { ApiCalls, readerOf, type ToolUse, toolUse, wholeCall } from "./tools.ts";
 import { chunkUsage, newId, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 export interface ChatRequest {
@@ -103,7 +103,7 @@ export function messageOf({ answer }: Choice, use: ToolUse | null) {
   const message = { role: "assistant", content };
   if (use === null) return message;
   const calls = new ApiCalls(use);
-  for (const call of toolCalls) calls.add(call);
+  for (const call of toolCalls) calls.add(wholeCall(call));
   const hasCalls = calls.list.length > 0;
   return {
     ...message,
@@ -149,17 +149,18 @@ export async function streamChat(
       ...more,
     });
   const calls = use === null ? [] : Array.from({ length: sampling.n }, () => new ApiCalls(use));
-  /** The chunks of a part: one for its text, two for each call. */
+  /** The chunks of a part: one for its text, one for the name of a call and for its arguments. */
   const deltasOf = (index: number, { deltas }: ChoicePart): object[] =>
     deltas.flatMap((delta): object[] => {
       if ("content" in delta) return [delta];
       if ("reasoning" in delta) return [{ reasoning_content: delta.reasoning }];
-      const call = calls[index]!.add(delta.call);
+      const call = calls[index]!.add(delta.call), { name, arguments: args } = delta.call;
       if (call === null) return [];
-      const { index: place, id, type, function: { name, arguments: args } } = call;
+      const { index: place, id, type } = call;
+      const begun = { index: place, id, type, function: { name, arguments: "" } };
       return [
-        { tool_calls: [{ index: place, id, type, function: { name, arguments: "" } }] },
-        { tool_calls: [{ index: place, function: { arguments: args } }] },
+        ...name === undefined ? [] : [{ tool_calls: [begun] }],
+        ...args === "" ? [] : [{ tool_calls: [{ index: place, function: { arguments: args } }] }],
       ];
     });
   const answers = await answerAll(desk, model, task, signal, {

@@ -2,6 +2,7 @@
  * POST /v1/responses: the newer API of OpenAI, for text and functions. A request becomes that of a
  * chat; its answer becomes a list of items. Nothing is kept between requests.
  */
+import type { CallPiece } from "../models/tokenizers/dialects/call_pieces.ts";
 import type { AnswerDelta } from "../models/tokenizers/dialects/dialect.ts";
 import { answerAll, checkPrompts, type Desk, type PromptAnswer } from "./answer.ts";
 import { type ChatRequest, chatRequest } from "./chat.ts";
@@ -11,7 +12,7 @@ import type { Send } from "./event_stream.ts";
 import { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
 import type { Limits } from "./prompt_tokens.ts";
-import { type ApiCall, ApiCalls } from "./tools.ts";
+import { type ApiCall, ApiCalls, wholeCall } from "./tools.ts";
 import { newId, usageOf } from "./usage.ts";
 
 export interface ResponseRequest extends ChatRequest {
@@ -204,6 +205,8 @@ class Output {
   #text = "";
   /** The item whose text grows. */
   #open: { kind: "message" | "reasoning"; id: string } | null = null;
+  /** The call that grows. */
+  #called: { id: string; type: "function_call"; call_id: string; name: string } | null = null;
 
   constructor(private readonly send: Send, private readonly calls: ApiCalls | null) {}
 
@@ -212,13 +215,14 @@ class Output {
     else if ("reasoning" in delta) this.#grow("reasoning", delta.reasoning);
     else {
       const call = this.calls?.add(delta.call) ?? null;
-      if (call !== null) this.#call(call);
+      if (call !== null) this.#call(call, delta.call);
     }
   }
 
   /** @param isWhole whether the answer was not cut */
   end(isWhole: boolean): void {
-    if (this.#open === null && this.items.length === 0) this.#grow("message", "");
+    const isEmpty = this.#open === null && this.#called === null && this.items.length === 0;
+    if (isEmpty) this.#grow("message", "");
     this.#close(isWhole ? "completed" : "incomplete");
   }
 
@@ -237,6 +241,7 @@ class Output {
   }
 
   #close(status: "completed" | "incomplete"): void {
+    this.#endCall("incomplete");
     if (this.#open === null) return;
     const { kind } = this.#open, text = this.#text, place = this.#place, whole = part(kind, text);
     const more = kind === "message" ? { logprobs: [] } : {};
@@ -248,16 +253,30 @@ class Output {
     this.#open = null;
   }
 
-  #call({ id: call_id, function: { name, arguments: text } }: ApiCall): void {
-    this.#close("completed");
-    const id = newId("fc_"), item = { id, type: "function_call", call_id, name };
-    const begun = { ...item, arguments: "", status: "in_progress" };
-    this.#send("output_item.added", { item: begun });
-    this.#send("function_call_arguments.delta", { item_id: id, delta: text });
-    this.#send("function_call_arguments.done", { item_id: id, name, arguments: text });
-    const whole = { ...item, arguments: text, status: "completed" };
-    this.#send("output_item.done", { item: whole });
-    this.items.push(whole);
+  /** @param piece the last one of the call */
+  #call({ id: call_id, function: { name } }: ApiCall, piece: CallPiece): void {
+    if (piece.name !== undefined) {
+      this.#close("completed");
+      this.#called = { id: newId("fc_"), type: "function_call", call_id, name };
+      this.#text = "";
+      const item = { ...this.#called, arguments: "", status: "in_progress" };
+      this.#send("output_item.added", { item });
+    }
+    const item_id = this.#called!.id, delta = piece.arguments;
+    this.#text += delta;
+    if (delta !== "") this.#send("function_call_arguments.delta", { item_id, delta });
+    if (piece.isWhole) this.#endCall("completed");
+  }
+
+  /** A call that is incomplete broke off. */
+  #endCall(status: "completed" | "incomplete"): void {
+    if (this.#called === null) return;
+    const called = { name: this.#called.name, arguments: this.#text };
+    this.#send("function_call_arguments.done", { item_id: this.#called.id, ...called });
+    const item = { ...this.#called, ...called, status };
+    this.#send("output_item.done", { item });
+    this.items.push(item);
+    this.#called = null;
   }
 
   get #place() {
@@ -333,7 +352,7 @@ export async function respond(
   const output = new Output(() => {}, use === null ? null : new ApiCalls(use));
   if (reasoning !== undefined) output.add({ reasoning });
   if (content !== "") output.add({ content });
-  for (const call of toolCalls) output.add({ call });
+  for (const call of toolCalls) output.add({ call: wholeCall(call) });
   output.end(choice.finishReason === "stop");
   const [status, more] = ending(choice, answers);
   return made(status, output.items, more);

@@ -64,16 +64,19 @@ Deno.test("a response has items, and its stream the same ones piece by piece", (
     assert.deepEqual(events.map((event) => event.sequence_number), [...events.keys()]);
     assert.deepEqual(bare(events.at(-1).response), bare(whole));
     const types = events.map((event) => event.type.replace("response.", ""));
-    assert.deepEqual(types.filter((type) => !type.endsWith("text.delta")), [
+    const isFirst = (type: string, i: number) => !type.endsWith(".delta") || type !== types[i - 1];
+    assert.deepEqual(types.filter(isFirst), [
       "created",
       "in_progress",
       "output_item.added",
       "content_part.added",
+      "reasoning_text.delta",
       "reasoning_text.done",
       "content_part.done",
       "output_item.done",
       "output_item.added",
       "content_part.added",
+      "output_text.delta",
       "output_text.done",
       "content_part.done",
       "output_item.done",
@@ -86,6 +89,15 @@ Deno.test("a response has items, and its stream the same ones piece by piece", (
     const deltas = events.filter(({ type }) => type === "response.output_text.delta");
     assert.equal(deltas.map(({ delta }) => delta).join(""), "I see.");
     assert.ok(deltas.length > 1 && deltas.every((event) => event.output_index === 1));
+    const more = events.filter(({ type }) => type.endsWith("arguments.delta"));
+    assert.equal(more.map(({ delta }) => delta).join(""), args);
+    assert.ok(more.length > 1 && more.every((event) => event.item_id === more[0].item_id));
+    // A cut call is incomplete, and so is the answer.
+    say(host, SAID.slice(0, SAID.indexOf("}}")), "length");
+    const ended = (await eventsOf(await post(RESPONSES, { ...body, stream: true }))).at(-1);
+    assert.equal(ended.type, "response.incomplete");
+    const broken = ended.response.output.find((item: Reply) => item.type === "function_call");
+    assert.deepEqual([broken.status, broken.arguments], ["incomplete", '{"a":']);
     // A cut answer is incomplete.
     say(host, "<think>\nhard", "length");
     const cut = await ask(RESPONSES, body);

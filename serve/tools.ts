@@ -6,6 +6,7 @@ import type { ChatMessage, Tool, ToolCall } from "../core/chat_message.ts";
 import { isRecord, jsonObjectOrNull } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
 import type { Form } from "../models/grammar/token_constraint.ts";
+import type { CallPiece } from "../models/tokenizers/dialects/call_pieces.ts";
 import {
   type AnswerReader,
   type Dialect,
@@ -198,19 +199,29 @@ export interface ApiCall {
 /** The calls that a client gets, each with an id. */
 export class ApiCalls {
   readonly list: ApiCall[] = [];
+  #ended = 0;
+  #isLeftOut = false;
 
   constructor(private readonly use: ToolUse) {}
 
-  /** @returns the call with its place in the list; null where only one call is wanted */
-  add({ name, arguments: args }: ReadCall): (ApiCall & { index: number }) | null {
-    if (!this.use.isParallel && this.list.length > 0) return null;
-    const call: ApiCall = {
-      id: newCallId(),
-      type: "function",
-      function: { name, arguments: JSON.stringify(args) },
-    };
-    return { index: this.list.push(call) - 1, ...call };
+  /** @returns the call that it belongs to; null where only one call is wanted, and there was one */
+  add({ name, arguments: more, isWhole = false }: CallPiece): (ApiCall & { index: number }) | null {
+    if (name !== undefined) {
+      this.#isLeftOut = !this.use.isParallel && this.#ended > 0;
+      const call = { name, arguments: "" };
+      if (!this.#isLeftOut) this.list.push({ id: newCallId(), type: "function", function: call });
+    }
+    if (this.#isLeftOut) return null;
+    if (isWhole) this.#ended++;
+    const index = this.list.length - 1, call = this.list[index]!;
+    call.function.arguments += more;
+    return { index, ...call };
   }
+}
+
+/** A call that came at once. */
+export function wholeCall({ name, arguments: args }: ReadCall): CallPiece {
+  return { name, arguments: JSON.stringify(args), isWhole: true };
 }
 
 /** Mistral's templates take only ids of nine letters and digits. */

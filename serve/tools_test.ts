@@ -63,6 +63,9 @@ Deno.test("calls that a model writes are answered whole and streamed, with their
       assert.match(own[0].id, /^[A-Za-z0-9]{9}$/);
       assert.deepEqual([own[0].type, own[0].function.name], ["function", one.function.name]);
       assert.equal(own.map((part) => part.function.arguments).join(""), one.function.arguments);
+      // The name comes alone, and then the arguments piece by piece.
+      assert.equal(own[0].function.arguments, "");
+      assert.ok(own.length > 3 && own.slice(1).every((part) => !("id" in part)));
     }
     assert.equal(events.at(-1).choices[0].finish_reason, "tool_calls");
     // Only one of them, where only one is wanted.

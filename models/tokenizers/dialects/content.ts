@@ -218,23 +218,27 @@ function typesOf(schema: unknown): string[] {
   return types;
 }
 
+/** The types that the schema of a tool gives to an argument; none = any. */
+export function typesOfArgument(parameters: unknown, key: string): string[] {
+  const properties = isRecord(parameters) ? parameters["properties"] : undefined;
+  const isTyped = isRecord(properties) && Object.hasOwn(properties, key);
+  return isTyped ? typesOf(properties[key]) : [];
+}
+
 /** Arguments that are texts become values of the first type of their schema that fits. */
 export function castArguments(
   args: Readonly<Record<string, unknown>>,
   parameters: unknown,
 ): Record<string, unknown> {
-  const properties = isRecord(parameters) ? parameters["properties"] : undefined;
   const cast = (value: unknown, types: readonly string[]): unknown => {
     if (typeof value === "string") return castText(value, types);
     // A list of a schema without lists: a key that came several times.
     if (!Array.isArray(value) || types.includes("array")) return value;
     return value.map((one) => typeof one === "string" ? castText(one, types) : one);
   };
-  const typed = (key: string) =>
-    isRecord(properties) && Object.hasOwn(properties, key) ? typesOf(properties[key]) : [];
   return Object.fromEntries(
     Object.entries(args).map(([key, value]) => {
-      const types = typed(key);
+      const types = typesOfArgument(parameters, key);
       return [key, types.length === 0 ? value : cast(value, types)];
     }),
   );

@@ -7,6 +7,7 @@ import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
 import { didYouMean } from "../../../core/suggest.ts";
 import type { Tokenizer } from "../types.ts";
+import { type CallPiece, type CallPieces, callPieces } from "./call_pieces.ts";
 import { FAMILIES, type Family, JSON_LIST, JSON_LIST_TEMPLATE, type Written } from "./families.ts";
 import { type AnswerEvent, begunAnswer, ResponseParser } from "./response_parser.ts";
 import { compileResponseTemplate, type ResponseTemplate } from "./response_template.ts";
@@ -34,7 +35,7 @@ export interface Answer {
 }
 
 /** What is new in an answer while it comes. */
-export type AnswerDelta = { content: string } | { reasoning: string } | { call: ReadCall };
+export type AnswerDelta = { content: string } | { reasoning: string } | { call: CallPiece };
 
 export interface ReadOptions {
   /** The text before the answer, of which the end may belong to it: templates write `<think>`. */
@@ -83,13 +84,13 @@ export class Dialect {
   /** Reads an answer while it comes. */
   read({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
     const begun = begunAnswer(this.template, prompt);
-    return new AnswerReader(new ResponseParser(this.template, tools), begun, this.#stopTexts);
+    return new AnswerReader(this.template, tools, begun, this.#stopTexts);
   }
 
   /** Reads an answer that is held to calls, which may be a list in JSON. */
   readHeld({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
     if (this.heldForm !== JSON_LIST) return this.read({ prompt, tools });
-    return new AnswerReader(new ResponseParser(jsonList(), tools), "", this.#stopTexts, true);
+    return new AnswerReader(jsonList(), tools, "", this.#stopTexts, true);
   }
 
   /** Whether a prompt ends within the thoughts of an answer. */
@@ -235,15 +236,22 @@ export class AnswerReader {
   readonly #reasoning = new Trimmed();
   readonly #calls: ReadCall[] = [];
   readonly #errors: CallFault[] = [];
+  readonly #parser: ResponseParser;
+  /** The calls of the part that is open, as they come. */
+  #pieces: CallPieces | null = null;
+  /** What is new in the beginning. */
+  #early: AnswerDelta[];
 
   constructor(
-    private readonly parser: ResponseParser,
+    template: ResponseTemplate,
+    private readonly tools: readonly Tool[],
     begun: string,
     private readonly stopTexts: readonly string[],
     /** Whether the token that ends the answer is not read: nothing else would end a call. */
     private readonly dropsStops = false,
   ) {
-    this.push(begun);
+    this.#parser = new ResponseParser(template, tools);
+    this.#early = this.#read(begun);
   }
 
   /** What was read so far. */
@@ -259,8 +267,13 @@ export class AnswerReader {
 
   /** @param text with special tokens */
   push(text: string): AnswerDelta[] {
-    const read = this.dropsStops ? this.#withoutStops(text) : text;
-    return this.parser.push(read).flatMap((event) => this.#deltas(event));
+    const early = this.#early;
+    this.#early = [];
+    return [...early, ...this.#read(this.dropsStops ? this.#withoutStops(text) : text)];
+  }
+
+  #read(text: string): AnswerDelta[] {
+    return this.#parser.push(text).flatMap((event) => this.#deltas(event));
   }
 
   #withoutStops(text: string): string {
@@ -270,34 +283,59 @@ export class AnswerReader {
   /** @param isWhole whether it ended by itself: its last token may be missing in the text */
   end(isWhole = false): AnswerDelta[] {
     const rest = isWhole ? this.push(this.stopTexts[0] ?? "") : [];
-    return [...rest, ...this.parser.end().flatMap((event) => this.#deltas(event))];
+    return [...rest, ...this.#parser.end().flatMap((event) => this.#deltas(event))];
   }
 
   #deltas(event: AnswerEvent): AnswerDelta[] {
     const { field, kind } = event;
-    if (field !== "tool_calls") {
-      const isContent = field === "content", out = isContent ? this.#content : this.#reasoning;
-      if (kind !== "text") return out.endPart();
-      const added = out.add(this.#withoutStops(event.text));
-      return added === "" ? [] : [isContent ? { content: added } : { reasoning: added }];
+    if (field === "tool_calls") return this.#callDeltas(event);
+    const isContent = field === "content", out = isContent ? this.#content : this.#reasoning;
+    if (kind === "begin" || kind === "body") return [];
+    if (kind !== "text") return out.endPart();
+    const added = out.add(this.#withoutStops(event.text));
+    return added === "" ? [] : [isContent ? { content: added } : { reasoning: added }];
+  }
+
+  #callDeltas(event: AnswerEvent): AnswerDelta[] {
+    if (event.kind === "begin") {
+      const parameters = (name: string) =>
+        this.tools.find(({ function: one }) => one.name === name)?.function.parameters;
+      this.#pieces = callPieces(event.spec, event.groups, parameters);
+      return this.#shown(this.#pieces?.push("") ?? []);
     }
-    if (kind === "text") return [];
-    const calls = kind === "part" && !event.isCut ? [event.value].flat().map(callOf) : [];
+    if (event.kind === "body") return this.#shown(this.#pieces?.push(event.text) ?? []);
+    if (event.kind === "text") return [];
+    const pieces = this.#pieces, rest = pieces?.rest() ?? null;
+    this.#pieces = null;
+    const { isCut, kind } = event;
+    const calls = kind === "part" && !isCut ? [event.value].flat().map(callOf) : [];
     const isRead = calls.length > 0 && calls.every((call) => call !== null);
-    if (isRead) {
+    const isKnown = pieces?.isOpen !== true || rest !== null;
+    if (isRead && isKnown) {
       this.#calls.push(...calls);
-      return calls.map((call) => ({ call }));
+      const left = calls.slice(pieces?.ended ?? 0).map((call, i): CallPiece =>
+        i === 0 && rest !== null
+          ? { arguments: rest, isWhole: true }
+          : { name: call.name, arguments: JSON.stringify(call.arguments), isWhole: true }
+      );
+      return this.#shown(left);
     }
     const raw = event.raw.trim(), shown = raw.length > 200 ? `${raw.slice(0, 200)}…` : raw;
-    const why = event.isCut
+    const why = isCut
       ? "the answer ends within a call"
       : kind === "fault"
       ? event.message
+      : isRead
+      ? "a call has its name or its arguments twice"
       : "a call has no name, or its arguments are no object";
-    this.#errors.push({ kind: event.isCut ? "cut" : "malformed", message: `${why}: ${shown}` });
+    this.#errors.push({ kind: isCut ? "cut" : "malformed", message: `${why}: ${shown}` });
     const added = this.#content.add(raw);
     this.#content.endPart();
     return added === "" ? [] : [{ content: added }];
+  }
+
+  #shown(pieces: readonly CallPiece[]): AnswerDelta[] {
+    return pieces.map((call) => ({ call }));
   }
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/chat_message.ts";
 import { readGoldenJson } from "../../../tests/golden.ts";
-import { type AnswerDelta, dialectOf } from "./dialect.ts";
+import { type AnswerDelta, type Dialect, dialectOf } from "./dialect.ts";
 import { bridges, byteTokenizer, familyTokenizer } from "./dialect_testing.ts";
 import { FAMILIES } from "./families.ts";
 
@@ -87,6 +87,21 @@ const OTHERWISE: Record<string, { content?: string; calls?: object[]; errors?: s
   },
 };
 
+/** The calls of which deltas have the pieces. */
+function joined(deltas: readonly AnswerDelta[]) {
+  const calls: { name: string; text: string; isWhole: boolean }[] = [];
+  for (const delta of deltas) {
+    if (!("call" in delta)) continue;
+    const { name, arguments: more, isWhole = false } = delta.call;
+    if (name !== undefined) calls.push({ name, text: "", isWhole: false });
+    const call = calls.at(-1)!;
+    assert.ok(!call.isWhole, "something follows the end of a call");
+    call.text += more;
+    call.isWhole = isWhole;
+  }
+  return calls;
+}
+
 for (const [family, name] of Object.entries(READERS)) {
   Deno.test(`answers of ${family} are read as recorded, whole and in pieces`, () => {
     const dialect = dialectOf(familyTokenizer(name)), { prefix, cases } = golden.families[family]!;
@@ -119,8 +134,13 @@ for (const [family, name] of Object.entries(READERS)) {
           deltas.map((delta) => (delta as Record<string, unknown>)[key] ?? "").join("");
         assert.equal(join("content"), answer.content);
         assert.equal(join("reasoning"), answer.reasoning ?? "");
-        const found = deltas.flatMap((delta) => "call" in delta ? [delta.call] : []);
-        assert.deepEqual(found, answer.toolCalls);
+        const whole = joined(deltas).filter(({ isWhole }) => isWhole);
+        const given = answer.toolCalls.map(({ name, arguments: args }) => ({
+          name,
+          text: JSON.stringify(args),
+          isWhole: true,
+        }));
+        assert.deepEqual(whole, given, `${text} in pieces of ${size}`);
       }
     }
   });
@@ -131,11 +151,126 @@ Deno.test("an answer is shown while it comes, up to what may begin a call", () =
   assert.deepEqual(reader.push("Let me see"), [{ content: "Let me see" }]);
   assert.deepEqual(reader.push(": 1 < 2 <to"), [{ content: ": 1 < 2" }]);
   assert.deepEqual(reader.push("ol_call>"), []);
-  assert.deepEqual(reader.push('{"name": "f", "arguments": {}}</tool_call>'), []);
-  const call = { name: "f", arguments: {} };
-  assert.deepEqual(reader.push("<|im_end|>"), [{ call }]);
+  // The last bracket waits for the end of the call: without it, nobody can run the call.
+  const begun = [{ call: { name: "f", arguments: "{" } }];
+  assert.deepEqual(reader.push('{"name": "f", "arguments": {}}</tool_call>'), begun);
+  const ended = [{ call: { arguments: "}", isWhole: true } }];
+  assert.deepEqual(reader.push("<|im_end|>"), ended);
   assert.deepEqual(reader.end(), []);
 });
+
+const ARGUMENTS = {
+  text: 'a "b" \\ \n </x> {[,:]} \u{1f600} \ud800 é',
+  'ke"y': [1, -0.5, 1e21, true, null, "", [], {}, { a: [{ b: "x" }] }],
+  count: "12",
+  list: ["3", "x"],
+  empty: {},
+};
+const PARAMETERS = {
+  type: "object",
+  properties: { count: { type: "integer" }, list: { type: "integer" }, empty: { type: "object" } },
+};
+const TYPED = { ...ARGUMENTS, count: 12, list: [3, "x"] };
+const JSON_ARGUMENTS = JSON.stringify(ARGUMENTS).replaceAll("\u{1f600}", "\\ud83d\\ude00");
+const TOOLS: Tool[] = ["f", "g"].map((name) => ({
+  type: "function",
+  function: { name, parameters: PARAMETERS },
+}));
+
+interface Written {
+  text: string;
+  dialect?: Dialect;
+  args?: object;
+  count?: number;
+  /** Whether much of a call is known only at its end. */
+  isHeld?: boolean;
+}
+
+/** Answers with two calls of ARGUMENTS (or one), as families write them. */
+const WRITTEN: Record<string, Written> = {
+  qwen3: {
+    text:
+      ["f", "g"].map((name) =>
+        `<tool_call>\n{"name": "${name}", "arguments": ${JSON_ARGUMENTS} }\n</tool_call>`
+      ).join("\n") + "<|im_end|>",
+  },
+  "arguments before the name": {
+    text: `<tool_call>{"arguments": ${JSON_ARGUMENTS}, "name": "f"}</tool_call>`,
+    dialect: dialectOf(familyTokenizer("qwen3")),
+    count: 1,
+    isHeld: true,
+  },
+  "mistral, a list": {
+    text: `[TOOL_CALLS][${
+      ["f", "g"].map((name) => `{"name": "${name}", "arguments": ${JSON_ARGUMENTS}}`).join(", ")
+    }]</s>`,
+    dialect: dialectOf(byteTokenizer("[TOOL_CALLS]", ["</s>"])),
+  },
+  "mistral from version 11 on": {
+    text: ["f", "g"].map((name) => `[TOOL_CALLS]${name}[ARGS]${JSON_ARGUMENTS}`).join("") +
+      "</s>",
+    dialect: dialectOf(byteTokenizer("[TOOL_CALLS][ARGS]", ["</s>"])),
+  },
+  llama3_1: {
+    text: `{"name": "f", "parameters": ${JSON_ARGUMENTS}}<|eot_id|>`,
+    count: 1,
+    isHeld: true,
+  },
+  gptoss: {
+    text: `<|channel|>commentary to=functions.f <|constrain|>json<|message|>${JSON_ARGUMENTS}` +
+      "<|call|>",
+    count: 1,
+  },
+  gemma4_v5: {
+    text: '<|tool_call>call:f{text:<|"|>a "b" {<|"|>,n:[<|"|><|"|>,{k:-1}],count:<|"|>12<|"|>}' +
+      "<tool_call|><|tool_response>",
+    args: { text: 'a "b" {', n: ["", { k: -1 }], count: 12 },
+    count: 1,
+  },
+  qwen3_5_think: {
+    text: "</think><tool_call>\n<function=f>\n<parameter=text>\na > </b>\n</parameter>\n" +
+      "<parameter=count>\n12\n</parameter>\n</function>\n</tool_call><|im_end|>",
+    args: { text: "a > </b>", count: 12 },
+    count: 1,
+  },
+};
+
+for (const [name, { text, args = TYPED, count = 2, ...other }] of Object.entries(WRITTEN)) {
+  Deno.test(`the arguments of calls come piece by piece: ${name}`, () => {
+    const dialect = other.dialect ?? dialectOf(familyTokenizer(name));
+    const wanted = ["f", "g"].slice(0, count).map((name) => ({
+      name,
+      text: JSON.stringify(args),
+      isWhole: true,
+    }));
+    const prompt = name === "qwen3_5_think" ? "<|im_start|>assistant\n<think>\n" : "";
+    const pieces = (size: number, end = text.length) => {
+      const reader = dialect.read({ prompt, tools: TOOLS }), deltas: AnswerDelta[] = [];
+      for (let at = 0; at < end; at += size) {
+        deltas.push(...reader.push(text.slice(at, Math.min(at + size, end))));
+      }
+      deltas.push(...reader.end());
+      return { answer: reader.answer, calls: joined(deltas), deltas };
+    };
+    for (const size of [1, 2, 5, 13, text.length]) {
+      const { answer, calls } = pieces(size);
+      assert.deepEqual(answer.toolCalls.map((call) => call.arguments), wanted.map(() => args));
+      assert.deepEqual(calls, wanted);
+    }
+    const longest = Math.max(
+      ...pieces(1).deltas.map((delta) => "call" in delta ? delta.call.arguments.length : 0),
+    );
+    assert.equal(longest > 24, other.isHeld ?? false, `${longest}`);
+    // Wherever an answer is cut, no call is whole that is not among those to be run.
+    for (let end = 0; end < text.length; end++) {
+      const { answer, calls } = pieces(7, end);
+      for (const { text, isWhole } of calls.slice(answer.toolCalls.length)) {
+        if (isWhole) continue;
+        assert.throws(() => JSON.parse(text), SyntaxError, `${end}: ${text}`);
+      }
+    }
+  });
+}
 
 Deno.test("calls of Mistral are read in both of its forms", () => {
   const old = dialectOf(byteTokenizer("[TOOL_CALLS]", ["</s>"]));

@@ -10,7 +10,11 @@ import type { Edge, Field, ResponseTemplate } from "./response_template.ts";
 
 /** What is known of an answer so far: text of a field as it comes, or a part that has ended. */
 export type AnswerEvent =
+  /** A part begins. */
+  | { kind: "begin"; field: string; spec: Field; groups: Readonly<Record<string, string>> }
+  /** More of a part; `body`: of one that holds no text. */
   | { kind: "text"; field: string; text: string }
+  | { kind: "body"; field: string; text: string }
   | Part & { kind: "part"; value: unknown }
   /** A part that its field cannot hold. */
   | Part & { kind: "fault"; message: string };
@@ -82,6 +86,8 @@ export class ResponseParser {
         this.#groups = found.groups;
         this.#from = found.start;
         this.#isOpen = true;
+        const { field, groups } = found;
+        events.push({ kind: "begin", field: field.name, spec: field, groups });
       } else if (!hadText && found.start === found.end) {
         // An end without a width, where nothing stands, would be found for ever.
         return events;
@@ -146,7 +152,8 @@ export class ResponseParser {
     if (!this.#isOpen) this.#from = this.#at - text.length;
     this.#isOpen = true;
     this.#body += text;
-    if (field.content === "text") events.push({ kind: "text", field: field.name, text });
+    const kind = field.content === "text" ? "text" as const : "body" as const;
+    events.push({ kind, field: field.name, text });
   }
 
   #close(events: AnswerEvent[], end: number, isCut: boolean): void {
@@ -217,7 +224,7 @@ export function parseResponse(
   const byName = new Map(template.fields.map((field) => [field.name, field]));
   for (const event of events) {
     if (event.kind === "fault") throw new Error(event.message);
-    if (event.kind === "text") continue;
+    if (event.kind !== "part") continue;
     const { repeats, join } = byName.get(event.field)!, before = message[event.field];
     if (join !== null) {
       message[event.field] = before === undefined ? event.value : `${before}${join}${event.value}`;

@@ -201,7 +201,7 @@ function leadsOf(source: string): string[] | null {
   for (const one of alternatives(source)) {
     // The end of the answer.
     if (one === "$") continue;
-    const group = /^\(\?:/.test(one) ? one.slice(0, endOfGroup(one)) : null;
+    const group = /^\(\?[:=]/.test(one) ? one.slice(0, endOfGroup(one)) : null;
     if (group !== null && !/^[*?{]/.test(one.slice(group.length))) {
       const inner = leadsOf(group.slice(3, -1));
       if (inner === null) return null;
