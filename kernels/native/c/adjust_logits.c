@@ -1,5 +1,5 @@
 // Sampling rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
-#include "kernel.h"
+#include "elements.h"
 
 /** `seen`, `slots`, `newest` and `allowed` are 0 where they are absent. */
 typedef struct {
@@ -24,13 +24,9 @@ KERNEL(adjust_logits, AdjustLogitsArgs) {
   const int vocab = args->vocab, words = ceil_div(vocab, 32), count = args->forbiddenCount;
   const float penalty = args->penalty;
   for (int row = begin; row < end; row++) {
-    const char *from = logits + (size_t)row * vocab * 4;
-    float *to = (float *)(out + (size_t)row * vocab * 4);
-    int i = 0;
-    for (; i + LANES <= vocab; i += LANES) {
-      store16((char *)(to + i), load16(from + (size_t)i * 4));
-    }
-    ONE_BY_ONE for (; i < vocab; i++) to[i] = load1(from + (size_t)i * 4);
+    const size_t bytes = (size_t)vocab * 4, first = row * bytes;
+    EACH_OF_ROW(bytes, STORE(out + first, LOAD(logits + first));)
+    float *const to = (float *)(out + first);
     if (args->seen != 0) {
       uint32_t *set = seen + (size_t)slots[row] * words;
       if (args->newest != 0) set[newest[row] / 32] |= 1u << (newest[row] & 31);

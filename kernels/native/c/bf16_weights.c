@@ -1,9 +1,7 @@
 // Trained weights in bfloat16 (kernels/ops/bf16_weights/spec.ts). Work unit: BLOCK elements.
 #include "bf16_round.h"
-#include "kernel.h"
+#include "elements.h"
 #include "philox.h"
-
-#define BLOCK 1024
 
 /** Loads 16 patterns, of which memory behind the first `count` is not read. */
 INLINE f32x16 load_some(const char *at, int count) {

@@ -1,7 +1,7 @@
 // A bias and its gradient (kernels/ops/bias). Work unit of the forward: one row. Work unit of the
 // gradient: 16 columns. All rows are summed in order, in partial sums of SUM_ROWS rows, which loses
 // fewer digits.
-#include "kernel.h"
+#include "elements.h"
 
 #define SUM_ROWS 256
 
@@ -13,11 +13,7 @@ KERNEL(add_bias, AddBiasArgs) {
   const char *const bias = AT(bias);
   const size_t bytes = (size_t)args->d * 4;
   char *to = AT(x) + (size_t)begin * bytes;
-  for (int row = begin; row < end; row++, to += bytes) {
-    size_t c = 0;
-    for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(to + c) + load16(bias + c));
-    ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(to + c) + load1(bias + c));
-  }
+  for (int row = begin; row < end; row++, to += bytes) add_rows(to, bias, to, bytes);
 }
 
 typedef struct {

@@ -1,51 +1,29 @@
 // Elementwise add, copy and fill (kernels/ops/elementwise), and zeros for new tensors. Work unit:
 // BLOCK elements, so which elements are done in vectors does not depend on the threads.
-#include "kernel.h"
-
-#define BLOCK 1024
+#include "elements.h"
 
 typedef struct {
   double a, b, out, n, scale;
 } AddArgs;
 
-/** out = a + scale·b. */
+/** out = a + scale·b, or scale·b where `a` is 0. */
 KERNEL(add, AddArgs) {
-  const char *a = AT(a), *b = AT(b);
-  char *out = AT(out);
+  const char *const a = AT(a), *const b = AT(b);
+  char *const out = AT(out);
   const float scale = args->scale;
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) store16(out + at, load16(a + at) + load16(b + at) * scale);
-  ONE_BY_ONE for (; at < last; at += 4) store1(out + at, load1(a + at) + load1(b + at) * scale);
+  const int adds = args->a != 0;
+  EACH_OF_UNITS(args->n, STORE(out, adds ? LOAD(a) + LOAD(b) * scale : LOAD(b) * scale);)
 }
 
 typedef struct {
-  double b, out, n, scale;
-} ScaleArgs;
-
-/** out = scale·b. */
-KERNEL(scale, ScaleArgs) {
-  const char *b = AT(b);
-  char *out = AT(out);
-  const float scale = args->scale;
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) store16(out + at, load16(b + at) * scale);
-  ONE_BY_ONE for (; at < last; at += 4) store1(out + at, load1(b + at) * scale);
-}
-
-typedef struct {
-  double source, out, n;
+  double src, out, n;
 } CopyArgs;
 
-/** out = source; any elements of 4 bytes. */
+/** out = src; any elements of 4 bytes. */
 KERNEL(copy, CopyArgs) {
-  const char *source = AT(source);
-  char *out = AT(out);
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) store16(out + at, load16(source + at));
-  ONE_BY_ONE for (; at < last; at += 4) *(uint32_t *)(out + at) = *(const uint32_t *)(source + at);
+  const char *const src = AT(src);
+  char *const out = AT(out);
+  EACH_OF_UNITS(args->n, STORE(out, LOAD(src));)
 }
 
 typedef struct {
@@ -53,12 +31,9 @@ typedef struct {
 } FillArgs;
 
 KERNEL(fill, FillArgs) {
-  char *out = AT(out);
+  char *const out = AT(out);
   const float value = args->value;
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) store16(out + at, (f32x16)value);
-  ONE_BY_ONE for (; at < last; at += 4) store1(out + at, value);
+  EACH_OF_UNITS(args->n, STORE(out, (f32x16)value);)
 }
 
 typedef struct {

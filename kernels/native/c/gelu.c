@@ -2,10 +2,8 @@
 // (kernels/ops/swiglu/spec.ts). Work unit: BLOCK elements.
 // u is the argument of tanh. With e = e^−2u and s = ½·(1 + tanh u) = 1/(1 + e): y = x·s and
 // dy/dx = s + e·s²·x·2·du/dx. (s·(1 − s) in place of e·s² would lose digits.)
+#include "elements.h"
 #include "exp.h"
-#include "kernel.h"
-
-#define BLOCK 1024
 
 /** 2·√(2/π), and its products with 0.044715 and 0.134145. */
 #define TWO_K 1.5957691216057308f
@@ -35,10 +33,7 @@ typedef struct {
 KERNEL(gelu, GeluArgs) {
   const char *const x = AT(x);
   char *const out = AT(out);
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) store16(out + at, gelu16(load16(x + at)));
-  ONE_BY_ONE for (; at < last; at += 4) store1(out + at, gelu16((f32x16)load1(x + at))[0]);
+  EACH_OF_UNITS(args->n, STORE(out, gelu16(LOAD(x)));)
 }
 
 /** Gradients of 16 elements. Stores the output of the forward where it is wanted. */
@@ -56,19 +51,12 @@ typedef struct {
 KERNEL(gelu_backward, GeluBackwardArgs) {
   const char *const dout = AT(dout), *const x = AT(x);
   char *const dx = AT(dx), *const activated = args->activated == 0 ? NULL : AT(activated);
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  f32x16 y;
-  for (; at + ROW <= last; at += ROW) {
-    const f32x16 slope = gradient(load16(dout + at), load16(x + at), &y);
-    if (activated != NULL) store16(activated + at, y);
-    store16(dx + at, slope);
-  }
-  ONE_BY_ONE for (; at < last; at += 4) {
-    const f32x16 slope = gradient((f32x16)load1(dout + at), (f32x16)load1(x + at), &y);
-    if (activated != NULL) store1(activated + at, y[0]);
-    store1(dx + at, slope[0]);
-  }
+  EACH_OF_UNITS(args->n, {
+    f32x16 y;
+    const f32x16 slope = gradient(LOAD(dout), LOAD(x), &y);
+    if (activated != NULL) STORE(activated, y);
+    STORE(dx, slope);
+  })
 }
 
 typedef struct {
@@ -78,14 +66,7 @@ typedef struct {
 KERNEL(geglu, GegluArgs) {
   const char *const gate = AT(gate), *const up = AT(up);
   char *const out = AT(out);
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) {
-    store16(out + at, gelu16(load16(gate + at)) * load16(up + at));
-  }
-  ONE_BY_ONE for (; at < last; at += 4) {
-    store1(out + at, (gelu16((f32x16)load1(gate + at)) * (f32x16)load1(up + at))[0]);
-  }
+  EACH_OF_UNITS(args->n, STORE(out, gelu16(LOAD(gate)) * LOAD(up));)
 }
 
 typedef struct {
@@ -97,21 +78,11 @@ KERNEL(geglu_backward, GegluBackwardArgs) {
   const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
   char *const dgate = AT(dgate), *const dup = AT(dup);
   char *const activated = args->activated == 0 ? NULL : AT(activated);
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  f32x16 y;
-  for (; at + ROW <= last; at += ROW) {
-    const f32x16 dz = load16(dout + at), b = load16(up + at);
-    const f32x16 da = gradient(dz * b, load16(gate + at), &y);
-    if (activated != NULL) store16(activated + at, y * b);
-    store16(dgate + at, da);
-    store16(dup + at, dz * y);
-  }
-  ONE_BY_ONE for (; at < last; at += 4) {
-    const f32x16 dz = load1(dout + at), b = load1(up + at);
-    const f32x16 da = gradient(dz * b, (f32x16)load1(gate + at), &y);
-    if (activated != NULL) store1(activated + at, (y * b)[0]);
-    store1(dgate + at, da[0]);
-    store1(dup + at, (dz * y)[0]);
-  }
+  EACH_OF_UNITS(args->n, {
+    f32x16 y;
+    const f32x16 dz = LOAD(dout), b = LOAD(up), da = gradient(dz * b, LOAD(gate), &y);
+    if (activated != NULL) STORE(activated, y * b);
+    STORE(dgate, da);
+    STORE(dup, dz * y);
+  })
 }

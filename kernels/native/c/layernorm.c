@@ -2,8 +2,7 @@
 // Work unit of the forward and of dx: one row. Sums along a row are made in eight lanes, and a
 // scalar tail. Work unit of dweight: 16 columns. All rows are summed in order, in partial sums of
 // SUM_ROWS rows, which loses fewer digits.
-#include "eights.h"
-#include "kernel.h"
+#include "elements.h"
 
 #define SUM_ROWS 256
 
@@ -51,25 +50,15 @@ KERNEL(layernorm, LayernormArgs) {
     const size_t at = (size_t)row * bytes;
     const char *h = x + at;
     if (adds) {
-      const char *b = addend + at;
-      char *to = sum + at;
-      size_t c = 0;
-      for (; c + ROW <= bytes; c += ROW) store16(to + c, load16(h + c) + load16(b + c));
-      ONE_BY_ONE for (; c < bytes; c += 4) store1(to + c, load1(h + c) + load1(b + c));
-      h = to;
+      add_rows(h, addend + at, sum + at, bytes);
+      h = sum + at;
     }
     const float mu = sum_row(h, d) / (float)d;
     const float r = 1.0f / __builtin_elementwise_sqrt(sum_squares(h, mu, d) / (float)d + eps);
     store1(mean + (size_t)row * 4, mu);
     store1(rho + (size_t)row * 4, r);
     char *y = out + at;
-    size_t c = 0;
-    for (; c + ROW <= bytes; c += ROW) {
-      store16(y + c, (load16(h + c) - mu) * r * load16(weight + c) + load16(bias + c));
-    }
-    ONE_BY_ONE for (; c < bytes; c += 4) {
-      store1(y + c, (load1(h + c) - mu) * r * load1(weight + c) + load1(bias + c));
-    }
+    EACH_OF_ROW(bytes, STORE(y, (LOAD(h) - mu) * r * LOAD(weight) + LOAD(bias));)
   }
 }
 
@@ -113,17 +102,11 @@ KERNEL(layernorm_backward, LayernormBackwardArgs) {
     const float slope = slope_row(dy, w, h, mu, d, &weighted) / (float)d;
     const float along = r * r * (weighted / (float)d);
     // Without `accumulate` the old values are not used at all: they may be NaN.
-    size_t c = 0;
-    for (; c + ROW <= bytes; c += ROW) {
-      const f32x16 g = load16(dy + c) * load16(w + c) - slope;
-      const f32x16 t = r * (g - (load16(h + c) - mu) * along);
-      store16(to + c, accumulate ? load16(to + c) + t : t);
-    }
-    ONE_BY_ONE for (; c < bytes; c += 4) {
-      const float g = load1(dy + c) * load1(w + c) - slope;
-      const float t = r * (g - (load1(h + c) - mu) * along);
-      store1(to + c, accumulate ? load1(to + c) + t : t);
-    }
+    EACH_OF_ROW(bytes, {
+      const f32x16 g = LOAD(dy) * LOAD(w) - slope;
+      const f32x16 t = r * (g - (LOAD(h) - mu) * along);
+      STORE(to, accumulate ? LOAD(to) + t : t);
+    })
   }
 }
 

@@ -1,8 +1,7 @@
 // AdamW over a flat block, and sums of squares (kernels/ops/optimizer). Work unit of adamw: BLOCK
 // elements. Work unit of sum_squares: a chunk of SUM_CHUNK (spec.ts) elements.
-#include "kernel.h"
+#include "elements.h"
 
-#define BLOCK 1024
 #define SUM_CHUNK 4096
 
 /**
@@ -19,28 +18,15 @@ KERNEL(adamw, AdamwArgs) {
   const float decay = args->decay, beta1 = args->beta1, rest1 = args->rest1, beta2 = args->beta2,
     rest2 = args->rest2, step = args->step, root = args->root, eps = args->eps,
     gradScale = args->gradScale;
-  size_t at = (size_t)begin * BLOCK * 4;
-  const size_t last = (size_t)min(end * BLOCK, (int)args->n) * 4;
-  for (; at + ROW <= last; at += ROW) {
-    const f32x16 g = load16(grad + at) * gradScale;
-    const f32x16 mean = load16(m + at) * beta1 + g * rest1;
-    const f32x16 square = load16(v + at) * beta2 + g * g * rest2;
-    const f32x16 kept = load16(param + at) * decay;
-    store16(m + at, mean);
-    store16(v + at, square);
-    store16(
-      param + at, kept - step * mean / (__builtin_elementwise_sqrt(square) / root + eps)
-    );
-  }
-  ONE_BY_ONE for (; at < last; at += 4) {
-    const float g = load1(grad + at) * gradScale;
-    const float mean = load1(m + at) * beta1 + g * rest1;
-    const float square = load1(v + at) * beta2 + g * g * rest2;
-    const float kept = load1(param + at) * decay;
-    store1(m + at, mean);
-    store1(v + at, square);
-    store1(param + at, kept - step * mean / (__builtin_elementwise_sqrt(square) / root + eps));
-  }
+  EACH_OF_UNITS(args->n, {
+    const f32x16 g = LOAD(grad) * gradScale;
+    const f32x16 mean = LOAD(m) * beta1 + g * rest1;
+    const f32x16 square = LOAD(v) * beta2 + g * g * rest2;
+    const f32x16 kept = LOAD(param) * decay;
+    STORE(m, mean);
+    STORE(v, square);
+    STORE(param, kept - step * mean / (__builtin_elementwise_sqrt(square) / root + eps));
+  })
 }
 
 typedef struct {

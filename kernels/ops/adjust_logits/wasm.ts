@@ -1,4 +1,5 @@
 /** CPU binding of adjust_logits. */
+import { byRows } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AdjustLogitsArgs } from "./spec.ts";
 
@@ -6,9 +7,4 @@ import type { AdjustLogitsArgs } from "./spec.ts";
 const CHUNK = 16384;
 
 export const adjustLogitsWasm: WasmOp<AdjustLogitsArgs> = (args, ctx) =>
-  ctx.parallel({
-    kernel: "adjust_logits",
-    units: args.rows,
-    grain: Math.ceil(CHUNK / args.vocab),
-    args,
-  });
+  byRows(ctx, "adjust_logits", { rows: args.rows, d: args.vocab }, args, CHUNK);

@@ -52,19 +52,17 @@ export interface KernelArguments {
   rmsnorm_backward: "dout" | "x" | "weight" | "rho" | "dx" | "accumulate" | "d" | "offset";
   rmsnorm_dweight: "dout" | "x" | "rho" | "dweight" | "rows" | "d";
   rope: "x" | "cos" | "sin" | "positions" | "heads" | "headDim" | "rotaryDim" | "sign";
-  swiglu: "gate" | "up" | "out" | "n";
-  swiglu_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "n";
-  swiglu_backward_and_forward: "dout" | "gate" | "up" | "dgate" | "dup" | "out" | "n";
   scatter_rows: "src" | "index" | "table" | "d";
   gather_rows: "table" | "index" | "out" | "d";
-  scatter_add_rows: "source" | "order" | "runs" | "target" | "table" | "d";
+  scatter_add_rows: "src" | "order" | "runs" | "target" | "table" | "d";
+  swiglu: "gate" | "up" | "out" | "n";
+  swiglu_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n";
   sample_plain: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab" | "temperature";
   sample_filtered: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab"
     | "temperature" | "topK" | "topP" | "minP";
   sample_logp: "distances" | "logp";
   add: "a" | "b" | "out" | "n" | "scale";
-  scale: "b" | "out" | "n" | "scale";
-  copy: "source" | "out" | "n";
+  copy: "src" | "out" | "n";
   fill: "out" | "n" | "value";
   zero: "target";
   adamw: "param" | "grad" | "m" | "v" | "n" | "decay" | "beta1" | "rest1" | "beta2" | "rest2"

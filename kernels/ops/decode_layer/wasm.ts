@@ -1,11 +1,9 @@
 /** CPU binding of a decoding layer. */
 import { queryGroup, softmaxScratch } from "../attention/wasm.ts";
 import { maxBlockBranches } from "../attention_decode/wasm.ts";
-import { termsInOrder } from "../matmul/wasm/tiling.ts";
+import { termsInOrder, TILE_ROWS } from "../matmul/wasm/tiling.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import { type DecodeLayerArgs, shareOfRows } from "./spec.ts";
-
-const TILE_ROWS = 6;
 
 export const decodeLayerWasm: WasmOp<DecodeLayerArgs> = (args, ctx) => {
   const { count, d, f, heads, kvHeads, headDim } = args;

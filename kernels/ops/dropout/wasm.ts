@@ -1,17 +1,10 @@
 /** CPU binding of dropout. */
+import { byRows } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
-/** Number of elements in a chunk: about 10 µs. */
-const CHUNK = 8192;
-
 export const dropoutWasm: WasmOp<DropoutArgs> = (args, ctx) => {
-  const { rows, d, p } = args;
-  if (d === 0) return;
-  ctx.parallel({
-    kernel: "dropout",
-    units: rows,
-    grain: Math.ceil(CHUNK / d),
-    args: { ...args, threshold: dropoutThreshold(p), scale: 1 / (1 - p) },
-  });
+  if (args.d === 0) return;
+  const threshold = dropoutThreshold(args.p), scale = 1 / (1 - args.p);
+  byRows(ctx, "dropout", args, { ...args, threshold, scale });
 };

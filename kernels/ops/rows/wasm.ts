@@ -1,4 +1,5 @@
 /** CPU bindings of the operations that move rows. */
+import { byRows } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
@@ -12,10 +13,7 @@ const SLICE = 64;
 
 export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
   const { weightType, rows, d } = args;
-  if (weightType === undefined) {
-    ctx.parallel({ kernel: "gather_rows", units: rows, grain: Math.ceil(CHUNK / d), args });
-    return;
-  }
+  if (weightType === undefined) return byRows(ctx, "gather_rows", args, args, CHUNK);
   ctx.parallel({
     kernel: "gather_stored_rows",
     units: rows,
@@ -26,12 +24,7 @@ export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
 };
 
 export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = (args, ctx) =>
-  ctx.parallel({
-    kernel: "scatter_rows",
-    units: args.rows,
-    grain: Math.ceil(CHUNK / args.d),
-    args,
-  });
+  byRows(ctx, "scatter_rows", args, args, CHUNK);
 
 export const scatterAddRowsWasm: WasmOp<ScatterAddRowsArgs> = (args, ctx) => {
   const { runCount, d } = args;
@@ -41,6 +34,6 @@ export const scatterAddRowsWasm: WasmOp<ScatterAddRowsArgs> = (args, ctx) => {
     kernel: "scatter_add_rows",
     units: runCount * Math.ceil(d / SLICE),
     grain: Math.max(1, Math.ceil(CHUNK / 4 / (SLICE * Math.max(slicesPerRun, 1)))),
-    args: { ...args, source: args.src },
+    args,
   });
 };

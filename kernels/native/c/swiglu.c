@@ -1,0 +1,51 @@
+// SwiGLU and its gradient (kernels/ops/swiglu/spec.ts); with GELU as the gate it is in gelu.c. Work
+// unit: BLOCK elements.
+#include "elements.h"
+#include "exp.h"
+#include "rows.h"
+
+/** σ(a) = 1/(1 + e^−a). */
+INLINE f32x16 sigmoid(f32x16 a) {
+  return 1.0f / (1.0f + exp16(-a));
+}
+
+/** Bytes that swiglu fetches ahead. */
+#define AHEAD 2048
+
+void gate_elements(const char *gate, const char *up, char *out, size_t n) {
+  EACH_OF_ROW(n * 4, {
+    if (!one) {
+      prefetch(gate + at + AHEAD, 1);
+      prefetch(up + at + AHEAD, 1);
+    }
+    const f32x16 a = LOAD(gate);
+    STORE(out, a * sigmoid(a) * LOAD(up));
+  })
+}
+
+typedef struct {
+  double gate, up, out, n;
+} SwigluArgs;
+
+KERNEL(swiglu, SwigluArgs) {
+  const int n = args->n;
+  const size_t at = (size_t)begin * BLOCK, last = (size_t)min(end * BLOCK, n);
+  gate_elements(AT(gate) + at * 4, AT(up) + at * 4, AT(out) + at * 4, last - at);
+}
+
+typedef struct {
+  double dout, gate, up, dgate, dup, activated, n;
+} SwigluBackwardArgs;
+
+/** `activated`, the output of the forward, is 0 where it is not needed. */
+KERNEL(swiglu_backward, SwigluBackwardArgs) {
+  const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
+  char *const dgate = AT(dgate), *const dup = AT(dup);
+  char *const activated = args->activated == 0 ? NULL : AT(activated);
+  EACH_OF_UNITS(args->n, {
+    const f32x16 a = LOAD(gate), b = LOAD(up), s = sigmoid(a), z = LOAD(dout) * s;
+    if (activated != NULL) STORE(activated, a * s * b);
+    STORE(dgate, z * b * (1.0f + a * (1.0f - s)));
+    STORE(dup, z * a);
+  })
+}
