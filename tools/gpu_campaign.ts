@@ -16,7 +16,7 @@ import { readLines } from "../core/line_pipe.ts";
 import { writeFileAtomic } from "../core/atomic_file.ts";
 import { V8_FLAGS } from "../core/program_command.ts";
 import { type CampaignResult, goalLines, withCard } from "./gpu/page.ts";
-import { findPython, peerProducts, peerStep } from "./gpu/peers.ts";
+import { findPython, type PeerProduct, type PeerStep, runPeer } from "./gpu/peers.ts";
 import { measurePart, type PartJob, PARTS, SHARES } from "./gpu/parts.ts";
 import { CARD, SOFTWARE } from "./gpu/sizes.ts";
 
@@ -95,10 +95,11 @@ async function measurePeers(
   seconds: number,
   found: ReadonlyMap<string, CampaignResult>,
 ): Promise<void> {
-  const sizes = [...found.values()].every(({ software }) => software) ? SOFTWARE : CARD;
-  const end = performance.now() + 1000 * seconds;
-  const torch = await peerProducts(python, sizes, performance.now() + 500 * seconds);
-  const peer = await peerStep(python, sizes, end);
+  const isSoftware = [...found.values()].every(({ software }) => software);
+  const { products, model, step } = isSoftware ? SOFTWARE : CARD;
+  const half = performance.now() + 500 * seconds, end = half + 500 * seconds;
+  const torch = await runPeer<PeerProduct[]>(python, "torch_products.py", products, half);
+  const peer = await runPeer<PeerStep>(python, "hf_grpo_step.py", { model, ...step }, end);
   for (const result of found.values()) Object.assign(result, { torch, peer });
 }
 
@@ -150,14 +151,7 @@ async function partProcess(job: PartJob): Promise<void> {
 async function main(): Promise<void> {
   const text = { type: "string" } as const;
   const { values, positionals: parts } = parseArgs({
-    options: {
-      device: text,
-      python: text,
-      page: text,
-      minutes: text,
-      json: text,
-      part: text,
-    },
+    options: { device: text, python: text, page: text, minutes: text, json: text, part: text },
     allowPositionals: true,
   });
   if (values.part !== undefined) return await partProcess(JSON.parse(values.part));

@@ -1,4 +1,7 @@
-/** What the self-check computes: operations that together use every native kernel. */
+/**
+ * What the self-check computes: operations that together use every native kernel but the two that
+ * load weights, whose rounding others share.
+ */
 import { dynamicTables } from "../ops/adamw_8bit/dynamic_map.ts";
 import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";

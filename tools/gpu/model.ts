@@ -101,11 +101,7 @@ async function openStep(device: WebgpuDevice, { model: config, step }: Sizes) {
       Array.from({ length: step.promptTokens }, (_, i) => (31 * p + 7 * i) % config.vocabSize),
   );
   const { completions, newTokens } = step;
-  return {
-    model,
-    bench,
-    batch: { promptIds, completions, newTokens, eosIds: [] },
-  };
+  return { model, bench, batch: { promptIds, completions, newTokens, eosIds: [] } };
 }
 
 /** The calls of a step in which operations have a choice of kernels. Nothing is computed. */
@@ -145,19 +141,18 @@ export async function step(
     times.length < STEPS && performance.now() < deadline
   );
   const fastest = times.toSorted((a, b) => sum(a) - sum(b))[0]!;
-  const phases = Object.fromEntries(
-    Object.entries(fastest).map(([phase, ms]) => [phase, ms / 1000]),
-  );
-  const plan = await plannedBytes(model, step);
+  const planned_bytes = await plannedBytes(model, step);
   bench.dispose();
   return {
     shape: `${step.prompts} × ${step.completions} completions, ${step.promptTokens} + ` +
       `${step.newTokens} tokens, hidden size ${config.hiddenSize}, ` +
       counted(config.numLayers, "layer"),
     seconds: sum(fastest) / 1000,
-    phases,
+    phases: Object.fromEntries(
+      Object.entries(fastest).map(([phase, ms]) => [phase, ms / 1000]),
+    ),
     peak_bytes: device.peakBytes,
-    planned_bytes: plan,
+    planned_bytes,
     read_bytes: (device.counters.readBytes - readBefore) / times.length,
   };
 }

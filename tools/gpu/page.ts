@@ -3,7 +3,7 @@ import { counted } from "../../core/counted.ts";
 import { findCard, type KnownCard } from "../../core/machine/known_cards.ts";
 import { bytesText } from "../../core/bytes.ts";
 import type { Tuned } from "../../kernels/tuning/tuner.ts";
-import { withSection } from "../performance_page.ts";
+import { table, withSection } from "../performance_page.ts";
 import type { DecodeRow, StepResult } from "./model.ts";
 import type { Conformance } from "./parts.ts";
 import type { PeerProduct, PeerStep } from "./peers.ts";
@@ -32,14 +32,6 @@ export interface CampaignResult {
   left: string[];
 }
 
-type Cell = string | number;
-
-function table(head: readonly string[], rows: readonly Cell[][]): string {
-  const line = (cells: readonly Cell[]) => `| ${cells.join(" | ")} |`;
-  const rule = head.map((_, i) => i === 0 ? "---" : "---:");
-  return [line(head), line(rule), ...rows.map(line)].join("\n");
-}
-
 const fixed = (n: number, digits = 2) => n.toFixed(digits);
 
 /** The text of the section, without its title. */
@@ -66,33 +58,34 @@ function cardSection(found: CampaignResult): string {
   return parts.join("\n\n");
 }
 
+/** What a card can reach at most, null where that is not known, and its name. */
+type Peak = [peak: number | null, name: string];
+
 /** Figures that the project wants to reach, each with what was found. */
 function goals(found: CampaignResult): [goal: string, found: string][] {
   const { card, products, decode, torch, step, peer, peaks } = found, known = knownCard(card);
   const percent = (share: number) => `${Math.round(100 * share)} %`;
   /** The share of each peak that is known: of the data sheet, and of what was measured. */
-  const ofPeaks = (value: number, all: [peak: number | null | undefined, name: string][]) =>
-    all.flatMap(([peak, name]) => peak == null ? [] : [`${percent(value / peak)} of ${name}`])
+  const ofPeaks = (value: number, all: Peak[]) =>
+    all.flatMap(([peak, name]) => peak === null ? [] : [`${percent(value / peak)} of ${name}`])
       .join(", ") || "the peak is not known";
   const speeds = (type: string) =>
     (products ?? []).flatMap((row) => row.type === type ? [row.tflops] : []);
-  const fastest = (type: string, all: [peak: number | null | undefined, name: string][]) =>
+  const fastest = (type: string, all: Peak[]) =>
     speeds(type).length === 0 ? "not measured" : ofPeaks(Math.max(...speeds(type)), all);
   const ofTorch = (products ?? []).filter(({ type }) => type === "bfloat16").flatMap((row) => {
     const other = Array.isArray(torch) ? torch.find(({ what }) => what === row.what) : undefined;
     return other === undefined ? [] : [row.tflops / other.bfloat16];
   });
   const beside = ofTorch.length === 0 ? "" : `, ${percent(Math.max(...ofTorch))} of torch's speed`;
-  const sheet = (value: number | undefined, unit: string): [number | null, string] => [
-    value ?? null,
-    `${fixed(value ?? 0, 0)} ${unit} (data sheet)`,
-  ];
-  const reached = (value: number | null | undefined, unit: string): [number | null, string] => [
+  const sheet = (value: number | undefined, scale: number, unit: string): Peak => {
+    const scaled = (value ?? 0) / scale;
+    return [value === undefined ? null : scaled, `${fixed(scaled, 0)} ${unit} (data sheet)`];
+  };
+  const reached = (value: number | null | undefined, unit: string): Peak => [
     value ?? null,
     `${fixed(value ?? 0, 1)} ${unit} (measured)`,
   ];
-  const flops = known === null ? undefined : known.flops / 1e12;
-  const bandwidth = known === null ? undefined : known.bandwidth / 1e9;
   const onUnits = peaks?.matrix === null
     ? `${fixed(Math.max(...speeds("bfloat16")))} TFLOP/s without matrix units`
     : fastest("bfloat16", [reached(peaks?.matrix, "TFLOP/s of its matrix units")]);
@@ -100,7 +93,10 @@ function goals(found: CampaignResult): [goal: string, found: string][] {
   return [
     [
       "products in float32: 60 % of the peak",
-      fastest("float32", [sheet(flops, "TFLOP/s"), reached(peaks?.float32, "TFLOP/s")]),
+      fastest("float32", [
+        sheet(known?.flops, 1e12, "TFLOP/s"),
+        reached(peaks?.float32, "TFLOP/s"),
+      ]),
     ],
     [
       "products in bfloat16, on vulkan: 50 % of the peak",
@@ -108,9 +104,10 @@ function goals(found: CampaignResult): [goal: string, found: string][] {
     ],
     [
       "decoding: 40 % of the memory's bandwidth",
-      decode === undefined || decode.length === 0
-        ? "not measured"
-        : ofPeaks(read, [sheet(bandwidth, "GB/s"), reached(peaks?.copy, "GB/s of a copy")]),
+      decode === undefined || decode.length === 0 ? "not measured" : ofPeaks(read, [
+        sheet(known?.bandwidth, 1e9, "GB/s"),
+        reached(peaks?.copy, "GB/s of a copy"),
+      ]),
     ],
     ["a GRPO step: faster than transformers and PEFT", timesAsFast(step, peer)],
   ];
@@ -154,10 +151,8 @@ function tuningText({ choices, bad, measured, known, left }: Tuned): string[] {
   return [
     `Kernels: ${counted(measured, "shape")} measured` +
     `${known > 0 ? `, ${known} known from before` : ""}` +
-    `${
-      left > 0 ? `, no time for ${left}` : ""
-    }; for ${faster.length} of them another kernel than ` +
-    "the rule's is faster, and used below.",
+    `${left > 0 ? `, no time for ${left}` : ""}; for ${faster.length} of them another kernel ` +
+    "than the rule's is faster, and used below.",
     ...(rows.length > 0
       ? [table(["shape", "kernel", "kernel of the rule", "times as fast"], rows)]
       : []),
@@ -178,13 +173,12 @@ function speedTexts(found: CampaignResult): string[] {
   }
   if (products !== undefined) {
     const peers = Array.isArray(torch) ? torch : [];
-    const of = (what: string) => peers.find((row) => row.what === what);
     const speeds = (what: string, type: string) => {
       const row = products.find((row) => row.what === what && row.type === type);
       return row === undefined ? "–" : fixed(row.tflops, 3);
     };
     const torchOf = (what: string) => {
-      const row = of(what);
+      const row = peers.find((row) => row.what === what);
       return row === undefined
         ? []
         : [row.float32, row.tfloat32, row.float16, row.bfloat16].map((x) => fixed(x, 1));
@@ -216,7 +210,7 @@ function speedTexts(found: CampaignResult): string[] {
       table(
         ["branches", "tokens/s", "ms a step", "GB/s", "dispatches a step"],
         decode.map((row) => [
-          row.branches,
+          String(row.branches),
           fixed(row.tokens_per_s, 0),
           fixed(row.ms_per_step),
           fixed(row.gb_per_s, 1),

@@ -1,5 +1,4 @@
 /** The same work in torch, transformers and PEFT on the same card, where a Python has them. */
-import type { Sizes } from "./sizes.ts";
 
 /** TFLOP/s of torch for a product, by type. */
 export interface PeerProduct {
@@ -32,31 +31,15 @@ export async function findPython(): Promise<string | null> {
   }
 }
 
-/**
- * @param deadline the program is ended then, as of performance.now(), but not within a minute
- * @returns the products, or why there are none, in a sentence
- */
-export function peerProducts(
-  python: string,
-  { products }: Sizes,
-  deadline: number,
-): Promise<PeerProduct[] | string> {
-  return run(python, "torch_products.py", products, deadline);
-}
-
-/** @returns the step, or why there is none, in a sentence */
-export function peerStep(
-  python: string,
-  { model, step }: Sizes,
-  deadline: number,
-): Promise<PeerStep | string> {
-  return run(python, "hf_grpo_step.py", { model, ...step }, deadline);
-}
-
 /** Importing torch alone may take most of this. */
 const MIN_MS = 60_000;
 
-async function run<T>(
+/**
+ * Runs a program of tools/peers/.
+ * @param deadline the program is ended then, as of performance.now(), but not within a minute
+ * @returns what it has measured, or why there is nothing, in a sentence
+ */
+export async function runPeer<T>(
   python: string,
   script: string,
   argument: unknown,
