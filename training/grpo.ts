@@ -13,15 +13,9 @@
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { EntropyControl } from "./loss/entropy_control.ts";
 import { dropoutOf } from "./model/adapter_options.ts";
-import { promptsToDraw, withAdvantages, withGreedy } from "./rollout/credit.ts";
-import type { GroupSource } from "./rollout/sampler.ts";
-import {
-  joinRollouts,
-  type Rollout,
-  type RolloutGroup,
-  type RolloutOptions,
-} from "./rollout/rollout.ts";
-import { type Sampler, sampleRows } from "./rollout/sampler.ts";
+import { promptsToDraw, withAdvantages } from "./rollout/credit.ts";
+import { joinRollouts, type Rollout, type RolloutOptions } from "./rollout/rollout.ts";
+import { type GroupSource, type Sampler, sampleRows } from "./rollout/sampler.ts";
 import { scoreRows } from "./rollout/score.ts";
 import type { RunParts } from "./run/run_report.ts";
 import type { StepRecords } from "./run/step_records.ts";
@@ -108,27 +102,20 @@ export class Grpo {
   /** Sample, score, advantages. @param first number of the first prompt in the run */
   async #rollOut(first: number): Promise<Rollout> {
     const { groups, sampler, rollouts: options, state: { step } } = this.parts;
-    const hasGreedy = options.training.advantage_estimator === "remax";
     await sampler.begin(step, groups.coming(first, step, sampler.maxStaleness));
     const rounds: Rollout[] = [];
     for (let next = first, count; (count = promptsToDraw(rounds, options)) > 0; next += count) {
-      const drawn = groups.at(next, count), scored = await this.#scored(drawn);
-      rounds.push(hasGreedy ? withGreedy(scored, await this.#scored(drawn, true)) : scored);
+      const drawn = groups.at(next, count);
+      const sampled = await sampleRows(drawn, step, sampler, options);
+      rounds.push(await scoreRows(drawn, sampled, step + 1, options));
     }
     return withAdvantages(joinRollouts(rounds)!, options);
-  }
-
-  /** Sample, score. @param isGreedy the likeliest completion of each prompt alone */
-  async #scored(groups: readonly RolloutGroup[], isGreedy = false): Promise<Rollout> {
-    const { sampler, rollouts: options, state: { step } } = this.parts;
-    const sampled = await sampleRows(groups, step, sampler, options, isGreedy);
-    return await scoreRows(groups, sampled, step + 1, options);
   }
 
   /** A rollout as it is trained on, with what the present policy thinks of it. */
   #buffer(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
     const { options: { config, model }, sizes: { schedule }, updates, rollouts } = this.parts;
-    const { training } = config, { ranks } = rollouts;
+    const { training, ranks } = rollouts;
     const settings = { ...training, microBatchSize: training.per_device_train_batch_size };
     return bufferOf(generation, rollout, {
       training,
@@ -141,6 +128,7 @@ export class Grpo {
   /** The gradient of the loss, times `lossScale`, and its norm. */
   async #loss({ rows, rollout, other }: Batch, lossScale: number) {
     const { options: { model, config: { training } }, reference, sampler, optimizer } = this.parts;
+    const correction = training.vllm_importance_sampling_correction ? training : null;
     const result = await accumulateGradients(model, rows, {
       lossScale,
       microBatchSize: training.per_device_train_batch_size,
@@ -149,9 +137,7 @@ export class Grpo {
       maxCompletionLength: training.max_completion_length,
       reference,
       teacher: this.parts.options.teacher ?? null,
-      otherSampler: other
-        ? { correction: training.vllm_importance_sampling_correction ? training : null }
-        : null,
+      otherSampler: other ? { correction } : null,
       dropout: { seed: training.seed, pass: DROPOUT_PASS.grpo },
       // Later steps on the same batch have another policy than the one that has sampled it.
       kept: rollout === null ? null : sampler.kept,

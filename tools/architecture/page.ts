@@ -1,6 +1,7 @@
 /**
- * Writes what `ARCHITECTURE.md` says about imports: the table of the rooms, and the pictures in
- * `docs/architecture/`. A test fails when either is out of date.
+ * Writes what pages show of the sources: in `ARCHITECTURE.md` the table of the rooms, in
+ * `docs/architecture/` the pictures of their imports, and in `docs/inside.md` the algorithm. A test
+ * fails when one of them is out of date.
  *
  *     deno task docs:architecture
  */
@@ -56,7 +57,7 @@ export function pictures(graph: ImportGraph): Map<string, string> {
  * The table of the rooms in Markdown. A room imports only rooms in the rows below it. The contents
  * of a room are written by hand in the table of the page, and are kept.
  */
-export function roomTable(graph: ImportGraph, page: string): string {
+function roomTable(graph: ImportGraph, page: string): string {
   const entries = entriesOf(graph, "");
   const rows = [...ROOMS].reverse().map((room) => {
     const imports = ROOMS.filter((other) => entries.get(room)?.has(other));
@@ -67,21 +68,38 @@ export function roomTable(graph: ImportGraph, page: string): string {
   return ["| room | holds | imports |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-const BEGIN = "<!-- rooms: written by deno task docs:architecture -->",
-  END = "<!-- end of rooms -->";
+/** The methods of `training/grpo.ts` that are one step of GRPO, as a block of code. */
+function algorithm(): string {
+  const source = Deno.readTextFileSync(new URL("training/grpo.ts", ROOT));
+  const methods = ["step", "#batch", "#rollOut", "#loss"].map((name) => {
+    const at = source.indexOf(`\n  async ${name}(`), end = source.indexOf("\n  }\n", at);
+    if (at < 0) throw new Error(`training/grpo.ts has no method ${name}`);
+    return source.slice(source.lastIndexOf("\n\n", at) + 2, end + 5).replace(/^  /gm, "");
+  });
+  return ["```ts ignore", methods.join("\n").trimEnd(), "```"].join("\n");
+}
 
-/** The page with the table between BEGIN and END. @throws Error if these lines are missing */
-export function withTable(page: string, table: string): string {
-  const from = page.indexOf(BEGIN), to = page.indexOf(END);
-  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md lacks the lines ${BEGIN} and ${END}`);
-  return `${page.slice(0, from + BEGIN.length)}\n<!-- deno-fmt-ignore-start -->\n\n${table}\n\n` +
+/** A page with the text that its sources give it now. @throws Error if the page has no place */
+export function withGenerated(path: string, page: string, graph: ImportGraph): string {
+  const [name, text] = path === "ARCHITECTURE.md"
+    ? ["rooms", roomTable(graph, page)]
+    : ["algorithm", algorithm()];
+  const begin = `<!-- ${name}: written by deno task docs:architecture -->`;
+  const end = `<!-- end of ${name} -->`, from = page.indexOf(begin), to = page.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`${path} lacks the lines ${begin} and ${end}`);
+  return `${page.slice(0, from + begin.length)}\n<!-- deno-fmt-ignore-start -->\n\n${text}\n\n` +
     `<!-- deno-fmt-ignore-end -->\n${page.slice(to)}`;
 }
 
+/** The pages that hold a text of the sources. */
+export const PAGES = ["ARCHITECTURE.md", "docs/inside.md"];
+
 if (import.meta.main) {
-  const graph = readImports(), page = new URL("ARCHITECTURE.md", ROOT);
+  const graph = readImports();
   Deno.mkdirSync(new URL("docs/architecture/", ROOT), { recursive: true });
   for (const [path, text] of pictures(graph)) Deno.writeTextFileSync(new URL(path, ROOT), text);
-  const text = Deno.readTextFileSync(page);
-  Deno.writeTextFileSync(page, withTable(text, roomTable(graph, text)));
+  for (const path of PAGES) {
+    const page = new URL(path, ROOT), text = Deno.readTextFileSync(page);
+    Deno.writeTextFileSync(page, withGenerated(path, text, graph));
+  }
 }

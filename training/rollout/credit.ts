@@ -6,7 +6,6 @@
  * were drawn: the kept groups alone would make the rewards look better or worse than they are.
  */
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
-import { addUp } from "../metrics/metrics.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
 import { dialogueMetrics } from "../../bench/dialogue/dialogue.ts";
 import { sampledTokens } from "../../bench/dialogue/segments.ts";
@@ -26,17 +25,6 @@ export function promptsToDraw(rounds: readonly Rollout[], options: CreditOptions
   if (rounds.length >= most || found >= perBatch) return 0;
   const share = Math.max(found, 1) / drawn;
   return Math.min(perBatch, Math.ceil((perBatch - found) / share));
-}
-
-/** The rollout with the rewards of the greedy completion of each prompt, which `greedy` has. */
-export function withGreedy(rollout: Rollout, greedy: Rollout): Rollout {
-  return {
-    ...rollout,
-    groups: rollout.groups.map((group, i) => ({ ...group, greedy: greedy.rows[i]!.rewards })),
-    spent: addUp([rollout.spent, greedy.spent]),
-    warnings: [...rollout.warnings, ...greedy.warnings],
-    errors: [...rollout.errors, ...greedy.errors],
-  };
 }
 
 /** The rollout with advantages, the choice of dynamic sampling, and metrics. */

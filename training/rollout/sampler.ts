@@ -32,18 +32,38 @@ export function groupRequests(
   return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n, ...how }));
 }
 
+/** The completions of some groups, before they are scored. */
+export interface SampledRows {
+  rows: readonly SampledRow[];
+  /** The likeliest completion of each group's prompt, which ReMax compares the others with. */
+  greedy: readonly SampledRow[];
+  /** @see Sampled.other */
+  other: boolean;
+}
+
 /**
  * The completions of some groups, which the ranks share.
  * @param step optimizer steps that the present policy has done
- * @param greedy the likeliest completion alone of each prompt
  * @throws Interrupted when a stop was requested
  */
 export async function sampleRows(
   groups: readonly RolloutGroup[],
   step: number,
   sampler: Sampler,
+  options: RolloutOptions,
+): Promise<SampledRows> {
+  const sampled = await sampleBranches(groups, step, sampler, options, false);
+  const hasGreedy = options.training.advantage_estimator === "remax";
+  const greedy = hasGreedy ? await sampleBranches(groups, step, sampler, options, true) : null;
+  return { ...sampled, greedy: greedy?.rows ?? [] };
+}
+
+async function sampleBranches(
+  groups: readonly RolloutGroup[],
+  step: number,
+  sampler: Sampler,
   { prompts, ranks, clock, training, dialogues, shouldStop }: RolloutOptions,
-  greedy = false,
+  greedy: boolean,
 ): Promise<{ rows: SampledRow[]; other: boolean }> {
   type Piece = { rows: SampledRow[]; other: boolean };
   const share = async (begin: number, end: number): Promise<Piece[]> => {

@@ -18,6 +18,7 @@ import {
   type RolloutRow,
   type SampledRow,
 } from "./rollout.ts";
+import type { SampledRows } from "./sampler.ts";
 
 /**
  * Milliseconds between two checks for a stop request. A batch that takes less is always completed.
@@ -87,16 +88,45 @@ const NO_SCORES: Scores = { rows: [], errors: [], logged: [], spent: {}, warning
 
 /**
  * Scores the completions of some groups, which the ranks share.
- * @param sampled `sampleRows` has made them
  * @param step the first step that trains on them
  * @returns a rollout whose advantages are not known yet
  */
 export async function scoreRows(
   groups: readonly RolloutGroup[],
-  { rows: sampled, other }: { rows: readonly SampledRow[]; other: boolean },
+  { rows, greedy, other }: SampledRows,
+  step: number,
+  options: RolloutOptions,
+): Promise<Rollout> {
+  const scores = await scoresOf(rows, groups, step, options);
+  // The completions that the others are compared with have rewards, and no other effect.
+  const compared = greedy.length === 0 ? [] : await scoresOf(greedy, groups, step, options);
+  const scored = scores.flatMap(({ rows }) => rows);
+  const baselines = compared.flatMap(({ rows }) => rows);
+  const logged = new Map<string, number[]>();
+  for (const [name, values] of scores.flatMap((part) => part.logged)) {
+    logged.set(name, [...logged.get(name) ?? [], ...values]);
+  }
+  const all = [...scores, ...compared];
+  return {
+    groups: groups.map((group, i) =>
+      baselines.length === 0 ? group : { ...group, greedy: baselines[i]!.rewards }
+    ),
+    rows: rows.map((row, i) => ({ ...row, ...scored[i]!, advantage: 0, kept: true })),
+    metrics: {},
+    errors: all.flatMap(({ errors }) => errors),
+    logged: Object.fromEntries([...logged].map(([name, values]) => [name, mean(values)])),
+    spent: addUp(all.map(({ spent }) => spent)),
+    warnings: all.flatMap(({ warnings }) => warnings),
+    other,
+  };
+}
+
+async function scoresOf(
+  sampled: readonly SampledRow[],
+  groups: readonly RolloutGroup[],
   step: number,
   { rubric, ranks, clock, training, shouldStop }: RolloutOptions,
-): Promise<Rollout> {
+): Promise<Scores[]> {
   const about = { step, maxCompletionLength: training.max_completion_length };
   const score = async (rows: readonly SampledRow[]): Promise<Scores> => {
     const samples = rows.map((row) =>
@@ -106,11 +136,8 @@ export async function scoreRows(
         about,
       )
     );
-    const { values, errors, logged, extras, sums, warnings } = await scoreBatch(
-      rubric,
-      samples,
-      shouldStop,
-    );
+    const scores = await scoreBatch(rubric, samples, shouldStop);
+    const { values, errors, logged, extras, sums, warnings } = scores;
     const extrasOf = (i: number) =>
       Object.fromEntries([...extras].map(([column, cells]) => [column, cells[i] ?? null]));
     return {
@@ -129,20 +156,5 @@ export async function scoreRows(
     const results = Array<Scores>(end - begin).fill(NO_SCORES);
     return end === begin ? results : results.with(0, await score(own));
   };
-  const scores = await clock.time("score", () => ranks.share(pieces, share));
-  const scored = scores.flatMap(({ rows }) => rows);
-  const logged = new Map<string, number[]>();
-  for (const [name, values] of scores.flatMap((part) => part.logged)) {
-    logged.set(name, [...logged.get(name) ?? [], ...values]);
-  }
-  return {
-    groups,
-    rows: sampled.map((row, i) => ({ ...row, ...scored[i]!, advantage: 0, kept: true })),
-    metrics: {},
-    errors: scores.flatMap(({ errors }) => errors),
-    logged: Object.fromEntries([...logged].map(([name, values]) => [name, mean(values)])),
-    spent: addUp(scores.map(({ spent }) => spent)),
-    warnings: scores.flatMap(({ warnings }) => warnings),
-    other,
-  };
+  return await clock.time("score", () => ranks.share(pieces, share));
 }
