@@ -12,12 +12,16 @@
  *     ? fsdp ["", false]: advice                  noted at any other value, or at those
  *     ? overwrite_output_dir [false] [true]: advice   of a second list
  *
- * A rule may name two keys for a pair of numbers, and end in a condition on another key:
+ * A rule may name two keys for a pair of numbers, and end in conditions on other keys. It may also
+ * set only what is not written, ask for the same value, or give a message:
  *
  *     betas: pair? -> training.adam_beta1, training.adam_beta2 -- doc
  *     alpha: number? -> lora.lora_alpha if x.rank    where x.rank is neither null, 0 nor false
  *     bf16: bool? -> true: a.b=c if !x.dtype         where it is
- *     tau: number? -> a.b if x.mode=sapo             where it has this value
+ *     tau: number? -> a.b if x.mode=sapo|gspo & y>0  where it has one of these values, and y > 0
+ *     rank: int? -> >0: fill lora.lora_alpha=16      the other project's default
+ *     n: int? -> same training.num_generations       sets the key, and must equal a written one
+ *     kl: one a|b? -> !b: note "{x.kl} is b here"    or refuse "…"; {x.kl} is the value of that key
  *
  * A key with a type is checked like one of rgx, then its rules, or the functions of its project,
  * set keys of rgx. Names after `/` stand at the top, and are other spellings. `section.*` is all
@@ -46,13 +50,14 @@ export interface ForeignTable {
 /** Turns a written value into the value of rgx's key, or says what is wrong with it. */
 export type ValueRule = (node: ConfigNode) => ConfigNode | string;
 
-/** A key of rgx that some values of another project's key set. */
+/** What some values of another project's key do. */
 export interface Rule {
   /** Whether the rule applies to a value. */
   when(value: Json): boolean;
-  /** The condition on another key; null: there is none. */
-  only: string | null;
-  /** Dotted keys of rgx: one, or two for a pair of numbers. */
+  /** Conditions on other keys, all of which must hold. */
+  only: readonly string[];
+  action: "set" | "fill" | "same" | "note" | "refuse";
+  /** Dotted keys of rgx: one, or two for a pair of numbers. Of a message: its text alone. */
   paths: readonly string[];
   /** Undefined: the value itself. */
   value: Json | undefined;
@@ -153,35 +158,36 @@ function typedLine(line: string): { spec: KeySpec; rules: Rule[] } {
   const [type, rules] = before.split(" -> ") as [string, string | undefined];
   return {
     spec: key<unknown>(typeOf(type, { pair: PAIR }), type === "bool" ? false : null, doc),
-    rules: (rules ?? "").split("; ").filter((rule) => rule !== "").map(ruleOf),
+    rules: (rules ?? "").match(/(?:[^;"]|"[^"]*")+/g)?.map((rule) => ruleOf(rule.trim())) ?? [],
   };
 }
 
-/** `path`, `>0: path`, `true: path=false`, `a|b: path=c`, `path, path`, `path if key` */
-function ruleOf(text: string): Rule {
-  const [, condition, paths, value, only = null] =
-    /^(?:(\S+): )?([\w.]+(?:, [\w.]+)?)(?:=(.*?))?(?: if (\S+))?$/.exec(text)!;
-  const [, sign, bound] = /^([<>]=?)(.*)$/.exec(condition ?? "") ?? [];
-  const compare: Record<string, (value: number) => boolean> = {
-    ">": (value) => value > Number(bound),
-    "<": (value) => value < Number(bound),
-    "<=": (value) => value <= Number(bound),
-    ">=": (value) => value >= Number(bound),
-  };
+/** `path`, `>0: path`, `true: fill path=false`, `a|b: note "text"`, `path, path`, `path if key` */
+function ruleOf(line: string): Rule {
+  const [, condition, action = "set", text, paths = text, value, only] =
+    /^(?:(\S+): )?(?:(fill|same|note|refuse) )?(?:"(.*)"|([\w.]+(?:, [\w.]+)?))(?:=(.*?))?(?: if (.+))?$/
+      .exec(line)!;
   return {
-    only,
-    paths: paths!.split(", "),
+    only: only?.split(" & ") ?? [],
+    action: action as Rule["action"],
+    paths: text === undefined ? paths!.split(", ") : [text],
     value: value === undefined
       ? undefined
-      : /^[a-z]\w*$/.test(value) && !/^(true|false)$/.test(value)
+      : /^[a-z][\w-]*$/.test(value) && !/^(true|false)$/.test(value)
       ? value
       : JSON.parse(value),
-    when: (written) =>
-      condition === undefined ||
-      (sign !== undefined
-        ? typeof written === "number" && compare[sign]!(written)
-        : condition.split("|").includes(String(written))),
+    when: (written) => condition === undefined || fits(written, condition),
   };
+}
+
+/** Whether a value is one of `a|b`, none of `!a|b`, or within a bound: `>0`. */
+export function fits(value: Json, wanted: string): boolean {
+  if (wanted.startsWith("!")) return !fits(value, wanted.slice(1));
+  const [, sign, bound] = /^([<>]=?)(.*)$/.exec(wanted) ?? [];
+  if (sign === undefined) return wanted.split("|").includes(String(value));
+  if (typeof value !== "number") return false;
+  const above = value - Number(bound);
+  return sign.endsWith("=") && above === 0 || (sign.startsWith(">") ? above > 0 : above < 0);
 }
 
 /** Checks that a number is a ratio: rgx would read 1 and more as whole steps. */

@@ -4,8 +4,7 @@
  * foreign key for it are both written, the one from the later source wins.
  */
 import type { MapNode, Problems } from "../documents/node.ts";
-import { noteAdapter } from "./trl.ts";
-import { translateAxolotl } from "./axolotl/axolotl.ts";
+import { translateAxolotl, translateAxolotlServer } from "./axolotl/axolotl.ts";
 import { translateDatasets } from "./datasets.ts";
 import { RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
 import { translateGenerationKwargs } from "./generation_kwargs.ts";
@@ -15,12 +14,13 @@ import { translateCurriculum, translatePrompts, translateReasoningGym } from "./
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateFp16 } from "./transformers.ts";
 import { Translation } from "./translation.ts";
-import { translateTrlServer } from "./trl.ts";
+import { noteAdapter, translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 
 /** The order matters: a later function reads keys that an earlier function sets. */
 const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
+  translateAxolotlServer,
   (translation) => translation.applyRules(),
   translateAxolotl,
   translateDatasets,

@@ -19,7 +19,7 @@ import {
   without,
 } from "../documents/node.ts";
 import type { Section } from "../types/key_spec.ts";
-import type { Rule } from "./table.ts";
+import { fits, type Rule } from "./table.ts";
 
 export class Translation {
   /**
@@ -102,11 +102,12 @@ export class Translation {
     this.problems.note(at.at, at.foreign ?? key, text);
   }
 
-  /** Sets a key of rgx to the value of another key, if that key is written. */
-  copy(from: string, path: string): void {
-    const node = this.given(from);
-    if (node === undefined || this.#valueOf(from, node) === undefined) return;
-    this.set(path, toJson(node), node);
+  /** Sets a key of rgx that is not written. A written one must have the same number. */
+  same(path: string, value: Json, from: ConfigNode): void {
+    this.prefer(path, value, from);
+    const there = this.number(path);
+    if (there === null || there.value === value || nearness(from, there.node) < 0) return;
+    this.refuse(from, `must be ${path}, which is ${there.value}`);
   }
 
   /** The value of a key that is translated; undefined if it has a wrong type, which is reported. */
@@ -137,26 +138,51 @@ export class Translation {
     this.tree = withEntry(this.tree, "rewards", { kind: "list", items: list, at: rewards.at });
   }
 
-  /** Sets what the rules of the tables say, for keys whose values have their types. */
+  /**
+   * Does what the rules of the tables say, for keys whose values have their types. The other
+   * projects' defaults come last, after all that is written.
+   */
   applyRules(): void {
-    for (const [key, rules] of this.rules) {
-      const node = this.given(key);
-      const read = node && this.#valueOf(key, node);
-      if (node === undefined || read === undefined) continue;
-      const value = read === node ? toJson(node) : read as Json;
-      for (const { when, only, paths: [path, second], value: fixed } of rules) {
-        if (!when(value) || (only !== null && !this.#holds(only))) continue;
-        if (second === undefined) this.set(path!, fixed ?? value, node);
-        else this.setPair(node, path!, second);
+    for (const isDefault of [false, true]) {
+      for (const [key, rules] of this.rules) {
+        const node = this.given(key);
+        const read = node && this.#valueOf(key, node);
+        if (node === undefined || read === undefined) continue;
+        const value = read === node ? toJson(node) : read as Json;
+        for (const rule of rules) {
+          const applies = (rule.action === "fill") === isDefault && rule.when(value) &&
+            rule.only.every((condition) => this.#holds(condition));
+          if (applies) this.#apply(rule, key, value, node);
+        }
       }
     }
   }
 
-  /** Whether a condition holds: `key` (it is on), `!key` (it is off), or `key=value`. */
+  #apply(
+    { action, paths, value: fixed }: Rule,
+    key: string,
+    written: Json,
+    node: ConfigNode,
+  ): void {
+    const [path, second] = paths as [string, string?];
+    if (action === "note" || action === "refuse") {
+      const valueOf = (_: string, name: string) => String(this.#valueAt(name));
+      return this[action](node, path.replace(/\{([\w.]+)\}/g, valueOf), key);
+    }
+    if (second !== undefined) this.setPair(node, path, second);
+    else this[action](path, fixed ?? written, node);
+  }
+
+  #valueAt(path: string): Json {
+    const node = this.given(path);
+    return node === undefined ? null : toJson(node);
+  }
+
+  /** Whether a condition holds: `key` (it is on), `!key` (it is off), `key=value` or `key>0`. */
   #holds(condition: string): boolean {
-    const [, not, key, wanted] = /^(!?)([^=]+)(?:=(.*))?$/.exec(condition)!;
-    const node = this.given(key!), value = node === undefined ? null : toJson(node);
-    const isSo = wanted === undefined ? Boolean(value) : String(value) === wanted;
+    const [, not, key, wanted] = /^(!?)([\w.]+)=?(.*)$/.exec(condition)!;
+    const value = this.#valueAt(key!);
+    const isSo = wanted === "" ? Boolean(value) : fits(value, wanted!);
     return not === "" ? isSo : !isSo;
   }
 

@@ -74,7 +74,7 @@ function algorithm(): string {
   const methods = ["step", "#batch", "#rollOut", "#loss"].map((name) => {
     const at = source.indexOf(`\n  async ${name}(`), end = source.indexOf("\n  }\n", at);
     if (at < 0) throw new Error(`training/grpo.ts has no method ${name}`);
-    return source.slice(source.lastIndexOf("\n\n", at) + 2, end + 5).replace(/^  /gm, "");
+    return source.slice(source.lastIndexOf("\n\n", at) + 2, end + 5).replace(/^ {2}/gm, "");
   });
   return ["```ts ignore", methods.join("\n").trimEnd(), "```"].join("\n");
 }

@@ -44,13 +44,16 @@ eval_batch_size = training.per_device_eval_batch_size
 optimizer = training.optim
 lr_scheduler = training.lr_scheduler_type
 wandb_name = logging.run_name
-axolotl.base_model: name? -- it says that the file is one of Axolotl, also where another model is
+axolotl.base_model: name? -> refuse "without rl: grpo, Axolotl trains supervised; of its files rgx
+  reads those of GRPO, and rgx sft has a section sft (docs/training.md)" if axolotl.rl=null -- it says that the file is one of Axolotl, also where another model is
   typed
 axolotl.adapter /adapter: one lora|qlora not llama-adapter? -> lora|qlora: lora.enabled=true; qlora:
   model.load_in_4bit=true -- lora.enabled; qlora with model.load_in_4bit; null: all weights are
   trained
 axolotl.lora_target_linear /lora_target_linear: bool? -- lora.target_modules: all-linear
-axolotl.chat_template: name? -- tokenizer_default, or jinja with chat_template_jinja
+axolotl.chat_template: name? -> !tokenizer_default|jinja: refuse "{axolotl.chat_template}: Axolotl's
+  own templates are not in rgx: tokenizer_default takes the model's, chat_template_jinja has a text or
+  a file" -- tokenizer_default, or jinja with chat_template_jinja
 axolotl.special_tokens /special_tokens: any a map of tokens -- only pad_token, which has no effect:
   padding is left out of everything
 axolotl.plugins /plugins: any a list of plugins -- only those of liger, cut_cross_entropy and kernels,
@@ -209,28 +212,22 @@ export function translateAxolotl(translation: Translation): void {
   // Keys such as `rl` may stand in any file; this key stands in files of Axolotl only.
   const model = translation.given("axolotl.base_model");
   if (model !== undefined) {
-    translateAlgorithm(translation, model);
+    pushPrivately(translation);
     fillDefaults(translation, model);
   }
   translateAdapter(translation, model);
-  translateTemplate(translation);
+  checkTokens(translation);
   translatePlugins(translation);
   translateIntervals(translation);
-  translateServer(translation);
   translateTrackers(translation);
 }
 
-function translateAlgorithm(translation: Translation, model: ConfigNode): void {
-  if (translation.given("axolotl.rl") === undefined) {
-    const text = "without rl: grpo, Axolotl trains supervised; of its files rgx reads those of " +
-      "GRPO, and rgx sft has a section sft (docs/training.md)";
-    translation.refuse(model, text, "base_model");
-  }
+/** With the name of a repository, Axolotl uploads, and others can not read it. */
+function pushPrivately(translation: Translation): void {
   const push = translation.given("training.hub_model_id");
-  if (push !== undefined) {
-    translation.fill("training.push_to_hub", true, push);
-    translation.fill("training.hub_private_repo", true, push);
-  }
+  if (push === undefined) return;
+  translation.fill("training.push_to_hub", true, push);
+  translation.fill("training.hub_private_repo", true, push);
 }
 
 /** Axolotl's defaults that change results or the number of checkpoints. */
@@ -289,14 +286,7 @@ function translateAdapter(translation: Translation, model: ConfigNode | undefine
   translation.set("lora.target_modules", "all-linear", linear);
 }
 
-function translateTemplate(translation: Translation): void {
-  const path = "axolotl.chat_template", node = translation.given(path);
-  const name = translation.text(path);
-  if (node !== undefined && name !== null && !/^(tokenizer_default$|jinja$)/.test(name)) {
-    const text = `${name}: Axolotl's own templates are not in rgx: tokenizer_default takes the ` +
-      "model's, chat_template_jinja has a text or a file";
-    translation.refuse(node, text, "chat_template");
-  }
+function checkTokens(translation: Translation): void {
   const tokens = "axolotl.special_tokens", special = translation.given(tokens);
   if (special === undefined) return;
   if (special.kind !== "map") {
@@ -344,8 +334,11 @@ function translateIntervals(translation: Translation): void {
   translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
 }
 
-/** `trl.use_vllm` with an address (here or in `vllm`): completions are sampled on that server. */
-function translateServer(translation: Translation): void {
+/**
+ * `trl.use_vllm` with an address (here or in `vllm`): completions are sampled on that server. The
+ * rules for TRL's keys read what this sets.
+ */
+export function translateAxolotlServer(translation: Translation): void {
   const use = translation.given("training.use_vllm");
   if (use?.foreign !== "trl.use_vllm" || !translation.isTrue("training.use_vllm")) return;
   for (const name of ["host", "port"]) {

@@ -4,9 +4,12 @@
  * mean the same.
  */
 import { table, type ValueRule } from "../table.ts";
-import { type ConfigNode, toJson } from "../../documents/node.ts";
+import { toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
+const NO_KL = "KL is no part of the reward: write --use_kl_loss --kl_estimator k3, or " +
+  "--init_kl_coef 0";
+const K3 = "KL is estimated by k3 here: write --kl_estimator k3";
 const REWARD = "rewards=[correctness], or a file of TypeScript, rewards=[{path: ./mine.ts}]";
 
 /** A list with `all-linear` alone means the word `all-linear`. */
@@ -47,7 +50,8 @@ logging_steps = training.logging_steps
 wandb_run_name = logging.run_name
 dynamic_filtering = training.dynamic_sampling
 prompt_data: name? -- data.dataset_name; one set of prompts
-label_key: name? -- only answer, final_answer or solution, which is the right answer's column
+label_key: name? -> !answer|final_answer|solution: refuse "{openrlhf.label_key}: the column of the
+  right answer is named answer, final_answer or solution: rename it" -- only answer, final_answer or solution, which is the right answer's column
 apply_chat_template: bool? -> true: data.prompt_format=chat; false: data.prompt_format=plain --
   data.prompt_format: chat; without it plain
 max_samples: int>=1? -> <100000000: data.max_examples -- data.max_examples
@@ -63,9 +67,15 @@ advantage_estimator: one group_norm|dr_grpo|rloo|reinforce|reinforce_baseline no
   training.advantage_estimator=reinforce_plus_plus; reinforce_baseline:
   training.advantage_estimator=reinforce_plus_plus_baseline -- group_norm is scale_rewards: group,
   dr_grpo is scale_rewards: none, the others are of training.advantage_estimator
-init_kl_coef: number>=0? -- training.beta, with use_kl_loss
-use_kl_loss: bool? -- training.beta is init_kl_coef, with kl_estimator k3
-kl_estimator: one k1|k2|k3? -- k3 with use_kl_loss
+init_kl_coef: number>=0? -> 0: training.beta; >0: training.beta if openrlhf.use_kl_loss &
+  openrlhf.kl_estimator=k3; >0: refuse "${NO_KL}" if !openrlhf.use_kl_loss; >0: refuse "k1: ${K3}" if
+  openrlhf.use_kl_loss & openrlhf.kl_estimator=null -- training.beta, with use_kl_loss
+use_kl_loss: bool? -> true: training.beta=0.01 if openrlhf.init_kl_coef=null & openrlhf.kl_estimator=k3;
+  true: training.use_bias_correction_kl=false if !openrlhf.init_kl_coef=0 & openrlhf.kl_estimator=k3;
+  true: refuse "k1: ${K3}" if openrlhf.init_kl_coef=null & openrlhf.kl_estimator=null; false: refuse
+  "${NO_KL}" if openrlhf.init_kl_coef=null -- training.beta is init_kl_coef, with kl_estimator k3
+kl_estimator: one k1|k2|k3? -> !k3: refuse "{openrlhf.kl_estimator}: ${K3}" if openrlhf.use_kl_loss &
+  !openrlhf.init_kl_coef=0 -- k3 with use_kl_loss
 policy_loss_type: one ppo|gspo? -> ppo: training.loss_type=dapo; gspo: training.loss_type=grpo; gspo:
   training.importance_sampling_level=sequence -- loss_type: dapo, or importance_sampling_level:
   sequence with loss_type: grpo
@@ -140,13 +150,15 @@ export function translateOpenRlhf(translation: Translation): void {
   if (translation.node("openrlhf") === undefined) return;
   translateData(translation);
   translateBatches(translation);
-  translateLoss(translation);
+  const clip = translation.given(at("eps_clip_low_high"));
+  if (clip !== undefined) {
+    // The pair replaces the first key, which has a flag of its own.
+    translation.drop("training.epsilon");
+    translation.setPair(clip, "training.epsilon", "training.epsilon_high");
+  }
   translateOptimizer(translation);
   translateFiles(translation);
 }
-
-/** Columns in which rgx looks for the right answer. */
-const ANSWERS = ["answer", "final_answer", "solution"];
 
 function translateData(translation: Translation): void {
   const data = translation.given(at("prompt_data")), name = translation.text(at("prompt_data"));
@@ -156,13 +168,6 @@ function translateData(translation: Translation): void {
       translation.problems.incomplete = true;
       translation.refuse(data, text);
     } else translation.set("data.dataset_name", name, data);
-  }
-  const label = translation.text(at("label_key"));
-  if (label !== null && !ANSWERS.includes(label)) {
-    const text =
-      `${label}: the column of the right answer is named answer, final_answer or solution: ` +
-      "rename it";
-    translation.refuse(translation.given(at("label_key"))!, text);
   }
   const longest = translation.number(at("max_len"));
   const completion = translation.number("training.max_completion_length");
@@ -199,45 +204,12 @@ function translateBatches(translation: Translation): void {
   translation.set("training.generation_batch_size", generation, rollout.node);
 }
 
-function translateLoss(translation: Translation): void {
-  const clip = translation.given(at("eps_clip_low_high"));
-  if (clip !== undefined) setBoth(translation, clip, "training.epsilon", "training.epsilon_high");
-  translateKl(translation);
-}
-
-/** The KL term is a part of the loss, or off. OpenRLHF can also subtract it from the reward. */
-function translateKl(translation: Translation): void {
-  const use = translation.given(at("use_kl_loss"));
-  const coefficient = translation.number(at("init_kl_coef"));
-  const node = coefficient?.node ?? use;
-  if (node === undefined) return;
-  if (coefficient?.value === 0) return translation.set("training.beta", 0, node);
-  if (!translation.isTrue(at("use_kl_loss"))) {
-    const text = "KL is no part of the reward: write --use_kl_loss --kl_estimator k3, or " +
-      "--init_kl_coef 0";
-    return translation.refuse(node, text);
-  }
-  const estimator = translation.text(at("kl_estimator"));
-  if (estimator !== "k3") {
-    const text = `${estimator ?? "k1"}: KL is estimated by k3 here: write --kl_estimator k3`;
-    return translation.refuse(translation.given(at("kl_estimator")) ?? node, text);
-  }
-  translation.set("training.beta", coefficient?.value ?? 0.01, node);
-  translation.set("training.use_bias_correction_kl", false, node);
-}
-
 function translateOptimizer(translation: Translation): void {
   const least = translation.number(at("min_lr_ratio"));
   const type = translation.text("training.lr_scheduler_type");
   if (least !== null && type === "cosine_with_min_lr") {
     translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
   }
-}
-
-/** The pair replaces the first key, which has a flag of its own. */
-function setBoth(translation: Translation, list: ConfigNode, first: string, second: string): void {
-  translation.drop(first);
-  translation.setPair(list, first, second);
 }
 
 function translateFiles(translation: Translation): void {

@@ -9,16 +9,13 @@ import {
 import type { Translation } from "../translation.ts";
 
 const ACTOR = "actor_rollout_ref.actor", ROLLOUT = "actor_rollout_ref.rollout";
-const MODEL = "actor_rollout_ref.model", OPTIM = `${ACTOR}.optim`;
+const OPTIM = `${ACTOR}.optim`;
 
 /** Sets the keys of rgx that these keys of verl stand for. */
 export function translateVerl(translation: Translation): void {
-  translateAdapter(translation);
-  translateLengths(translation);
-  translateMode(translation);
-  translateClipping(translation);
-  translateKl(translation);
-  translateOptimizer(translation);
+  checkLengths(translation);
+  checkFactor(translation);
+  translateSchedule(translation);
   translateBatchSizes(translation);
   translateTrainer(translation);
   translateData(translation);
@@ -33,51 +30,7 @@ export function translateVerlRewards(translation: Translation): void {
   checkMetric(translation);
 }
 
-/** Megatron's joined modules → the modules of the files. */
-const MEGATRON_MODULES: Readonly<Record<string, readonly string[]>> = {
-  linear_qkv: ["q_proj", "k_proj", "v_proj"],
-  linear_proj: ["o_proj"],
-  linear_fc1: ["gate_proj", "up_proj"],
-  linear_fc2: ["down_proj"],
-};
-
-/** Sets unwritten keys of an adapter to verl's defaults, and translates Megatron's modules. */
-function translateAdapter(translation: Translation): void {
-  const rank = translation.number(`${MODEL}.lora_rank`);
-  if (rank !== null && rank.value > 0) {
-    translation.fill("lora.lora_alpha", 16, rank.node);
-    translation.fill("lora.target_modules", "all-linear", rank.node);
-  }
-  const joined = translation.number(`${MODEL}.lora.rank`);
-  if (joined === null || joined.value === 0) return;
-  translation.fill("lora.lora_alpha", 32, joined.node);
-  translation.fill("lora.lora_dropout", 0, joined.node);
-  const modules = translation.given(`${MODEL}.lora.target_modules`);
-  const names = modules === undefined ? Object.keys(MEGATRON_MODULES) : toJson(modules);
-  // Names that are not Megatron's stay as they are.
-  const split = Array.isArray(names)
-    ? names.flatMap((name): Json[] => [...MEGATRON_MODULES[String(name)] ?? [name]])
-    : names;
-  translation.set("lora.target_modules", split, modules ?? joined.node);
-}
-
-/** Keys that repeat another key: they set an unwritten key, and must equal a written one. */
-const REPEATED: readonly [path: string, key: string][] = [
-  [`${ROLLOUT}.response_length`, "training.max_completion_length"],
-  [`${ROLLOUT}.prompt_length`, "training.max_prompt_length"],
-  [`${ACTOR}.rollout_n`, "training.num_generations"],
-  ["actor_rollout_ref.ref.rollout_n", "training.num_generations"],
-];
-
-function translateLengths(translation: Translation): void {
-  for (const [path, key] of REPEATED) {
-    const repeated = translation.number(path);
-    if (repeated === null) continue;
-    translation.prefer(key, repeated.value, repeated.node);
-    const { value, node } = translation.number(key) ?? repeated;
-    if (value === repeated.value || nearness(repeated.node, node) < 0) continue;
-    translation.refuse(repeated.node, `must be ${key}, which is ${value}`);
-  }
+function checkLengths(translation: Translation): void {
   const longest = translation.number(`${ROLLOUT}.max_model_len`);
   const prompt = translation.number("training.max_prompt_length");
   const completion = translation.number("training.max_completion_length");
@@ -89,69 +42,15 @@ function translateLengths(translation: Translation): void {
   translation.refuse(longest.node, text);
 }
 
-/** How verl takes the mean of the loss → rgx's loss type, which does the same. */
-const LOSS_TYPES: Readonly<Record<string, string>> = {
-  "token-mean": "dapo",
-  "seq-mean-token-mean": "grpo",
-  "seq-mean-token-sum-norm": "dr_grpo",
-};
-
-function modeOf(translation: Translation): string {
-  return translation.text(`${ACTOR}.policy_loss.loss_mode`) ?? "vanilla";
-}
-
-function translateMode(translation: Translation): void {
-  const mode = modeOf(translation);
-  const mean = translation.given(`${ACTOR}.loss_agg_mode`);
-  const written = translation.text(`${ACTOR}.loss_agg_mode`);
-  if (mode !== "vanilla") {
-    if (mean !== undefined && written !== "seq-mean-token-mean") {
-      const text = `loss_mode ${mode} takes seq-mean-token-mean, in verl too`;
-      translation.note(mean, text);
-    }
-    return;
-  }
-  const type = LOSS_TYPES[written ?? ""];
-  if (mean !== undefined && type !== undefined) translation.set("training.loss_type", type, mean);
+/** dr_grpo divides by the longest completion, not by a factor. */
+function checkFactor(translation: Translation): void {
   const factor = translation.number(`${ACTOR}.loss_scale_factor`);
+  const mode = translation.text(`${ACTOR}.policy_loss.loss_mode`) ?? "vanilla";
+  const isDrGrpo = translation.text(`${ACTOR}.loss_agg_mode`) === "seq-mean-token-sum-norm";
   const longest = translation.number("training.max_completion_length")?.value ?? 512;
-  if (factor === null || factor.value === longest || type !== "dr_grpo") return;
+  if (factor === null || factor.value === longest || mode !== "vanilla" || !isDrGrpo) return;
   const text = `dr_grpo divides by the longest completion: write ${longest} or null`;
   translation.refuse(factor.node, text);
-}
-
-function translateClipping(translation: Translation): void {
-  const both = translation.number(`${ACTOR}.clip_ratio`);
-  const low = translation.number(`${ACTOR}.clip_ratio_low`) ?? both;
-  const high = translation.number(`${ACTOR}.clip_ratio_high`) ?? (low === both ? null : both);
-  if (low !== null) translation.set("training.epsilon", low.value, low.node);
-  if (high !== null) translation.set("training.epsilon_high", high.value, high.node);
-  if (modeOf(translation) === "vanilla") {
-    translation.copy(`${ACTOR}.clip_ratio_c`, "training.delta");
-  }
-}
-
-/** verl's KL term has no importance ratio; TRL's has one unless it is switched off. */
-function translateKl(translation: Translation): void {
-  const coefficient = translation.number(`${ACTOR}.kl_loss_coef`);
-  const use = translation.given(`${ACTOR}.use_kl_loss`);
-  if (use !== undefined && translation.isTrue(`${ACTOR}.use_kl_loss`)) {
-    translation.set("training.beta", coefficient?.value ?? 0.001, coefficient?.node ?? use);
-    const type = translation.given(`${ACTOR}.kl_loss_type`);
-    translation.set("training.use_bias_correction_kl", false, type ?? use);
-  } else if (use !== undefined) translation.set("training.beta", 0, use);
-  else if (coefficient !== null && coefficient.value > 0) {
-    const text = "has no effect while use_kl_loss is not true, in verl too";
-    translation.note(coefficient.node, text);
-  }
-}
-
-function translateOptimizer(translation: Translation): void {
-  translateSchedule(translation);
-  const steps = translation.number(`${OPTIM}.lr_warmup_steps`);
-  const share = translation.number(`${OPTIM}.lr_warmup_steps_ratio`);
-  const warmup = steps !== null && steps.value > 0 ? steps : share;
-  if (warmup !== null) translation.set("training.warmup_steps", warmup.value, warmup.node);
 }
 
 /** The older name wins over the newer one where both are written, as in verl. */
@@ -181,7 +80,6 @@ function translateTrainer(translation: Translation): void {
     if (given === null || given.node.foreign !== `trainer.${name}`) continue;
     translation.fill(`slurm.${key}`, given.value, given.node);
   }
-  translateResume(translation);
   const node = translation.given(CONTENTS);
   if (node === undefined) return;
   const parts = toJson(node);
@@ -191,19 +89,6 @@ function translateTrainer(translation: Translation): void {
   }
   // Without the optimizer, a checkpoint is the model alone.
   if (!parts.includes("optimizer")) translation.set("training.save_only_model", true, node);
-}
-
-function translateResume(translation: Translation): void {
-  const mode = translation.given("trainer.resume_mode");
-  const path = translation.given("trainer.resume_from_path");
-  const written = translation.text("trainer.resume_from_path");
-  const asked = translation.text("trainer.resume_mode");
-  if ((asked === "auto" || asked === "disable") && written !== null) {
-    const text = "has no effect without resume_mode resume_path, in verl too";
-    translation.note(path!, text);
-  } else if (asked === "resume_path" && written === null) {
-    translation.refuse(mode!, "resume_path needs resume_from_path");
-  }
 }
 
 /** verl's validation: how often, where problems are held out. */
@@ -388,12 +273,6 @@ function byTokens(translation: Translation): number | null {
 /** Translates the keys of verl's files, of the number of their rows, and of long prompts. */
 function translateData(translation: Translation): void {
   translateFiles(translation);
-  const filter = translation.given("data.filter_overlong_prompts");
-  if (filter !== undefined && translation.isTrue("data.filter_overlong_prompts")) {
-    const text = "prompts that are too long are not left out: they end the run before its first " +
-      "step, with their number";
-    translation.note(filter, text);
-  }
   // In verl, data.seed shuffles the prompts; in rgx, it draws a task's problems.
   const seed = translation.number("data.seed");
   if (translation.node("actor_rollout_ref") !== undefined && seed === null) {

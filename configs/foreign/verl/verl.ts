@@ -3,7 +3,7 @@
  * configuration, `ppo_trainer.yaml` with every section of every engine. Each key is in one list.
  * `tests/golden/verl_keys.json` has all names; a test compares them.
  */
-import type { MapEntry } from "../../documents/node.ts";
+import { type ConfigNode, fromJson, type MapEntry, toJson } from "../../documents/node.ts";
 import { table, type ValueRule } from "../table.ts";
 
 const A = "actor_rollout_ref.actor", R = "actor_rollout_ref.ref", O = "actor_rollout_ref.rollout";
@@ -27,6 +27,24 @@ const SCHEDULE =
 const modules: ValueRule = (node) =>
   node.kind === "scalar" && node.value === "all_linear" ? { ...node, value: "all-linear" } : node;
 
+/** Megatron's joined modules → the modules of the files. Other names stay as they are. */
+const MEGATRON_MODULES: Readonly<Record<string, readonly string[]>> = {
+  linear_qkv: ["q_proj", "k_proj", "v_proj"],
+  linear_proj: ["o_proj"],
+  linear_fc1: ["gate_proj", "up_proj"],
+  linear_fc2: ["down_proj"],
+};
+
+const megatron: ValueRule = (node) => {
+  if (node.kind !== "list") return node;
+  const items = node.items.flatMap((item): ConfigNode[] =>
+    MEGATRON_MODULES[String(toJson(item))]?.map((name) => fromJson(name, item.at)) ?? [item]
+  );
+  return { ...node, items };
+};
+
+const VANILLA = `${A}.policy_loss.loss_mode=vanilla|null`;
+
 const KEYS = `
 [actor_rollout_ref.model]
 path = model.model_name_or_path
@@ -34,7 +52,8 @@ override_config.rope_scaling override_config.rope_parameters = model.rope_scalin
 tokenizer_path = model.tokenizer_name_or_path
 custom_chat_template = model.chat_template
 enable_gradient_checkpointing = training.gradient_checkpointing
-lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: no adapter
+lora_rank: int>=0? -> >0: lora.r; >0: fill lora.lora_alpha=16; >0: fill lora.target_modules=all-linear
+  -- lora.r; 0: no adapter
 lora_alpha: number>0? -> lora.lora_alpha if ${M}.lora_rank -- lora.lora_alpha, with lora_rank (16 unless written)
 target_modules (modules): any all-linear, a list, or an expression -> lora.target_modules if
   ${M}.lora_rank -- lora.target_modules, with lora_rank (all-linear unless written)
@@ -52,11 +71,15 @@ exclude_modules: any a list or an expression -> lora.exclude_modules if ${M}.lor
   adapters have dropout: lora_dropout
 ! override_config.moe_config.freeze_moe_router [false]: ${MIXTURES}
 ! lora_adapter_path lora.adapter_path: name the adapter's folder in model_name_or_path
-lora.rank: int>=0? -> >0: lora.r -- lora.r; 0: no adapter
+lora.rank: int>=0? -> >0: lora.r; >0: fill lora.lora_alpha=32; >0: fill lora.lora_dropout=0; >0: fill
+  lora.target_modules=${
+  JSON.stringify(Object.values(MEGATRON_MODULES).flat())
+} -- lora.r; 0: no adapter
 lora.alpha: number>=0? -> lora.lora_alpha if ${M}.lora.rank -- lora.lora_alpha
 lora.dropout: number>=0? -> lora.lora_dropout if ${M}.lora.rank -- lora.lora_dropout
-lora.target_modules: any a list of linear_qkv, linear_proj, linear_fc1, linear_fc2 --
-  lora.target_modules, the same modules by their names in the file
+lora.target_modules (megatron): any a list of linear_qkv, linear_proj, linear_fc1, linear_fc2 ->
+  lora.target_modules if ${M}.lora.rank -- lora.target_modules, the same modules by their names in the
+  file
 - lora.merge lora.a2a_experimental lora.dtype: ${PLACE}
 ~ lora.freeze_vision_model lora.freeze_vision_projection lora.freeze_language_model: ${IMAGES}
 ! lora.type ["lora"]: the plain form of LoRA is the one adapter
@@ -76,8 +99,10 @@ betas: any a list of two numbers -> training.adam_beta1, training.adam_beta2 -- 
 lr_scheduler_type: one constant|cosine? -- ${SCHEDULE}
 warmup_style: one constant|cosine? -- ${SCHEDULE}
 lr_decay_style: one constant|cosine|linear? -- lr_scheduler_type, after a warm-up
-lr_warmup_steps: int>=-1? -- warmup_steps; −1 or 0: lr_warmup_steps_ratio decides
-lr_warmup_steps_ratio: number>=0<1? -- warmup_steps, where lr_warmup_steps is not above 0
+lr_warmup_steps: int>=-1? -> >0: training.warmup_steps -- warmup_steps; −1 or 0:
+  lr_warmup_steps_ratio decides
+lr_warmup_steps_ratio: number>=0<1? -> training.warmup_steps if !${A}.optim.lr_warmup_steps>0 --
+  warmup_steps, where lr_warmup_steps is not above 0
 min_lr_ratio: number>=0? -- lr_scheduler_kwargs.min_lr_rate, with cosine
 - override_optimizer_config.optimizer_offload_fraction override_optimizer_config.offload_fraction
   override_optimizer_config.overlap_cpu_optimizer_d2h_h2d
@@ -109,18 +134,25 @@ use_rollout_log_probs = training.use_rollout_log_probs
 entropy_coeff = training.entropy_coef
 grad_clip = training.max_grad_norm
 fsdp_config.dtype = training.compute_dtype
-clip_ratio: number>=0? -- epsilon, where clip_ratio_low is not written
-clip_ratio_low: number>=0? -- epsilon
-clip_ratio_high: number>=0? -- epsilon_high
-clip_ratio_c: number>1? -- delta (bounds the loss of a bad completion, as dual clipping does); with
+clip_ratio: number>=0? -> training.epsilon if ${A}.clip_ratio_low=null; training.epsilon_high if
+  !${A}.clip_ratio_low=null & ${A}.clip_ratio_high=null -- epsilon, where clip_ratio_low is not written
+clip_ratio_low: number>=0? -> training.epsilon -- epsilon
+clip_ratio_high: number>=0? -> training.epsilon_high -- epsilon_high
+clip_ratio_c: number>1? -> training.delta if ${VANILLA} -- delta (bounds the loss of a bad completion, as dual clipping does); with
   loss_mode vanilla
 loss_agg_mode: one token-mean|seq-mean-token-mean|seq-mean-token-sum-norm not seq-mean-token-sum?
+  -> token-mean: training.loss_type=dapo if ${VANILLA}; seq-mean-token-mean: training.loss_type=grpo if
+  ${VANILLA}; seq-mean-token-sum-norm: training.loss_type=dr_grpo if ${VANILLA}; !seq-mean-token-mean:
+  note "loss_mode {${A}.policy_loss.loss_mode} takes seq-mean-token-mean, in verl too" if !${VANILLA}
   -- loss_type dapo, grpo or dr_grpo
 loss_scale_factor: number>=0? -- what dr_grpo divides by; it must be the longest completion, as null
   is
-use_kl_loss: bool? -- kl_loss_coef is beta
-kl_loss_coef: number>=0? -- beta, where use_kl_loss is true (0.001 unless written)
-kl_loss_type: one low_var_kl|k3 not kl|k1|abs|mse|k2|full|k3+|low_var_kl+|k1+|kl+? -- the KL term as
+use_kl_loss: bool? -> false: training.beta=0; true: training.beta=0.001 if ${A}.kl_loss_coef=null;
+  true: training.use_bias_correction_kl=false if ${A}.kl_loss_type=null -- kl_loss_coef is beta
+kl_loss_coef: number>=0? -> training.beta if ${A}.use_kl_loss; >0: note "has no effect while use_kl_loss
+  is not true, in verl too" if ${A}.use_kl_loss=null -- beta, where use_kl_loss is true (0.001 unless written)
+kl_loss_type: one low_var_kl|k3 not kl|k1|abs|mse|k2|full|k3+|low_var_kl+|k1+|kl+? ->
+  training.use_bias_correction_kl=false if ${A}.use_kl_loss -- the KL term as
   it is with use_bias_correction_kl: false
 policy_loss.loss_mode: one vanilla|gspo|sapo
   not cispo|gpg|clip_cov|kl_cov|geo_mean|dro|dppo_tv|dppo_kl? -> gspo: training.importance_sampling_level=sequence; gspo:
@@ -155,7 +187,7 @@ checkpoint.save_contents checkpoint.contents: any a list of model, optimizer, ex
 - checkpoint.async_save checkpoint.strict checkpoint.mbridge_config: ${PLACE}
 ~ checkpoint.load_contents: a checkpoint of verl; rgx loads all that one of its own holds
 [${A}, ${R}]
-rollout_n: int>=1? -- must be rollout.n
+rollout_n: int>=1? -> same training.num_generations -- must be rollout.n
 - fsdp_config.* fsdp_config.turbo_config megatron.* torchtitan.* veomni.*: ${PLACE}
 - fsdp_config.model_dtype fsdp_config.mixed_precision fsdp_config.mixed_precision.* megatron.dtype
   fsdp_config.turbo_config.distributed.fsdp_plan.param_dtype
@@ -204,8 +236,8 @@ min_p = training.min_p
 repetition_penalty = training.repetition_penalty
 stop = training.stop
 seed = training.generation_seed
-prompt_length: int>=1? -- max_prompt_length, as data.max_prompt_length
-response_length: int>=1? -- max_completion_length, as data.max_response_length
+prompt_length: int>=1? -> same training.max_prompt_length -- max_prompt_length, as data.max_prompt_length
+response_length: int>=1? -> same training.max_completion_length -- max_completion_length, as data.max_response_length
 max_model_len: int>=1? -- must not be less than prompt and response together
 val_kwargs.temperature: number>=0? -> eval.temperature if !${O}.val_kwargs.do_sample=false -- eval.temperature, of the evaluation before and after training
 val_kwargs.do_sample: bool? -> false: eval.temperature=0 -- false is eval.temperature 0
@@ -265,8 +297,9 @@ train_batch_size: int>=1? -- prompts of a generation; × num_generations is gene
 val_batch_size: int>=1? -> eval.batch_size -- eval.batch_size
 truncation: one error|left not right|middle? -> left: training.truncate_prompts -- truncate_prompts;
   error: prompts that are too long end the run before its first step
-filter_overlong_prompts: bool? -- true gets a note: a prompt that is too long ends the run before
-  its first step
+filter_overlong_prompts: bool? -> true: note "prompts that are too long are not left out: they end
+  the run before its first step, with their number" -- true gets a note: a prompt that is too long
+  ends the run before its first step
 - use_shm dataloader_num_workers filter_overlong_prompts_workers return_raw_input_ids
   return_raw_chat return_full_prompt return_multi_modal_inputs: ${PLACE}
 - trust_remote_code: no code of a model is run
@@ -325,10 +358,12 @@ test_freq: int>=-1? -- eval_steps, with eval_strategy steps; −1 or 0: never
 val_before_train: bool -- eval_on_start
 logger: any a name or a list of names -- report_to, where that is not written
 resume_mode: one auto|disable|resume_path? -> auto: training.resume_from_checkpoint=true; disable:
-  training.resume_from_checkpoint=false -- resume_from_checkpoint true, false, or what
+  training.resume_from_checkpoint=false; resume_path: refuse "resume_path needs resume_from_path" if
+  trainer.resume_from_path=null|false -- resume_from_checkpoint true, false, or what
   resume_from_path names
 resume_from_path: any a path, null or false -> training.resume_from_checkpoint if
-  trainer.resume_mode=resume_path -- resume_from_checkpoint, with resume_mode resume_path
+  trainer.resume_mode=resume_path; !false: note "has no effect without resume_mode resume_path, in verl
+  too" if trainer.resume_mode=auto|disable -- resume_from_checkpoint, with resume_mode resume_path
 - balance_batch ray_wait_register_center_timeout use_legacy_worker_impl use_v1 worker_env.*: ${PLACE}
 - log_val_generations val_generations_to_log_to_wandb rollout_data_dir validation_data_dir: ${KEPT}
 - device: rgx train CONFIG --device
@@ -388,7 +423,7 @@ reward_kwargs.max_resp_len: int>=1? -- soft_overlong's max_completion_len (max_r
 ! reward_loop_module_path: ${FUNCTIONS}
 `;
 
-export const VERL = table("verl", KEYS, { modules });
+export const VERL = table("verl", KEYS, { modules, megatron });
 
 /** Whether a document is written for verl. */
 export function isOfVerl(entries: ReadonlyMap<string, MapEntry>): boolean {
