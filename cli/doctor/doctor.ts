@@ -6,7 +6,7 @@
 import { duration } from "../../core/duration.ts";
 import { EXIT, messageOf } from "../../core/errors.ts";
 import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
-import { type Env, processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
+import { processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
 import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import {
   cpuTimes,
@@ -333,10 +333,10 @@ type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;
 const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
 
 /** The report, or null outside of a job. */
-async function jobReport(env: Env = processEnv) {
-  const job = slurmJob(env);
+async function jobReport() {
+  const job = slurmJob();
   if (job === null) return null;
-  const visible = VISIBLE.map(env).find((value) => value !== undefined);
+  const visible = VISIBLE.map(processEnv).find((value) => value !== undefined);
   return {
     id: job.id,
     name: job.name,
@@ -351,7 +351,7 @@ async function jobReport(env: Env = processEnv) {
     seconds_left: await secondsLeft(job),
     /** Cores of the job for this process, and threads that the wasm device uses. */
     cpus: job.cpusPerTask ?? job.cpusOnNode,
-    threads: defaultThreads(env),
+    threads: defaultThreads(),
     /** Cores that the affinity mask and the quota leave to this process. */
     usable_cpus: grantedCores(kernelLimits()),
     /** Memory of the job on this node; null: SLURM does not limit it, or does not tell. */
@@ -398,7 +398,7 @@ function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
  * Advice about figures that contradict each other.
  * @param cards whether the adapter is a graphics card
  */
-function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv): string[] {
+function jobAdvice(job: JobReport, cards: boolean): string[] {
   const advice: string[] = [];
   const { cpus, usable_cpus: usable, gpus, visible_gpus: visible } = job;
   if (job.node === null) {
@@ -415,7 +415,7 @@ function jobAdvice(job: JobReport, cards: boolean, env: Env = processEnv): strin
         "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
     );
   }
-  const isRank = processLayout(env) !== null;
+  const isRank = processLayout() !== null;
   if (!isRank && (job.tasks ?? 1) > 1) {
     advice.push(
       `the job has ${job.tasks} tasks, and this is one process: srun --mpi=pmix (or pmi2) starts ` +

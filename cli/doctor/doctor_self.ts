@@ -128,10 +128,7 @@ const PARTS: Readonly<Record<string, (trial: Trial) => Promise<unknown>>> = {
 };
 
 /** Tries all parts. @param program the words that start the program */
-export async function tryParts(
-  program: readonly string[] = programCommand(),
-  onEnd: (part: TriedPart) => void = () => {},
-): Promise<TriedPart[]> {
+export async function tryParts(program = programCommand()): Promise<TriedPart[]> {
   const home = await Deno.makeTempDir({ prefix: "rgx-self-" });
   try {
     const trial = new Trial(program, home), tried: TriedPart[] = [];
@@ -139,7 +136,6 @@ export async function tryParts(
       const start = performance.now();
       const error = await run(trial).then(() => null, messageOf);
       tried.push({ name, seconds: (performance.now() - start) / 1000, error });
-      onEnd(tried.at(-1)!);
     }
     return tried;
   } finally {

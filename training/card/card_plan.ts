@@ -145,7 +145,7 @@ async function cardTime(
   const parts = async (completionTokens: number, rowsPerGeneration = rows.rowsPerGeneration) => {
     const lanes = await lanesOf(config, plan, rowsPerGeneration);
     const group = training.num_generations, { promptTokens } = tokens.typical;
-    const work = { promptTokens, completionTokens, group, lanes, moments: memory.optimizer };
+    const work = { promptTokens, completionTokens, group, lanes, moments: memory.parts.optimizer };
     const speed = cardSpeed(figures, sizes, work);
     const { generation, training: passes, ...others } = estimateParts(
       { ...input, sizes: { ...input.sizes, rowsPerGeneration } },

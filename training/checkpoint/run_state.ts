@@ -265,8 +265,9 @@ export function heldApart(
   return [...heldOut, ...validation];
 }
 
-export function heldOutRecord(heldOut: readonly Entry[], changed = false): HeldOutRecord {
-  return { sha256: sha256Hex(JSON.stringify(heldOut.map(({ question }) => question))), changed };
+export function heldOutRecord(heldOut: readonly Entry[]): HeldOutRecord {
+  const questions = heldOut.map(({ question }) => question);
+  return { sha256: sha256Hex(JSON.stringify(questions)), changed: false };
 }
 
 /**

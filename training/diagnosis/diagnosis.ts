@@ -101,8 +101,8 @@ export class Diagnosis {
   #isHopeless(): boolean {
     if (this.#unscored() !== null || this.#empty() !== null) return true;
     const isConstant = new Set(this.#recent.values("reward")).size === 1;
-    return this.#recent.isAlways("completions/clipped_ratio", 1) ||
-      (isConstant && this.#recent.isAlways("frac_reward_zero_std", 1));
+    return this.#recent.isAlwaysOne("completions/clipped_ratio") ||
+      (isConstant && this.#recent.isAlwaysOne("frac_reward_zero_std"));
   }
 
   /** No reward applied to any completion: everything else that was observed follows from it. */
@@ -486,10 +486,10 @@ class RecentSteps {
     return mean(this.values(name));
   }
 
-  /** Whether a metric has this value in every step of the window. */
-  isAlways(name: string, expected: number): boolean {
+  /** Whether a metric is 1 in every step of the window. */
+  isAlwaysOne(name: string): boolean {
     const values = this.values(name);
-    return values.length === this.length && values.every((value) => value === expected);
+    return values.length === this.length && values.every((value) => value === 1);
   }
 
   /**

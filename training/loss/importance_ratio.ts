@@ -22,13 +22,11 @@ export type ImportanceKeys = Pick<
  * @param offsets row i has the tokens [offsets[i], offsets[i + 1]). [B + 1]
  * @param oldLogp log-probabilities of the trainer's policy at the time of sampling. [T]
  * @param samplerLogp those of the engine that sampled. [T] Where a difference is NaN, it counts 0.
- * @param mask 0 = the token is not trained on; null = all are. [T]
  */
 export function importanceRatio(
   offsets: ArrayLike<number>,
   oldLogp: ArrayLike<number>,
   samplerLogp: ArrayLike<number>,
-  mask: ArrayLike<number> | null,
   keys: ImportanceKeys,
 ): Float64Array {
   const mode = keys.vllm_importance_sampling_mode;
@@ -41,7 +39,7 @@ export function importanceRatio(
       ? 0
       : ratio;
   const out = Float64Array.from({ length: oldLogp.length }, (_, t) => {
-    const difference = (oldLogp[t]! - samplerLogp[t]!) * (mask === null ? 1 : mask[t]!);
+    const difference = oldLogp[t]! - samplerLogp[t]!;
     return Number.isNaN(difference) ? 0 : difference;
   });
   if (mode.startsWith("token")) return out.map((d) => bound(Math.exp(d)));

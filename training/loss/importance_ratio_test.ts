@@ -57,7 +57,7 @@ for (const recorded of golden.cases) {
       vllm_importance_sampling_clip_max: clip_max,
     };
     assert.equal(correction, recorded.ratio !== null);
-    const ratio = correction ? importanceRatio(offsets, old, sampler, null, training) : null;
+    const ratio = correction ? importanceRatio(offsets, old, sampler, training) : null;
     if (ratio !== null) close(ratio, flat(recorded.ratio!), "ratio");
 
     const sizes = new ImportanceMetrics(), drift = new SamplerDrift();
@@ -93,7 +93,7 @@ for (const recorded of golden.cases) {
 Deno.test("a completion without tokens counts as the ratio 1, as in TRL", () => {
   const mode = "sequence_mask";
   const sizes = new ImportanceMetrics(), two = Math.log(2);
-  const ratios = importanceRatio([0, 0, 1], [0], [-two], null, {
+  const ratios = importanceRatio([0, 0, 1], [0], [-two], {
     vllm_importance_sampling_mode: mode,
     vllm_importance_sampling_clip_min: null,
     vllm_importance_sampling_clip_max: 3,

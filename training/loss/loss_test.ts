@@ -66,7 +66,7 @@ function build(name: LossType, options: Case) {
     mask: options.mask ?? null,
     samplerLogp: options.sampler ? samplerLogp : null,
     importance: options.importance
-      ? importanceRatio(offsets, oldLogp!, samplerLogp!, null, {
+      ? importanceRatio(offsets, oldLogp!, samplerLogp!, {
         vllm_importance_sampling_mode: options.importance,
         vllm_importance_sampling_clip_min: null,
         vllm_importance_sampling_clip_max: golden.inputs.is_ratio_clip_max,

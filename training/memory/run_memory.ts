@@ -57,24 +57,12 @@ export type PlanDevice = Pick<
 
 /** A plan, in bytes. */
 export interface MemoryPlan {
-  /** Parameters and gradients. */
-  parameters: number;
-  /** The optimizer's states. */
-  optimizer: number;
-  /** Copies for the reference of the KL term. */
-  reference: number;
-  /** The largest generation, the packed weights, and passes without gradient. */
-  generation: number;
+  /** What the bytes are for. */
+  parts: MemoryParts;
+  /** The sum of the parts. */
+  peak: number;
   /** Maximum bytes of a generation. */
   generationLimit: number;
-  /** The largest forward and backward pass, supervised or GRPO. */
-  training: number;
-  /** What writing a checkpoint takes. */
-  checkpoint: number;
-  /** The same in finer parts. */
-  parts: MemoryParts;
-  /** The sum of all. */
-  peak: number;
   /** What the run may take; Infinity: not known. */
   available: number;
   /** What limits `available`, in words; null if the caller gave it, or nothing does. */
@@ -291,18 +279,12 @@ export async function planMemory(
     break;
   }
   const parts = await memoryParts(sizes, size, step);
-  const peak = bytesOf(step, sizes), { optimizer, reference, checkpoint } = parts;
+  const peak = bytesOf(step, sizes);
   // Larger passes recompute their activations where they may.
   const recompute = sizes.recompute || config.training.gradient_checkpointing;
   const searched = size.generationLimit < baseSize.generationLimit ? size : baseSize;
   const largest = recompute === sizes.recompute ? sizes : { ...sizes, recompute };
   const plan = {
-    parameters: parts.frozen + parts.trained + parts.gradients,
-    optimizer,
-    reference,
-    generation: parts.packed + parts.caches + parts.inference,
-    training: parts.activations + parts.sampled + parts.head + parts.panels + parts.scratch,
-    checkpoint,
     generationLimit: size.generationLimit,
     parts,
     peak,
@@ -333,17 +315,10 @@ export async function planMemory(
     if (settings.length === 0) {
       settings.push("smaller batches, shorter completions or a smaller model");
     }
-    const alone = plan.parameters > room
-      ? `the model alone needs ${bytesText(plan.parameters)}`
-      : null;
+    const model = parts.frozen + parts.trained + parts.gradients;
+    const alone = model > room ? `the model alone needs ${bytesText(model)}` : null;
     const why = [where, alone].filter((text) => text !== null).join("; ");
-    refuseIfTooLarge(
-      "the run",
-      held + plan.peak,
-      plan.available,
-      settings,
-      why === "" ? null : why,
-    );
+    refuseIfTooLarge(held + plan.peak, plan.available, settings, why === "" ? null : why);
     if (misfit !== null) {
       const adapter = sizes.trainable === "full" ? "train an adapter (a lora section), or " : "";
       throw new UsageError(misfit, { advice: `${adapter}set ${settings.join(" or ")}` });
@@ -451,10 +426,9 @@ function bufferMisfit(
  * Refuses work that does not fit in memory, before it begins.
  * @param options settings that reduce the memory, the most useful one first
  * @param limit where the available bytes come from, when it is not the machine's free memory
- * @throws UsageError "training needs 11.2 GB, 8.0 GB available" with the options as advice
+ * @throws UsageError "the run needs 11.2 GB, 8.0 GB available" with the options as advice
  */
 function refuseIfTooLarge(
-  what: string,
   neededBytes: number,
   availableBytes: number,
   options: readonly string[],
@@ -462,7 +436,7 @@ function refuseIfTooLarge(
 ): void {
   if (neededBytes <= availableBytes) return;
   throw new UsageError(
-    `${what} needs ${bytesText(neededBytes)}, ${bytesText(availableBytes)} available` +
+    `the run needs ${bytesText(neededBytes)}, ${bytesText(availableBytes)} available` +
       (limit === null ? "" : `: ${limit}`),
     options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
   );

@@ -53,7 +53,7 @@ async function take(
       return {
         // The device measures neither parts of a checkpoint, which are on the host, nor the packed
         // operands of a product.
-        planned: summary.memory_planned_bytes! - parts.memory.checkpoint -
+        planned: summary.memory_planned_bytes! - parts.memory.parts.checkpoint -
           parts.memory.parts.panels,
         measured: summary.peak_memory_bytes,
         recompute: parts.model.sizes.recompute,

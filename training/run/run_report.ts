@@ -187,16 +187,12 @@ export class RunReport {
   }
 
   /**
-   * Appends what happened after a step to metrics.jsonl, as a line without a split, and to run.log.
+   * Appends a change of a task's level to metrics.jsonl, as a line without a split, and to run.log.
    */
-  async appendEvent(
-    event: string,
-    step: number,
-    details: Readonly<Record<string, unknown>>,
-  ): Promise<void> {
-    const time = new Date().toISOString();
-    await this.#folder?.metrics.append({ event, step, time, ...details });
-    await this.#folder?.log(event, { step, ...details });
+  async appendLevels(step: number, change: object): Promise<void> {
+    const time = new Date().toISOString(), event = "curriculum";
+    await this.#folder?.metrics.append({ event, step, time, ...change });
+    await this.#folder?.log(event, { step, ...change });
   }
 
   async writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {

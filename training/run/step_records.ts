@@ -123,7 +123,7 @@ export class StepRecords {
     const { changes, notes } = curriculum.endStep(step, (task) => this.#misfit(task));
     state.curriculum = curriculum.state;
     for (const change of changes) {
-      await run.report.appendEvent("curriculum", step, { ...change });
+      await run.report.appendLevels(step, change);
       run.report.emit({ type: "curriculum", step, change });
     }
     for (const note of notes) await run.report.warn(note);

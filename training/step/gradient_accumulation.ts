@@ -149,7 +149,7 @@ export async function accumulateGradients(
     const samplerLogp = otherSampler === null ? null : joinSamplerLogp(batch);
     const importance = samplerLogp === null || correction === null
       ? null
-      : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, null, correction);
+      : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, correction);
     if (importance !== null) {
       sizes.add(importance, offsets, correction!.vllm_importance_sampling_mode);
     }

@@ -115,7 +115,7 @@ export function momentTensors(
 }
 
 /** Bytes that the optimizer keeps for an element of a parameter. */
-export function stateBytes(about: About, kind: OptimizerKind, isHalf: boolean, float = 4): number {
-  const moments = has8bitMoments(about, kind) ? 2 + 2 * float / BLOCK : 2 * float;
+export function stateBytes(about: About, kind: OptimizerKind, isHalf: boolean): number {
+  const moments = has8bitMoments(about, kind) ? 2 + 8 / BLOCK : 8;
   return moments + (isHalf && kind.rounding === "kahan" ? 2 : 0);
 }

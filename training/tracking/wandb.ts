@@ -49,7 +49,7 @@ export class WandbTracker implements Tracker {
       _runtime: runtime,
     };
     for (const [name, value] of Object.entries(values)) this.#latest.set(name, value);
-    const history = items(1, Object.entries(values)).message(
+    const history = items(Object.entries(values)).message(
       2,
       new ProtoMessage().integer(1, step),
     );
@@ -62,7 +62,7 @@ export class WandbTracker implements Tracker {
   close(completed: boolean): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#record(RECORD.summary, items(1, this.#latest));
+    this.#record(RECORD.summary, items(this.#latest));
     const runtime = Math.round((Date.now() - this.#start) / 1000);
     this.#record(RECORD.exit, new ProtoMessage().integer(1, completed ? 0 : 1).integer(2, runtime));
     this.#log.close();
@@ -74,11 +74,11 @@ export class WandbTracker implements Tracker {
   }
 }
 
-/** A repeated field: one message for each entry, with the key and the value as JSON. */
-function items(field: number, entries: Iterable<[string, unknown]>): ProtoMessage {
+/** The repeated field 1: one message for each entry, with the key and the value as JSON. */
+function items(entries: Iterable<[string, unknown]>): ProtoMessage {
   const message = new ProtoMessage();
   for (const [key, value] of entries) {
-    message.message(field, new ProtoMessage().text(1, key).text(VALUE_JSON, JSON.stringify(value)));
+    message.message(1, new ProtoMessage().text(1, key).text(VALUE_JSON, JSON.stringify(value)));
   }
   return message;
 }
@@ -90,7 +90,7 @@ function runRecord(
 ): ProtoMessage {
   const message = new ProtoMessage().text(1, id);
   if (env.WANDB_ENTITY) message.text(2, env.WANDB_ENTITY);
-  message.text(3, run.project).message(4, items(1, Object.entries(run.config)));
+  message.text(3, run.project).message(4, items(Object.entries(run.config)));
   if (env.WANDB_RUN_GROUP) message.text(6, env.WANDB_RUN_GROUP);
   if (env.WANDB_JOB_TYPE) message.text(7, env.WANDB_JOB_TYPE);
   message.text(8, run.name);

@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import { type Alarm, type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
-import { type Abi, type Launch, launchOf } from "./launch.ts";
+import { type Abi, launchOf } from "./launch.ts";
 import { findLibrary, type FoundLibrary, mismatch, TEXT_BYTES } from "./library.ts";
 
 /** MPI_THREAD_FUNNELED: only this thread calls MPI. */
@@ -36,7 +36,8 @@ export class MpiTransport implements Transport {
    * Opens the library and joins the other ranks; null when this process was started alone.
    * @throws UsageError when there is no library, or it does not understand the launcher
    */
-  static open(launch: Launch | null = launchOf()): MpiTransport | null {
+  static open(): MpiTransport | null {
+    const launch = launchOf();
     if (launch === null) return null;
     const library = findLibrary(launch);
     const mpi = new MpiFunctions(library), { world, errorsReturn } = mpi.handles;
