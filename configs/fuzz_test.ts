@@ -8,7 +8,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { RgxError } from "../core/errors.ts";
 import { LISTED } from "./foreign/foreign_keys.ts";
-import { GENERATION_KWARGS } from "./foreign/generation_kwargs.ts";
 import { loadConfig, type LoadedConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { MINIMAL, withFiles } from "./testing.ts";
@@ -21,7 +20,6 @@ const MAX_CHARACTERS = 20_000;
 const NAMES = [
   ...[...KEYS].flatMap(([path, { aliases }]) => [path, path.split(".").at(-1)!, ...aliases]),
   ...LISTED.keys(),
-  ...GENERATION_KWARGS.keys(),
   ..."model lora training data logging eval sft rewards env defaults _base_ _delete_ x << name"
     .split(" "),
   ..."actor_rollout_ref trainer reward generation quantization weight path net 0 __proto__".split(

@@ -270,7 +270,7 @@ Deno.test("the origin of a value in a map is the foreign key of the map", async 
   assert.equal(origins.get("model.rope_scaling.factor"), "command line");
   assert.match(
     origins.get("training.top_p")!,
-    /^f\.yaml:\d+ \(training\.generation_kwargs\.top_p\)$/,
+    /^f\.yaml:\d+ \(generation_kwargs\.top_p\)$/,
   );
 });
 

@@ -23,9 +23,12 @@ interface Kept {
 
 /** Adds a problem or a note for each key of the tree that steers another engine or is refused. */
 export function reportForeignKeys(tree: MapNode, problems: Problems): void {
-  const kept = keptIn(tree, "").sort(({ entry: { keyAt: a } }, { entry: { keyAt: b } }) =>
-    a.source === b.source ? a.line - b.line || a.column - b.column : 0
-  );
+  const kept = [...Map.groupBy(keptIn(tree, ""), ({ entry }) => entry.keyAt.source).values()]
+    .flatMap((ofSource) =>
+      ofSource.sort(({ entry: { keyAt: a } }, { entry: { keyAt: b } }) =>
+        a.line - b.line || a.column - b.column
+      )
+    );
   for (const { path, entry, written } of kept) {
     const listing = listingOf(path);
     if (listing?.kind === "no effect") reportWithoutEffect(listing, entry, written, problems);

@@ -21,6 +21,7 @@
  *     tau: number? -> a.b if x.mode=sapo|gspo & y>0  where it has one of these values, and y > 0
  *     rank: int? -> >0: fill lora.lora_alpha=16      the other project's default
  *     n: int? -> same training.num_generations       sets the key, and must equal a written one
+ *     k.top_p: any -> override training.top_p        wins over that key, with a note
  *     kl: one a|b? -> !b: note "{x.kl} is b here"    or refuse "…"; {x.kl} is the value of that key
  *
  * A key with a type is checked like one of rgx, then its rules, or the functions of its project,
@@ -56,7 +57,7 @@ export interface Rule {
   when(value: Json): boolean;
   /** Conditions on other keys, all of which must hold. */
   only: readonly string[];
-  action: "set" | "fill" | "same" | "note" | "refuse";
+  action: "set" | "fill" | "same" | "override" | "note" | "refuse";
   /** Dotted keys of rgx: one, or two for a pair of numbers. Of a message: its text alone. */
   paths: readonly string[];
   /** Undefined: the value itself. */
@@ -165,7 +166,7 @@ function typedLine(line: string): { spec: KeySpec; rules: Rule[] } {
 /** `path`, `>0: path`, `true: fill path=false`, `a|b: note "text"`, `path, path`, `path if key` */
 function ruleOf(line: string): Rule {
   const [, condition, action = "set", text, paths = text, value, only] =
-    /^(?:(\S+): )?(?:(fill|same|note|refuse) )?(?:"(.*)"|([\w.]+(?:, [\w.]+)?))(?:=(.*?))?(?: if (.+))?$/
+    /^(?:(\S+): )?(?:(fill|same|override|note|refuse) )?(?:"(.*)"|([\w.]+(?:, [\w.]+)?))(?:=(.*?))?(?: if (.+))?$/
       .exec(line)!;
   return {
     only: only?.split(" & ") ?? [],

@@ -1,6 +1,6 @@
 /**
  * Keys of transformers 5.23: TrainingArguments, GenerationConfig, the arguments of
- * `from_pretrained`, and BitsAndBytesConfig.
+ * `from_pretrained`, and BitsAndBytesConfig; and of PEFT 0.21's LoraConfig.
  */
 import { nearness } from "../documents/node.ts";
 import { ratio, table, type ValueRule } from "./table.ts";
@@ -14,6 +14,8 @@ const EXACT = "a resume is exact and a run deterministic either way";
 const NF4 = "4-bit weights are NF4 with double quantisation";
 const QUANTIZED = "weights are quantised at load by model.load_in_4bit=true (NF4) or " +
   "model.load_in_8bit=true; of a quantization_config these and bnb_4bit_* are read";
+
+const PLAIN_LORA = "the plain form of LoRA is the one adapter";
 
 /** Sections for the arguments of `from_pretrained`. */
 const INIT = "model_init_kwargs, training.model_init_kwargs";
@@ -128,6 +130,29 @@ stop = training.stop
 ! llm_int8_has_fp16_weight [false]: frozen weights are quantised for good
 `,
   { ratio, mixedPrecision },
+);
+
+/** Section `lora`. The keys that rgx obeys have the same names. */
+export const PEFT = table(
+  "PEFT",
+  `
+[, lora]
+! bias ["none"]: biases stay frozen
+! task_type ["CAUSAL_LM"]: language models are what is trained
+! use_dora lora_bias use_qalora use_bdlora ensure_weight_tying [false]: ${PLAIN_LORA}
+! layers_pattern ["layers", "h", ["layers"], ["h"], []]: lora.layers_to_transform counts the layers of
+  the model
+! layer_replication trainable_token_indices alora_invocation_tokens: ${PLAIN_LORA}
+! target_parameters: lora.target_modules
+! loftq_config eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config
+  kasa_config [{}]: ${PLAIN_LORA}
+! peft_type ["LORA"]: ${PLAIN_LORA}
+! base_model_name_or_path: model.model_name_or_path
+- runtime_config megatron_config megatron_core: an adapter is trained on one card
+- qalora_group_size: for use_qalora, which is refused
+- fan_in_fan_out: the type of the layer says it
+- inference_mode auto_mapping peft_version: PEFT writes it for itself
+`,
 );
 
 /** fp16: true is compute_dtype: float16; false leaves it to bf16. */

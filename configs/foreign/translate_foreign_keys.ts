@@ -7,7 +7,6 @@ import type { MapNode, Problems } from "../documents/node.ts";
 import { translateAxolotl, translateAxolotlServer } from "./axolotl/axolotl.ts";
 import { translateDatasets } from "./datasets.ts";
 import { RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
-import { translateGenerationKwargs } from "./generation_kwargs.ts";
 import { translateOpenR1 } from "./open_r1.ts";
 import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/openrlhf.ts";
 import { translateCurriculum, translatePrompts, translateReasoningGym } from "./reasoning_gym.ts";
@@ -40,8 +39,7 @@ const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
 
 /** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
-  const read = translateGenerationKwargs(tree, problems);
-  const translation = new Translation(read, problems, TRANSLATED_KEYS.keys, RULES);
+  const translation = new Translation(tree, problems, TRANSLATED_KEYS.keys, RULES);
   for (const translate of TRANSLATIONS) translate(translation);
   return translateTrackerSwitches(translation.tree, problems);
 }

@@ -87,6 +87,14 @@ export class Translation {
     if (this.given(path) === undefined) this.#put(path, value, from);
   }
 
+  /** Sets a key of rgx, with a note where it is written too, unless a later source has it. */
+  override(path: string, value: Json, from: ConfigNode): void {
+    const there = this.node(path);
+    if (there !== undefined && nearness(there, from) > 0) return;
+    if (there !== undefined) this.note(from, `overrides ${path}`);
+    this.#put(path, value, from);
+  }
+
   /** Removes a key, as if it were not written. */
   drop(path: string): void {
     if (this.node(path) !== undefined) this.tree = without(this.tree, path.split("."));
@@ -129,10 +137,23 @@ export class Translation {
     this.set(second, values[1]!, list);
   }
 
-  /** Adds a reward to the list. If there is no list, another rule reports that. */
-  addReward(reward: { [name: string]: Json }, from: ConfigNode): void {
+  /**
+   * Adds DAPO's punishment of long completions to the list of rewards. If there is no list, another
+   * rule reports that.
+   * @param cache its soft_punish_cache
+   * @param weight the key of its weight
+   * @param longest the key of the longest completion, where the project has one
+   */
+  addOverlong(cache: number, weight: string, from: ConfigNode, longest = ""): void {
     const rewards = this.given("rewards");
     if (rewards === undefined) return;
+    const most = this.number(longest) ?? this.number("training.max_completion_length");
+    const reward = {
+      name: "soft_overlong",
+      weight: this.number(weight)?.value ?? 1,
+      ...(most === null ? {} : { max_completion_len: most.value }),
+      soft_punish_cache: cache,
+    };
     const items = rewards.kind === "list" ? rewards.items : [rewards];
     const list = [...items, fromJson(reward, from.at)];
     this.tree = withEntry(this.tree, "rewards", { kind: "list", items: list, at: rewards.at });
@@ -145,7 +166,8 @@ export class Translation {
   applyRules(): void {
     for (const isDefault of [false, true]) {
       for (const [key, rules] of this.rules) {
-        const node = this.given(key);
+        const isOver = rules[0]!.action === "override";
+        const node = isOver ? this.node(key) : this.given(key);
         const read = node && this.#valueOf(key, node);
         if (node === undefined || read === undefined) continue;
         const value = read === node ? toJson(node) : read as Json;

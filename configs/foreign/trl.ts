@@ -23,6 +23,17 @@ const NO_EFFECT = "accepted, has no effect in rgx: ";
 const UNUSED = `note "${NO_EFFECT}only matters with use_vllm" if !training.use_vllm`;
 const SERVER = "training.vllm_mode=server";
 
+/** Names in `generation_kwargs`, those of transformers' `generate` → keys of section training. */
+const GENERATION_KWARGS =
+  ("temperature top_p top_k min_p repetition_penalty max_new_tokens=max_completion_length " +
+    "max_tokens=max_completion_length min_new_tokens min_tokens=min_new_tokens stop " +
+    "stop_strings=stop seed=generation_seed").split(" ").map((word) => {
+      const [name, key = name] = word.split("=");
+      return `training.generation_kwargs.${name} /generation_kwargs.${name} ` +
+        `/trl.generation_kwargs.${name}: any a value -> override training.${key} -- ` +
+        `training.${key}, which it overrides`;
+    }).join("\n");
+
 export const TRL = table(
   "TRL",
   `
@@ -40,6 +51,9 @@ data.dataset_config /dataset_config: name? -- a configuration of the data set, w
 data.test_split_size /test_split_size: number>0? -- beside its list \`datasets\`, what
   data.train_ratio leaves
 ! lora_task_type ["CAUSAL_LM"]: language models are what is trained
+${GENERATION_KWARGS}
+[generation_kwargs, training.generation_kwargs, trl.generation_kwargs]
+! do_sample [true]: completions of one prompt must differ to be compared; set temperature
 [training]
 use_vllm /use_vllm: bool -> true: generation.backend=openai if ${SERVER}; true: note "${NO_EFFECT}it
   samples in the process of the training, as vllm_mode colocate does in TRL; vllm_mode: server asks a

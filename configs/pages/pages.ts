@@ -8,7 +8,6 @@ import { leaves } from "../dotted_keys.ts";
 import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
 import { FOREIGN_COMMANDS } from "../foreign/foreign_commands.ts";
 import { FOREIGN_SPELLINGS, listingOf, TABLES, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
-import { GENERATION_KWARGS } from "../foreign/generation_kwargs.ts";
 import type { ForeignTable, ListedKey } from "../foreign/table.ts";
 import { TRACKER_SWITCHES } from "../foreign/tracker_switches.ts";
 import { loadConfig } from "../load.ts";
@@ -43,11 +42,6 @@ const PARTS: Readonly<Record<string, (of: string) => string>> = {
   section: sectionTable,
   project: projectTables,
   keys: (names) => usedKeys(names.split(/\s+/)),
-  generation_kwargs: () =>
-    table(
-      ["name", "overrides"],
-      [...GENERATION_KWARGS].map(([name, key]) => [code(name), code(`training.${key}`)]),
-    ),
   commands: () =>
     table(
       ["theirs", "in rgx", ""],

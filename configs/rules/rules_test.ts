@@ -233,7 +233,7 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
   [
     "an unknown generation argument",
     "generation_kwargs: {temprature: 0.5}\n",
-    "training.generation_kwargs.temprature: not supported by this version, did you mean temperature?",
+    "generation_kwargs.temprature: unknown key, did you mean temperature?",
   ],
   [
     "a wrong value among the generation arguments",
@@ -309,11 +309,11 @@ Deno.test("generation_kwargs override the keys of sampling, stop may be one text
     [0.5, ["END"], 3, 2, 40],
   );
   assert.deepEqual(notes, [
-    "f.yaml:5:21: training.generation_kwargs.temperature: overrides training.temperature",
+    "f.yaml:5:34: generation_kwargs.temperature: overrides training.temperature",
   ]);
   assert.equal(
     origins.get("training.temperature"),
-    "f.yaml:5 (training.generation_kwargs.temperature)",
+    "f.yaml:5 (generation_kwargs.temperature)",
   );
 });
 

@@ -67,6 +67,7 @@ export const DATA = {
 export const CURRICULUM = {
   path: "curriculum",
   flat: false,
+  isOptional: true as const,
   keys: keys({ curricula: CURRICULA }, {
     enabled: "bool = false -- whether levels of difficulty move with the results",
     last_k: `int>=1 = 20 -- newest scores of a task that decide; while there are fewer, levels
@@ -92,6 +93,7 @@ export const CURRICULUM_SCHEDULE = {
 export const SFT = {
   path: "sft",
   flat: false,
+  isOptional: true as const,
   keys: keys({ schedule: SCHEDULES, kwargs: SCHEDULE_KWARGS, warmup: WARMUP }, {
     max_steps: "int>=0 = required -- supervised steps before GRPO; 0 = none [sft.steps]",
     per_device_train_batch_size: "int>=1 = 64 -- examples of a micro-batch [sft.batch_size]",
@@ -108,6 +110,7 @@ export const SFT = {
 export const TEACHER = {
   path: "teacher",
   flat: false,
+  isOptional: true as const,
   keys: keys({}, {
     model_name_or_path: "name = required -- the model whose distributions the policy learns",
     adapter_name_or_path: "name? = null -- a LoRA adapter on it",
@@ -120,6 +123,7 @@ export const TEACHER = {
 export const DPO = {
   path: "dpo",
   flat: false,
+  isOptional: true as const,
   keys: keys({}, {
     beta: "number>0 = 0.1 -- how far from the reference answers may go: higher, less far",
     loss_type: "one sigmoid|ipo|hinge|robust = sigmoid -- form of the loss",
@@ -164,8 +168,6 @@ export const SHAPING = {
       max_prompt_length is unset [max_seq_length, training.max_seq_length]`,
     "training.reward_weights": `numbers? = null -- weights of the rewards, in order
       [reward_weights]`,
-    "training.generation_kwargs": `map = {} -- overrides the keys of sampling by name; also stop,
-      seed, min_new_tokens [generation_kwargs]`,
     env: "map = {} -- environment variables, set before anything is read",
   }),
 };

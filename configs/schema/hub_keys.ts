@@ -19,6 +19,7 @@ export const HUB_KEYS = keys({}, {
 export const HF_UPLOAD = {
   path: "hf_upload",
   flat: false,
+  isOptional: true as const,
   keys: keys({}, {
     enabled: "bool = false -- upload the model to the Hub when the run is complete",
     repo_id: "name? = null -- USER/NAME of the repository, or NAME",

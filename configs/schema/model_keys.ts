@@ -39,6 +39,7 @@ export const MODEL = {
 export const INIT = {
   path: "model.init",
   flat: false,
+  isOptional: true as const,
   keys: keys({}, {
     architecture: "one llama = llama -- Llama: GQA, RoPE, RMSNorm, SwiGLU",
     hidden_size: "int>=2 = required -- width of the residual stream",
@@ -75,6 +76,7 @@ export const TOKENIZER = {
 export const LORA = {
   path: "lora",
   flat: true,
+  isOptional: true as const,
   keys: keys({
     targets: targetModules(),
     excluded: excludedModules(),

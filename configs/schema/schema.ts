@@ -72,13 +72,5 @@ export const SECTIONS: readonly Section[] = [
 ];
 
 /** Sections that may be null. The run then does without the thing that the section describes. */
-export const NULLABLE_SECTIONS: readonly string[] = [
-  "lora",
-  "sft",
-  "dpo",
-  "teacher",
-  "curriculum",
-  "model.init",
-  "hf_upload",
-  "slurm",
-];
+export const NULLABLE_SECTIONS: readonly string[] = SECTIONS.filter(({ isOptional }) => isOptional)
+  .map(({ path }) => path);

@@ -34,6 +34,7 @@ function slurmText(expected: string, check: (text: string) => void): ValueType<s
 export const SLURM = {
   path: "slurm",
   flat: false,
+  isOptional: true as const,
   keys: keys({
     account: slurmText("the name of an account", (text) => checkSlurmName(text, "account", "")),
     partition: slurmText(

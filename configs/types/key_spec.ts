@@ -36,6 +36,8 @@ export interface Section<K extends Keys = Keys> {
   readonly path: string;
   /** Whether a key may also be written at the top of a file, by its last part alone. */
   readonly flat: boolean;
+  /** Whether it may be null: the run then does without what the section describes. */
+  readonly isOptional?: true;
   readonly keys: K;
 }
 

@@ -22,7 +22,7 @@ const SAME = ("beta max_completion_length generation_batch_size num_generations 
   "chat_template_kwargs num_iterations epsilon epsilon_high loss_type " +
   "mask_truncated_completions multi_objective_aggregation off_policy_mask_threshold " +
   "use_bias_correction_kl vllm_importance_sampling_correction vllm_importance_sampling_mode " +
-  "reward_weights generation_kwargs use_vllm vllm_mode vllm_server_host vllm_server_port " +
+  "reward_weights use_vllm vllm_mode vllm_server_host vllm_server_port " +
   "vllm_server_timeout").split(" ").map((name) => `${name} = training.${name}`).join("\n");
 
 /** The keys as they stand in files. */

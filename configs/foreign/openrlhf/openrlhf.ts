@@ -81,7 +81,8 @@ policy_loss_type: one ppo|gspo? -> ppo: training.loss_type=dapo; gspo: training.
   sequence with loss_type: grpo
 eps_clip_low_high: pair? -- training.epsilon and epsilon_high
 adam_betas: pair? -> training.adam_beta1, training.adam_beta2 -- training.adam_beta1 and adam_beta2
-min_lr_ratio: number>=0<=1? -- lr_scheduler_kwargs: {min_lr_rate}
+min_lr_ratio: number>=0<=1? -> training.lr_scheduler_kwargs.min_lr_rate if
+  training.lr_scheduler_type=cosine_with_min_lr -- lr_scheduler_kwargs: {min_lr_rate}
 lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: all weights are trained
 lora_alpha: number? -> lora.lora_alpha if openrlhf.lora_rank -- lora.lora_alpha, with lora_rank
 lora_dropout: number? -> lora.lora_dropout if openrlhf.lora_rank -- lora.lora_dropout, with lora_rank
@@ -156,7 +157,6 @@ export function translateOpenRlhf(translation: Translation): void {
     translation.drop("training.epsilon");
     translation.setPair(clip, "training.epsilon", "training.epsilon_high");
   }
-  translateOptimizer(translation);
   translateFiles(translation);
 }
 
@@ -204,14 +204,6 @@ function translateBatches(translation: Translation): void {
   translation.set("training.generation_batch_size", generation, rollout.node);
 }
 
-function translateOptimizer(translation: Translation): void {
-  const least = translation.number(at("min_lr_ratio"));
-  const type = translation.text("training.lr_scheduler_type");
-  if (least !== null && type === "cosine_with_min_lr") {
-    translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
-  }
-}
-
 function translateFiles(translation: Translation): void {
   const names = ["wandb", "tensorboard"]
     .filter((name) => translation.given(at(`use_${name}`)) !== undefined);
@@ -225,11 +217,5 @@ function translateFiles(translation: Translation): void {
 export function translateOpenRlhfRewards(translation: Translation): void {
   const buffer = translation.number(at("overlong_buffer_len"));
   if (buffer === null) return;
-  const longest = translation.number("training.max_completion_length");
-  translation.addReward({
-    name: "soft_overlong",
-    weight: translation.number(at("overlong_penalty_factor"))?.value ?? 1,
-    ...longest === null ? {} : { max_completion_len: longest.value },
-    soft_punish_cache: buffer.value,
-  }, buffer.node);
+  translation.addOverlong(buffer.value, at("overlong_penalty_factor"), buffer.node);
 }

@@ -75,11 +75,6 @@ const CONTENTS = `${ACTOR}.checkpoint.save_contents`;
 const PARTS: readonly Json[] = ["model", "optimizer", "extra", "hf_model"];
 
 function translateTrainer(translation: Translation): void {
-  for (const [name, key] of [["n_gpus_per_node", "gpus"], ["nnodes", "nodes"]] as const) {
-    const given = translation.number(`training.${name}`);
-    if (given === null || given.node.foreign !== `trainer.${name}`) continue;
-    translation.fill(`slurm.${key}`, given.value, given.node);
-  }
   const node = translation.given(CONTENTS);
   if (node === undefined) return;
   const parts = toJson(node);
@@ -178,14 +173,7 @@ function translateOverlong(translation: Translation): void {
       translation.refuse(enable, `needs ${buffer}.len, a number of tokens`);
       continue;
     }
-    const longest = translation.number(beside) ??
-      translation.number("training.max_completion_length");
-    translation.addReward({
-      name: "soft_overlong",
-      weight: translation.number(`${buffer}.penalty_factor`)?.value ?? 1,
-      ...longest === null ? {} : { max_completion_len: longest.value },
-      soft_punish_cache: length.value,
-    }, enable);
+    translation.addOverlong(length.value, `${buffer}.penalty_factor`, enable, beside);
   }
 }
 

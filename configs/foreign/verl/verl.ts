@@ -349,8 +349,9 @@ total_epochs = training.num_train_epochs
 experiment_name = logging.run_name
 project_name = logging.project
 max_actor_ckpt_to_keep max_ckpt_to_keep = training.save_total_limit
-nnodes = training.nnodes
-n_gpus_per_node = training.n_gpus_per_node
+nnodes: int>=1? -> training.nnodes; fill slurm.nodes -- training.nnodes, and slurm.nodes
+n_gpus_per_node: int>=1? -> training.n_gpus_per_node; fill slurm.gpus -- training.n_gpus_per_node, and
+  slurm.gpus
 total_training_steps: int>=-1? -> >0: training.max_steps -- max_steps; null: total_epochs decides
 save_freq: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- save_steps; −1 or
   0: never
