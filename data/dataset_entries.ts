@@ -42,7 +42,7 @@ export function readDataset(name: string, path: string): Entry[] {
 }
 
 /**
- * The same for rows that were already read.
+ * The problems in rows that were already read.
  * @param path where they are from
  * @param dropped receives the places of gsm8k rows whose answer has no "####"; without it such a
  *   row is an error

@@ -14,7 +14,7 @@ import { FILE_SOURCE } from "./score_completion.ts";
  */
 export const SAMPLE_START = "sample_start";
 
-/** @param name of the environment @param start what it has shown once */
+/** @param name the environment's name @param start what it has shown once */
 export function emptySource(name: string, count: number, start: string): ProblemSource {
   return {
     name,

@@ -37,7 +37,7 @@ export class LinearPattern implements Matcher {
   #run: Run | null = null;
 
   /**
-   * @param source of a RegExp with the flag `v`
+   * @param source the text of a RegExp with the flag `v`
    * @throws Error when it cannot be understood
    */
   constructor(source: string) {

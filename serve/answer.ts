@@ -31,7 +31,7 @@ export interface Task {
   sampling: SamplingFields;
   /** Number of likeliest tokens of each place; null = no log-probabilities. */
   top: number | null;
-  /** The same for the tokens of the prompts. */
+  /** Number of likeliest tokens of each place in the prompts; null = no log-probabilities. */
   promptTop: number | null;
   /** Whether the texts continue that of the prompt; false: they are texts of their own. */
   continuesPrompt: boolean;

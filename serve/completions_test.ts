@@ -284,7 +284,7 @@ Deno.test("best_of gives the completions whose tokens are the likeliest", () =>
       assert.deepEqual(found.map(({ text }) => text), expected.map(({ text }) => text));
       assert.deepEqual(found.map(({ index }) => index), [2 * p, 2 * p + 1]);
     }
-    // All that were generated are counted.
+    // The tokens of all generated completions are counted, also of those that are not returned.
     assert.deepEqual(best.usage, all.usage);
     for (const more of [{ best_of: 2, stream: true }, { n: 3, best_of: 2 }, { best_of: 17 }]) {
       const response = await post("/v1/completions", { ...body, ...more });

@@ -280,7 +280,7 @@ export class ModelHost {
 
 /**
  * The sizes of the generation. The KV cache has as many rows as the memory allows, half of them for
- * prompts; each completion takes as many as it may have tokens.
+ * prompts. Each completion reserves a row for each token up to its limit.
  */
 async function planRoom(
   { model }: LoadedModel,

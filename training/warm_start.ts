@@ -38,7 +38,7 @@ export function requireWarmStart({ sft }: RunConfig): void {
 
 /**
  * Continues at `state.warmStartStep`.
- * @param reference of preferences; null = there is none
+ * @param reference the reference policy for preferences; null = there is none
  * @throws Interrupted when a stop was requested, before the weights change
  */
 export async function warmStart(

@@ -69,8 +69,8 @@ export function accuracyOf(problems: readonly (readonly ScoredAnswer[])[]): Accu
 }
 
 /**
- * The same for each task by name, in the order of the names; `tasks` names the task of each
- * problem.
+ * The accuracy of each task, by its name and in the order of the names. `tasks` names the task of
+ * each problem.
  */
 export function accuracyByTask(
   problems: readonly (readonly ScoredAnswer[])[],

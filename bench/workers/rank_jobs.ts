@@ -33,7 +33,7 @@ interface Round {
 }
 
 /**
- * @param plan of the first rank; null on all others
+ * @param plan what the first rank has planned; null on all others
  * @throws Interrupted on all ranks when `shouldStop` returned true on one of them; RankFailed
  */
 export async function runOnRanks(

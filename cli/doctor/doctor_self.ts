@@ -167,7 +167,7 @@ function expect(isTrue: boolean, what: string): void {
   if (!isTrue) throw new RgxError(`expected ${what}`);
 }
 
-/** The text at an address. @param body of a POST; without one it is a GET */
+/** Fetches the text at an address, by POST if there is a body. */
 async function fetched(url: string | URL, body?: string): Promise<string> {
   const response = await fetch(url, body === undefined ? {} : { method: "POST", body });
   const text = await response.text();

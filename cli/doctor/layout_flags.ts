@@ -8,7 +8,7 @@ import type { Flags } from "../flags.ts";
 
 export type LayoutFlags = Pick<Flags<typeof DOCTOR>, "nodes" | "gpus" | "network" | "mtbf">;
 
-/** @throws UsageError for flags of several ranks without a card that is known by its name */
+/** @throws UsageError if the flags describe several ranks and no `--gpu NAME` is given */
 export function requireCard(flags: LayoutFlags, card: PlanCard | null): void {
   const { nodes, gpus, network, mtbf } = flags;
   if ([nodes, gpus, network, mtbf].every((value) => value === undefined)) return;

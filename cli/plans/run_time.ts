@@ -49,7 +49,7 @@ export class TimeLeft {
   /**
    * Seconds after a step. Only the later half of the steps counts: the first ones compile kernels
    * and start the processes of rewards, and completions change their lengths while a model learns.
-   * @param stepsLeft of the phase
+   * @param stepsLeft number of steps that the phase has left
    */
   step(stepsLeft: number, now: number): number {
     this.#ends.push(now);

@@ -138,7 +138,7 @@ export function textAt(
 
 /**
  * A copy of `tree` with the node at a dotted path replaced or added.
- * @param entry of its key: its position is also that of a section that has to be made for it
+ * @param entry the key's entry; a section that is made for it gets the entry's position
  */
 export function withNode(
   tree: MapNode,

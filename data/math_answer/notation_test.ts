@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sameAnswer } from "./equal.ts";
 
-/** Each line has one meaning; lines that begin alike have the same meaning. */
+/** Each line has one meaning; lines with the same beginning have the same meaning. */
 const MEANINGS: readonly (readonly string[])[] = [
   [
     "1234",

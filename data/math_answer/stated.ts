@@ -58,7 +58,10 @@ export function statedFormula(text: string): string | null {
   return null;
 }
 
-/** The same for an answer without the signs of a formula. Mathematics comes before words. */
+/**
+ * The text after the last "final answer" or "answer", if it has no formula signs. Mathematics is
+ * preferred to words.
+ */
 export function statedText(text: string): string | null {
   for (const kind of starts(text)) {
     const start = kind.findLast((at) => {

@@ -41,7 +41,7 @@ function kernelsOf(names: string, run: (index: number) => CKernel): CKernels {
   );
 }
 
-/** The kernels of an instance of the WebAssembly module. @param stackEnd of the thread's stack */
+/** The kernels of an instance of the WebAssembly module. @param stackEnd where the thread's stack ends */
 export function wasmKernels(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,

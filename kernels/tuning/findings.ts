@@ -33,7 +33,7 @@ export class Findings {
   measured = 0;
 
   /**
-   * @param folder of the card in the cache; null: nothing is kept
+   * @param folder the card's folder in the cache; null: nothing is kept
    * @param classes those that are asked for
    * @param notes gets what the user should know
    */

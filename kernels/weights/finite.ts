@@ -116,8 +116,8 @@ export function refuseBeyondF16(
 }
 
 /**
- * The same for rows of k weights of products, as a file stores them. Of blocks, only those with
- * large scales are unpacked.
+ * Checks rows of k weights as a file stores them, for products in float16. Only blocks with large
+ * scales are unpacked.
  */
 export function refuseStoredBeyondF16(
   type: WeightType,
@@ -156,8 +156,8 @@ function refuseBlocksBeyondF16(
 }
 
 /**
- * The same for the words (types.ts) that rows of k floats are quantised to, from word `at` on: the
- * rounding of a scale may bring a value to the limit. Null where no row has values near it.
+ * Checks the words (types.ts), from word `at` on, that rows of k floats are quantised to: rounding a
+ * scale may bring a value to the limit. Null where no row has values near the limit.
  */
 export function refuseQuantizedBeyondF16(
   type: BlockType,

@@ -52,7 +52,7 @@ const ANY: readonly Range[] = [[0, 0xd7ff], [0xe000, 0x10ffff]];
 
 /**
  * The grammar of the JSON texts that a schema accepts.
- * @param name of the schema in messages
+ * @param name the schema's name in messages
  * @throws UsageError naming the keyword that is wrong or not supported
  */
 export function schemaNode(g: Grammar, schema: unknown, name = "schema"): Node {

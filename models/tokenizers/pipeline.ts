@@ -76,7 +76,7 @@ export class TokenizerPipeline {
 
   /**
    * The ids of a text after others.
-   * @param finders of the added tokens; default: of all
+   * @param finders find the added tokens; default: all of them
    * @throws MissingToken when something in it has no token
    */
   encode(text: string, before: readonly number[] = [], finders = this.#finders): number[] {

@@ -350,7 +350,7 @@ const MODEL_FILES = new RegExp(
 
 /**
  * Finds the model in the folder of a run or of a checkpoint.
- * @param step of a run's checkpoints the one to take; null: the final model, or the newest one
+ * @param step the checkpoint to take; null: the final model, or the newest checkpoint
  * @throws UsageError when there is no model, or a damaged one
  */
 export async function findModel(folder: string, step: number | null): Promise<ModelToShare> {

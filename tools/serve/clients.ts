@@ -28,7 +28,7 @@ export interface Question {
 /** Different questions, of at most so many tokens. */
 export function questionsOf(tokens: number): Question[] {
   return Array.from({ length: QUESTIONS }, (_, q) => ({
-    // Half of the prompts begin alike.
+    // Half of the prompts have the same beginning.
     prompt: (q % 2 ? "Once upon a time there was a little girl. " : "") +
       Array.from({ length: 1 + q % 12 }, (_, i) => WORDS[(q * 7 + i * i) % WORDS.length]).join(" "),
     seed: q,

@@ -523,7 +523,7 @@ export class SupervisedDiagnosis {
 
   /**
    * @param vocabSize guessing among so many tokens has a loss of its logarithm
-   * @param totalSteps of the supervised training
+   * @param totalSteps number of supervised steps
    */
   constructor(
     private readonly config: RunConfig,

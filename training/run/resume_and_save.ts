@@ -149,9 +149,10 @@ export class RunCheckpoints {
   }
 
   /**
-   * A complete run may have kept no checkpoint of its end.
-   * @param state from which this session would go on; null = from the beginning
-   * @throws UsageError when the end of a complete run would be lost
+   * Refuses to overwrite the final weights of a complete run that has no checkpoint of its last
+   * step.
+   * @param state where this session would continue; null = at the beginning
+   * @throws UsageError when the final weights would be lost
    */
   async #refuseToReplace(state: RunState | null): Promise<void> {
     const run = await this.folder!.readRun(), from = progressText(state);

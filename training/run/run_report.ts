@@ -90,7 +90,7 @@ export class RunReport {
     await this.#advise(step, this.#diagnosis.observe(step, metrics));
   }
 
-  /** The same for the loss of a supervised step. */
+  /** Emits and records advice, if the supervised loss shows what is wrong. */
   async diagnoseSupervised(step: number, loss: number): Promise<void> {
     await this.#advise(step, this.#supervised.observe(step, loss));
   }

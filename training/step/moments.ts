@@ -70,7 +70,7 @@ export function createMoments(
 
 /**
  * The tensors of a parameter's moments in a checkpoint.
- * @param moments of this rank's part, or null if it has none
+ * @param moments those of this rank's part; null if it has none
  * @param parts the elements of each rank, where they are divided over ranks
  */
 export function momentTensors(

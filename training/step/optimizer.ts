@@ -393,7 +393,7 @@ export interface Segment {
 /**
  * Values that each rank has updated a part of: each sends its segments to all others, which write
  * them to the same places.
- * @param segments of each rank, in an order that all ranks know
+ * @param segments each rank's segments, in an order that all ranks know
  */
 export async function shareSegments(
   device: Device,

@@ -69,8 +69,8 @@ function dataOf(dtype: StateType, { buffer, byteOffset, byteLength }: Uint8Array
 }
 
 /**
- * The same for a tensor that is divided over ranks. All ranks make the bytes of the same tensors in
- * the same order; the first one gets the values of all of them, the others get only their own.
+ * The state of a tensor that is divided over ranks. All ranks make the bytes of the same tensors in
+ * the same order. The first rank gets the values of all parts, the others only their part.
  */
 export function gatheredState(
   device: Device,

@@ -122,7 +122,7 @@ export class RankWatch {
     if (this.#worker !== null) await this.#exchange(this.#worker, "failed", TELL_MS);
   }
 
-  /** The orderly end, which the other ranks do not take for a loss. */
+  /** Says goodbye to the other ranks, so that they do not report this rank as lost. */
   close(): void {
     clearInterval(this.#timer);
     this.#worker?.postMessage("end" satisfies WatchOrder);

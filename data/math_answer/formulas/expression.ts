@@ -78,7 +78,7 @@ export function hasNames(expr: Expr): boolean {
   return false;
 }
 
-/** A text that is equal for two formulas only if they are written alike. */
+/** A text that is equal for two formulas only if they are written in the same way. */
 export function written(expr: Expr): string {
   switch (expr.kind) {
     case "number":

@@ -76,7 +76,7 @@ function differ(a: Expr, b: Expr): boolean | null {
   return null;
 }
 
-/** true: surely different, false: surely the same, null: not yet known. */
+/** true: certainly different, false: certainly the same, null: not yet known. */
 function parted(a: Complex, b: Complex, bits: number): boolean | null {
   const difference = subtract(a, b, bits);
   const signs = [signOf(difference.re), signOf(difference.im)];

@@ -18,7 +18,7 @@ export interface Complex {
 }
 
 export const real = (re: Real): Complex => ({ re, im: ZERO });
-/** Whether the number is surely real: its imaginary part is exactly 0. */
+/** Whether the number is real for certain: its imaginary part is exactly 0. */
 export const isReal = ({ im }: Complex): boolean => isExact(im) && im.n === 0n;
 
 export function add(a: Complex, b: Complex, bits: number): Complex {

@@ -95,7 +95,10 @@ export interface GpuBindEntry {
 export interface Gpu {
   readonly limits: {
     readonly maxBufferSize: number;
-    /** Bytes that the driver surely gives in one piece, if that is less than a buffer may have. */
+    /**
+     * The largest allocation in bytes that the driver promises, where that is less than
+     * `maxBufferSize`.
+     */
     readonly maxAllocationSize?: number;
     readonly maxStorageBufferBindingSize: number;
     readonly maxComputeWorkgroupsPerDimension: number;

@@ -202,7 +202,7 @@ ${reads.join("\n")}`;
     return this.#fills(this.m, (pass, at) => `let row_at${pass} = ${matrixRow(at)};`);
   }
 
-  /** The same for the columns of a tile; `matrixRow` is the matrix row of column n. */
+  /** As `matrixRowsOfRows`, for the columns of a tile: `matrixRow` gives the row of column n. */
   matrixRowsOfColumns(matrixRow: (n: string) => string): string {
     return this.#fills(this.n, (pass, at) => `let column_at${pass} = ${matrixRow(at)};`);
   }

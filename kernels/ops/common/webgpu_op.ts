@@ -35,9 +35,9 @@ export interface Dispatch {
 
 /** A card's units for products of matrices of halves with sums in f32. */
 export interface MatrixUnits {
-  /** Rows, columns and terms of a matrix: 8 or 16. */
+  /** A matrix has this number of rows and of columns: 8 or 16. */
   edge: number;
-  /** Invocations of a subgroup, which has a matrix in common. */
+  /** Number of invocations in a subgroup; together they hold one matrix. */
   subgroup: number;
 }
 

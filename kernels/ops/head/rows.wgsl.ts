@@ -243,7 +243,7 @@ function oneColumn(invocations: number): string {
   }`;
 }
 
-/** The same for a stored weight, of which four elements are read at once. */
+/** The loop over columns for a stored weight, which reads four elements at once. */
 function fourColumns(invocations: number): string {
   const eachLane = (code: (lane: string, at: string) => string) =>
     ["x", "y", "z", "w"].map((lane, k) =>

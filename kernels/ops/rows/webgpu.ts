@@ -24,7 +24,7 @@ function perRowElement(body: string): string {
   );
 }
 
-/** @param type of an element: a float that is no number would not keep its bits as another */
+/** @param type the elements' type: a NaN would lose its bits if it were read as another type */
 const move = variants(({ gather, type }: { gather: boolean; type: "f32" | "u32" }) => ({
   name: gather ? "gather_rows" : "scatter_rows",
   buffers:

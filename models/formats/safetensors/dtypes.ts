@@ -25,7 +25,7 @@ export type SafetensorsDType = keyof typeof DTYPE_BYTES;
 
 /**
  * The values of a tensor, exact: F64 as float64, all other float types as float32.
- * @param label of its file, for messages
+ * @param label the file's name, for messages
  * @throws RgxError for integers and 8-bit floats
  */
 export function floatsOf(

@@ -7,7 +7,7 @@ import { translateExpression } from "./oniguruma.ts";
 export const WORD_CHARACTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\u200d`;
 
 /**
- * @param pattern of a component: {"String": …} or {"Regex": …}
+ * @param pattern a component's pattern: {"String": …} or {"Regex": …}
  * @param owner kind of the component, for messages
  * @throws Error when it has neither, or an expression that is not understood
  */

@@ -8,7 +8,7 @@ export interface Vocabulary {
 }
 
 /**
- * @param vocab of a model: token → id, or a list of [token, score] whose places are the ids
+ * @param vocab token → id, or a list of [token, score] whose places are the ids
  * @throws Error when it is neither
  */
 export function vocabularyOf(vocab: unknown): Vocabulary {

@@ -39,7 +39,7 @@ export function unitsFor(
   return lengths.every((length) => length <= limits.bindingElements) ? matrixUnits : null;
 }
 
-/** The product without its adapter. @param rounding of both sides */
+/** The product without its adapter. @param rounding how both operands are rounded */
 export function matrixProduct(
   args: MatmulArgs,
   units: MatrixUnits,
