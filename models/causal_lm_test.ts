@@ -3,6 +3,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import { assertGradientsAreSlopes } from "./finite_differences_testing.ts";
 import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 
@@ -74,23 +75,7 @@ for (const [kind, options] of [["full", FULL], ["LoRA", LORA]] as const) {
       const model = await randomModel(device, config, options);
       await model.forward(groups, { temperature, train: true });
       model.backward(dlogp, dentropy);
-      const step = 1e-5;
-      for (const [name, grad] of await gradients(model)) {
-        const { value } = model.trainable.find((p) => p.name === name)!;
-        const start = Float64Array.from(await device.read(value));
-        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-        let expected = 0;
-        for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
-        const at = async (t: number) => {
-          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-          return await objective(model);
-        };
-        const slope = (8 * (await at(step) - await at(-step)) -
-          (await at(2 * step) - await at(-2 * step))) / (12 * step);
-        model.writeParameter(name, start);
-        const scale = Math.max(1e-2, largest(grad));
-        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, `${name}: ${expected}, ${slope}`);
-      }
+      await assertGradientsAreSlopes(model, await gradients(model), () => objective(model));
     });
 
     test.onReference(`recomputed activations give the same bits, ${what}`, async (device) => {

@@ -3,6 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import { assertGradientsAreSlopes } from "./finite_differences_testing.ts";
 import { parameterBytes } from "./network/counted_network.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
 import { onEachDevice } from "./each_device_testing.ts";
@@ -78,23 +79,8 @@ for (const [part, config] of TINY_MODELS) {
       await moveCopies(model);
       await model.forward(groups, { temperature: 0.8, train: true });
       model.backward(dlogp, dentropy);
-      for (const [name, grad] of await gradients(model)) {
-        const { value } = model.trainable.find((p) => p.name === name)!;
-        const start = Float64Array.from(await device.read(value)), step = 1e-5;
-        const direction = start.map((_, i) => Math.sin(i * 12.9898 + name.length) * 1.3);
-        let expected = 0;
-        for (let i = 0; i < grad.length; i++) expected += grad[i]! * direction[i]!;
-        const at = async (t: number) => {
-          model.writeParameter(name, start.map((x, i) => x + t * direction[i]!));
-          return await objective(model);
-        };
-        const slope = (8 * (await at(step) - await at(-step)) -
-          (await at(2 * step) - await at(-2 * step))) / (12 * step);
-        model.writeParameter(name, start);
-        const scale = Math.max(1e-2, largest(grad));
-        const found = `${modules}: ${name}: ${expected}, ${slope}`;
-        assert.ok(Math.abs(slope - expected) < 1e-7 * scale, found);
-      }
+      const grads = await gradients(model);
+      await assertGradientsAreSlopes(model, grads, () => objective(model), `${modules}:`);
       model.dispose();
       assert.equal(device.allocatedBytes, 0);
     }
