@@ -183,6 +183,14 @@ Deno.test("a busy server is asked again; one that refuses is not", async () => {
   assert.ok(broken.requests.length <= 10, String(broken.requests.length));
   assert.match(broken.scores.errors[0]!.message, /500: ouch \(2 attempts\)/);
   assert.match(broken.scores.errors[7]!.message, /not tried: \d requests in a row failed/);
+
+  // Answers in between show that the server works: every request is tried.
+  const unsteady = await judged(
+    (_, count) => count % 2 === 0 ? failure(500, "ouch", soon) : says("10"),
+    [..."abcdefgh"],
+    { concurrency: 1, retries: 0 },
+  );
+  assert.equal(unsteady.requests.length, 8);
 });
 
 Deno.test("a judge that cannot be asked is refused before the run", async () => {

@@ -1,7 +1,7 @@
 /** Solves binary_matrix, the Games of Life and manipulate_matrix again from their questions. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../registry.ts";
+import { scoreTaskAnswer, validateTaskConfig } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";
@@ -127,6 +127,8 @@ Deno.test("the patterns of game_of_life_halting oscillate in their boxes, or die
       assert.notDeepEqual(phases[1], phases[0], pattern.name);
     }
   }
+  const difficulty = 1 + Object.keys(OSCILLATORS).length;
+  assert.match(validateTaskConfig("game_of_life_halting", { difficulty }).join(), /^difficulty: /);
   for (const pattern of DYING_PATTERNS) {
     const phases = phasesOf(pattern, 3);
     assert.ok(phases[0]!.includes(1) && !phases[3]!.includes(1));
