@@ -9,7 +9,7 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
-import { onEachDevice } from "./each_device_testing.ts";
+import { isEmulated, onEachDevice } from "./each_device_testing.ts";
 import { gradients } from "./testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 
@@ -39,7 +39,8 @@ for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3",
 
         for (const [s, ids] of expected.input_ids.entries()) {
           const logits = await golden.float64(`logits64.${s}`);
-          for (let n = 1; n <= ids.length; n++) {
+          // The loss and its gradients cover the other rows on an emulated card.
+          for (let n = isEmulated(device) ? ids.length : 1; n <= ids.length; n++) {
             const row = logits.subarray((n - 1) * config.vocabSize, n * config.vocabSize);
             const found = await model.lastLogits(ids.slice(0, n));
             assertWithin(found, row, exact ? 1e-11 : 1e-4, `logits of sequence ${s}, row ${n - 1}`);

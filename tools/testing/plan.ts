@@ -3,7 +3,7 @@
  * together. What mostly waits runs beside them.
  */
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../../core/program_command.ts";
-import { sourcesIn } from "../architecture/imports.ts";
+import { ROOT, sourcesIn } from "../architecture/imports.ts";
 import type { Job } from "./processes.ts";
 
 /** A check that counts as one test, or a run of `deno test`. */
@@ -11,6 +11,8 @@ export interface PlannedJob extends Job {
   kind: "check" | "tests";
   /** Its processes wait for each other and for limits of time: it runs beside the others. */
   waits?: boolean;
+  /** Test files that run as one module. */
+  together?: readonly string[];
 }
 
 /** Files with examples that are run. */
@@ -123,6 +125,13 @@ function quickTests(...rooms: string[]): string[] {
   );
 }
 
+/** The test files that import a helper. */
+function testsWith(helper: string, room: string): string[] {
+  return [...sourcesIn(room)].filter((path) =>
+    path.endsWith("_test.ts") && Deno.readTextFileSync(new URL(path, ROOT)).includes(helper)
+  );
+}
+
 /** The quick ones among the tests in `tests/`. */
 const QUICK_ACROSS_ROOMS = [
   "tests/answers/corpus_test.ts",
@@ -164,12 +173,15 @@ export function fastPlan(): PlannedJob[] {
  */
 export function fullPlan(): PlannedJob[] {
   const own = ["tests/commands/", "tests/jobs/", PAGES_TEST];
+  const onEachDevice = testsWith("each_device_testing.ts", "models");
   return [
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
     { ...tests("the commands of the pages", [PAGES_TEST]), waits: true },
     tests("conformance of the kernels", ["kernels/conformance/"]),
-    tests("models", ["models/"]),
+    // They share what they import, and the pipelines of one emulated card.
+    { ...tests("models on each device", []), together: onEachDevice },
+    tests("models", [`--ignore=${onEachDevice}`, "models/"]),
     tests("commands", ["tests/commands/"]),
     tests("training", ["training/"]),
     tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),

@@ -11,10 +11,10 @@ interface Selection {
 }
 
 /** The files, folders and patterns that a run of `deno test` selects and ignores. */
-function selection({ args }: PlannedJob): Selection {
+function selection({ args, together = [] }: PlannedJob): Selection {
   const ignore = args.find((arg) => arg.startsWith("--ignore="))?.slice("--ignore=".length);
   return {
-    files: args.slice(1).filter((arg) => !arg.startsWith("-")),
+    files: [...args.slice(1).filter((arg) => !arg.startsWith("-")), ...together],
     ignored: ignore?.split(",") ?? [],
   };
 }
