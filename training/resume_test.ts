@@ -213,7 +213,7 @@ for (const [kind, changesFor] of Object.entries(KINDS)) {
         const { max_steps: steps = 6 } = changes.training ?? {};
         assert.ok(expected.metrics.filter((line) => line.split === "train").length === steps);
         assert.ok(expected.metrics.some((line) => Number(line.grad_norm) > 0.01));
-        for (const every of [3, 7]) {
+        for (const every of kind === "everything at once" ? [3, 7] : [3]) {
           const path = `${dir}/stopped-${every}`;
           const sessions = await stopAgainAndAgain(device, path, changes, every);
           assert.ok(sessions >= 3, `${sessions} sessions`);

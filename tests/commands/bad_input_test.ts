@@ -155,7 +155,12 @@ test.inFolder("sizes that do not fit together are refused before the first step,
       ["has 28 tokens", "with 110", "128", "max_completion_length=100"],
     ],
     [
-      ["training.per_device_train_batch_size=1048576", "data.num_examples=524288"],
+      [
+        "training.per_device_train_batch_size=65536",
+        "data.num_examples=32768",
+        "model.init.hidden_size=64",
+        "model.init.intermediate_size=1024",
+      ],
       [/needs [\d.]+ [GT]B, [\d.]+ GB available/, "training.per_device_train_batch_size="],
     ],
     [

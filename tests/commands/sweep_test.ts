@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { exists } from "../../core/paths.ts";
+import { argv } from "../command_line.ts";
 import { assertSameRun, rgx, spawnRgx, tinyConfig, waitFor } from "../support.ts";
 
 interface SweepJson {
@@ -53,11 +54,12 @@ test.inFolder("a sweep trains every combination, and a second one keeps what is 
 
 test.inFolder("a stopped sweep goes on with the same command", async (folder) => {
   await tinyConfig(folder);
-  const sizes = ["training.max_steps=200", "training.save_steps=50"];
+  const sizes = argv`training.max_steps=200 training.save_steps=20 sft.max_steps=0
+    training.per_device_train_batch_size=4 training.max_completion_length=4`;
   const args = ["sweep", "tiny.yaml", "training.seed=1,2", ...sizes];
   const child = spawnRgx([...args, "--output-dir", "out"], { cwd: folder });
   const output = child.output();
-  await waitFor(child, () => exists(`${folder}/out/seed-1/checkpoint-50`));
+  await waitFor(child, () => exists(`${folder}/out/seed-1/checkpoint-20`));
   child.kill("SIGTERM");
   const { code, stderr } = await output;
   const text = new TextDecoder().decode(stderr);

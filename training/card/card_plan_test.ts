@@ -75,13 +75,9 @@ Deno.test("a card that is given by its memory alone has no times", async () => {
 });
 
 Deno.test("a buffer beyond WebGPU's limit is refused although the memory is enough", async () => {
-  const { error, seen } = await plan(QWEN_7B, "mi325x", [
-    "model.model_name_or_path=Qwen/Qwen2.5-72B-Instruct",
-    "training.per_device_train_batch_size=2",
-    "training.gradient_accumulation_steps=16",
-  ]);
+  const { error, seen } = await plan(QWEN_7B, "mi325x", ["model.dtype=float32"]);
   assert.ok(seen.memory.peak < seen.memory.available);
-  assert.match(error!.message, /needs a buffer of 2\.49 GB \(lm_head\.weight\)/);
+  assert.match(error!.message, /needs a buffer of 2\.18 GB \(lm_head\.weight\)/);
   // Other vendors' drivers allow half of NVIDIA's buffers.
   const small = "model.model_name_or_path=Qwen/Qwen2.5-1.5B-Instruct";
   const wide = [small, "training.per_device_train_batch_size=128"];
