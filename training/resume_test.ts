@@ -67,6 +67,14 @@ async function stopAgainAndAgain(
   }
 }
 
+const ADAPTER = {
+  r: 2,
+  lora_alpha: 4,
+  lora_dropout: 0,
+  target_modules: ["q_proj", "down_proj"],
+  use_rslora: false,
+};
+
 /** Runs with different state: what is trained, and the reference of the KL term. */
 const KINDS: Record<string, (model: string) => ConfigChanges> = {
   "full fine-tuning after a warm start": () => ({}),
@@ -86,24 +94,12 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
   }),
   "an adapter from the start": (model) => ({
     sft: null,
-    lora: {
-      r: 2,
-      lora_alpha: 4,
-      lora_dropout: 0,
-      target_modules: ["q_proj", "down_proj"],
-      use_rslora: false,
-    },
+    lora: ADAPTER,
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
   }),
   "an adapter with dropout, after a warm start": (model) => ({
-    lora: {
-      r: 2,
-      lora_alpha: 4,
-      lora_dropout: 0.1,
-      target_modules: ["q_proj", "down_proj"],
-      use_rslora: false,
-    },
+    lora: { ...ADAPTER, lora_dropout: 0.1 },
     model: { init: null, model_name_or_path: model },
   }),
   "an adapter beside modules that are trained in full, after a warm start": (model) => ({
@@ -126,7 +122,7 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     training: { max_steps: 5, num_iterations: 2, use_rollout_log_probs: true },
   }),
   "activations of sampling, for the first of two steps": (model) => ({
-    lora: { r: 2, target_modules: ["q_proj", "down_proj"], use_rslora: false },
+    lora: ADAPTER,
     model: { init: null, model_name_or_path: model },
     training: { max_steps: 5, num_iterations: 2, use_rollout_activations: true, beta: 0.05 },
   }),
@@ -169,13 +165,7 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
   }),
   "everything at once": (model) => ({
     data: { num_examples: 14 },
-    lora: {
-      r: 2,
-      lora_alpha: 4,
-      lora_dropout: 0.1,
-      target_modules: ["q_proj", "down_proj"],
-      use_rslora: false,
-    },
+    lora: { ...ADAPTER, lora_dropout: 0.1 },
     model: { init: null, model_name_or_path: model },
     training: {
       max_steps: 7,
