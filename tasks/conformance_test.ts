@@ -59,6 +59,28 @@ Deno.test("a minimum above its maximum is refused", () => {
   }
 });
 
+Deno.test("parameters allow every level of the curriculum, but for those of the original", () => {
+  const notes: string[] = [];
+  for (const name of testedTasks()) {
+    const task = getTask(name);
+    for (const level of task.curriculum === undefined ? [] : [0, 1, 999]) {
+      const onClamp = (note: string) => notes.push(`${name} ${level}: ${note}`);
+      curriculumConfig(task, { "*": level }, { onClamp });
+    }
+  }
+  if (Deno.env.get("RGX_TEST_TASKS") !== undefined) return;
+  assert.deepEqual(notes, [
+    "caesar_cipher 999: max_rotation: 50 is above its maximum, 25 is used",
+    "knight_swap 0: min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 0: max_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 1: min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 999: min_nodes: 4 is below its minimum, 6 is used",
+    "modulo_grid 1: max_target: 0 is below its minimum, 1 is used",
+    "rubiks_cube 999: cube_size: 7 is above its maximum, 6 is used",
+    "survo 999: max_empty: 25 is above (min_board_size − 1)², 9 is used",
+  ]);
+});
+
 /** Keys whose value does not lie in the range of the same name, with the reason. */
 const OTHER_MEANING: Record<string, string> = {
   "circuit_logic.inputs": "the range is of each term's, the value lists all of them",

@@ -125,9 +125,9 @@ function quickTests(...rooms: string[]): string[] {
   );
 }
 
-/** The test files that import a helper. */
-function testsWith(helper: string, room: string): string[] {
-  return [...sourcesIn(room)].filter((path) =>
+/** The test files in a folder; with `helper` those that name it. */
+function testFiles(folder: string, helper = ""): string[] {
+  return [...sourcesIn(folder)].filter((path) =>
     path.endsWith("_test.ts") && Deno.readTextFileSync(new URL(path, ROOT)).includes(helper)
   );
 }
@@ -173,7 +173,7 @@ export function fastPlan(): PlannedJob[] {
  */
 export function fullPlan(): PlannedJob[] {
   const own = ["tests/commands/", "tests/jobs/", PAGES_TEST];
-  const onEachDevice = testsWith("each_device_testing.ts", "models");
+  const onEachDevice = testFiles("models", "each_device_testing.ts");
   return [
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
@@ -192,7 +192,11 @@ export function fullPlan(): PlannedJob[] {
       { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off", RGX_NATIVE: "0", RGX_TEST_STEP: "4" },
       SAFE_V8_FLAGS,
     ),
-    tests("tasks", ["tasks/"]),
+    {
+      ...tests("the categories of tasks, data", []),
+      together: [...testFiles("tasks/categories"), ...testFiles("data")],
+    },
+    tests("tasks", ["--ignore=tasks/categories/", "tasks/"]),
     tests("configs, rewards", ["configs/", "rewards/"]),
     tests("bench, reports, serve", [
       "bench/",
@@ -202,7 +206,6 @@ export function fullPlan(): PlannedJob[] {
     tests("the other rooms", [
       "core/",
       "hub/",
-      "data/",
       "cluster/",
       "cli/",
       "tools/",
