@@ -41,7 +41,7 @@ function kernelsOf(names: string, run: (index: number) => CKernel): CKernels {
   );
 }
 
-/** The kernels of an instance of the WebAssembly module. @param stackEnd where the thread's stack ends */
+/** The kernels of an instance of the WebAssembly module. @param stackEnd end of a thread's stack */
 export function wasmKernels(
   module: WebAssembly.Module,
   memory: WebAssembly.Memory,

@@ -156,8 +156,8 @@ function refuseBlocksBeyondF16(
 }
 
 /**
- * Checks the words (types.ts), from word `at` on, that rows of k floats are quantised to: rounding a
- * scale may bring a value to the limit. Null where no row has values near the limit.
+ * Checks the words (types.ts), from word `at` on, that rows of k floats are quantised to. Rounding
+ * a scale may bring a value to the limit. Null where no row has values near the limit.
  */
 export function refuseQuantizedBeyondF16(
   type: BlockType,

@@ -16,7 +16,7 @@ const ENOUGH = 4;
 /** The number of functions that are tried for an unknown function. */
 const VARIANTS = 6;
 const BITS = 160, AGREEING_BITS = 100;
-/** Formulas whose constants need more bits are equal only where they are written in the same way. */
+/** Formulas whose constants need more bits are equal only if they are written the same way. */
 const MAX_BITS = 8000;
 /** Of one comparison, for all its points. */
 const TOTAL_WORK = 3 * WORK;

@@ -50,7 +50,7 @@ export class MetricCharts {
       );
   }
 
-  /** Draws the charts of open groups. @param curves gives the curves of a metric, one for each run */
+  /** Draws the charts of open groups. @param curves those of a metric, one for each run */
   draw(
     runs: readonly ShownRun[],
     curves: (metric: string) => readonly (Curve | undefined)[],

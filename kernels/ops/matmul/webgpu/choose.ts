@@ -67,7 +67,7 @@ const VECTOR_ROWS = 3;
  * Sums of at least this length may be divided into parts, and these have at least that many terms.
  */
 const LONG_SUM = 2048, PART_TERMS = 512;
-/** The maximum number of parts that the rule gives a sum; the numbers of parts that the tuner tries. */
+/** The maximum number of parts that the rule gives a sum; the numbers that the tuner tries. */
 const MAX_PARTS = 16, PARTS = [4, 16] as const;
 /** With more rows than this, the tuner does not try the tiles for few rows. */
 const FEW_ROWS = 512;
