@@ -40,8 +40,10 @@ Deno.test("every passing failure is survived, and no answer is lost or counted t
       const done = await ask(url, folder, { concurrency: 3 }, { numExamples: 25 });
       assert.equal(turn, bad.length, "all failures happened");
       assert.equal(done.exitCode, 0);
-      const { total, examples, errors } = done.result.tasks["chain_sum"]!.models[MODEL]!;
+      const result = done.result.tasks["chain_sum"]!.models[MODEL]!;
+      const { total, examples, errors, usage: used } = result;
       assert.deepEqual([total, errors, done.unanswered], [25, 0, 0]);
+      assert.deepEqual([used.prompt_tokens, used.completion_tokens], [275, 150]);
       assert.ok(examples.every(({ completion }) => completion === "<answer>7</answer>"));
       assert.equal(requests.length, 25 + bad.length);
       assert.equal(new Set(requests.map(({ body }) => body["seed"])).size, 25);
