@@ -218,10 +218,10 @@ if (import.meta.main) {
     );
   }
   const text = [
-    "Written by `deno task bench:operations --large`: what a GRPO step's operations take on one " +
-    `thread (${device.tiles}), the fastest of ${rounds} steps for each of them, beside the longer ` +
-    "of two times: their products at the speed of the fastest product, and their bytes, each once, " +
-    "at the speed of a copy of that size. Work that is neither (the exponentials of a softmax or of " +
+    "Written by `deno task bench:operations --large`: the time of each operation of a GRPO step on " +
+    `one thread (${device.tiles}), in the fastest of ${rounds} steps. Beside it stands its bound, ` +
+    "the longer of two times: that of its products at the speed of the fastest product, and that " +
+    "of its bytes, each once, at the speed of a copy of that size. Work that is neither (the exponentials of a softmax or of " +
     `SwiGLU, norms) is not in the bound. The load before was ${before}.`,
     ...parts,
   ].join("\n\n");

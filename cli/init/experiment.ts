@@ -23,7 +23,7 @@ const MAX_PROMPTS = 32, COMPLETIONS = 8;
 const SUPERVISED_STEPS = 220, STEPS = 150, HELD_OUT = 200;
 /** The most tokens in passes that a run may compute, about 20 μs each on two cores. */
 const WORK = 5e6;
-/** The attention to this many tokens takes as much time as all else. */
+/** With a context of this many tokens, attention takes half of a pass's time. */
 const ATTENTION_TOKENS = 1000;
 
 /** The problems that a project trains on. */

@@ -324,7 +324,7 @@ Deno.test("answers to the same problems before and after are compared in pairs",
         question: `q${i}`,
         expected: "1",
         extracted: "1",
-        // 40 sampled answers are right before, these and 80 others after.
+        // Before training 40 sampled answers are right; afterwards the same 40 and 80 others.
         score: temperature === 0 ? 0.5 : Number(i < (moment === "before" ? 40 : 120)),
         formatted: moment === "after" || i % 2 === 0,
       }))

@@ -55,8 +55,8 @@ export class PhaseClock {
   }
 
   /**
-   * Makes a training problem, which takes long for a task of a user's file. Within a phase its time
-   * is that phase's.
+   * Makes a training problem and counts the time, which is long for some tasks of users. Inside a
+   * phase the time counts for that phase.
    */
   problem<T>(make: () => T): T {
     const start = performance.now();

@@ -95,7 +95,7 @@ export interface TrainSummary {
   seconds_by_phase: SecondsByPhase;
   /** Tokens that were sampled. */
   tokens_generated: number;
-  /** Tokens of completions that the loss was computed of. */
+  /** Number of completion tokens in the loss. */
   tokens_trained: number;
   /** Planned device memory (null: not planned), and the measured peak. */
   memory_planned_bytes: number | null;

@@ -53,7 +53,7 @@ export function continueState(
 ): string[] {
   const scale = firstScale(config.training.compute_dtype), supervisedOnly = phases === "sft";
   restored.lossScale = scale === null ? null : restored.lossScale ?? scale;
-  // In a run of all phases, the supervised part is complete in this phase.
+  // A run of all phases has completed its supervised part by now; one of that part alone has not.
   if (supervisedOnly && restored.phase === "eval_before") restored.phase = "warm_start";
   // GRPO does not log metrics of supervised steps that were not logged yet.
   const grpoBegins = !supervisedOnly && restored.phase === "warm_start";

@@ -7,7 +7,7 @@ export class StopRequests {
   /** A stop request ends the work that is dealt to them. */
   readonly ranks: Ranks;
 
-  /** @param keepAlive called before each operation of such work */
+  /** @param keepAlive called before each operation of work that is dealt to the ranks */
   constructor(
     private readonly options: Pick<TrainerOptions, "control" | "device" | "ranks">,
     private readonly keepAlive: () => void,

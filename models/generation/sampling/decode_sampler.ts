@@ -75,7 +75,7 @@ export class DecodeSampler {
   readonly stride: number;
   readonly #tokens: Tensor; // u32 [steps, stride], or one sampling batch after the other
   readonly #logp: Tensor;
-  /** Index of each row of the last step when it had several sampling batches. */
+  /** The place of each row in the buffers, if the last step had several sampling batches. */
   #elements: Uint32Array | null = null;
   #end = 0;
 

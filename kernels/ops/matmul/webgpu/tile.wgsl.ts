@@ -47,7 +47,7 @@ export interface TileShape {
 }
 
 export interface TileOptions extends Omit<TileShape, "parts"> {
-  /** Whether the sum is in parts. Not with an adapter. */
+  /** Whether the sum is computed in parts. It is not where there is an adapter. */
   split?: boolean;
   a: Layout;
   b: Layout;
