@@ -4,6 +4,7 @@
  * - `answer`, `final_answer`, `solution` or `completion`; none of them is needed;
  * - `metadata`: an object, or its JSON text, as in tables;
  * - `chosen` and `rejected`: two answers, which `rgx dpo` compares;
+ * - `teacher_prompt`: the prompt that a teacher sees in place of this one;
  * - `chat_template_kwargs`: values for the chat template with this prompt.
  *
  * Rules about the form of the columns:
@@ -184,8 +185,15 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
     },
     ...(prompt.messages !== null && { messages: prompt.messages }),
     ...preferenceOf(rest, place),
+    ...teacherPromptOf(rest["teacher_prompt"], `${place}: teacher_prompt`),
     ...(templateVariables !== null && { templateVariables }),
   };
+}
+
+function teacherPromptOf(given: unknown, place: string): Pick<Entry, "teacherPrompt"> {
+  if (given == null) return {};
+  const { question, messages } = promptOf(given, place);
+  return { teacherPrompt: { question, ...(messages !== null && { messages }) } };
 }
 
 /** @throws UsageError for an empty prompt, or messages after which no answer comes */

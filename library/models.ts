@@ -114,7 +114,8 @@ export type {
   JoinedModel,
   SamplingOptions,
 } from "../models/generation/types.ts";
-export { logprobs, type SequenceLogprobs, type TopToken } from "../models/inspect/logprobs.ts";
+export { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
+export type { TopToken } from "../models/logits.ts";
 export { type CallForm, type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
 export type { LoadListener } from "../models/network/weights/load_weights.ts";
 export type { LanguageModel } from "../models/language_model.ts";

@@ -21,6 +21,7 @@ import {
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
 import { checkModelConfig, type ModelConfig } from "./architectures/model_config.ts";
+import { largest, logSumExp, type TopToken } from "./logits.ts";
 import { divergence } from "./network/divergence.ts";
 import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
@@ -308,7 +309,7 @@ export class CausalLM implements LanguageModel {
     if (train) this.#base.copies.claim({});
     const { trainable } = this.options, nothing = this.#parameters.arenas.length === 0;
     checkPass(options, { trainable, dropout: this.sizes.dropout !== null, nothing });
-    const packed = packGroups(groups, this.config);
+    const packed = packGroups(groups, this.config, options.alternatives);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
       if (train) this.#pending = { packed, network: this.#network, passes: null };
@@ -363,6 +364,30 @@ export class CausalLM implements LanguageModel {
       own.passes.head.addByLogits(begin, count, headRows, slopes);
     }
     return values;
+  }
+
+  /** @internal */
+  async topTokens(count: number, temperature: number): Promise<TopToken[][]> {
+    const asked = this.#asked;
+    if (asked === null || asked.passes === null) return [];
+    const { headRows, pairStart, pairOutput, pairs } = asked.packed, vocab = this.vocabSize;
+    const places = Array.from<TopToken[]>({ length: pairs });
+    for (let begin = 0; begin < headRows; begin += LOGIT_ROWS) {
+      const rows = Math.min(LOGIT_ROWS, headRows - begin);
+      const logits = await asked.passes.head.logits(begin, rows);
+      for (let i = 0; i < rows; i++) {
+        const row = logits.subarray(i * vocab, (i + 1) * vocab);
+        const norm = logSumExp(row, temperature);
+        const top = largest(row, count).map((id) => ({
+          id,
+          logprob: row[id]! / temperature - norm,
+        }));
+        for (let pair = pairStart[begin + i]!; pair < pairStart[begin + i + 1]!; pair++) {
+          places[pairOutput[pair]!] = top;
+        }
+      }
+    }
+    return places;
   }
 
   #coreFor(adapter: boolean): Network {

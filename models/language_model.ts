@@ -3,6 +3,7 @@
  * stub.
  */
 import type { WeightStorage } from "./formats/stored_weight.ts";
+import type { TopToken } from "./logits.ts";
 import type { ActivationStore } from "./network/activation_store.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
 import type {
@@ -85,6 +86,12 @@ export interface LanguageModel {
    * @internal
    */
   addDivergence(teacher: LanguageModel, options: DivergenceOptions): Promise<Float64Array>;
+  /**
+   * The likeliest tokens in the place of each branch token of the last pass without gradient, in
+   * descending order. [tokens][count]
+   * @internal
+   */
+  topTokens(count: number, temperature: number): Promise<TopToken[][]>;
   /** Sets the gradients of all trainable parameters to 0. */
   zeroGrad(): void;
   /**

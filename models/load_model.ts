@@ -49,7 +49,7 @@ export interface LoadOptions {
    * both models share them (see CausalLM.withAdapter), and each is disposed separately. Otherwise
    * this option has no effect.
    */
-  sharing?: LoadedIdModel;
+  sharing?: Pick<LoadedIdModel, "model" | "base">;
   /**
    * How the base's weights are stored. Default: in the type of their file. It has no effect on
    * weights that are shared.

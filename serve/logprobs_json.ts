@@ -1,5 +1,6 @@
 /** Log-probabilities in the two forms of the OpenAI API. */
-import type { SequenceLogprobs, TopToken } from "../models/inspect/logprobs.ts";
+import type { SequenceLogprobs } from "../models/inspect/logprobs.ts";
+import type { TopToken } from "../models/logits.ts";
 import { tokenText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { TokenLogprob } from "./token_logprobs.ts";

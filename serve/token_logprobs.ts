@@ -2,8 +2,7 @@
 import { keptWeights } from "../kernels/ops/sample/reference.ts";
 import type { ConstrainedText, TokenConstraint } from "../models/grammar/token_constraint.ts";
 import type { LogprobsMode } from "./logprobs_modes.ts";
-import type { TopToken } from "../models/inspect/logprobs.ts";
-import { largest, logSumExp } from "../models/inspect/logprobs.ts";
+import { largest, logSumExp, type TopToken } from "../models/logits.ts";
 
 /** A token with its log-probability, and the likeliest ones at its place. */
 export interface TokenLogprob extends TopToken {

@@ -31,6 +31,8 @@ export interface Entry {
    * its messages, without the system message.
    */
   messages?: readonly ChatMessage[];
+  /** The prompt that a teacher sees in place of this one, where a data set has one. */
+  teacherPrompt?: Pick<Entry, "question" | "messages">;
   /** Two answers of which one is better, where a data set has them. */
   preference?: Preference;
   /** Values for the chat template with this prompt; they go before those of the run. */

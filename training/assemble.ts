@@ -80,7 +80,7 @@ export async function assemble(
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
   const teacher = config.teacher && options.phases !== "sft"
-    ? await loadTeacher(config.teacher, device)
+    ? await loadTeacher(config, device, model, opened)
     : null;
   model.generationLimit = memory.generationLimit;
   if (continued !== null) {

@@ -77,6 +77,7 @@ export async function openRun(
   if (config.dpo !== null) {
     for (let i = 0; i < source.length("train"); i++) checkPreference(problems.trainEntry(i));
   }
+  checkOwnTeacher(config, problems, source.length("train"));
   const opened = await openModel(config), lora = loraOf(config, opened);
   const plain = runPrompts(opened.tokenizer, config, opened.eosIds);
   const eosIds = endTokens(plain, environments, config.multi_turn.format);
@@ -85,7 +86,7 @@ export async function openRun(
   return {
     opened,
     problems,
-    teacher: config.teacher && await openTeacher(config.teacher, opened),
+    teacher: config.teacher && await openTeacher(config, opened),
     trainProblems,
     prompts,
     eosIds,
@@ -95,6 +96,17 @@ export async function openRun(
       : await observationTokens(environments, problems, trainProblems, prompts, config),
     trainable: lora === null ? { trainable: "full" } : { trainable: "lora", lora },
   };
+}
+
+/** @throws UsageError for a policy that would learn from itself what it knows already */
+function checkOwnTeacher({ teacher }: RunConfig, problems: SplitProblems, count: number): void {
+  if (teacher === null || teacher.base_url !== null || teacher.model_name_or_path !== null) return;
+  if (teacher.teacher_prompt_template !== null) return;
+  for (let i = 0; i < count; i++) if (problems.trainEntry(i).teacherPrompt !== undefined) return;
+  throw new UsageError("teacher: the policy is its own teacher, and sees no other prompt", {
+    advice: "Give the data a column teacher_prompt, set teacher.teacher_prompt_template, or name " +
+      "a model with teacher.model_name_or_path.",
+  });
 }
 
 /** The adapter that is trained; null = the whole model is. */

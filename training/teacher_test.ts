@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { TRAINING } from "../configs/schema/schema.ts";
+import { TEACHER, TRAINING } from "../configs/schema/schema.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createDevice } from "../kernels/mod.ts";
@@ -11,7 +11,7 @@ import { initWeights } from "../models/network/weights/init.ts";
 import { tinyConfig } from "../models/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { assemble } from "./assemble.ts";
-import type { Teacher } from "./model/teacher.ts";
+import { modelTeacher, type Teacher } from "./model/teacher.ts";
 import { accumulateGradients, type TrainingRow } from "./step/gradient_accumulation.ts";
 import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
@@ -28,18 +28,23 @@ const ROWS: TrainingRow[] = [[4, 5, 6], [7, 8], [10, 11, 12, 13], [9]].map((ids,
 }));
 
 /** The gradient of a step, its loss, and the metric of the teacher. */
-async function step(microBatchSize: number, lossScale: number, weight: number | null) {
+async function step(
+  microBatchSize: number,
+  lossScale: number,
+  weight: number | null,
+  { beta = 0.5, top_k = null as number | null, rows = ROWS, isOwn = false } = {},
+) {
   const device = createReferenceDevice({ float: "f64" }), config = tinyConfig(true);
   const model = await CausalLM.create(device, config, initWeights(config, 1, 0.3), {
     trainable: "full",
   });
   const other = { ...config, hiddenSize: 8, numHeads: 2 };
-  const teacher: Teacher | null = weight === null ? null : {
-    model: await CausalLM.create(device, other, initWeights(other, 2, 0.4), { trainable: "none" }),
-    beta: 0.5,
-    weight,
-  };
-  const { loss, metrics } = await accumulateGradients(model, ROWS, {
+  const weights = initWeights(other, 2, 0.4);
+  const teacher: Teacher | null = weight === null ? null : modelTeacher(
+    isOwn ? model : await CausalLM.create(device, other, weights, { trainable: "none" }),
+    { beta, weight, top_k },
+  );
+  const { loss, metrics } = await accumulateGradients(model, rows, {
     microBatchSize,
     temperature: 1,
     settings: defaultsOf(TRAINING),
@@ -72,6 +77,26 @@ Deno.test("the teacher's term does not depend on micro-batches or on the loss's 
   assert.ok(whole.divergence! > 0.01);
 });
 
+Deno.test("all tokens but one of a teacher's distribution are the whole of it", async () => {
+  const { vocabSize } = tinyConfig(true);
+  const whole = await step(2, 1, 0.7, { beta: 0 });
+  const top = await step(2, 1, 0.7, { beta: 0, top_k: vocabSize - 1 });
+  assert.ok(Math.abs(top.loss - whole.loss) < 1e-8, `${top.loss}, ${whole.loss}`);
+  assertNear(top.gradient, whole.gradient, 1e-8);
+  const few = await step(4, 1, 0.7, { beta: 0, top_k: 2 });
+  assert.ok(few.divergence! > 0.01 && few.divergence! < whole.divergence!);
+  assertNear((await step(1, 1, 0.7, { beta: 0, top_k: 2 })).gradient, few.gradient, 1e-13);
+});
+
+Deno.test("a policy learns from itself where its teacher's prompt is another one", async () => {
+  const same = await step(4, 1, 1, { isOwn: true });
+  assert.ok(Math.abs(same.divergence!) < 1e-12);
+  const hinted = ROWS.map((row) => ({ ...row, teacherPromptIds: [5, ...row.promptIds, 6, 7] }));
+  const other = await step(4, 1, 1, { isOwn: true, rows: hinted });
+  assert.ok(other.divergence! > 1e-4, String(other.divergence));
+  assertNear((await step(1, 1, 1, { isOwn: true, rows: hinted })).gradient, other.gradient, 1e-13);
+});
+
 Deno.test("the teacher's term is added to that of the advantages, times its weight", async () => {
   const [without, one, two] = [await step(4, 1, null), await step(4, 1, 1), await step(4, 1, 2)];
   assert.ok(Math.abs(one.loss - without.loss - one.divergence!) < 1e-13);
@@ -85,12 +110,7 @@ function configIn(folder: string, output: string, more: Partial<RunConfig["train
     sft: null,
     eval: { num_examples: 0 },
     rewards: [],
-    teacher: {
-      model_name_or_path: `${folder}/teacher`,
-      adapter_name_or_path: null,
-      beta: 1,
-      weight: 1,
-    },
+    teacher: { ...defaultsOf(TEACHER), model_name_or_path: `${folder}/teacher` },
     training: { max_steps: 4, save_steps: 1, learning_rate: 1e-2, beta: 0, seed: 7, ...more },
   });
 }
@@ -115,6 +135,38 @@ Deno.test("a run without rewards comes closer to its teacher, and resumes to the
         }],
       });
       await trainOn(device, part, { resume: true });
+      const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+      assert.deepEqual(await bytes("part"), await bytes("whole"));
+    } finally {
+      device.close();
+    }
+  }));
+
+Deno.test("a policy that is its teacher with the answer in its prompt resumes to the bit", () =>
+  withFolder(async (folder) => {
+    const device = await createDevice("wasm", { threads: 1 });
+    try {
+      const config = (output: string) => {
+        // The run stops between two steps on one batch, whose prompts the checkpoint holds.
+        const run = configIn(folder, output, { steps_per_generation: 4 });
+        run.teacher = {
+          ...defaultsOf(TEACHER),
+          teacher_prompt_template: "{prompt} {answer}",
+          beta: 0,
+        };
+        return run;
+      };
+      await trainOn(device, config("whole"));
+      const [line] = await metricsWithoutClock(`${folder}/whole`);
+      assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
+      let done = 0;
+      await trainOn(device, config("part"), {
+        control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
+        listeners: [(event) => {
+          if (event.type === "step") done++;
+        }],
+      });
+      await trainOn(device, config("part"), { resume: true });
       const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
       assert.deepEqual(await bytes("part"), await bytes("whole"));
     } finally {
@@ -154,7 +206,7 @@ Deno.test("a teacher stands beside rewards, in the plan of the memory too", () =
         );
         plans.push(memory);
         model.dispose();
-        loaded?.model.dispose();
+        loaded?.dispose();
       }
       const [withTeacher, without] = plans;
       assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);

@@ -176,7 +176,7 @@ export class GrpoTrainer {
     } finally {
       this.#optimizer?.dispose();
       this.#reference?.dispose();
-      this.#options.teacher?.model.dispose();
+      this.#options.teacher?.dispose();
       await this.#sampler?.close();
       await this.#options.rubric.close();
       await this.#options.dialogues?.environments.close();
@@ -281,7 +281,7 @@ export class GrpoTrainer {
       state,
       stop,
       rollouts,
-      groups: new GroupSource(rollouts, entryAt, totalSteps),
+      groups: new GroupSource(rollouts, entryAt, totalSteps, config.teacher),
       sampler,
       reference: this.#reference,
       gradients: createGradientSum(options, ranks, training.gradient_accumulation_steps),

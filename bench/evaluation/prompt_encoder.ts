@@ -93,6 +93,42 @@ export class PromptEncoder {
     return { text, ids: this.keepTokens === null ? ids : ids.slice(-this.keepTokens) };
   }
 
+  /**
+   * The prompt that a teacher sees: with another question, or another conversation; null: the same
+   * one.
+   * @param template `{prompt}` is the question, `{answer}` the answer, and another name a column of
+   *   the data; null: the data may have such prompts
+   * @throws UsageError for a name that the problem does not have
+   */
+  teacherPrompt(entry: Entry, template: string | null): EncodedPrompt | null {
+    const { messages: _, ...rest } = entry, { teacherPrompt } = entry;
+    if (teacherPrompt !== undefined) return this.prompt({ ...rest, ...teacherPrompt });
+    if (template === null) return null;
+    const filled = (prompt: string) =>
+      template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+        const value = name === "prompt"
+          ? prompt
+          : name === "answer"
+          ? entry.answer
+          : entry.metadata[name];
+        if (value != null) return typeof value === "string" ? value : JSON.stringify(value);
+        throw new UsageError(
+          `teacher.teacher_prompt_template: ${whole} is not in problem ` +
+            `${Number(entry.metadata["source_index"]) + 1} of the data`,
+          { advice: "{prompt} and {answer} are known, and the columns of a data set." },
+        );
+      });
+    const asked = entry.messages?.findLastIndex(({ role }) => role === "user");
+    const messages = entry.messages?.map((message, i) =>
+      i === asked ? { ...message, content: filled(message.content) } : message
+    );
+    return this.prompt({
+      ...rest,
+      question: filled(entry.question),
+      ...(messages === undefined ? {} : { messages }),
+    });
+  }
+
   /** A chat template writes the special tokens itself. */
   #encode(text: string): number[] {
     return this.tokenizer.encode(text, { addSpecialTokens: !this.#isChat });

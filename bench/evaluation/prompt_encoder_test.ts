@@ -22,6 +22,27 @@ Deno.test("worked answers end with the end token; without it they are truncated"
   });
 });
 
+Deno.test("a teacher sees the prompt of a template, or that of the data", () => {
+  const tokenizer = familyTokenizer("qwen2_5"), config = shortRunConfig("run");
+  const prompts = runPrompts(tokenizer, config, []);
+  const entry = { question: "2 + 3?", answer: "5", metadata: { source_index: 4, hint: ["add"] } };
+  const asked = (question: string) => prompts.prompt({ ...entry, question });
+  const hinted = prompts.teacherPrompt(entry, "{prompt} {hint} ({answer})");
+  assert.deepEqual(hinted, asked('2 + 3? ["add"] (5)'));
+  assert.equal(prompts.teacherPrompt(entry, null), null);
+  const own = { ...entry, teacherPrompt: { question: "The sum is 5" } };
+  assert.deepEqual(prompts.teacherPrompt(own, "{prompt}"), asked("The sum is 5"));
+  const messages = [{ role: "system", content: "{x}" }, { role: "user", content: "2 + 3?" }];
+  assert.deepEqual(
+    prompts.teacherPrompt({ ...entry, messages }, "{prompt} 5"),
+    prompts.prompt({ ...entry, messages: [messages[0]!, { role: "user", content: "2 + 3? 5" }] }),
+  );
+  assert.throws(
+    () => prompts.teacherPrompt(entry, "{prompt} {hints}"),
+    /teacher\.teacher_prompt_template: \{hints\} is not in problem 5 of the data/,
+  );
+});
+
 Deno.test("a chat template that leaves out earlier thoughts is noted where turns follow", () => {
   const notes = (family: string) => {
     const tokenizer = familyTokenizer(family);

@@ -29,6 +29,7 @@ export function checkRules(
   new SplitRules(config, tree, problems).check();
   if (phases === "all") rules.rewards();
   rules.preferences();
+  rules.teacher();
   rules.environments();
   rules.lengths(maxSeqLength);
   rules.uploads();
@@ -172,6 +173,44 @@ class Rules extends RuleContext {
     if (dpo === null || !this.valid("dpo.loss_type", key)) return;
     if (dpo.label_smoothing === 0 || dpo.loss_type === "robust") return;
     this.fail(`has no effect with loss_type ${dpo.loss_type}: robust reads it`, key);
+  }
+
+  /** What a teacher is, and what can be compared with it. */
+  teacher(): void {
+    const { teacher, data, training, environment, environments, tools } = this.config;
+    if (teacher === null || !this.valid("teacher")) return;
+    const { model_name_or_path: name, adapter_name_or_path: adapter, base_url, top_k } = teacher;
+    const { teacher_prompt_template: template, api_key_env } = teacher;
+    if (adapter !== null && (name === null || base_url !== null)) {
+      const text = base_url === null
+        ? "needs teacher.model_name_or_path, the model that the adapter is on"
+        : "has no effect with base_url: the server has the adapter under the name that " +
+          "model_name_or_path gives";
+      this.fail(text, "teacher.adapter_name_or_path");
+    }
+    if (api_key_env !== null && base_url === null) {
+      this.fail("has no effect without teacher.base_url", "teacher.api_key_env");
+    }
+    if (name === null && base_url === null && template === null && data.dataset_name === null) {
+      const text = "missing: without a model the policy is its own teacher, which needs another " +
+        "prompt (teacher_prompt_template)";
+      this.fail(text, "teacher.model_name_or_path");
+    }
+    if (top_k !== null && top_k > 1 && teacher.beta > 0) {
+      const text = `found ${top_k}, expected 1 with beta ${teacher.beta}: several of the ` +
+        "teacher's tokens are compared by the forward KL alone (beta 0)";
+      this.fail(text, "teacher.top_k");
+    }
+    if (base_url !== null && this.valid("training") && training.temperature !== 1) {
+      const text = `found ${training.temperature}, expected 1 with teacher.base_url: a server ` +
+        "gives log-probabilities at temperature 1";
+      this.fail(text, "training.temperature");
+    }
+    const isDialogue = environment !== null || environments !== null || tools?.length > 0;
+    if (template !== null && isDialogue) {
+      const text = "has no effect in dialogues: their prompts come from the environment";
+      this.fail(text, "teacher.teacher_prompt_template");
+    }
   }
 
   rewards(): void {

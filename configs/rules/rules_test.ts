@@ -30,6 +30,36 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "training.advantage_estimator: expected grpo, rloo,",
   ],
   [
+    "a teacher that is the policy with the same prompt",
+    "teacher: {}\n",
+    "teacher.model_name_or_path: missing: without a model the policy is its own teacher",
+  ],
+  [
+    "reverse KL over several tokens",
+    "teacher: {model_name_or_path: x, top_k: 20}\n",
+    "teacher.top_k: found 20, expected 1 with beta 1",
+  ],
+  [
+    "a teacher's server at another temperature",
+    "temperature: 0.7\nteacher: {base_url: http://localhost:8000/v1}\n",
+    "training.temperature: found 0.7, expected 1 with teacher.base_url",
+  ],
+  [
+    "an adapter of a teacher on a server",
+    "teacher: {base_url: http://localhost:8000/v1, adapter_name_or_path: a}\n",
+    "teacher.adapter_name_or_path: has no effect with base_url",
+  ],
+  [
+    "a key without a server",
+    "teacher: {model_name_or_path: x, api_key_env: KEY}\n",
+    "teacher.api_key_env: has no effect without teacher.base_url",
+  ],
+  [
+    "another prompt in dialogues",
+    "environment: {name: chess}\nteacher: {model_name_or_path: x, teacher_prompt_template: hi}\n",
+    "teacher.teacher_prompt_template: has no effect in dialogues",
+  ],
+  [
     "a generation of broken micro-steps",
     "generation_batch_size: 20\n",
     "works with 16 or 24",

@@ -112,11 +112,21 @@ export const TEACHER = {
   flat: false,
   isOptional: true as const,
   keys: keys({}, {
-    model_name_or_path: "name = required -- the model whose distributions the policy learns",
+    model_name_or_path: `name? = null -- the model whose distributions the policy learns, or its
+      name on the server; null: the policy itself, which then sees another prompt`,
     adapter_name_or_path: "name? = null -- a LoRA adapter on it",
+    base_url: "name? = null -- address of a server with the model, which has prompt_logprobs",
+    api_key_env: `name? = null -- environment variable with the key of the server; null =
+      OPENAI_API_KEY`,
+    server_timeout: "number>=0 = 240 -- seconds for which the server may be down",
+    teacher_prompt_template: `text? = null -- the prompt that the teacher sees, such as
+      "{prompt} (the answer is {answer})"; {column}: a column of the data. null: that of a column
+      teacher_prompt, or the policy's`,
     beta: `number>=0<=1 = 1 -- 0: forward KL, 1: reverse KL, between: generalised Jensen-Shannon
       divergence`,
     weight: "number>0 = 1 -- factor of the divergence in the loss, beside that of the rewards",
+    top_k: `int>=1? = null -- compare only so many of the teacher's likeliest tokens, and the rest
+      together; null = all, of a server 1. With beta > 0 only 1`,
   }),
 };
 

@@ -4,14 +4,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import type { CausalLM } from "../causal_lm.ts";
-
-/** One of the most likely tokens, and its log-probability in nats. */
-export interface TopToken {
-  /** Its id in the vocabulary. */
-  id: number;
-  /** Log p, in nats. */
-  logprob: number;
-}
+import { largest, logSumExp, type TopToken } from "../logits.ts";
 
 /** What a model gives to each token of a sequence. */
 export interface SequenceLogprobs {
@@ -72,28 +65,4 @@ export async function logprobs(
     }
   });
   return result;
-}
-
-/** log Σ exp z. */
-export function logSumExp(z: ArrayLike<number>): number {
-  let max = -Infinity, sum = 0;
-  for (let v = 0; v < z.length; v++) if (z[v]! > max) max = z[v]!;
-  for (let v = 0; v < z.length; v++) sum += Math.exp(z[v]! - max);
-  return max + Math.log(sum);
-}
-
-/**
- * Indices of the k largest values, in descending order. Of equal values the lowest index comes
- * first.
- */
-export function largest(z: ArrayLike<number>, k: number): number[] {
-  const best: number[] = [];
-  for (let v = 0; v < z.length && k > 0; v++) {
-    if (best.length === k && z[v]! <= z[best[k - 1]!]!) continue;
-    let at = best.length;
-    while (at > 0 && z[best[at - 1]!]! < z[v]!) at--;
-    best.splice(at, 0, v);
-    if (best.length > k) best.pop();
-  }
-  return best;
 }

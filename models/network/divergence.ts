@@ -10,6 +10,7 @@
  *
  * In float64 on the host, one row of logits at a time.
  */
+import { logSumExp } from "../logits.ts";
 
 /** Logits of one row. */
 type Logits = Float32Array | Float64Array;
@@ -55,13 +56,4 @@ export function divergence(
   }
   if (beta === 0) return fromTeacher;
   return beta === 1 ? fromStudent : beta * fromTeacher + (1 - beta) * fromStudent;
-}
-
-/** log Σ exp(logits / temperature) */
-function logSumExp(logits: Logits, temperature: number): number {
-  let top = -Infinity;
-  for (const value of logits) if (value > top) top = value;
-  let sum = 0;
-  for (const value of logits) sum += Math.exp((value - top) / temperature);
-  return top / temperature + Math.log(sum);
 }

@@ -37,7 +37,10 @@ export interface PackedBatch {
   targets: Uint32Array; // [pairs]
   /** Head row of each pair. */
   pairRow: Uint32Array; // [pairs]
-  /** Index of each pair in the order (group, branch, position) of all branch tokens. */
+  /**
+   * Index of each pair in the order (group, branch, position) of all branch tokens, which the
+   * alternatives of all of them follow.
+   */
   pairOutput: Uint32Array; // [pairs]
 }
 
@@ -49,10 +52,15 @@ export interface PackLimits {
 
 /**
  * Packs groups into one batch.
+ * @param alternatives further targets in the place of each branch token
  * @throws RgxError for an empty prompt, an id outside the vocabulary, or a sequence that is too
  *   long.
  */
-export function packGroups(groups: readonly Group[], limits: PackLimits): PackedBatch {
+export function packGroups(
+  groups: readonly Group[],
+  limits: PackLimits,
+  alternatives: readonly (readonly number[])[] = [],
+): PackedBatch {
   let rows = 0, pairs = 0, headRows = 0, segmentCount = 0;
   groups.forEach((group, g) => {
     checkGroup(group, g, limits);
@@ -69,6 +77,9 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
     }
     if (predicts) headRows++;
   });
+  const places = [pairs];
+  for (const { length } of alternatives) places.push(places.at(-1)! + length);
+  pairs = places.at(-1)!;
 
   const batch: PackedBatch = {
     rows,
@@ -114,6 +125,10 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
     batch.pairOutput[pair] = place;
     pair++;
   };
+  const addTarget = (target: number, place: number) => {
+    addPair(target, place);
+    alternatives[place]?.forEach((id, i) => addPair(id, places[place]! + i));
+  };
   const endHeadRow = (hiddenRow: number) => {
     batch.headIndex[head++] = hiddenRow;
     batch.pairStart[head] = pair;
@@ -128,7 +143,7 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
     const firstPair = pair;
     let place = output;
     for (const branch of branches) {
-      if (branch.length > 0) addPair(branch[0]!, place);
+      if (branch.length > 0) addTarget(branch[0]!, place);
       place += branch.length;
     }
     if (pair > firstPair) endHeadRow(promptEnd - 1);
@@ -138,7 +153,7 @@ export function packGroups(groups: readonly Group[], limits: PackLimits): Packed
         const begin = row;
         addSegment(branch, branch.length - 1, [promptBegin, promptEnd]);
         for (let i = 1; i < branch.length; i++) {
-          addPair(branch[i]!, output + i);
+          addTarget(branch[i]!, output + i);
           endHeadRow(begin + i - 1);
         }
       }

@@ -83,12 +83,17 @@ export interface ForwardOptions {
    * with `train` such a model refuses that.
    */
   dropout?: DropoutKey;
+  /**
+   * Further tokens in the place of each branch token, whose log-probabilities are wanted, too.
+   * Default: none.
+   */
+  alternatives?: readonly (readonly number[])[];
 }
 
 /**
  * Log-probability and entropy of every branch token, in the order (group, branch, position):
  * Float32Array on f32 devices, Float64Array on f64 ones. `logp.length` is the total number of
- * branch tokens.
+ * branch tokens, and of their alternatives, which follow all of them in the same order.
  */
 export interface ForwardResult {
   logp: Float32Array | Float64Array;

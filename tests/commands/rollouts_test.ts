@@ -1,11 +1,12 @@
 /**
  * `rgx train` with completions from `rgx serve`: the bits of a run in one process, also when one of
- * two servers is killed while it samples.
+ * two servers is killed while it samples. And with a teacher behind `rgx serve`.
  */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertSameRun, lines, rgx, spawnRgx, TINY } from "../support.ts";
+import { goldenPath } from "../golden.ts";
+import { assertSameRun, type Line, lines, readMetrics, rgx, spawnRgx, TINY } from "../support.ts";
 
 interface Served {
   url: string;
@@ -112,5 +113,54 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
       await assertSameRun(`${cwd}/stopped`, `${cwd}/alone`, ADAPTER);
     } finally {
       for (const server of servers) await server.end("SIGKILL").catch(() => {});
+    }
+  }));
+
+const TAUGHT = `_base_: ./base.yaml
+sft: null
+rewards: []
+eval: { num_examples: 0 }
+training: { max_steps: 2, save_steps: 2, learning_rate: 1.0e-3, logging_steps: 1 }
+`;
+
+Deno.test("a teacher behind rgx serve teaches what it would in the trainer's process", () =>
+  withWarmModel(async (cwd) => {
+    await Deno.writeTextFile(`${cwd}/taught.yaml`, TAUGHT);
+    const run = (name: string, ...more: string[]) =>
+      rgx(["train", "taught.yaml", "--output-dir", name, ...ON_CPU, ...more], "", {}, cwd);
+    const server = await serve(`${cwd}/warm`), at = `teacher.base_url=${server.url}`;
+    const strange = await serve(goldenPath("models/tinystories-656k"));
+    try {
+      for (const [beta, count] of [[1, 1], [0.5, 1], [0, 3]]) {
+        const how = [`teacher.beta=${beta}`, `teacher.top_k=${count}`];
+        const here = await run(`here${beta}`, "teacher.model_name_or_path=warm", ...how);
+        assert.equal(here.code, 0, here.err);
+        const there = await run(`there${beta}`, at, ...how);
+        assert.equal(there.code, 0, there.err);
+        const [one, two] = await Promise.all(
+          [`here${beta}`, `there${beta}`].map(async (name) =>
+            (await readMetrics(`${cwd}/${name}`)).filter((line) => "teacher/divergence" in line)
+          ),
+        ) as [Line[], Line[]];
+        assert.equal(one.length, 2);
+        one.forEach((line, i) => {
+          for (const name of ["loss", "grad_norm", "teacher/divergence"]) {
+            const [a, b] = [Number(line[name]), Number(two[i]![name])];
+            assert.ok(Math.abs(a - b) < 1e-4 * Math.max(1, a), `beta ${beta}, ${name}: ${a}, ${b}`);
+          }
+        });
+        assert.ok(Number(one[0]!["teacher/divergence"]) > 0.1);
+      }
+      const other = await run("other", `teacher.base_url=${strange.url}`);
+      assert.equal(other.code, 2, other.err);
+      assert.match(other.err, /teacher\.base_url: .* has other tokens: .* the student's \d+/);
+      const unknown = await run("unknown", at, "teacher.model_name_or_path=nobody");
+      assert.match(unknown.err, /teacher\.model_name_or_path: .* has no model nobody/);
+      await server.end("SIGKILL");
+      const down = await run("down", at, "teacher.server_timeout=0.2");
+      assert.equal(down.code, 1, down.err);
+      assert.match(down.err, /teacher\.base_url: .* does not answer for 0\.2 s/);
+    } finally {
+      for (const one of [server, strange]) await one.end("SIGKILL").catch(() => {});
     }
   }));

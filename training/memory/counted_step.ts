@@ -245,7 +245,10 @@ async function runPasses(
   const asked = during === undefined ? [] : groupsOf(during.slots, during.each, lengths);
   const dropout = sizes.dropout === null ? {} : { dropout: { seed: 0, pass: DROPOUT_PASS.grpo } };
   const train = async (passes: readonly Group[], store?: ActivationStore) => {
-    await teacher?.forward(passes, { temperature: 1, train: false });
+    // A teacher without weights of its own is the policy, with another prompt.
+    const { teacherPrompt = 0 } = size, asked = teacherPrompt > 0 ? teacher ?? model : teacher;
+    const hinted = groupsOf(batch, group, { ...lengths, prompt: Math.max(prompt, teacherPrompt) });
+    await asked?.forward(hinted, { temperature: 1, train: false });
     const how = store === undefined ? dropout : { kept: store };
     const { logp } = await model.forward(passes, { temperature: 1, train: true, ...how });
     model.backward(new Float64Array(logp.length), new Float64Array(logp.length));

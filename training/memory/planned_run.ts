@@ -75,7 +75,10 @@ export async function planRun(
   options: PlannedRunOptions = {},
 ): Promise<PlannedRun> {
   const { opened, problems, trainProblems, prompts, trainable, teacher } = run;
-  const longest = longestLengths(prompts, problems, trainProblems, hasWarmStart(config));
+  const longest = longestLengths(prompts, problems, trainProblems, {
+    hasAnswers: hasWarmStart(config),
+    teacher: config.teacher,
+  });
   longest.prompt += run.observationTokens;
   return await planModel(config, device, {
     config: opened.config,

@@ -93,21 +93,23 @@ export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
   trainProblems: number,
-  withAnswers: boolean,
+  { hasAnswers, teacher }: { hasAnswers: boolean; teacher: RunConfig["teacher"] },
 ): Lengths {
-  let prompt = 1, answer = 1;
+  let prompt = 1, answer = 1, teacherPrompt = 0;
   for (const entry of [...problems.heldOut, ...problems.validation]) {
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
   }
   for (let i = 0; i < Math.min(MAX_PROMPTS_MEASURED, trainProblems); i++) {
     const entry = problems.trainEntry(i);
     prompt = Math.max(prompt, prompts.prompt(entry).ids.length);
-    if (!withAnswers) continue;
+    const hinted = teacher && prompts.teacherPrompt(entry, teacher.teacher_prompt_template);
+    teacherPrompt = Math.max(teacherPrompt, hinted?.ids.length ?? 0);
+    if (!hasAnswers) continue;
     const pair = entry.preference === undefined ? null : prompts.pair(entry);
     const answers = pair === null ? [prompts.workedAnswer(entry)] : [pair.chosen, pair.rejected];
     answer = Math.max(answer, ...answers.map(({ length }) => length));
   }
-  return { prompt, answer };
+  return { prompt, answer, teacherPrompt };
 }
 
 /** Number of problems whose tokens are typical. */
@@ -161,10 +163,18 @@ export const CUT_PROMPTS = "cut prompts to their last tokens: " +
 export function checkPositions(
   config: RunConfig,
   maxPositions: number,
-  { prompt }: Lengths,
+  { prompt, teacherPrompt = 0 }: Lengths,
   phases: "all" | "sft",
 ): void {
   const completion = maxGenerated(config, phases === "sft");
+  if (phases === "all" && teacherPrompt > 0 && teacherPrompt + completion > maxPositions) {
+    throw new UsageError(
+      `teacher.teacher_prompt_template: the longest prompt of the teacher has ${teacherPrompt} ` +
+        `tokens, with ${completion} of the completion that is more than the model's ` +
+        `${maxPositions} (max_position_embeddings)`,
+      { advice: "Shorten the template, or lower training.max_completion_length." },
+    );
+  }
   if (prompt + completion <= maxPositions) return;
   throw new UsageError(
     `training.max_completion_length: the longest prompt has ${prompt} tokens, with ${completion} ` +

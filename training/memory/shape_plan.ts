@@ -146,7 +146,10 @@ function tokensOf(
   prompts: PromptEncoder,
 ): PlannedTokens {
   return {
-    longest: longestLengths(prompts, problems, trainProblems, hasWarmStart(config)),
+    longest: longestLengths(prompts, problems, trainProblems, {
+      hasAnswers: hasWarmStart(config),
+      teacher: null,
+    }),
     estimated: false,
     typical: typicalTokens(prompts, problems, trainProblems),
     ...countsOf(problems, trainProblems),

@@ -11,6 +11,8 @@ export interface Lengths {
   prompt: number;
   /** 1 when there is no supervised warm start. */
   answer: number;
+  /** The longest prompt that a teacher sees in place of the policy's; default: the same. */
+  teacherPrompt?: number;
 }
 
 /** What the memory depends on besides the configuration. */
@@ -64,6 +66,7 @@ export interface StepSize {
   /** The longest prompt and worked answer, in tokens. */
   prompt: number;
   answer: number;
+  teacherPrompt?: number;
   copiedReference: boolean;
   teacher: ModelSizes | null;
   referenceStorage: WeightStorage;

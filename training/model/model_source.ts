@@ -19,6 +19,8 @@ import type { Tokenizer } from "../../models/tokenizers/types.ts";
 /** A model's architecture, weights and tokenizer before it is on a device. */
 export interface ModelSource {
   config: ModelConfig;
+  /** Where the weights of the model, or of an adapter's base, are; null: made from a seed. */
+  path: string | null;
   /** Opens the weights; to be called after it is known that the model fits into memory. */
   weights: () => WeightSource;
   /** The type that a tensor is stored in; null = float32. */
@@ -54,6 +56,7 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
     const llama = freshConfig(init, tokenizer.vocabSize);
     return {
       config: llama,
+      path: null,
       weights: () => initWeights(llama, config.training.seed, init.initializer_range),
       typeOf: () => null,
       tokenizer,
@@ -79,6 +82,7 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
   if (adapter !== null) fitAdapter(adapter, model, folder.path);
   return {
     config: model,
+    path: folder.path,
     weights: () => folder.files,
     typeOf: (name) => folder.files.typeOf(name),
     tokenizer,

@@ -1,51 +1,71 @@
 /**
- * The teacher of a run (section `teacher`): a frozen model whose distributions over the next token
- * the policy learns on its own samples. On-policy distillation (Agarwal et al. 2024) as TRL 1.16's
- * DistillationTrainer has it; alone, or as a term beside the rewards.
+ * The teacher of a run (section `teacher`): what says how likely each token of the policy's own
+ * samples is. On-policy distillation (Agarwal et al. 2024) as TRL 1.16 has it; alone, or as a term
+ * beside the rewards. It is a frozen model in this process, a server (`teacher_server.ts`),
+ * or the policy itself with another prompt.
  */
-import type { TeacherSection } from "../../configs/schema/run_config.ts";
-import { UsageError } from "../../core/errors.ts";
+import type { RunConfig, TeacherSection } from "../../configs/schema/run_config.ts";
 import type { Device } from "../../kernels/device.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import { loadIdModel } from "../../models/load_model.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
+import type { Group } from "../../models/network/types.ts";
 import { planStorage } from "../../models/network/weights/weight_storage.ts";
 import { loraOptions } from "../../models/network/adapters/peft_adapter.ts";
 import { type ModelSizes, modelSizes } from "../../models/network/weights/model_sizes.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { TeacherPlace } from "../loss/top_divergence.ts";
+import { otherTeacher, TeacherServer } from "./teacher_server.ts";
 import type { ModelSource } from "./model_source.ts";
 
 export interface Teacher extends Pick<TeacherSection, "beta" | "weight"> {
-  model: LanguageModel;
+  /**
+   * A model that has just done a pass over the groups, of which whole distributions are compared;
+   * or what is known about each branch token.
+   */
+  ask(groups: readonly Group[], temperature: number): Promise<LanguageModel | TeacherPlace[]>;
+  dispose(): void;
 }
 
 /** The sizes of a teacher that is not loaded yet. */
 export type TeacherSizes = (onDevice: Parameters<typeof modelSizes>[2]) => ModelSizes;
 
+/** What a teacher may share with the student. */
+type Student = Pick<ModelSource, "config" | "tokenizer" | "path">;
+
 /**
  * Reads what a teacher is, without its weights.
+ * @returns null for one that takes no memory for weights: a server, or what the policy has already
  * @throws UsageError for one that reads other tokens than the student
  */
 export async function openTeacher(
-  { model_name_or_path: name, adapter_name_or_path: adapterName }: TeacherSection,
-  student: Pick<ModelSource, "config" | "tokenizer">,
-): Promise<TeacherSizes> {
-  const { config, tokenizer, files, adapter } = await readModelFolder(name, adapterName);
+  config: RunConfig,
+  student: Student,
+): Promise<TeacherSizes | null> {
+  const { model_name_or_path: name, adapter_name_or_path: adapterName, base_url } = config.teacher!;
+  if (base_url !== null || name === null) return null;
+  const folder = await readModelFolder(name, adapterName);
+  const { config: shape, tokenizer, files, adapter } = folder;
   const why = tokenizer === null
     ? "has no tokenizer, so nothing says that its tokens are the student's"
     : otherTokens(tokenizer, student.tokenizer) ??
-      (config.vocabSize === student.config.vocabSize
+      (shape.vocabSize === student.config.vocabSize
         ? null
-        : `computes ${config.vocabSize} logits, the student ${student.config.vocabSize}`);
-  if (why !== null) {
-    throw new UsageError(`teacher.model_name_or_path: ${name} ${why}`, {
-      advice: "A teacher says how likely each token of the student is, so both need the same " +
-        "tokens: take a model of the student's family.",
-    });
+        : `computes ${shape.vocabSize} logits, the student ${student.config.vocabSize}`);
+  if (why !== null) throw otherTeacher("teacher.model_name_or_path", `${name} ${why}`);
+  if (adapter === null && sharedBase(config, student) === await Deno.realPath(folder.path)) {
+    return null;
   }
   const lora = adapter === null ? {} : { lora: loraOptions(adapter.config) };
-  const storage = planStorage(config, "none", {}, (weight) => files.typeOf(weight));
-  return (onDevice) => modelSizes(config, { trainable: "none", storage, ...lora }, onDevice);
+  const storage = planStorage(shape, "none", {}, (weight) => files.typeOf(weight));
+  return (onDevice) => modelSizes(shape, { trainable: "none", storage, ...lora }, onDevice);
+}
+
+/** The path of the frozen weights that the student's adapter is on; null: none are frozen. */
+function sharedBase({ lora, model }: RunConfig, { path }: Student): string | null {
+  const isShared = lora !== null && model.rope_scaling === null && path !== null;
+  return isShared ? Deno.realPathSync(path) : null;
 }
 
 /** What is different about the teacher's tokens, or null. */
@@ -63,8 +83,43 @@ function otherTokens(teacher: Tokenizer, student: Tokenizer): string | null {
   return null;
 }
 
-export async function loadTeacher(section: TeacherSection, device: Device): Promise<Teacher> {
-  const { model_name_or_path: name, adapter_name_or_path: adapter, beta, weight } = section;
-  const { model } = await loadIdModel(name, device, adapter === null ? {} : { adapter });
-  return { model, beta, weight };
+/** @param policy the model that is trained */
+export async function loadTeacher(
+  config: RunConfig,
+  device: Device,
+  policy: CausalLM,
+  student: Student,
+): Promise<Teacher> {
+  const { model_name_or_path: name, adapter_name_or_path: adapter, ...section } = config.teacher!;
+  if (section.base_url !== null) {
+    const { tokenizer, config: { vocabSize } } = student;
+    const server = new TeacherServer(config.teacher!, tokenizer, vocabSize);
+    await server.open();
+    return server;
+  }
+  if (name === null) return { ...modelTeacher(policy, section), dispose: () => {} };
+  const base = sharedBase(config, student);
+  const { model } = await loadIdModel(name, device, {
+    ...(adapter === null ? {} : { adapter }),
+    ...(base === null ? {} : { sharing: { model: policy, base } }),
+  });
+  return modelTeacher(model, section);
+}
+
+/** A model of this process as a teacher. */
+export function modelTeacher(
+  model: LanguageModel,
+  { beta, weight, top_k: count }: Pick<TeacherSection, "beta" | "weight" | "top_k">,
+): Teacher {
+  return {
+    beta,
+    weight,
+    dispose: () => model.dispose(),
+    async ask(groups, temperature) {
+      const { logp } = await model.forward(groups, { temperature, train: false });
+      if (count === null) return model;
+      const top = await model.topTokens(count, temperature);
+      return top.map((tokens, i) => ({ logprob: logp[i]!, top: tokens }));
+    },
+  };
 }

@@ -69,6 +69,8 @@ export interface RolloutRow extends SampledRow {
 export interface RolloutGroup {
   entry: Entry;
   prompt: EncodedPrompt;
+  /** The prompt that the teacher sees, where that is another one. */
+  teacherPrompt?: EncodedPrompt;
   /** Number of the prompt in the run. */
   promptId: number;
   /** Rewards of the greedy completion, where the advantages are compared with it. [K] */

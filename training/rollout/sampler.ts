@@ -215,13 +215,20 @@ export class GroupSource {
     private readonly options: RolloutOptions,
     private readonly entryAt: (n: number) => Entry,
     private readonly totalSteps: number,
+    private readonly teacher: RunConfig["teacher"],
   ) {}
 
   /** The prompts from number `first` on. */
   at(first: number, count: number): RolloutGroup[] {
     return Array.from({ length: count }, (_, i) => {
-      const entry = this.entryAt(first + i);
-      return { entry, prompt: this.options.prompts.prompt(entry), promptId: first + i };
+      const entry = this.entryAt(first + i), { options: { prompts }, teacher } = this;
+      const hinted = teacher && prompts.teacherPrompt(entry, teacher.teacher_prompt_template);
+      return {
+        entry,
+        prompt: prompts.prompt(entry),
+        ...(hinted === null ? {} : { teacherPrompt: hinted }),
+        promptId: first + i,
+      };
     });
   }
 

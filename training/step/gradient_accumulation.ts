@@ -23,6 +23,7 @@ import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
 import { type ImportanceKeys, importanceRatio } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { Teacher } from "../model/teacher.ts";
+import { teacherTerm } from "./teacher_term.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
 import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
@@ -38,6 +39,8 @@ export interface TrainingRow {
   promptId: number;
   branch: number;
   promptIds: readonly number[];
+  /** The prompt that a teacher sees, where that is another one. */
+  teacherPromptIds?: readonly number[];
   /** The tokens of the completion; none for a masked row, which still counts as a row. */
   ids: readonly number[];
   /** 1 for the tokens that the loss counts; null = all. The others are context. [ids] */
@@ -136,10 +139,19 @@ export async function accumulateGradients(
     const refLogp = options.reference === null || settings.beta === 0
       ? null
       : countedOf(batch, await options.reference.logp(toGroups(batch), temperature));
-    await teacher?.model.forward(toGroups(batch), { temperature, train: false });
+    const term = teacher === null ? null : await teacherTerm(
+      teacher,
+      model,
+      toGroups(batch, (row) => row.teacherPromptIds ?? row.promptIds),
+      sharesOf(batch, tokens),
+      { temperature, lossScale },
+    );
     const allRows = settings.beta !== 0 || settings.entropy_coef !== 0 || teacher !== null;
     const trained = rowsWithGradient(batch, allRows);
-    const values = await forwardAll(model, batch, trained, passOptions);
+    const values = await forwardAll(model, batch, trained, {
+      ...passOptions,
+      ...(term === null ? {} : { alternatives: term.alternatives }),
+    });
     const logp = countedOf(batch, values.logp), entropy = countedOf(batch, values.entropy);
     const offsets = offsetsOf(batch), oldLogp = joinOldLogp(batch);
     batch.forEach(({ samplerLogp, mask }, row) => {
@@ -176,18 +188,24 @@ export async function accumulateGradients(
         ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
       },
     );
-    const distance = teacher === null
-      ? 0
-      : await learnFrom(teacher, model, batch, { temperature, tokens, lossScale });
+    let distance = 0;
     if (trained.includes(true)) {
-      const byLogp = scaled(pick(dlogp, batch, trained));
-      if (dentropy === null) model.backward(byLogp);
-      else model.backward(byLogp, scaled(pick(dentropy, batch, trained)));
+      const [byLogp, byEntropy] = [dlogp, dentropy].map((slopes) =>
+        slopes === null ? undefined : scaled(pick(slopes, batch, trained))
+      );
+      if (term === null) model.backward(byLogp!, byEntropy);
+      else {
+        // A teacher trains all rows, and may ask for more than their tokens.
+        const longer = (slopes: Float64Array) => padded(slopes, values.logp.length);
+        const slopes = longer(byLogp!);
+        distance = await term.add(values.logp, slopes);
+        model.backward(slopes, byEntropy && longer(byEntropy));
+      }
     }
     await pause();
     if (teacher !== null) metrics["teacher/divergence"] = distance * tokens / logp.length;
     return {
-      loss: loss + (teacher === null ? 0 : teacher.weight * distance),
+      loss: loss + (teacher?.weight ?? 0) * distance,
       metrics,
       bonus,
       drift: drift.sums,
@@ -214,28 +232,19 @@ export async function accumulateGradients(
   };
 }
 
-/**
- * Adds the divergence from a teacher, which has just done a pass over the rows, to what the next
- * backward pass takes the gradient of.
- * @param step `tokens`: those of the whole optimizer step, over which the divergence is averaged
- * @returns the rows' share of the step's mean divergence, without the teacher's weight
- */
-async function learnFrom(
-  { model: teacher, beta, weight }: Teacher,
-  model: LanguageModel,
-  rows: readonly TrainingRow[],
-  { temperature, tokens, lossScale }: { temperature: number; tokens: number; lossScale: number },
-): Promise<number> {
+/** What each token counts in the mean over the tokens of the step. @param tokens all of them */
+function sharesOf(rows: readonly TrainingRow[], tokens: number): Float64Array {
   const each = 1 / Math.max(tokens, 1);
-  const shares = rows.flatMap(({ ids, mask }) =>
-    ids.map((_, t) => !mask || mask[t] === 1 ? each : 0)
+  return Float64Array.from(
+    rows.flatMap(({ ids, mask }) => ids.map((_, t) => !mask || mask[t] === 1 ? each : 0)),
   );
-  const values = await model.addDivergence(teacher, {
-    beta,
-    temperature,
-    weights: Float64Array.from(shares, (share) => share * weight * lossScale),
-  });
-  return values.reduce((sum, value, i) => sum + shares[i]! * value, 0);
+}
+
+/** The values, and zeros up to a length. */
+function padded(values: Float64Array, length: number): Float64Array {
+  const all = new Float64Array(length);
+  all.set(values);
+  return all;
 }
 
 /** Loss and metrics of rows under the current policy, without gradient and without dropout. */
@@ -336,7 +345,7 @@ async function forwardAll(
   model: LanguageModel,
   rows: readonly TrainingRow[],
   trained: readonly boolean[],
-  passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept">,
+  passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept" | "alternatives">,
 ): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
   const idle = rows.filter((_, i) => !trained[i]), active = rows.filter((_, i) => trained[i]);
   const forward = (part: readonly TrainingRow[], train: boolean) =>
@@ -386,8 +395,8 @@ export function counted<T extends ArrayLike<number>>(
 
 /** The same of the tokens of all rows. */
 function countedOf(rows: readonly TrainingRow[], values: ArrayLike<number>): ArrayLike<number> {
-  if (rows.every(({ mask }) => !mask)) return values;
-  return counted(values, rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1)));
+  const mask = rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1));
+  return values.length === mask.length && !mask.includes(0) ? values : counted(values, mask);
 }
 
 /** Micro-batches of `size` rows; the last one may be smaller. */
@@ -400,9 +409,13 @@ function cut<T>(rows: readonly T[], size: number): T[][] {
 }
 
 /** Rows as groups of a forward pass: adjacent rows of one group share their prompt. */
-function toGroups(rows: readonly TrainingRow[]): Group[] {
+function toGroups(
+  rows: readonly TrainingRow[],
+  promptOf: (row: TrainingRow) => readonly number[] = (row) => row.promptIds,
+): Group[] {
   const groups: (Group & { number: number; branches: (readonly number[])[] })[] = [];
-  for (const { group, promptId, branch, promptIds, ids } of rows) {
+  for (const row of rows) {
+    const { group, promptId, branch, ids } = row, promptIds = promptOf(row);
     const last = groups.at(-1);
     if (last?.number === group) last.branches.push(ids);
     else groups.push({ number: group, promptId, firstBranch: branch, promptIds, branches: [ids] });

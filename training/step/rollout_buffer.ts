@@ -43,7 +43,8 @@ export async function bufferOf(
   const firstOf = (row: RolloutRow) => rollout.rows.find(({ group }) => group === row.group)!;
   const sampled = kept.map((row) => masked(row) ? [] : logprobsOf(row));
   let rows: TrainingRow[] = kept.map((row) => {
-    const { promptId } = rollout.groups[row.group]!, prompt = promptOf(rollout, row);
+    const { promptId, teacherPrompt } = rollout.groups[row.group]!;
+    const prompt = promptOf(rollout, row);
     // Rows whose prompts differ are packed as groups of their own.
     const own = prompt !== promptOf(rollout, firstOf(row));
     return {
@@ -51,6 +52,7 @@ export async function bufferOf(
       promptId,
       branch: row.branch,
       promptIds: prompt.ids,
+      ...(own || teacherPrompt === undefined ? {} : { teacherPromptIds: teacherPrompt.ids }),
       ids: masked(row) ? [] : idsOf(row),
       mask: masked(row) ? null : lossMask(row),
       advantage: row.advantage,
@@ -103,6 +105,8 @@ export class RolloutBuffer {
     const groups = rows.filter((_, i) => firsts[i]);
     const tokens = rows.flatMap((row) => [...row.ids]);
     const prompts = groups.flatMap((row) => [...row.promptIds]);
+    const isTaught = groups.some((row) => row.teacherPromptIds !== undefined);
+    const taught = groups.map((row) => row.teacherPromptIds ?? []);
     const hasOld = rows.every((row) => row.oldLogp !== null);
     const hasSampler = rows.every((row) => row.samplerLogp !== undefined);
     const words = (name: string, values: readonly number[]) => ({
@@ -120,6 +124,13 @@ export class RolloutBuffer {
     return encodeSafetensors([
       words("prompt_ids", prompts),
       words("prompt_lengths", groups.map((row) => row.promptIds.length)),
+      // Without tokens where the teacher sees the same prompt.
+      ...(isTaught
+        ? [
+          words("teacher_prompt_ids", taught.flat()),
+          words("teacher_prompt_lengths", taught.map(({ length }) => length)),
+        ]
+        : []),
       words("completion_ids", tokens),
       words("completion_lengths", rows.map((row) => row.ids.length)),
       words("first_of_group", firsts.map(Number)),
@@ -168,11 +179,18 @@ export class RolloutBuffer {
     const mask = file.tensors.has("loss_mask")
       ? Array.from(await file.integers("loss_mask"), Number)
       : null;
+    const [taught, taughtLengths] = await Promise.all(
+      ["teacher_prompt_ids", "teacher_prompt_lengths"].map(async (name) =>
+        file.tensors.has(name) ? Array.from(await file.integers(name), Number) : []
+      ),
+    ) as [number[], number[]];
     const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
     const counts = [firsts, branches, promptIds, groups, advantages].map((list) => list.length);
     const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
     const agrees = counts.every((count) => count === lengths.length) &&
       total(lengths) === ids.length && total(promptLengths) === prompts.length &&
+      total(taughtLengths) === taught.length &&
+      [0, promptLengths.length].includes(taughtLengths.length) &&
       (firsts.length === 0 || firsts[0] === 1) &&
       firsts.filter((first) => first === 1).length === promptLengths.length &&
       [old, sampler, mask, turns].every((values) =>
@@ -186,8 +204,10 @@ export class RolloutBuffer {
     }
     const rows: TrainingRow[] = [];
     let prompt: readonly number[] = [], promptAt = 0, group = 0, at = 0;
+    let teacherPrompt: readonly number[] = [], taughtAt = 0;
     for (const [i, length] of lengths.entries()) {
       if (firsts[i] === 1) {
+        teacherPrompt = taught.slice(taughtAt, taughtAt += taughtLengths[group] ?? 0);
         prompt = prompts.slice(promptAt, promptAt += promptLengths[group++]!);
       }
       rows.push({
@@ -195,6 +215,7 @@ export class RolloutBuffer {
         promptId: promptIds[i]!,
         branch: branches[i]!,
         promptIds: prompt,
+        ...(teacherPrompt.length === 0 ? {} : { teacherPromptIds: teacherPrompt }),
         ids: ids.slice(at, at + length),
         ...(mask === null ? {} : { mask: mask.slice(at, at + length) }),
         advantage: advantages[i]!,

@@ -28,6 +28,11 @@ Deno.test("a batch is decoded exactly, with and without old log-probabilities", 
     mask: row.ids.map((id) => id % 2),
     tokenAdvantages: row.ids.map((id) => Math.cos(id)),
   }));
+  const taught = masked.map((row) =>
+    row.promptId === 2 ** 40 ? row : { ...row, teacherPromptIds: [9, ...row.promptIds] }
+  );
+  const hinted = new RolloutBuffer(7, 3, taught);
+  assert.deepEqual(await RolloutBuffer.decode(hinted.encode(), "rollout.safetensors"), hinted);
   const buffer = new RolloutBuffer(7, 3, masked);
   assert.deepEqual(await RolloutBuffer.decode(buffer.encode(), "rollout.safetensors"), buffer);
   const empty = new RolloutBuffer(1, 2, []);

@@ -1,0 +1,33 @@
+/** What rows of logits say: the likeliest tokens, and the sum that normalises them. */
+
+/** One of the most likely tokens, and its log-probability in nats. */
+export interface TopToken {
+  /** Its id in the vocabulary. */
+  id: number;
+  /** Log p, in nats. */
+  logprob: number;
+}
+
+/**
+ * Indices of the k largest values, in descending order. Of equal values the lowest index comes
+ * first.
+ */
+export function largest(z: ArrayLike<number>, k: number): number[] {
+  const best: number[] = [];
+  for (let v = 0; v < z.length && k > 0; v++) {
+    if (best.length === k && z[v]! <= z[best[k - 1]!]!) continue;
+    let at = best.length;
+    while (at > 0 && z[best[at - 1]!]! < z[v]!) at--;
+    best.splice(at, 0, v);
+    if (best.length > k) best.pop();
+  }
+  return best;
+}
+
+/** log Σ exp(z / temperature) */
+export function logSumExp(z: ArrayLike<number>, temperature: number = 1): number {
+  let top = -Infinity, sum = 0;
+  for (let v = 0; v < z.length; v++) if (z[v]! > top) top = z[v]!;
+  for (let v = 0; v < z.length; v++) sum += Math.exp((z[v]! - top) / temperature);
+  return top / temperature + Math.log(sum);
+}
