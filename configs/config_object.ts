@@ -3,41 +3,23 @@
  * types as in a configuration that was read. A few keys can be written in more ways.
  */
 import type { TrackerName } from "../core/tracker_names.ts";
-import type { RunConfig } from "./schema/run_config.ts";
-import type { CurriculumSection } from "./schema/run_config.ts";
-import type { ModelInit } from "./schema/run_config.ts";
+import type { RewardFile } from "../rewards/custom/reward_file.ts";
+import type { CurriculumSection, ModelInit, RunConfig } from "./schema/run_config.ts";
 import type { RewardSection } from "./schema/reward_section.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
-export interface NamedReward {
+export interface NamedReward extends Partial<Pick<RewardSection, "as" | "weight" | "timeout">> {
   /** A name of `rewardNames()`. */
   name: string;
-  /** Factor in the sum; default: that of the reward, mostly 1. */
-  weight?: number;
-  /** Seconds for one value. */
-  timeout?: number;
   /** The reward's parameters, by their names. */
   [parameter: string]: unknown;
 }
 
 /** A reward from a file, which runs without permissions; other fields are its parameters. */
-export interface FileReward {
-  /** The file, relative to the configuration. */
-  path: string;
-  /** The name of the reward in metrics; default: the name of the file. */
-  name?: string;
-  /** Factor in the sum; default 1. */
-  weight?: number;
-  /** Seconds for one value. */
-  timeout?: number;
-  /** The checksum that the file must have. */
-  sha256?: string;
+export interface FileReward
+  extends Omit<RewardFile, "net">, Partial<Pick<RewardSection, "name" | "weight" | "timeout">> {
   /** Hosts that the reward may connect to. */
-  net?: string | string[];
-  /** Completions that the reward judges at the same time. */
-  concurrency?: number;
-  /** Further attempts after a failure. */
-  retries?: number;
+  net?: string | readonly string[];
   /** The reward's parameters, by their names. */
   [parameter: string]: unknown;
 }

@@ -4,7 +4,7 @@
  */
 import { basename, extname } from "node:path";
 import { RgxError } from "../../core/errors.ts";
-import { hostProblem } from "../../rewards/custom/reward_file.ts";
+import { hostProblem, type RewardFile } from "../../rewards/custom/reward_file.ts";
 import { type BuiltInReward, getReward } from "../../rewards/registry.ts";
 import { checkParams, withDefaults } from "../../core/named_params.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -137,7 +137,7 @@ const OF_FILE = {
   concurrency: int({ min: 1 }),
   retries: int({ min: 0 }),
   cache: bool(),
-};
+} satisfies Record<keyof RewardFile, ValueType<unknown>> & Types;
 
 function readFileReward(item: MapNode, key: string, problems: Problems): RewardSection | null {
   const { values, rest: params } = readFields(item, key, OF_FILE, problems);

@@ -4,21 +4,17 @@
  * has rate 0. The exception is cosine_warmup_with_min_lr, whose first step has a rate above 0. Left
  * out: reduce_lr_on_plateau, which needs evaluations.
  */
-import type {
-  RampType,
-  SchedulerKwargs,
-  SchedulerType,
-} from "../../configs/schema/schedule_types.ts";
+import type { LoopSection } from "../../configs/schema/run_config.ts";
+import type { RampType } from "../../configs/schema/schedule_types.ts";
 
-/** The keys of a section of the configuration (`training` or `sft`) that decide the schedule. */
-export interface ScheduleKeys {
-  lr_scheduler_type: SchedulerType;
-  lr_scheduler_kwargs: SchedulerKwargs;
-  /** A value below 1 is a share of all steps, rounded up. */
-  warmup_steps: number;
-  /** The base rate: absolute rates in the parameters are divided by it. */
-  learning_rate: number;
-}
+/**
+ * The keys of a section of the configuration (`training` or `sft`) that decide the schedule.
+ * Absolute rates in the parameters are divided by learning_rate.
+ */
+export type ScheduleKeys = Pick<
+  LoopSection,
+  "lr_scheduler_type" | "lr_scheduler_kwargs" | "warmup_steps" | "learning_rate"
+>;
 
 /** Number of warm-up steps of a schedule. */
 export function warmupSteps(steps: number, totalSteps: number): number {
