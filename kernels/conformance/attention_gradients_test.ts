@@ -11,6 +11,7 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
     groups: [number, number[]][];
     heads: [number, number, number];
     window?: number;
+    softCap?: number;
   }[] = [
     { groups: [[1, [1]]], heads: [1, 1, 2] },
     { groups: [[3, [2, 0, 4]], [1, [1]], [2, []]], heads: [2, 2, 4] },
@@ -18,8 +19,10 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
     { groups: [[5, [3, 3]]], heads: [3, 1, 6] },
     { groups: [[5, [3, 0, 4]], [2, [6]]], heads: [2, 1, 4], window: 3 },
     { groups: [[3, [1, 2]]], heads: [1, 1, 2], window: 1 },
+    { groups: [[5, [3, 0, 4]], [2, [6]]], heads: [2, 1, 4], window: 3, softCap: 0.8 },
+    { groups: [[2, [3, 1]], [4, [0, 5]]], heads: [6, 2, 4], softCap: 0.5 },
   ];
-  for (const { groups, heads: [heads, kvHeads, headDim], window } of batches) {
+  for (const { groups, heads: [heads, kvHeads, headDim], window, softCap } of batches) {
     const { rows, segmentCount, segments, rowSegment } = packLengths(groups);
     const what = JSON.stringify(groups);
     const q = random64(`q ${what}`, rows * heads * headDim);
@@ -39,6 +42,7 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
       headDim,
       scale: 0.6,
       ...(window === undefined ? {} : { window }),
+      ...(softCap === undefined ? {} : { softCap }),
     };
     const forward = () =>
       run("attention", { ...shared, out: empty(q.length), lse: empty(rows * heads) });

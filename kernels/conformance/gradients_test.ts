@@ -5,6 +5,8 @@
  */
 import assert from "node:assert/strict";
 import type { HostArray } from "../tensor.ts";
+import { NO_ROW } from "../ops/short_conv/spec.ts";
+import { convolutionTables } from "../ops/short_conv/tables.ts";
 import { assertWithin, largest } from "../testing.ts";
 import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
 
@@ -113,6 +115,41 @@ Deno.test("gelu_backward is the gradient of gelu", async () => {
   assert.deepEqual(back.get("activated"), (await run("gelu", { x, out: empty(n), n })).get("out"));
 });
 
+Deno.test("soft_cap_backward is the gradient of soft_cap", async () => {
+  const n = 33, cap = 2, x = random64("cap x", n, 3), dout = random64("cap dout", n);
+  const forward = async () => (await run("soft_cap", { x, out: empty(n), n, cap })).get("out")!;
+  const loss = async () => dot(dout, await forward());
+  const back = await run("soft_cap_backward", { dout, y: await forward(), dx: empty(n), n, cap });
+  await checkGradient("dx", x, back.get("dx")!, loss);
+});
+
+Deno.test("short_conv_backward is the gradient of short_conv over a prompt and branches", async () => {
+  const previous = Uint32Array.from([NO_ROW, 0, 1, 2, 2, 4, 2, NO_ROW, 7]), d = 3;
+  const rows = previous.length, n = rows * d;
+  for (const taps of [2, 3, 5]) {
+    const { before, after, users } = convolutionTables(previous, taps);
+    const x = random64("conv x", n), weight = random64("conv weight", d * taps);
+    const gate = random64("conv gate", n), dout = random64("conv dout", n);
+    const shared = { x, before, weight, gate, rows, d, taps };
+    const loss = async () =>
+      dot(dout, (await run("short_conv", { ...shared, table: x, out: empty(n) })).get("out")!);
+    const dwBefore = random64("conv before", d * taps);
+    const back = await run("short_conv_backward", {
+      ...shared,
+      after,
+      users,
+      dout,
+      dx: empty(n),
+      dgate: empty(n),
+      dweight: dwBefore,
+    });
+    await checkGradient("dx", x, back.get("dx")!, loss);
+    await checkGradient("dgate", gate, back.get("dgate")!, loss);
+    const dweight = back.get("dweight")!.map((g, i) => g - dwBefore[i]!);
+    await checkGradient("dweight", weight, dweight, loss);
+  }
+});
+
 Deno.test("the inverse rotation is the gradient of rope", async () => {
   const rows = 4, heads = 2, headDim = 10, rotaryDim = 6, half = rotaryDim / 2, maxPositions = 9;
   const angles = random64("angles", maxPositions * half, 3);
@@ -149,7 +186,7 @@ Deno.test("swiglu_backward is the gradient of swiglu", async () => {
 });
 
 Deno.test("head_backward is the gradient of log-probabilities and entropies", async () => {
-  for (const temperature of [1, 0.7]) {
+  for (const [temperature, softCap] of [[1], [0.7], [0.7, 1.1]] as const) {
     const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5;
     const hidden = random64("head hidden", rows * d), weight = random64("head weight", vocab * d);
     const dlogp = random64("head dlogp", pairs), dentropy = random64("head dentropy", rows);
@@ -162,6 +199,7 @@ Deno.test("head_backward is the gradient of log-probabilities and entropies", as
       vocab,
       d,
       temperature,
+      ...(softCap === undefined ? {} : { softCap }),
       targets: Uint32Array.from([2, 2, 8, 0]),
     };
     const forward = () =>
@@ -187,6 +225,7 @@ Deno.test("head_backward is the gradient of log-probabilities and entropies", as
       const dweight = back.get("dweight")!.map((g, i) => g - before[i]!);
       await checkGradient("dweight", weight, dweight, loss);
     }
+    if (softCap !== undefined) continue;
     const mean = empty(rows * d);
     const { lse: again, mean: means } = Object.fromEntries(
       await run("head", {

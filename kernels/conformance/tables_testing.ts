@@ -17,6 +17,7 @@ import { optimizerCases } from "./cases/optimizer_testing.ts";
 import { rmsnormCases } from "./cases/rmsnorm_testing.ts";
 import { ropeCases } from "./cases/rope_testing.ts";
 import { rowsCases } from "./cases/rows_testing.ts";
+import { shortConvCases } from "./cases/short_conv_testing.ts";
 import { storedCases } from "./cases/stored_weights_testing.ts";
 import { swigluCases } from "./cases/swiglu_testing.ts";
 import type { Case } from "./runner_testing.ts";
@@ -38,6 +39,7 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["head_backward", headBackwardCases],
   ["optimizer", optimizerCases],
   ["elementwise", elementwiseCases],
+  ["short_conv", shortConvCases],
   ["dropout", dropoutCases],
   ["adjust_logits", adjustLogitsCases],
   ["stored weights", storedCases],

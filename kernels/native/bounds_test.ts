@@ -17,6 +17,8 @@ import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { checks } from "./check_cases.ts";
 import { nativeLibraries } from "./library.ts";
+import { NO_ROW } from "../ops/short_conv/spec.ts";
+import { convolutionTables } from "../ops/short_conv/tables.ts";
 
 /** Words before and after a tensor; more than the largest vector that a kernel stores. */
 const GUARD = 64;
@@ -333,6 +335,34 @@ function rowOperations(random: RandomStream): GuardedCase[] {
     {
       op: "swiglu_backward",
       args: { ...gated, dup: floats(n), activated: floats(n), gelu: true },
+    },
+    { op: "multiply", args: { a: floats(n), b: floats(n), out: floats(n), n } },
+    { op: "soft_cap", args: { x: floats(n), out: floats(n), n, cap: 2 } },
+    { op: "soft_cap_backward", args: { dout: floats(n), y: floats(n), dx: floats(n), n, cap: 2 } },
+    ...shortConvolution(random, rows, d),
+  ];
+}
+
+function shortConvolution(random: RandomStream, rows: number, d: number): GuardedCase[] {
+  const n = rows * d, taps = random.int(2, 5), floats = (count: number) => normals(random, count);
+  const previous = Uint32Array.from(
+    { length: rows },
+    (_, row) => row === 0 || random.chance(0.2) ? NO_ROW : random.below(row),
+  );
+  const { before, ...reverse } = convolutionTables(previous, taps);
+  const args = { x: floats(n), before, weight: floats(d * taps), gate: floats(n), rows, d, taps };
+  return [
+    { op: "short_conv", args: { ...args, table: floats(n), out: floats(n) } },
+    {
+      op: "short_conv_backward",
+      args: {
+        ...args,
+        ...reverse,
+        dout: floats(n),
+        dx: floats(n),
+        dgate: floats(n),
+        dweight: floats(d * taps),
+      },
     },
   ];
 }

@@ -56,6 +56,7 @@ const KERNELS = [
   "dropout.c",
   "gelu.c",
   "layernorm.c",
+  "short_conv.c",
   "weights.c",
 ];
 

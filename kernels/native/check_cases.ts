@@ -7,6 +7,8 @@ import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
 import { INT8_ACTIVATIONS, packedLength } from "../ops/matmul/spec.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
+import { NO_ROW } from "../ops/short_conv/spec.ts";
+import { convolutionTables } from "../ops/short_conv/tables.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
 import { storedWords, WEIGHT_TYPES } from "../weights/types.ts";
 
@@ -356,8 +358,38 @@ function elements(numbers: Numbers): Check[] {
       "out",
     ]),
     check("add", { a: floats(n), b: floats(n), out: floats(n), n, scale: 0.3 }, ["out"]),
+    check("multiply", { a: floats(n), b: floats(n), out: floats(n), n }, ["out"]),
+    check("soft_cap", { x: floats(n), out: floats(n), n, cap: 0.7 }, ["out"]),
+    check("soft_cap_backward", { dout: floats(n), y: floats(n), dx: floats(n), n, cap: 3 }, [
+      "dx",
+    ]),
+    ...shortConvolution(numbers),
     check("copy", { src: floats(n), out: floats(n), n }, ["out"]),
     check("fill", { out: floats(n), n, value: 3 }, ["out"]),
+  ];
+}
+
+/** A short convolution of one sequence. */
+function shortConvolution(numbers: Numbers): Check[] {
+  const rows = 7, d = 84, taps = 3, n = rows * d;
+  const floats = (count: number) => numbers.floats(count);
+  const args = { x: floats(n), weight: floats(d * taps), gate: floats(n), rows, d, taps };
+  const { before, after, users } = convolutionTables(
+    Uint32Array.from({ length: rows }, (_, row) => row === 0 ? NO_ROW : row - 1),
+    taps,
+  );
+  return [
+    check("short_conv", { ...args, before, table: args.x, out: floats(n) }, ["out"]),
+    check("short_conv_backward", {
+      ...args,
+      before,
+      after,
+      users,
+      dout: floats(n),
+      dx: floats(n),
+      dgate: floats(n),
+      dweight: floats(d * taps),
+    }, ["dx", "dgate", "dweight"]),
   ];
 }
 

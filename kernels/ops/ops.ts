@@ -17,7 +17,15 @@ import type { SampleArgs } from "./sample/spec.ts";
 import type { AdamwArgs, SumSquaresArgs } from "./optimizer/spec.ts";
 import type { Adamw8bitArgs } from "./adamw_8bit/spec.ts";
 import type { RoundBf16Args, WidenBf16Args } from "./bf16_weights/spec.ts";
-import type { AddArgs, CopyArgs, FillArgs } from "./elementwise/spec.ts";
+import type {
+  AddArgs,
+  CopyArgs,
+  FillArgs,
+  MultiplyArgs,
+  SoftCapArgs,
+  SoftCapBackwardArgs,
+} from "./elementwise/spec.ts";
+import type { ShortConvArgs, ShortConvBackwardArgs } from "./short_conv/spec.ts";
 
 export interface Ops {
   matmul: MatmulArgs;
@@ -53,6 +61,11 @@ export interface Ops {
   add: AddArgs;
   copy: CopyArgs;
   fill: FillArgs;
+  multiply: MultiplyArgs;
+  soft_cap: SoftCapArgs;
+  soft_cap_backward: SoftCapBackwardArgs;
+  short_conv: ShortConvArgs;
+  short_conv_backward: ShortConvBackwardArgs;
 }
 
 export type OpName = keyof Ops;

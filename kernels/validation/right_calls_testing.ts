@@ -37,6 +37,15 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
     d: 2,
     temperature: 1,
   });
+  const conv = () => ({
+    x: F(6),
+    before: U(6),
+    weight: F(6),
+    gate: F(6),
+    rows: 3,
+    d: 2,
+    taps: 3,
+  });
   return {
     matmul: {
       a: F(6),
@@ -98,6 +107,19 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
     },
     add_bias: { x: F(6), bias: F(3), rows: 2, d: 3 },
     add_bias_backward: { dout: F(6), dbias: F(3), rows: 2, d: 3 },
+    multiply: { a: F(5), b: F(5), out: F(5), n: 5 },
+    soft_cap: { x: F(5), out: F(5), n: 5, cap: 2 },
+    soft_cap_backward: { dout: F(5), y: F(5), dx: F(5), n: 5, cap: 2 },
+    short_conv: { ...conv(), table: F(6), out: F(6) },
+    short_conv_backward: {
+      ...conv(),
+      dout: F(6),
+      after: U(7),
+      users: U(4),
+      dx: F(6),
+      dgate: F(6),
+      dweight: F(6),
+    },
     gelu: { x: F(5), out: F(5), n: 5 },
     gelu_backward: { dout: F(5), x: F(5), dx: F(5), activated: F(5), n: 5 },
     rope: { x: F(16), cos: F(6), sin: F(6), positions: U(2), rows: 2, heads: 2, headDim: 4 },

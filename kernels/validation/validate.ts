@@ -13,6 +13,7 @@ import {
   checkAttentionBackward,
   checkAttentionDecode,
   checkDecodeLayer,
+  checkSoftCap,
   even,
 } from "./attention.ts";
 import { checkMatmul, checkPackWeight } from "./matmul.ts";
@@ -269,7 +270,50 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     if (typeof value !== "number") call.fail("value", value, "a number");
     call.outputs({ out: n });
   },
+
+  multiply({ n }, call) {
+    call.sizes({ n });
+    call.inputs({ a: n, b: n });
+    call.output("out", n, ["a", "b"]);
+  },
+
+  soft_cap({ n, cap }, call) {
+    call.sizes({ n });
+    checkSoftCap("cap", cap, call);
+    call.inputs({ x: n });
+    call.output("out", n, ["x"]);
+  },
+
+  soft_cap_backward({ n, cap }, call) {
+    call.sizes({ n });
+    checkSoftCap("cap", cap, call);
+    call.inputs({ dout: n, y: n });
+    call.output("dx", n, ["dout"]);
+  },
+
+  short_conv({ rows, d, taps }, call) {
+    call.sizes({ rows });
+    shortConvSizes(d, taps, call);
+    // The number of the table's rows is known to the caller only.
+    call.inputs({ x: rows * d, table: 0, weight: d * taps, gate: rows * d });
+    call.inputs({ before: rows * (taps - 1) }, "u32");
+    call.outputs({ out: rows * d });
+  },
+
+  short_conv_backward({ rows, d, taps, dweight }, call) {
+    call.sizes({ rows });
+    shortConvSizes(d, taps, call);
+    call.inputs({ dout: rows * d, x: rows * d, weight: d * taps, gate: rows * d });
+    const before = rows * (taps - 1);
+    call.inputs({ before, after: before + 1, users: 0 }, "u32");
+    call.outputs({ dx: rows * d, dgate: rows * d, dweight: dweight && d * taps });
+  },
 };
+
+function shortConvSizes(d: number, taps: number, call: Call): void {
+  call.positive({ d, taps });
+  if (taps < 2) call.fail("taps", taps, "at least 2");
+}
 
 function word(name: string, value: number, call: Call): void {
   if (value >>> 0 !== value) call.fail(name, value, "an integer in [0, 2^32)");
@@ -288,6 +332,8 @@ function headInputs(
   const { rows, pairs, vocab, d, temperature } = args;
   call.sizes({ rows, pairs });
   call.positive({ vocab, d });
+  checkSoftCap("softCap", args.softCap, call);
+  if (args.softCap !== undefined && args.mean) call.fail("mean", "given", "no mean beside a cap");
   if (!(temperature > 0 && temperature < Infinity)) {
     call.fail("temperature", temperature, "a finite number > 0");
   }

@@ -95,6 +95,9 @@ Deno.test("an output may not overlap the memory of another argument", () => {
     swiglu: ["out gate", "out up"],
     swiglu_backward: ["dgate gate", "dup up"],
     add: ["out a", "out b"],
+    multiply: ["out a", "out b"],
+    soft_cap: ["out x"],
+    soft_cap_backward: ["dx dout"],
     dropout: ["out x"],
   };
   const outputs: { [K in OpName]: readonly string[] } = {
@@ -104,6 +107,11 @@ Deno.test("an output may not overlap the memory of another argument", () => {
     rmsnorm_backward: ["dx", "dweight"],
     layernorm: ["sum", "out", "mean", "rho"],
     layernorm_backward: ["dx", "dweight"],
+    multiply: ["out"],
+    soft_cap: ["out"],
+    soft_cap_backward: ["dx"],
+    short_conv: ["out"],
+    short_conv_backward: ["dx", "dgate", "dweight"],
     add_bias: ["x"],
     add_bias_backward: ["dbias"],
     gelu: ["out"],

@@ -73,6 +73,14 @@ const WINDOWED = LAYOUTS.flatMap((groups, i) =>
   })
 );
 
+/** Soft caps in the range of the scores, with and without a window. */
+const CAPPED = [
+  [LAYOUTS[6]!, HEADS[2], { softCap: 2 }],
+  [LAYOUTS[9]!, HEADS[3], { softCap: 5, window: 70 }],
+  [LAYOUTS[8]!, MORE_HEADS[3], { softCap: 1 }],
+  [LAYOUTS[7]!, MORE_HEADS[1], { softCap: 3, window: 8 }],
+] as const;
+
 /** With a layout every second size of heads, with the next one the others; with two, all. */
 function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[]): Case[] {
   return LAYOUTS.flatMap((groups, i) =>
@@ -98,6 +106,11 @@ export function attentionCases(): Case[] {
       const args = { ...forwardArgs(layout, heads, 1), window };
       return [testCase("attention", name, args, { out: outBound(0), lse: lseBound })];
     }),
+    ...CAPPED.map(([groups, heads, more]) => {
+      const layout = packLengths(groups), name = `${JSON.stringify(groups)}, capped`;
+      const args = { ...forwardArgs(layout, heads, 4), ...more };
+      return testCase("attention", name, args, { out: outBound(0), lse: lseBound });
+    }),
     // Scores around ±60: e^score would overflow without the shift, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[9]!), HEADS[3], 20), {
       out: outBound(80),
@@ -115,6 +128,11 @@ export async function attentionBackwardCases(): Promise<Case[]> {
   for (const [groups, heads, window] of WINDOWED) {
     const name = `${JSON.stringify(groups)}, heads ${heads}, window ${window}`;
     const args = { ...forwardArgs(packLengths(groups), heads, 1), window };
+    forwards.push(testCase("attention", name, args, {}));
+  }
+  for (const [groups, heads, more] of CAPPED) {
+    const name = `${JSON.stringify(groups)}, heads ${heads}, capped`;
+    const args = { ...forwardArgs(packLengths(groups), heads, 4), ...more };
     forwards.push(testCase("attention", name, args, {}));
   }
   for (const test of forwards) {
@@ -194,7 +212,17 @@ export function attentionDecodeCases(): Case[] {
         scale: 1 / Math.sqrt(headDim),
       };
       const outputs = { out: outBound(0) };
+      const steep = args.q.map((x) => 4 * x);
       return [
+        ...[{ softCap: 2 }, { softCap: 1, window: 17 }].filter((_, w) => (w + h) % 2 === 0).map(
+          (more) =>
+            testCase(
+              "attention_decode",
+              `${name}, capped`,
+              { ...args, q: steep, ...more },
+              outputs,
+            ),
+        ),
         testCase("attention_decode", name, args, outputs),
         ...[1, 3, 17, 200].filter((_, w) => (w + h) % 2 === 0).map((window) =>
           testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)

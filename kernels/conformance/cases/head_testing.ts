@@ -123,8 +123,17 @@ export function headCases(): Case[] {
     const limit = adaptedBound(args);
     return testCase("head", name, args, { logp: limit, lse: limit, entropy: limit });
   });
+  const withCap = (name: string, args: Inputs, limit: () => number) => {
+    const outputs = { logp: limit, lse: limit, entropy: limit };
+    return testCase("head", `${name}, capped`, { ...args, softCap: 1.5 }, outputs);
+  };
+  const capped = [
+    ...adaptedInputs().map(([name, args]) => withCap(name, args, () => adaptedBound(args))),
+    ...allInputs().map(([name, args]) => withCap(name, args, () => headBound(args))),
+  ].filter((_, i) => i % 3 === 0);
   return [
     ...adapted,
+    ...capped,
     ...list.flatMap(([name, args]) => {
       const limit = () => headBound(args), outputs = { logp: limit, lse: limit, entropy: limit };
       const mean = junk(args.rows * args.d);
@@ -189,7 +198,10 @@ export async function headBackwardCases(): Promise<Case[]> {
       ),
     );
   }
-  for (const [name, args] of adaptedInputs()) {
+  const caps = adaptedInputs().map(([name, args], i) =>
+    [`${name}, capped`, { ...args, softCap: i + 0.5 }] as const
+  );
+  for (const [name, args] of [...adaptedInputs(), ...caps]) {
     const forward = await execute(device, testCase("head", name, args, {}));
     const { logp: _, ...shared } = args, random = stream(`head_backward ${name}`);
     const base = {

@@ -5,7 +5,15 @@ import { attention, attentionBackward } from "../../ops/attention/reference.ts";
 import { attentionDecode } from "../../ops/attention_decode/reference.ts";
 import { dropout } from "../../ops/dropout/reference.ts";
 import { decodeLayer } from "../../ops/decode_layer/reference.ts";
-import { add, copy, fill } from "../../ops/elementwise/reference.ts";
+import {
+  add,
+  copy,
+  fill,
+  multiply,
+  softCap,
+  softCapBackward,
+} from "../../ops/elementwise/reference.ts";
+import { shortConv, shortConvBackward } from "../../ops/short_conv/reference.ts";
 import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
 import { gelu, geluBackward } from "../../ops/gelu/reference.ts";
 import { layernorm, layernormBackward } from "../../ops/layernorm/reference.ts";
@@ -57,4 +65,9 @@ export const REFERENCE_OPS: {
   add,
   copy,
   fill,
+  multiply,
+  soft_cap: softCap,
+  soft_cap_backward: softCapBackward,
+  short_conv: shortConv,
+  short_conv_backward: shortConvBackward,
 };

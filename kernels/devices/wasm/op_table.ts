@@ -5,7 +5,15 @@ import { attentionBackwardWasm, attentionWasm } from "../../ops/attention/wasm.t
 import { attentionDecodeWasm } from "../../ops/attention_decode/wasm.ts";
 import { dropoutWasm } from "../../ops/dropout/wasm.ts";
 import { decodeLayerWasm } from "../../ops/decode_layer/wasm.ts";
-import { addWasm, copyWasm, fillWasm } from "../../ops/elementwise/wasm.ts";
+import {
+  addWasm,
+  copyWasm,
+  fillWasm,
+  multiplyWasm,
+  softCapBackwardWasm,
+  softCapWasm,
+} from "../../ops/elementwise/wasm.ts";
+import { shortConvBackwardWasm, shortConvWasm } from "../../ops/short_conv/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
 import { geluBackwardWasm, geluWasm } from "../../ops/gelu/wasm.ts";
 import { addBiasBackwardWasm, addBiasWasm } from "../../ops/bias/wasm.ts";
@@ -53,6 +61,11 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   add: addWasm,
   copy: copyWasm,
   fill: fillWasm,
+  multiply: multiplyWasm,
+  soft_cap: softCapWasm,
+  soft_cap_backward: softCapBackwardWasm,
+  short_conv: shortConvWasm,
+  short_conv_backward: shortConvBackwardWasm,
   head: headWasm,
   head_backward: headBackwardWasm,
 };

@@ -4,7 +4,15 @@ import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/we
 import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";
 import { decodeLayerWebgpu } from "../../ops/decode_layer/webgpu.ts";
 import { dropoutWebgpu } from "../../ops/dropout/webgpu.ts";
-import { addWebgpu, copyWebgpu, fillWebgpu } from "../../ops/elementwise/webgpu.ts";
+import {
+  addWebgpu,
+  copyWebgpu,
+  fillWebgpu,
+  multiplyWebgpu,
+  softCapBackwardWebgpu,
+  softCapWebgpu,
+} from "../../ops/elementwise/webgpu.ts";
+import { shortConvBackwardWebgpu, shortConvWebgpu } from "../../ops/short_conv/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
 import { geluBackwardWebgpu, geluWebgpu } from "../../ops/gelu/webgpu.ts";
@@ -59,4 +67,9 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   add: addWebgpu,
   copy: copyWebgpu,
   fill: fillWebgpu,
+  multiply: multiplyWebgpu,
+  soft_cap: softCapWebgpu,
+  soft_cap_backward: softCapBackwardWebgpu,
+  short_conv: shortConvWebgpu,
+  short_conv_backward: shortConvBackwardWebgpu,
 };

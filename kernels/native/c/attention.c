@@ -124,12 +124,12 @@ static void attend_own(const Block *b, const Keys *keyRows) {
 
 /**
  * Units: ⌈rows / blockRows⌉ · kvHeads; the key head varies fastest. `keyRows` is 0 where the keys
- * are the rows. `window`: 0 = none. `firstKeysOffset`: where the tables of first keys are in the
+ * are the rows. `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of first keys are in the
  * scratch.
  */
 typedef struct {
   double q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
-    window, firstKeysOffset;
+    softCap, window, firstKeysOffset;
 } AttentionArgs;
 
 KERNEL(attention, AttentionArgs) {
@@ -148,6 +148,7 @@ KERNEL(attention, AttentionArgs) {
     .softmax = softmax_scratch(scratch, headDim),
   };
   const Softmax *s = &b.softmax;
+  b.softmax.cap = args->softCap;
   tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, group);
   tile_offsets(s->keyOffsets, b.keyStride, 0, 1);
   for (int unit = begin; unit < end; unit++) {

@@ -13,7 +13,7 @@ typedef struct {
   const Segment *segments;
   const uint32_t *rowSegment;
   int heads, kvHeads, headDim, group, head, window;
-  float scale;
+  float scale, cap;
   size_t queryStride, keyStride;
   /** In the scratch: P and dS [TILE][TILE], lse and δ of the queries, and tables of offsets. */
   char *p, *ds, *lses, *deltas, *offsets, *keyOffsets, *lseOffsets;
@@ -75,22 +75,33 @@ static int hidden_keys(const Gradient *g, int row, int count, int key) {
   return smallest;
 }
 
-/** S → P = e^(S − lse) and dP → dS = P·(dP − δ) of query i; zeros behind the `visible` keys. */
+/** S with its cap → P = e^(S − lse), and dP → dS = P·(dP − δ), times the cap's slope. */
+INLINE void gradients16(const Gradient *g, char *p, char *ds, f32x16 m, f32x16 d, f32x16 out[2]) {
+  f32x16 score = load16(p);
+  if (g->cap != 0) score = soft_cap16(score, g->cap);
+  out[0] = exp16(score - m);
+  out[1] = out[0] * (load16(ds) - d);
+  if (g->cap != 0) out[1] *= soft_cap_slope(score, g->cap);
+}
+
+/** P and dS of query i; zeros behind the `visible` keys. */
 static void query_gradients(const Gradient *g, int i, int visible) {
   char *p = g->p + (size_t)i * TILE_ROW, *ds = g->ds + (size_t)i * TILE_ROW;
   const f32x16 m = load1(g->lses + (size_t)i * 4), d = load1(g->deltas + (size_t)i * 4);
   const f32x16 zero = 0.0f;
   int j = 0;
   for (; j + LANES <= visible; j += LANES, p += ROW, ds += ROW) {
-    const f32x16 e = exp16(load16(p) - m);
-    store16(p, e);
-    store16(ds, e * (load16(ds) - d));
+    f32x16 both[2];
+    gradients16(g, p, ds, m, d, both);
+    store16(p, both[0]);
+    store16(ds, both[1]);
   }
   if (j < visible) {
     const i32x16 seen = first_lanes(visible - j);
-    const f32x16 e = exp16(load16(p) - m), slope = e * (load16(ds) - d);
-    store16(p, seen ? e : zero);
-    store16(ds, seen ? slope : zero);
+    f32x16 both[2];
+    gradients16(g, p, ds, m, d, both);
+    store16(p, seen ? both[0] : zero);
+    store16(ds, seen ? both[1] : zero);
     j += LANES;
     p += ROW;
     ds += ROW;
@@ -273,14 +284,14 @@ static void key_tile(const Gradient *g, int key, int count, int rowEnd, int add)
 
 /**
  * Units: segmentCount · kvHeads; the key head varies fastest. A unit whose segment has a prefix
- * does nothing, because the unit of its prompt does its keys. `window`: 0 = none.
+ * does nothing, because the unit of its prompt does its keys. `window`, `softCap`: 0 = none.
  * Scratch, in floats: S and dS [TILE][TILE] each; lse, δ and three tables of offsets [TILE] each;
  * ten tiles of TILE × headDim (padded to a multiple of 16); PAST_END bytes; with a window the
  * counts of hidden keys [TILE].
  */
 typedef struct {
   double q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment, segmentCount, heads, kvHeads,
-    headDim, scale, window;
+    headDim, scale, softCap, window;
 } AttentionBackwardArgs;
 
 KERNEL(attention_backward, AttentionBackwardArgs) {
@@ -292,6 +303,7 @@ KERNEL(attention_backward, AttentionBackwardArgs) {
     .segments = (const Segment *)AT(segments),
     .rowSegment = (const uint32_t *)AT(rowSegment), .heads = heads, .kvHeads = kvHeads,
     .headDim = headDim, .group = heads / kvHeads, .window = window, .scale = args->scale,
+    .cap = args->softCap,
     .queryStride = (size_t)heads * headDim * 4, .keyStride = (size_t)kvHeads * headDim * 4,
   };
   divide_scratch(&g, scratch);

@@ -127,6 +127,9 @@ static void attend_queries(
   const int whole = round_up16(n);
   for (int r = 0; r < count; r++) {
     char *row = s->scores + r * TILE_ROW;
+    for (int j = 0; s->cap != 0 && j < n; j += LANES) {
+      store16(row + j * 4, soft_cap16(load16(row + j * 4), s->cap));
+    }
     ONE_BY_ONE for (int j = n; j < whole; j++) store1(row + j * 4, MASKED);
     const float m = new_maximum(s, i + r, row, n);
     for (int j = 0; j < n; j += LANES) {
@@ -331,7 +334,9 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
   // Where few queries share the keys of a branch, and rows are whole vectors, keys are not
   // transposed.
   const int vectors = (headDim & 3) == 0, byRows = group < 8 && vectors;
-  const Softmax softmax = softmax_scratch(scratch, headDim), *s = &softmax;
+  Softmax softmax = softmax_scratch(scratch, headDim);
+  const Softmax *const s = &softmax;
+  softmax.cap = d->softCap;
   tile_offsets(s->keyOffsets, stride, 0, 1);
   for (int unit = begin; unit < end; unit++) {
     const int part = unit % parts, head = unit / parts % kvHeads;
@@ -397,13 +402,13 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
 
 /** `prefetches`: whether this processor reads rows faster with prefetches than with plain reads. */
 /**
- * `packedPrefixK` and `window`: 0 = none.
+ * `packedPrefixK`, `softCap` and `window`: 0 = none.
  * Units: ⌈branchCount / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of a key
  * head's queries, `width` queries in each. The parts vary fastest, the blocks slowest.
  */
 typedef struct {
   double q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew,
-    heads, kvHeads, headDim, scale, blockBranches, width, window;
+    heads, kvHeads, headDim, scale, softCap, blockBranches, width, window;
 } AttentionDecodeArgs;
 
 KERNEL(attention_decode, AttentionDecodeArgs) {
@@ -414,7 +419,7 @@ KERNEL(attention_decode, AttentionDecodeArgs) {
     .branchK = AT(branchK), .branchV = AT(branchV), .out = AT(out),
     .branches = (const Branch *)AT(branches), .branchCount = args->branchCount, .maxNew = args->maxNew,
     .heads = args->heads, .kvHeads = args->kvHeads, .headDim = args->headDim, .scale = args->scale,
-    .blockBranches = args->blockBranches, .width = args->width, .window = args->window, .prefetches = prefetches,
+    .softCap = args->softCap, .blockBranches = args->blockBranches, .width = args->width, .window = args->window, .prefetches = prefetches,
   };
   decode_attention(&d, begin, end, scratch);
 }

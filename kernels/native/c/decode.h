@@ -18,7 +18,7 @@ typedef struct {
   char *out;
   const Branch *branches;
   int branchCount, maxNew, heads, kvHeads, headDim;
-  float scale;
+  float scale, softCap;
   int blockBranches, width, window;
   /** Whether keys and values that memory holds are read ahead with prefetch instructions. */
   int prefetches;

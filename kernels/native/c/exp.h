@@ -30,3 +30,26 @@ INLINE f32x16 exp16(f32x16 x) {
 INLINE float exp1(float x) {
   return exp16((f32x16)x)[0];
 }
+
+/** tanh x: near 0 an odd polynomial (Cephes), so that small numbers keep their digits. */
+INLINE f32x16 tanh16(f32x16 x) {
+  const f32x16 one = 1.0f, size = max16(x, -x), z = x * x;
+  f32x16 p = -5.70498872745e-3f;
+  p = fma16(p, z, (f32x16)2.06390887954e-2f);
+  p = fma16(p, z, (f32x16)-5.37397155531e-2f);
+  p = fma16(p, z, (f32x16)1.33314422036e-1f);
+  p = fma16(p, z, (f32x16)-3.33332819422e-1f);
+  const f32x16 e = exp16(size * -2.0f), far = (one - e) / (one + e), near = fma16(p * z, x, x);
+  return size < (f32x16)0.625f ? near : (x < (f32x16)0.0f ? -far : far);
+}
+
+/** cap·tanh(x/cap), between −cap and cap. */
+INLINE f32x16 soft_cap16(f32x16 x, float cap) {
+  return tanh16(x * (1 / cap)) * cap;
+}
+
+/** Its derivative, from its value. */
+INLINE f32x16 soft_cap_slope(f32x16 y, float cap) {
+  const f32x16 t = y * (1 / cap);
+  return 1.0f - t * t;
+}

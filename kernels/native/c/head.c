@@ -125,6 +125,12 @@ static void head_row(
   stats->s = s;
 }
 
+/** z ← cap·tanh(z/cap), `count` logits. */
+static void cap_row(char *z, int count, float cap) {
+  for (; count >= LANES; count -= LANES, z += ROW) store16(z, soft_cap16(load16(z), cap));
+  ONE_BY_ONE for (; count > 0; count--, z += 4) store1(z, soft_cap16((f32x16)load1(z), cap)[0]);
+}
+
 /** The arguments of head_units. */
 typedef struct {
   const char *hidden, *panels, *values, *xa, *loraPanels;
@@ -132,7 +138,7 @@ typedef struct {
   Stats *stats;
   Pairs pairs;
   int rows, firstColumn, endColumn, d, chunk, kBlock, chunkBlock, r, rBlock;
-  float alpha, loraAlpha;
+  float alpha, loraAlpha, cap;
 } Head;
 
 /**
@@ -177,6 +183,7 @@ static void head_units(const Head *h, int begin, int end, char *z) {
         );
       }
       for (int i = 0; i < count; i++) {
+        if (h->cap != 0) cap_row(z + (size_t)i * step, width, h->cap);
         head_row(
           z + (size_t)i * step, width, first, h->stats + row + i, &h->pairs, row + i,
           means == NULL ? NULL : means + (size_t)i * rowBytes, d
@@ -198,12 +205,12 @@ static void head_units(const Head *h, int begin, int end, char *z) {
  * at a time; between the calls the running values of the rows are kept in `stats`.
  * `panels` are these columns of the weight, packed for the first product; `values` are the same,
  * packed chunk by chunk as rows of the second. `kBlock` and `chunkBlock` are the numbers of terms
- * that the two products sum in order.
+ * that the two products sum in order. `softCap`: of the logits; 0 = none.
  * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 typedef struct {
   double hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets,
-    logp, mean, chunk, kBlock, chunkBlock;
+    logp, mean, chunk, kBlock, chunkBlock, softCap;
 } HeadForwardArgs;
 
 KERNEL(head_forward, HeadForwardArgs) {
@@ -217,6 +224,7 @@ KERNEL(head_forward, HeadForwardArgs) {
     },
     .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
     .kBlock = args->kBlock, .chunkBlock = args->chunkBlock, .alpha = args->alpha,
+    .cap = args->softCap,
   };
   head_units(&h, begin, end, scratch + HEAD_BYTES);
 }
@@ -227,7 +235,7 @@ KERNEL(head_forward, HeadForwardArgs) {
  */
 typedef struct {
   double hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
-    chunk, kBlock, xa, loraPanels, r, rBlock, loraAlpha;
+    chunk, kBlock, xa, loraPanels, r, rBlock, loraAlpha, softCap;
 } HeadForwardLoraArgs;
 
 KERNEL(head_forward_lora, HeadForwardLoraArgs) {
@@ -240,7 +248,7 @@ KERNEL(head_forward_lora, HeadForwardLoraArgs) {
     },
     .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
     .kBlock = args->kBlock, .alpha = args->alpha, .xa = AT(xa), .loraPanels = AT(loraPanels), .r = args->r,
-    .rBlock = args->rBlock, .loraAlpha = args->loraAlpha,
+    .rBlock = args->rBlock, .loraAlpha = args->loraAlpha, .cap = args->softCap,
   };
   head_units(&h, begin, end, scratch + HEAD_BYTES);
 }

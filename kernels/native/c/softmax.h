@@ -16,6 +16,8 @@
 /** The scratch of a block of up to TILE queries. */
 typedef struct {
   int headDim, panels;
+  /** Soft cap of the scores; 0 = none. */
+  float cap;
   /** Scores, running maxima m, running sums l, offsets of the queries and of the keys. */
   char *scores, *m, *l, *queryOffsets, *keyOffsets;
   /** Qᵀ (scaled), K and V as rows of `width` bytes, and the unnormalised outputs O in panels. */
@@ -141,6 +143,12 @@ INLINE void softmax_values(const Softmax *s, int i, int count, int reach) {
   chains(count, s->panels, &p);
 }
 
+/** Caps the scores of the queries [i, i + 16) with the first `reach` keys. */
+static inline void cap_scores(const Softmax *s, int i, int reach) {
+  char *at = s->scores + (size_t)i * 4;
+  for (int j = 0; j < reach; j++, at += TILE_ROW) store16(at, soft_cap16(load16(at), s->cap));
+}
+
 /** What the queries of a block attend to, of the keys that softmax_keys copied. */
 typedef struct {
   /** Number of keys. */
@@ -166,6 +174,7 @@ static inline void softmax_attend(const Softmax *s, int from, int to, const Reac
     }
     for (int i = first; i < last; i += LANES) {
       const int end = min(i + LANES, last), reach = REACH(end);
+      if (s->cap != 0) cap_scores(s, i, reach);
       if (r->causal) mask_later(s, i, reach, r->group, r->shift);
       if (r->firstKeys != NULL) mask_earlier(s, i, end, reach, r->firstKeys, r->keyStart);
       exponentials(s, i, last, reach);

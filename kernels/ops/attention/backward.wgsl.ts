@@ -13,13 +13,14 @@
  */
 import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
-import { EXP } from "../common/wgsl/math.ts";
+import { EXP, SOFT_CAP } from "../common/wgsl/math.ts";
 import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import {
   ATTENDED,
   attends,
   type AttentionOptions,
   boundRow,
+  capParam,
   KEY_PART_PARAMS,
   keyRange,
   QUERY_FUNCTIONS,
@@ -27,6 +28,7 @@ import {
   queryTile,
   segmentColumn,
 } from "./forward.wgsl.ts";
+import { cappedScore } from "./softmax.wgsl.ts";
 import { headType, headVectors, type Product, Tiles } from "./tiles.wgsl.ts";
 
 /** Number of invocations that share a row and head in `delta`. */
@@ -47,6 +49,9 @@ const EXP4 = `${EXP}
 fn exp4(x: vec4<f32>) -> vec4<f32> {
   return vec4<f32>(exp_f32(x.x), exp_f32(x.y), exp_f32(x.z), exp_f32(x.w));
 }`;
+
+/** WGSL: a factor of dS. */
+const capSlope = (capped: boolean, i: number) => capped ? ` * cap_slope4(score${i})` : "";
 
 export function deltaSpec({ headDim }: { headDim: number }): KernelSpec {
   const width = headDim % 4 === 0 ? 4 : 2, vectors = headDim / width;
@@ -101,7 +106,7 @@ ${entryPoint(tileKeys)}
 }
 
 export function queryGradientSpec(
-  { headDim, sizes, keyParts = false }: AttentionOptions,
+  { headDim, sizes, keyParts = false, capped = false }: AttentionOptions,
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim);
   const keyRow = (n: string) =>
@@ -123,10 +128,10 @@ export function queryGradientSpec(
       row_segment: "read u32",
       dqueries: `write ${type}`,
     },
-    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}) },
+    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}), ...capParam(capped) },
     code: `${tiles.declarations(read)}
 ${tiles.storing("dqueries")}
-${EXP4}
+${EXP4}${capped ? SOFT_CAP : ""}
 ${QUERY_FUNCTIONS}
 ${
       tiles.main(`${queryTile(tiles, keyParts)}
@@ -144,10 +149,9 @@ ${
     let key4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
     ${
         tiles.eachRow((i) =>
-          `let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - stat${i}.x), ${
-            attends(i)
-          });
-    let ds${i} = weight${i} * (slope${i} - stat${i}.y);`
+          `let score${i} = ${cappedScore(capped, i)};
+    let weight${i} = select(vec4<f32>(), exp4(score${i} - stat${i}.x), ${attends(i)});
+    let ds${i} = weight${i} * (slope${i} - stat${i}.y)${capSlope(capped, i)};`
         )
       }
     ${tiles.storeWeights("ds")}
@@ -224,7 +228,7 @@ export interface KeyGradientOptions extends Omit<AttentionOptions, "keyParts"> {
 
 /** One workgroup for each part of the queries, each tile of keys and each key head. */
 export function keyGradientSpec(
-  { headDim, sizes, windowed = false, rowParts = false }: KeyGradientOptions,
+  { headDim, sizes, windowed = false, rowParts = false, capped = false }: KeyGradientOptions,
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 2), type = headType(headDim), { n } = tiles;
   const queryRow = (q: string) =>
@@ -252,11 +256,16 @@ export function keyGradientSpec(
       dvalues: `write ${type}`,
       ...(windowed ? { segments: "read u32", row_segment: "read u32" } : {}),
     },
-    params: { ...QUERY_PARAMS, parts: "u32", ...(rowParts ? ROW_PART_PARAMS : {}) },
+    params: {
+      ...QUERY_PARAMS,
+      parts: "u32",
+      ...(rowParts ? ROW_PART_PARAMS : {}),
+      ...capParam(capped),
+    },
     code: `${tiles.declarations(read)}
 ${tiles.storing("dkeys")}
 ${tiles.storing("dvalues")}
-${EXP4}
+${EXP4}${capped ? SOFT_CAP : ""}
 ${PARTS}
 fn query_row(query: u32, head: u32) -> u32 {
   return ${inside(`query / p.per_kv${queryBegin}`)} * p.heads + head * p.per_kv + query % p.per_kv;
@@ -303,14 +312,15 @@ ${
     ${
         tiles.eachRow((i) =>
           `let attended${i} = inside & (row4 >= vec4<u32>(key${i})) & (row4 < vec4<u32>(limit${i}));
-    let weight${i} = select(vec4<f32>(), exp4(p.scale * dot${i} - lse4), ${
+    let score${i} = ${cappedScore(capped, i)};
+    let weight${i} = select(vec4<f32>(), exp4(score${i} - lse4), ${
             windowed
               ? `attended${i} & vec4<bool>(${
                 ["x", "y", "z", "w"].map((c) => `in_range(key${i}, range_${c})`).join(", ")
               })`
               : `attended${i}`
           });
-    let ds${i} = weight${i} * (slope${i} - delta4);`
+    let ds${i} = weight${i} * (slope${i} - delta4)${capSlope(capped, i)};`
         )
       }
     ${tiles.storeWeights("weight")}

@@ -121,11 +121,12 @@ function kernelNames(
 
 const sizeClass = (n: number) => 2 ** Math.ceil(Math.log2(n));
 
-function classOf({ rows, heads, kvHeads, headDim, window }: AttentionArgs): string | null {
+function classOf(args: AttentionArgs): string | null {
+  const { rows, heads, kvHeads, headDim, window, softCap } = args;
   if (rows === 0) return null;
   return `r${sizeClass(rows)} h${heads}/${kvHeads} d${headDim}${
     window === undefined ? "" : ` w${sizeClass(window)}`
-  }`;
+  }${softCap === undefined ? "" : " capped"}`;
 }
 
 /** Scores sum products of numbers up to 1, and the softmax weighs values up to 1. */

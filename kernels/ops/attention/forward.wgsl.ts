@@ -21,6 +21,8 @@ export interface AttentionOptions {
    * before it.
    */
   keyParts?: boolean;
+  /** The scores have a soft cap. */
+  capped?: boolean;
 }
 
 export const QUERY_PARAMS = {
@@ -35,6 +37,9 @@ export const QUERY_PARAMS = {
   window: "u32",
   scale: "f32",
 } as const;
+
+/** The parameter of a soft cap, where there is one. */
+export const capParam = (capped: boolean): { cap?: "f32" } => capped ? { cap: "f32" } : {};
 
 /** The bound rows of keys and values, of the batch. */
 export const KEY_PART_PARAMS = { key_begin: "u32", key_end: "u32" } as const;
@@ -166,7 +171,9 @@ function storeRow(tiles: Tiles, i: number): string {
 
 /** The forward: one workgroup for each tile of queries and each key head. */
 export function attentionSpec(
-  { headDim, sizes, exchange, keyParts = false }: AttentionOptions & { exchange: Exchange },
+  { headDim, sizes, exchange, keyParts = false, capped = false }: AttentionOptions & {
+    exchange: Exchange;
+  },
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
   const read = ["queries", "keys", "values", ...(keyParts ? ["outputs"] : [])];
@@ -194,10 +201,10 @@ export function attentionSpec(
       segments: "read u32",
       row_segment: "read u32",
     },
-    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}) },
+    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}), ...capParam(capped) },
     code: `${tiles.declarations(read)}
 ${tiles.storing("outputs")}
-${softmaxDeclarations(tiles)}
+${softmaxDeclarations(tiles, capped)}
 ${LOG}
 ${QUERY_FUNCTIONS}
 ${
@@ -211,6 +218,7 @@ ${
           keys: "keys",
           values: "values",
           allowed: attends,
+          capped,
           matrixRow: (key) => `${boundRow(key, keyParts)} * p.kv_heads + head`,
         })
       }

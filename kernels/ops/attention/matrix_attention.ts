@@ -24,7 +24,7 @@ export const matrixAttention = variants(matrixAttentionSpec);
 export const matrixQueryGradient = variants(matrixQueryGradientSpec);
 export const matrixKeyGradient = variants(matrixKeyGradientSpec);
 
-type Shape = Pick<AttentionArgs, "rows" | "heads" | "kvHeads" | "headDim">;
+type Shape = Pick<AttentionArgs, "rows" | "heads" | "kvHeads" | "headDim" | "softCap">;
 
 /** The packed rows of operands, and the parameters that say where they are. */
 function places({ rows, heads, kvHeads }: Shape, { m, depth }: MatrixTiles, products: number) {
@@ -53,7 +53,8 @@ export function unitsForAttention(
   products: number,
   { matrixUnits = null, limits }: Pick<WebgpuTraits, "matrixUnits" | "limits">,
 ): MatrixHeads | null {
-  if (matrixUnits === null || args.rows === 0) return null;
+  // Scores with a soft cap are left to the other kernels.
+  if (matrixUnits === null || args.rows === 0 || args.softCap !== undefined) return null;
   const { edge, subgroup } = matrixUnits, lanes = subgroup / edge;
   // All matrices of a row are whole, and a whole number of invocations shares it.
   if (![1, 2, 4, 8].includes(lanes)) return null;

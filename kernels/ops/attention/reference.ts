@@ -1,5 +1,6 @@
 /** Reference of attention over a packed batch, and its gradient: one row and head at a time. */
 import { floats, words } from "../common/reference_tensor.ts";
+import { softCapOf, softCapSlope } from "../elementwise/reference.ts";
 import { type AttentionBackwardArgs, type AttentionForwardArgs, SEGMENT } from "./spec.ts";
 
 /**
@@ -59,7 +60,7 @@ export function attention(args: AttentionForwardArgs): void {
         const kAt = (attended.rows[c]! * kvHeads + kvHead) * headDim;
         let dot = 0;
         for (let e = 0; e < headDim; e++) dot += q[qAt + e]! * k[kAt + e]!;
-        p[c] = scale * dot;
+        p[c] = softCapOf(scale * dot, args.softCap);
         max = Math.max(max, p[c]!);
       }
       let total = 0;
@@ -100,8 +101,9 @@ export function attentionBackward(args: AttentionBackwardArgs): void {
           dot += q[at + e]! * k[kv + e]!;
           dp += dout[at + e]! * v[kv + e]!;
         }
-        const p = Math.exp(scale * dot - lse[i * heads + h]!);
-        const ds = scale * p * (dp - delta);
+        const score = softCapOf(scale * dot, args.softCap);
+        const p = Math.exp(score - lse[i * heads + h]!);
+        const ds = scale * p * (dp - delta) * softCapSlope(score, args.softCap);
         for (let e = 0; e < headDim; e++) {
           dq[at + e] = dq[at + e]! + ds * k[kv + e]!;
           dk[kv + e] = dk[kv + e]! + ds * q[at + e]!;

@@ -5,7 +5,7 @@
  * total and out down. Masked scores are −1e30 and get the weight 0: a tile may contain only masked
  * scores.
  */
-import { EXP } from "../common/wgsl/math.ts";
+import { EXP, SOFT_CAP } from "../common/wgsl/math.ts";
 import { exchangeSteps } from "../common/wgsl/subgroups.ts";
 import { rowOf, rowsType, type Tiles } from "./tiles.wgsl.ts";
 
@@ -15,10 +15,10 @@ export function softmaxBytes(threads: number): number {
 }
 
 /** Declarations that stand outside of `main`. */
-export function softmaxDeclarations(tiles: Tiles): string {
+export function softmaxDeclarations(tiles: Tiles, capped: boolean): string {
   const { each } = tiles.sizes, type = rowsType(each);
   const exps = Array.from({ length: each }, (_, i) => `exp_f32(${rowOf("x", each, i)})`);
-  return `${EXP}
+  return `${EXP}${capped ? SOFT_CAP : ""}
 var<workgroup> row_slots: array<${type}, ${tiles.threads}>;
 fn exp_rows(x: ${type}) -> ${type} { return ${type}(${exps.join(", ")}); }
 fn weights_of(scores: vec4<f32>, peak: f32) -> vec4<f32> {
@@ -45,6 +45,8 @@ export interface KeyTile {
   values: string;
   /** WGSL expression, a vec4<bool>: which of the keys `key4` row i attends to. */
   allowed: (i: number) => string;
+  /** Whether the scores have a soft cap, the parameter `cap`. */
+  capped: boolean;
   /** WGSL expression: the row of key `key` in the matrices of keys and values. */
   matrixRow: (key: string) => string;
 }
@@ -55,7 +57,7 @@ export interface KeyTile {
  */
 export function softmaxTile(
   tiles: Tiles,
-  { queries, keys, values, allowed, matrixRow }: KeyTile,
+  { queries, keys, values, allowed, capped, matrixRow }: KeyTile,
 ): string {
   const { each } = tiles.sizes;
   const keyRow = (n: string) => `select(NONE, ${matrixRow(`(begin + ${n})`)}, begin + ${n} < end)`;
@@ -67,7 +69,7 @@ export function softmaxTile(
   let key4 = vec4<u32>(begin + 4u * x) + vec4<u32>(0u, 1u, 2u, 3u);
   ${
     tiles.eachRow((i) =>
-      `let score${i} = select(vec4<f32>(-1e30), p.scale * dot${i}, ${allowed(i)});`
+      `let score${i} = select(vec4<f32>(-1e30), ${cappedScore(capped, i)}, ${allowed(i)});`
     )
   }
   ${largestOfRow(tiles, `${type}(${rows.map(largestScore).join(", ")})`)}
@@ -79,6 +81,10 @@ export function softmaxTile(
   ${tiles.storeWeights("weight")}
   ${tiles.mix("out", values, "end - begin", keyRow)}`;
 }
+
+/** WGSL: the scores of row i with four keys. */
+export const cappedScore = (capped: boolean, i: number) =>
+  capped ? `soft_cap4(p.scale * dot${i})` : `p.scale * dot${i}`;
 
 /** The code for `new_peak`: the largest of `peak` and of `values` over a row's invocations. */
 function largestOfRow({ sizes: { across }, exchange }: Tiles, values: string): string {

@@ -6,6 +6,7 @@
  * Forward: row i of a segment attends to A(i) = [prefixBegin, prefixEnd) ∪ [begin, i]. The prefix
  * of a branch is its prompt. Query head h uses key head ⌊h/(heads/kvHeads)⌋.
  *   S_ij = scale·q_i·k_j;  out = softmax(S)·v;  lse = log Σ e^S
+ * With a soft cap c the scores are c·tanh(S/c) (Gemma 2), and dS below gets the factor 1 − (S/c)².
  * Backward (S is computed again):
  *   δ_i = dout_i·out_i;  P_ij = e^(S_ij − lse_i);  dS_ij = P_ij·(dout_i·v_j − δ_i);
  *   dq_i = scale·Σ_j dS_ij·k_j;  dk_j = scale·Σ_{i: j∈A(i)} dS_ij·q_i;
@@ -53,6 +54,8 @@ export interface AttentionArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
+  /** Soft cap of the scores, above 0; absent = none. */
+  softCap?: number;
   /** Number of positions that a row attends to, at least 1; absent = all. */
   window?: number;
 }

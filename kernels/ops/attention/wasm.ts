@@ -35,7 +35,13 @@ export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
     units: Math.ceil(args.rows / Math.floor(TILE / group)) * args.kvHeads,
     grain: 1,
     scratchBytes: firstKeysOffset + (window === undefined ? 0 : FIRST_KEYS_BYTES),
-    args: { ...args, keyRows: args.keys, window: windowOf(window), firstKeysOffset },
+    args: {
+      ...args,
+      keyRows: args.keys,
+      softCap: args.softCap ?? 0,
+      window: windowOf(window),
+      firstKeysOffset,
+    },
   });
 };
 
@@ -52,6 +58,6 @@ export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) 
     units: args.segmentCount * args.kvHeads,
     grain: 1,
     scratchBytes: 4 * TILE * (2 * TILE + 6 + 10 * padded) + 512,
-    args: { ...args, window: windowOf(args.window) },
+    args: { ...args, softCap: args.softCap ?? 0, window: windowOf(args.window) },
   });
 };

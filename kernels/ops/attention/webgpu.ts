@@ -67,6 +67,10 @@ function gradientParts(rows: number, elements: number, bindingElements: number):
   return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
 }
 
+/** What the kernels of tiles need to know of a soft cap, and its value. */
+const cappedOptions = ({ softCap }: AttentionArgs) => softCap === undefined ? {} : { capped: true };
+const capOf = ({ softCap }: AttentionArgs) => softCap === undefined ? {} : { cap: softCap };
+
 /** What was chosen for a gradient: a tile, matrix units, or nothing. */
 function chosenKernel<Args>(
   point: ChoicePoint<Args>,
@@ -109,7 +113,13 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   eachQueryAndKeyPart(args, ctx, ({ queries, keys, keyParts }) => {
     const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
     ctx.dispatch({
-      kernel: attentionKernel({ headDim, sizes, exchange, ...(keyParts ? { keyParts } : {}) }),
+      kernel: attentionKernel({
+        headDim,
+        sizes,
+        exchange,
+        ...(keyParts ? { keyParts } : {}),
+        ...cappedOptions(args),
+      }),
       buffers: {
         queries: queries.of(args.q, width),
         keys: keys.of(args.k, keyWidth),
@@ -119,7 +129,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
         segments,
         row_segment: rowSegment,
       },
-      params: { ...params, ...keyParams(keys) },
+      params: { ...params, ...keyParams(keys), ...capOf(args) },
       groups: ctx.grid(count),
     });
   });
@@ -208,13 +218,18 @@ function queryGradients(
     const { queries, keys, keyParts } = parts;
     const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
     ctx.dispatch({
-      kernel: queryGradient({ headDim, sizes, ...(keyParts ? { keyParts } : {}) }),
+      kernel: queryGradient({
+        headDim,
+        sizes,
+        ...(keyParts ? { keyParts } : {}),
+        ...cappedOptions(args),
+      }),
       buffers: {
         ...boundInputs(args, inputs, parts),
         ...tables,
         dqueries: queries.of(args.dq, heads * headDim),
       },
-      params: { ...params, ...keyParams(keys) },
+      params: { ...params, ...keyParams(keys), ...capOf(args) },
       groups: ctx.grid(count),
     });
   });
@@ -294,9 +309,10 @@ function keyGradients(
               sizes,
               windowed,
               ...(inPieces ? { rowParts: true } : {}),
+              ...cappedOptions(args),
             }),
             buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
-            params,
+            params: { ...params, ...capOf(args) },
           }),
       });
       if (parts === 1) continue;

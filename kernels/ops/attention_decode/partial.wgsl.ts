@@ -17,6 +17,7 @@ import {
   softmaxStart,
   softmaxTile,
 } from "../attention/softmax.wgsl.ts";
+import { capParam } from "../attention/forward.wgsl.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "../attention/tiles.wgsl.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
@@ -30,6 +31,8 @@ export interface PartialOptions {
   sizes: TileSizes;
   /** How the invocations of a row find their largest score and their sum. */
   exchange: Exchange;
+  /** The scores have a soft cap. */
+  capped: boolean;
 }
 
 /** Minimum number of keys in a piece. */
@@ -85,7 +88,7 @@ function storePartial(tiles: Tiles): string {
 
 function partialSpec(
   name: string,
-  { headDim, sizes, exchange }: PartialOptions,
+  { headDim, sizes, exchange, capped }: PartialOptions,
   params: Record<string, "u32">,
   body: (tiles: Tiles) => string,
 ): KernelSpec {
@@ -100,10 +103,10 @@ function partialSpec(
       mixes: `write ${type}`,
       sums: "write vec2<f32>",
     },
-    params: { ...PARAMS, ...params },
+    params: { ...PARAMS, ...params, ...capParam(capped) },
     code: `${tiles.declarations(["queries", "keys", "values"])}
 ${tiles.storing("mixes")}
-${softmaxDeclarations(tiles)}
+${softmaxDeclarations(tiles, capped)}
 ${pieceLength(tiles)}
 ${
       tiles.main(`let piece = number % p.pieces;
@@ -158,6 +161,7 @@ export function prefixSpec(options: PartialOptions): KernelSpec {
       softmaxTile(tiles, {
         ...BUFFERS,
         allowed: (i) => `key4 < vec4<u32>(end${i})`,
+        capped: options.capped,
         matrixRow: (key) => `(${key} - p.bound_begin) * p.kv_heads + head`,
       })
     }
@@ -198,6 +202,7 @@ export function branchSpec(options: PartialOptions): KernelSpec {
       softmaxTile(tiles, {
         ...BUFFERS,
         allowed: () => "key4 < vec4<u32>(end)",
+        capped: options.capped,
         matrixRow: (key) => `(cache_row + ${key}) * p.kv_heads + head`,
       })
     }

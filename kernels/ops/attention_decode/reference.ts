@@ -1,5 +1,6 @@
 /** Reference of attention for one new query per branch. */
 import { floats, words } from "../common/reference_tensor.ts";
+import { softCapOf } from "../elementwise/reference.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
 export function attentionDecode(args: AttentionDecodeArgs): void {
@@ -33,7 +34,7 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
         const keys = c < prefixRows ? prefixK : branchK, kAt = keyAt(c);
         let dot = 0;
         for (let e = 0; e < headDim; e++) dot += q[qAt + e]! * keys[kAt + e]!;
-        p[c] = scale * dot;
+        p[c] = softCapOf(scale * dot, args.softCap);
         max = Math.max(max, p[c]!);
       }
       let total = 0;

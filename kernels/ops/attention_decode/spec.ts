@@ -37,6 +37,8 @@ export interface AttentionDecodeArgs {
   kvHeads: number;
   headDim: number;
   scale: number;
+  /** As in `attention`. */
+  softCap?: number;
   /** Number of positions of its slot that a query attends to, at least 1; absent = all. */
   window?: number;
 }

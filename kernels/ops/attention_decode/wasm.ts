@@ -51,6 +51,7 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
       branchCount: args.count,
       blockBranches,
       width,
+      softCap: args.softCap ?? 0,
       window: windowOf(args.window),
     },
   });

@@ -50,12 +50,14 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const allPrefixCount = prefixParts.length * prefixCount;
   const prefixPartials = partials("prefix", allPrefixCount);
   const inputs = { queries: args.q, branches: args.branches };
-  const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale };
+  const { softCap } = args, capped = softCap !== undefined;
+  const cap = softCap === undefined ? {} : { cap: softCap };
+  const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale, ...cap };
   prefixParts.forEach(({ begin, end, keys, values }, part) => {
     const groups = units * prefixCount, first_piece = part * prefixCount;
     const bounds = { bound_begin: begin, bound_end: end };
     ctx.dispatch({
-      kernel: prefixPieces({ headDim, sizes, exchange }),
+      kernel: prefixPieces({ headDim, sizes, exchange, capped }),
       buffers: { ...inputs, ...prefixPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: prefixCount, first_piece },
       groups: ctx.grid(groups),
@@ -69,6 +71,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
         headDim,
         sizes: branchShape.sizes,
         exchange: branchShape.exchange,
+        capped,
       }),
       buffers: { ...inputs, ...branchPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: branchCount, first_piece: 0 },

@@ -25,11 +25,12 @@ export interface KernelArguments {
   matmul_halves_prepare: "x" | "k" | "factor" | "to";
   matmul_halves_dot: "bf16" | "x" | "w" | "out" | "m" | "n" | "k" | "alpha" | "accumulate";
   attention: "q" | "k" | "v" | "out" | "lse" | "segments" | "rowSegment" | "keyRows" | "rows"
-    | "heads" | "kvHeads" | "headDim" | "scale" | "window" | "firstKeysOffset";
+    | "heads" | "kvHeads" | "headDim" | "scale" | "softCap" | "window" | "firstKeysOffset";
   attention_backward: "q" | "k" | "v" | "out" | "lse" | "dout" | "dq" | "dk" | "dv" | "segments"
-    | "rowSegment" | "segmentCount" | "heads" | "kvHeads" | "headDim" | "scale" | "window";
+    | "rowSegment" | "segmentCount" | "heads" | "kvHeads" | "headDim" | "scale" | "softCap"
+    | "window";
   attention_decode: "q" | "prefixK" | "packedPrefixK" | "prefixV" | "branchK" | "branchV" | "out"
-    | "branches" | "branchCount" | "maxNew" | "heads" | "kvHeads" | "headDim" | "scale"
+    | "branches" | "branchCount" | "maxNew" | "heads" | "kvHeads" | "headDim" | "scale" | "softCap"
     | "blockBranches" | "width" | "window";
   decode_layer: "x" | "inputNorm" | "wq" | "wk" | "wv" | "wo" | "postNorm" | "wGate" | "wUp"
     | "wDown" | "cos" | "sin" | "positions" | "cacheRow" | "branches" | "prefixK" | "packedPrefixK"
@@ -38,10 +39,11 @@ export interface KernelArguments {
     | "headDim" | "scale" | "eps" | "kBlockD" | "kBlockQ" | "kBlockF" | "unitRows" | "blockBranches"
     | "attentionBytes";
   head_forward: "hidden" | "panels" | "values" | "stats" | "rows" | "firstColumn" | "endColumn"
-    | "d" | "alpha" | "pairStart" | "targets" | "logp" | "mean" | "chunk" | "kBlock" | "chunkBlock";
+    | "d" | "alpha" | "pairStart" | "targets" | "logp" | "mean" | "chunk" | "kBlock" | "chunkBlock"
+    | "softCap";
   head_forward_lora: "hidden" | "panels" | "stats" | "rows" | "firstColumn" | "endColumn" | "d"
     | "alpha" | "pairStart" | "targets" | "logp" | "chunk" | "kBlock" | "xa" | "loraPanels" | "r"
-    | "rBlock" | "loraAlpha";
+    | "rBlock" | "loraAlpha" | "softCap";
   head_merge: "z" | "width" | "first" | "row" | "stats" | "pairStart" | "targets" | "logp";
   head_dlogits: "z" | "width" | "first" | "row" | "pairStart" | "targets" | "lse" | "entropy"
     | "dlogp" | "dentropy";
@@ -62,6 +64,9 @@ export interface KernelArguments {
     | "temperature" | "topK" | "topP" | "minP";
   sample_logp: "distances" | "logp";
   add: "a" | "b" | "out" | "n" | "scale";
+  multiply_each: "a" | "b" | "out" | "n";
+  soft_cap: "x" | "out" | "n" | "cap";
+  soft_cap_backward: "dout" | "y" | "dx" | "n" | "cap";
   copy: "src" | "out" | "n";
   fill: "out" | "n" | "value";
   zero: "target";
@@ -88,6 +93,10 @@ export interface KernelArguments {
   layernorm: "x" | "addend" | "sum" | "weight" | "bias" | "out" | "mean" | "rho" | "d" | "eps";
   layernorm_backward: "dout" | "x" | "weight" | "mean" | "rho" | "dx" | "accumulate" | "d";
   layernorm_dweight: "dout" | "x" | "mean" | "rho" | "dweight" | "rows" | "d";
+  short_conv: "x" | "table" | "before" | "weight" | "gate" | "out" | "d" | "taps";
+  short_conv_backward: "dout" | "x" | "before" | "after" | "users" | "weight" | "gate" | "dx"
+    | "dgate" | "d" | "taps";
+  short_conv_weight: "dout" | "x" | "before" | "gate" | "dweight" | "rows" | "d" | "taps";
   gather_stored_rows: "type" | "table" | "index" | "out" | "d";
   quantize_panels: "type" | "source" | "x" | "rows" | "k" | "to" | "limit" | "unusual";
   pack_panels: "type" | "x" | "rows" | "k" | "to";

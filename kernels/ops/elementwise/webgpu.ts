@@ -1,12 +1,20 @@
 /**
- * GPU bindings of add, copy and fill: one invocation for each element. Tensors beyond one binding
- * are done in parts.
+ * GPU bindings of the elementwise operations: one invocation for each element. Tensors beyond one
+ * binding are done in parts.
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
+import { EXP, SOFT_CAP } from "../common/wgsl/math.ts";
 import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
-import type { AddArgs, CopyArgs, FillArgs } from "./spec.ts";
+import type {
+  AddArgs,
+  CopyArgs,
+  FillArgs,
+  MultiplyArgs,
+  SoftCapArgs,
+  SoftCapBackwardArgs,
+} from "./spec.ts";
 
 const add = variants(({ sums }: { sums: boolean }) => ({
   name: sums ? "add" : "scale",
@@ -38,3 +46,35 @@ const fill = kernel({
 
 export const fillWebgpu: WebgpuOp<FillArgs> = ({ out, n, value }, ctx) =>
   eachElement(ctx, fill, n, { dst: out }, { value });
+
+const multiply = kernel({
+  name: "multiply",
+  buffers: { a: "read f32", b: "read f32", product: "write f32" },
+  params: { n: "u32" },
+  code: perElement("product[i] = a[i] * b[i];"),
+});
+
+export const multiplyWebgpu: WebgpuOp<MultiplyArgs> = ({ a, b, out, n }, ctx) =>
+  eachElement(ctx, multiply, n, { a, b, product: out });
+
+const softCap = kernel({
+  name: "soft_cap",
+  buffers: { x: "read f32", capped: "write f32" },
+  params: { n: "u32", cap: "f32" },
+  code: EXP + SOFT_CAP + perElement("capped[i] = soft_cap(x[i]);"),
+});
+
+export const softCapWebgpu: WebgpuOp<SoftCapArgs> = ({ x, out, n, cap }, ctx) =>
+  eachElement(ctx, softCap, n, { x, capped: out }, { cap });
+
+const softCapBackward = kernel({
+  name: "soft_cap_backward",
+  buffers: { dout: "read f32", y: "read f32", dx: "write f32" },
+  params: { n: "u32", cap: "f32" },
+  code: EXP + SOFT_CAP + perElement("dx[i] = dout[i] * cap_slope(y[i]);"),
+});
+
+export const softCapBackwardWebgpu: WebgpuOp<SoftCapBackwardArgs> = (
+  { dout, y, dx, n, cap },
+  ctx,
+) => eachElement(ctx, softCapBackward, n, { dout, y, dx }, { cap });

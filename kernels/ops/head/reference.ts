@@ -1,6 +1,7 @@
 /** Reference of the fused head: one row of logits at a time, in float64. */
 import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
 import type { ComputeDtype } from "../common/compute_dtype.ts";
+import { softCapOf, softCapSlope } from "../elementwise/reference.ts";
 import { operand } from "../matmul/reference.ts";
 import type { Tensor } from "../../tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
@@ -33,16 +34,20 @@ function adapterOf(
     : null;
 }
 
-/** z = hidden[row]·weightᵀ/temperature with the adapter's part, into `z` [vocab]. */
+/** The cap of logits that have been divided by the temperature. */
+const capOf = ({ softCap, temperature }: HeadArgs | HeadBackwardArgs) =>
+  softCap === undefined ? undefined : softCap / temperature;
+
+/** z = hidden[row]·weightᵀ/temperature with the adapter's part, capped, into `z` [vocab]. */
 function logits(
   z: Float64Array,
   hidden: FloatArray,
   weight: FloatArray,
   adapter: Adapter | null,
   row: number,
-  d: number,
-  temperature: number,
+  args: HeadArgs | HeadBackwardArgs,
 ): void {
+  const { d, temperature } = args, cap = capOf(args);
   for (let t = 0; t < z.length; t++) {
     let dot = 0;
     for (let j = 0; j < d; j++) dot += hidden[row * d + j]! * weight[t * d + j]!;
@@ -52,12 +57,12 @@ function logits(
       for (let j = 0; j < r; j++) low += x[row * r + j]! * b[t * r + j]!;
       dot += scale * low;
     }
-    z[t] = dot / temperature;
+    z[t] = softCapOf(dot / temperature, cap);
   }
 }
 
 export function head(args: HeadArgs, computeDtype: ComputeDtype): void {
-  const { rows, vocab, d, temperature } = args;
+  const { rows, vocab, d } = args;
   const hidden = operand(floats(args.hidden), computeDtype);
   const weight = weightOf(args, computeDtype), adapter = adapterOf(args, computeDtype);
   const pairStart = words(args.pairStart), targets = words(args.targets);
@@ -65,7 +70,7 @@ export function head(args: HeadArgs, computeDtype: ComputeDtype): void {
   const mean = args.mean && floats(args.mean);
   const z = new Float64Array(vocab), meanRow = new Float64Array(d);
   for (let r = 0; r < rows; r++) {
-    logits(z, hidden, weight, adapter, r, d, temperature);
+    logits(z, hidden, weight, adapter, r, args);
     let max = -Infinity;
     for (let t = 0; t < vocab; t++) max = Math.max(max, z[t]!);
     let total = 0, shifted = 0; // Σ e^(z−max), Σ e^(z−max)·(z−max)
@@ -121,7 +126,7 @@ export function headBackward(args: HeadBackwardArgs, computeDtype: ComputeDtype)
   const weightSum = args.dweight && new Float64Array(vocab * d); // dzᵀ·hidden/temperature
   const low = adapterGradients(args, adapter);
   for (let r = 0; r < rows; r++) {
-    logits(z, hidden, weight, adapter, r, d, temperature);
+    logits(z, hidden, weight, adapter, r, args);
     let alpha = 0;
     for (let pair = pairStart[r]!; pair < pairStart[r + 1]!; pair++) alpha += dlogp[pair]!;
     const b = dentropy ? dentropy[r]! : 0;
@@ -134,6 +139,7 @@ export function headBackward(args: HeadBackwardArgs, computeDtype: ComputeDtype)
       const t = targets[pair]!;
       dz[t] = dz[t]! + dlogp[pair]!;
     }
+    for (let t = 0; t < vocab; t++) dz[t] = dz[t]! * softCapSlope(z[t]!, capOf(args));
     dz.set(operand(dz, computeDtype));
     dh.fill(0);
     for (let t = 0; t < vocab; t++) {

@@ -12,6 +12,8 @@
  * A LoRA adapter may be added, as in a matrix product (../matmul/spec.ts): then
  *   z = (hidden·weightᵀ + loraScale·xa·loraBᵀ)/temperature, and
  *   dxa = loraScale·dz·loraB/temperature;  dloraB += loraScale·dzᵀ·xa/temperature
+ * With a soft cap c (Gemma 2) the logits are c·tanh(z/c) before the temperature, and dz gets that
+ * function's slope.
  * With a frozen weight and b = 0: dz·weight = Σ_pairs a·weight_target − α·mean, where
  * mean = Σ_v p_v·weight_v. If the forward outputs `mean`, the backward saves two of the three
  * matrix products.
@@ -42,7 +44,7 @@ export interface HeadArgs extends Partial<HeadLora> {
   entropy: Tensor; // [rows]
   /**
    * Σ_v p_v·weight_v: an output of the forward. With it the backward does not compute logits. Not
-   * beside an adapter.
+   * beside an adapter or a soft cap.
    */
   mean?: Tensor; // [rows, d]
   rows: number;
@@ -50,6 +52,8 @@ export interface HeadArgs extends Partial<HeadLora> {
   vocab: number;
   d: number;
   temperature: number;
+  /** Soft cap of the logits, above 0; absent = none. */
+  softCap?: number;
 }
 
 /**

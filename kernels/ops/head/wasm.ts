@@ -11,6 +11,7 @@ import { gemm, packColumns, packRows } from "../matmul/wasm/gemm.ts";
 import { packedLength } from "../matmul/spec.ts";
 import { packPanelColumns, packPanels } from "../matmul/wasm/stored.ts";
 import { termsInOrder } from "../matmul/wasm/tiling.ts";
+import { byElements } from "../common/wasm_jobs.ts";
 import type { WasmContext, WasmOp } from "../common/wasm_op.ts";
 import { storedWords } from "../../weights/types.ts";
 import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
@@ -110,6 +111,9 @@ function makeLogits(
   });
 }
 
+/** The cap of logits that have been divided by the temperature; 0 = none. */
+const capOf = ({ softCap = 0, temperature }: HeadArgs | HeadBackwardArgs) => softCap / temperature;
+
 /** Packs the rows [first, first + count) of the weight as columns of hidden·weightᵀ. */
 function packLogits(
   ctx: WasmContext,
@@ -149,6 +153,8 @@ function forwardRounded(ctx: WasmContext, args: HeadArgs, stats: number): void {
   eachChunk(args.rows, rowChunk(ctx), (row, count) => {
     eachChunk(args.vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
+      const cap = capOf(args);
+      if (cap > 0) byElements(ctx, "soft_cap", 4, { x: z, out: z, n: count * width, cap });
       ctx.parallel({
         kernel: "head_merge",
         units: count,
@@ -202,6 +208,7 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
       alpha: 1 / args.temperature,
       chunk,
       kBlock: termsInOrder(d),
+      softCap: capOf(args),
     };
     const work = {
       units: Math.ceil(rows / UNIT_ROWS),
@@ -235,7 +242,8 @@ const backwardFromMean = (args: HeadBackwardArgs, ctx: WasmContext): void =>
 export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const { rows, vocab, d, mean } = args;
   if (mean !== undefined) return backwardFromMean(args, ctx);
-  const z = logitsScratch(ctx, args);
+  const z = logitsScratch(ctx, args), cap = capOf(args);
+  const capped = cap > 0 ? logitsScratch(ctx, args) : 0;
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
   const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
@@ -243,12 +251,18 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   eachChunk(rows, rowChunk(ctx), (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
+      const n = count * width;
+      if (cap > 0) {
+        byElements(ctx, "soft_cap", 4, { x: z, out: z, n, cap });
+        byElements(ctx, "copy", 32, { src: z, out: capped, n });
+      }
       ctx.parallel({
         kernel: "head_dlogits",
         units: count,
         grain: rowGrain(width),
         args: { ...args, z, width, first, row },
       });
+      if (cap > 0) byElements(ctx, "soft_cap_backward", 16, { dout: z, y: capped, dx: z, n, cap });
       gemm(ctx, {
         ...plain,
         a: z,

@@ -7,6 +7,7 @@
 import type { Tensor } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
 import { matmulWebgpu } from "../matmul/webgpu.ts";
+import { copyWebgpu, softCapBackwardWebgpu, softCapWebgpu } from "../elementwise/webgpu.ts";
 import { inRowParts, inStoredParts, storedRowsView } from "../common/webgpu_parts.ts";
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
@@ -47,6 +48,10 @@ function adapterPart(
   };
 }
 
+/** The cap of logits that have been divided by the temperature; null = none. */
+const capOf = ({ softCap, temperature }: HeadArgs | HeadBackwardArgs) =>
+  softCap === undefined ? null : softCap / temperature;
+
 /** Computes the logits of each chunk and calls `each` for it. */
 function eachChunk(
   args: HeadArgs | HeadBackwardArgs,
@@ -76,6 +81,8 @@ function eachChunk(
         transB: true,
         alpha: 1 / temperature,
       });
+      const cap = capOf(args), n = chunk.rows * chunk.width;
+      if (cap !== null) ctx.runPart(softCapWebgpu, { x: logits, out: logits, n, cap });
       each(chunk, logits);
     }
   }
@@ -124,9 +131,11 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     backwardFromMean({ ...args, mean }, ctx);
     return;
   }
-  const size = chunkSizes(args, ctx);
+  const size = chunkSizes(args, ctx), cap = capOf(args);
+  const capped = cap === null ? null : ctx.scratch("float", size.rows * size.width, "capped");
   eachChunk(args, size, ctx, (chunk, logits) => {
-    const { row, rows, first, width } = chunk;
+    const { row, rows, first, width } = chunk, n = rows * width;
+    if (capped !== null) ctx.runPart(copyWebgpu, { src: logits, out: capped, n });
     ctx.dispatch({
       kernel: logitSlopes({ ...rowOptions(width), dentropy: dentropy !== undefined }),
       buffers: {
@@ -141,6 +150,9 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
       params: { rows, row, width, first },
       groups: ctx.grid(rows),
     });
+    if (cap !== null && capped !== null) {
+      ctx.runPart(softCapBackwardWebgpu, { dout: logits, y: capped, dx: logits, n, cap });
+    }
     ctx.runPart(matmulWebgpu, {
       a: logits,
       ...weightRows(args, first, width),

@@ -55,3 +55,31 @@ fn log_f32(x: f32) -> f32 {
   return fma(n, 0.693145752, f - (half_square - fma(s, half_square + series, n * 1.42860677e-6)));
 }
 `;
+
+/** tanh_f32(x): near 0 an odd polynomial (Cephes). Needs {@link EXP}. */
+const TANH = `
+fn tanh_f32(x: f32) -> f32 {
+  let size = abs(x);
+  let z = x * x;
+  var q = fma(z, -5.70498872745e-3, 2.06390887954e-2);
+  q = fma(q, z, -5.37397155531e-2);
+  q = fma(q, z, 1.33314422036e-1);
+  q = fma(q, z, -3.33332819422e-1);
+  let e = exp_f32(-2.0 * size);
+  let far = (1.0 - e) / (1.0 + e);
+  return select(select(far, -far, x < 0.0), fma(q * z, x, x), size < 0.625);
+}
+`;
+
+/**
+ * soft_cap(x) = cap·tanh(x/cap) with the parameter `cap`, and cap_slope(y), its derivative from its
+ * value; both also of four numbers. Needs {@link EXP}.
+ */
+export const SOFT_CAP = `${TANH}
+fn soft_cap(x: f32) -> f32 { return p.cap * tanh_f32(x / p.cap); }
+fn cap_slope(y: f32) -> f32 { let t = y / p.cap; return 1.0 - t * t; }
+fn soft_cap4(x: vec4<f32>) -> vec4<f32> {
+  return vec4<f32>(soft_cap(x.x), soft_cap(x.y), soft_cap(x.z), soft_cap(x.w));
+}
+fn cap_slope4(y: vec4<f32>) -> vec4<f32> { let t = y / p.cap; return vec4<f32>(1.0) - t * t; }
+`;

@@ -1,0 +1,118 @@
+/**
+ * GPU bindings of the short convolution and its gradients: one invocation for each element.
+ * Left out (the device refuses it): tensors beyond one binding.
+ */
+import { GROUP } from "../common/wgsl/reduce.ts";
+import { perElement } from "../common/wgsl/entry.ts";
+import { kernel } from "../common/wgsl/kernel.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { NO_ROW, type ShortConvArgs, type ShortConvBackwardArgs } from "./spec.ts";
+
+const PARAMS = { n: "u32", d: "u32", taps: "u32" } as const;
+
+/** WGSL: `sum`, Σ_t w_t·x(row, t) of channel c, from `table`. */
+const convolved = (table: string) =>
+  `let row = i / p.d;
+  let c = i % p.d;
+  let newest = (c + 1u) * p.taps - 1u;
+  var sum = weight[newest] * x[i];
+  for (var t = 1u; t < p.taps; t++) {
+    let other = before[row * (p.taps - 1u) + t - 1u];
+    if (other != ${NO_ROW}u) { sum = fma(weight[newest - t], ${table}[other * p.d + c], sum); }
+  }`;
+
+const forward = kernel({
+  name: "short_conv",
+  buffers: {
+    x: "read f32",
+    rows: "read f32",
+    before: "read u32",
+    weight: "read f32",
+    gate: "read f32",
+    mixed: "write f32",
+  },
+  params: PARAMS,
+  code: perElement(`${convolved("rows")}
+  mixed[i] = gate[i] * sum;`),
+});
+
+export const shortConvWebgpu: WebgpuOp<ShortConvArgs> = (args, ctx) => {
+  const { x, table, before, weight, gate, out, rows, d, taps } = args, n = rows * d;
+  if (n === 0) return;
+  ctx.dispatch({
+    kernel: forward,
+    buffers: { x, rows: table, before, weight, gate, mixed: out },
+    params: { n, d, taps },
+    groups: ctx.grid(Math.ceil(n / GROUP)),
+  });
+};
+
+const backward = kernel({
+  name: "short_conv_backward",
+  buffers: {
+    dout: "read f32",
+    x: "read f32",
+    before: "read u32",
+    after: "read u32",
+    users: "read u32",
+    weight: "read f32",
+    gate: "read f32",
+    dx: "write f32",
+    dgate: "write f32",
+  },
+  params: PARAMS,
+  code: perElement(`${convolved("x")}
+  dgate[i] = dout[i] * sum;
+  var slope = dout[i] * gate[i] * weight[newest];
+  for (var t = 1u; t < p.taps; t++) {
+    let place = row * (p.taps - 1u) + t - 1u;
+    for (var user = after[place]; user < after[place + 1u]; user++) {
+      let there = users[user] * p.d + c;
+      slope = fma(dout[there] * gate[there], weight[newest - t], slope);
+    }
+  }
+  dx[i] = slope;`),
+});
+
+/** One invocation for each channel and tap, which goes through all rows. */
+const weightGradient = kernel({
+  name: "short_conv_backward.weight",
+  buffers: {
+    dout: "read f32",
+    x: "read f32",
+    before: "read u32",
+    gate: "read f32",
+    dweight: "write f32",
+  },
+  params: { ...PARAMS, rows: "u32" },
+  code: perElement(`let c = i % p.d;
+  let t = i / p.d;
+  var sum = 0.0;
+  for (var row = 0u; row < p.rows; row++) {
+    var other = row;
+    if (t > 0u) { other = before[row * (p.taps - 1u) + t - 1u]; }
+    if (other == ${NO_ROW}u) { continue; }
+    let at = row * p.d + c;
+    sum = fma(dout[at] * gate[at], x[other * p.d + c], sum);
+  }
+  dweight[(c + 1u) * p.taps - 1u - t] += sum;`),
+});
+
+export const shortConvBackwardWebgpu: WebgpuOp<ShortConvBackwardArgs> = (args, ctx) => {
+  const { dout, x, before, after, users, weight, gate, dx, dgate, dweight } = args;
+  const { rows, d, taps } = args, n = rows * d, shape = { d, taps };
+  if (n === 0) return;
+  ctx.dispatch({
+    kernel: backward,
+    buffers: { dout, x, before, after, users, weight, gate, dx, dgate },
+    params: { n, ...shape },
+    groups: ctx.grid(Math.ceil(n / GROUP)),
+  });
+  if (dweight === undefined) return;
+  ctx.dispatch({
+    kernel: weightGradient,
+    buffers: { dout, x, before, gate, dweight },
+    params: { n: d * taps, ...shape, rows },
+    groups: ctx.grid(Math.ceil(d * taps / GROUP)),
+  });
+};
