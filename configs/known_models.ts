@@ -99,6 +99,25 @@ export const KNOWN_MODELS: readonly KnownModel[] = [
       sliding_window: 1024,
     }),
   },
+  ...([["2b", [2304, 9216, 26, 8, 4]], ["9b", [3584, 14336, 42, 16, 8]]] as const)
+    .map(([size, [...sizes]]) => ({
+      names: [`google/gemma-2-${size}-it`, `google/gemma-2-${size}`],
+      shape: family("gemma2", 256000, sizes as Sizes, 8192, { ...GEMMA, sliding_window: 4096 }),
+    })),
+  ...([
+    ["350M", [1024, 6656, 16, 16, 8]],
+    ["700M", [1536, 10240, 16, 24, 8]],
+    ["1.2B", [2048, 12288, 16, 32, 8]],
+  ] as const)
+    .map(([size, [...sizes]]) => ({
+      names: [`LiquidAI/LFM2-${size}`].concat(
+        size === "1.2B" ? ["LiquidAI/LFM2.5-1.2B-Instruct", "LiquidAI/LFM2.5-1.2B-Base"] : [],
+      ),
+      shape: family("lfm2", 65536, sizes as Sizes, 128000, {
+        ...TIED,
+        full_attn_idxs: [2, 5, 8, 10, 12, 14],
+      }),
+    })),
   {
     names: ["microsoft/Phi-4-mini-instruct"],
     shape: family("phi3", 200064, [3072, 8192, 32, 24, 8], 131072, {

@@ -361,7 +361,7 @@ export class CausalLM implements LanguageModel {
         }
         for (let v = 0; v < vocab; v++) slopes[at[0] + v] = weight * slope[v]!;
       }
-      own.passes.head.addByLogits(begin, count, headRows, slopes);
+      own.passes.head.addByLogits(begin, count, headRows, slopes, ours);
     }
     return values;
   }

@@ -34,6 +34,8 @@ const FAMILIES = [
   "phi3",
   "gemma3_text",
   "gemma3",
+  "gemma2",
+  "lfm2",
   "mistral3",
 ];
 

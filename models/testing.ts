@@ -69,6 +69,20 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     slidingRope: { ropeTheta: 10, ropeScaling: null },
     scalars: { embedding: 3, attention: 0.7 },
   }],
+  ["Gemma 2's soft caps", {
+    ...tinyConfig(true),
+    architecture: "gemma2",
+    slidingWindow: 3,
+    layerTypes: ["sliding", "full", "sliding"],
+    scalars: { embedding: 3, attention: 0.7 },
+    softCaps: { attention: 2, logits: 3 },
+  }],
+  ["LFM2's convolutions", {
+    ...tinyConfig(true),
+    architecture: "lfm2",
+    layerTypes: ["conv", "full", "conv"],
+    convTaps: 3,
+  }],
   ["OLMo's norms", { ...tinyConfig(false), architecture: "olmo2", unrotated: [1] }],
   ["Phi's modules and Granite's factors", {
     ...tinyConfig(true),
@@ -83,6 +97,13 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
 export function namesIn({ architecture }: ModelConfig, names: readonly string[]): string[] {
   const others: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
     phi3: [[/\bq_proj$/, "qkv_proj"], [/\bv_proj$/, "o_proj"], [/\bup_proj$/, "gate_up_proj"]],
+    lfm2: [
+      [/\bo_proj$/, "out_proj"],
+      [/\bgate_proj$/, "w1"],
+      [/\bup_proj$/, "w3"],
+      [/\bdown_proj$/, "w2"],
+      [/\binput_layernorm$/, "operator_norm"],
+    ],
     olmo2: [[/\binput_layernorm$/, "post_feedforward_layernorm"]],
   };
   const changed = names.map((name) =>

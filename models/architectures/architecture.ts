@@ -19,16 +19,30 @@ export const ARCHITECTURE_NAMES = [
   "olmo3",
   "phi3",
   "gemma3_text",
+  "gemma2",
+  "lfm2",
 ] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 
 /**
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
- * and values together, `gateUp` both inputs of the MLP's product. Their order must never change: it
- * keys the dropout of adapters.
+ * and values together, `gateUp` both inputs of the MLP's product. `convIn` and `convOut` are before
+ * and after a convolution. Their order must never change: it keys the dropout of adapters.
  */
-export const MODULES = ["q", "k", "v", "qkv", "o", "gate", "up", "gateUp", "down"] as const;
+export const MODULES = [
+  "q",
+  "k",
+  "v",
+  "qkv",
+  "o",
+  "gate",
+  "up",
+  "gateUp",
+  "down",
+  "convIn",
+  "convOut",
+] as const;
 export type Module = typeof MODULES[number];
 
 /** The linear module after the layers, which computes the logits. It can have an adapter, too. */
@@ -49,8 +63,12 @@ export const LAYER_NORMS = [
 ] as const;
 export type LayerNorm = typeof LAYER_NORMS[number];
 
-/** Parts of a layer that have weights. */
-export type LayerPart = Module | LayerNorm;
+/** Parts of a layer that have weights; `conv` is the short convolution itself. */
+export type LayerPart = Module | LayerNorm | "conv";
+
+/** Parts that only layers with attention have, and those of layers with a convolution. */
+export const ATTENTION_PARTS: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm"];
+export const CONV_PARTS: readonly LayerPart[] = ["convIn", "conv", "convOut"];
 
 /** Parts that a model has once. */
 export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
@@ -129,6 +147,10 @@ export type SizeName =
 export const SCALARS = ["embedding", "attention", "residual", "logits"] as const;
 export type Scalar = typeof SCALARS[number];
 
+/** Scores of attention or logits x become cap·tanh(x/cap). */
+export const SOFT_CAPS = ["attention", "logits"] as const;
+export type SoftCap = typeof SOFT_CAPS[number];
+
 /** The keys of an architecture's config.json. */
 export interface ConfigKeys {
   /** Without a key the value follows: as many key heads as heads, which divide the width. */
@@ -152,6 +174,13 @@ export interface ConfigKeys {
   readonly scalars?: Readonly<
     Partial<Record<Scalar, readonly [key: string, power: number, absent?: number]>>
   >;
+  /** The keys of soft caps, and what a missing key means; null = none. */
+  readonly softCaps?: Readonly<Record<SoftCap, readonly [key: string, absent: number]>>;
+  /** What older files say in other keys, in those of today. */
+  readonly renewed?: (
+    json: Readonly<Record<string, unknown>>,
+    where: string,
+  ) => Readonly<Record<string, unknown>>;
   /** Keys with the only values that are supported. */
   readonly neutral: Readonly<Record<string, readonly unknown[]>>;
   /** Keys that must have the same value as another one. */

@@ -74,6 +74,18 @@ const FAMILIES: readonly Family[] = [
     tokenizer: null,
     special: "two rotations; a window in five of six layers",
   },
+  {
+    title: "Gemma 2",
+    names: ["gemma2"],
+    tokenizer: null,
+    special: "soft caps of scores and logits; a window in every second layer",
+  },
+  {
+    title: "LFM2, LFM2.5",
+    names: ["lfm2"],
+    tokenizer: null,
+    special: "short convolutions in most layers",
+  },
 ];
 
 /** The family of a model and what can be done with it, in words. */

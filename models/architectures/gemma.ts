@@ -1,7 +1,8 @@
 /**
- * The text part of Gemma 3 (Google 2025; FunctionGemma): norms with 1 + w before and after
+ * Gemma 2 (Google 2024), and the text part of Gemma 3 (Google 2025; FunctionGemma): norms with 1 + w before and after
  * attention and MLP and of every query and key head, GeGLU, a scaled embedding, and a window in
- * five of six layers, which rotate with a base of their own.
+ * five of six layers, which rotate with a base of their own. In Gemma 2 every second layer has a
+ * window, scores and logits have soft caps, and heads have no norms.
  */
 import type { Architecture } from "./architecture.ts";
 import { LLAMA } from "./llama.ts";
@@ -59,5 +60,35 @@ export const GEMMA3: Architecture = {
       "cache_implementation",
     ],
     written: { attention_dropout: 0, hidden_activation: "gelu_pytorch_tanh" },
+  },
+};
+
+const { qNorm: _2, kNorm: _3, ...inLayer } = GEMMA3.inLayer;
+const { attn_logit_softcapping: _4, final_logit_softcapping: _5, ...neutral2 } =
+  GEMMA3.config.neutral;
+
+const { slidingTheta: _6, ...gemma } = GEMMA3;
+
+export const GEMMA2: Architecture = {
+  ...gemma,
+  name: "gemma2",
+  className: "Gemma2ForCausalLM",
+  gguf: "gemma2",
+  fullEvery: 2,
+  inLayer,
+  config: {
+    ...GEMMA3.config,
+    defaults: {
+      ...GEMMA3.config.defaults,
+      maxPositions: 8192,
+      sizes: { ...GEMMA3.config.defaults.sizes, vocabSize: 256_000 },
+      ropeTheta: 10_000,
+    },
+    neutral: neutral2,
+    softCaps: {
+      attention: ["attn_logit_softcapping", 50],
+      logits: ["final_logit_softcapping", 30],
+    },
+    others: [...LLAMA.config.others, "cache_implementation"],
   },
 };

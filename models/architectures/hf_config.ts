@@ -10,6 +10,7 @@ import {
   ARCHITECTURE_NAMES,
   type Scalar,
   type SizeName,
+  type SoftCap,
 } from "./architecture.ts";
 import { architectureOf, ARCHITECTURES, scalarOf } from "./mod.ts";
 import {
@@ -89,12 +90,20 @@ function readArchitecture(json: Json, where: string): Architecture {
   return architecture;
 }
 
-function readConfig(json: Json, architecture: Architecture, where: string): ModelConfig {
+function readConfig(given: Json, architecture: Architecture, where: string): ModelConfig {
+  const json = architecture.config.renewed?.(given, where) ?? given;
   const { name, positions, config: { sizes, defaults, neutral, equal, others } } = architecture;
   requireNeutral(json, neutral, where);
   const known = [neutral, equal].flatMap((keys) => Object.keys(keys)).concat(others);
   const scalars = Object.values(architecture.config.scalars ?? {}).map(([key]) => key);
-  const all = new Set([...known, ...Object.values(sizes), ...scalars, "tie_word_embeddings"]);
+  const caps = Object.values(architecture.config.softCaps ?? {}).map(([key]) => key);
+  const all = new Set([
+    ...known,
+    ...Object.values(sizes),
+    ...scalars,
+    ...caps,
+    "tie_word_embeddings",
+  ]);
   refuseUnknownKeys(json, all, where);
   const count = (size: SizeName) =>
     ifPresent(json[sizes[size]!], () => readCount(json, sizes[size]!, where)) ??
@@ -127,6 +136,7 @@ function readConfig(json: Json, architecture: Architecture, where: string): Mode
     ...(biases.length === architecture.biases.length ? {} : { biases }),
     ...readLayerKinds(json, architecture, numLayers, where),
     ...readScalars(json, architecture, where),
+    ...readSoftCaps(json, architecture, where),
     vocabSize: count("vocabSize"),
     hiddenSize,
     intermediateSize: widening === undefined
@@ -176,6 +186,31 @@ function readScalars(
   return entries.length === 0 ? {} : { scalars: Object.fromEntries(entries) };
 }
 
+function readSoftCaps(
+  json: Json,
+  { config: { softCaps } }: Architecture,
+  where: string,
+): Pick<ModelConfig, "softCaps"> {
+  const entries = Object.entries(softCaps ?? {}).flatMap(([name, [key, absent]]) => {
+    if (json[key] === null) return [];
+    const value = json[key] === undefined ? absent : readNumber(json, key, where);
+    if (value > 0) return [[name, value] as const];
+    throw new UsageError(`${where}: ${key} is ${value}, expected a number above 0, or null`);
+  });
+  return entries.length === 0 ? {} : { softCaps: Object.fromEntries(entries) };
+}
+
+/** The keys of soft caps. */
+function softCapKeys(config: ModelConfig): Record<string, number | null> {
+  const { softCaps } = architectureOf(config).config;
+  return Object.fromEntries(
+    Object.entries(softCaps ?? {}).map(([name, [key]]) => [
+      key,
+      config.softCaps?.[name as SoftCap] ?? null,
+    ]),
+  );
+}
+
 /** The keys of scalars. */
 function scalarKeys(config: ModelConfig): Record<string, number> {
   const { scalars = {} } = architectureOf(config).config;
@@ -197,6 +232,7 @@ export function writeHfConfig(
   const config = {
     ...keys.written,
     ...scalarKeys(modelConfig),
+    ...softCapKeys(modelConfig),
     ...sizes,
     ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
     ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),

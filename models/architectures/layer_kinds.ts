@@ -9,7 +9,7 @@ import { architectureOf } from "./mod.ts";
 import { type LayerType, layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
 
 /** What the keys say. */
-type LayerKinds = Pick<ModelConfig, "slidingWindow" | "layerTypes" | "unrotated">;
+type LayerKinds = Pick<ModelConfig, "slidingWindow" | "layerTypes" | "unrotated" | "convTaps">;
 
 /** What configurations mean that do not set these keys. */
 const DEFAULT_WINDOW = 4096, DEFAULT_WINDOW_LAYERS = 28, DEFAULT_INTERVAL = 4;
@@ -19,7 +19,10 @@ const TYPES: Readonly<Record<string, LayerType>> = {
   full_attention: "full",
   attention: "full",
   sliding_attention: "sliding",
+  conv: "conv",
 };
+/** The key of a convolution's positions. */
+const TAPS = "conv_L_cache";
 
 /** @throws UsageError for kinds that are not supported */
 export function readLayerKinds(
@@ -31,24 +34,30 @@ export function readLayerKinds(
   // Such a model is refused for its number of layers.
   if (numLayers > MAX_LAYERS) return {};
   const unrotated = readUnrotated(json, architecture, numLayers, where);
+  const window = readWindow(json, architecture, numLayers, where);
   return {
-    ...readWindow(json, architecture, numLayers, where),
+    ...window,
+    ...(window.layerTypes?.includes("conv")
+      ? { convTaps: readCount({ [TAPS]: json[TAPS] ?? 3 }, TAPS, where) }
+      : {}),
     ...(unrotated.length === 0 ? {} : { unrotated }),
   };
 }
 
 function readWindow(
   json: Json,
-  { window: kind, fullEvery, config: { defaults } }: Architecture,
+  architecture: Architecture,
   numLayers: number,
   where: string,
 ): Pick<LayerKinds, "slidingWindow" | "layerTypes"> {
+  const { window: kind, fullEvery, config: { defaults } } = architecture;
   if (kind === "none") return {};
   const key = "sliding_window", isFlagged = kind === "flagged", isTyped = kind === "typed";
   const { slidingWindow: absent = DEFAULT_WINDOW } = defaults;
   const given = json[key] === undefined ? absent : json[key];
   requireNeutral(json, { use_sliding_window: [true, false] }, where);
-  const types = readTypes(json, isTyped ? numLayers : null, where);
+  const convolves = architecture.inLayer.conv !== undefined;
+  const types = readTypes(json, isTyped ? numLayers : null, convolves, where);
   if (types === null && isTyped && fullEvery === undefined) {
     throw new UsageError(`${where}: layer_types is missing, expected "attention" for each layer`);
   }
@@ -73,6 +82,7 @@ function readWindow(
     { length: numLayers },
     (_, l) => all("full") ? "full" : types?.[l] ?? usual(l),
   );
+  if (layerTypes.includes("conv")) return { layerTypes };
   if (!layerTypes.includes("sliding")) return {};
   if (slidingWindow === null) {
     throw new UsageError(`${where}: ${key} is missing, which layer_types with sliding layers need`);
@@ -81,17 +91,25 @@ function readWindow(
 }
 
 /** The types of `layer_types`; null when it is not set. */
-function readTypes(json: Json, length: number | null, where: string): LayerType[] | null {
+function readTypes(
+  json: Json,
+  length: number | null,
+  convolves: boolean,
+  where: string,
+): LayerType[] | null {
   const key = "layer_types", list = json[key] ?? [];
   if (!Array.isArray(list)) {
     throw new UsageError(`${where}: ${key} is ${JSON.stringify(list)}, expected a list`);
   }
   if (list.length === 0) return null;
-  const unknown = list.find((type) => typeof type !== "string" || !Object.hasOwn(TYPES, type));
+  const known = (type: unknown) =>
+    typeof type === "string" && Object.hasOwn(TYPES, type) &&
+    (convolves ? type !== "sliding_attention" : type !== "conv");
+  const unknown = list.find((type) => !known(type));
   if (unknown !== undefined) {
     throw new UsageError(
       `${where}: ${key} has ${JSON.stringify(unknown)}, which is not supported ` +
-        `(only "full_attention" and "sliding_attention")`,
+        `(only "full_attention" and "${convolves ? "conv" : "sliding_attention"}")`,
     );
   }
   if (length !== null && list.length !== length) {
@@ -141,8 +159,9 @@ export function layerKindKeys(config: ModelConfig): Record<string, unknown> {
       ? { use_sliding_window: true, max_window_layers: 0 }
       : {}),
     ...(kind === "typed" || layerTypes !== undefined
-      ? { layer_types: types.map((type) => `${type}_attention`) }
+      ? { layer_types: types.map((type) => type === "conv" ? type : `${type}_attention`) }
       : {}),
+    ...(config.convTaps === undefined ? {} : { [TAPS]: config.convTaps }),
     ...(unrotatedKind === "listed"
       ? { no_rope_layers: each((l) => unrotated.includes(l) ? 0 : 1) }
       : {}),

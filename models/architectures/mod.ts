@@ -5,6 +5,8 @@ import { layerType, type ModelConfig } from "./model_config.ts";
 import {
   type Architecture,
   type ArchitectureName,
+  ATTENTION_PARTS,
+  CONV_PARTS,
   type HeadModule,
   LAYER_NORMS,
   type LayerNorm,
@@ -14,9 +16,10 @@ import {
   type OncePart,
   type Scalar,
 } from "./architecture.ts";
-import { GEMMA3 } from "./gemma.ts";
+import { GEMMA2, GEMMA3 } from "./gemma.ts";
 import { GPT2 } from "./gpt2.ts";
 import { GRANITE, GRANITE_HYBRID } from "./granite.ts";
+import { LFM2 } from "./lfm.ts";
 import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
 import { MINISTRAL3 } from "./ministral.ts";
 import { OLMO2, OLMO3 } from "./olmo.ts";
@@ -38,6 +41,8 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   olmo3: OLMO3,
   phi3: PHI3,
   gemma3_text: GEMMA3,
+  gemma2: GEMMA2,
+  lfm2: LFM2,
 };
 
 export function architectureOf(config: ModelConfig): Architecture {
@@ -57,14 +62,22 @@ export function headName(config: ModelConfig): string {
   return config.tieWordEmbeddings ? embeddingName(config) : LM_HEAD;
 }
 
-/** Whether the architecture's layers have a part. */
-export function hasPart(config: ModelConfig, part: LayerPart): boolean {
-  return architectureOf(config).inLayer[part] !== undefined;
+/** Whether a layer has a part; without a layer, whether any of the architecture has it. */
+export function hasPart(config: ModelConfig, part: LayerPart, layer?: number): boolean {
+  if (architectureOf(config).inLayer[part] === undefined) return false;
+  if (layer === undefined) return true;
+  const others = isConvolution(config, layer) ? ATTENTION_PARTS : CONV_PARTS;
+  return !others.includes(part);
 }
 
-/** Linear modules of a layer. */
-export function modulesOf(config: ModelConfig): readonly Module[] {
-  return MODULES.filter((module) => hasPart(config, module));
+/** Whether a layer has a short convolution in place of attention. */
+export function isConvolution(config: ModelConfig, layer: number): boolean {
+  return layerType(config, layer) === "conv";
+}
+
+/** Linear modules of a layer; without a layer, of all kinds of layers. */
+export function modulesOf(config: ModelConfig, layer?: number): readonly Module[] {
+  return MODULES.filter((module) => hasPart(config, module, layer));
 }
 
 /** Names of the linear modules within a layer. */
@@ -101,6 +114,10 @@ export function linearDims(
       return [d, 2 * f];
     case "down":
       return [f, d];
+    case "convIn":
+      return [d, 3 * d];
+    case "convOut":
+      return [d, d];
     case "lm_head":
       return [d, config.vocabSize];
   }
@@ -179,9 +196,12 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   if (names.positions !== undefined) add("positions", null, [config.maxPositions, d], table);
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const part of LAYER_NORMS) {
-      if (hasPart(config, part)) norm(part, layer, normWidth(config, part));
+      if (hasPart(config, part, layer)) norm(part, layer, normWidth(config, part));
     }
-    for (const module of modulesOf(config)) {
+    if (hasPart(config, "conv", layer)) {
+      add("conv", layer, [d, 1, config.convTaps!], { decay: true });
+    }
+    for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);
       add(module, layer, inOut ? [inDim, outDim] : [outDim, inDim], { decay: true });
       if (hasBias(config, module)) add(module, layer, [outDim], { kind: "bias" });

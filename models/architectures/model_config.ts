@@ -3,12 +3,12 @@
  * the checks that it is possible. hf_config.ts maps it to and from a `config.json`.
  */
 import { UsageError } from "../../core/errors.ts";
-import type { ArchitectureName, Module, Scalar } from "./architecture.ts";
+import type { ArchitectureName, Module, Scalar, SoftCap } from "./architecture.ts";
 import { type RopeConfig, ropeFrequencies } from "./rope_frequencies.ts";
 import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
 
-/** Kinds of attention in a layer. */
-export type LayerType = "full" | "sliding";
+/** Kinds of attention in a layer, or a short convolution in its place. */
+export type LayerType = "full" | "sliding" | "conv";
 
 /** The sizes and settings of a model, as its config.json has them. */
 export interface ModelConfig {
@@ -54,6 +54,16 @@ export interface ModelConfig {
    * @internal
    */
   readonly scalars?: Readonly<Partial<Record<Scalar, number>>>;
+  /**
+   * Soft caps of the scores of attention and of the logits; absent = none.
+   * @internal
+   */
+  readonly softCaps?: Readonly<Partial<Record<SoftCap, number>>>;
+  /**
+   * Positions that a convolution reads, its own included.
+   * @internal
+   */
+  readonly convTaps?: number;
   /**
    * Whether it is the text part of a model that also sees (wrapper.ts): names of adapters have that
    * model's prefix.
@@ -148,6 +158,13 @@ function modelConfigProblems(config: ModelConfig): string[] {
   for (const [name, value] of Object.entries(config.scalars ?? {})) {
     if (value > 0 && Number.isFinite(value)) continue;
     problems.push(`the multiplier of ${name} is ${value}, expected a positive number`);
+  }
+  for (const [name, value] of Object.entries(config.softCaps ?? {})) {
+    if (value > 0 && Number.isFinite(value)) continue;
+    problems.push(`the soft cap of ${name} is ${value}, expected a positive number`);
+  }
+  if (config.layerTypes?.includes("conv") && !((config.convTaps ?? 0) >= 2)) {
+    problems.push(`a convolution reads ${config.convTaps} positions, expected at least 2`);
   }
   const { rotaryDim = config.headDim } = config;
   if (!(rotaryDim >= 2 && rotaryDim <= config.headDim && rotaryDim % 2 === 0)) {

@@ -11,16 +11,17 @@ import { layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures
 import type { ActivationStore } from "../network/activation_store.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
 import {
-  attentionWindow,
   bufferName,
   embed,
   type Network,
   rotate,
   type SaveLayer,
+  scoreOptions,
   trunkForward,
   type TrunkOptions,
   type TrunkPass,
 } from "../network/forward_pass.ts";
+import { convolve } from "../network/convolution.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
 import {
   type LayerActivations,
@@ -77,7 +78,10 @@ export interface Prefill {
 
 /** What the layers read of a step's rows (kernels/ops/decode_layer/spec.ts). */
 type StepRows =
-  & Pick<StepColumns, "positions" | "cacheRow" | "branches" | "keptRow">
+  & Pick<
+    StepColumns,
+    "positions" | "cacheRow" | "branches" | "keptRow" | "convRow" | "convBefore"
+  >
   & { angles: AnglesOf; count: number };
 
 /** Where a step stands among those since the host last read tokens. */
@@ -135,10 +139,16 @@ export class Decoder {
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
     const length = rowsFor(maxNewTokens);
     this.#cacheUnit = branchRows === null ? length : 1;
-    this.#table = new StepTable(network, workspace, this.#sampler.stride, this.#cacheUnit);
+    this.#table = new StepTable(
+      network,
+      workspace,
+      this.#sampler.stride,
+      this.#cacheUnit,
+      promptRows,
+    );
     this.#fused = isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
-    const rows = { prompts: promptRows, branches: branchRows ?? slots * length };
+    const rows = { prompts: promptRows, branches: branchRows ?? slots * length, slots };
     this.#cache = new KvCache(network, workspace, rows, packsKeys);
     this.#kept = keep === undefined ? null : new KeptRows(keep, workspace, promptRows);
     // With fused layers a recording is small: one for each number of rows can be kept.
@@ -157,13 +167,13 @@ export class Decoder {
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
-      const store = this.#cache.storeBatch(batch, prompts);
+      const stores = this.#cache.storeBatch(batch, prompts);
       if (this.#kept !== null) {
-        const trunk = run(batch, { store, save: this.#kept.saver(batch.rows) });
+        const trunk = run(batch, { ...stores, save: this.#kept.saver(batch.rows) });
         this.#kept.addBatch(batch, prompts);
         return this.#keepOutput({ trunk, lastRow: lastRows });
       }
-      const trunk = run(batch, { store, lastRows });
+      const trunk = run(batch, { ...stores, lastRows });
       return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
@@ -179,9 +189,7 @@ export class Decoder {
     const save = this.#kept?.saver(batch.rows);
     const trunk = run(batch, {
       save,
-      ...(rowOfToken === null
-        ? { keysAndValues: cached }
-        : { store: this.#cache.storeGroups(rowOfToken, cached) }),
+      ...(rowOfToken === null ? { cached } : this.#cache.storeGroups(rowOfToken, cached)),
     });
     this.#kept?.addGroups(batch, prompts);
     return this.#keepOutput({ trunk, lastRow });
@@ -364,13 +372,21 @@ export class Decoder {
   /** The same with an operation for each part of a layer. */
   #runLayers(
     fed: Tensor,
-    { angles, positions, cacheRow, branches, keptRow, count }: StepRows,
+    { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, count }: StepRows,
   ): Tensor {
     const { network: { device, config, weights } } = this, d = config.hiddenSize;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, windows = layerWindows(config);
 
-    const attend = ({ layer, q, k, v, attn }: LayerActivations) => {
+    const attend = (activations: LayerActivations) => {
+      const { layer, q, k, v, attn, convBx } = activations;
+      if (convBx !== null) {
+        const table = this.#cache.convolved[layer]!;
+        convolve(this.network, activations, count, () => ({ table, before: convBefore }));
+        // It takes the place of the position that no later row reads.
+        device.run("scatter_rows", { src: convBx, table, index: convRow, rows: count, d });
+        return;
+      }
       rotate(this.network, angles(layer), { q, k }, count);
       const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
       const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
@@ -390,7 +406,7 @@ export class Decoder {
         kvHeads,
         headDim,
         scale: scalarOf(config, "attention"),
-        ...attentionWindow(config, layer),
+        ...scoreOptions(config, layer),
       });
     };
     const pass: LayerPass = {

@@ -5,6 +5,7 @@
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
 import { COUNTER_WORDS } from "../../kernels/ops/sample/spec.ts";
+import { NO_ROW } from "../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows, RowRange } from "./cache/cached_prompt.ts";
 import type { SampledRow } from "./sampling/decode_sampler.ts";
@@ -30,13 +31,28 @@ const STEP = {
   counters: 3,
   slots: 3 + COUNTER_WORDS,
   keptRow: 4 + COUNTER_WORDS,
-  branches: 5 + COUNTER_WORDS,
+  convRow: 5 + COUNTER_WORDS,
+  convBefore: 6 + COUNTER_WORDS,
 } as const;
 
-/** The columns: u32 [stride], except counters [stride, COUNTER_WORDS]. */
+/**
+ * The columns: u32 [stride], except counters [stride, COUNTER_WORDS] and convBefore [stride, taps −
+ * 1]. The latter are rows of the tables of convolutions (kv_cache.ts), and `convRow` is where a
+ * row's own gated input goes.
+ */
 export type StepColumns =
   & Readonly<
-    Record<"tokens" | "positions" | "cacheRow" | "counters" | "slots" | "keptRow", Tensor>
+    Record<
+      | "tokens"
+      | "positions"
+      | "cacheRow"
+      | "counters"
+      | "slots"
+      | "keptRow"
+      | "convRow"
+      | "convBefore",
+      Tensor
+    >
   >
   & {
     /** For each of the layers' windows; [stride, BRANCH.columns]. */
@@ -51,19 +67,25 @@ export class StepTable {
   readonly #words: Uint32Array;
   readonly #windows: readonly (number | null)[];
   readonly #tensor: Tensor;
+  /** Where the branch tables begin. */
+  readonly #branches: number;
 
   /**
    * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
    * @param cacheUnit rows of the branch cache that the table counts as one
+   * @param promptRows rows of the prompt cache
    */
   constructor(
     private readonly network: Network,
     workspace: Workspace,
     private readonly stride: number,
     private readonly cacheUnit: number,
+    private readonly promptRows: number,
   ) {
     this.#windows = layerWindows(network.config);
-    const columns = STEP.branches + this.#windows.length * BRANCH.columns;
+    const taps = network.config.convTaps ?? 1, firstBranch = STEP.convBefore + taps - 1;
+    this.#branches = firstBranch;
+    const columns = firstBranch + this.#windows.length * BRANCH.columns;
     this.#words = new Uint32Array(columns * stride);
     const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
     const column = (from: number, columns: number) => table.view(from * stride, columns * stride);
@@ -73,8 +95,10 @@ export class StepTable {
       cacheRow: column(STEP.cacheRow, 1),
       counters: column(STEP.counters, COUNTER_WORDS),
       branches: this.#windows.map((_, i) =>
-        column(STEP.branches + i * BRANCH.columns, BRANCH.columns)
+        column(firstBranch + i * BRANCH.columns, BRANCH.columns)
       ),
+      convRow: column(STEP.convRow, 1),
+      convBefore: column(STEP.convBefore, taps - 1),
       slots: column(STEP.slots, 1),
       keptRow: column(STEP.keptRow, 1),
     };
@@ -89,6 +113,7 @@ export class StepTable {
     const table = this.#words,
       { stride, cacheUnit, network: { config, device } } = this;
     const lastPosition = config.maxPositions - 1, windows = this.#windows;
+    const earlier = (config.convTaps ?? 1) - 1;
     let largest = 0;
     for (let row = 0; row < rows.length; row++) {
       const { promptId, branch, prompt, cached, kept, slot, newest, params } = rows[row]!;
@@ -114,8 +139,21 @@ export class StepTable {
       table[counterAt + 2] = counter[2];
       table[counterAt + 3] = seed[0];
       table[counterAt + 4] = seed[1];
+      if (earlier > 0) {
+        // The branch's last positions take turns; before them come the prompt's.
+        const own = this.promptRows + Math.max(0, slot) * earlier;
+        table[STEP.convRow * stride + row] = own + fed % earlier;
+        for (let t = 1; t <= earlier; t++) {
+          const at = fed - t, prompt = end + at;
+          table[STEP.convBefore * stride + row * earlier + t - 1] = at >= 0
+            ? own + at % earlier
+            : prompt >= begin
+            ? prompt
+            : NO_ROW;
+        }
+      }
       for (let i = 0; i < windows.length; i++) {
-        const at = (STEP.branches + i * BRANCH.columns) * stride + BRANCH.columns * row;
+        const at = (this.#branches + i * BRANCH.columns) * stride + BRANCH.columns * row;
         // A window covers the branch's own positions first and then the end of the prompt.
         const window = windows[i] ?? Infinity;
         table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));

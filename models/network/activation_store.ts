@@ -14,7 +14,7 @@ import type { Residual } from "./decoder_layer.ts";
 
 /** The results of a layer's products, and the residual stream before attention and MLP. */
 const KEPT = {
-  attention: ["h", "q", "k", "v"],
+  attention: ["h", "q", "k", "v", "convB", "convC", "convX"],
   mlp: ["mid", "gate", "up"],
 } as const satisfies Record<LayerPart, readonly string[]>;
 
@@ -46,10 +46,12 @@ export class ActivationStore {
   readonly #branches = new Map<string, number>();
   #used = 0;
 
-  readonly #widths: ReturnType<typeof activationWidths>;
+  /** By layer. */
+  readonly #widths: readonly ReturnType<typeof activationWidths>[];
 
   constructor(private readonly device: Device, private readonly config: ModelConfig) {
-    this.#widths = activationWidths(config);
+    const { numLayers } = config;
+    this.#widths = Array.from({ length: numLayers }, (_, l) => activationWidths(config, l));
   }
 
   /**
@@ -63,14 +65,14 @@ export class ActivationStore {
     this.#used = 0;
     if (rows <= this.#rows) return;
     this.dispose();
-    const widths = this.#widths;
-    this.#layers = Array.from({ length: this.config.numLayers }, (_, layer) =>
+    this.#layers = this.#widths.map((widths, layer) =>
       Object.fromEntries(
         NAMES.filter((name) => widths[name] !== undefined).map((name) => [
           name,
           this.device.create("float", rows * widths[name]!, `kept.${layer}.${name}`),
         ]),
-      ));
+      )
+    );
     this.#output = this.device.create("float", rows * this.config.hiddenSize, "kept.output");
     this.#rows = rows;
   }
@@ -117,13 +119,13 @@ export class ActivationStore {
     return (part, activations) => {
       for (const name of KEPT[part]) {
         const src = keptTensor(activations, name), table = this.#layers[layer]![name];
-        if (src === null) continue;
+        if (src === null || table === undefined) continue;
         this.device.run("scatter_rows", {
           src,
           index,
-          table: table!,
+          table,
           rows,
-          d: this.#widths[name]!,
+          d: this.#widths[layer]![name]!,
         });
       }
       if (part === "mlp") layer++;
@@ -159,8 +161,9 @@ export class ActivationStore {
   ): void {
     for (const name of NAMES) {
       const out = keptTensor(activations, name), table = this.#layers[layer]![name];
-      if (out === null) continue;
-      this.device.run("gather_rows", { table: table!, index, out, rows, d: this.#widths[name]! });
+      if (out === null || table === undefined) continue;
+      const d = this.#widths[layer]![name]!;
+      this.device.run("gather_rows", { table, index, out, rows, d });
     }
   }
 

@@ -18,14 +18,19 @@ import {
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
-/** n1 → q, k, v, before rotation. */
+/** n1 → q, k, v, before rotation; or the gates and the input of a convolution. */
 export function attentionInputs(
   pass: LayerPass,
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const x = activations.n1;
-  const { fused: { qkv } } = pass;
+  const x = activations.n1, { convB, convC, convX } = activations;
+  const { fused: { qkv, convIn } } = pass;
+  if (convX !== null) {
+    project(pass, weights, activations, "convIn", x, convIn!.out);
+    splitParts(pass, convIn!, [convB!, convC!, convX]);
+    return;
+  }
   if (qkv !== null) {
     project(pass, weights, activations, "qkv", x, qkv.out);
     splitParts(pass, qkv, [activations.q, activations.k, activations.v]);
@@ -52,8 +57,8 @@ export function headNormsForward(
 }
 
 /**
- * dq, dk, dv (before rotation) → dnormed, adding the gradients of trained weights. Without
- * `needsInput` only these gradients are computed. Overwrites dattn and dq.
+ * dq, dk, dv (before rotation), or those of a convolution's parts → dnormed, adding the gradients of
+ * trained weights. Without `needsInput` only these gradients are computed. Overwrites dattn and dq.
  */
 export function attentionInputsBackward(
   pass: LayerBackwardPass,
@@ -61,10 +66,15 @@ export function attentionInputsBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, rows, scratch, fused: { qkv } } = pass;
+  const { device, rows, scratch, fused: { qkv, convIn } } = pass;
   const dx = needsInput ? scratch.dnormed : null;
   const backward = (module: Module, dy: Tensor, accumulate = false) =>
     projectBackward(pass, weights, activations, module, { x: activations.n1, dy, dx, accumulate });
+  if (activations.convX !== null) {
+    joinParts(pass, convIn!, [scratch.dmixed, scratch.dgate, scratch.dconv]);
+    backward("convIn", convIn!.out);
+    return;
+  }
   if (qkv !== null) {
     joinParts(pass, qkv, [scratch.dq, scratch.dk, scratch.dv]);
     backward("qkv", qkv.out);

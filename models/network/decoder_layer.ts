@@ -71,14 +71,15 @@ function sumAndNorm(
   } else if (b !== undefined) device.run("add", { a, b, out: out!, n: rows * d });
 }
 
-/** attn → what attention adds to the residual stream. */
+/** attn (or mixed) → what attention (or a convolution) adds to the residual stream. */
 export function attentionOutput(
   pass: LayerPass,
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { attn, attentionOut: raw, rhoAttentionOut: rho } = activations;
-  project(pass, weights, activations, "o", attn, raw ?? pass.projected);
+  const { attn, mixed, attentionOut: raw, rhoAttentionOut: rho } = activations;
+  const [module, x] = mixed === null ? ["o", attn] as const : ["convOut", mixed] as const;
+  project(pass, weights, activations, module, x, raw ?? pass.projected);
   branchForward(pass, weights.attentionOutNorm, raw, rho);
 }
 
@@ -148,13 +149,17 @@ export function layerBackward(
   needsInput: boolean,
 ): void {
   const { scratch } = pass;
-  const { mid, mean2, rho2, h, mean1, rho1, attn, attentionOut, rhoAttentionOut } = activations;
+  const { mid, mean2, rho2, h, mean1, rho1, attn, mixed } = activations;
+  const { attentionOut, rhoAttentionOut } = activations;
 
   mlpBackward(pass, weights, activations);
   throughNorm(pass, weights.postNorm, { x: mid, mean: mean2, rho: rho2 });
 
   const dy = branchBackward(pass, weights.attentionOutNorm, attentionOut, rhoAttentionOut);
-  projectBackward(pass, weights, activations, "o", { x: attn, dy, dx: scratch.dattn });
+  const [module, x, dx] = mixed === null
+    ? ["o", attn, scratch.dattn] as const
+    : ["convOut", mixed, scratch.dmixed] as const;
+  projectBackward(pass, weights, activations, module, { x, dy, dx });
   pass.attendBackward(activations, scratch);
   attentionInputsBackward(pass, weights, activations, needsInput);
   if (!needsInput) return;

@@ -27,6 +27,12 @@ import {
 } from "./decoder_layer.ts";
 import type { ModelWeights } from "./weights/model_weights.ts";
 import { mlpOutput } from "./mlp.ts";
+import {
+  convolve,
+  convolveBackward,
+  packedConvolution,
+  type StoreConvolved,
+} from "./convolution.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { LayerAngles, RopeTables } from "./rope_table.ts";
 import { weightType } from "../formats/stored_weight.ts";
@@ -56,19 +62,18 @@ export interface TrunkOptions {
   /** Dropout of the adapters' inputs; absent or null = none. */
   dropout?: AdapterDropout | null;
   /**
-   * Tensors for a layer's keys and values in place of the workspace's (views of a prompt cache).
+   * Tensors for a layer's keys and values, or a convolution's gated inputs, in place of the
+   * workspace's (views of a prompt cache).
    */
-  keysAndValues?: (layer: number) => { k: Tensor; v: Tensor };
+  cached?: (layer: number) => Partial<Pick<LayerActivations, "k" | "v" | "convBx">>;
   /**
    * The rows for which the last layer also computes attention and MLP, not only attention's
    * inputs: the last row of each segment. Absent = all rows.
    */
   lastRows?: Uint32Array; // [segments]
-  /**
-   * Stores the rotated keys and values and returns where attention reads them. It is called once
-   * per layer, in order.
-   */
-  store?: (k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
+  /** Stores the rotated keys and values and returns where attention reads them. */
+  store?: (layer: number, k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
+  storeConvolved?: StoreConvolved;
   /** Keeps the layers' results for a later training pass. Not with `lastRows`. */
   save?: SaveLayer | undefined;
 }
@@ -86,10 +91,13 @@ export interface TrunkPass {
   restore?: (layer: number) => void;
 }
 
-/** The sliding window of a layer as an argument of operations; no key without a window. */
-export function attentionWindow(config: ModelConfig, layer: number): { window?: number } {
-  const window = layerWindow(config, layer);
-  return window === null ? {} : { window };
+/** The sliding window and the soft cap of a layer as arguments of operations, where it has them. */
+export function scoreOptions(
+  config: ModelConfig,
+  layer: number,
+): { window?: number; softCap?: number } {
+  const window = layerWindow(config, layer), softCap = config.softCaps?.attention;
+  return { ...(window === null ? {} : { window }), ...(softCap === undefined ? {} : { softCap }) };
 }
 
 /** Rotates the queries and keys of a layer in place, or back. */
@@ -126,7 +134,7 @@ export function trunkForward(
 ): TrunkPass {
   const { weights } = network, { rows } = packed;
   const positions = workspace.upload("positions", packed.positions);
-  const attention = packedAttention(network, workspace, packed, positions, options.store);
+  const attention = packedAttention(network, workspace, packed, positions, options);
   const pass: LayerPass = {
     ...layerPass(network, workspace, rows, attention.forward),
     dropout: options.dropout ?? null,
@@ -136,7 +144,7 @@ export function trunkForward(
     layerActivations(workspace, network, l, rows, {
       adapter: options.adapter,
       name: (activation) => bufferName(options.keep, l, activation),
-      provided: options.keysAndValues?.(l) ?? {},
+      provided: options.cached?.(l) ?? {},
     })
   );
   const tokens = workspace.upload("tokens", packed.tokens);
@@ -211,11 +219,14 @@ export function embed(
   device.run("add", { a: out, b: spare, out, n });
 }
 
-/** RoPE, where the architecture has it, and attention over the segments of a packed batch. */
+/**
+ * RoPE, where the architecture has it, and attention over the segments of a packed batch; or in some
+ * layers a convolution.
+ */
 interface PackedAttention {
   forward(activations: LayerActivations): void;
   /**
-   * Attention for the last row of each segment only. `index` has their rows in the batch. Keys must
+   * The same for the last row of each segment only. `index` has their rows in the batch. Keys must
    * come from `store`.
    */
   lastRows(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
@@ -227,7 +238,10 @@ export function packedAttention(
   workspace: Workspace,
   packed: PackedBatch,
   positions: Tensor,
-  store: TrunkOptions["store"] = (k, v) => ({ k, v }),
+  { store = (_, k, v) => ({ k, v }), storeConvolved }: Pick<
+    TrunkOptions,
+    "store" | "storeConvolved"
+  > = {},
 ): PackedAttention {
   const { device, config } = network;
   const { rows, segmentCount } = packed;
@@ -237,20 +251,31 @@ export function packedAttention(
   const angles = network.rope.ofBatch(packed, positions, workspace);
   const table = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim };
   const scale = scalarOf(config, "attention");
-  const shapeOf = (layer: number) => ({ ...table, scale, ...attentionWindow(config, layer) });
+  const shapeOf = (layer: number) => ({ ...table, scale, ...scoreOptions(config, layer) });
+  const convolution = packedConvolution(network, workspace, packed, storeConvolved);
   return {
-    forward({ layer, q, k, v, attn, lse }: LayerActivations): void {
+    forward(activations: LayerActivations): void {
+      const { layer, q, k, v, attn, lse, mixed } = activations;
+      if (mixed !== null) {
+        convolve(network, activations, rows, convolution!.find);
+        return;
+      }
       rotate(network, angles(layer), { q, k }, rows);
-      device.run("attention", { q, ...store(k, v), out: attn, lse, ...shapeOf(layer) });
+      device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...shapeOf(layer) });
     },
-    lastRows({ layer, q, k, v }, last, index, count): void {
+    lastRows(all, last, index, count): void {
+      const { layer, q, k, v } = all;
+      if (all.mixed !== null) {
+        convolution!.lastRows(all, last, { index, count });
+        return;
+      }
       rotate(network, angles(layer), { q, k }, rows);
       const d = heads * headDim, each = Uint32Array.from({ length: count }, (_, row) => row);
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
       device.run("attention", {
         ...shapeOf(layer),
         q: last.q,
-        ...store(k, v),
+        ...store(layer, k, v),
         out: last.attn,
         lse: last.lse,
         segments: workspace.upload("last.segments", rowSegments(count)),
@@ -259,8 +284,12 @@ export function packedAttention(
         rows: count,
       });
     },
-    backward({ layer, q, k, v, attn, lse }: LayerActivations, scratch: BackwardScratch): void {
-      const { dattn, dq, dk, dv } = scratch;
+    backward(activations: LayerActivations, scratch: BackwardScratch): void {
+      const { layer, q, k, v, attn, lse, mixed } = activations, { dattn, dq, dk, dv } = scratch;
+      if (mixed !== null) {
+        convolveBackward(network, activations, scratch, rows, convolution!);
+        return;
+      }
       device.run("attention_backward", {
         q,
         k,
@@ -295,7 +324,8 @@ export function backwardScratch(
   workspace: Workspace,
   rows: number,
 ): BackwardScratch {
-  const buffers = Object.entries(backwardWidths(network.config)).map(([name, width]) => [
+  const widths = Object.entries(backwardWidths(network.config)) as [string, number][];
+  const buffers = widths.map(([name, width]) => [
     name,
     workspace.get(name, rows * width),
   ]);

@@ -1,7 +1,14 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerNorm, Module } from "../architectures/architecture.ts";
-import { architectureOf, hasPart, modulesOf, normWidth, scalarOf } from "../architectures/mod.ts";
+import {
+  architectureOf,
+  hasPart,
+  isConvolution,
+  modulesOf,
+  normWidth,
+  scalarOf,
+} from "../architectures/mod.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, ModelWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -10,7 +17,10 @@ import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
-/** Activations of one layer; the backward reads all of them. */
+/**
+ * Activations of one layer; the backward reads all of them. A layer with a convolution does not have
+ * those of attention, which must not be read.
+ */
 export interface LayerActivations {
   /** The layer's number. */
   layer: number;
@@ -30,6 +40,12 @@ export interface LayerActivations {
   v: Tensor; // [rows, kvHeads·headDim]
   attn: Tensor; // [rows, heads·headDim]
   lse: Tensor; // [rows, heads]
+  /** Of a convolution: its two gates and its input, the gated input, and what the gates leave. */
+  convB: Tensor | null; // [rows, d]
+  convC: Tensor | null; // [rows, d]
+  convX: Tensor | null; // [rows, d]
+  convBx: Tensor | null; // [rows, d]
+  mixed: Tensor | null; // [rows, d]
   /** Outputs of the last projection of attention and MLP, where a norm follows, and its ρ. */
   attentionOut: Tensor | null; // [rows, d]
   mlpOut: Tensor | null; // [rows, d]
@@ -49,21 +65,22 @@ export interface LayerActivations {
 
 type Stored = Exclude<keyof LayerActivations, "u" | "layer">;
 
-/** Elements per row of each activation that the architecture has, except `u`. */
-export function activationWidths(config: ModelConfig): Partial<Record<Stored, number>> {
+/** Elements per row of each activation that a layer has, except `u`. */
+export function activationWidths(
+  config: ModelConfig,
+  layer: number,
+): Partial<Record<Stored, number>> {
   const { layerNorm, activation } = architectureOf(config);
   const d = config.hiddenSize, f = config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const q = heads * headDim, kv = kvHeads * headDim;
-  const has = (part: LayerNorm) => hasPart(config, part);
+  const has = (part: LayerNorm) => hasPart(config, part, layer);
   return {
     h: d,
     ...(has("inputNorm") ? { n1: d, rho1: 1 } : {}),
-    q,
-    k: kv,
-    v: kv,
-    attn: q,
-    lse: heads,
+    ...(isConvolution(config, layer)
+      ? { convB: d, convC: d, convX: d, convBx: d, mixed: d }
+      : { q, k: kv, v: kv, attn: q, lse: heads }),
     ...(has("attentionOutNorm") ? { attentionOut: d, rhoAttentionOut: 1 } : {}),
     ...(has("mlpOutNorm") ? { mlpOut: d, rhoMlpOut: 1 } : {}),
     mid: d,
@@ -102,6 +119,11 @@ const ABSENT = {
   mlpOut: null,
   rhoAttentionOut: null,
   rhoMlpOut: null,
+  convB: null,
+  convC: null,
+  convX: null,
+  convBx: null,
+  mixed: null,
   rawQ: null,
   rawK: null,
   rhoQ: null,
@@ -121,13 +143,15 @@ export function layerActivations(
   rows: number,
   { adapter, name, provided }: ActivationOptions,
 ): LayerActivations {
-  const widths = Object.entries(activationWidths(config)) as [Stored, number][];
+  const widths = Object.entries(activationWidths(config, layer)) as [Stored, number][];
   const tensors = widths.map(([activation, width]) => [
     activation,
     provided[activation] ?? workspace.get(name(activation), rows * width),
   ]);
   const linears = weights.layers[layer]!;
-  const adapted = modulesOf(config).filter((module) => adapter && linears[module].lora !== null);
+  const adapted = modulesOf(config, layer).filter((module) =>
+    adapter && linears[module].lora !== null
+  );
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
   const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
   const own = Object.fromEntries(tensors);
@@ -190,7 +214,7 @@ export function joinParts(
   });
 }
 
-/** Scratch of the backward pass, shared by all layers. */
+/** Scratch of the backward pass, shared by all layers; what no layer needs is not there. */
 export interface BackwardScratch {
   /** [rows, d]: derivative by the layer's output, later replaced by the one by its input */
   dh: Tensor;
@@ -200,6 +224,10 @@ export interface BackwardScratch {
   dq: Tensor; // [rows, heads·headDim]
   dk: Tensor; // [rows, kvHeads·headDim]
   dv: Tensor; // [rows, kvHeads·headDim]
+  /** Of a convolution: the derivatives by its output, its gate and its gated input. */
+  dmixed: Tensor; // [rows, d]
+  dgate: Tensor; // [rows, d]
+  dconv: Tensor; // [rows, d]
   /** [rows, largest r]; null without adapters. */
   du: Tensor | null;
 }
@@ -207,10 +235,11 @@ export interface BackwardScratch {
 /** Elements per row of the backward's scratch, except `du`. */
 export function backwardWidths(
   config: ModelConfig,
-): Record<Exclude<keyof BackwardScratch, "du">, number> {
+): Partial<Record<Exclude<keyof BackwardScratch, "du">, number>> {
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
-  return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv };
+  const ofConvolution = hasPart(config, "conv") ? { dmixed: d, dgate: d, dconv: d } : {};
+  return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv, ...ofConvolution };
 }
 
 // What the parts of a decoder layer (attention inputs, MLP) get from the pass that runs them: the
@@ -223,14 +252,14 @@ export interface LayerPass {
   device: Device;
   config: ModelConfig;
   rows: number;
-  /** q, k, v → attn, lse; includes RoPE. */
+  /** q, k, v → attn, lse; includes RoPE. Or a convolution's inputs → mixed. */
   attend(activations: LayerActivations): void;
   /** Output of the last projection of the attention and of the MLP, [rows, d]. */
   projected: Tensor;
   /** Input of the MLP's last projection, [rows, f]. */
   activated: Tensor;
-  /** Where one module computes q, k and v, or gate and up: its output; else null. */
-  fused: { qkv: FusedOutput | null; gateUp: FusedOutput | null };
+  /** Where one module computes several things (q, k and v; gate and up): its output; else null. */
+  fused: Record<"qkv" | "gateUp" | "convIn", FusedOutput | null>;
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
   /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
@@ -238,7 +267,10 @@ export interface LayerPass {
 }
 
 export interface LayerBackwardPass extends LayerPass {
-  /** attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. */
+  /**
+   * attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. Or dmixed →
+   * those by a convolution's parts, in dmixed, dgate and dconv.
+   */
   attendBackward(activations: LayerActivations, scratch: BackwardScratch): void;
   scratch: BackwardScratch;
 }
@@ -251,12 +283,16 @@ export function passScratch(
 ): Pick<LayerPass, "projected" | "activated" | "fused"> {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize: f } = config;
   const q = numHeads * headDim, kv = numKvHeads * headDim;
-  const fused = (module: "qkv" | "gateUp", ...widths: number[]) =>
+  const fused = (module: keyof LayerPass["fused"], ...widths: number[]) =>
     hasPart(config, module) ? fusedOutput(workspace, module, rows, widths) : null;
   return {
     projected: workspace.get("projected", rows * hiddenSize),
     activated: workspace.get("activated", rows * f),
-    fused: { qkv: fused("qkv", q, kv, kv), gateUp: fused("gateUp", f, f) },
+    fused: {
+      qkv: fused("qkv", q, kv, kv),
+      gateUp: fused("gateUp", f, f),
+      convIn: fused("convIn", hiddenSize, hiddenSize, hiddenSize),
+    },
   };
 }
 

@@ -87,13 +87,14 @@ export function headLogits(
 ): void {
   const { vocabSize, hiddenSize: d } = config, { head, headLora, packedHead } = weights;
   const product = { a: normed, ...headOperand(head, packedHead), out, m: rows, n: vocabSize, k: d };
-  if (headLora === null) {
-    device.run("matmul", product);
-    return;
+  if (headLora === null) device.run("matmul", product);
+  else {
+    const { b: loraB, r, scale: loraScale } = headLora, xa = workspace.get("head.u", room * r);
+    lowRankInput(device, headLora, { x: normed, u: xa, rows, inDim: d, dropout: null });
+    device.run("matmul", { ...product, xa, loraB, r, loraScale });
   }
-  const { b: loraB, r, scale: loraScale } = headLora, xa = workspace.get("head.u", room * r);
-  lowRankInput(device, headLora, { x: normed, u: xa, rows, inDim: d, dropout: null });
-  device.run("matmul", { ...product, xa, loraB, r, loraScale });
+  const cap = config.softCaps?.logits;
+  if (cap !== undefined) device.run("soft_cap", { x: out, out, n: rows * vocabSize, cap });
 }
 
 /** Rows whose logits are in memory at the same time; views of them are aligned. */
@@ -113,7 +114,7 @@ export class HeadPass {
   readonly #args;
   /**
    * [headRows, d], see kernels/ops/head/spec.ts; null when the head is trained or has an adapter,
-   * products are in bfloat16, or there is no backward.
+   * logits have a soft cap, products are in bfloat16, or there is no backward.
    */
   readonly #mean: Tensor | null;
   readonly #low: LowRankHead | null;
@@ -151,9 +152,11 @@ export class HeadPass {
       vocab: config.vocabSize,
       d: config.hiddenSize,
       temperature,
+      ...(config.softCaps?.logits === undefined ? {} : { softCap: config.softCaps.logits }),
     };
     const exact = network.device.computeDtype === "float32";
-    this.#mean = train && exact && weights.head.grad === null && low === null
+    const plain = low === null && config.softCaps?.logits === undefined;
+    this.#mean = train && exact && weights.head.grad === null && plain
       ? workspace.get("head.mean", headRows * config.hiddenSize)
       : null;
     network.device.run("head", {
@@ -200,14 +203,23 @@ export class HeadPass {
         loraScale: low.lora.scale,
       }),
     });
+    const cap = config.softCaps?.logits;
+    if (cap !== undefined) device.run("soft_cap", { x: out, out, n: count * n, cap });
     return device.read(out, 0, count * n) as Promise<Float32Array | Float64Array>;
   }
 
   /**
    * Adds derivatives by the logits of some rows (see `logits`) to what `backward` goes on with.
-   * @param slopes [count, vocab]
+   * @param slopes [count, vocab]; they become those by the logits before their soft cap
+   * @param logits [count, vocab], from `logits`
    */
-  addByLogits(begin: number, count: number, headRows: number, slopes: Float64Array): void {
+  addByLogits(
+    begin: number,
+    count: number,
+    headRows: number,
+    slopes: Float64Array,
+    logits: ArrayLike<number>,
+  ): void {
     const { network: { device, config, weights: { head } }, workspace } = this, low = this.#low;
     const { vocabSize: vocab, hiddenSize: d } = config;
     const first = this.#byLogits === null;
@@ -219,6 +231,8 @@ export class HeadPass {
     if (first && sums.du !== null) {
       device.run("fill", { out: sums.du, n: headRows * low!.lora.r, value: 0 });
     }
+    const cap = config.softCaps?.logits;
+    if (cap !== undefined) slopes.forEach((x, i) => slopes[i] = x * (1 - (logits[i]! / cap) ** 2));
     const dz = workspace.uploadFloats("head.dlogits", slopes);
     const normed = this.#hidden.normed.view(begin * d, count * d);
     const over = { k: count, transA: true, accumulate: true };

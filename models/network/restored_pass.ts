@@ -78,7 +78,7 @@ function restoreLayer(
   activations: LayerActivations,
 ): void {
   const { device, config, rows, activated } = pass;
-  const { h, mid, n1, n2, attn } = activations;
+  const { h, mid, n1, n2, attn, mixed } = activations;
   const lowRank = (x: Tensor, ...modules: Module[]) => {
     for (const module of modules) {
       const u = activations.u[module];
@@ -97,11 +97,12 @@ function restoreLayer(
   };
   const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
   norm(weights.inputNorm, { x: h, ...to1 });
-  lowRank(n1, "q", "k", "v", "qkv");
+  lowRank(n1, "q", "k", "v", "qkv", "convIn");
   headNormsForward(pass, weights, activations);
   pass.attend(activations);
-  if (weights.attentionOutNorm === null) lowRank(attn, "o");
-  else attentionOutput(pass, weights, activations);
+  if (weights.attentionOutNorm !== null) attentionOutput(pass, weights, activations);
+  else if (mixed === null) lowRank(attn, "o");
+  else lowRank(mixed, "convOut");
   const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
   norm(weights.postNorm, { x: mid, ...to2 });
   lowRank(n2, "gate", "up", "gateUp");

@@ -5,7 +5,14 @@
  * little beside the products, and completions that end before the others.
  */
 import type { KnownCard } from "../../core/machine/known_cards.ts";
-import { headName, linearDims, modulePath, modulesOf } from "../../models/architectures/mod.ts";
+import {
+  headName,
+  isConvolution,
+  linearDims,
+  modulePath,
+  modulesOf,
+} from "../../models/architectures/mod.ts";
+import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { storedWords } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import {
@@ -49,13 +56,21 @@ export interface ForwardFlops {
   head: number;
 }
 
+const layerNumbers = ({ numLayers }: ModelConfig) => Array.from({ length: numLayers }, (_, l) => l);
+
+const attentionLayers = (config: ModelConfig) =>
+  layerNumbers(config).filter((layer) => !isConvolution(config, layer)).length;
+
 /** @param context tokens that a token attends to */
 export function forwardFlops({ config, lora }: ModelSizes, context: number): ForwardFlops {
-  const { numLayers, numHeads, headDim, vocabSize, hiddenSize } = config;
-  const products = modulesOf(config).map((module) => {
-    const [inDim, outDim] = linearDims(config, module);
-    return 2 * inDim * outDim;
-  });
+  const { numHeads, headDim, vocabSize, hiddenSize } = config;
+  const layers = layerNumbers(config);
+  const products = layers.map((layer) =>
+    modulesOf(config, layer).map((module) => {
+      const [inDim, outDim] = linearDims(config, module);
+      return 2 * inDim * outDim;
+    })
+  );
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const lowRank = (placed: readonly LoraPlacement[]) =>
     placed.reduce((sum, { module, r }) => {
@@ -64,10 +79,10 @@ export function forwardFlops({ config, lora }: ModelSizes, context: number): For
     }, 0);
   const head = headAdapter(lora);
   return {
-    layers: numLayers * sum(products) + lowRank(layerAdapters(lora)),
-    repeated: (numLayers - 1) * sum(products.slice(0, -1)),
+    layers: sum(products.map(sum)) + lowRank(layerAdapters(lora)),
+    repeated: sum(products.slice(1).map((each) => sum(each) - each.at(-1)!)),
     // Scores and weighted sums.
-    attention: 4 * numLayers * numHeads * headDim * context,
+    attention: 4 * attentionLayers(config) * numHeads * headDim * context,
     head: 2 * vocabSize * hiddenSize + lowRank(head === null ? [] : [head]),
   };
 }
@@ -81,12 +96,12 @@ export function decodeBytes(sizes: ModelSizes, lanes: number, context: number): 
   };
   let weights = bytes(headName(config), vocabSize, hiddenSize);
   for (let layer = 0; layer < config.numLayers; layer++) {
-    for (const module of modulesOf(config)) {
+    for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);
       weights += bytes(`${modulePath(config, layer, module)}.weight`, outDim, inDim);
     }
   }
-  const perToken = 2 * config.numLayers * config.numKvHeads * config.headDim * floatBytes;
+  const perToken = 2 * attentionLayers(config) * config.numKvHeads * config.headDim * floatBytes;
   return weights + lanes * context * perToken;
 }
 

@@ -192,7 +192,9 @@ function partOf(label: string, { config }: ModelSizes): Part {
   if (owner === "rope") return "inference";
   if (owner !== "training") return "scratch";
   if (name === "head") return "head";
-  const isActivation = name === "layers" || name === "u" || name in activationWidths(config);
+  const isWidth = Array.from({ length: config.numLayers }, (_, layer) => layer)
+    .some((layer) => name in activationWidths(config, layer));
+  const isActivation = name === "layers" || name === "u" || isWidth;
   return isActivation || rest.length > 1 ? "activations" : "scratch";
 }
 

@@ -52,9 +52,12 @@ export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
  * Prompts begin at multiples of this number of rows in the cache, so that tensor views and panels
  * of packed keys can begin there.
  */
-export function promptAlignment({ numKvHeads, headDim }: ModelConfig): number {
+export function promptAlignment(config: ModelConfig): number {
+  const { numKvHeads, headDim, hiddenSize, convTaps } = config;
+  const widths = [numKvHeads * headDim, ...(convTaps === undefined ? [] : [hiddenSize])];
   let rows = VIEW_ALIGNMENT;
-  while (rows % 2 === 0 && (rows / 2 * numKvHeads * headDim) % VIEW_ALIGNMENT === 0) rows /= 2;
+  const fits = (n: number) => widths.every((width) => (n * width) % VIEW_ALIGNMENT === 0);
+  while (rows % 2 === 0 && fits(rows / 2)) rows /= 2;
   return Math.max(rows, PANEL);
 }
 

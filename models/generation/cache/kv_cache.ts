@@ -1,9 +1,11 @@
 /**
  * The KV cache: buffers for the keys and values of each layer. A prefill writes those of the
  * prompts, and every decode step reads them for all branches of a prompt. A decode step also writes
- * one row per branch to the branches' buffers.
+ * one row per branch to the branches' buffers. A layer with a convolution has one table instead: the
+ * gated inputs of the prompts, and for each branch those of the last positions, in turn.
  */
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
+import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
 import type { Network, TrunkOptions } from "../../network/forward_pass.ts";
 import type { Workspace } from "../../network/workspace.ts";
@@ -15,7 +17,10 @@ export interface LayerCache {
   v: Tensor;
 }
 
-/** Buffers of a cache with `rows` rows, one pair for each layer. */
+/**
+ * Buffers of a cache with `rows` rows, one pair for each layer. Those of layers with a convolution
+ * are not there and must not be read.
+ */
 function layerCaches(
   { config, weights }: Network,
   workspace: Workspace,
@@ -23,10 +28,30 @@ function layerCaches(
   rows: number,
 ): LayerCache[] {
   const n = rows * config.numKvHeads * config.headDim;
-  return weights.layers.map((_, layer) => ({
-    k: workspace.get(`cache.${name}.${layer}.k`, n),
-    v: workspace.get(`cache.${name}.${layer}.v`, n),
-  }));
+  return weights.layers.map(({ conv }, layer) =>
+    conv !== null ? ABSENT : {
+      k: workspace.get(`cache.${name}.${layer}.k`, n),
+      v: workspace.get(`cache.${name}.${layer}.v`, n),
+    }
+  );
+}
+
+const ABSENT = {} as LayerCache;
+
+/** Where a layer's results are in the cache. */
+type CacheViews = Partial<LayerCache & { convBx: Tensor }>;
+
+type CacheStores = Required<Pick<TrunkOptions, "store" | "storeConvolved">>;
+
+/** Rows of the cache that hold the positions before each computed row; NO_ROW = none. */
+function rowsBefore(cacheRow: Uint32Array, positions: Uint32Array, taps: number): Uint32Array {
+  const before = new Uint32Array(cacheRow.length * (taps - 1)).fill(NO_ROW);
+  cacheRow.forEach((cached, row) => {
+    for (let t = 1; t < taps && t <= positions[row]!; t++) {
+      before[row * (taps - 1) + t - 1] = cached - t;
+    }
+  });
+  return before;
 }
 
 export class KvCache {
@@ -34,6 +59,8 @@ export class KvCache {
   readonly branches: readonly LayerCache[];
   /** The prompts' keys once more in packed form (kernels/ops/matmul/spec.ts), by layer; or null. */
   readonly packedKeys: readonly Tensor[] | null;
+  /** Tables of convolutions [prompt rows + slots·(taps − 1), d], by layer; null = attention. */
+  readonly convolved: readonly (Tensor | null)[];
 
   /**
    * @param rows number of rows for all prompts, and for all branches
@@ -42,14 +69,16 @@ export class KvCache {
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
-    rows: { prompts: number; branches: number },
+    rows: { prompts: number; branches: number; slots: number },
     packsKeys: boolean,
   ) {
+    const { config, weights: { layers } } = network, { hiddenSize, convTaps = 1 } = config;
+    const first = layers.findIndex(({ conv }) => conv === null);
     // A generation with fewer prompts and more branches, or the other way round, is within its
     // limit only if the larger buffers of the one before do not stay beside its own.
     const grows = (["prefix", "branches"] as const).some((name) => {
       const count = name === "prefix" ? rows.prompts : rows.branches;
-      return !workspace.has(`cache.${name}.0.k`, count * this.#width);
+      return first >= 0 && !workspace.has(`cache.${name}.${first}.k`, count * this.#width);
     });
     if (grows) workspace.drop("cache.");
     this.prompts = layerCaches(network, workspace, "prefix", rows.prompts);
@@ -59,6 +88,10 @@ export class KvCache {
       )
       : null;
     this.branches = layerCaches(network, workspace, "branches", rows.branches);
+    const length = (rows.prompts + rows.slots * (convTaps - 1)) * hiddenSize;
+    this.convolved = layers.map(({ conv }, layer) =>
+      conv === null ? null : workspace.get(`cache.${layer}.conv`, length)
+    );
   }
 
   /** Elements of a row. */
@@ -68,10 +101,15 @@ export class KvCache {
   }
 
   /** The cache rows of prompts that follow one another without gaps, by layer. */
-  views(prompts: readonly PrefillPrompt[]): (layer: number) => LayerCache {
-    const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached, width = this.#width;
-    const view = (cache: Tensor) => cache.view(begin * width, (end - begin) * width);
-    return (layer) => ({ k: view(this.prompts[layer]!.k), v: view(this.prompts[layer]!.v) });
+  views(prompts: readonly PrefillPrompt[]): (layer: number) => CacheViews {
+    const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached;
+    const view = (cache: Tensor, width: number) => cache.view(begin * width, (end - begin) * width);
+    return (layer) => {
+      const table = this.convolved[layer]!;
+      if (table !== null) return { convBx: view(table, this.network.config.hiddenSize) };
+      const { k, v } = this.prompts[layer]!;
+      return { k: view(k, this.#width), v: view(v, this.#width) };
+    };
   }
 
   /**
@@ -80,17 +118,23 @@ export class KvCache {
    */
   storeGroups(
     rowOfToken: Uint32Array,
-    cached: (layer: number) => LayerCache,
-  ): NonNullable<TrunkOptions["store"]> {
-    const { network: { device }, workspace } = this;
-    const index = workspace.upload("prefix.row", rowOfToken);
-    const shape = { index, rows: rowOfToken.length, d: this.#width };
-    let layer = 0;
-    return (k, v) => {
-      const cache = cached(layer++);
-      device.run("gather_rows", { table: k, out: cache.k, ...shape });
-      device.run("gather_rows", { table: v, out: cache.v, ...shape });
-      return { k, v };
+    cached: (layer: number) => CacheViews,
+  ): CacheStores {
+    const { network: { device, config }, workspace } = this;
+    const index = workspace.upload("prefix.row", rowOfToken), rows = rowOfToken.length;
+    const put = (table: Tensor, out: Tensor, d: number) =>
+      device.run("gather_rows", { table, out, index, rows, d });
+    return {
+      store: (layer, k, v) => {
+        const cache = cached(layer);
+        put(k, cache.k!, this.#width);
+        put(v, cache.v!, this.#width);
+        return { k, v };
+      },
+      storeConvolved: (layer, bx, before) => {
+        put(bx, cached(layer).convBx!, config.hiddenSize);
+        return { table: bx, before };
+      },
     };
   }
 
@@ -99,16 +143,17 @@ export class KvCache {
    * rows of shared prefixes to the prompts that share them.
    */
   storeBatch(
-    { rows, cacheRow, keys: keyRanges, copies: { from, to } }: PrefillBatch,
+    { rows, cacheRow, positions, keys: keyRanges, copies: { from, to } }: PrefillBatch,
     prompts: readonly PrefillPrompt[],
-  ): NonNullable<TrunkOptions["store"]> {
-    const { network: { device }, workspace } = this, d = this.#width, copied = to.length;
+  ): CacheStores {
+    const { network: { device, config }, workspace } = this, width = this.#width;
+    const copied = to.length, widest = Math.max(width, config.hiddenSize);
     const computed = workspace.upload("prefix.row", cacheRow);
     const source = workspace.upload("prefix.copy.0", from);
     const target = workspace.upload("prefix.copy.1", to);
-    const copies = workspace.get("prefix.copies", copied * d);
+    const copies = workspace.get("prefix.copies", copied * widest);
     const keys = workspace.upload("prefix.keys", keyRanges);
-    const put = (src: Tensor, table: Tensor) => {
+    const put = (src: Tensor, table: Tensor, d = width) => {
       device.run("scatter_rows", { src, index: computed, table, rows, d });
       if (copied === 0) return table;
       device.run("gather_rows", { table, index: source, out: copies, rows: copied, d });
@@ -118,18 +163,26 @@ export class KvCache {
     const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
     const pack = (table: Tensor, packed: Tensor) =>
       device.run("pack_weight", {
-        weight: table.view(begin * d, n * d),
+        weight: table.view(begin * width, n * width),
         n,
-        k: d,
-        out: packed.view(begin * d, packedLength(n, d)),
+        k: width,
+        out: packed.view(begin * width, packedLength(n, width)),
       });
-    let layer = 0;
-    return (k, v) => {
-      const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
-      layer++;
-      const stored = { k: put(k, cache.k), v: put(v, cache.v), keys };
-      if (packed !== undefined) pack(cache.k, packed);
-      return stored;
+    const { convTaps } = config;
+    const before = convTaps === undefined
+      ? null
+      : workspace.upload("prefix.before", rowsBefore(cacheRow, positions, convTaps));
+    return {
+      store: (layer, k, v) => {
+        const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
+        const stored = { k: put(k, cache.k), v: put(v, cache.v), keys };
+        if (packed !== undefined) pack(cache.k, packed);
+        return stored;
+      },
+      storeConvolved: (layer, bx) => ({
+        table: put(bx, this.convolved[layer]!, config.hiddenSize),
+        before: before!,
+      }),
     };
   }
 }

@@ -60,7 +60,7 @@ export function initWeights(
   for (const { name, part, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (decay) {
-      const writesResidual = part === "o" || part === "down";
+      const writesResidual = part === "o" || part === "down" || part === "convOut";
       const range = options.scaleResidual && writesResidual ? residualRange : initializerRange;
       const stream = RandomStream.forPurpose(seed, "init", name);
       for (let i = 0; i < data.length; i++) data[i] = range * stream.normal();

@@ -88,7 +88,7 @@ export function maxLayerRank(lora: readonly LoraPlacement[]): number {
 export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
-    for (const module of modulesOf(config)) {
+    for (const module of modulesOf(config, layer)) {
       const path = modulePath(config, layer, module), name = peftPath(config, path);
       if (isSavedModule(name, options.modulesToSave ?? [])) continue;
       const shape = loraFor(options, name, layer);
@@ -160,8 +160,10 @@ export async function initializeAdapter(
   }
 }
 
-/** Only the linear modules of the model's architecture exist; the others must not be read. */
+/** Only the linear modules of the layer exist; the others must not be read. */
 export type LayerWeights = Record<Module, Linear> & {
+  /** The weight of a short convolution, [d, 1, taps]; null = the layer has attention. */
+  conv: Parameter | null;
   /** Norms before attention and MLP; null = there is none. */
   inputNorm: NormWeights | null;
   postNorm: NormWeights | null;
@@ -196,10 +198,9 @@ export function withLinears(
   { layers }: Pick<ModelWeights, "layers">,
   change: (linear: Linear, layer: number, module: Module) => Linear,
 ): LayerWeights[] {
-  const modules = modulesOf(config);
   return layers.map((layer, l) => {
     const changed = { ...layer };
-    for (const module of modules) changed[module] = change(layer[module], l, module);
+    for (const module of modulesOf(config, l)) changed[module] = change(layer[module], l, module);
     return changed;
   });
 }
@@ -248,13 +249,16 @@ export function arrangeWeights(
   };
   const layers = Array.from({ length: config.numLayers }, (_, layer): LayerWeights => {
     const linears = Object.fromEntries(
-      modulesOf(config).map((module) => [module, linear(layer, module)]),
+      modulesOf(config, layer).map((module) => [module, linear(layer, module)]),
     ) as Record<Module, Linear>;
     const normOf = (part: LayerNorm) =>
-      hasPart(config, part) ? norm(modulePath(config, layer, part)) : null;
+      hasPart(config, part, layer) ? norm(modulePath(config, layer, part)) : null;
     const q = normOf("qNorm"), k = normOf("kNorm");
     return {
       ...linears,
+      conv: hasPart(config, "conv", layer)
+        ? get(`${modulePath(config, layer, "conv")}.weight`)
+        : null,
       inputNorm: normOf("inputNorm"),
       postNorm: normOf("postNorm"),
       attentionOutNorm: normOf("attentionOutNorm"),
@@ -283,7 +287,8 @@ export function arrangeWeights(
  */
 function lowestTrained(layers: readonly LayerWeights[]): number {
   for (const [l, layer] of layers.entries()) {
-    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, ...linears } = layer;
+    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, conv, ...linears } =
+      layer;
     const trains = (norm: NormWeights | null) =>
       norm !== null && (norm.weight.grad !== null || norm.bias?.grad != null);
     if (trains(inputNorm)) return l - 1;
@@ -291,7 +296,7 @@ function lowestTrained(layers: readonly LayerWeights[]): number {
     const inLinears = Object.values(linears as Record<Module, Linear>).some(
       ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
     );
-    if (inLinears || norms.some(trains)) return l;
+    if (inLinears || norms.some(trains) || conv?.grad != null) return l;
   }
   return layers.length;
 }

@@ -93,7 +93,8 @@ export function planStorage(
 function trainedHalves(config: ModelConfig): WeightStorage {
   const storage = new Map<string, WeightType>();
   for (const { name, shape } of modelTensors(config)) {
-    if (shape.length === 1) continue;
+    // Vectors, and short convolutions.
+    if (shape.length !== 2) continue;
     if (!fitsType("bf16", shape[1]!)) {
       throw new UsageError(
         `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape[1]} values, ` +

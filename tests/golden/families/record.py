@@ -73,7 +73,12 @@ FAMILIES = {
     },
     "gemma2": {
         **SIZES, **HEAD, "sliding_window": 5, "query_pre_attn_scalar": 24,
-        "attn_logit_softcapping": 5.0, "final_logit_softcapping": 8.0,
+        "attn_logit_softcapping": 6.0, "final_logit_softcapping": 8.0,
+    },
+    "lfm2": {
+        **SIZES, "num_hidden_layers": 5, "full_attn_idxs": [2, 4], "conv_L_cache": 3,
+        "block_multiple_of": 8, "block_ffn_dim_multiplier": 1.0, "intermediate_size": 34,
+        "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
     },
 }
 
