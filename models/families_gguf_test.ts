@@ -6,8 +6,11 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { assertWithin } from "../kernels/testing.ts";
-import { goldenPath } from "../tests/golden.ts";
+import { goldenPath, readGoldenJson } from "../tests/golden.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
+import { CausalLM } from "./causal_lm.ts";
+import { readSafetensors } from "./formats/safetensors/safetensors.ts";
+import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { mergedWeights } from "./export/merged_weights.ts";
@@ -36,14 +39,26 @@ async function assertSame(found: ModelFolder, wanted: ModelFolder, config: Model
   }
 }
 
-for (const family of ["gemma3_text", "granite", "olmo2", "olmo3", "smollm3", "phi3"]) {
+const FAMILIES = [
+  "gemma2",
+  "gemma3_text",
+  "granite",
+  "lfm2",
+  "ministral3",
+  "olmo2",
+  "olmo3",
+  "phi3",
+  "smollm3",
+];
+
+for (const family of FAMILIES) {
   const folder = goldenPath(`families/${family}`);
   Deno.test(`a GGUF file of ${family}, by llama.cpp or by rgx, is the model itself`, () =>
     withFolder(async (temporary) => {
       const original = await readModelFolder(folder);
       // No file says the scale of Gemma's scores.
       const { scalars, ...rest } = original.config, { headDim } = rest;
-      const config = family === "gemma3_text"
+      const config = family.startsWith("gemma")
         ? { ...rest, scalars: { ...scalars, attention: headDim ** -0.5 } }
         : original.config;
       await assertSame(await readModelFolder(`${folder}/model.gguf`), original, config);
@@ -54,14 +69,43 @@ for (const family of ["gemma3_text", "granite", "olmo2", "olmo3", "smollm3", "ph
     }));
 }
 
+Deno.test("a GGUF file of a dense Granite 4, by llama.cpp or by rgx, is a Granite with its logits", () =>
+  withFolder(async (temporary) => {
+    const folder = goldenPath("families/granitemoehybrid");
+    const original = await readModelFolder(folder), { config } = original;
+    const path = `${temporary}/own.gguf`;
+    const tensors = ggufTensors(config, mergedWeights(original), "f32");
+    await writeGguf(path, ggufMetadata(config, "f32", "m", path), tensors);
+    const { input_ids: [ids] } = readGoldenJson<{ input_ids: number[][] }>(
+      "families/granitemoehybrid/expected.json",
+    );
+    const golden = await readSafetensors(`${folder}/expected.safetensors`);
+    const wanted = await golden.float64("logits64.0");
+    await withReference(async (device) => {
+      for (const file of [`${folder}/model.gguf`, path]) {
+        const { config, weights } = await readModelFolder(file);
+        assert.equal(config.architecture, "granite");
+        const model = await CausalLM.create(device, config, weights, { trainable: "none" });
+        const found = await model.lastLogits(ids!);
+        assertWithin(found, wanted.subarray(-config.vocabSize), 2e-5, file);
+        model.dispose();
+      }
+    });
+  }));
+
 Deno.test("what a GGUF file cannot say is refused", async () => {
   const { config: smollm3 } = await readModelFolder(goldenPath("families/smollm3"));
   const { config: gemma } = await readModelFolder(goldenPath("families/gemma3_text"));
+  const { config: gemma2 } = await readModelFolder(goldenPath("families/gemma2"));
+  const { config: hybrid } = await readModelFolder(goldenPath("families/granitemoehybrid"));
   const { config: ministral3 } = await readModelFolder(goldenPath("families/ministral3"));
   const cases: [ModelConfig, RegExp][] = [
     [{ ...smollm3, unrotated: [0] }, /it cannot be exported to GGUF: .* every fourth layer/],
     [gemma, /its scores are not divided by the root of a head's width/],
-    [ministral3, /a ministral3 model cannot be exported to GGUF/],
+    [{ ...ministral3, ropeScaling: null }, /its RoPE scaling is not yarn/],
+    [{ ...gemma2, layerTypes: gemma2.layerTypes!.toReversed() }, /every second layer a window/],
+    [{ ...gemma2, softCaps: { attention: 50 } }, /one of its soft caps is not set/],
+    [{ ...hybrid, unrotated: [0, 1, 2, 3] }, /rotates the layers of a dense Granite/],
     [
       { ...smollm3, architecture: "qwen3", slidingWindow: 4, layerTypes: ["full", "sliding"] },
       /its layers have different windows/,

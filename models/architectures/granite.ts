@@ -31,7 +31,8 @@ export const GRANITE_HYBRID: Architecture = {
   ...GRANITE,
   name: "granitemoehybrid",
   className: "GraniteMoeHybridForCausalLM",
-  gguf: null,
+  // llama.cpp has no dense hybrid: such a file is a Granite, with gate and up apart.
+  gguf: "granite",
   biasKeys: { attention_bias: ["q", "k", "v", "o"] },
   window: "typed",
   unrotated: "by type",

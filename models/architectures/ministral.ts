@@ -6,7 +6,7 @@ export const MINISTRAL3: Architecture = {
   ...MISTRAL,
   name: "ministral3",
   className: "Ministral3ForCausalLM",
-  gguf: null,
+  gguf: "mistral3",
   growingQueries: true,
   config: {
     ...MISTRAL.config,

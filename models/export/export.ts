@@ -228,17 +228,19 @@ interface StoredTypes<T = FloatType> {
 async function storedTypes(
   { path, config }: Pick<ModelFolder, "path" | "config">,
 ): Promise<StoredTypes> {
-  const typeOf = path.endsWith(".gguf") ? await ggufTypes(path) : await folderTypes(path, config);
+  const typeOf = path.endsWith(".gguf")
+    ? await ggufTypes(path, config)
+    : await folderTypes(path, config);
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
   for (const tensor of modelTensors(config)) {
-    (tensor.shape.length > 1 ? found.matrix : found.vector).add(typeOf(tensor));
+    (tensor.shape.length === 2 ? found.matrix : found.vector).add(typeOf(tensor));
   }
   return { matrix: common(found.matrix), vector: common(found.vector) };
 }
 
-async function ggufTypes(path: string) {
+async function ggufTypes(path: string, config: ModelFolder["config"]) {
   const { tensors } = await readGguf(path);
-  return (tensor: ModelTensor) => tensors.get(ggufName(tensor))?.type.name ?? null;
+  return (tensor: ModelTensor) => tensors.get(ggufName(config, tensor))?.type.name ?? null;
 }
 
 async function folderTypes(path: string, config: ModelFolder["config"]) {

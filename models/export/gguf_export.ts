@@ -6,14 +6,33 @@
  * the logits.
  */
 import { UsageError } from "../../core/errors.ts";
-import { architectureOf, modelTensors, scalarOf } from "../architectures/mod.ts";
-import { PATTERN, ROTATED, scalarsOf, sizesOf, SLIDING_BASE } from "../formats/gguf/gguf_config.ts";
+import type { LayerPart } from "../architectures/architecture.ts";
+import {
+  architectureOf,
+  isConvolution,
+  type ModelTensor,
+  modelTensors,
+  scalarOf,
+} from "../architectures/mod.ts";
+import {
+  CONV_TAPS,
+  GROWTH,
+  KV_HEADS,
+  PATTERN,
+  ROTATED,
+  scalarsOf,
+  sizesOf,
+  SLIDING_BASE,
+  softCapsOf,
+} from "../formats/gguf/gguf_config.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
 import {
   addedInGguf,
   ggufName,
+  ggufShape,
   interleavedHeads,
   isTransposed,
+  splitInGguf,
   transpose,
 } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
@@ -78,12 +97,22 @@ export function ggufMetadata(
   for (const { scalar, key } of scalarsOf(architecture)) {
     out.set(`${gguf}.${key}`, ["f32", scalarOf(config, scalar)]);
   }
+  for (const { cap, key } of softCapsOf(architecture)) {
+    out.set(`${gguf}.${key}`, ["f32", config.softCaps?.[cap] ?? 0]);
+  }
+  if (config.convTaps !== undefined) {
+    const heads = (layer: number) => isConvolution(config, layer) ? 0 : config.numKvHeads;
+    const layers = Array.from({ length: config.numLayers }, (_, layer) => heads(layer));
+    out.set(`${gguf}.${KV_HEADS}`, ["i32", layers]);
+    out.set(`${gguf}.${CONV_TAPS}`, ["u32", config.convTaps]);
+  }
+  if (config.growingQueries) out.set(`${gguf}.${GROWTH}`, ["f32", config.growingQueries.beta]);
   if (architecture.positions === "learned") return out;
   out.set(`${gguf}.rope.freq_base`, ["f32", config.ropeTheta]);
   const { slidingWindow, slidingRope } = config;
   if (slidingWindow) {
     out.set(`${gguf}.attention.sliding_window`, ["u32", slidingWindow]);
-    if (architecture.window === "typed") {
+    if (architecture.window === "typed" && gguf !== "gemma2") {
       const slides = Array.from(
         { length: config.numLayers },
         (_, layer) => layerType(config, layer) === "sliding",
@@ -108,7 +137,19 @@ function undescribed(config: ModelConfig): string | null {
       ? null
       : "llama.cpp leaves out the rotation of every fourth layer";
   }
+  const { unrotated: unrotatedKind } = architectureOf(config);
+  if (unrotatedKind === "by type" && unrotated !== undefined) {
+    return "llama.cpp rotates the layers of a dense Granite";
+  }
   if (layerTypes !== undefined && window !== "typed") return "its layers have different windows";
+  if (gguf === "gemma2") {
+    const alternates = layerTypes?.every((type, l) => type === (l % 2 === 0 ? "sliding" : "full"));
+    if (slidingWindow === null || !alternates) {
+      return "llama.cpp gives every second layer a window, beginning with the first";
+    }
+    if (Object.keys(config.softCaps ?? {}).length < 2) return "one of its soft caps is not set";
+  }
+  if (gguf === "mistral3" && ropeScaling?.type !== "yarn") return "its RoPE scaling is not yarn";
   if (slidingRope !== undefined && slidingRope.ropeScaling !== null) {
     return "layers with a window have a RoPE scaling";
   }
@@ -117,7 +158,7 @@ function undescribed(config: ModelConfig): string | null {
     return `layers with a window rotate with the base ${ropeTheta} alone`;
   }
   const usual = 1 / Math.sqrt(headDim), scale = scalarOf(config, "attention");
-  return gguf === "gemma3" && Math.abs(scale - usual) > 1e-9 * usual
+  return (gguf === "gemma2" || gguf === "gemma3") && Math.abs(scale - usual) > 1e-9 * usual
     ? "its scores are not divided by the root of a head's width"
     : null;
 }
@@ -128,11 +169,14 @@ export function ggufTensors(
   weights: MergedWeights,
   type: WeightType,
 ): GgufTensorToWrite[] {
-  const tensors = modelTensors(config).map((tensor): GgufTensorToWrite => {
+  const tensors = modelTensors(config).flatMap((tensor): GgufTensorToWrite[] => {
     const { name, part, shape } = tensor, transposed = isTransposed(config, tensor);
-    const written = transposed ? shape.toReversed() : shape;
+    const split = splitInGguf(config, tensor);
+    if (split !== null) return splitTensors(config, tensor, split, { weights, type });
+    const written = ggufShape(config, tensor);
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
-    const stored = part === "positions" ? "f32" : storedType(type, written, isHead);
+    const isFloat = part === "positions" || part === "conv";
+    const stored = isFloat ? "f32" : storedType(type, written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
     const bytes = async function* () {
       const read = await weights(name, shape), values = added ? read.map((x) => x + added) : read;
@@ -146,9 +190,28 @@ export function ggufTensors(
           : interleaveHalves(values, shape[0]!, heads),
       );
     };
-    return { name: ggufName(tensor), type: stored, shape: written, bytes };
+    return [{ name: ggufName(config, tensor), type: stored, shape: written, bytes }];
   });
   return [...ropeTensors(config), ...tensors];
+}
+
+/** The parts of a tensor, whose rows follow one another. */
+function splitTensors(
+  config: ModelConfig,
+  tensor: ModelTensor,
+  parts: readonly LayerPart[],
+  { weights, type }: { weights: MergedWeights; type: WeightType },
+): GgufTensorToWrite[] {
+  const [rows, width] = tensor.shape as [number, number], count = rows / parts.length;
+  const shape = [count, width], stored = storedType(type, shape, false);
+  return parts.map((part, i) => {
+    const name = ggufName(config, { ...tensor, part }), first = i * count * width;
+    const bytes = async function* () {
+      const values = await weights(tensor.name, tensor.shape);
+      yield* encodePieces(stored, { name, shape }, values.subarray(first, first + count * width));
+    };
+    return { name, type: stored, shape, bytes };
+  });
 }
 
 function storedType(type: WeightType, shape: readonly number[], isHead: boolean): WeightType {
@@ -200,6 +263,10 @@ export function ropeMetadata(
       set("original_context_length", "u32", scaling.originalMaxPositions);
       if (scaling.betaFast !== 32) f32("yarn_beta_fast", scaling.betaFast);
       if (scaling.betaSlow !== 1) f32("yarn_beta_slow", scaling.betaSlow);
+      if (architecture === "mistral3" && scaling.mscale === 1 && scaling.mscaleAllDim !== null) {
+        f32("yarn_log_multiplier", scaling.mscaleAllDim);
+        break;
+      }
       const usual = yarnMagnitude(scaling.factor);
       if (magnitude !== usual) {
         // The converter writes the whole factor; llama.cpp multiplies its default by the other key.

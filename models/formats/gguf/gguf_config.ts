@@ -4,7 +4,7 @@
  * are not understood are refused by name.
  */
 import { UsageError } from "../../../core/errors.ts";
-import type { Architecture, Scalar, SizeName } from "../../architectures/architecture.ts";
+import type { Architecture, Scalar, SizeName, SoftCap } from "../../architectures/architecture.ts";
 import { ARCHITECTURES } from "../../architectures/mod.ts";
 import { MAX_LAYERS } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
@@ -40,6 +40,20 @@ const SCALARS: Readonly<Record<Scalar, string>> = {
   logits: "logit_scale",
 };
 
+/** Metadata of the soft caps. */
+const SOFT_CAPS: Readonly<Record<SoftCap, string>> = {
+  attention: "attn_logit_softcapping",
+  logits: "final_logit_softcapping",
+};
+
+/** The soft caps that files of an architecture have, with their keys in a config.json. */
+export function softCapsOf(
+  { config: { softCaps } }: Architecture,
+): { cap: SoftCap; key: string; name: string }[] {
+  const entries = Object.entries(softCaps ?? {}) as [SoftCap, readonly [string, number]][];
+  return entries.map(([cap, [name]]) => ({ cap, key: SOFT_CAPS[cap], name }));
+}
+
 /** The multipliers that files of an architecture have, with their keys in a config.json. */
 export function scalarsOf(
   { config: { scalars = {} } }: Architecture,
@@ -51,6 +65,11 @@ export function scalarsOf(
 
 /** Metadata of layers with and without a window: which have one, and the base of their rotation. */
 export const PATTERN = "attention.sliding_window_pattern", SLIDING_BASE = "rope.freq_base_swa";
+
+/** Positions that a convolution reads, and the growth of queries. */
+export const CONV_TAPS = "shortconv.l_cache", GROWTH = "attention.temperature_scale";
+/** Of each layer; 0 = it has a convolution. */
+export const KV_HEADS = "attention.head_count_kv";
 
 /** Further metadata → key of `config.json`, where positions are rotary. */
 const ROTARY_KEYS: Readonly<Record<string, string>> = {
@@ -107,7 +126,11 @@ export function ggufConfig(
   for (const [key, size] of sizesOf(architecture)) {
     if (!CHECKED.includes(key) && !UNREAD.includes(key)) read(key, sizes[size]);
   }
-  for (const { key, name } of scalarsOf(architecture)) read(key, name);
+  readKvHeads(file, architecture, config);
+  for (const { key, name } of [...scalarsOf(architecture), ...softCapsOf(architecture)]) {
+    read(key, name);
+  }
+  read(CONV_TAPS, architecture.inLayer.conv === undefined ? undefined : "conv_L_cache");
   checkHeads(file, architecture, config);
   if (positions === "learned") return config;
   for (const [key, name] of Object.entries(ROTARY_KEYS)) read(key, name);
@@ -126,18 +149,46 @@ export function ggufConfig(
   }
   if (isTyped(architecture)) addTypes(file, architecture, config, scaling);
   else config["rope_scaling"] = scaling;
+  if (architecture.growingQueries) {
+    const growth = file.metadata.get(`${gguf}.${GROWTH}`) ?? 0;
+    config["rope_scaling"] = { ...scaling, llama_4_scaling_beta: shortest(Number(growth)) };
+  }
   return config;
+}
+
+/**
+ * A list of the key heads of all layers becomes a number, or in LFM2 the types of layers.
+ * @throws UsageError for layers that differ in another way
+ */
+function readKvHeads(
+  file: GgufFile,
+  { gguf, inLayer, config: { sizes, written } }: GgufArchitecture,
+  config: Record<string, unknown>,
+): void {
+  if (inLayer.conv !== undefined) Object.assign(config, written);
+  const name = sizes.numKvHeads, list = name === undefined ? undefined : config[name];
+  if (name === undefined || !Array.isArray(list)) return;
+  const counts = [...new Set<unknown>(list)].filter((n) => n !== 0);
+  if (counts.length !== 1 || list.includes(0) && inLayer.conv === undefined) {
+    throw new UsageError(
+      `${file.label}: ${gguf}.${KV_HEADS} is ${list.slice(0, 20)}, which is not supported (only ` +
+        "one number for all layers)",
+    );
+  }
+  config[name] = counts[0];
+  if (inLayer.conv === undefined) return;
+  config["layer_types"] = list.map((n) => n === 0 ? "conv" : "full_attention");
 }
 
 /** Whether layers of this `general.architecture` may have different kinds of attention. */
 function isTyped({ gguf }: Architecture): boolean {
-  return gguf === "gemma3" || gguf === "olmo2";
+  return gguf === "gemma2" || gguf === "gemma3" || gguf === "olmo2";
 }
 
 /** The bases of llama.cpp for layers with a window, where a file has none. */
 const SLIDING_BASES: Readonly<Record<string, number>> = { gemma3: 10_000 };
-/** Gemma 3 27B's number of layers: its scores have another scale, which no file says. */
-const GEMMA_27B = 62;
+/** The number of layers of both 27B: their scores have another scale, which no file says. */
+const GEMMA_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
 
 /** Which layers have a window, and the sections of their rotations. */
 function addTypes(
@@ -148,9 +199,10 @@ function addTypes(
 ): void {
   const layers = Number(config["num_hidden_layers"]), base = config["rope_theta"] ?? 10_000;
   const isSliding = config["sliding_window"] !== undefined;
-  if (gguf === "gemma3") {
+  if (GEMMA_27B[gguf] !== undefined) {
     const { hidden_size: d, num_attention_heads: heads, head_dim } = config;
-    config["query_pre_attn_scalar"] = layers === GEMMA_27B ? Number(d) / Number(heads) : head_dim;
+    const isLargest = layers === GEMMA_27B[gguf];
+    config["query_pre_attn_scalar"] = isLargest ? Number(d) / Number(heads) : head_dim;
   } else if (isSliding) config["model_type"] = "olmo3";
   else {
     config["rope_scaling"] = scaling;
@@ -167,6 +219,10 @@ function addTypes(
     const slides = Array.isArray(pattern) ? Boolean(pattern[l]) : (l + 1) % every !== 0;
     return isSliding && slides ? "sliding_attention" : "full_attention";
   });
+  if (gguf === "gemma2") {
+    config["rope_scaling"] = scaling;
+    return;
+  }
   const sliding = file.metadata.get(`${gguf}.${SLIDING_BASE}`) ?? SLIDING_BASES[gguf] ?? base;
   delete config["rope_theta"];
   config["rope_parameters"] = {
@@ -214,11 +270,18 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
   const rotary = positions === "rotary" ? [...Object.keys(ROTARY_KEYS), ...ROTARY_OTHERS] : [];
   const typed = isTyped(architecture) ? [PATTERN, SLIDING_BASE] : [];
   const scalars = scalarsOf(architecture).map(({ key }) => key);
-  const all = new Set([...known, ...rotary, ...typed, ...scalars, ...OTHERS]);
+  const caps = softCapsOf(architecture).map(({ key }) => key);
+  const own = [
+    ...(architecture.inLayer.conv === undefined ? [] : [CONV_TAPS]),
+    ...(architecture.growingQueries ? [GROWTH] : []),
+  ];
+  const all = new Set([...known, ...rotary, ...typed, ...scalars, ...caps, ...own, ...OTHERS]);
   for (const [key, value] of file.metadata) {
     if (!key.startsWith(`${gguf}.`)) continue;
     const name = key.slice(gguf.length + 1);
     if (all.has(name) || /^expert_/.test(name) && value === 0) continue;
+    // A dense Granite 4 has the sizes of Mamba layers, which there are none of.
+    if (gguf === "granite" && /^(ssm\.|expert_shared_feed_forward_length$)/.test(name)) continue;
     throw new UsageError(
       `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
       {

@@ -30,11 +30,34 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   up: "ffn_up",
   gateUp: "ffn_up",
   down: "ffn_down",
+  convIn: "shortconv.in_proj",
+  conv: "shortconv.conv",
+  convOut: "shortconv.out_proj",
+};
+/** Names that differ in files of one architecture. */
+const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
+  lfm2: { finalNorm: "token_embd_norm" },
 };
 
 /** The name of a tensor in a GGUF file. */
-export function ggufName({ part, layer, kind }: ModelTensor): string {
-  return `${layer === null ? "" : `blk.${layer}.`}${PARTS[part]}.${kind}`;
+export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor): string {
+  const name = OTHERS[architectureOf(config).gguf ?? ""]?.[part] ?? PARTS[part];
+  return `${layer === null ? "" : `blk.${layer}.`}${name}.${kind}`;
+}
+
+/** The dimensions of a tensor in a GGUF file: those of 1 of a convolution are left out. */
+export function ggufShape(config: ModelConfig, tensor: ModelTensor): readonly number[] {
+  if (tensor.part === "conv") return tensor.shape.filter((n) => n !== 1);
+  return isTransposed(config, tensor) ? tensor.shape.toReversed() : tensor.shape;
+}
+
+/**
+ * The parts of a tensor that are tensors of their own in a GGUF file, each with as many rows: gate
+ * and up of a Granite 4. Null for all others.
+ */
+export function splitInGguf(config: ModelConfig, { part }: ModelTensor): LayerPart[] | null {
+  const { gguf } = architectureOf(config);
+  return gguf === "granite" && part === "gateUp" ? ["gate", "up"] : null;
 }
 
 /** Whether a GGUF file has the transpose of Hugging Face's tensor: linear weights are [out, in]. */

@@ -9,7 +9,14 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { modelTensors } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
-import { addedInGguf, ggufName, interleavedHeads, isTransposed, transpose } from "./gguf_names.ts";
+import {
+  addedInGguf,
+  ggufName,
+  ggufShape,
+  interleavedHeads,
+  isTransposed,
+  transpose,
+} from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
 import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
@@ -18,6 +25,8 @@ import type { WeightReader } from "../weight_reader.ts";
 /** Where a tensor is in the file, and how its values differ from Hugging Face's. */
 interface Place {
   stored: string;
+  /** The dimensions in the file, from those of Hugging Face. */
+  shapeOf: (given: readonly number[]) => readonly number[];
   transposed: boolean;
   heads: number | null;
   /** What the file's values have more. */
@@ -33,10 +42,11 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
   const places = new Map<string, Place>(), unknown = new Set(file.tensors.keys());
   for (const name of ROPE_TENSORS) unknown.delete(name);
   for (const tensor of modelTensors(config)) {
-    const stored = ggufName(tensor);
+    const stored = ggufName(config, tensor);
     if (!unknown.delete(stored)) continue;
     places.set(tensor.name, {
       stored,
+      shapeOf: (shape) => ggufShape(config, { ...tensor, shape }),
       transposed: isTransposed(config, tensor),
       heads: interleavedHeads(config, tensor),
       added: addedInGguf(config, tensor),
@@ -47,8 +57,8 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       advice: "The model computes something that rgx does not: use another model.",
     });
   }
-  const checkShape = ({ stored, transposed }: Place, given: readonly number[]) => {
-    const shape = transposed ? given.toReversed() : given, found = file.info(stored).shape;
+  const checkShape = ({ stored, shapeOf }: Place, given: readonly number[]) => {
+    const shape = shapeOf(given), found = file.info(stored).shape;
     if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
       throw new RgxError(
         `${file.label}: tensor "${stored}" has shape [${found.join(", ")}], expected ` +

@@ -174,7 +174,7 @@ Deno.test("interleaved rows of each head become halves, and interleaved again", 
 Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transposed", () => {
   const names = (architecture: ArchitectureName) => {
     const config = { ...tinyConfig(false), architecture };
-    return new Map(modelTensors(config).map((tensor) => [tensor.name, ggufName(tensor)]));
+    return new Map(modelTensors(config).map((tensor) => [tensor.name, ggufName(config, tensor)]));
   };
   const llama = names("llama"), gpt2 = names("gpt2"), qwen2 = names("qwen2");
   assert.equal(llama.get("model.embed_tokens.weight"), "token_embd.weight");

@@ -14,6 +14,11 @@ for family in sys.argv[2:]:
     folder = pathlib.Path(sys.argv[1], family)
     hparams = ModelBase.load_hparams(folder, False)
     kind = get_model_class(hparams["architectures"][0])
+    # The class of Ministral 3 stands in another one.
+    kind = getattr(kind, "Ministral3Model", kind)
+    if "layer_types" in hparams and family == "granitemoehybrid":
+        # As published files call them.
+        hparams["layer_types"] = ["attention"] * len(hparams["layer_types"])
 
     class Model(kind):
         model_arch = kind.model_arch
@@ -27,5 +32,6 @@ for family in sys.argv[2:]:
                 return [("token_embd.weight", data)]
             return super().modify_tensors(data, name, bid)
 
-    Model(folder, gguf.LlamaFileType.ALL_F32, folder / "model.gguf").write()
+    target = folder / "model.gguf"
+    Model(folder, gguf.LlamaFileType.ALL_F32, target, hparams=hparams).write()
     print(family, flush=True)
