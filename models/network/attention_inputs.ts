@@ -57,8 +57,9 @@ export function headNormsForward(
 }
 
 /**
- * dq, dk, dv (before rotation), or those of a convolution's parts → dnormed, adding the gradients of
- * trained weights. Without `needsInput` only these gradients are computed. Overwrites dattn and dq.
+ * dq, dk, dv (before rotation), or those of a convolution's parts → dnormed, adding the gradients
+ * of trained weights. Without `needsInput` only these gradients are computed. Overwrites dattn and
+ * dq.
  */
 export function attentionInputsBackward(
   pass: LayerBackwardPass,

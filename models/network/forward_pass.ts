@@ -220,8 +220,8 @@ export function embed(
 }
 
 /**
- * RoPE, where the architecture has it, and attention over the segments of a packed batch; or in some
- * layers a convolution.
+ * RoPE, where the architecture has it, and attention over the segments of a packed batch; or in
+ * some layers a convolution.
  */
 interface PackedAttention {
   forward(activations: LayerActivations): void;

@@ -18,8 +18,8 @@ import type { AdapterDropout } from "./dropout.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
 /**
- * Activations of one layer; the backward reads all of them. A layer with a convolution does not have
- * those of attention, which must not be read.
+ * Activations of one layer; the backward reads all of them. A layer with a convolution does not
+ * have those of attention, which must not be read.
  */
 export interface LayerActivations {
   /** The layer's number. */

@@ -1,8 +1,8 @@
 /**
  * The KV cache: buffers for the keys and values of each layer. A prefill writes those of the
  * prompts, and every decode step reads them for all branches of a prompt. A decode step also writes
- * one row per branch to the branches' buffers. A layer with a convolution has one table instead: the
- * gated inputs of the prompts, and for each branch those of the last positions, in turn.
+ * one row per branch to the branches' buffers. A layer with a convolution has one table instead:
+ * the gated inputs of the prompts, and for each branch those of the last positions, in turn.
  */
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
 import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
