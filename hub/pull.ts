@@ -44,6 +44,14 @@ export interface PullOptions {
   verify?: boolean;
   /** Only report the files that would be fetched. */
   dryRun?: boolean;
+  /**
+   * Called before the weights of a model are fetched, unless files are named or left out; it throws
+   * to refuse the model.
+   * @param config the contents of its config.json
+   * @param bytes size of the weights
+   * @internal
+   */
+  accept?: (config: Readonly<Record<string, unknown>>, bytes: number) => void;
   /** Aborts the pull; downloaded bytes are kept. */
   signal?: AbortSignal;
   /** Called with what is found, and with the progress. */
@@ -134,6 +142,7 @@ class Pull {
     const done = { count: placed.size };
     if (!this.options.dryRun) {
       if (placed.size < remote.length) await this.#place.prepare();
+      await this.#askForModel(commit, remote);
       const groups = Map.groupBy(remote.filter((file) => !placed.has(file)), ({ etag }) => etag);
       await this.#pooled([...groups.values()], this.options.maxWorkers ?? 4, async (same) => {
         await this.#fetch(same[0]!);
@@ -151,6 +160,20 @@ class Pull {
       await this.#place.writeRef(this.revision, commit);
     }
     return await this.#result(commit, remote, placed);
+  }
+
+  /** Lets the caller see a model's config.json before its weights are fetched. */
+  async #askForModel(commit: string, remote: readonly RemoteFile[]): Promise<void> {
+    const { files, include, exclude } = this.selection, { accept } = this.options;
+    const config = remote.find(({ name }) => name === "config.json");
+    const weights = remote.filter(({ name }) => name.endsWith(".safetensors"));
+    const isUsual = files.length + include.length + exclude.length === 0;
+    if (accept === undefined || config === undefined || !isUsual || weights.length === 0) return;
+    await this.#fetch(config);
+    await this.#place.place(commit, config.name, config.etag, this.http.settings.symlinks);
+    const path = `${this.#place.snapshot(commit)}/${config.name}`;
+    const json = jsonObjectOrNull(await Deno.readTextFile(path));
+    if (json !== null) accept(json, weights.reduce((sum, { size }) => sum + (size ?? 0), 0));
   }
 
   async #fetch(file: RemoteFile): Promise<void> {

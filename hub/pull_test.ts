@@ -1,6 +1,8 @@
 /** Pulls from the Hub of the tests: where files are put, what is fetched, who gets the token. */
 import assert from "node:assert/strict";
+import { UsageError } from "../core/errors.ts";
 import { findSnapshot } from "./cache.ts";
+import { EVERYTHING_NEEDED } from "./choose_files.ts";
 import { pull, type PullEvent, type PullOptions } from "./pull.ts";
 import type { Repository } from "./repository.ts";
 import {
@@ -244,5 +246,23 @@ Deno.test("without links, the snapshot contains the files themselves", async () 
       assert.deepEqual([info.isFile, info.size], [true, size]);
     }
     assert.equal((await get(hub, cache, { settings })).downloaded_bytes, 0);
+  });
+});
+
+Deno.test("a model that is not accepted is refused before its weights are fetched", async () => {
+  await withHub(async (hub, cache) => {
+    hub.add("models/org/tiny", modelFiles());
+    const asked: unknown[] = [];
+    const accept = (config: unknown, bytes: number) => {
+      asked.push([config, bytes]);
+      throw new UsageError("not understood");
+    };
+    await assert.rejects(get(hub, cache, { accept }), /not understood/);
+    assert.deepEqual(asked, [[{ model_type: "llama" }, 300_000]]);
+    assert.ok(!hub.seen.some(({ server }) => server === "content"), "weights were fetched");
+    // Files that are named are for the user to judge.
+    const selection = { ...EVERYTHING_NEEDED, include: ["*.safetensors", "config.json"] };
+    const { files } = await get(hub, cache, { accept, selection });
+    assert.ok(files.some(({ name }) => name === "model.safetensors"));
   });
 });

@@ -1,10 +1,12 @@
 /** `rgx pull`: a model or data set from the Hub into the cache. */
 import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import { Interrupted, UsageError } from "../../core/errors.ts";
+import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
+import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import { pull, type Pulled, type PullEvent } from "../../hub/pull.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { abortable } from "../signals.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { isInteractive, labelled, log, print, table } from "../terminal/terminal.ts";
@@ -50,12 +52,47 @@ export async function pullRepository(
         maxWorkers: flags.maxWorkers,
         verify: flags.verify ?? false,
         dryRun: flags.dryRun ?? false,
+        ...(repository.kind === "model"
+          ? {
+            accept: (config, bytes) =>
+              acceptModel(repository.name, config, bytes, (message) => progress.notice(message)),
+          }
+          : {}),
         onEvent: (event) => progress.on(event),
       }), stopped);
   } finally {
     progress.close();
   }
   report(pulled, flags);
+}
+
+/**
+ * Refuses a model that rgx cannot compute, and says when its weights need more memory than there is
+ * (they may be for another machine, such as a node of a cluster).
+ */
+export function acceptModel(
+  name: string,
+  config: Readonly<Record<string, unknown>>,
+  bytes: number,
+  notice: (message: string) => void,
+  room: MemoryRoom = memoryRoom(),
+): void {
+  try {
+    readHfConfig(config, `${name}: config.json`);
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    throw new UsageError(`${error.message}; no weights were downloaded`, {
+      advice: `${error.advice === undefined ? "" : `${error.advice} `}docs/models.md lists the ` +
+        "families. For another program, name the files: " +
+        `rgx pull ${name} --include '*.safetensors' --include '*.json'`,
+      cause: error,
+    });
+  }
+  if (bytes <= room.bytes) return;
+  notice(
+    `the weights have ${bytesText(bytes)}, and this machine has ${bytesText(room.bytes)} free: ` +
+      "the model does not fit here. rgx train … --dry-run plans it for a card or a cluster.",
+  );
 }
 
 function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
@@ -95,7 +132,7 @@ class PullProgress {
   }
 
   on(event: PullEvent): void {
-    if (event.type === "notice") return this.#notice(event.message);
+    if (event.type === "notice") return this.notice(event.message);
     if (event.type === "file") {
       this.#files.done = event.done;
       return;
@@ -130,7 +167,7 @@ class PullProgress {
     return ms < 1000 ? 0 : Math.max(0, last.present - first.present) / ms * 1000;
   }
 
-  #notice(message: string): void {
+  notice(message: string): void {
     this.close();
     log(labelled("yellow", "note:", message));
   }

@@ -1,8 +1,8 @@
 /**
- * Gemma 2 (Google 2024), and the text part of Gemma 3 (Google 2025; FunctionGemma): norms with 1 + w
- * before and after attention and MLP and of every query and key head, GeGLU, a scaled embedding,
- * and a window in five of six layers, which rotate with a base of their own. In Gemma 2 every
- * second layer has a window, scores and logits have soft caps, and heads have no norms.
+ * Gemma 2 (Google 2024), and the text part of Gemma 3 (Google 2025; FunctionGemma): norms with
+ * 1 + w before and after attention and MLP and of every query and key head, GeGLU, a scaled
+ * embedding, and a window in five of six layers, which rotate with a base of their own. In Gemma 2
+ * every second layer has a window, scores and logits have soft caps, and heads have no norms.
  */
 import type { Architecture } from "./architecture.ts";
 import { LLAMA } from "./llama.ts";

@@ -124,8 +124,8 @@ static void attend_own(const Block *b, const Keys *keyRows) {
 
 /**
  * Units: ⌈rows / blockRows⌉ · kvHeads; the key head varies fastest. `keyRows` is 0 where the keys
- * are the rows. `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of first keys are
- * in the scratch.
+ * are the rows. `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of first keys
+ * are in the scratch.
  */
 typedef struct {
   double q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
