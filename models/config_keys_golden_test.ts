@@ -36,8 +36,8 @@ interface Golden {
   cases: Case[];
 }
 
-/** Two recordings, with results of their own. */
-const RECORDED = ["cases", "families"].map((name) =>
+/** Recordings, with results of their own. */
+const RECORDED = ["cases", "families", "gemma2_lfm2"].map((name) =>
   readGoldenJson<Golden>(`config-keys/${name}.json`)
 );
 const bases: Record<string, Json> = Object.assign({}, ...RECORDED.map(({ bases }) => bases));

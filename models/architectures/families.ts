@@ -14,7 +14,10 @@ interface Family {
   readonly names: readonly ArchitectureName[];
   /** A further `model_type`: of models that also see. */
   readonly wrapper?: string;
-  /** Whose tokenizers were compared with Hugging Face's; null = none of the family. */
+  /**
+   * Whose tokenizers were compared with Hugging Face's: of the family, or those that it has with
+   * special tokens of its own; null = none.
+   */
   readonly tokenizer: string | null;
   /** What differs from Llama, or is refused. */
   readonly special: string;
@@ -27,7 +30,12 @@ const FAMILIES: readonly Family[] = [
     tokenizer: "Llama 3, SmolLM2",
     special: "",
   },
-  { title: "Mistral", names: ["mistral"], tokenizer: null, special: "a window in all layers" },
+  {
+    title: "Mistral",
+    names: ["mistral"],
+    tokenizer: "Mistral Nemo",
+    special: "a window in all layers",
+  },
   {
     title: "Qwen 2, 2.5 and 3",
     names: ["qwen2", "qwen3"],
@@ -38,40 +46,40 @@ const FAMILIES: readonly Family[] = [
   {
     title: "SmolLM3",
     names: ["smollm3"],
-    tokenizer: null,
+    tokenizer: "Llama 3",
     special: "no rotation in every fourth layer",
   },
   {
     title: "Ministral 3",
     names: ["ministral3"],
     wrapper: "mistral3",
-    tokenizer: null,
+    tokenizer: "Mistral Nemo",
     special: "queries grow with the position",
   },
   { title: "Granite 3", names: ["granite"], tokenizer: null, special: "four multipliers" },
   {
     title: "Granite 4, dense",
     names: ["granitemoehybrid"],
-    tokenizer: null,
+    tokenizer: "cl100k",
     special: "experts and Mamba layers are refused",
   },
   {
     title: "OLMo 2 and 3",
     names: ["olmo2", "olmo3"],
-    tokenizer: null,
+    tokenizer: "cl100k",
     special: "norms after attention and MLP; a window in three of four layers of OLMo 3",
   },
   {
     title: "Phi-3, Phi-4-mini",
     names: ["phi3"],
-    tokenizer: null,
+    tokenizer: "Llama 2, o200k",
     special: "adapters on `qkv_proj` and `gate_up_proj`; a part of each head is rotated",
   },
   {
     title: "Gemma 3, FunctionGemma",
     names: ["gemma3_text"],
     wrapper: "gemma3",
-    tokenizer: null,
+    tokenizer: "Gemma 3",
     special: "two rotations; a window in five of six layers",
   },
   {

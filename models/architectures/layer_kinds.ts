@@ -37,11 +37,15 @@ export function readLayerKinds(
   const window = readWindow(json, architecture, numLayers, where);
   return {
     ...window,
-    ...(window.layerTypes?.includes("conv")
-      ? { convTaps: readCount({ [TAPS]: json[TAPS] ?? 3 }, TAPS, where) }
-      : {}),
+    ...(window.layerTypes?.includes("conv") ? { convTaps: readTaps(json, where) } : {}),
     ...(unrotated.length === 0 ? {} : { unrotated }),
   };
+}
+
+function readTaps(json: Json, where: string): number {
+  const taps = readCount({ [TAPS]: json[TAPS] ?? 3 }, TAPS, where);
+  if (taps >= 2) return taps;
+  throw new UsageError(`${where}: ${TAPS} is ${taps}, expected at least 2`);
 }
 
 function readWindow(

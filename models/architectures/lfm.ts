@@ -78,7 +78,7 @@ function renewed(json: Json, where: string): Json {
     ifPresent(json[key], () => readNumber(json, key, where)) ?? absent;
   let width = number("block_ff_dim", number("intermediate_size", 12_288));
   if (json["block_auto_adjust_ff_dim"] !== false) {
-    const multiple = number("block_multiple_of", 256);
+    const key = "block_multiple_of", multiple = readCount({ [key]: json[key] ?? 256 }, key, where);
     width = Math.floor(2 * width / 3);
     if (json["block_ffn_dim_multiplier"] !== null) {
       width = Math.floor(number("block_ffn_dim_multiplier", 1) * width);

@@ -1,6 +1,7 @@
 /**
- * Chat templates of published models against transformers (tests/golden/chat_templates.json): the
- * rendered texts, the token ids, and which conversations a template refuses.
+ * Chat templates of published models against transformers (tests/golden/chat_templates.json, and
+ * of more families family-tokenizers/templates.json): the rendered texts, the token ids, and which
+ * conversations a template refuses.
  */
 import assert from "node:assert/strict";
 import type { ChatMessage } from "../../core/chat_message.ts";
@@ -35,7 +36,8 @@ interface Case {
   error?: string | true;
 }
 
-const golden: Golden = JSON.parse(Deno.readTextFileSync(goldenPath("chat_templates.json")));
+const read = (path: string): Golden => JSON.parse(Deno.readTextFileSync(goldenPath(path)));
+const golden = read("chat_templates.json"), more = read("family-tokenizers/templates.json");
 
 const tiny = JSON.parse(
   Deno.readTextFileSync(goldenPath("models/stories260k/tokenizer.json")),
@@ -61,13 +63,17 @@ async function tokenizerOf({ template, specials, tokenizer }: Published): Promis
   );
 }
 
-for (const [name, published] of Object.entries(golden.templates)) {
+const ALL = [golden, more].flatMap((recorded) =>
+  Object.entries(recorded.templates).map(([name, published]) => ({ recorded, name, published }))
+);
+
+for (const { recorded, name, published } of ALL) {
   Deno.test(`the chat template of ${name} gives transformers' prompts`, async () => {
     const tokenizer = await tokenizerOf(published);
-    for (const one of golden.cases.filter(({ template }) => template === name)) {
-      const messages = golden.conversations[one.conversation]!;
+    for (const one of recorded.cases.filter(({ template }) => template === name)) {
+      const messages = recorded.conversations[one.conversation]!;
       const variables = {
-        ...golden.variables[one.variables],
+        ...recorded.variables[one.variables],
         ...(published.date && { date_string: "26 Jul 2024" }),
       };
       const what = `${name}: ${one.conversation} ${one.variables}`;

@@ -108,6 +108,34 @@ for (const { name, packageName, pre } of MODELS) {
   });
 }
 
+interface Hashes {
+  texts: string[];
+  /** Of each text, eight digits. */
+  hashes: Record<string, string>;
+}
+
+/** FNV-1a, as record.py computes it. */
+function hashOf(ids: readonly number[]): string {
+  let h = 2166136261;
+  for (const byte of new TextEncoder().encode(ids.join())) h = Math.imul(h ^ byte, 16777619) >>> 0;
+  return h.toString(16).padStart(8, "0");
+}
+
+for (const name of ["gemma3", "llama2", "gpt4o", "gpt35turbo", "mistral_nemo"]) {
+  Deno.test(`${name}: 2,000 texts have the ids of Hugging Face's tokenizers`, async () => {
+    const { texts, hashes }: Hashes = JSON.parse(
+      await Deno.readTextFile(goldenPath("family-tokenizers/ids.json")),
+    );
+    const tokenizer = tokenizerJson(await packageFiles(name)), wrong: string[] = [];
+    assert.equal(texts.length, 2000);
+    for (const [i, text] of texts.entries()) {
+      const ids = tokenizer.encode(text, { addSpecialTokens: false });
+      if (hashOf(ids) !== hashes[name]!.slice(8 * i, 8 * i + 8)) wrong.push(text);
+    }
+    assert.deepEqual(wrong, []);
+  });
+}
+
 /** @param normalizes the tokenizer composes characters */
 function thereAndBack(
   tokenizer: Tokenizer,

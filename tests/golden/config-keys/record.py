@@ -3,6 +3,7 @@
     python record.py cases.json llama mistral qwen2 qwen3 gpt2
     python record.py families.json smollm3 ministral3 granite granitemoehybrid olmo2 olmo3 phi3 \
         gemma3_text
+    python record.py gemma2_lfm2.json gemma2 lfm2
 
 The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
 file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
@@ -73,6 +74,15 @@ BASES |= {
         "model_type": "gemma3_text", **{k: v for k, v in SIZES.items() if k != "hidden_act"},
         **BY_TYPE, "query_pre_attn_scalar": 16,
     },
+    "gemma2": {
+        "model_type": "gemma2", **{k: v for k, v in SIZES.items() if k != "hidden_act"}, **ROPE,
+        "sliding_window": 5, "query_pre_attn_scalar": 16, "attn_logit_softcapping": 0.5,
+        "final_logit_softcapping": 0.3,
+    },
+    "lfm2": {
+        "model_type": "lfm2", **{k: v for k, v in NO_HEAD.items() if k != "rms_norm_eps"}, **ROPE,
+        "norm_eps": 1e-5, "full_attn_idxs": [1], "block_multiple_of": 8, "conv_L_cache": 3,
+    },
 }
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
@@ -123,7 +133,16 @@ VALUES = {
     "max_window_layers": [None, 0, 1, 2],
     "layer_types": [
         None, [], [FULL, FULL], [SLIDING, SLIDING], [FULL, SLIDING], [FULL], ["chunked_attention"] * 2,
+        ["conv", "conv"], ["conv", FULL], [FULL, "conv"],
     ],
+    "final_logit_softcapping": [None, 0.2, 5, 0],
+    "attn_logit_softcapping": [None, 0.2, 5, 0],
+    "full_attn_idxs": [None, [], [0], [0, 1], [1]],
+    "block_multiple_of": [None, 1, 16, 0],
+    "block_ffn_dim_multiplier": [None, 1.5, 2, 0.4],
+    "block_ff_dim": [None, 36, 24],
+    "conv_L_cache": [None, 2, 4, 1],
+    "tie_embedding": [None, True, False],
     "no_rope_layers": [None, [], [1, 1], [0, 0], [0, 1], [1], [1, 0, 1], [2, 0]],
     "no_rope_layer_interval": [None, 1, 2, 3, 0],
     "sliding_window_pattern": [None, 1, 2, 3, 0],
@@ -159,6 +178,7 @@ MORE = [
     "use_qk_norm", "query_pre_attn_scalar", "no_rope_layers", "attention_dropout", "hidden_act",
     "no_rope_layer_interval", "sliding_window_pattern", "rope_local_base_freq", "hidden_activation",
     "num_nextn_predict_layers", "num_experts", "torchscript", "use_bfloat16", "layer_norm_eps",
+    "block_ff_dim", "tie_embedding", "conv_dim", "use_pos_enc", "block_use_swiglu",
     "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
 ]
 # Several keys at once.
