@@ -56,7 +56,7 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
   ],
   [
     "another prompt in dialogues",
-    "environment: {name: chess}\nteacher: {model_name_or_path: x, teacher_prompt_template: hi}\n",
+    "environment: {name: second_tries}\nteacher: {model_name_or_path: x, teacher_prompt_template: hi}\n",
     "teacher.teacher_prompt_template: has no effect in dialogues",
   ],
   [
