@@ -20,9 +20,9 @@ const PROMPTS = {
 Deno.test("the supervised gradient is that of the whole step, however it is cut", async () => {
   await withReference(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    const step = async (microBatchSize: number, reduction: "exact" | "fast") => {
+    const step = async (microBatchSize: number, reduction: "exact" | "fast", lossScale = 1) => {
       const sum = new GradientSum(model, device, { reduction });
-      const options = { seed: 1, firstPromptId: 0, microBatchSize, sum };
+      const options = { seed: 1, firstPromptId: 0, microBatchSize, sum, lossScale };
       return {
         result: await supervisedStep(model, PROMPTS, ENTRIES, options),
         gradient: await gradients(model),
@@ -43,6 +43,12 @@ Deno.test("the supervised gradient is that of the whole step, however it is cut"
           values.forEach((x, i) => assert.ok(Math.abs(x - cut[i]!) <= 1e-12 * largest, name));
         }
       }
+    }
+    // The scale for products in float16 scales the gradient alone, exactly: it is a power of two.
+    const scaled = await step(5, "fast", 64);
+    assert.equal(scaled.result.loss, whole.result.loss);
+    for (const [name, values] of whole.gradient) {
+      assert.deepEqual(scaled.gradient.get(name), values.map((x) => 64 * x), name);
     }
     model.dispose();
   });

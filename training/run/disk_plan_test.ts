@@ -52,4 +52,7 @@ Deno.test("a run that needs more than its file system has is warned of", async (
   assert.match(diskText(small), /the model 850 kB, tables up to 15\.6 MB$/);
   const silent = plan(await config("training.log_completions=false"));
   assert.equal(silent.tables, 620 * 4096);
+  // Twice the prompts a step are twice the completions.
+  const twice = plan(await config("training.gradient_accumulation_steps=2"));
+  assert.equal(twice.tables - silent.tables, 2 * (small.tables - silent.tables));
 });
