@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { isLocalTime, localTime } from "../core/local_time.ts";
-import { metricsWithoutClock, shortRunConfig, trainOn, withReference } from "./testing.ts";
+import {
+  copyFolder,
+  metricsWithoutClock,
+  shortRunConfig,
+  trainOn,
+  withReference,
+} from "./testing.ts";
 
 /** It writes the time as the templates of Llama 3 write the date. */
 const TEMPLATE = "{{ strftime_now('%S') }} {{ messages[0].content }}";
@@ -42,11 +48,3 @@ Deno.test("a resumed run keeps the time that the chat template wrote at its star
     assert.equal(await timeIn(`${dir}/plain`), undefined);
   });
 });
-
-async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to);
-  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
-    if (isDirectory) await copyFolder(`${from}/${name}`, `${to}/${name}`);
-    else if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
-  }
-}

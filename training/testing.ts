@@ -245,3 +245,12 @@ async function withDevice<T>(
     device.close();
   }
 }
+
+/** Copies a folder with all that is in it. */
+export async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to);
+  for await (const { name, isDirectory, isFile } of Deno.readDir(from)) {
+    if (isDirectory) await copyFolder(`${from}/${name}`, `${to}/${name}`);
+    else if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
+  }
+}

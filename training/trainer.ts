@@ -38,11 +38,12 @@ import { StopRequests } from "./run/stop_requests.ts";
 import { WeightUpdates } from "./run/weight_updates.ts";
 import type { RunState } from "./checkpoint/run_state.ts";
 import { TrainingCurriculum } from "./curriculum/curriculum.ts";
+import { Transcript } from "../bench/dialogue/transcript.ts";
 import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
 import { ProblemOrder } from "./rollout/prompt_sampler.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
-import { RunFolder, type RunFolderOptions } from "./run/run_folder.ts";
+import { RunFolder, type RunFolderOptions, waitForFolder } from "./run/run_folder.ts";
 import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
 import { trainPlan } from "./run/run_summary.ts";
 import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
@@ -157,6 +158,7 @@ export class GrpoTrainer {
     const folder = await this.#openFolder();
     this.#report.open(folder);
     try {
+      await this.#openTranscript();
       await this.#begin(this.#resume());
       this.#hasBegun = true;
       await (this.#supervisedOnly ? this.#supervisedPhases() : this.#phases());
@@ -191,6 +193,15 @@ export class GrpoTrainer {
       folder = await RunFolder.open(this.#folderOptions());
     });
     return folder;
+  }
+
+  /** What depended on the clock in earlier sessions of the run stays as it was. */
+  async #openTranscript(): Promise<void> {
+    const { config: { training: { output_dir: path } }, dialogues } = this.#options;
+    const { rank } = this.#stop.ranks;
+    if (dialogues == null) return;
+    if (rank > 0) await waitForFolder(path);
+    dialogues.transcript = await Transcript.open(path, rank);
   }
 
   /** All phases, from the one that the restored state is in. */

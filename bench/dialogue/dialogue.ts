@@ -12,6 +12,7 @@ import {
 } from "../../rewards/environments/open_environments.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { Segment } from "./segments.ts";
+import type { Transcript } from "./transcript.ts";
 
 /** Why a dialogue ended; all but the first two are limits, and count as cut off. */
 export type StopReason =
@@ -62,6 +63,8 @@ export interface DialogueSetup {
   limits: DialogueLimits;
   /** Positions of the model. */
   maxPositions: number;
+  /** What is known of exchanges that are done again; default: nothing. */
+  transcript?: Transcript;
 }
 
 /**

@@ -36,6 +36,7 @@ import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.
 import { generateOptions, type SamplingSettings } from "../evaluation/sampling.ts";
 import type { Dialogue, DialogueSetup, StopReason } from "./dialogue.ts";
 import type { Segment } from "./segments.ts";
+import type { Exchange } from "./transcript.ts";
 
 /** A problem, and which of its dialogues are wanted. */
 export interface DialogueStart {
@@ -59,6 +60,8 @@ export interface PlayOptions extends DialogueSetup {
   seed: number;
   /** Sampling options that differ from those of `generate`. */
   sampling?: Partial<SamplingOptions>;
+  /** In the transcript: the step of the run, and what the dialogues are for. */
+  scene?: string;
   /** Dialogues whose environment fails are returned even if it fails in all of them. */
   mayFail?: boolean;
   /** Samples one answer for each branch of the requests. */
@@ -94,8 +97,10 @@ export async function evaluateDialogues(
   prompts: PromptEncoder,
   problems: readonly PlayedProblem[],
   sampling: SamplingSettings,
-  { setup, seed, shouldStop, slots, mayFail = false }: {
+  { setup, seed, shouldStop, slots, mayFail = false, scene = "" }: {
     setup: DialogueSetup;
+    /** @see PlayOptions.scene */
+    scene?: string;
     /** @see PlayOptions.mayFail */
     mayFail?: boolean;
     /** Seed of the draws and of the environments' starts. */
@@ -117,6 +122,7 @@ export async function evaluateDialogues(
     {
       ...setup,
       mayFail,
+      scene,
       prompts,
       maxTokens: sampling.max_new_tokens,
       seed,
@@ -244,6 +250,11 @@ class Player {
     return first === undefined || first.isToolFile ? null : first;
   }
 
+  /** Its place in a transcript: prompt, branch and turn. */
+  get place(): string {
+    return `${this.start.promptId}/${this.branch}/${this.turns}`;
+  }
+
   get shownTools(): ShownTool[] {
     return shownTools(this.parts.flatMap(({ parts }) => parts.tools));
   }
@@ -286,7 +297,12 @@ interface Asked {
   player: Player;
   environment: Environment;
   call: EnvironmentCall;
+  /** Number of a call of a tool in its turn. */
+  number?: number;
 }
+
+/** Seconds for a call that is known to end. */
+const ANY_TIME = 1e6;
 
 class Game {
   readonly #players: Player[];
@@ -380,7 +396,8 @@ class Game {
 
   /** One answer of the model for each dialogue that goes on, and the reply to it. */
   async round(): Promise<void> {
-    const active = this.#players.filter((player) => player.stop === null && this.#hasRoom(player));
+    const open = this.#players.filter((player) => player.stop === null && this.#hasRoom(player));
+    const active = await this.#inTime(open);
     const answers = await this.#answers(active);
     active.forEach((player, i) => this.#takeAnswer(player, answers[i]!));
     const going = active.filter(({ stop }) => stop === null);
@@ -391,15 +408,32 @@ class Game {
   /** Whether there is room and time for a further answer. */
   #hasRoom(player: Player): boolean {
     const { maxTokens, maxPositions, limits } = this.options;
-    const { max_assistant_turns: most, rollout_timeout_s: seconds } = limits;
+    const { max_assistant_turns: most } = limits;
     if (most !== null && player.turns >= most) player.end("max_turns");
     else if (player.length >= maxTokens) player.end("length");
     else if (player.prompt.ids.length + player.length >= maxPositions) {
       player.end("context_overflow");
-    } else if (seconds !== null && performance.now() - player.began > seconds * 1000) {
-      player.end("timeout", `it took more than ${seconds} s`);
     }
     return player.stop === null;
+  }
+
+  /** Those of the dialogues that have time for a further answer. */
+  async #inTime(players: readonly Player[]): Promise<Player[]> {
+    const { limits: { rollout_timeout_s: seconds }, transcript, scene = "" } = this.options;
+    if (seconds === null) return [...players];
+    const error = `it took more than ${seconds} s`, exchanges: Exchange[] = [];
+    for (const player of players) {
+      const at = `${player.place}/clock`, call = { call: "clock" as const };
+      const known = transcript?.find(scene, at, call) ?? null;
+      const isLate = known === null
+        ? performance.now() - player.began > seconds * 1000
+        : known.outcome !== null;
+      if (isLate) player.end("timeout", error);
+      if (known !== null) continue;
+      exchanges.push({ at, call, outcome: { error, late: true }, isSteady: !isLate });
+    }
+    await transcript?.add(scene, exchanges);
+    return players.filter(({ stop }) => stop === null);
   }
 
   async #answers(players: readonly Player[]): Promise<Completion[]> {
@@ -537,7 +571,8 @@ class Game {
       if (wrong !== null) fail(player, wrong);
       else {
         const { environment } = owner!, state = player.states.get(environment) ?? {};
-        asked.push({ player, environment, call: { call: "run", tool: name, args, state } });
+        const call = { call: "run", tool: name, args, state } as const;
+        asked.push({ player, environment, call, number: k });
       }
     }
     const outcomes = await this.#ask(asked);
@@ -593,16 +628,39 @@ class Game {
     player.userTurns++;
   }
 
-  /** The outcomes of calls, in their order; all calls of one environment are sent together. */
+  /**
+   * The outcomes of calls, in their order; all calls of one environment are sent together. What the
+   * transcript knows is not sent again, or without a limit of time.
+   */
   async #ask(asked: readonly Asked[]): Promise<Outcome[]> {
-    const seconds = this.options.limits.tool_timeout_s;
-    const outcomes: Outcome[] = [];
-    const byEnvironment = Map.groupBy(asked.keys(), (i) => asked[i]!.environment);
-    await Promise.all([...byEnvironment].map(async ([environment, indices]) => {
-      const answers = await environment.answer(indices.map((i) => asked[i]!.call), seconds);
-      indices.forEach((index, i) => outcomes[index] = answers[i]!);
+    const { limits: { tool_timeout_s: limit }, transcript, scene = "" } = this.options;
+    const places = asked.map(({ player: { place }, call, number = 0 }) =>
+      `${place}/${call.call}${number === 0 ? "" : number}`
+    );
+    const known = asked.map(({ call }, i) => transcript?.find(scene, places[i]!, call) ?? null);
+    const outcomes = known.map((found) => found?.outcome ?? null);
+    const open = [...asked.keys()].filter((i) => outcomes[i] === null);
+    const together = Map.groupBy(open, (i) => asked[i]!.environment);
+    await Promise.all([...together].map(async ([environment, indices]) => {
+      for (const isNew of [true, false]) {
+        const some = indices.filter((i) => (known[i] === null) === isNew);
+        if (some.length === 0) continue;
+        const calls = some.map((i) => asked[i]!.call);
+        const answers = await environment.answer(calls, isNew ? limit : ANY_TIME);
+        some.forEach((index, i) => outcomes[index] = answers[i]!);
+      }
     }));
-    return outcomes;
+    const fresh = open.filter((i) => known[i] === null).map((i): Exchange => {
+      const { call, environment } = asked[i]!, outcome = outcomes[i]!;
+      return {
+        at: places[i]!,
+        call,
+        outcome,
+        isSteady: environment.isSteady && !("error" in outcome),
+      };
+    });
+    await transcript?.add(scene, fresh);
+    return outcomes as Outcome[];
   }
 
   /** Asks for the last rewards, and returns the dialogues. */

@@ -55,6 +55,8 @@ export type Outcome = (Reply | { error: string }) & { late?: boolean };
 export interface Environment {
   /** In metrics and messages. */
   readonly name: string;
+  /** Whether the same call has the same answer at any time: it asks no hosts. */
+  readonly isSteady: boolean;
   /** @throws UsageError when it cannot be used */
   open(): Promise<EnvironmentParts>;
   /**

@@ -12,6 +12,7 @@ export const DEFAULT_TRIES = 2;
 export function secondTries(tries = DEFAULT_TRIES): Environment {
   return {
     name: "second_tries",
+    isSteady: true,
     open: () => Promise.resolve({ step: true, reward: false, tools: [] }),
     answer: (calls) => Promise.resolve(calls.map((call) => answer(call, tries))),
     close: () => Promise.resolve(),

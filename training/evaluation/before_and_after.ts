@@ -164,6 +164,7 @@ async function measure(
       const played = await evaluateDialogues(model, prompts, problems, sampling, {
         ...options,
         setup: dialogues,
+        scene: `${asked.step ?? 0}, evaluation at ${temperature}`,
       });
       for (const problem of problems) options.onEnd?.({ ...NO_REQUEST, ...problem }, []);
       return played.map(([dialogue]) => ({

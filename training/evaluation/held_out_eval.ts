@@ -213,7 +213,7 @@ async function answersTo(entries: readonly Entry[], first: number, options: Held
   const about = { seed: runSamplingSeed(training), shouldStop };
   if (dialogues !== null) {
     const problems = entries.map((entry, i) => ({ entry, index: first + i, samples }));
-    const setup = { ...about, setup: dialogues };
+    const setup = { ...about, setup: dialogues, scene: `${options.step}, held-out` };
     const played = await evaluateDialogues(model, prompts, problems, sampling, setup);
     return played.flatMap((branches, group) =>
       branches.map((dialogue, branch) => ({

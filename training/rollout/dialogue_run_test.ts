@@ -4,7 +4,14 @@ import { parquetReadObjects } from "hyparquet";
 import { test } from "../../core/testing.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { writeEnvironment } from "../../bench/dialogue/testing.ts";
-import { metricsWithoutClock, shortRunConfig, trainOn, varying, withWasm } from "../testing.ts";
+import {
+  copyFolder,
+  metricsWithoutClock,
+  shortRunConfig,
+  trainOn,
+  varying,
+  withWasm,
+} from "../testing.ts";
 
 const ONE_TURN = `{ step: () => ({ content: "", done: true, reward: 1 }) }`;
 const TALK = `{
@@ -71,4 +78,54 @@ test.inFolder("dialogues are trained on, recorded, and the same when run again",
     });
   }
   assert.equal(hashes[1], hashes[0]);
+});
+
+test.inFolder("what depended on the clock is the same when a run goes on after a kill", async (folder) => {
+  const code = (deadline: number) =>
+    `{
+    reset: (row, { seed }) => ({ observation: " " + seed % 10, seed, turns: 0 }),
+    async step(message, state) {
+      // The machine is slow at first: some calls come too late.
+      const slow = Date.now() < ${deadline} && (state.seed + state.turns + message.content.length) % 2;
+      if (slow) await new Promise((resolve) => setTimeout(resolve, 2000));
+      return { content: "on", done: ++state.turns === 3, reward: message.content.length % 3 };
+    },
+  }`;
+  const environment = await writeEnvironment(folder, code(Infinity));
+  await withWasm(async (device, dir) => {
+    const at = (name: string, resume = false) => {
+      const config = shortRunConfig(`${dir}/${name}`, {
+        environment,
+        rewards: [{ name: "environment", weight: 1, params: {} }],
+        multi_turn: { max_turn_tokens: 8, tool_timeout_s: 0.3, rollout_timeout_s: 60 },
+        training: { max_completion_length: 40, save_steps: 1 },
+      });
+      return trainOn(device, config, { resume });
+    };
+    await at("whole");
+    const lines = await metricsWithoutClock(`${dir}/whole`);
+    assert.ok(lines.some((line) => Number(line["stop/timeout"]) > 0), "calls were too late");
+    assert.ok(lines.some((line) => Number(line["stop/timeout"]) < 1), "not all of them");
+    const goOn = async (name: string, transcript: string | null) => {
+      // A kill after the second step: the checkpoint of the first one is the newest.
+      await copyFolder(`${dir}/whole`, `${dir}/${name}`);
+      await Deno.remove(`${dir}/${name}/checkpoint-2`, { recursive: true });
+      const run = await Deno.readTextFile(`${dir}/${name}/run.json`);
+      await Deno.writeTextFile(`${dir}/${name}/run.json`, run.replace('"completed"', '"running"'));
+      if (transcript === null) await Deno.remove(`${dir}/${name}/transcript.jsonl`);
+      else await Deno.writeTextFile(`${dir}/${name}/transcript.jsonl`, transcript);
+      await at(name, true);
+      return await sha256Hex(await Deno.readFile(`${dir}/${name}/checkpoint-2/model.safetensors`));
+    };
+    await writeEnvironment(folder, code(0)); // the machine is fast again
+    const whole = await sha256Hex(
+      await Deno.readFile(`${dir}/whole/checkpoint-2/model.safetensors`),
+    );
+    const transcript = await Deno.readTextFile(`${dir}/whole/transcript.jsonl`);
+    assert.equal(await goOn("killed", `${transcript}{"scene":"1","exch`), whole);
+    assert.notEqual(await goOn("without", null), whole);
+    // Nothing is known of other dialogues.
+    const other = transcript.replaceAll(/\["[0-9a-z]+"/g, '["?"');
+    assert.notEqual(await goOn("other", other), whole);
+  });
 });

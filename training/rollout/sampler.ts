@@ -80,6 +80,7 @@ async function sampleBranches(
         prompts,
         maxTokens: training.max_completion_length,
         seed: training.seed,
+        scene: greedy ? `${step}, greedy` : `${step}`,
         ...(greedy ? { sampling: { temperature: 0 } } : {}),
         generate: async (asked) => (await sampler.sample(asked, step, shouldStop)).completions,
       });

@@ -17,6 +17,7 @@ import { exists } from "../../core/paths.ts";
 import { namedCheckpoint } from "../checkpoint/checkpoint_files.ts";
 import { WARM_START } from "../checkpoint/checkpoint_folders.ts";
 import { idsOf } from "../../bench/dialogue/segments.ts";
+import { TRANSCRIPT } from "../../bench/dialogue/transcript.ts";
 import { promptOf, type Rollout, type SampledRow } from "../rollout/rollout.ts";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
@@ -46,7 +47,9 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "tracking.json",
 ]);
 
-const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
+const RUN_PARTS = new RegExp(
+  `^(${WARM_START}|completions|checkpoint-\\d+|${TRANSCRIPT.source.slice(1, -1)})$`,
+);
 
 /**
  * Folders of trackers, reports, evaluations: they belong to a run if there is a run.json beside
@@ -263,7 +266,7 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 function holdsRun(names: readonly string[]): boolean {
-  return names.some((name) => RUN_FILES.has(name) || RUN_FOLDERS.test(name));
+  return names.some((name) => RUN_FILES.has(name) || RUN_PARTS.test(name));
 }
 
 async function namesIn(path: string): Promise<string[]> {
@@ -318,7 +321,7 @@ function refuseOccupied(
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
   const isOfRun = (name: string) =>
-    RUN_FILES.has(name) || RUN_FOLDERS.test(name) ||
+    RUN_FILES.has(name) || RUN_PARTS.test(name) ||
     (isRun && (MODEL_FILES.has(name) || COMPANIONS.has(name)));
   for (const name of names) {
     if (isOfRun(name)) await Deno.remove(`${path}/${name}`, { recursive: true });

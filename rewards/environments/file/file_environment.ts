@@ -45,6 +45,7 @@ export function fileEnvironment(
   };
   return {
     name,
+    isSteady: net.length === 0,
     async open() {
       const process = await opened();
       await process.start();
