@@ -130,7 +130,7 @@ Deno.test("verl's command line: its defaults, +key, ~key, and an override of wha
     +actor_rollout_ref.rollout.multi_turn.enable=True rewards=[correctness]`.split(/\s+/);
   const load2 = (...more: string[]) =>
     load("_base_: rgx:verl/ppo_trainer.yaml\n", { overrides: [...line, ...more] }, FILES);
-  await assert.rejects(() => load2(), /^UsageError: command line: .*multi_turn\.enable: not supp/);
+  await assert.rejects(() => load2(), /command line: .*multi_turn\.enable: dialogues need/);
   const off = "actor_rollout_ref.rollout.multi_turn.enable";
   const { config, origins, notes } = await load2(`${off}=False`);
   assert.equal((await load2(`~${off}`)).yaml, (await load2(`${off}=False`)).yaml);
@@ -367,5 +367,31 @@ Deno.test("verl's two files are read as named, beside the configuration too", as
     await assert.rejects(loadConfig(path, {}), /no such file: \/elsewhere\/test\.jsonl/);
   } finally {
     await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("multi_turn of verl bounds dialogues with an environment or tools of rgx", async () => {
+  const line = `actor_rollout_ref.rollout.multi_turn.enable=True
+    actor_rollout_ref.rollout.multi_turn.max_assistant_turns=3
+    actor_rollout_ref.rollout.multi_turn.format=qwen3_coder`.split(/\s+/);
+  const files = { ...FILES, "env.ts": "export default { step: () => 'on' };" };
+  const load2 = (yaml: string, overrides: string[]) => load(MINIMAL + yaml, { overrides }, files);
+  const { config } = await load2("environment: env.ts\n", line.map((text) => `+${text}`));
+  const { multi_turn: limits } = config;
+  assert.deepEqual(
+    [limits.max_assistant_turns, limits.max_parallel_calls, limits.max_tool_response_length],
+    [3, 1, 256],
+  );
+  assert.equal(limits.format, "qwen3_xml");
+  // Limits without dialogues, as verl writes out its defaults, do nothing.
+  const off = await load2("", line.slice(1).map((text) => `+${text}`));
+  assert.equal(off.config.multi_turn.max_assistant_turns, null);
+  const refused: [string, RegExp][] = [
+    ["enable=True", /multi_turn\.enable: dialogues need an environment or tools/],
+    ["tool_config_path=t.yaml", /multi_turn\.tool_config_path: .*a tool is a file of TypeScript/],
+    ["interaction_config_path=i.yaml", /multi_turn\.interaction_config_path: .*has removed/],
+  ];
+  for (const [text, message] of refused) {
+    await assert.rejects(load2("", [`+actor_rollout_ref.rollout.multi_turn.${text}`]), message);
   }
 });
