@@ -400,7 +400,10 @@ class Game {
     const active = await this.#inTime(open);
     const answers = await this.#answers(active);
     active.forEach((player, i) => this.#takeAnswer(player, answers[i]!));
-    const going = active.filter(({ stop }) => stop === null);
+    // A message about a call that cannot be read is the reply to its answer.
+    const going = active.filter(({ stop, messages }) =>
+      stop === null && messages.at(-1)!.role === "assistant"
+    );
     await this.#run(going.filter(({ asks }) => asks.length > 0));
     await this.#step(going.filter(({ asks }) => asks.length === 0));
   }
