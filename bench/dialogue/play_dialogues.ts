@@ -9,7 +9,7 @@ import type { ChatMessage, Tool as ShownTool, ToolCall } from "../../core/chat_m
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { RandomStream } from "../../core/philox.ts";
 import { SAMPLE_START } from "../../data/empty_source.ts";
-import { EVAL_PROMPT_ID, type SplitProblems } from "../../data/held_out.ts";
+import type { SplitProblems } from "../../data/held_out.ts";
 import {
   type Environment,
   type EnvironmentCall,
@@ -25,7 +25,6 @@ import {
   type OpenPart,
   shownTools,
 } from "../../rewards/environments/open_environments.ts";
-import type { CausalLM } from "../../models/causal_lm.ts";
 import type {
   Completion,
   GenerateRequest,
@@ -33,7 +32,6 @@ import type {
 } from "../../models/generation/types.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import { generateOptions, type SamplingSettings } from "../evaluation/sampling.ts";
 import type { Dialogue, DialogueSetup, StopReason } from "./dialogue.ts";
 import type { Segment } from "./segments.ts";
 import type { Exchange } from "./transcript.ts";
@@ -80,56 +78,6 @@ export async function playDialogues(
   await game.begin();
   while (game.goesOn) await game.round();
   return await game.end();
-}
-
-/** A problem of an evaluation, and which samples of it are wanted. */
-export interface PlayedProblem extends Pick<DialogueStart, "entry" | "shots" | "isOwnData"> {
-  /** Place among the problems of the evaluation; keys the draws. */
-  index: number;
-  /** Number of the first sample; default 0. */
-  firstSample?: number;
-  samples: number;
-}
-
-/** Dialogues about each problem of an evaluation; the draws are those of `complete`. */
-export async function evaluateDialogues(
-  model: Pick<CausalLM, "generate">,
-  prompts: PromptEncoder,
-  problems: readonly PlayedProblem[],
-  sampling: SamplingSettings,
-  { setup, seed, shouldStop, slots, mayFail = false, scene = "" }: {
-    setup: DialogueSetup;
-    /** @see PlayOptions.scene */
-    scene?: string;
-    /** @see PlayOptions.mayFail */
-    mayFail?: boolean;
-    /** Seed of the draws and of the environments' starts. */
-    seed: number;
-    /** @see GenerateOptions.shouldStop */
-    shouldStop: () => boolean;
-    /** @see CompleteOptions.slots */
-    slots?: number;
-  },
-): Promise<Dialogue[][]> {
-  const options = generateOptions(sampling, prompts, seed, shouldStop);
-  return await playDialogues(
-    problems.map(({ index, firstSample = 0, samples, ...about }) => ({
-      ...about,
-      promptId: EVAL_PROMPT_ID + index,
-      firstBranch: firstSample,
-      branches: samples,
-    })),
-    {
-      ...setup,
-      mayFail,
-      scene,
-      prompts,
-      maxTokens: sampling.max_new_tokens,
-      seed,
-      generate: (asked) =>
-        model.generate(asked, slots === undefined ? options : { ...options, slots }),
-    },
-  );
 }
 
 /** Number of problems whose start is tried before a run. */

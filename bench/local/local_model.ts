@@ -6,7 +6,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { type Dialogue, type DialogueSetup, endTokens } from "../dialogue/dialogue.ts";
-import { evaluateDialogues } from "../dialogue/play_dialogues.ts";
+import { evaluateDialogues } from "../dialogue/evaluate_dialogues.ts";
 import { sampledTokens } from "../dialogue/segments.ts";
 import { complete } from "../evaluation/complete.ts";
 import { PromptEncoder } from "../evaluation/prompt_encoder.ts";

@@ -8,7 +8,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { hasAnswer, scoreCompletion } from "../../data/score_completion.ts";
 import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
-import { evaluateDialogues } from "../../bench/dialogue/play_dialogues.ts";
+import { evaluateDialogues } from "../../bench/dialogue/evaluate_dialogues.ts";
 import { idsOf, sampledTokens } from "../../bench/dialogue/segments.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Entry } from "../../tasks/types.ts";

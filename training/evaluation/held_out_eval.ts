@@ -11,7 +11,7 @@ import { scoreCompletion } from "../../data/score_completion.ts";
 import { type Accuracy, accuracyOf, type ScoredAnswer } from "../../bench/evaluation/accuracy.ts";
 import { complete } from "../../bench/evaluation/complete.ts";
 import type { DialogueSetup } from "../../bench/dialogue/dialogue.ts";
-import { evaluateDialogues } from "../../bench/dialogue/play_dialogues.ts";
+import { evaluateDialogues } from "../../bench/dialogue/evaluate_dialogues.ts";
 import { idsOf, lossMask } from "../../bench/dialogue/segments.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { RewardValue } from "../../rewards/types.ts";
