@@ -18,12 +18,15 @@ import { LoadProgress } from "../models/load_progress.ts";
 import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { labelled, log, paint, write } from "../terminal/terminal.ts";
-import type { AnswerDelta } from "../../models/tokenizers/dialects/dialect.ts";
+import type { AnswerDelta, CallFault } from "../../models/tokenizers/dialects/dialect.ts";
 import { ChatTools } from "./chat_tools.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
 import type { CHAT } from "../flag_tables.ts";
 
 type ChatFlags = Flags<typeof CHAT>;
+
+/** Characters of a call or its result that are shown. */
+const MAX_SHOWN = 400;
 
 /** Answers in a row that call tools. */
 const MAX_ROUNDS = 16;
@@ -120,7 +123,10 @@ export class Chat {
       }
       if (source.isTerminal) {
         const { id } = host.base, { maxModelLength } = host;
-        log(paint("dim", `${id}, ${maxModelLength} tokens of context; /help lists the commands`));
+        const names = this.tools?.shown.map((tool) => tool.function.name) ?? [];
+        const has = names.length === 0 ? "" : `; tools: ${names.join(", ")}`;
+        const text = `${id}, ${maxModelLength} tokens of context${has}; /help lists the commands`;
+        log(paint("dim", text));
       }
       return await this.#loop();
     } finally {
@@ -214,9 +220,9 @@ export class Chat {
       if (round === MAX_ROUNDS) return log(`note: no more than ${MAX_ROUNDS} answers with calls`);
       const results: ChatMessage[] = [];
       for (const call of calls) {
-        log(paint("dim", `→ ${callText(call)}`));
+        log(paint("dim", oneLine(`→ ${callText(call)}`)));
         const result = await this.tools!.run(call);
-        log(paint("dim", `← ${result.content}`));
+        log(paint("dim", oneLine(`← ${result.content}`)));
         results.push(result);
       }
       this.#conversation.returned(results);
@@ -244,7 +250,7 @@ export class Chat {
       );
     }
     const control = this.#answering = new AbortController();
-    let text = "", tokens: number[] = [], calls: ToolCall[] = [];
+    let text = "", tokens: number[] = [], calls: ToolCall[] = [], faults: readonly CallFault[] = [];
     try {
       await host.using(this.#adapter ?? undefined, async (model: ServedModel) => {
         const { tokenizer, eosIds: ownEnds } = model.loaded, shown = new StopText([]);
@@ -262,11 +268,13 @@ export class Chat {
           if (reader === null) say(part);
           else reader.push(part).forEach(showDelta);
         };
+        let thinks = false;
         const showDelta = (delta: AnswerDelta) => {
+          const isThought = "reasoning" in delta;
+          if (thinks && !isThought) write("\n");
+          thinks = isThought && this.source.isTerminal;
           if ("content" in delta) say(delta.content);
-          else if ("reasoning" in delta && this.source.isTerminal) {
-            log(paint("dim", delta.reasoning.trim()));
-          }
+          else if (thinks && isThought) write(paint("dim", delta.reasoning));
         };
         try {
           await host.generate(model, {
@@ -294,6 +302,7 @@ export class Chat {
           // A call that is cut off is not run.
           const isWhole = eosIds.includes(tokens.at(-1)!);
           if (reader !== null && isWhole) calls = tools!.callsOf(reader);
+          faults = reader?.answer.errors ?? [];
         } catch (error) {
           if (!control.signal.aborted) throw error;
           write(" …");
@@ -301,6 +310,7 @@ export class Chat {
         if (text !== "" || calls.length === 0) write("\n");
       });
       conversation.answered(text, calls);
+      for (const { message } of faults) log(`note: a call that is not run: ${oneLine(message)}`);
       if (tokens.length >= room) log("note: the context is full; /reset forgets the conversation");
       return calls;
     } catch (error) {
@@ -310,6 +320,14 @@ export class Chat {
       this.#answering = null;
     }
   }
+}
+
+/** What is shown of a long text: the model reads all of it. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length > MAX_SHOWN
+    ? `${line.slice(0, MAX_SHOWN)}… (${text.length} characters)`
+    : line;
 }
 
 /** A call as a person reads it. */

@@ -91,9 +91,20 @@ Deno.test("a chat runs the tools that the model calls, and shows calls and resul
         '[tool] {"error":"too large (line 5, column 23)"}',
         "[assistant] It is 12.",
       ];
-      assert.deepEqual(err.trimEnd().split("\n"), [...notes, ...history]);
+      const cut =
+        'note: a call that is not run: the answer ends within a call: <tool_call> {"name": ' +
+        '"multiply", "arguments": {"a": 1}}';
+      assert.deepEqual(err.trimEnd().split("\n"), [...notes, ...history, cut]);
       assert.match(prompts[0]!, /"name": "multiply", "description": "Multiplies two numbers\."/);
       assert.match(prompts[1]!, /<tool_response>\n12, call 1\n<\/tool_response>\n<tool_response>/);
+      // On a terminal, thoughts come piece by piece on one line.
+      prompts.length = 0;
+      lines.push("3 times 4?");
+      const shown = new Chat(host, new Map(), flags, { ...source, isTerminal: true }, tools);
+      const seen = await written(() => shown.run());
+      // deno-lint-ignore no-control-regex
+      assert.match(seen.out.replaceAll(/\x1b\[\d+m/g, ""), /^hm\nI see\.\nIt is 12\.\n/);
+      assert.match(seen.err, /; tools: multiply; \/help/);
     } finally {
       await tools!.close();
       host.close();
