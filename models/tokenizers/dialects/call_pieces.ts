@@ -25,6 +25,8 @@ export interface CallPieces {
   readonly ended: number;
   /** What is left of a call that has begun; null = none has, or it is broken. */
   rest(): string | null;
+  /** How a call is broken that can be read otherwise. */
+  readonly fault: string;
   /** Whether a call has begun that has not ended. */
   readonly isOpen: boolean;
 }
@@ -75,6 +77,7 @@ function formOf({ transform, transformsEach: isList }: Field): Form | null {
 
 /** Calls in JSON. */
 class JsonCalls implements CallPieces {
+  readonly fault = "a call has its name or its arguments twice";
   ended = 0;
   isOpen = false;
   /** The tool; undefined = it is not known yet. */
@@ -143,7 +146,7 @@ class JsonCalls implements CallPieces {
       this.#name = token.isFirst ? text : this.#name + text;
     } else if (depth === this.#at && (args === null || this.#key === args)) {
       // Arguments before the name, twice or of another type are known at the end.
-      this.#waits = text !== "{" || !this.#name || this.isOpen;
+      this.#waits = kind !== "open" || text !== "{" || !this.#name || this.isOpen;
       if (this.#waits) return false;
       this.isOpen = true;
       this.#isWhole = false;
@@ -220,6 +223,7 @@ class JsonCalls implements CallPieces {
 
 /** One call, whose arguments stand in tags. */
 class TagCall implements CallPieces {
+  readonly fault = "a tag has no end";
   readonly ended = 0;
   isOpen = false;
   #text = "";
@@ -245,8 +249,10 @@ class TagCall implements CallPieces {
     return more === "" ? [] : [{ arguments: more }];
   }
 
-  rest(): string {
+  rest(): string | null {
     const more = this.#read(this.#text.length);
+    // A value that is cut off must not be left out as if it were not there.
+    if (/<\w/.test(this.#text.slice(this.#at))) return null;
     return `${more}${this.#count === 0 ? "{" : ""}}`;
   }
 

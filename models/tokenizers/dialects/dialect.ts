@@ -239,6 +239,9 @@ export class AnswerReader {
   readonly #parser: ResponseParser;
   /** The calls of the part that is open, as they come. */
   #pieces: CallPieces | null = null;
+  /** The answer, where its template has no field for what stands in none of them. */
+  #loose = "";
+  readonly #hasSink: boolean;
   /** What is new in the beginning. */
   #early: AnswerDelta[];
 
@@ -251,6 +254,7 @@ export class AnswerReader {
     private readonly dropsStops = false,
   ) {
     this.#parser = new ResponseParser(template, tools);
+    this.#hasSink = template.sink !== null;
     this.#early = this.#read(begun);
   }
 
@@ -273,6 +277,7 @@ export class AnswerReader {
   }
 
   #read(text: string): AnswerDelta[] {
+    if (!this.#hasSink) this.#loose += text;
     return this.#parser.push(text).flatMap((event) => this.#deltas(event));
   }
 
@@ -283,7 +288,19 @@ export class AnswerReader {
   /** @param isWhole whether it ended by itself: its last token may be missing in the text */
   end(isWhole = false): AnswerDelta[] {
     const rest = isWhole ? this.push(this.stopTexts[0] ?? "") : [];
-    return [...rest, ...this.#parser.end().flatMap((event) => this.#deltas(event))];
+    const last = this.#parser.end().flatMap((event) => this.#deltas(event));
+    return [...rest, ...last, ...this.#unread()];
+  }
+
+  /** A text that has none of the fields of its template is shown as it is. */
+  #unread(): AnswerDelta[] {
+    const { content, reasoning, toolCalls, errors } = this.answer;
+    const isRead = content !== "" || reasoning !== undefined ||
+      toolCalls.length + errors.length > 0;
+    const raw = this.#withoutEnd(this.#loose);
+    if (isRead || raw === "") return [];
+    this.#errors.push({ kind: "malformed", message: `nothing in it could be read: ${short(raw)}` });
+    return [{ content: this.#content.add(raw) }];
   }
 
   #deltas(event: AnswerEvent): AnswerDelta[] {
@@ -320,13 +337,13 @@ export class AnswerReader {
       );
       return this.#shown(left);
     }
-    const raw = event.raw.trim(), shown = raw.length > 200 ? `${raw.slice(0, 200)}…` : raw;
+    const raw = this.#withoutEnd(event.raw), shown = short(raw);
     const why = isCut
       ? "the answer ends within a call"
       : kind === "fault"
       ? event.message
       : isRead
-      ? "a call has its name or its arguments twice"
+      ? pieces!.fault
       : "a call has no name, or its arguments are no object";
     this.#errors.push({ kind: isCut ? "cut" : "malformed", message: `${why}: ${shown}` });
     const added = this.#content.add(raw);
@@ -334,9 +351,19 @@ export class AnswerReader {
     return added === "" ? [] : [{ content: added }];
   }
 
+  /** A text without the token that ends the answer. */
+  #withoutEnd(text: string): string {
+    const raw = text.trim(), end = this.stopTexts.find((stop) => raw.endsWith(stop)) ?? "";
+    return raw.slice(0, raw.length - end.length).trim();
+  }
+
   #shown(pieces: readonly CallPiece[]): AnswerDelta[] {
     return pieces.map((call) => ({ call }));
   }
+}
+
+function short(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 /** The call in a value of a response template; null when it has another form. */

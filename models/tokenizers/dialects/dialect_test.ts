@@ -146,6 +146,82 @@ for (const [family, name] of Object.entries(READERS)) {
   });
 }
 
+/** How families write one call. */
+const CALLS: Record<string, (name: string, args: string) => string> = {
+  qwen3: (name, args) => `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`,
+  llama3_1: (name, args) => `{"name": "${name}", "parameters": ${args}}<|eot_id|>`,
+  gptoss: (name, args) =>
+    `<|channel|>commentary to=functions.${name} <|constrain|>json<|message|>${args}<|call|>`,
+  gemma4_v5: (name, args) => `<|tool_call>call:${name}${args}<tool_call|>`,
+};
+/** Arguments as models should not write them, and what is read; null = no call. */
+const ODD: Record<string, object | null> = {
+  '{"i": "three", "s": [1]}': { i: "three", s: [1] },
+  '"{\\"i\\": 3}"': { i: 3 },
+  '"abc"': null,
+  "[1, 2]": null,
+  "5": null,
+  "": null,
+  '```json\n{"i": 3}\n```': null,
+  "{'i': 3}": null,
+  '{"b": True}': null,
+  '{"i": 3,}': null,
+  '{"i": NaN}': null,
+  '{"s": "\\x41"}': null,
+  '{"s": "a\nb"}': null,
+  '{"i": 3': null,
+  '{"s": "\\u00e9\\ud83d\\ude00 <|im_end|> \\u0000"}': { s: "é\u{1f600} <|im_end|> \0" },
+  '{"__proto__": {"a": 1}}': JSON.parse('{"__proto__": {"a": 1}}'),
+  [`{"l": ${"[".repeat(30_000)}`]: null,
+  [`{"s": "${"x".repeat(300_000)}"}`]: { s: "x".repeat(300_000) },
+};
+
+for (const [family, write] of Object.entries(CALLS)) {
+  Deno.test(`odd calls of ${family} are read or refused, and never run by halves`, () => {
+    const tokenizer = familyTokenizer(family), dialect = dialectOf(tokenizer);
+    for (const [given, args] of Object.entries(ODD)) {
+      const text = write("f", given), reader = dialect.read({ tools: TOOLS });
+      const deltas: AnswerDelta[] = [], size = given.length > 1000 ? 40 : 3;
+      for (let at = 0; at < text.length; at += size) {
+        deltas.push(...reader.push(text.slice(at, at + size)));
+      }
+      deltas.push(...reader.end());
+      const { toolCalls, errors, content } = reader.answer, shown = given.slice(0, 50);
+      assert.deepEqual(toolCalls, args === null ? [] : [{ name: "f", arguments: args }], shown);
+      assert.deepEqual(errors.map(({ kind }) => kind), args === null ? ["malformed"] : [], shown);
+      assert.ok(errors.every(({ message }) => message.length < 400));
+      const wanted = args === null ? [] : [JSON.stringify(args)];
+      assert.deepEqual(joined(deltas).filter((c) => c.isWhole).map((c) => c.text), wanted, shown);
+      // What is no call is text, without the token that ended the answer.
+      assert.equal(content === "", args !== null, shown);
+      assert.ok(!content.endsWith("|eot_id|>") && !content.endsWith("<|call|>"), content);
+    }
+    // A tool that there is not is for the one who runs tools to refuse.
+    assert.equal(dialect.parse(write("nope", "{}")).toolCalls[0]!.name, "nope");
+    assert.deepEqual(dialect.parse(write("", "{}")).toolCalls, []);
+  });
+}
+
+Deno.test("a call whose last argument has no end is not run without it", () => {
+  const text =
+    "</think><tool_call>\n<function=f>\n<parameter=i>\n3\n</parameter>\n<parameter=s>\n" +
+    "</tool_call><|im_end|>";
+  const dialect = dialectOf(familyTokenizer("qwen3_5_think"));
+  const { toolCalls, errors } = dialect.parse(text, { prompt: "<|im_start|>assistant\n<think>\n" });
+  assert.deepEqual(toolCalls, []);
+  assert.match(errors[0]!.message, /a tag has no end/);
+});
+
+Deno.test("gpt-oss says something before a call, and what has no channel is not lost", () => {
+  const dialect = dialectOf(familyTokenizer("gptoss"));
+  const call = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"i": 3}<|call|>';
+  const said = `<|channel|>commentary<|message|>I look.<|end|><|start|>assistant${call}`;
+  const { content, toolCalls } = dialect.parse(said);
+  assert.deepEqual([content, toolCalls.length], ["I look.", 1]);
+  const lost = dialect.parse("no channel<|return|>");
+  assert.deepEqual([lost.content, lost.errors.length], ["no channel", 1]);
+});
+
 Deno.test("an answer is shown while it comes, up to what may begin a call", () => {
   const dialect = dialectOf(familyTokenizer("qwen3")), reader = dialect.read();
   assert.deepEqual(reader.push("Let me see"), [{ content: "Let me see" }]);

@@ -96,9 +96,10 @@ export const FAMILIES: readonly Family[] = [
           close_pattern: "<\\|end\\|>\\s*",
           content: "text",
         },
+        // What it says before a call stands in the channel of calls.
         content: {
-          open: "<|channel|>final<|message|>",
-          close_pattern: "<\\|return\\|>\\s*",
+          open: ["<|channel|>final<|message|>", "<|channel|>commentary<|message|>"],
+          close_pattern: "(?:<\\|return\\|>|<\\|end\\|>)\\s*",
           content: "text",
         },
         // The receiver stands before the channel, or after it as in OpenAI's description.

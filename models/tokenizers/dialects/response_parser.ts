@@ -35,15 +35,19 @@ interface Found {
   groups: Record<string, string>;
 }
 
+/** How much of the text that was read is kept, and how much patterns can look back on. */
+const KEPT = 4096, BEFORE = 256;
+
 export class ResponseParser {
+  /** The end of the answer, of which all before `#at` has been read. */
   #text = "";
   #at = 0;
   /** Null = in the sink, or nowhere. */
   #field: Field | null = null;
   #groups: Record<string, string> = {};
-  /** The text of the field that is open, and where its beginning stands. */
+  /** The text of the field that is open, without and with what begins it. */
   #body = "";
-  #from = 0;
+  #raw = "";
   #isOpen = false;
   readonly #parameters: ReadonlyMap<string, unknown>;
 
@@ -54,6 +58,11 @@ export class ResponseParser {
 
   /** Takes more of the answer. */
   push(text: string): AnswerEvent[] {
+    if (this.#at > KEPT) {
+      // A long answer would be searched as a whole, again and again.
+      this.#text = this.#text.slice(this.#at - BEFORE);
+      this.#at = BEFORE;
+    }
     this.#text += text;
     return this.#read(false);
   }
@@ -74,17 +83,18 @@ export class ResponseParser {
       const { found, hold } = this.#next(isWhole);
       if (found === null) {
         this.#take(hold, events);
-        if (isWhole) this.#close(events, this.#at, (this.#field?.close ?? null) !== null);
+        if (isWhole) this.#close(events, "", (this.#field?.close ?? null) !== null);
         return events;
       }
       this.#take(found.start, events);
       const hadText = this.#isOpen;
+      const edge = this.#text.slice(found.start, found.end);
       this.#at = found.end;
-      this.#close(events, found.opens ? found.start : found.end, false);
+      this.#close(events, found.opens ? "" : edge, false);
       if (found.opens) {
         this.#field = found.field;
         this.#groups = found.groups;
-        this.#from = found.start;
+        this.#raw = edge;
         this.#isOpen = true;
         const { field, groups } = found;
         events.push({ kind: "begin", field: field.name, spec: field, groups });
@@ -149,26 +159,29 @@ export class ResponseParser {
     const text = this.#text.slice(this.#at, end), field = this.#field ?? this.template.sink;
     this.#at = Math.max(this.#at, end);
     if (text === "" || field === null) return;
-    if (!this.#isOpen) this.#from = this.#at - text.length;
     this.#isOpen = true;
     this.#body += text;
+    this.#raw += text;
     const kind = field.content === "text" ? "text" as const : "body" as const;
     events.push({ kind, field: field.name, text });
   }
 
-  #close(events: AnswerEvent[], end: number, isCut: boolean): void {
+  /** @param edge the text that ends the open field */
+  #close(events: AnswerEvent[], edge: string, isCut: boolean): void {
     const field = this.#field ?? this.template.sink;
     if (this.#isOpen && field !== null) {
-      const part = { field: field.name, raw: this.#text.slice(this.#from, end), isCut };
+      const part = { field: field.name, raw: this.#raw + edge, isCut };
       try {
         events.push({ kind: "part", ...part, value: this.#valueOf(field) });
       } catch (error) {
-        events.push({ kind: "fault", ...part, message: messageOf(error) });
+        const isDeep = error instanceof RangeError;
+        const message = isDeep ? "its lists are too deep" : messageOf(error);
+        events.push({ kind: "fault", ...part, message });
       }
     }
     this.#field = null;
     this.#groups = {};
-    this.#body = "";
+    this.#body = this.#raw = "";
     this.#isOpen = false;
   }
 
