@@ -222,8 +222,10 @@ function constraintOf(
   vocabSize: number,
   held: Asked | null,
 ): TokenConstraint | null {
-  const given = [...responseFormat(fields), ...structuredOutputs(fields), ...guided(fields)];
-  const [asked, other] = held === null ? given : [held, ...given];
+  // It is the form of a text, and calls that must be made are none. Clients send both.
+  const format = responseFormat(fields), isText = held === null;
+  const given = [...structuredOutputs(fields), ...guided(fields)];
+  const [asked, other] = isText ? [...format, ...given] : [held, ...given];
   if (asked === undefined) return null;
   const { form, param } = asked;
   if (other !== undefined) {

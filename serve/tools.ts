@@ -87,6 +87,7 @@ function toolsOf(fields: Fields): Tool[] {
     }
     names.add(name);
     const description = given.string("description"), parameters = given.raw("parameters");
+    given.boolean("strict", false);
     if (parameters !== undefined && !(isRecord(parameters) && isOfObjects(parameters))) {
       throw given.wrong("parameters", 'a JSON schema of the type "object"');
     }

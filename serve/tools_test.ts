@@ -126,8 +126,10 @@ for (const family of ["qwen3", "llama3_1", "qwen3_5_think", "gemma4_v5", "gptoss
       for (let seed = 0; seed < 3; seed++) {
         const choice = await forced(server, "required", { seed });
         assert.equal(choice.finish_reason, "tool_calls", JSON.stringify(choice));
+        // The form of a text says nothing of calls.
         const named = await forced(server, { type: "function", function: { name: "add" } }, {
           seed,
+          response_format: { type: "json_object" },
         });
         assert.equal(named.finish_reason, "stop");
         assert.deepEqual(named.message.tool_calls.map((call: Reply) => call.function.name), [
@@ -213,7 +215,8 @@ Deno.test("tools that are wrong are refused by the field's name", () =>
       ],
       [{ ...required }, "tool_choice", /no tools/],
       [{ tools, response_format: { type: "json_object" } }, "tools", /held to a form/],
-      [{ tools, ...required, response_format: { type: "json_object" } }, "tool_choice", /exclude/],
+      [{ tools, ...required, guided_regex: "a" }, "tool_choice", /exclude/],
+      [one({ name: "f", strict: "yes" }), "tools[0].function.strict", /true or false/],
       [{ tools, parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
       [{ functions: [{ name: "f" }] }, "functions", /use tools/],
       [{ documents: "x" }, "documents", /a list/],
