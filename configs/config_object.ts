@@ -72,7 +72,7 @@ export interface LoraKeys
   /** false: all weights are trained, although there is a section `lora`. */
   enabled?: boolean;
   /** How the matrices A and B are initialised. true: A is uniform, B is zero. */
-  init_lora_weights?: boolean | "true" | "false" | "gaussian";
+  init_lora_weights?: boolean | "true" | "false" | "gaussian" | "pissa" | "olora";
 }
 
 /** The problems: `data`. */

@@ -49,6 +49,7 @@ import {
   weightFile,
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
+import { updateAdapter } from "./network/dora.ts";
 import { mergeAdapters } from "./network/merged_copies.ts";
 import {
   DEFAULT_GENERATION_BYTES,
@@ -139,7 +140,8 @@ export class CausalLM implements LanguageModel {
       rope,
       maxRank: maxLayerRank(sizes.lora),
     };
-    const differs = sizes.saved.length > 0 || headAdapter(sizes.lora) !== null;
+    const differs = sizes.saved.length > 0 || sizes.embedding !== null ||
+      headAdapter(sizes.lora) !== null;
     const without = { lora: layerAdapters(sizes.lora), saved: [] };
     this.#plain = differs
       ? { ...this.#network, weights: arrangeWeights(parameters, config, without) }
@@ -256,8 +258,8 @@ export class CausalLM implements LanguageModel {
     const parameters = what === "full" ? new Parameters(device, [], own) : own;
     const copy = new CausalLM(base, frozen, parameters, sizes);
     try {
-      for (const from of empty ? [] : this.trainable) {
-        await copyValues(device, from, own.get(from.name));
+      for (const { name } of empty ? [] : specs) {
+        await copyValues(device, this.#parameters.get(name), own.get(name));
       }
     } catch (error) {
       copy.dispose();
@@ -318,6 +320,7 @@ export class CausalLM implements LanguageModel {
     }
     const workspace = train ? this.#training : this.#base.inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
+    if (adapter) updateAdapter(this.#network, workspace);
     const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
     const network = adapter && dropout === null
       ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
@@ -519,6 +522,7 @@ export class CausalLM implements LanguageModel {
     visit: LogitsVisitor,
     { adapter = true, from = 0 }: { adapter?: boolean; from?: number } = {},
   ): Promise<void> {
+    if (adapter) updateAdapter(this.#network, this.#base.inference);
     return positionLogits(
       this.#coreFor(adapter),
       this.#base.inference,

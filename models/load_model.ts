@@ -162,7 +162,7 @@ async function writeAdapter(
   fit: AdapterTensors,
 ): Promise<void> {
   const largest = new Map<string, number>();
-  for (const name of adapterNames(fit)) {
+  for (const name of adapterNames(model.config, fit)) {
     const values = await weights.float32(name);
     try {
       model.writeParameter(name, values);

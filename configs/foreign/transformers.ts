@@ -15,7 +15,7 @@ const NF4 = "4-bit weights are NF4 with double quantisation";
 const QUANTIZED = "weights are quantised at load by model.load_in_4bit=true (NF4) or " +
   "model.load_in_8bit=true; of a quantization_config these and bnb_4bit_* are read";
 
-const PLAIN_LORA = "the plain form of LoRA is the one adapter";
+const PLAIN_LORA = "adapters have use_rslora, use_dora, pissa, olora, biases and tokens";
 
 /** Sections for the arguments of `from_pretrained`. */
 const INIT = "model_init_kwargs, training.model_init_kwargs";
@@ -137,12 +137,11 @@ export const PEFT = table(
   "PEFT",
   `
 [, lora]
-! bias ["none"]: biases stay frozen
 ! task_type ["CAUSAL_LM"]: language models are what is trained
-! use_dora lora_bias use_qalora use_bdlora ensure_weight_tying [false]: ${PLAIN_LORA}
+! use_qalora use_bdlora ensure_weight_tying [false]: ${PLAIN_LORA}
 ! layers_pattern ["layers", "h", ["layers"], ["h"], []]: lora.layers_to_transform counts the layers of
   the model
-! layer_replication trainable_token_indices alora_invocation_tokens: ${PLAIN_LORA}
+! layer_replication alora_invocation_tokens: ${PLAIN_LORA}
 ! target_parameters: lora.target_modules
 ! loftq_config eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config
   kasa_config [{}]: ${PLAIN_LORA}

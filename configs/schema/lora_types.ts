@@ -16,8 +16,8 @@ import {
 } from "../types/value_types.ts";
 
 /**
- * Linear modules that can have an adapter: those of a layer, the last three of them GPT-2's, and
- * the head.
+ * Linear modules that can have an adapter: those of a layer, three of them GPT-2's, the head, and
+ * tables of embeddings.
  */
 const LORA_MODULES = [
   "q_proj",
@@ -31,6 +31,8 @@ const LORA_MODULES = [
   "c_proj",
   "c_fc",
   "lm_head",
+  "embed_tokens",
+  "wte",
 ] as const;
 
 /** A linear module, by its name or by the end of its path: "q_proj", "layers.3.mlp.up_proj". */

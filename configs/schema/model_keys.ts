@@ -92,8 +92,15 @@ export const LORA = {
       [lora.dropout]`,
     target_modules: `targets? = null -- modules with an adapter: names, ends of paths, or an
       expression for the whole path; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all
-      of the layers; lm_head = the head`,
+      of the layers; lm_head = the head; embed_tokens, of GPT-2 wte = the embedding`,
     use_rslora: "bool = false -- the adapter's output is scaled by lora_alpha / √r",
+    use_dora: `bool = false -- DoRA: beside A and B, a magnitude is trained for every output of an
+      adapted module`,
+    bias: `one none|all|lora_only = none -- biases of the model that are trained and stored with the
+      adapter: all, or those of the adapted modules`,
+    lora_bias: `bool = false -- B has a bias; merging needs modules that have one`,
+    trainable_token_indices: `layers? = null -- ids of tokens whose rows of the embedding are
+      trained, and of a head that is tied to it`,
     modules_to_save: `modules = [] -- modules, by the end of their path, that are trained in full
       and stored with the adapter: lm_head, embed_tokens, norm, …`,
     exclude_modules: `excluded = [] -- names, ends of paths or an expression for the whole path of
@@ -101,7 +108,9 @@ export const LORA = {
     layers_to_transform: "layers? = null -- layers with an adapter, counted from 0; null = all",
     rank_pattern: "ranks = {} -- another r, by module",
     alpha_pattern: "alphas = {} -- another lora_alpha, by module",
-    init_lora_weights: `one true|false|gaussian same true=true|false=false = "true" -- true: A
-      uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform`,
+    init_lora_weights: `one true|false|gaussian|pissa|olora same true=true|false=false = "true" --
+      true: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform;
+      pissa: the largest singular values of the weight, olora: its QR decomposition, which are taken
+      out of the weight`,
   }),
 };

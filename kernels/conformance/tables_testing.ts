@@ -6,6 +6,7 @@ import {
   attentionDecodeCases,
 } from "./cases/attention_testing.ts";
 import { biasCases } from "./cases/bias_testing.ts";
+import { doraCases } from "./cases/dora_testing.ts";
 import { decodeLayerCases } from "./cases/decode_layer_testing.ts";
 import { dropoutCases } from "./cases/dropout_testing.ts";
 import { elementwiseCases } from "./cases/elementwise_testing.ts";
@@ -28,6 +29,7 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["rope", ropeCases],
   ["swiglu", swigluCases],
   ["bias", biasCases],
+  ["dora", doraCases],
   ["layernorm", layernormCases],
   ["gelu", geluCases],
   ["attention", attentionCases],

@@ -50,6 +50,7 @@ const KERNELS = [
   "elementwise.c",
   "optimizer.c",
   "bias.c",
+  "dora.c",
   "adamw_8bit.c",
   "adjust_logits.c",
   "bf16_weights.c",

@@ -3,6 +3,7 @@ import type { MatmulArgs, PackWeightArgs } from "./matmul/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./layernorm/spec.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./bias/spec.ts";
+import type { DoraGainArgs, ScaleColumnsArgs, ScaleColumnsBackwardArgs } from "./dora/spec.ts";
 import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./gelu/spec.ts";
@@ -36,6 +37,9 @@ export interface Ops {
   layernorm_backward: LayernormBackwardArgs;
   add_bias: AddBiasArgs;
   add_bias_backward: AddBiasBackwardArgs;
+  dora_gain: DoraGainArgs;
+  scale_columns: ScaleColumnsArgs;
+  scale_columns_backward: ScaleColumnsBackwardArgs;
   rope: RopeArgs;
   swiglu: SwigluArgs;
   swiglu_backward: SwigluBackwardArgs;

@@ -90,18 +90,40 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.outputs({ dx: rows * d, dweight: dweight && d });
   },
 
-  add_bias({ rows, d }, call) {
+  add_bias({ rows, d, scale = 1 }, call) {
+    call.finite({ scale });
     call.sizes({ rows });
     call.positive({ d });
     call.outputs({ x: rows * d });
     call.inputs({ bias: d });
   },
 
-  add_bias_backward({ rows, d }, call) {
+  add_bias_backward({ rows, d, scale = 1 }, call) {
+    call.finite({ scale });
     call.sizes({ rows });
     call.positive({ d });
     call.inputs({ dout: rows * d });
     call.outputs({ dbias: d });
+  },
+
+  dora_gain({ r, d }, call) {
+    call.positive({ r, d });
+    call.inputs({ squares: d, q: r * d, b: d * r, magnitude: d });
+    call.outputs({ rho: d, gain: d });
+  },
+
+  scale_columns({ rows, d, byRow = false }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.inputs({ x: rows * d, gain: byRow ? rows : d });
+    call.output("out", rows * d, ["x"]);
+  },
+
+  scale_columns_backward({ rows, d }, call) {
+    call.sizes({ rows });
+    call.positive({ d });
+    call.inputs({ dout: rows * d, x: rows * d, rho: d });
+    call.outputs({ dmagnitude: d });
   },
 
   rope({ rows, heads, headDim, rotaryDim = headDim }, call) {

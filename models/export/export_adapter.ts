@@ -62,6 +62,10 @@ export async function writeAdapterFolder(
   if (config.modulesToSave !== undefined) {
     notes.push("vLLM takes no adapter with modules_to_save: for it, merge with --to hf");
   }
+  const { useDora, loraBias, bias, init } = config;
+  if (useDora || loraBias || bias !== undefined || init !== undefined) {
+    notes.push("vLLM takes no DoRA, biases, PiSSA or OLoRA: for it, merge with --to hf");
+  }
   if (config.baseModel === null) notes.push("the adapter names no base model");
   if (local?.endsWith(".gguf")) {
     notes.push(`PEFT does not read the base ${local}: make a folder of it with rgx convert`);

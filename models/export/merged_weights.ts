@@ -1,13 +1,27 @@
 /**
  * A model's weights on the host, one tensor at a time, with its adapter merged in. A weight becomes
- * W + s·B·A, summed in float64 and rounded to float32 once, or the adapter's full copy. (On a
+ * W + s·B·A (with DoRA its rows get their magnitudes), summed in float64 and rounded to float32, or
+ * the adapter's full copy. (On a
  * device, network/merged_copies.ts merges weights for training and generation.)
  */
-import { RgxError } from "../../core/errors.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";
-import { architectureOf, embeddingName, linearDims, LM_HEAD } from "../architectures/mod.ts";
+import {
+  architectureOf,
+  embeddingName,
+  hasBias,
+  linearDims,
+  LM_HEAD,
+} from "../architectures/mod.ts";
 import { loraNames } from "../network/adapters/lora.ts";
-import { headAdapter, type LoraPlacement } from "../network/weights/model_weights.ts";
+import { weightFactors } from "../network/adapters/weight_factors.ts";
+import { addProduct, scaleRows } from "../network/adapters/weight_rows.ts";
+import { mergeEmbedding } from "../network/weights/embedding_placement.ts";
+import {
+  type AdapterTensors,
+  headAdapter,
+  type LoraPlacement,
+} from "../network/weights/model_weights.ts";
 import type { ModelFolder } from "../model_folder.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 
@@ -28,9 +42,9 @@ export function mergedConfig(
   { path, config, adapter }: Pick<ModelFolder, "path" | "config" | "adapter">,
 ): ModelConfig {
   if (adapter === null || !config.tieWordEmbeddings) return config;
-  const { lora, saved } = fitAdapter(adapter, config, path);
+  const { lora, saved, embedding: adapted = null } = fitAdapter(adapter, config, path);
   const embedding = embeddingName(config),
-    apart = headAdapter(lora) !== null ||
+    apart = headAdapter(lora) !== null || adapted?.kind === "lora" ||
       saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
   return apart ? { ...config, tieWordEmbeddings: false } : config;
 }
@@ -42,10 +56,23 @@ export function mergedWeights(
   { path, config, weights, adapter }: Pick<ModelFolder, "path" | "config" | "weights" | "adapter">,
 ): MergedWeights {
   const { inOut } = architectureOf(config), embedding = embeddingName(config);
-  const fit = adapter === null ? { lora: [], saved: [] } : fitAdapter(adapter, config, path);
-  const placed = new Map<string, LoraPlacement>(
-    fit.lora.map((lora) => [`${lora.path}.weight`, lora]),
-  );
+  const fit: AdapterTensors = adapter === null
+    ? { lora: [], saved: [] }
+    : fitAdapter(adapter, config, path);
+  const placed = new Map<string, LoraPlacement>();
+  for (const lora of fit.lora) {
+    placed.set(`${lora.path}.weight`, lora);
+    if (!lora.bias) continue;
+    if (lora.layer === null || !hasBias(config, lora.module)) {
+      throw new UsageError(
+        `${path}: ${lora.path} has no bias that lora_bias could be merged into`,
+        {
+          advice: "Use the adapter as it is. PEFT cannot merge it either.",
+        },
+      );
+    }
+    placed.set(`${lora.path}.bias`, lora);
+  }
   const copies = new Map(fit.saved.map(({ replaces, name }) => [replaces, name]));
   // The file may have the matrix of a tied model under either name.
   const other: Readonly<Record<string, string>> = config.tieWordEmbeddings
@@ -62,39 +89,27 @@ export function mergedWeights(
         { advice: "Check that config.json belongs to these weights." },
       );
     }
+    if (name === embedding && fit.embedding && adapter !== null) {
+      await mergeEmbedding(base, config, fit.embedding, (name) => adapter.weights.float32(name));
+    }
     const lora = placed.get(name);
     if (lora === undefined || adapter === null) return base;
-    const { a, b } = loraNames(lora.peftPath);
-    const [inDim, outDim] = linearDims(config, lora.module);
-    return addProduct(base, await adapter.weights.float32(a), await adapter.weights.float32(b), {
-      inDim,
-      outDim,
-      inOut: inOut && lora.layer !== null,
-      scale: lora.scale,
-    });
-  };
-}
-
-/** W + scale·B·A, in place; W is float32, or float64 when the file has that. */
-function addProduct(
-  w: Float32Array | Float64Array,
-  a: Float32Array,
-  b: Float32Array,
-  { inDim, outDim, inOut, scale }: {
-    inDim: number;
-    outDim: number;
-    inOut: boolean;
-    scale: number;
-  },
-): Float32Array | Float64Array {
-  const r = a.length / inDim, row = new Float64Array(inDim);
-  for (let o = 0; o < outDim; o++) {
-    row.fill(0);
-    for (let k = 0; k < r; k++) {
-      const factor = scale * b[o * r + k]!, from = k * inDim;
-      for (let i = 0; i < inDim; i++) row[i]! += factor * a[from + i]!;
+    const names = loraNames(lora.peftPath), { scale } = lora, { weights: file } = adapter;
+    if (name.endsWith(".bias")) {
+      const bias = await file.float32(names.bias);
+      return base.map((x, o) => x + scale * bias[o]!);
     }
-    for (let i = 0; i < inDim; i++) w[inOut ? i * outDim + o : o * inDim + i]! += row[i]!;
-  }
-  return w;
+    const dims = linearDims(config, lora.module),
+      ofLayer = { dims, inOut: inOut && lora.layer !== null };
+    const a = await file.float32(names.a), b = await file.float32(names.b);
+    if (lora.from !== null) {
+      const taken = weightFactors(lora.from, base, { ...ofLayer, r: lora.r, scale });
+      addProduct(base, taken.a, taken.b, { ...ofLayer, scale: -scale });
+    }
+    addProduct(base, a, b, { ...ofLayer, scale });
+    if (lora.magnitude) {
+      scaleRows(base, await file.float32(names.magnitude), dims, ofLayer.inOut);
+    }
+    return base;
+  };
 }

@@ -104,7 +104,10 @@ function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
   return canFuseLayers(config, floatBytes(device)) &&
     layers.every((layer) =>
-      modules.every((module) => layer[module].packed !== null && layer[module].lora === null)
+      modules.every((module) => {
+        const { packed, lora, bias } = layer[module];
+        return packed !== null && lora === null && bias === null;
+      })
     );
 }
 
@@ -421,7 +424,8 @@ export class Decoder {
     const { h, mean1: mean } = layers[0]!;
     const { workspace, shape: { slots } } = this;
     const normed = workspace.get("n1", slots * d), rho = workspace.get("rho1", slots);
-    embed(this.network, { tokens: fed, positions, out: h, spare: pass.projected, rows: count });
+    const spare = pass.projected;
+    embed(this.network, workspace, { tokens: fed, positions, out: h, spare, rows: count });
     let output: Residual | null = null;
     for (const [layer, activations] of layers.entries()) {
       output = layerForward(pass, weights.layers[layer]!, activations, output);

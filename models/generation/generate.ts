@@ -9,6 +9,7 @@ import { Generation } from "./generation.ts";
 import { checkRequest } from "./generation_job.ts";
 import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./memory/generation_slots.ts";
 import { withInt8Activations } from "./int8_activations.ts";
+import { updateAdapter } from "../network/dora.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { type GenerationSizes, packedBytes, stepsPerRead } from "./memory/counted_generation.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
@@ -133,6 +134,7 @@ export function openGeneration(
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
   const pack = () => {
+    if (options.adapter ?? true) updateAdapter(read, inference);
     if (!packs) return read;
     copies.claim(owner);
     return packWeights(read, copies, { adapter: options.adapter ?? true });
@@ -181,8 +183,9 @@ export function joinGeneration(
   { copyBytes }: Pick<GeneratorLimits, "copyBytes">,
 ): JoinedModel {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
-  if (packedBytes(sizes) > copyBytes) return generation.join(read, () => {});
   const copies = new WeightCopies(network.device);
+  updateAdapter(read, copies.workspace);
+  if (packedBytes(sizes) > copyBytes) return generation.join(read, () => copies.dispose());
   const { separate = false } = options, { shared } = generation;
   const packed = packWeights(read, copies, { adapter: true, separate, shared });
   return generation.join(packed, () => copies.dispose());

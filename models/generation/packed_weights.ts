@@ -78,6 +78,20 @@ function withPackedA(
   return { ...linear, lora: { ...lora, packedA } };
 }
 
+/** A layer's bias with that of its adapter merged in. */
+function mergedBias(
+  { bias, lora, outDim: n }: Linear,
+  layer: number,
+  module: Module,
+  { workspace }: WeightCopies,
+): Linear["bias"] {
+  if (lora === null || lora.bias === null) return bias;
+  const { device } = workspace, { bias: { value: b }, scale } = lora;
+  const value = workspace.fixed(`${layer}.${module}.bias`, n);
+  device.run("add", { ...(bias === null ? {} : { a: bias.value }), b, out: value, n, scale });
+  return { value, grad: null };
+}
+
 /** What packed weights are made with. */
 export interface PackOptions {
   /** Whether adapters count; otherwise they are left out. */
@@ -124,16 +138,17 @@ export function packWeights(
       // Only [out, in] weights can be packed: these are merged only.
       if (lora === null) return { ...linear, lora };
       weight = copies.buffer(linear, layer, module);
-      mergeInto(device, linear, weight);
-      return { ...linear, weight, lora: null };
+      mergeInto(device, linear, weight, true);
+      return { ...linear, weight, bias: mergedBias(linear, layer, module, copies), lora: null };
     }
     if (lora !== null) {
       weight = workspace.fixed("one", largestWeight(config));
-      mergeInto(device, linear, weight);
+      mergeInto(device, linear, weight, true);
     }
+    const bias = lora === null ? linear.bias : mergedBias(linear, layer, module, copies);
     const packed = copies.buffer(linear, layer, module);
     device.run("pack_weight", { weight, out: packed, n: outDim, k: inDim });
-    return { ...linear, packed, lora: null };
+    return { ...linear, packed, bias, lora: null };
   };
   const layers = withLinears(config, weights, pack);
   const { vocabSize: n, hiddenSize: k } = config;

@@ -8,6 +8,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { layerWindow, scalarOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
+import { addToEmbedding, embeddingBackward, isTrained } from "./embedding_adapter.ts";
 import {
   type ActivationName,
   type BackwardScratch,
@@ -116,8 +117,8 @@ export function rotate(
 
 /** Name of the buffer for an activation of a layer. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
-  // A layer's recomputation stops before its last projection, so the `u` of that one is kept.
-  const input = activation === "h" || activation === "u.down";
+  // A layer's recomputation stops before its last projection, so `u` and `y` of that one are kept.
+  const input = activation === "h" || activation === "u.down" || activation === "y.down";
   if (keep === "all" || (keep === "inputs" && input)) {
     return `layers.${layer}.${activation}`;
   }
@@ -148,7 +149,7 @@ export function trunkForward(
     })
   );
   const tokens = workspace.upload("tokens", packed.tokens);
-  embed(network, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
+  embed(network, workspace, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
   const some = options.lastRows === undefined
     ? null
     : selectedRows(network, workspace, options.lastRows, options.adapter, attention);
@@ -200,6 +201,7 @@ function selectedRows(
  */
 export function embed(
   { device, config, weights }: Network,
+  workspace: Workspace,
   { tokens, positions, out, spare, rows }: {
     tokens: Tensor; // u32 [rows]
     positions: Tensor; // u32 [rows]
@@ -212,6 +214,8 @@ export function embed(
   const lookUp = ({ value: table, storage }: Parameter, index: Tensor, out: Tensor) =>
     device.run("gather_rows", { table, ...weightType(storage), index, out, rows, d });
   lookUp(weights.embedding, tokens, out);
+  const { embeddingAdapter: adapter } = weights;
+  if (adapter !== null) addToEmbedding(device, adapter, workspace, { tokens, out, rows, d });
   const scale = scalarOf(config, "embedding");
   if (scale !== 1) device.run("add", { b: out, out, n, scale });
   if (weights.positions === null) return;
@@ -358,23 +362,40 @@ export function trunkBackward(
     }
     layerBackward(pass, layer, activations, l > weights.lowestTrained);
   }
-  const addRows = (kind: string, { grad }: Parameter, ids: Uint32Array) => {
+  const addRows = (
+    kind: string,
+    grad: Tensor | null,
+    ids: Uint32Array,
+    src = scratch.dh,
+    d = config.hiddenSize,
+  ) => {
     if (grad === null) return;
     const { order, runs, target, runCount } = tokenRuns(ids);
     device.run("scatter_add_rows", {
-      src: scratch.dh,
+      src,
       order: workspace.upload(`${kind}_order`, order),
       runs: workspace.upload(`${kind}_runs`, runs),
       target: workspace.upload(`${kind}_target`, target),
       table: grad,
       runCount,
-      d: config.hiddenSize,
+      d,
     });
   };
   const scale = scalarOf(config, "embedding"), { dh } = scratch;
-  if (scale !== 1 && weights.embedding.grad !== null) {
-    device.run("add", { b: dh, out: dh, n: packed.rows * config.hiddenSize, scale });
-  }
-  addRows("token", weights.embedding, packed.tokens);
-  if (weights.positions !== null) addRows("position", weights.positions, packed.positions);
+  const { rows, tokens: ids } = packed, { hiddenSize: d, vocabSize: vocab } = config;
+  if (weights.positions !== null) addRows("position", weights.positions.grad, packed.positions);
+  if (weights.lowestTrained >= 0) return;
+  if (scale !== 1) device.run("add", { b: dh, out: dh, n: rows * d, scale });
+  addRows("token", weights.embedding.grad, ids);
+  const { embeddingAdapter: adapter } = weights;
+  if (adapter === null || !isTrained(adapter)) return;
+  const tokens = workspace.upload("tokens", ids);
+  embeddingBackward(device, adapter, workspace, {
+    tokens,
+    dh,
+    rows,
+    d,
+    vocab,
+    scatter: (src, table, width) => addRows("token", table, ids, src, width),
+  });
 }

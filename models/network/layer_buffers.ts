@@ -61,11 +61,13 @@ export interface LayerActivations {
   up: Tensor | null; // [rows, f]
   /** x·Aᵀ [rows, r] of the modules with an active adapter. */
   u: Partial<Record<Module, Tensor>>;
+  /** The products [rows, out] of the modules with DoRA, where it is trained. */
+  y: Partial<Record<Module, Tensor>>;
 }
 
-type Stored = Exclude<keyof LayerActivations, "u" | "layer">;
+type Stored = Exclude<keyof LayerActivations, "u" | "y" | "layer">;
 
-/** Elements per row of each activation that a layer has, except `u`. */
+/** Elements per row of each activation that a layer has, except `u` and `y`. */
 export function activationWidths(
   config: ModelConfig,
   layer: number,
@@ -99,10 +101,10 @@ export function activationWidths(
   };
 }
 
-export type ActivationName = Stored | `u.${Module}`;
+export type ActivationName = Stored | `${"u" | "y"}.${Module}`;
 
 export interface ActivationOptions {
-  /** False leaves `u` empty. */
+  /** False leaves `u` and `y` empty. */
   adapter: boolean;
   /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
@@ -154,9 +156,21 @@ export function layerActivations(
   );
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
   const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
+  const y = adapted.filter((module) => linears[module].lora?.dora?.dmagnitude != null)
+    .map((module) => [
+      module,
+      workspace.get(name(`y.${module}`), rows * linears[module].outDim),
+    ]);
   const own = Object.fromEntries(tensors);
   const inputs = { n1: own.n1 ?? own.h, n2: own.n2 ?? own.mid };
-  return { ...ABSENT, ...own, ...inputs, layer, u: Object.fromEntries(u) };
+  return {
+    ...ABSENT,
+    ...own,
+    ...inputs,
+    layer,
+    u: Object.fromEntries(u),
+    y: Object.fromEntries(y),
+  };
 }
 
 /** The output of a module that computes several parts, and where these are in it. */
@@ -300,23 +314,25 @@ export function passScratch(
 export function project(
   { device, rows, dropout }: LayerPass,
   weights: LayerWeights,
-  { u }: LayerActivations,
+  activations: LayerActivations,
   module: Module,
   x: Tensor,
   out: Tensor,
 ): void {
-  linearForward(device, weights[module], x, out, u[module] ?? null, rows, dropout);
+  const u = activations.u[module] ?? null, y = activations.y[module] ?? null;
+  linearForward(device, weights[module], { x, out, u, y, rows, dropout });
 }
 
 /** The backward of `project`. */
 export function projectBackward(
   { device, rows, dropout, scratch: { du } }: LayerBackwardPass,
   weights: LayerWeights,
-  { u }: LayerActivations,
+  activations: LayerActivations,
   module: Module,
   args: Pick<LinearBackward, "x" | "dy" | "dx" | "accumulate" | "beforeX">,
 ): void {
-  linearBackward(device, weights[module], { ...args, u: u[module] ?? null, du, rows, dropout });
+  const u = activations.u[module] ?? null, y = activations.y[module] ?? null;
+  linearBackward(device, weights[module], { ...args, u, y, du, rows, dropout });
 }
 
 /**

@@ -8,7 +8,8 @@
  * same mask. A frozen weight has no gradient; it may be in a storage type, which products widen.
  * `u` is kept from the forward (rows·r elements). With W + s·B·A in place of W
  * (merged_copies.ts; not with dropout), y and dx are one product each, and the adapter
- * only gets gradients.
+ * only gets gradients. A bias of B is added with the factor s. With DoRA (dora.ts) the product of
+ * every output has a factor before the biases are added.
  */
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
@@ -29,6 +30,20 @@ export interface LoraWeights {
   scale: number;
   /** The module's number in the model, which keys its dropout masks. */
   site: number;
+  bias: Pick<Parameter, "value" | "grad"> | null; // [out]
+  dora: DoraWeights | null;
+  /** The A and B whose product was taken out of W: y −= s·(x·Aᵀ)·Bᵀ; null = nothing was. */
+  initial: { a: Tensor; b: Tensor } | null;
+}
+
+/** What DoRA has for each output: kernels/ops/dora/spec.ts. All are [out]. */
+export interface DoraWeights {
+  magnitude: Tensor;
+  /** Null when the adapter is frozen. */
+  dmagnitude: Tensor | null;
+  squares: Tensor;
+  rho: Tensor;
+  gain: Tensor;
 }
 
 /** Up to this many rows, x·Aᵀ reads A where it is: its sums have another order there. */
@@ -56,7 +71,7 @@ export interface Linear {
 }
 
 /** The weight as the second operand of x·Wᵀ. */
-function weightOperand(
+export function weightOperand(
   { weight, storage, packed, inOut, activations }: Pick<
     Linear,
     "weight" | "storage" | "packed" | "inOut" | "activations"
@@ -81,32 +96,33 @@ export function headOperand(
   return weightOperand({ weight: value, storage, packed, inOut: false, activations });
 }
 
-/**
- * out[rows, outDim] = linear(x[rows, inDim]). `u` [rows, r] is null exactly when the adapter is off
- * or absent.
- */
-export function linearForward(
-  device: Device,
-  linear: Linear,
-  x: Tensor,
-  out: Tensor,
-  u: Tensor | null,
-  rows: number,
-  dropout: AdapterDropout | null,
-): void {
-  linearProduct(device, linear, x, out, u, rows, dropout);
-  if (linear.bias === null) return;
-  device.run("add_bias", { x: out, bias: linear.bias.value, rows, d: linear.outDim });
+export interface LinearForward {
+  x: Tensor; // [rows, inDim]
+  out: Tensor; // [rows, outDim]
+  /** The adapter's low-rank part; null exactly when the adapter is off or absent. */
+  u: Tensor | null; // [rows, r]
+  /** Keeps the product before DoRA's factors for the backward; null = it is not needed. */
+  y: Tensor | null; // [rows, outDim]
+  rows: number;
+  dropout: AdapterDropout | null;
 }
 
-function linearProduct(
+/** out[rows, outDim] = linear(x[rows, inDim]). */
+export function linearForward(device: Device, linear: Linear, args: LinearForward): void {
+  const { out, u, y, rows } = args, { lora, bias, outDim: d } = linear;
+  const dora = u === null ? null : lora?.dora ?? null, product = dora === null ? out : y ?? out;
+  linearProduct(device, linear, { ...args, out: product });
+  if (dora !== null) device.run("scale_columns", { x: product, gain: dora.gain, out, rows, d });
+  if (bias !== null) device.run("add_bias", { x: out, bias: bias.value, rows, d });
+  if (u === null || lora === null || lora.bias === null) return;
+  device.run("add_bias", { x: out, bias: lora.bias.value, rows, d, scale: lora.scale });
+}
+
+/** out[rows, outDim] = x·Wᵀ + s·(x·Aᵀ)·Bᵀ. */
+export function linearProduct(
   device: Device,
   linear: Linear,
-  x: Tensor,
-  out: Tensor,
-  u: Tensor | null,
-  rows: number,
-  dropout: AdapterDropout | null,
+  { x, out, u, rows, dropout }: Omit<LinearForward, "y">,
 ): void {
   const { lora, merged, inDim, outDim } = linear;
   const product = { a: x, ...weightOperand(linear), out, m: rows, n: outDim, k: inDim };
@@ -114,7 +130,17 @@ function linearProduct(
     device.run("matmul", product);
     return;
   }
-  const { b, r, scale } = lora;
+  const { b, r, scale, initial } = lora;
+  if (initial !== null && !merged) {
+    // `u` is free until the present A is multiplied.
+    const { a, b: loraB } = initial;
+    device.run("matmul", { a: x, b: a, transB: true, out: u, m: rows, n: r, k: inDim });
+    device.run("matmul", { ...product, xa: u, loraB, r, loraScale: -scale });
+    lowRankInput(device, lora, { x, u, rows, inDim, dropout });
+    const sum = { m: rows, n: outDim, k: r, alpha: scale, accumulate: true };
+    device.run("matmul", { a: u, b, transB: true, out, ...sum });
+    return;
+  }
   lowRankInput(device, lora, { x, u, rows, inDim, dropout });
   const adapter = merged ? {} : { xa: u, loraB: b, r, loraScale: scale };
   device.run("matmul", { ...product, ...adapter });
@@ -185,6 +211,7 @@ function dropped(
 export interface LinearBackward {
   x: Tensor; // [rows, inDim], the forward's input; read only when something is trained
   u: Tensor | null; // [rows, r], from the forward
+  y: Tensor | null; // [rows, outDim], from the forward, overwritten
   dy: Tensor; // [rows, outDim]
   /** [rows, inDim], overwritten (or added to, with `accumulate`); null when not needed */
   dx: Tensor | null;
@@ -200,7 +227,21 @@ export interface LinearBackward {
 
 export function linearBackward(device: Device, linear: Linear, args: LinearBackward): void {
   const { weight, storage, inOut, dweight, bias, lora, merged, inDim, outDim } = linear;
-  const { x, u, dy, dx, du, rows, dropout } = args;
+  const { x, u, y, dx, du, rows, dropout } = args;
+  let { dy } = args;
+  const biases = [[bias?.grad, 1], [
+    u === null ? null : lora?.bias?.grad,
+    lora?.scale ?? 1,
+  ]] as const;
+  for (const [dbias, scale] of biases) {
+    if (dbias != null) device.run("add_bias_backward", { dout: dy, dbias, rows, d: outDim, scale });
+  }
+  if (u !== null && y !== null && lora?.dora?.dmagnitude != null) {
+    const { gain, rho, dmagnitude } = lora.dora, shape = { rows, d: outDim };
+    device.run("scale_columns_backward", { dout: dy, x: y, rho, dmagnitude, ...shape });
+    device.run("scale_columns", { x: dy, gain, out: y, ...shape });
+    dy = y;
+  }
   if (dx !== null) {
     const accumulate = args.accumulate ?? false;
     const operand = { b: weight, ...weightType(storage), transB: inOut };
@@ -210,8 +251,13 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   // A merged weight has added the adapter's part to dx already.
   const dxLeft = merged ? null : dx;
   if (lora !== null && u !== null && du !== null && (dxLeft !== null || lora.da !== null)) {
-    const { b, r, scale } = lora;
-    device.run("matmul", { a: dy, b, out: du, m: rows, n: r, k: outDim, alpha: scale });
+    const { b, r, scale, initial } = lora, product = { a: dy, m: rows, n: r, k: outDim };
+    if (dxLeft !== null && initial !== null) {
+      device.run("matmul", { ...product, b: initial.b, out: du, alpha: -scale });
+      const frozen = { ...lora, a: initial.a };
+      addLowRankDx(device, frozen, { du, dx: dxLeft, rows, inDim, dropout: null });
+    }
+    device.run("matmul", { ...product, b, out: du, alpha: scale });
     if (dxLeft !== null) addLowRankDx(device, lora, { du, dx: dxLeft, rows, inDim, dropout });
   }
   args.beforeX?.();
@@ -221,8 +267,6 @@ export function linearBackward(device: Device, linear: Linear, args: LinearBackw
   } else if (dweight !== null) {
     device.run("matmul", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...sum });
   }
-  const dbias = bias?.grad ?? null;
-  if (dbias !== null) device.run("add_bias_backward", { dout: dy, dbias, rows, d: outDim });
   if (lora === null || u === null || du === null) return;
   const { da, db, r, scale } = lora;
   if (da === null || db === null) return;

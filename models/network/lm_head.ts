@@ -320,7 +320,8 @@ function lowRankHead(
 ): LowRankHead | null {
   if (lora === null) return null;
   const rows = packed.headRows, u = workspace.get("head.u", rows * lora.r);
-  const dropout = pass.dropout === null
+  // Trained tokens, whose B is fixed, are rows of the head itself: nothing is dropped.
+  const dropout = pass.dropout === null || lora.db === null
     ? null
     : dropoutOfRows(workspace, pass.dropout, packed.headIndex);
   lowRankInput(device, lora, { x, u, rows, inDim: config.hiddenSize, dropout });

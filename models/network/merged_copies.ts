@@ -41,20 +41,28 @@ function mergedBytes(
   return bytes <= MAX_COPY_BYTES ? bytes : 0;
 }
 
-/** merged = W + s·B·A. */
+/** merged = W + s·B·A; with `whole` also DoRA's factor of every output. */
 export function mergeInto(
   device: Device,
   { weight, inOut, lora, inDim, outDim }: Linear,
   merged: Tensor,
+  whole = false,
 ): void {
   const n = inDim * outDim;
   device.run("copy", { src: weight, out: merged, n });
   if (lora === null) return;
-  const { a, b, r, scale } = lora;
-  const product = inOut
-    ? { a, transA: true, b, transB: true, m: inDim, n: outDim }
-    : { a: b, b: a, m: outDim, n: inDim };
-  device.run("matmul", { ...product, out: merged, k: r, alpha: scale, accumulate: true });
+  const { r, scale, initial } = lora;
+  const add = ({ a, b }: { a: Tensor; b: Tensor }, alpha: number) => {
+    const product = inOut
+      ? { a, transA: true, b, transB: true, m: inDim, n: outDim }
+      : { a: b, b: a, m: outDim, n: inDim };
+    device.run("matmul", { ...product, out: merged, k: r, alpha, accumulate: true });
+  };
+  if (initial !== null) add(initial, -scale);
+  add(lora, scale);
+  if (!whole || lora.dora === null) return;
+  const shape = inOut ? { rows: inDim, d: outDim } : { rows: outDim, d: inDim, byRow: true };
+  device.run("scale_columns", { x: merged, gain: lora.dora.gain, out: merged, ...shape });
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   type TrunkPass,
 } from "./forward_pass.ts";
 import { type LayerActivations, layerActivations, type LayerPass } from "./layer_buffers.ts";
-import { lowRankInput } from "./linear.ts";
+import { linearProduct, lowRankInput } from "./linear.ts";
 import { attentionOutput } from "./decoder_layer.ts";
 import { activate, mlpOutput } from "./mlp.ts";
 import { type NormForward, normForward, type NormWeights } from "./norm.ts";
@@ -83,9 +83,11 @@ function restoreLayer(
     for (const module of modules) {
       const u = activations.u[module];
       if (u === undefined) continue;
-      const { lora, inDim } = weights[module];
+      const { lora, inDim } = weights[module], y = activations.y[module];
       if (lora === null) continue;
-      lowRankInput(device, lora, { x, u, rows, inDim, dropout: null });
+      const args = { x, u, rows, dropout: null };
+      if (y === undefined) lowRankInput(device, lora, { ...args, inDim });
+      else linearProduct(device, weights[module], { ...args, out: y });
     }
   };
   const norm = (

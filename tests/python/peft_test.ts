@@ -192,6 +192,20 @@ const RGX_ADAPTERS: Record<string, Record<string, unknown>> = {
     lora_dropout: 0.1,
   },
 };
+const VARIANTS: Record<string, Record<string, unknown>> = {
+  dora: { target_modules: "all-linear", use_dora: true, r: 4, rank_pattern: { q_proj: 2 } },
+  biases: { target_modules: "all-linear", lora_bias: true, bias: "all" },
+  pissa: { target_modules: "all-linear", init_lora_weights: "pissa", r: 4 },
+  olora: { target_modules: ["q_proj", "down_proj"], init_lora_weights: "olora", r: 4 },
+  table: { target_modules: ["embed_tokens", "v_proj"], r: 4 },
+  tokens: { target_modules: ["q_proj"], trainable_token_indices: [5, 42, 79] },
+};
+const GPT2_VARIANTS: Record<string, Record<string, unknown>> = {
+  dora: { target_modules: "all-linear", use_dora: true, bias: "lora_only" },
+  pissa: { target_modules: "all-linear", init_lora_weights: "pissa", r: 4 },
+  table: { target_modules: ["wte", "c_fc"], r: 4 },
+  tokens: { target_modules: ["c_attn"], trainable_token_indices: [5, 42, 79], lora_bias: true },
+};
 const RGX_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4 },
   rslora: { target_modules: "all-linear", use_rslora: true, rank_pattern: { "mlp.c_proj": 2 } },
@@ -215,6 +229,9 @@ const PEFT_ADAPTERS: Record<string, Record<string, unknown>> = {
   },
   logits: { target_modules: ["lm_head", "v_proj"], alpha_pattern: { lm_head: 20 } },
   pattern: { target_modules: "lm_head|.*q_proj" },
+  dora: { target_modules: "all-linear", use_dora: true, use_rslora: true },
+  biases: { target_modules: ["v_proj", "up_proj"], lora_bias: true, bias: "lora_only" },
+  table: { target_modules: ["embed_tokens", "o_proj"] },
 };
 const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
   default: { r: 4, lora_alpha: 8 },
@@ -231,7 +248,10 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
         const base = await tinyModel(name, folder), jobs: Job[] = [];
         const ids = Array.from({ length: 12 }, (_, i) => (i * 37 + 5) % 90);
         const gpt2 = name === "gpt2";
-        for (const [kind, lora] of Object.entries(gpt2 ? RGX_GPT2_ADAPTERS : RGX_ADAPTERS)) {
+        const rgxAdapters = gpt2
+          ? { ...RGX_GPT2_ADAPTERS, ...GPT2_VARIANTS }
+          : { ...RGX_ADAPTERS, ...VARIANTS };
+        for (const [kind, lora] of Object.entries(rgxAdapters)) {
           const adapter = await train(base, folder, kind, lora);
           const what = `${name}, rgx, ${kind}`;
           jobs.push({ what, base, adapter, make: null, ids, output: `${folder}/${kind}.f32` });

@@ -194,7 +194,7 @@ function partOf(label: string, { config }: ModelSizes): Part {
   if (name === "head") return "head";
   const isWidth = Array.from({ length: config.numLayers }, (_, layer) => layer)
     .some((layer) => name in activationWidths(config, layer));
-  const isActivation = name === "layers" || name === "u" || isWidth;
+  const isActivation = ["layers", "u", "y"].includes(name) || isWidth;
   return isActivation || rest.length > 1 ? "activations" : "scratch";
 }
 

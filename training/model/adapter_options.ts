@@ -5,7 +5,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LoraSection } from "../../configs/schema/run_config.ts";
 import { architectureOf, moduleNames } from "../../models/architectures/mod.ts";
-import type { LoraOptions } from "../../models/network/adapters/lora.ts";
+import { type LoraOptions, weightInit } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { placeLora } from "../../models/network/weights/model_weights.ts";
 import { baseOf } from "./model_source.ts";
@@ -23,14 +23,19 @@ function targetsOf(lora: LoraSection, model: ModelConfig): readonly string[] | s
 
 /** What both the model and the adapter's file need of the section. */
 function shapeOf(lora: LoraSection, model: ModelConfig) {
+  const { trainable_token_indices: tokens } = lora;
   return {
     r: lora.r,
     alpha: lora.lora_alpha,
     targetModules: targetsOf(lora, model),
     useRslora: lora.use_rslora,
+    ...(lora.use_dora ? { useDora: true } : {}),
+    ...(lora.lora_bias ? { loraBias: true } : {}),
+    ...(lora.bias === "none" ? {} : { bias: lora.bias }),
     rankPattern: lora.rank_pattern,
     alphaPattern: lora.alpha_pattern,
     layersToTransform: lora.layers_to_transform,
+    ...(tokens === null ? {} : { trainableTokenIndices: tokens }),
     ...(lora.exclude_modules.length === 0 ? {} : { excludeModules: lora.exclude_modules }),
     ...(lora.modules_to_save.length === 0 ? {} : { modulesToSave: lora.modules_to_save }),
   };
@@ -60,9 +65,11 @@ export function peftConfig(
   continued?: PeftConfig,
 ): PeftConfig {
   const { model_name_or_path: name } = config.model, dropout = lora.lora_dropout;
+  const init = weightInit(lora.init_lora_weights);
   const described = continued ?? {
     ...(name === null ? { baseModel: null, revision: null } : baseOf(name)),
     ...shapeOf(lora, model),
+    ...(init === null ? {} : { init }),
     fanInFanOut: architectureOf(model).inOut,
   };
   return withNames({ ...described, dropout }, model);

@@ -10,7 +10,7 @@ import type { Translation } from "../translation.ts";
 const PLACE = "it says how Axolotl spreads and stores its work";
 const LOADING = "it says how Axolotl loads, stores and computes";
 const FROM_FOLDER = "the model is the one of its folder";
-const PLAIN_LORA = "the plain form of LoRA is the one adapter";
+const PLAIN_LORA = "adapters have use_rslora, use_dora, pissa, olora, biases and tokens";
 const SERVER = "the server says it for itself";
 const IN_TURNS = "generation.max_staleness lets a server generate ahead";
 const REWARDS = "rewards are functions: rewards: [{name, weight}]";
@@ -36,6 +36,8 @@ chat_template_jinja = model.chat_template
 lora_model_dir = model.adapter_name_or_path
 peft_layers_to_transform = lora.layers_to_transform
 peft_use_rslora = lora.use_rslora
+peft_use_dora = lora.use_dora
+peft_trainable_token_indices = lora.trainable_token_indices
 peft_init_lora_weights = lora.init_lora_weights
 lora_rank_pattern = lora.rank_pattern
 lora_alpha_pattern = lora.alpha_pattern
@@ -120,8 +122,8 @@ axolotl.rl /rl: one grpo|gdpo not dpo|ipo|orpo|kto|simpo|bco|ebft|dpo_positive? 
   image_resize_algorithm role_boundaries [{}]: ${FROM_FOLDER}
 ! revision_of_model ["main"]: name the folder of the model
 ! tokens added_tokens_overrides eot_tokens [[], {}]: the tokens are those of the tokenizer's folder
-! peft_use_dora peft_ensure_weight_tying relora [false]: ${PLAIN_LORA}
-! peft peft_layer_replication peft_trainable_token_indices loraplus_lr_ratio loraplus_lr_embedding
+! peft_ensure_weight_tying relora [false]: ${PLAIN_LORA}
+! peft peft_layer_replication loraplus_lr_ratio loraplus_lr_embedding
   [{}]: ${PLAIN_LORA}
 ! peft_layers_pattern [[]]: lora.layers_to_transform counts the layers of the model
 ! qat [{}]: model.load_in_4bit quantises frozen weights

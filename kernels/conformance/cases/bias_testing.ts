@@ -10,7 +10,11 @@ export function biasCases(): Case[] {
     const x = normals(random, rows * d), dbias = normals(random, d);
     return [
       testCase("add_bias", shape, { x, bias, rows, d }, { x: relative() }),
+      testCase("add_bias", `${shape} · 0.3`, { x, bias, rows, d, scale: 0.3 }, { x: relative() }),
       testCase("add_bias_backward", shape, { dout, dbias, rows, d }, { dbias: ofLargest() }),
+      testCase("add_bias_backward", `${shape} · 0.3`, { dout, dbias, rows, d, scale: 0.3 }, {
+        dbias: ofLargest(),
+      }),
     ];
   });
 }

@@ -15,6 +15,7 @@ import {
 } from "../../ops/elementwise/reference.ts";
 import { shortConv, shortConvBackward } from "../../ops/short_conv/reference.ts";
 import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
+import { doraGain, scaleColumns, scaleColumnsBackward } from "../../ops/dora/reference.ts";
 import { gelu, geluBackward } from "../../ops/gelu/reference.ts";
 import { layernorm, layernormBackward } from "../../ops/layernorm/reference.ts";
 import { head, headBackward } from "../../ops/head/reference.ts";
@@ -40,6 +41,9 @@ export const REFERENCE_OPS: {
   layernorm_backward: layernormBackward,
   add_bias: addBias,
   add_bias_backward: addBiasBackward,
+  dora_gain: doraGain,
+  scale_columns: scaleColumns,
+  scale_columns_backward: scaleColumnsBackward,
   rope,
   swiglu,
   swiglu_backward: swigluBackward,

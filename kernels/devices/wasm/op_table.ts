@@ -17,6 +17,7 @@ import { shortConvBackwardWasm, shortConvWasm } from "../../ops/short_conv/wasm.
 import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
 import { geluBackwardWasm, geluWasm } from "../../ops/gelu/wasm.ts";
 import { addBiasBackwardWasm, addBiasWasm } from "../../ops/bias/wasm.ts";
+import { doraGainWasm, scaleColumnsBackwardWasm, scaleColumnsWasm } from "../../ops/dora/wasm.ts";
 import { layernormBackwardWasm, layernormWasm } from "../../ops/layernorm/wasm.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adamwWasm, sumSquaresWasm } from "../../ops/optimizer/wasm.ts";
@@ -38,6 +39,9 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   layernorm_backward: layernormBackwardWasm,
   add_bias: addBiasWasm,
   add_bias_backward: addBiasBackwardWasm,
+  dora_gain: doraGainWasm,
+  scale_columns: scaleColumnsWasm,
+  scale_columns_backward: scaleColumnsBackwardWasm,
   rope: ropeWasm,
   swiglu: swigluWasm,
   swiglu_backward: swigluBackwardWasm,

@@ -17,6 +17,11 @@ import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
 import { geluBackwardWebgpu, geluWebgpu } from "../../ops/gelu/webgpu.ts";
 import { addBiasBackwardWebgpu, addBiasWebgpu } from "../../ops/bias/webgpu.ts";
+import {
+  doraGainWebgpu,
+  scaleColumnsBackwardWebgpu,
+  scaleColumnsWebgpu,
+} from "../../ops/dora/webgpu.ts";
 import { layernormBackwardWebgpu, layernormWebgpu } from "../../ops/layernorm/webgpu.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../../ops/optimizer/webgpu.ts";
@@ -42,6 +47,9 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   layernorm_backward: layernormBackwardWebgpu,
   add_bias: addBiasWebgpu,
   add_bias_backward: addBiasBackwardWebgpu,
+  dora_gain: doraGainWebgpu,
+  scale_columns: scaleColumnsWebgpu,
+  scale_columns_backward: scaleColumnsBackwardWebgpu,
   rope: ropeWebgpu,
   swiglu: swigluWebgpu,
   swiglu_backward: swigluBackwardWebgpu,

@@ -6,23 +6,27 @@
 #define SUM_ROWS 256
 
 typedef struct {
-  double x, bias, d;
+  double x, bias, d, scale;
 } AddBiasArgs;
 
 KERNEL(add_bias, AddBiasArgs) {
   const char *const bias = AT(bias);
   const size_t bytes = (size_t)args->d * 4;
+  const float scale = args->scale;
   char *to = AT(x) + (size_t)begin * bytes;
-  for (int row = begin; row < end; row++, to += bytes) add_rows(to, bias, to, bytes);
+  for (int row = begin; row < end; row++, to += bytes) {
+    EACH_OF_ROW(bytes, STORE(to, LOAD(to) + LOAD(bias) * scale);)
+  }
 }
 
 typedef struct {
-  double dout, dbias, rows, d;
+  double dout, dbias, rows, d, scale;
 } AddBiasBackwardArgs;
 
 KERNEL(add_bias_backward, AddBiasBackwardArgs) {
   const int rows = args->rows, d = args->d;
   const size_t bytes = (size_t)d * 4;
+  const float scale = args->scale;
   for (int column = begin * LANES; column < min(end * LANES, d); column += LANES) {
     const int count = min(LANES, d - column);
     const char *a = AT(dout) + (size_t)column * 4;
@@ -34,6 +38,6 @@ KERNEL(add_bias_backward, AddBiasBackwardArgs) {
       }
       total += sum;
     }
-    put_lanes(AT(dbias) + (size_t)column * 4, total, count, 1);
+    put_lanes(AT(dbias) + (size_t)column * 4, total * scale, count, 1);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The bias of a linear layer. add_bias: x[r] += bias for every row r. Its gradient,
- * add_bias_backward, is a sum over the rows: dbias += Σ_r dout[r].
+ * The bias of a linear layer. add_bias: x[r] += scale·bias for every row r. Its
+ * gradient, add_bias_backward, is a sum over the rows: dbias += scale·Σ_r dout[r].
  */
 import type { Tensor } from "../../tensor.ts";
 
@@ -9,6 +9,8 @@ export interface AddBiasArgs {
   bias: Tensor; // [d]
   rows: number;
   d: number;
+  /** Default 1. */
+  scale?: number;
 }
 
 export interface AddBiasBackwardArgs {
@@ -16,4 +18,6 @@ export interface AddBiasBackwardArgs {
   dbias: Tensor; // [d], increased
   rows: number;
   d: number;
+  /** Default 1. */
+  scale?: number;
 }

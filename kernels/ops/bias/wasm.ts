@@ -3,7 +3,8 @@ import { byColumns, byRows } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
-export const addBiasWasm: WasmOp<AddBiasArgs> = (args, ctx) => byRows(ctx, "add_bias", args, args);
+export const addBiasWasm: WasmOp<AddBiasArgs> = ({ scale = 1, ...args }, ctx) =>
+  byRows(ctx, "add_bias", args, { ...args, scale });
 
-export const addBiasBackwardWasm: WasmOp<AddBiasBackwardArgs> = (args, ctx) =>
-  byColumns(ctx, "add_bias_backward", args);
+export const addBiasBackwardWasm: WasmOp<AddBiasBackwardArgs> = ({ scale = 1, ...args }, ctx) =>
+  byColumns(ctx, "add_bias_backward", { ...args, scale });

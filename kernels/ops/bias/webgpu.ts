@@ -13,16 +13,16 @@ import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 const add = kernel({
   name: "add_bias",
   buffers: { x: "write f32", bias: "read f32" },
-  params: { n: "u32", d: "u32" },
-  code: perElement("x[i] += bias[i % p.d];"),
+  params: { n: "u32", d: "u32", scale: "f32" },
+  code: perElement("x[i] += p.scale * bias[i % p.d];"),
 });
 
-export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) => {
+export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d, scale = 1 }, ctx) => {
   inRowParts(ctx, rows, d, (part, count) =>
     ctx.dispatch({
       kernel: add,
       buffers: { x: part(x, d), bias },
-      params: { n: count * d, d },
+      params: { n: count * d, d, scale },
       groups: ctx.grid(Math.ceil(count * d / GROUP)),
       flops: count * d,
     }));
@@ -31,9 +31,9 @@ export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d }, ctx) 
 const chunks = columnChunks("add_bias_backward", ["dout"], "sum += dout[at];");
 
 export const addBiasBackwardWebgpu: WebgpuOp<AddBiasBackwardArgs> = (args, ctx) => {
-  const { dout, dbias, rows, d } = args;
+  const { dout, dbias, rows, d, scale } = args;
   inRowParts(ctx, rows, d, (part, count) => {
-    const sizes = { sums: dbias, rows: count, d, flops: 1 };
+    const sizes = { sums: dbias, rows: count, d, flops: 1, scale };
     addColumnSums(ctx, chunks, { dout: part(dout, d) }, sizes);
   });
 };

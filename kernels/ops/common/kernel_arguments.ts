@@ -73,8 +73,11 @@ export interface KernelArguments {
   adamw: "param" | "grad" | "m" | "v" | "n" | "decay" | "beta1" | "rest1" | "beta2" | "rest2"
     | "step" | "root" | "eps" | "gradScale";
   sum_squares: "x" | "partial" | "n";
-  add_bias: "x" | "bias" | "d";
-  add_bias_backward: "dout" | "dbias" | "rows" | "d";
+  add_bias: "x" | "bias" | "d" | "scale";
+  add_bias_backward: "dout" | "dbias" | "rows" | "d" | "scale";
+  dora_gain: "squares" | "q" | "b" | "magnitude" | "rho" | "gain" | "r" | "d";
+  scale_columns: "x" | "gain" | "out" | "d" | "byRow";
+  scale_columns_backward: "dout" | "x" | "rho" | "dmagnitude" | "rows" | "d";
   adamw_8bit: "param" | "grad" | "m" | "v" | "mMax" | "vMax" | "n" | "decay" | "beta1" | "rest1"
     | "beta2" | "rest2" | "step" | "root" | "eps" | "gradScale" | "signed_" | "unsigned_"
     | "signedBounds" | "unsignedBounds" | "signedCells" | "unsignedCells";

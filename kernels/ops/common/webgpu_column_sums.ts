@@ -41,14 +41,14 @@ export function columnChunks(name: string, inputs: readonly string[], step: stri
 const chunkSum = kernel({
   name: "column_sums",
   buffers: { partial: "read f32", sums: "write f32" },
-  params: { chunks: "u32", n: "u32" },
+  params: { chunks: "u32", n: "u32", scale: "f32" },
   code: perElement(`var sum = 0.0;
   for (var chunk = 0u; chunk < p.chunks; chunk++) { sum += partial[chunk * p.n + i]; }
-  sums[i] += sum;`),
+  sums[i] += p.scale * sum;`),
 });
 
 /**
- * sums[d] += the sums of `rows` rows of `d` columns.
+ * sums[d] += scale (default 1) times the sums of `rows` rows of `d` columns.
  * @param chunksKernel made by {@link columnChunks}
  * @param flops floating point operations for one element
  */
@@ -56,7 +56,13 @@ export function addColumnSums(
   ctx: WebgpuContext,
   chunksKernel: Kernel,
   buffers: Readonly<Record<string, Tensor>>,
-  { sums, rows, d, flops }: { sums: Tensor; rows: number; d: number; flops: number },
+  { sums, rows, d, flops, scale = 1 }: {
+    sums: Tensor;
+    rows: number;
+    d: number;
+    flops: number;
+    scale?: number | undefined;
+  },
 ): void {
   const size = Math.max(MIN_CHUNK_ROWS, Math.ceil(rows / MAX_CHUNKS));
   const chunks = Math.ceil(rows / size);
@@ -71,7 +77,7 @@ export function addColumnSums(
   ctx.dispatch({
     kernel: chunkSum,
     buffers: { partial, sums },
-    params: { chunks, n: d },
+    params: { chunks, n: d, scale },
     groups: ctx.grid(Math.ceil(d / GROUP)),
   });
 }

@@ -11,6 +11,7 @@ import { WeightCopies } from "../../network/weights/weight_copies.ts";
 import { Workspace } from "../../network/workspace.ts";
 import type { PrefillPrompt } from "../cache/prefill_batch.ts";
 import { Decoder, rowsFor } from "../decoder.ts";
+import { updateAdapter } from "../../network/dora.ts";
 import { packWeights } from "../packed_weights.ts";
 import { samplingBatches, samplingParams } from "../sampling/sampling_params.ts";
 import type { SamplingOptions } from "../types.ts";
@@ -68,6 +69,7 @@ function countedModel(sizes: ModelSizes): CountedModel {
   if (known !== undefined) return known;
   const plain = countedNetwork(sizes, byOwner), { device } = plain;
   const before = device.allocatedBytes, copies = new WeightCopies(device);
+  updateAdapter(plain, copies.workspace);
   const packedNetwork = packWeights(plain, copies, { adapter: true });
   const packed = device.allocatedBytes - before, fits = packed <= MAX_COPY_BYTES;
   if (!fits) copies.dispose();

@@ -1,13 +1,14 @@
 /**
  * Low-rank adapters (Hu et al. 2021) as in PEFT: y = W·x + s·B·(A·x) with A [r, in], B [out, r] and
- * s = alpha/r (rank-stabilised: alpha/√r). This file decides which modules get an adapter, its rank
- * and scale, the names of its tensors and their initial values. Dropout of x is in ../dropout.ts;
- * modules that are trained in full are in modules_to_save.ts. Left out: DoRA, biases and adapters
- * on embeddings.
+ * s = alpha/r (rank-stabilised: alpha/√r). B may have a bias (y += s·bias), and with DoRA
+ * (../dora.ts) every output has a magnitude. This file decides which modules get an adapter, its
+ * rank and scale, the names of its tensors and their initial values. Dropout of x is in
+ * ../dropout.ts; modules and biases that are trained in full are in modules_to_save.ts.
  */
 import { messageOf, UsageError } from "../../../core/errors.ts";
 import { LinearPattern } from "../../linear_pattern.ts";
 import { RandomStream } from "../../../core/philox.ts";
+import { WEIGHT_INITS, type WeightInit } from "./weight_factors.ts";
 import { HEAD_MODULE } from "../../architectures/architecture.ts";
 
 export interface LoraOptions {
@@ -19,6 +20,12 @@ export interface LoraOptions {
    */
   targetModules: readonly string[] | string;
   useRslora?: boolean;
+  /** DoRA: a trained magnitude for each output; default false. */
+  useDora?: boolean;
+  /** Whether B has a bias; default false. */
+  loraBias?: boolean;
+  /** The model's biases that are trained: none (the default), all, or those of adapted modules. */
+  bias?: "none" | "all" | "lora_only";
   /** Probability in [0, 1) of dropping an element of A's input in training; default 0. */
   dropout?: number;
   /**
@@ -26,6 +33,8 @@ export interface LoraOptions {
    */
   rankPattern?: Readonly<Record<string, number>>;
   alphaPattern?: Readonly<Record<string, number>>;
+  /** Tokens whose embedding is trained, and with it their rows of a tied head; default none. */
+  trainableTokenIndices?: readonly number[];
   /** Only these layers get adapters; null or absent = all. */
   layersToTransform?: readonly number[] | null;
   /**
@@ -40,23 +49,62 @@ export interface LoraOptions {
   modulesToSave?: readonly string[];
   /**
    * Initial values. "true" (the default): A uniform and B zero. "gaussian": A normal(0, 1/r) and B
-   * zero. "false": both uniform, so the adapter changes the model from the start.
+   * zero. "false": both uniform, so the adapter changes the model from the start. Those of
+   * weight_factors.ts are parts of the weight, which are taken out of it.
    */
-  init?: "true" | "gaussian" | "false";
+  init?: "true" | "gaussian" | "false" | WeightInit;
   /** Seed of the initial values; default 0. */
   seed?: number;
 }
 
-/** Rank and scale of one module's adapter. */
+/** Names of tables of embeddings. */
+const EMBEDDINGS = ["embed_tokens", "wte"];
+
+/** Rank and scale of one module's adapter, and what it has besides A and B. */
 export interface LoraShape {
   r: number;
   scale: number;
+  bias: boolean;
+  magnitude: boolean;
+  /** What A and B began as, if s·B·A of that is taken out of the weight; null = nothing is. */
+  from: WeightInit | null;
 }
 
 /** PEFT's names of a module's adapter tensors. */
-export function loraNames(modulePath: string): { a: string; b: string } {
+export function loraNames(modulePath: string) {
   const base = `base_model.model.${modulePath}`;
-  return { a: `${base}.lora_A.weight`, b: `${base}.lora_B.weight` };
+  return {
+    a: `${base}.lora_A.weight`,
+    b: `${base}.lora_B.weight`,
+    bias: `${base}.lora_B.bias`,
+    magnitude: `${base}.lora_magnitude_vector`,
+  };
+}
+
+/** The initialisation, if it takes a part out of the weight. */
+export function weightInit(init: LoraOptions["init"]): WeightInit | null {
+  return WEIGHT_INITS.find((known) => known === init) ?? null;
+}
+
+/** A tensor of an adapter's file. */
+export interface LoraTensor {
+  name: string;
+  shape: readonly number[];
+  decay: boolean;
+}
+
+/** The tensors of one module's adapter. */
+export function loraTensors(
+  { r, bias, magnitude, peftPath }: LoraShape & { peftPath: string },
+  [inDim, outDim]: readonly [number, number],
+): LoraTensor[] {
+  const names = loraNames(peftPath);
+  return [
+    { name: names.a, shape: [r, inDim], decay: true },
+    { name: names.b, shape: [outDim, r], decay: true },
+    ...(bias ? [{ name: names.bias, shape: [outDim], decay: false }] : []),
+    ...(magnitude ? [{ name: names.magnitude, shape: [outDim], decay: true }] : []),
+  ];
 }
 
 /**
@@ -74,7 +122,19 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   if (!(dropout >= 0 && dropout < 1)) {
     throw new UsageError(`lora_dropout must be at least 0 and below 1, got ${dropout}`);
   }
-  const { targetModules, excludeModules } = options;
+  const { targetModules, excludeModules, useDora = false, loraBias = false } = options;
+  if (useDora && loraBias) {
+    throw new UsageError("lora_bias goes with no DoRA (use_dora)", { advice: "leave one out" });
+  }
+  const { init = "true" } = options;
+  if (loraBias && init !== "true" && init !== "false") {
+    throw new UsageError(`lora_bias goes with init_lora_weights true or false, not ${init}`);
+  }
+  if (useDora && weightInit(init) !== null) {
+    throw new UsageError(`use_dora goes with no init_lora_weights ${init}`, {
+      advice: "leave one out",
+    });
+  }
   if (typeof excludeModules === "string") fullMatch(excludeModules, "exclude_modules");
   if (typeof targetModules === "string") {
     if (targetModules !== "all-linear") fullMatch(targetModules, "target_modules");
@@ -86,7 +146,7 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
   for (const target of targetModules) {
     const last = target.split(".").at(-1)!;
     if (known.has(last)) continue;
-    if (target === HEAD_MODULE) continue;
+    if (target === HEAD_MODULE || EMBEDDINGS.includes(last)) continue;
     throw new UsageError(`target_modules: "${target}" is no linear module of this model`, {
       advice: last === HEAD_MODULE
         ? `the path of the head is ${HEAD_MODULE}`
@@ -118,7 +178,18 @@ export function loraFor(
   }
   const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
   const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
-  return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
+  const { useRslora, loraBias: bias = false, useDora: magnitude = false } = options;
+  const from = weightInit(options.init);
+  if (layer === null && (bias || magnitude || from !== null)) {
+    const key = magnitude ? "use_dora" : bias ? "lora_bias" : `init_lora_weights ${from}`;
+    throw new UsageError(
+      `${key}: not on the ${path === HEAD_MODULE ? "head" : "embedding"} (${path})`,
+      {
+        advice: `leave ${path} out of target_modules, or train it in full: modules_to_save`,
+      },
+    );
+  }
+  return { r, scale: alpha / (useRslora ? Math.sqrt(r) : r), bias, magnitude, from };
 }
 
 /**
@@ -153,6 +224,16 @@ export function initialLoraB(
   outDim: number,
 ): Float64Array {
   return init === "false" ? uniform(seed, name, outDim * r, r) : new Float64Array(outDim * r);
+}
+
+/** Initial bias of B [out]: as B, whose inputs are r. */
+export function initialLoraBias(
+  { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
+  name: string,
+  r: number,
+  outDim: number,
+): Float64Array {
+  return init === "false" ? uniform(seed, name, outDim, r) : new Float64Array(outDim);
 }
 
 /** Uniform values in ±1/√width. */

@@ -1,3 +1,6 @@
+import { assertWithin, normals, stream } from "../../../kernels/testing.ts";
+import { addProduct } from "./weight_rows.ts";
+import { weightFactors } from "./weight_factors.ts";
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { moduleNames } from "../../architectures/mod.ts";
@@ -29,14 +32,32 @@ Deno.test("targets are module names, path suffixes, one whole-path pattern, or a
 });
 
 Deno.test("rank and scale follow the patterns and the rank-stabilised rule", () => {
-  assert.deepEqual(loraFor(base, path, 3), { r: 8, scale: 2 });
-  assert.deepEqual(loraFor({ ...base, useRslora: true, r: 16 }, path, 3), { r: 16, scale: 4 });
+  assert.deepEqual(loraFor(base, path, 3), {
+    r: 8,
+    scale: 2,
+    bias: false,
+    magnitude: false,
+    from: null,
+  });
+  assert.deepEqual(loraFor({ ...base, useRslora: true, r: 16 }, path, 3), {
+    r: 16,
+    scale: 4,
+    bias: false,
+    magnitude: false,
+    from: null,
+  });
   const patterned = {
     ...base,
     rankPattern: { "layers.2.self_attn.q_proj": 2, "layers.3.*": 4, q_proj: 5 },
     alphaPattern: { "q_proj": 1 },
   };
-  assert.deepEqual(loraFor(patterned, path, 3), { r: 4, scale: 0.25 });
+  assert.deepEqual(loraFor(patterned, path, 3), {
+    r: 4,
+    scale: 0.25,
+    bias: false,
+    magnitude: false,
+    from: null,
+  });
   assert.equal(loraFor({ ...base, layersToTransform: [1, 2] }, path, 3), null);
   const named = { ...base, layersToTransform: [1, 2], targetModules: [path] };
   assert.notEqual(loraFor(named, path, 3), null);
@@ -76,6 +97,10 @@ Deno.test("LoRA options that are not supported are refused with the key's name",
   refused({ dropout: 1 }, /lora_dropout must be at least 0 and below 1, got 1/);
   refused({ dropout: -0.1 }, /lora_dropout .* got -0.1/);
   refused({ dropout: NaN }, /lora_dropout .* got NaN/);
+  refused({ useDora: true, loraBias: true }, /lora_bias goes with no DoRA/);
+  refused({ loraBias: true, init: "gaussian" }, /lora_bias goes with init_lora_weights true/);
+  refused({ loraBias: true, init: "olora" }, /lora_bias goes with init_lora_weights .* not olora/);
+  refused({ useDora: true, init: "pissa" }, /use_dora goes with no init_lora_weights pissa/);
   refused({ targetModules: [] }, /target_modules of LoRA is empty/);
   refused({ targetModules: ["c_attn"] }, /"c_attn" is no linear module/);
   refused({ targetModules: "(" }, /"\(" is no valid regular expression/);
@@ -83,6 +108,15 @@ Deno.test("LoRA options that are not supported are refused with the key's name",
     () => placeLora(tinyConfig(true), { ...base, targetModules: "nothing" }),
     /select no module/,
   );
+  for (
+    const [key, change] of [["use_dora", { useDora: true }], ["lora_bias", { loraBias: true }]]
+  ) {
+    assert.throws(
+      () =>
+        placeLora(tinyConfig(true), { ...base, ...change as object, targetModules: ["lm_head"] }),
+      new RegExp(`^UsageError: ${key}: not on the head \\(lm_head\\)`),
+    );
+  }
 });
 
 Deno.test("target modules of another architecture are refused with those of this one", () => {
@@ -128,7 +162,7 @@ Deno.test("the head gets an adapter where it is named, by path or regular expres
     placeLora(tinyConfig(true), { ...base, ...options }).filter(({ layer }) => layer === null);
   const shape = { layer: null, module: "lm_head", path: "lm_head", peftPath: "lm_head" };
   assert.deepEqual(places({ targetModules: ["q_proj", "lm_head"] }), [
-    { ...shape, r: base.r, scale: base.alpha / base.r },
+    { ...shape, r: base.r, scale: base.alpha / base.r, bias: false, magnitude: false, from: null },
   ]);
   assert.equal(places({ targetModules: ".*q_proj|lm_head" }).length, 1);
   for (const targetModules of ["all-linear", ".*_proj", ["q_proj"]]) {
@@ -148,4 +182,40 @@ Deno.test("another path of the head is refused with the right one", () => {
     message: 'target_modules: "model.lm_head" is no linear module of this model',
     advice: "the path of the head is lm_head",
   });
+});
+
+Deno.test("PiSSA's factors are the best of their rank, OLoRA's columns are orthogonal", () => {
+  const [inDim, outDim, r, scale] = [40, 30, 3, 2], random = stream("factors");
+  const weight = Float64Array.from(normals(random, inDim * outDim));
+  const dims = [inDim, outDim] as const, options = { dims, inOut: false, r, scale };
+  const rest = (init: "pissa" | "olora") => {
+    const { a, b } = weightFactors(init, weight, options), left = weight.slice();
+    addProduct(left, a, b, { dims, inOut: false, scale: init === "pissa" ? -scale : -1 });
+    return { a, b, left, squares: left.reduce((sum, x) => sum + x * x, 0) };
+  };
+  const whole = weight.reduce((sum, x) => sum + x * x, 0), { a, left, squares } = rest("pissa");
+  // Σσ² over all singular values is the sum of squares; a row of A is √(σ/scale) long.
+  const values = [0, 1, 2].map((k) =>
+    scale * a.subarray(k * inDim, (k + 1) * inDim).reduce((sum, x) => sum + x * x, 0)
+  );
+  assertWithin(
+    [squares],
+    [whole - values.reduce((sum, x) => sum + x * x, 0)],
+    1e-9,
+    "what is left",
+  );
+  const again = weightFactors("pissa", left, { ...options, r: 1 }).a;
+  const next = scale * again.reduce((sum, x) => sum + x * x, 0);
+  assert.ok(values[0]! >= values[1]! && values[1]! >= values[2]! && values[2]! >= next);
+  const { b, left: below } = rest("olora");
+  for (let i = 0; i < r; i++) {
+    for (let j = 0; j <= i; j++) {
+      let dot = 0, along = 0;
+      for (let o = 0; o < outDim; o++) {
+        dot += b[o * r + i]! * b[o * r + j]!;
+        along += b[o * r + i]! * below[o * inDim + j]!;
+      }
+      assertWithin([dot, along], [i === j ? 1 : 0, 0], 1e-12, `columns ${i} and ${j}`);
+    }
+  }
 });

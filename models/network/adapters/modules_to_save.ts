@@ -2,11 +2,12 @@
  * PEFT's `modules_to_save`: modules that are trained in full and stored with the low-rank adapters.
  * The adapter has its own copy of each, and the base's module stays unchanged, so that the model
  * without the adapter is the base. A head that is tied to the embedding gets its own copy, too, and
- * is not tied while the adapter is on.
+ * is not tied while the adapter is on. The biases that `bias` names are stored the same way.
  */
 import { UsageError } from "../../../core/errors.ts";
 import { nearest } from "../../../core/suggest.ts";
 import { embeddingName, LM_HEAD, peftPath } from "../../architectures/mod.ts";
+import type { LoraOptions } from "./lora.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's prefix of all tensor names in an adapter. */
@@ -14,6 +15,11 @@ export const PEFT_PREFIX = "base_model.model.";
 
 /** PEFT's name of the copy of the head that it stores beside an adapter on the head. */
 export const HEAD_COPY = `${PEFT_PREFIX}lm_head.base_layer.weight`;
+
+/** The same of the embedding at `peftPath`. */
+export function embeddingCopy(peftPath: string): string {
+  return `${PEFT_PREFIX}${peftPath}.base_layer.weight`;
+}
 
 /** A tensor's name without the last part: "lm_head" for "lm_head.weight". */
 export function modulePathOf(tensor: string): string {
@@ -33,6 +39,36 @@ export interface SavedTensor {
   name: string;
   shape: readonly number[];
   decay: boolean;
+}
+
+/** A tensor of the base. */
+interface BaseTensor {
+  name: string;
+  shape: readonly number[];
+  decay: boolean;
+}
+
+/**
+ * The biases that `bias` of an adapter trains, without those of `saved` modules.
+ * @param adapted paths of the modules with an adapter
+ */
+export function savedBiases(
+  config: ModelConfig,
+  bias: LoraOptions["bias"],
+  adapted: ReadonlySet<string>,
+  tensors: readonly BaseTensor[],
+  saved: readonly SavedTensor[],
+): SavedTensor[] {
+  const others = new Set(saved.map(({ replaces }) => replaces));
+  const wanted = tensors.filter(({ name }) =>
+    name.endsWith(".bias") && !others.has(name) &&
+    (bias === "all" || bias === "lora_only" && adapted.has(modulePathOf(name)))
+  );
+  return wanted.map(({ name, shape, decay }) => {
+    const path = modulePathOf(name), own = adapted.has(path) ? ".base_layer" : "";
+    const peft = `${PEFT_PREFIX}${peftPath(config, path)}${own}.bias`;
+    return { base: name, replaces: name, name: peft, shape, decay };
+  });
 }
 
 /** Whether the path of a module, or of one that contains it, ends with one of the names. */
@@ -57,7 +93,7 @@ function outermost(path: string, name: string): string | null {
 export function savedTensors(
   config: ModelConfig,
   modules: readonly string[],
-  tensors: readonly { name: string; shape: readonly number[]; decay: boolean }[],
+  tensors: readonly BaseTensor[],
 ): SavedTensor[] {
   if (modules.length === 0) return [];
   const places = tensors.map((tensor) => ({ ...tensor, base: tensor.name }));

@@ -1,7 +1,7 @@
 /**
  * LoRA adapters in the files of PEFT 0.21: `adapter_config.json` and `adapter_model.safetensors`.
  * PEFT, transformers and vLLM (without modules_to_save) load the keys that are written. Keys that
- * would change the result in a way that rgx does not compute (DoRA, biases, …) are refused by name.
+ * would change the result in a way that rgx does not compute are refused by name.
  * lora.ts decides which modules an adapter changes and its scale, modules_to_save.ts which modules
  * it holds in full.
  */
@@ -11,6 +11,7 @@ import { exists, isFile } from "../../../core/paths.ts";
 import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import { type Json, requireNone, shown } from "../../architectures/config_fields.ts";
 import type { LoraOptions } from "./lora.ts";
+import { WEIGHT_INITS, type WeightInit } from "./weight_factors.ts";
 import { HEAD_COPY, isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
 import { readSafetensors, type SafetensorsFile } from "../../formats/safetensors/safetensors.ts";
 import { safetensorsContent, type StreamedTensor } from "../../formats/tensor_stream.ts";
@@ -32,6 +33,8 @@ export interface PeftConfig
   baseModel: string | null;
   revision: string | null;
   layersToTransform: readonly number[] | null;
+  /** What takes a part out of the weights when the adapter is loaded; absent = nothing does. */
+  init?: WeightInit;
   /** Whether the adapted modules store their weights as [in, out], as GPT-2's do; default false. */
   fanInFanOut?: boolean;
 }
@@ -64,7 +67,7 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   if (json === null) throw new UsageError(`${folder}: no adapter: looked for ${ADAPTER_CONFIG}`);
   const config = readPeftConfig(json, path);
   const weights = await openAdapterWeights(folder);
-  checkAdapterTensors(weights, config.modulesToSave ?? []);
+  checkAdapterTensors(weights, config);
   return { config, weights };
 }
 
@@ -80,13 +83,21 @@ async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
 
 /**
  * Every tensor must be one of a pair of LoRA matrices whose ranks agree, or belong to a module
- * stored in full, or be the copy of an adapted head.
+ * stored in full, or be a bias or magnitude that the configuration names, or the copy of an adapted
+ * head.
  */
-function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[]): void {
+function checkAdapterTensors(
+  weights: SafetensorsFile,
+  { modulesToSave: saved = [], bias = "none", loraBias, useDora }: PeftConfig,
+): void {
   for (const [name, { shape }] of weights.tensors) {
     const path = modulePathOf(name.slice(PEFT_PREFIX.length));
     if (name.startsWith(PEFT_PREFIX) && isSavedModule(path, saved)) continue;
     if (name === HEAD_COPY) continue;
+    if (/\.(lora_embedding_[AB]|trainable_tokens_delta|base_layer\.weight)$/.test(name)) continue;
+    if (loraBias && name.endsWith(".lora_B.bias")) continue;
+    if (useDora && name.endsWith(".lora_magnitude_vector")) continue;
+    if (bias !== "none" && name.startsWith(PEFT_PREFIX) && name.endsWith(".bias")) continue;
     const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
     if (match === null) {
       throw new RgxError(
@@ -113,9 +124,6 @@ function checkAdapterTensors(weights: SafetensorsFile, saved: readonly string[])
 
 /** Keys that must have one of these values, because any other value changes the result. */
 const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
-  use_dora: [false],
-  bias: ["none"],
-  lora_bias: [false],
   ensure_weight_tying: [false],
   use_qalora: [false],
   use_bdlora: [false, null],
@@ -123,14 +131,13 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   // The names of the list of layers in the supported models.
   layers_pattern: [null, "layers", "h"],
   target_parameters: [null],
-  trainable_token_indices: [null],
   alora_invocation_tokens: [null],
   arrow_config: [null],
   kasa_config: [null],
   monteclora_config: [null],
   velora_config: [null],
   // Other values change the base weights when the adapter is loaded.
-  init_lora_weights: [true, false, "gaussian", "orthogonal", "eva"],
+  init_lora_weights: [true, false, "gaussian", "orthogonal", "eva", ...WEIGHT_INITS],
 };
 
 /**
@@ -139,11 +146,23 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
  */
 const OTHER_KEYS = new Set(
   ("r lora_alpha lora_dropout target_modules exclude_modules modules_to_save use_rslora " +
+    "use_dora lora_bias bias trainable_token_indices " +
     "rank_pattern alpha_pattern layers_to_transform fan_in_fan_out base_model_name_or_path " +
     "revision peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
     "megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config " +
     "qalora_group_size").split(" "),
 );
+
+/** Values of `bias`. */
+const BIASES = ["none", "all", "lora_only"] as const;
+
+/** The ids of a map that names the embedding alone; null for another. */
+function onlyEmbedding(map: unknown): unknown {
+  const entries = Object.entries(map as object);
+  return entries.length === 1 && /(^|\.)(embed_tokens|wte)$/.test(entries[0]![0])
+    ? entries[0]![1]
+    : "";
+}
 
 /** Whether a value is what a switch has that is off. */
 function isUnset(value: unknown): boolean {
@@ -169,11 +188,7 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
       throw new UsageError(
         `${where}: ${key} is ${JSON.stringify(given)}, which is not supported ` +
           `(only ${neutral.map((n) => JSON.stringify(n)).join(", ")})`,
-        {
-          advice: key === "use_dora"
-            ? "DoRA adapters can be merged into their base model with PEFT (merge_and_unload)."
-            : "Merge the adapter into its base model with PEFT, or train it without this.",
-        },
+        { advice: "Merge the adapter into its base model with PEFT, or train it without this." },
       );
     }
   }
@@ -224,6 +239,14 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
   if (layerList !== null && !(Array.isArray(layerList) && layerList.every(Number.isInteger))) {
     throw bad("layers_to_transform", "layer numbers");
   }
+  const init = WEIGHT_INITS.find((known) => known === json["init_lora_weights"]);
+  const bias = json["bias"] ?? "none";
+  if (!BIASES.some((known) => known === bias)) throw bad("bias", BIASES.join(", "));
+  const tokens = json["trainable_token_indices"] ?? null;
+  const ids = tokens === null || Array.isArray(tokens) ? tokens : onlyEmbedding(tokens);
+  if (ids !== null && !(Array.isArray(ids) && ids.every(Number.isInteger))) {
+    throw bad("trainable_token_indices", "ids of tokens, or a map of the embedding to them");
+  }
   const r = readNumber("r", 8, 1);
   if (!Number.isInteger(r)) throw bad("r", "a whole number");
   return {
@@ -234,6 +257,11 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     dropout: readNumber("lora_dropout", 0, 0),
     targetModules: targets,
     useRslora: json["use_rslora"] === true,
+    ...(ids === null ? {} : { trainableTokenIndices: ids as number[] }),
+    ...(init === undefined ? {} : { init }),
+    ...(json["use_dora"] === true ? { useDora: true } : {}),
+    ...(json["lora_bias"] === true ? { loraBias: true } : {}),
+    ...(bias === "none" ? {} : { bias: bias as "all" | "lora_only" }),
     rankPattern: readPattern("rank_pattern"),
     alphaPattern: readPattern("alpha_pattern"),
     layersToTransform: layerList as number[] | null,
@@ -251,13 +279,14 @@ export function writePeftConfig(config: PeftConfig): string {
   const json = {
     alpha_pattern: config.alphaPattern,
     base_model_name_or_path: config.baseModel,
-    bias: "none",
+    bias: config.bias ?? "none",
     ...(excludeModules === undefined ? {} : { exclude_modules: sorted(excludeModules) }),
     fan_in_fan_out: config.fanInFanOut ?? false,
     inference_mode: true,
-    init_lora_weights: true,
+    init_lora_weights: config.init ?? true,
     layers_to_transform: config.layersToTransform,
     lora_alpha: config.alpha,
+    ...(config.loraBias ? { lora_bias: true } : {}),
     lora_dropout: config.dropout,
     modules_to_save: modulesToSave === undefined ? null : sorted(modulesToSave),
     peft_type: "LORA",
@@ -267,7 +296,10 @@ export function writePeftConfig(config: PeftConfig): string {
     revision: config.revision,
     target_modules: sorted(targetModules),
     task_type: "CAUSAL_LM",
-    use_dora: false,
+    ...(config.trainableTokenIndices === undefined
+      ? {}
+      : { trainable_token_indices: config.trainableTokenIndices }),
+    use_dora: config.useDora ?? false,
     use_rslora: config.useRslora,
   };
   return JSON.stringify(json, null, 2) + "\n";

@@ -151,8 +151,8 @@ Deno.test("missing keys have PEFT's defaults, unknown ones may only be switched 
 Deno.test("other kinds of adapters are refused by name", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [{ peft_type: "LOHA" }, /^a\/adapter_config\.json: peft_type is "LOHA", only "LORA"/],
-    [{ use_dora: true }, /use_dora is true, which is not supported/],
-    [{ bias: "all" }, /bias is "all"/],
+    [{ use_qalora: true }, /use_qalora is true, which is not supported/],
+    [{ bias: "some" }, /bias is "some", expected none, all, lora_only/],
     [{ modules_to_save: "lm_head" }, /modules_to_save is "lm_head", expected a list of module/],
     [{ modules_to_save: [1] }, /modules_to_save is \[1\]/],
     [
@@ -160,10 +160,10 @@ Deno.test("other kinds of adapters are refused by name", () => {
       /exclude_modules is \{"a":1\}, expected a list of module names/,
     ],
     [{ ensure_weight_tying: true }, /ensure_weight_tying is true, which is not supported/],
-    [{ init_lora_weights: "pissa" }, /init_lora_weights is "pissa"/],
+    [{ init_lora_weights: "pissa_niter_4" }, /init_lora_weights is "pissa_niter_4"/],
     [{ layer_replication: [[0, 2]] }, /layer_replication is \[\[0,2\]\]/],
     [{ layers_pattern: "blocks" }, /layers_pattern is "blocks"/],
-    [{ trainable_token_indices: [1] }, /trainable_token_indices is/],
+    [{ trainable_token_indices: { lm_head: [1] } }, /trainable_token_indices is/],
     [{ target_modules: [] }, /target_modules is \[\], expected a list of module names/],
     [{ target_modules: undefined }, /target_modules is undefined/],
     [{ r: 0 }, /r is 0, expected a number, at least 1/],

@@ -3,18 +3,17 @@
  * right shape, and no other. A file for another base is refused before any of it is used.
  */
 import { RgxError } from "../../../core/errors.ts";
-import { linearDims, moduleNames } from "../../architectures/mod.ts";
-import { type AdapterTensors, headAdapter } from "./model_weights.ts";
-import { checkLoraOptions, loraNames } from "../adapters/lora.ts";
-import { HEAD_COPY } from "../adapters/modules_to_save.ts";
+import { moduleNames } from "../../architectures/mod.ts";
+import { type AdapterTensors, adapterTensors, headAdapter } from "./model_weights.ts";
+import { checkLoraOptions } from "../adapters/lora.ts";
+import { embeddingCopy, HEAD_COPY } from "../adapters/modules_to_save.ts";
 import { modelSizes } from "./model_sizes.ts";
 import { loraOptions, type PeftAdapter } from "../adapters/peft_adapter.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's names of an adapter's tensors. */
-export function adapterNames({ lora, saved }: AdapterTensors): string[] {
-  const matrices = lora.flatMap(({ peftPath }) => Object.values(loraNames(peftPath)));
-  return [...matrices, ...saved.map(({ name }) => name)];
+export function adapterNames(config: ModelConfig, tensors: AdapterTensors): string[] {
+  return adapterTensors(config, tensors).map(({ name }) => name);
 }
 
 /** Maximum number of tensors that a message names. */
@@ -33,16 +32,16 @@ export function fitAdapter(
 ): AdapterTensors {
   const options = loraOptions(peft);
   checkLoraOptions(options, moduleNames(config));
-  const { lora, saved } = modelSizes(config, { lora: options, trainable: "none" });
+  const { lora, saved, embedding } = modelSizes(config, { lora: options, trainable: "none" });
   const wanted = new Map<string, readonly number[]>();
-  for (const { peftPath, module, r } of lora) {
-    const [inDim, outDim] = linearDims(config, module), { a, b } = loraNames(peftPath);
-    wanted.set(a, [r, inDim]).set(b, [outDim, r]);
+  for (const { name, shape } of adapterTensors(config, { lora, saved, embedding })) {
+    wanted.set(name, shape);
   }
-  for (const { name, shape } of saved) wanted.set(name, shape);
   if (headAdapter(lora) !== null && tensors.has(HEAD_COPY)) {
     wanted.set(HEAD_COPY, [config.vocabSize, config.hiddenSize]);
   }
+  const copy = embedding === null ? null : embeddingCopy(embedding.peftPath);
+  if (copy !== null && tensors.has(copy)) wanted.set(copy, [config.vocabSize, config.hiddenSize]);
   const wrong: string[] = [];
   for (const [name, shape] of wanted) {
     const found = tensors.get(name)?.shape;
@@ -53,7 +52,7 @@ export function fitAdapter(
   for (const name of tensors.keys()) {
     if (!wanted.has(name)) wrong.push(`${name} has no place in the base`);
   }
-  if (wrong.length === 0) return { lora, saved };
+  if (wrong.length === 0) return { lora, saved, embedding };
   const named = wrong.slice(0, MAX_NAMED), more = wrong.length - named.length;
   throw new RgxError(
     `${label}: the adapter does not fit the base model ${base}: ${named.join("; ")}` +

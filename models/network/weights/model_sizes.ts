@@ -7,15 +7,19 @@ import type { CountedDevice } from "../../../kernels/devices/counting/device.ts"
 import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
 import { linearDims, modelTensors, moduleNames } from "../../architectures/mod.ts";
+import { type EmbeddingPlacement, placeEmbedding } from "./embedding_placement.ts";
 import { type LoraPlacement, placeLora } from "./model_weights.ts";
 import { checkLoraOptions, type LoraOptions } from "../adapters/lora.ts";
-import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
-import { type SavedTensor, savedTensors } from "../adapters/modules_to_save.ts";
+import { UsageError } from "../../../core/errors.ts";
+import { ALL_FLOAT, isBlockType, type WeightStorage } from "../../formats/stored_weight.ts";
+import { savedBiases, type SavedTensor, savedTensors } from "../adapters/modules_to_save.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 export interface ModelSizes {
   config: ModelConfig;
   lora: readonly LoraPlacement[];
+  /** The adapter of the table of embeddings; null = none. */
+  embedding: EmbeddingPlacement | null;
   /** Tensors that the adapter holds in full. */
   saved: readonly SavedTensor[];
   trainable: "lora" | "full" | "none";
@@ -78,14 +82,30 @@ export function modelSizes(
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
   if (lora !== undefined) checkLoraOptions(lora, moduleNames(config));
-  const placed = lora === undefined ? [] : placeLora(config, lora);
-  const saved = savedTensors(config, lora?.modulesToSave ?? [], modelTensors(config));
+  const embedding = lora === undefined ? null : placeEmbedding(config, lora);
+  const placed = lora === undefined ? [] : placeLora(config, lora, embedding !== null);
+  const tensors = modelTensors(config), adapted = new Set(placed.map(({ path }) => path));
+  const modules = savedTensors(config, lora?.modulesToSave ?? [], tensors);
+  const saved = [...modules, ...savedBiases(config, lora?.bias, adapted, tensors, modules)];
+  const rounded = placed.find(({ from, path }) => {
+    const type = storage.get(`${path}.weight`);
+    return from === "pissa" && type !== undefined && isBlockType(type);
+  });
+  if (rounded !== undefined) {
+    throw new UsageError(
+      `init_lora_weights pissa: ${rounded.path} is quantised, as PEFT refuses it`,
+      {
+        advice: "Load the model without quantisation, or use init_lora_weights olora.",
+      },
+    );
+  }
   const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return {
     config,
     lora: placed,
     saved,
+    embedding,
     trainable,
     storage,
     recompute,

@@ -27,14 +27,28 @@ import type { Linear, LoraWeights } from "../linear.ts";
 import {
   initialLoraA,
   initialLoraB,
+  initialLoraBias,
   loraFor,
   loraNames,
   type LoraOptions,
   type LoraShape,
+  type LoraTensor,
+  loraTensors,
 } from "../adapters/lora.ts";
+import {
+  arrangeEmbedding,
+  computedOfEmbedding,
+  type EmbeddingPlacement,
+  embeddingTensors,
+  initialEmbedding,
+  tokensOfHead,
+} from "./embedding_placement.ts";
+import { type EmbeddingAdapter, isTrained } from "../embedding_adapter.ts";
 import type { NormWeights } from "../norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
-import { isSavedModule, PEFT_PREFIX, type SavedTensor } from "../adapters/modules_to_save.ts";
+import { weightFactors } from "../adapters/weight_factors.ts";
+import { addProduct, computedNames, rowSquares } from "../adapters/weight_rows.ts";
+import { isSavedModule, type SavedTensor } from "../adapters/modules_to_save.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { Parameter } from "../types.ts";
@@ -82,10 +96,16 @@ export function maxLayerRank(lora: readonly LoraPlacement[]): number {
 }
 
 /**
- * All adapters that the options ask for. A module that is trained in full has none.
+ * All adapters of linear modules that the options ask for. A module that is trained in full has
+ * none.
+ * @param embeds whether the embedding has one
  * @throws RgxError when the options select no module
  */
-export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacement[] {
+export function placeLora(
+  config: ModelConfig,
+  options: LoraOptions,
+  embeds = false,
+): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config, layer)) {
@@ -101,7 +121,7 @@ export function placeLora(config: ModelConfig, options: LoraOptions): LoraPlacem
     const shape = loraFor(options, HEAD_MODULE, null);
     if (shape !== null) placed.push({ ...shape, ...head });
   }
-  if (placed.length === 0) {
+  if (placed.length === 0 && !embeds) {
     throw new RgxError("LoRA's target_modules select no module of this model", {
       advice: `modules are called like ${modulePath(config, 0, modulesOf(config)[0]!)}`,
     });
@@ -126,37 +146,96 @@ export function baseSpecs(
 export interface AdapterTensors {
   lora: readonly LoraPlacement[];
   saved: readonly SavedTensor[];
+  /** That of the table of embeddings; null or absent = none. */
+  embedding?: EmbeddingPlacement | null;
 }
 
-/** An adapter's tensors as parameters. */
+/** The tensors of an adapter's file. */
+export function adapterTensors(
+  config: ModelConfig,
+  { lora, saved, embedding = null }: AdapterTensors,
+): LoraTensor[] {
+  return [
+    ...saved,
+    ...lora.flatMap((l) => loraTensors(l, linearDims(config, l.module))),
+    ...(embedding === null ? [] : embeddingTensors(config, embedding)),
+  ];
+}
+
+/** An adapter's tensors as parameters, with what is computed from them. */
 export function adapterSpecs(
   config: ModelConfig,
-  { lora, saved }: AdapterTensors,
+  tensors: AdapterTensors,
   trainable: boolean,
 ): ParameterSpec[] {
-  const specs = saved.map(({ name, shape, decay }) => ({ name, shape, decay, trainable }));
-  for (const { peftPath, module, r } of lora) {
-    const [inDim, outDim] = linearDims(config, module);
-    const { a, b } = loraNames(peftPath);
-    specs.push({ name: a, shape: [r, inDim], decay: true, trainable });
-    specs.push({ name: b, shape: [outDim, r], decay: true, trainable });
+  const trained = adapterTensors(config, tensors).map(({ name, shape, decay }) => ({
+    name,
+    shape,
+    decay,
+    trainable,
+  }));
+  const computed = tensors.lora.flatMap(({ peftPath, module, r, magnitude, from }) => {
+    const [inDim, outDim] = linearDims(config, module), names = computedNames(peftPath);
+    const shapes: [string, number[]][] = [
+      ...(magnitude
+        ? Object.values(names.dora).map((n) => [n, [outDim]] as [string, number[]])
+        : []),
+      ...(from === null
+        ? []
+        : [[names.initial.a, [r, inDim]], [names.initial.b, [outDim, r]]] as [string, number[]][]),
+    ];
+    const rest = { decay: false, trainable: false, writable: true };
+    return shapes.map(([name, shape]) => ({ name, shape, ...rest }));
+  });
+  if (tensors.embedding) {
+    const rest = { decay: false, trainable: false, writable: true };
+    computed.push(
+      ...computedOfEmbedding(config, tensors.embedding).map((tensor) => ({ ...tensor, ...rest })),
+    );
   }
-  return specs;
+  return [...trained, ...computed];
 }
 
 /** Initialises an adapter from its seed. Full copies begin with the base's values. */
 export async function initializeAdapter(
   parameters: Parameters,
   config: ModelConfig,
-  { lora, saved }: AdapterTensors,
+  { lora, saved, embedding = null }: AdapterTensors,
   options: Pick<LoraOptions, "seed" | "init">,
 ): Promise<void> {
+  if (embedding !== null) {
+    const { hiddenSize: d } = config, base = embeddingName(config);
+    for (
+      const [name, data] of await initialEmbedding(
+        config,
+        embedding,
+        options,
+        (id) => parameters.read(base, id * d, d),
+      )
+    ) parameters.write(name, data);
+  }
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
-  for (const { peftPath, module, r } of lora) {
-    const { a, b } = loraNames(peftPath);
-    const [inDim, outDim] = linearDims(config, module);
-    parameters.write(a, initialLoraA(options, a, r, inDim));
-    parameters.write(b, initialLoraB(options, b, r, outDim));
+  for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
+    const names = loraNames(peftPath), dims = linearDims(config, module), [inDim, outDim] = dims;
+    const { inOut } = architectureOf(config), { dora, initial } = computedNames(peftPath);
+    const weight = magnitude || from !== null ? await parameters.read(`${path}.weight`) : null;
+    const { a, b } = from === null
+      ? {
+        a: initialLoraA(options, names.a, r, inDim),
+        b: initialLoraB(options, names.b, r, outDim),
+      }
+      : weightFactors(from, weight!, { dims, inOut, r, scale });
+    parameters.write(names.a, a);
+    parameters.write(names.b, b);
+    if (bias) parameters.write(names.bias, initialLoraBias(options, names.bias, r, outDim));
+    if (from !== null) {
+      parameters.write(initial.a, a);
+      parameters.write(initial.b, b);
+    }
+    if (!magnitude) continue;
+    parameters.write(dora.squares, rowSquares(weight!, dims, inOut));
+    addProduct(weight!, a, b, { dims, inOut, scale });
+    parameters.write(names.magnitude, rowSquares(weight!, dims, inOut).map(Math.sqrt));
   }
 }
 
@@ -183,6 +262,7 @@ export interface ModelWeights {
   /** The embedding when the head is tied. */
   head: Parameter & Pick<Linear, "activations">;
   headLora: LoraWeights | null;
+  embeddingAdapter: EmbeddingAdapter | null;
   /** The head in packed form (kernels/ops/matmul/spec.ts) for decoding; null = not packed. */
   packedHead: Tensor | null;
   /**
@@ -209,13 +289,12 @@ export function withLinears(
 export function arrangeWeights(
   parameters: Parameters,
   config: ModelConfig,
-  { lora, saved }: AdapterTensors,
+  { lora, saved, embedding: placedEmbedding = null }: AdapterTensors,
 ): ModelWeights {
   const { names, layerNorm, norm1, inOut } = architectureOf(config);
   const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
-  const copies = new Set(saved.map(({ replaces }) => replaces));
-  const get = (name: string): Parameter =>
-    parameters.get(copies.has(name) ? PEFT_PREFIX + peftPath(config, name) : name);
+  const copies = new Map(saved.map(({ replaces, name }) => [replaces, name]));
+  const get = (name: string): Parameter => parameters.get(copies.get(name) ?? name);
   const norm = (name: string): NormWeights => ({
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
@@ -224,11 +303,24 @@ export function arrangeWeights(
   const adapterAt = (path: string): LoraWeights | null => {
     const adapter = placed.get(path);
     if (adapter === undefined) return null;
-    const names = loraNames(adapter.peftPath),
-      a = parameters.get(names.a),
-      b = parameters.get(names.b);
+    const names = loraNames(adapter.peftPath), computed = computedNames(adapter.peftPath);
+    const a = parameters.get(names.a), b = parameters.get(names.b);
     const { r, scale } = adapter, site = loraSite(config, adapter);
-    return { a: a.value, packedA: null, b: b.value, da: a.grad, db: b.grad, r, scale, site };
+    const pair = { a: a.value, packedA: null, b: b.value, da: a.grad, db: b.grad };
+    const bias = adapter.bias ? parameters.get(names.bias) : null;
+    const magnitude = adapter.magnitude ? parameters.get(names.magnitude) : null;
+    const dora = magnitude === null ? null : {
+      magnitude: magnitude.value,
+      dmagnitude: magnitude.grad,
+      squares: parameters.get(computed.dora.squares).value,
+      rho: parameters.get(computed.dora.rho).value,
+      gain: parameters.get(computed.dora.gain).value,
+    };
+    const initial = adapter.from === null ? null : {
+      a: parameters.get(computed.initial.a).value,
+      b: parameters.get(computed.initial.b).value,
+    };
+    return { ...pair, r, scale, site, bias, dora, initial };
   };
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
@@ -268,6 +360,9 @@ export function arrangeWeights(
   });
   const embedding = get(embeddingName(config));
   const positions = names.positions === undefined ? null : get(`${names.positions}.weight`);
+  const embeddingAdapter = placedEmbedding === null
+    ? null
+    : arrangeEmbedding(placedEmbedding, (name) => parameters.get(name));
   const tied = config.tieWordEmbeddings && !copies.has(LM_HEAD);
   return {
     embedding,
@@ -275,9 +370,15 @@ export function arrangeWeights(
     layers,
     finalNorm: norm(names.finalNorm),
     head: tied ? parameters.get(embeddingName(config)) : get(LM_HEAD),
-    headLora: adapterAt(HEAD_MODULE),
+    headLora: tied && embeddingAdapter?.kind === "tokens"
+      ? tokensOfHead(embeddingAdapter)
+      : adapterAt(HEAD_MODULE),
+    embeddingAdapter,
     packedHead: null,
-    lowestTrained: embedding.grad !== null || positions?.grad != null ? -1 : lowestTrained(layers),
+    lowestTrained: embedding.grad !== null || positions?.grad != null ||
+        embeddingAdapter !== null && isTrained(embeddingAdapter)
+      ? -1
+      : lowestTrained(layers),
   };
 }
 

@@ -1,0 +1,64 @@
+// The magnitudes of DoRA (kernels/ops/dora). Work unit of the scaling: one row. Work unit of the
+// gains and of the gradient: 16 columns. The gradient sums all rows in order, in partial sums of
+// SUM_ROWS rows, which loses fewer digits.
+#include "elements.h"
+
+#define SUM_ROWS 256
+
+typedef struct {
+  double squares, q, b, magnitude, rho, gain, r, d;
+} DoraGainArgs;
+
+KERNEL(dora_gain, DoraGainArgs) {
+  const int r = args->r, d = args->d;
+  const float *const q = (const float *)AT(q), *const b = (const float *)AT(b);
+  const float *const squares = (const float *)AT(squares);
+  const float *const magnitude = (const float *)AT(magnitude);
+  float *const rho = (float *)AT(rho), *const gain = (float *)AT(gain);
+  for (int o = begin * LANES; o < min(end * LANES, d); o++) {
+    float sum = squares[o];
+    ONE_BY_ONE for (int k = 0; k < r; k++) sum += q[(size_t)k * d + o] * b[(size_t)o * r + k];
+    const float inverse = sum > 0.0f ? 1.0f / __builtin_elementwise_sqrt(sum) : 0.0f;
+    rho[o] = inverse;
+    gain[o] = magnitude[o] * inverse;
+  }
+}
+
+typedef struct {
+  double x, gain, out, d, byRow;
+} ScaleColumnsArgs;
+
+KERNEL(scale_columns, ScaleColumnsArgs) {
+  const size_t bytes = (size_t)args->d * 4;
+  const char *const gain = AT(gain), *x = AT(x) + (size_t)begin * bytes;
+  char *out = AT(out) + (size_t)begin * bytes;
+  const int by_row = args->byRow;
+  for (int row = begin; row < end; row++, x += bytes, out += bytes) {
+    const float factor = by_row ? load1(gain + (size_t)row * 4) : 0.0f;
+    EACH_OF_ROW(bytes, STORE(out, LOAD(x) * (by_row ? (f32x16)factor : LOAD(gain)));)
+  }
+}
+
+typedef struct {
+  double dout, x, rho, dmagnitude, rows, d;
+} ScaleColumnsBackwardArgs;
+
+KERNEL(scale_columns_backward, ScaleColumnsBackwardArgs) {
+  const int rows = args->rows, d = args->d;
+  const size_t bytes = (size_t)d * 4;
+  for (int column = begin * LANES; column < min(end * LANES, d); column += LANES) {
+    const int count = min(LANES, d - column);
+    const size_t at = (size_t)column * 4;
+    const char *a = AT(dout) + at, *b = AT(x) + at;
+    f32x16 total = 0.0f;
+    for (int row = 0; row < rows;) {
+      f32x16 sum = 0.0f;
+      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
+        sum += count == LANES ? load16(a) * load16(b) : load_lanes(a, count) * load_lanes(b, count);
+      }
+      total += sum;
+    }
+    total *= load_lanes(AT(rho) + at, count);
+    put_lanes(AT(dmagnitude) + at, total, count, 1);
+  }
+}

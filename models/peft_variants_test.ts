@@ -1,0 +1,151 @@
+/**
+ * Compares variants of LoRA with PEFT 0.21.2 (tests/golden/peft/variants): logits, loss and every
+ * gradient of an adapter after its initialisation and after its weights changed, on the float64
+ * reference, the CPU device and a GPU; the same adapter merged, and written and read again.
+ */
+import assert from "node:assert/strict";
+import { assertWithin, largest } from "../kernels/testing.ts";
+import { goldenPath } from "../tests/golden.ts";
+import { CausalLM } from "./causal_lm.ts";
+import { onEachDevice } from "./each_device_testing.ts";
+import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
+import { readSafetensors, type SafetensorsFile } from "./formats/safetensors/safetensors.ts";
+import { loadIdModel } from "./load_model.ts";
+import { readModelFolder } from "./model_folder.ts";
+import {
+  loraOptions,
+  type PeftConfig,
+  readPeftConfig,
+  writePeftConfig,
+} from "./network/adapters/peft_adapter.ts";
+import { gradients } from "./testing.ts";
+import type { Group } from "./network/types.ts";
+
+const CASES = [
+  "dora",
+  "dora-rslora",
+  "dora-gpt2",
+  "lora-bias",
+  "lora-bias-gpt2",
+  "bias-all",
+  "bias-all-gpt2",
+  "bias-lora-only",
+  "pissa",
+  "pissa-rslora",
+  "pissa-gpt2",
+  "olora",
+  "embedding",
+  "embedding-tied",
+  "embedding-gpt2",
+  "tokens",
+  "tokens-tied",
+  "tokens-gpt2",
+];
+const IDS = [3, 17, 5, 40, 9, 77, 21, 64, 12, 30, 8, 51];
+const GROUPS: Group[] = [{ promptId: 0, promptIds: IDS.slice(0, 1), branches: [IDS.slice(1)] }];
+
+async function logitsOf(model: CausalLM, adapter = true): Promise<number[]> {
+  const found: number[] = [];
+  await model.positionLogits(IDS, (_, logits) => void found.push(...logits), { adapter });
+  return found;
+}
+
+/** Logits, loss and gradients of the model are those that PEFT recorded under `prefix`. */
+async function checkStep(
+  model: CausalLM,
+  golden: SafetensorsFile,
+  prefix: "" | "init.",
+  bound: number,
+): Promise<void> {
+  assertWithin(
+    await logitsOf(model),
+    await golden.float64(`${prefix}logits`),
+    10 * bound,
+    "logits",
+  );
+  model.zeroGrad();
+  const { logp } = await model.forward(GROUPS, { temperature: 1, train: true });
+  const loss = -[...logp].reduce((sum, x) => sum + x, 0);
+  assertWithin([loss], await golden.float64(`${prefix}loss`), 100 * bound, `${prefix}loss`);
+  model.backward(new Float64Array(logp.length).fill(-1));
+  const found = await gradients(model);
+  const recorded = [...golden.tensors.keys()].filter((name) => name.startsWith(`${prefix}grad.`));
+  assert.deepEqual(
+    [...found.keys()].map((name) => `${prefix}grad.${name}`).sort(),
+    recorded.sort(),
+  );
+  for (const [tensor, grad] of found) {
+    const wanted = await golden.float64(`${prefix}grad.${tensor}`);
+    const most = Math.max(largest(wanted), 1e-2);
+    assertWithin(grad, wanted, 10 * bound * most, `${prefix}gradient of ${tensor}`);
+  }
+}
+
+for (const name of CASES) {
+  const folder = goldenPath(`peft/variants/${name}`)!;
+  Deno.test(`${name}: PEFT's logits, loss and gradients, also merged`, () =>
+    onEachDevice(async (device, exact) => {
+      const base = await readModelFolder(folder), { config, files, adapter } = base;
+      const golden = await readSafetensors(`${folder}/expected.safetensors`);
+      const { config: peft, weights } = adapter!, rough = name.startsWith("pissa");
+      // PEFT computes singular vectors in float32.
+      const bound = exact && !rough ? 2e-6 : rough ? 4e-5 : 2e-5;
+      for (const recompute of [false, true]) {
+        const model = await CausalLM.create(device, config, files, {
+          trainable: "lora",
+          lora: loraOptions(peft),
+          recompute,
+        });
+        const off = await golden.float64("base.logits");
+        assertWithin(await logitsOf(model), off, 10 * bound, "logits before training");
+        for (const { name } of model.trainable) {
+          const init = await golden.float32(`init.${name}`);
+          if (name.endsWith("magnitude_vector") && !peft.useRslora) {
+            assertWithin(await model.readParameter(name), init, 1e-6, `first ${name}`);
+          }
+          model.writeParameter(name, init);
+        }
+        await checkStep(model, golden, "init.", bound);
+        for (const { name } of model.trainable) {
+          model.writeParameter(name, await weights.float32(name));
+        }
+        await checkStep(model, golden, "", bound);
+        assertWithin(await logitsOf(model, false), off, 10 * bound, "logits of the base");
+        model.dispose();
+      }
+      const wanted = await golden.float64("logits");
+      const loaded = await loadIdModel(folder, device);
+      assertWithin(await logitsOf(loaded.model), wanted, 10 * bound, "logits when loaded");
+      const choices = [...wanted.subarray(-config.vocabSize)];
+      const texts = await loaded.model.generate(
+        [{ promptId: 0, promptIds: IDS, n: 1 }],
+        { maxNewTokens: 2, temperature: 0, seed: 0, eosIds: [] },
+      );
+      assert.equal(
+        texts[0]![0]!.ids[0],
+        choices.indexOf(Math.max(...choices)),
+        "what it generates",
+      );
+      loaded.model.dispose();
+      if (name === "lora-bias") {
+        // PEFT cannot merge it either: down_proj has no bias.
+        assert.throws(() => mergedWeights(base), /down_proj has no bias that lora_bias/);
+        return;
+      }
+      const merged = await CausalLM.create(device, mergedConfig(base), mergedWeights(base), {
+        trainable: "none",
+      });
+      assertWithin(await logitsOf(merged), wanted, 10 * bound, "logits when merged");
+      merged.dispose();
+    }));
+
+  Deno.test(`${name}: its configuration is the same when it was written and read`, async () => {
+    const { adapter } = await readModelFolder(folder);
+    const again = readPeftConfig(JSON.parse(writePeftConfig(adapter!.config)), "written");
+    const sorted = (config: PeftConfig) => ({
+      ...config,
+      targetModules: [...config.targetModules].sort(),
+    });
+    assert.deepEqual(sorted(again), sorted(adapter!.config));
+  });
+}
