@@ -203,13 +203,11 @@ export function fullPlan(): PlannedJob[] {
       "reports/",
       "serve/",
     ]),
-    tests("the other rooms", [
-      "core/",
-      "hub/",
-      "cluster/",
-      "cli/",
-      "tools/",
-    ]),
+    {
+      ...tests("core, hub, cluster, cli", []),
+      together: ["core", "hub", "cluster", "cli"].flatMap((room) => testFiles(room)),
+    },
+    tests("tools", ["tools/"]),
     ...CHECKS,
     check("types of examples", "check", "--quiet", "--doc-only", "library/", ...PAGES),
     tests("examples in the library's documentation", ["--doc", ...DOCUMENTED]),
