@@ -103,6 +103,8 @@ export function namesIn({ architecture }: ModelConfig, names: readonly string[])
       [/\bup_proj$/, "w3"],
       [/\bdown_proj$/, "w2"],
       [/\binput_layernorm$/, "operator_norm"],
+      [/\bpost_attention_layernorm$/, "ffn_norm"],
+      [/\bmlp\b/, "feed_forward"],
     ],
     olmo2: [[/\binput_layernorm$/, "post_feedforward_layernorm"]],
   };
