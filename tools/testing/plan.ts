@@ -197,7 +197,8 @@ export function fullPlan(): PlannedJob[] {
       together: [...testFiles("tasks/categories"), ...testFiles("data")],
     },
     tests("tasks", ["--ignore=tasks/categories/", "tasks/"]),
-    tests("configs, rewards", ["configs/", "rewards/"]),
+    { ...tests("configs", []), together: testFiles("configs") },
+    tests("rewards", ["rewards/"]),
     tests("bench, reports, serve", [
       "bench/",
       "reports/",
