@@ -20,8 +20,8 @@ const AVX_STATE = 0x06, AVX512_STATE = 0xe6;
 /** Bit of ECX of leaf 7: AVX512-VNNI, products of bytes. */
 const AVX512_VNNI = 11;
 
-/** Bit of EAX of leaf 7, subleaf 1: AVX512-BF16. */
-const AVX512_BF16 = 5;
+/** Bits of EAX of leaf 7, subleaf 1: AVX-VNNI, and AVX512-BF16. */
+const AVX_VNNI = 4, AVX512_BF16 = 5;
 /** Bits of EDX of leaf 7: AMX-BF16 and AMX-TILE. */
 const AMX = [22, 24];
 /** Bits of XCR0: the registers of AMX. */
@@ -35,6 +35,8 @@ export interface CpuFeatures {
   target: NativeTarget;
   /** Whether products of bytes are compiled for it: with AVX512-VNNI, AVX2, or NEON's. */
   dots: boolean;
+  /** Whether AVX2 has one instruction for them (AVX-VNNI): Intel's 12th generation, AMD's Zen 5. */
+  vnni: boolean;
   /** What multiplies numbers in bfloat16; null = nothing. */
   bf16: "amx" | "avx512" | "tiles" | null;
   /**
@@ -62,15 +64,16 @@ export function featuresOfX86({ cpuid, xgetbv0, ask_for_amx }: Instructions): Cp
   const state = xgetbv0(), features = cpuid(7, 0, EBX);
   if ((state & AVX_STATE) !== AVX_STATE || !has(features, AVX2)) return [];
   const prefetches = cpuid(0, 0, EBX) === INTEL;
-  const avx2: CpuFeatures = { target: "avx2", dots: true, bf16: "tiles", prefetches };
+  const more = cpuid(7, 0, EAX) >= 1 ? cpuid(7, 1, EAX) : 0, vnni = has(more, [AVX_VNNI]);
+  const avx2: CpuFeatures = { target: "avx2", dots: true, vnni, bf16: "tiles", prefetches };
   if ((state & AVX512_STATE) !== AVX512_STATE || !has(features, AVX512)) return [avx2];
   // Packing takes AVX512-BF16 for AMX, too.
-  const pairs = cpuid(7, 0, EAX) >= 1 && has(cpuid(7, 1, EAX), [AVX512_BF16]);
+  const pairs = has(more, [AVX512_BF16]);
   const tiles = pairs && has(cpuid(7, 0, EDX), AMX) && (state & AMX_STATE) === AMX_STATE &&
     ask_for_amx() === 0;
   const dots = has(cpuid(7, 0, ECX), [AVX512_VNNI]);
   const bf16 = tiles ? "amx" : pairs ? "avx512" : null;
-  return [{ target: "avx512", dots, bf16, prefetches }, avx2];
+  return [{ target: "avx512", dots, vnni: false, bf16, prefetches }, avx2];
 }
 
 /** The entry of the auxiliary vector with the features of an ARM64 processor, and its bits. */
@@ -80,7 +83,8 @@ const AT_HWCAP = 16n, HWCAP_ASIMD = 1, HWCAP_ASIMDDP = 20;
 export function featuresOfArm(hwcap: bigint): CpuFeatures[] {
   const has = (bit: number) => (hwcap >> BigInt(bit) & 1n) === 1n;
   if (!has(HWCAP_ASIMD)) return [];
-  return [{ target: "neon", dots: has(HWCAP_ASIMDDP), bf16: "tiles", prefetches: false }];
+  const dots = has(HWCAP_ASIMDDP);
+  return [{ target: "neon", dots, vnni: false, bf16: "tiles", prefetches: false }];
 }
 
 /** Asks the processor, or on ARM64 the system. @param library path of the native library */

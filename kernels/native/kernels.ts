@@ -75,7 +75,8 @@ export function nativeKernels(code: NativeCode, memory: WebAssembly.Memory): CKe
   opened.set(path, symbols);
   // A shared memory never moves: its address space is reserved when it is made.
   const base = Deno.UnsafePointer.of(new Uint8Array(memory.buffer as ArrayBuffer, 0, 1));
-  const options = (code.prefetches ? 256 : 0) + (bf16 === null ? 0 : BF16_UNITS[bf16]);
+  const unit = bf16 === null ? 0 : BF16_UNITS[bf16];
+  const options = (code.vnni ? 512 : 0) + (code.prefetches ? 256 : 0) + unit;
   // V8 calls native code directly (in 20 to 40 ns, not in some µs) only where it sees which
   // function is called.
   const { run_kernel } = symbols;

@@ -9,8 +9,20 @@ const LIBC: Libc = {
   close: () => 0,
 };
 
-const AVX2: CpuFeatures = { target: "avx2", dots: true, bf16: "tiles", prefetches: false };
-const AVX512: CpuFeatures = { target: "avx512", dots: true, bf16: "amx", prefetches: true };
+const AVX2: CpuFeatures = {
+  target: "avx2",
+  dots: true,
+  vnni: false,
+  bf16: "tiles",
+  prefetches: false,
+};
+const AVX512: CpuFeatures = {
+  target: "avx512",
+  dots: true,
+  vnni: false,
+  bf16: "amx",
+  prefetches: true,
+};
 
 /** A system on which everything works, unless parts are replaced. */
 function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
@@ -120,6 +132,7 @@ Deno.test("AVX-512 and AVX2 need the processor's instructions and the system's r
   const avx512 = { ...AVX512, bf16: null, prefetches: false };
   assert.deepEqual(processor({}), [avx512, AVX2]);
   assert.deepEqual(processor({ ecx7: 0 }), [{ ...avx512, dots: false }, AVX2]);
+  assert.deepEqual(processor({ subleaves: 1, eax71: 1 << 4 })[1], { ...AVX2, vnni: true });
   assert.equal(processor({ name: 0x756e6547 })[0]!.prefetches, true, "GenuineIntel");
   assert.deepEqual(processor({ leaves: 6 }), []);
   for (const bit of [12, 27, 28, 29]) {
@@ -136,7 +149,13 @@ Deno.test("AVX-512 and AVX2 need the processor's instructions and the system's r
 });
 
 Deno.test("on ARM64 the system tells the processor's instructions, and the library is another", () => {
-  const neon: CpuFeatures = { target: "neon", dots: false, bf16: "tiles", prefetches: false };
+  const neon: CpuFeatures = {
+    target: "neon",
+    dots: false,
+    vnni: false,
+    bf16: "tiles",
+    prefetches: false,
+  };
   assert.deepEqual(featuresOfArm(0n), []);
   assert.deepEqual(featuresOfArm(1n << 1n), [neon]);
   assert.deepEqual(featuresOfArm(1n << 1n | 1n << 20n), [{ ...neon, dots: true }]);

@@ -1,7 +1,7 @@
 // Products of 4-bit weights with rows of x that are rounded to bytes
 // (kernels/ops/matmul/int8_rows.ts). The sum of a block is exact, so its order does not matter;
 // blocks are added in order. AVX512-VNNI and NEON's dot products multiply bytes and add four
-// products in one instruction; AVX2 and WebAssembly take three.
+// products in one instruction; AVX2 without AVX-VNNI and WebAssembly take three.
 #include "codes.h"
 #include "kernel.h"
 
@@ -74,8 +74,11 @@ static UNUSED __attribute__((noinline)) void panel_scales(
 /** One pointer serves so many rows. */
 /** Whether a panel's scales are made before its tiles, which pays without spare registers. */
 #define SCALES_FIRST (MAX_INT8_ROWS <= 5)
-/** A tile for all types, whose scales have been made. */
-enum { ANY = -1 };
+/** A tile for all types, whose scales have been made; and the same with AVX-VNNI. */
+enum { ANY = -1, ANY_VNNI = -2 };
+#ifndef HAS_VNNI
+#define add_dots_vnni add_dots
+#endif
 #define SHARING (MAX_INT8_ROWS > 8 ? 3 : 1)
 
 /**
@@ -92,9 +95,10 @@ INLINE void tile(const int type, const int rows, const Tile *t, const Result *to
     scales[g] = t->scales + SHARING * g * scaleStep;
   }
   const char *panelScales = t->panelScales;
+  const int any = type < 0, vnni = type == ANY_VNNI;
   for (int block = 0; block < t->blocks; block++, panelScales += SCALES_BYTES) {
-    const int record = (type == ANY ? t->type : type) == Q4_K ? block / 8 : block;
-    const size_t rest = type == ANY ? t->recordRest : record_rest(type);
+    const int record = (any ? t->type : type) == Q4_K ? block / 8 : block;
+    const size_t rest = any ? t->recordRest : record_rest(type);
     const char *codes = t->panel + (size_t)block * CODES_BYTES + record * rest;
     // Small tiles come one after the other, so only the first one fetches.
     if (rows <= FEW_ROWS && (MAX_INT8_ROWS > FEW_ROWS + 1 || t->isFirst)) {
@@ -109,7 +113,8 @@ INLINE void tile(const int type, const int rows, const Tile *t, const Result *to
         const u32x16 four = (w >> (4 * odd)) & nibbles;
         UNROLL for (int r = 0; r < rows; r++) {
           const int *bytes = (const int *)(x[r / SHARING] + (r % SHARING) * byteStep);
-          sums[r] = add_dots(sums[r], four, bytes[odd]);
+          const int b = bytes[odd];
+          sums[r] = vnni ? add_dots_vnni(sums[r], four, b) : add_dots(sums[r], four, b);
         }
       }
       UNROLL for (int g = 0; SHARING * g < rows; g++) {
@@ -118,12 +123,12 @@ INLINE void tile(const int type, const int rows, const Tile *t, const Result *to
       }
     }
     f32x16 s, m;
-    if (type == ANY) s = load16(panelScales), m = load16(panelScales + ROW);
+    if (any) s = load16(panelScales), m = load16(panelScales + ROW);
     else block_scales(type, t->panel, block, &s, &m);
     UNROLL for (int r = 0; r < rows; r++) {
       const char *at = scales[r / SHARING] + (r % SHARING) * scaleStep;
       const f32x16 step = load1(at), total = load1(at + 4);
-      const f32x16 sum = convert(sum_of_dots(sums[r]));
+      const f32x16 sum = convert(vnni ? sums[r] : sum_of_dots(sums[r]));
       char *const to = totals + r * ROW;
       store16(to, fma16(m, total, fma16(s * step, sum, load16(to))));
     }
@@ -156,7 +161,12 @@ INLINE void tile(const int type, const int rows, const Tile *t, const Result *to
   }
 #if SCALES_FIRST
 TILES(ANY)
+#ifdef HAS_VNNI
+TILES(ANY_VNNI)
+#define TILE_OF(type) (VNNI(options) ? tile_ANY_VNNI : tile_ANY)
+#else
 #define TILE_OF(type) tile_ANY
+#endif
 #else
 TILES(Q4_0)
 TILES(Q4_1)

@@ -19,7 +19,9 @@
 /** The address of the tensor that is argument `name`. */
 #define AT(name) (base + (uint32_t)args->name)
 
-// What the processor has beyond the vectors of the target (NativeCode of kernels/native): whether
-// rows from memory come sooner with prefetch instructions, and the unit that multiplies bfloat16.
-#define PREFETCHES(options) ((int)(options) >> 8)
+// What the processor has beyond the vectors of the target (NativeCode of kernels/native): AVX-VNNI
+// beside AVX2, whether rows from memory come sooner with prefetch instructions, and the unit that
+// multiplies bfloat16.
+#define VNNI(options) ((int)(options) >> 9)
+#define PREFETCHES(options) ((int)(options) >> 8 & 1)
 #define UNIT(options) ((int)(options) & 0xff)
