@@ -19,10 +19,10 @@ const UNUSED: readonly string[] = [
   "rewards",
   "curriculum",
   "sft",
-  "eval",
+  "eval.temperature",
+  "eval.batch_size",
   "generation",
   "teacher",
-  "training.eval_strategy",
   ...Object.keys({ ...ALGORITHM_KEYS, ...SAMPLING_KEYS })
     .filter((name) => !["disable_dropout", "max_prompt_length", "truncate_prompts"].includes(name))
     .map((name) => `training.${name}`),
@@ -73,10 +73,9 @@ export function preferenceConfig(config: RunConfig): RunConfig {
     // The number of steps may follow from the epochs (`run_sizes.ts`). Any positive number here
     // switches the phase on.
     sft: { ...loop, max_steps: Math.max(1, training.max_steps) },
-    eval: { ...config.eval, num_examples: 0 },
     rewards: [],
     teacher: null,
     curriculum: null,
-    training: { ...training, eval_strategy: "no", eval_on_start: false, sync_ref_model: false },
+    training: { ...training, sync_ref_model: false },
   };
 }

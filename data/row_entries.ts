@@ -12,7 +12,8 @@
  *   becomes the prompt as it is. A `completion` may be a list with one assistant's message.
  * - `messages` (or ShareGPT's `conversations`) hold a prompt and, where the last message is an
  *   assistant's, a completion.
- * - `chosen` and `rejected` may be lists of messages. What both begin with belongs to the prompt.
+ * - `chosen` and `rejected` may be lists of messages. What both begin with belongs to the prompt;
+ *   of texts only where there is no prompt.
  * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
  *   entry into `extra_info.entry`.
  * - All other columns go to the metadata, which rewards see.
@@ -220,6 +221,11 @@ function withProblemColumns(
   if (shared.length > 0 && !Array.isArray(chatOf(row["prompt"]))) {
     return { ...row, prompt: shared };
   }
+  const begun = sharedText(row);
+  if (begun !== null) {
+    const after = (name: string) => (row[name] as string).slice(begun.length);
+    return { ...row, prompt: begun, chosen: after("chosen"), rejected: after("rejected") };
+  }
   const chat = CHAT_COLUMNS.find((name) => Array.isArray(chatOf(row[name])));
   if (QUESTION_COLUMNS.every((name) => row[name] == null) && chat !== undefined) {
     const { [chat]: cell, ...rest } = row;
@@ -254,6 +260,19 @@ function answerIn(value: unknown): string | ChatMessage[] | null {
   return Array.isArray(cell) && cell.every(isMessage)
     ? cell.map((one) => messageOf(one, ""))
     : null;
+}
+
+/** The text with which both answers begin, of rows without a prompt, cut where TRL cuts it. */
+function sharedText(row: Readonly<Record<string, unknown>>): string | null {
+  const { chosen, rejected } = row;
+  const isAsked = [...QUESTION_COLUMNS, ...CHAT_COLUMNS].some((name) => row[name] != null);
+  if (isAsked || typeof chosen !== "string" || typeof rejected !== "string") return null;
+  if (chatOf(chosen) !== chosen) return null;
+  let length = 0;
+  while (length < chosen.length && chosen[length] === rejected[length]) length++;
+  // A space before an answer belongs to it.
+  if (chosen[length - 1] === " ") length--;
+  return length > 0 ? chosen.slice(0, length) : null;
 }
 
 /** The messages with which both answers begin, if both are lists: all but the last ones at most. */

@@ -82,6 +82,7 @@ import type {
   CopyOptions,
   DivergenceOptions,
   LanguageModel,
+  LogitSummary,
   PassOptions,
 } from "./language_model.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
@@ -370,23 +371,35 @@ export class CausalLM implements LanguageModel {
   }
 
   /** @internal */
-  async topTokens(count: number, temperature: number): Promise<TopToken[][]> {
+  topTokens(count: number, temperature: number): Promise<TopToken[][]> {
+    return this.#ofLogits((row) => {
+      const norm = logSumExp(row, temperature);
+      return largest(row, count).map((id) => ({ id, logprob: row[id]! / temperature - norm }));
+    });
+  }
+
+  /** @internal */
+  logitSummaries(): Promise<LogitSummary[]> {
+    return this.#ofLogits((row) => {
+      let sum = 0;
+      for (const value of row) sum += value;
+      return { mean: sum / row.length, top: largest(row, 1)[0]! };
+    });
+  }
+
+  /** What a function makes of the logits in the place of each token of the last pass. */
+  async #ofLogits<T>(make: (row: Float32Array | Float64Array) => T): Promise<T[]> {
     const asked = this.#asked;
     if (asked === null || asked.passes === null) return [];
     const { headRows, pairStart, pairOutput, pairs } = asked.packed, vocab = this.vocabSize;
-    const places = Array.from<TopToken[]>({ length: pairs });
+    const places = Array.from<T>({ length: pairs });
     for (let begin = 0; begin < headRows; begin += LOGIT_ROWS) {
       const rows = Math.min(LOGIT_ROWS, headRows - begin);
       const logits = await asked.passes.head.logits(begin, rows);
       for (let i = 0; i < rows; i++) {
-        const row = logits.subarray(i * vocab, (i + 1) * vocab);
-        const norm = logSumExp(row, temperature);
-        const top = largest(row, count).map((id) => ({
-          id,
-          logprob: row[id]! / temperature - norm,
-        }));
+        const made = make(logits.subarray(i * vocab, (i + 1) * vocab));
         for (let pair = pairStart[begin + i]!; pair < pairStart[begin + i + 1]!; pair++) {
-          places[pairOutput[pair]!] = top;
+          places[pairOutput[pair]!] = made;
         }
       }
     }

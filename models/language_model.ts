@@ -41,6 +41,13 @@ export interface DivergenceOptions {
   weights: Float64Array;
 }
 
+/** What TRL logs of the logits in the place of a token. */
+export interface LogitSummary {
+  mean: number;
+  /** The likeliest token. */
+  top: number;
+}
+
 /** A model that can be trained: passes forward and backward over groups, generation, parameters. */
 export interface LanguageModel {
   /** Number of tokens. */
@@ -92,6 +99,11 @@ export interface LanguageModel {
    * @internal
    */
   topTokens(count: number, temperature: number): Promise<TopToken[][]>;
+  /**
+   * Of the logits in the same places.
+   * @internal
+   */
+  logitSummaries(): Promise<LogitSummary[]>;
   /** Sets the gradients of all trainable parameters to 0. */
   zeroGrad(): void;
   /**

@@ -76,6 +76,7 @@ export async function openRun(
   });
   if (config.dpo !== null) {
     for (let i = 0; i < source.length("train"); i++) checkPreference(problems.trainEntry(i));
+    for (const entry of problems.heldOut) checkPreference(entry);
   }
   checkOwnTeacher(config, problems, source.length("train"));
   const opened = await openModel(config), lora = loraOf(config, opened);

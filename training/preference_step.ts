@@ -2,11 +2,12 @@
  * A step of `rgx dpo`: preference rows, each a prompt with a chosen and a rejected answer. The two
  * answers are branches of one prompt, so the prompt is computed once for both, by the policy and by
  * the reference. The loss is the mean over the pairs of the step, however many micro-batches it
- * has; metrics have TRL's names.
+ * has; metrics have TRL's names. Held-out pairs are evaluated in the same way.
  */
 import type { DpoSection } from "../configs/schema/run_config.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { mean } from "../core/statistics.ts";
+import type { Ranks } from "../cluster/ranks/ranks.ts";
 import type { LanguageModel } from "../models/language_model.ts";
 import type { Group } from "../models/network/types.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -55,11 +56,7 @@ export async function preferenceStep(
   const pause = occasionalPause();
   const parts = await options.sum.over(Math.ceil(pairs.length / size), async (index) => {
     const first = index * size, batch = pairs.slice(first, first + size);
-    const groups: Group[] = batch.map(({ promptIds, chosen, rejected }, i) => ({
-      promptId: options.firstPromptId + first + i,
-      promptIds,
-      branches: [chosen, rejected],
-    }));
+    const groups = groupsOf(batch, options.firstPromptId + first);
     // Before the forward pass of the policy, whose activations the backward pass needs.
     const refLogp = await reference?.logp(groups, 1) ?? null;
     const { logp, entropy } = await model.forward(groups, {
@@ -68,21 +65,10 @@ export async function preferenceStep(
       dropout: { seed: options.seed, pass: DROPOUT_PASS.supervised },
     });
     const slopes = new Float64Array(logp.length);
-    let begin = 0;
-    const done = batch.map(({ chosen, rejected }) => {
-      const middle = begin + chosen.length, end = middle + rejected.length;
-      const sums: PairLogps = {
-        chosen: total(logp, begin, middle),
-        rejected: total(logp, middle, end),
-        refChosen: refLogp === null ? 0 : total(refLogp, begin, middle),
-        refRejected: refLogp === null ? 0 : total(refLogp, middle, end),
-        chosenTokens: chosen.length,
-        rejectedTokens: rejected.length,
-      };
+    const done = compared(batch, logp, refLogp).map(({ begin, middle, end, ...sums }) => {
       const { loss, byChosen, byRejected } = pairLoss(sums, settings);
       slopes.fill(byChosen * lossScale / pairs.length, begin, middle);
       slopes.fill(byRejected * lossScale / pairs.length, middle, end);
-      begin = end;
       return { ...sums, loss };
     });
     model.backward(slopes);
@@ -90,22 +76,110 @@ export async function preferenceStep(
     return { pairs: done, entropy: total(entropy, 0, entropy.length) / entropy.length };
   });
   const all = parts.flatMap(({ pairs }) => pairs);
-  const tokens = all.reduce((sum, pair) => sum + pair.chosenTokens + pair.rejectedTokens, 0);
-  const chosen = all.map((pair) => settings.beta * (pair.chosen - pair.refChosen));
-  const rejected = all.map((pair) => settings.beta * (pair.rejected - pair.refRejected));
+  return {
+    // All pairs may have been left out because of their length.
+    loss: all.length === 0 ? 0 : mean(all.map(({ loss }) => loss)),
+    entropy: mean(parts.map(({ entropy }) => entropy)),
+    metrics: pairMetrics(all, settings.beta),
+    tokens: all.reduce((sum, pair) => sum + pair.chosenTokens + pair.rejectedTokens, 0),
+    promptTokens: pairs.reduce((sum, { promptIds }) => sum + 2 * promptIds.length, 0),
+  };
+}
+
+/**
+ * Loss and metrics of pairs, without gradient: those of a step, and TRL's of logits. Each is the
+ * mean over the pairs, or over the tokens of answers.
+ */
+export async function evaluatePairs(
+  model: LanguageModel,
+  pairs: readonly TokenPair[],
+  { microBatchSize: size, settings, reference, ranks }: {
+    microBatchSize: number;
+    settings: DpoSection;
+    reference: ReferencePolicy | null;
+    ranks: Ranks;
+  },
+): Promise<Metrics> {
+  const pause = occasionalPause();
+  const parts = await ranks.share(Math.ceil(pairs.length / size), async (from, to) => {
+    const own = [];
+    for (let index = from; index < to; index++) {
+      const batch = pairs.slice(index * size, (index + 1) * size), groups = groupsOf(batch, 0);
+      const refLogp = await reference?.logp(groups, 1) ?? null;
+      const { logp, entropy } = await model.forward(groups, { temperature: 1, train: false });
+      const logits = await model.logitSummaries();
+      const sums = { entropy: total(entropy, 0, entropy.length), chosen: 0, rejected: 0, right: 0 };
+      const done = compared(batch, logp, refLogp).map(({ begin, middle, end, ...pair }, i) => {
+        for (let t = begin; t < end; t++) {
+          sums[t < middle ? "chosen" : "rejected"] += logits[t]!.mean;
+          if (t < middle && logits[t]!.top === batch[i]!.chosen[t - begin]) sums.right++;
+        }
+        return { ...pair, loss: pairLoss(pair, settings).loss };
+      });
+      own.push({ pairs: done, sums });
+      await pause();
+    }
+    return own;
+  });
+  const all = parts.flatMap(({ pairs }) => pairs);
+  const sumOf = (name: keyof typeof parts[number]["sums"]) =>
+    parts.reduce((sum, { sums }) => sum + sums[name], 0);
+  const tokensOf = (name: "chosenTokens" | "rejectedTokens") =>
+    all.reduce((sum, pair) => sum + pair[name], 0);
+  const chosen = tokensOf("chosenTokens"), rejected = tokensOf("rejectedTokens");
   return {
     loss: mean(all.map(({ loss }) => loss)),
-    entropy: mean(parts.map(({ entropy }) => entropy)),
-    metrics: {
-      "rewards/chosen": mean(chosen),
-      "rewards/rejected": mean(rejected),
-      "rewards/accuracies": mean(chosen.map((value, i) => value > rejected[i]! ? 1 : 0)),
-      "rewards/margins": mean(chosen.map((value, i) => value - rejected[i]!)),
-      "logps/chosen": mean(all.map((pair) => pair.chosen)),
-      "logps/rejected": mean(all.map((pair) => pair.rejected)),
-    },
-    tokens,
-    promptTokens: pairs.reduce((sum, { promptIds }) => sum + 2 * promptIds.length, 0),
+    ...pairMetrics(all, settings.beta),
+    "logits/chosen": sumOf("chosen") / chosen,
+    "logits/rejected": sumOf("rejected") / rejected,
+    mean_token_accuracy: sumOf("right") / chosen,
+    entropy: sumOf("entropy") / (chosen + rejected),
+  };
+}
+
+/** The two answers as branches of their prompt. */
+function groupsOf(batch: readonly TokenPair[], firstPromptId: number): Group[] {
+  return batch.map(({ promptIds, chosen, rejected }, i) => ({
+    promptId: firstPromptId + i,
+    promptIds,
+    branches: [chosen, rejected],
+  }));
+}
+
+/** The sums of each pair, and where its answers are among the tokens of the pass. */
+function compared(
+  batch: readonly TokenPair[],
+  logp: ArrayLike<number>,
+  refLogp: ArrayLike<number> | null,
+): (PairLogps & { begin: number; middle: number; end: number })[] {
+  let next = 0;
+  return batch.map(({ chosen, rejected }) => {
+    const begin = next, middle = begin + chosen.length, end = next = middle + rejected.length;
+    return {
+      begin,
+      middle,
+      end,
+      chosen: total(logp, begin, middle),
+      rejected: total(logp, middle, end),
+      refChosen: refLogp === null ? 0 : total(refLogp, begin, middle),
+      refRejected: refLogp === null ? 0 : total(refLogp, middle, end),
+      chosenTokens: chosen.length,
+      rejectedTokens: rejected.length,
+    };
+  });
+}
+
+/** The metrics that steps and evaluations have. */
+function pairMetrics(all: readonly PairLogps[], beta: number): Metrics {
+  const chosen = all.map((pair) => beta * (pair.chosen - pair.refChosen));
+  const rejected = all.map((pair) => beta * (pair.rejected - pair.refRejected));
+  return {
+    "rewards/chosen": mean(chosen),
+    "rewards/rejected": mean(rejected),
+    "rewards/accuracies": mean(chosen.map((value, i) => value > rejected[i]! ? 1 : 0)),
+    "rewards/margins": mean(chosen.map((value, i) => value - rejected[i]!)),
+    "logps/chosen": mean(all.map((pair) => pair.chosen)),
+    "logps/rejected": mean(all.map((pair) => pair.rejected)),
   };
 }
 

@@ -7,17 +7,19 @@ import { defaultsOf } from "../configs/types/key_spec.ts";
 import { withFolder } from "../core/testing.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createDevice } from "../kernels/mod.ts";
+import { ALONE } from "../cluster/ranks/ranks.ts";
+import evaluated from "../tests/golden/trl-dpo/eval.json" with { type: "json" };
 import recorded from "../tests/golden/trl-dpo/cases.json" with { type: "json" };
 import { goldenPath } from "../tests/golden.ts";
 import { assemble } from "./assemble.ts";
 import { openRun } from "./open_run.ts";
 import { runSizes } from "./run/run_sizes.ts";
 import { pairLoss } from "./loss/preference_loss.ts";
-import { preferenceStep } from "./preference_step.ts";
+import { evaluatePairs, preferenceStep } from "./preference_step.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { GradientSum } from "./step/gradient_sum.ts";
 import { stepWith, values } from "./step/optimizer_testing.ts";
-import { frozenReference } from "./step/reference_policy.ts";
+import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
 import { metricsWithoutClock } from "./testing.ts";
 import { storiesModel } from "./tiny_model_testing.ts";
 import { GrpoTrainer } from "./trainer.ts";
@@ -126,6 +128,61 @@ Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics
   }
 });
 
+Deno.test("held-out pairs are evaluated, and cut, as by TRL's DPOTrainer", () =>
+  withFolder(async (folder) => {
+    const { config } = await configIn(folder), { problems, prompts } = await openRun(config);
+    const entries = recorded.rows.map((_, i) => problems.trainEntry(i));
+    const device = createReferenceDevice({ float: "f64" });
+    const model = await storiesModel(device, false);
+    for (const { max_length, lengths, metrics } of evaluated) {
+      const pairs = prompts.pairs(entries, max_length);
+      assert.equal(pairs.length, lengths.length, "pairs without room for an answer");
+      const found = await evaluatePairs(model, pairs, {
+        microBatchSize: 5,
+        settings: defaultsOf(DPO),
+        reference: adapterOffReference(model),
+        ranks: ALONE,
+      });
+      // TRL's count of tokens and its epoch belong to training.
+      assert.equal(Object.keys(found).length, Object.keys(metrics).length - 2);
+      for (const [name, value] of Object.entries(metrics)) {
+        const key = name.replace("eval_", "");
+        if (key === "num_tokens" || key === "epoch") continue;
+        const off = Math.abs(found[key]! - value) / Math.max(1, Math.abs(value));
+        assert.ok(off < 3e-5, `max_length ${max_length}: ${key} is ${found[key]}, not ${value}`);
+      }
+    }
+  }));
+
+Deno.test("a run evaluates held-out pairs before, while and after training", () =>
+  withFolder(async (folder) => {
+    const parts = await configIn(folder, {
+      eval_dataset_name: `${folder}/pairs.jsonl`,
+      eval: { num_examples: 12 },
+      eval_strategy: "steps",
+      eval_steps: 2,
+      max_length: 14,
+    });
+    await run(parts);
+    const lines = (await metricsWithoutClock(`${folder}/run`))
+      .filter(({ split }) => split === "eval");
+    assert.deepEqual(lines.map(({ step }) => step), [0, 2, 3]);
+    const margins = lines.map((line) => Number(line["eval_rewards/margins"]));
+    assert.equal(margins[0], 0);
+    assert.ok(margins[2]! > 0.05, String(margins));
+    assert.ok(Number(lines[2]!["eval_loss"]) < Number(lines[0]!["eval_loss"]));
+  }));
+
+Deno.test("texts without a prompt have what both begin with as their prompt", () =>
+  withFolder(async (folder) => {
+    const { config } = await configIn(folder);
+    const row = { chosen: "Tom went to the park.", rejected: "Tom went away." };
+    await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
+    const { question, preference } = (await openRun(config)).problems.trainEntry(0);
+    assert.equal(question, "Tom went");
+    assert.deepEqual([preference!.chosen, preference!.rejected], [" to the park.", " away."]);
+  }));
+
 Deno.test("the tokens of a preference are TRL's", () =>
   withFolder(async (folder) => {
     const { config } = await configIn(folder);
@@ -194,6 +251,7 @@ Deno.test("rgx dpo takes TRL's keys without a section, and names what it does no
       beta: 0.4,
       loss_type: "robust",
       label_smoothing: 0.1,
+      max_length: null,
       reference_free: false,
     });
     assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [

@@ -245,12 +245,18 @@ export class GrpoTrainer {
   async #supervisedPhases(): Promise<void> {
     const state = this.#state, save = () => this.#save(), { sft } = this.#options.config;
     const evaluations = new RunEvaluations(this.#parts, this.#intervals);
-    if (state.warmStartStep === 0) state.evalBefore = await evaluations.around("before");
+    const { dpo } = this.#options.config;
+    if (dpo === null && state.warmStartStep === 0) {
+      state.evalBefore = await evaluations.around("before");
+    }
     this.#optimizer ??= createOptimizer(this.#options, this.#stop.ranks, sft!, "supervised");
     if (this.#comparesWithReference) this.#reference ??= await this.#referenceOf(null);
-    await warmStart(this.#parts, this.#optimizer, save, this.#reference);
+    const reference = this.#reference, evaluate = () => evaluations.pairs(reference);
+    if (dpo !== null && state.warmStartStep === 0) await evaluate();
+    await warmStart(this.#parts, this.#optimizer, save, { reference, evaluate });
     await save();
-    this.#evalAfter = await evaluations.around("after");
+    if (dpo === null) this.#evalAfter = await evaluations.around("after");
+    else await evaluate();
     this.#report.phase("finish");
   }
 

@@ -36,16 +36,23 @@ export function requireWarmStart({ sft }: RunConfig): void {
   });
 }
 
+/** What training on preferences has besides. */
+export interface Preferences {
+  /** null = there is none. */
+  reference: ReferencePolicy | null;
+  /** Evaluates the held-out pairs. */
+  evaluate: () => Promise<void>;
+}
+
 /**
  * Continues at `state.warmStartStep`.
- * @param reference the reference policy for preferences; null = there is none
  * @throws Interrupted when a stop was requested, before the weights change
  */
 export async function warmStart(
   { options, sizes, state, prompts, clock, report, stop, updates }: RunParts,
   optimizer: AdamW,
   save: () => Promise<void>,
-  reference: ReferencePolicy | null = null,
+  preferences: Preferences = { reference: null, evaluate: () => Promise.resolve() },
 ): Promise<void> {
   const { config, model, problems } = options, { training, dpo } = config, { ranks } = stop;
   const { warmStartSteps: total, trainProblems } = sizes;
@@ -69,10 +76,14 @@ export async function warmStart(
         sum,
         lossScale,
       };
-      const pairs = () => entries.map((entry) => prompts.pair(entry));
+      const pairs = () => prompts.pairs(entries, dpo!.max_length);
       const result = dpo === null
         ? await supervisedStep(model, prompts, entries, how)
-        : await preferenceStep(model, pairs(), { ...how, settings: dpo, reference });
+        : await preferenceStep(model, pairs(), {
+          ...how,
+          settings: dpo,
+          reference: preferences.reference,
+        });
       return { result, gradNorm: await optimizer.gradNorm() };
     };
     const { result, gradNorm } = await updates.gradients(passes);
@@ -115,6 +126,7 @@ export async function warmStart(
     if (dpo === null) await report.diagnoseSupervised(step, result.loss);
     const saves = training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
+    if (dpo !== null && step < total && intervals.evaluatesAt(step)) await preferences.evaluate();
     await yieldToEvents();
   }
 }

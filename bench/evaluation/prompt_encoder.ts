@@ -154,6 +154,20 @@ export class PromptEncoder {
     };
   }
 
+  /**
+   * The tokens of preferences, each cut at the end to `maxLength` tokens as TRL does; null = not
+   * cut. One whose prompt leaves no room for an answer is left out.
+   * @throws UsageError as `pair`
+   */
+  pairs(entries: readonly Entry[], maxLength: number | null): ReturnType<PromptEncoder["pair"]>[] {
+    return entries.map((entry) => this.pair(entry)).flatMap((pair) => {
+      const room = (maxLength ?? Infinity) - pair.promptIds.length;
+      if (room <= 0) return [];
+      const [chosen, rejected] = [pair.chosen, pair.rejected].map((ids) => ids.slice(0, room));
+      return [{ ...pair, chosen: chosen!, rejected: rejected! }];
+    });
+  }
+
   /** The tokens of a prompt and an answer, to its end. @param text the prompt's */
   #withAnswer(entry: Entry, text: string, answer: Preference["chosen"]): number[] {
     if (typeof answer !== "string" && this.#isChat) {

@@ -350,6 +350,13 @@ export class TrainProgress {
 
   #heldOut(event: Extract<TrainEvent, { type: "held_out" }>): void {
     const { step, metrics, ci95, improved } = event;
+    const right = metrics["eval_rewards/accuracies"],
+      fixed = (name: string) => metrics[`eval_${name}`]?.toFixed(3);
+    if (right !== undefined) {
+      const accuracy = accuracyText({ accuracy: right ?? NaN, ci95 });
+      const rest = `margin ${fixed("rewards/margins")}   loss ${fixed("loss")}`;
+      return this.#print(`  step ${step}: held-out pairs ${accuracy}   ${rest}`);
+    }
     const accuracy = accuracyText({ accuracy: metrics["eval_accuracy"] ?? NaN, ci95 });
     const reward = metrics["eval_reward"]?.toFixed(3) ?? "–";
     const best = improved ? "   best so far" : "";

@@ -139,6 +139,8 @@ export const DPO = {
     loss_type: "one sigmoid|ipo|hinge|robust = sigmoid -- form of the loss",
     label_smoothing: `number>=0<0.5 = 0 -- share of rows whose labels are wrong (robust)
       [label_smoothing, training.label_smoothing]`,
+    max_length: `int>=1? = null -- prompt and answer are cut to so many tokens, at the end; null =
+      never [max_length, training.max_length]`,
     reference_free: `bool = false -- compare without a reference model
       [reference_free, training.reference_free]`,
   }),

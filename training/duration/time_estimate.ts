@@ -50,24 +50,28 @@ export async function estimateRun(
   shouldStop: () => boolean,
 ): Promise<number> {
   const supervisedOnly = phases === "sft";
+  // Held-out preferences are read, and nothing is generated.
+  const [heldOut, between] = config.dpo === null
+    ? [problems.heldOut, askedWhileTraining(problems)]
+    : [[], []];
   const input: EstimateInput = {
     config,
     sizes: supervisedOnly ? { ...sizes, totalSteps: 0 } : sizes,
-    heldOut: problems.heldOut.length,
-    askedBetween: askedWhileTraining(problems).length,
+    heldOut: heldOut.length,
+    askedBetween: between.length,
     ...typicalTokens(prompts, problems, sizes.trainProblems),
   };
   const speed = await measureModel({
     model,
     promptIds: prompts.prompt(problems.trainEntry(0)).ids,
     lanes: supervisedOnly
-      ? Math.min(config.eval.batch_size, problems.heldOut.length)
+      ? Math.min(config.eval.batch_size, heldOut.length)
       : sizes.rowsPerGeneration,
     rows: (supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),
     sampling: rolloutOptions(config.training, prompts, shouldStop),
-    generates: !supervisedOnly || problems.heldOut.length > 0,
+    generates: !supervisedOnly || heldOut.length > 0,
   });
   return estimateSeconds(input, speed);
 }

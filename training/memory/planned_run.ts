@@ -78,6 +78,7 @@ export async function planRun(
   const longest = longestLengths(prompts, problems, trainProblems, {
     hasAnswers: hasWarmStart(config),
     teacher: config.teacher,
+    dpo: config.dpo,
   });
   longest.prompt += run.observationTokens;
   return await planModel(config, device, {

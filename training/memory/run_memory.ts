@@ -93,7 +93,7 @@ export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
   trainProblems: number,
-  { hasAnswers, teacher }: { hasAnswers: boolean; teacher: RunConfig["teacher"] },
+  { hasAnswers, teacher, dpo }: { hasAnswers: boolean } & Pick<RunConfig, "teacher" | "dpo">,
 ): Lengths {
   let prompt = 1, answer = 1, teacherPrompt = 0;
   for (const entry of [...problems.heldOut, ...problems.validation]) {
@@ -105,8 +105,12 @@ export function longestLengths(
     const hinted = teacher && prompts.teacherPrompt(entry, teacher.teacher_prompt_template);
     teacherPrompt = Math.max(teacherPrompt, hinted?.ids.length ?? 0);
     if (!hasAnswers) continue;
-    const pair = entry.preference === undefined ? null : prompts.pair(entry);
-    const answers = pair === null ? [prompts.workedAnswer(entry)] : [pair.chosen, pair.rejected];
+    const answers = entry.preference === undefined
+      ? [prompts.workedAnswer(entry)]
+      : prompts.pairs([entry], dpo?.max_length ?? null).flatMap(({ chosen, rejected }) => [
+        chosen,
+        rejected,
+      ]);
     answer = Math.max(answer, ...answers.map(({ length }) => length));
   }
   return { prompt, answer, teacherPrompt };
@@ -149,8 +153,12 @@ export function typicalTokens(
  * Maximum number of tokens after a prompt; 0 for supervised training without an evaluation, which
  * generates nothing.
  */
-function maxGenerated({ training, eval: heldOut }: RunConfig, supervisedOnly: boolean): number {
-  return supervisedOnly && heldOut.num_examples === 0 ? 0 : training.max_completion_length;
+function maxGenerated(
+  { training, dpo, eval: heldOut }: RunConfig,
+  supervisedOnly: boolean,
+): number {
+  const isAsked = !supervisedOnly || (dpo === null && heldOut.num_examples > 0);
+  return isAsked ? training.max_completion_length : 0;
 }
 
 /** What a run may do with prompts that are too long, as a part of an advice. */

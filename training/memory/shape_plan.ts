@@ -149,6 +149,7 @@ function tokensOf(
     longest: longestLengths(prompts, problems, trainProblems, {
       hasAnswers: hasWarmStart(config),
       teacher: null,
+      dpo: null,
     }),
     estimated: false,
     typical: typicalTokens(prompts, problems, trainProblems),

@@ -101,7 +101,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     items: sft !== null && sft.max_steps > 0 ? perItem * sft.per_device_train_batch_size : 0,
     perItem,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
-    evaluations: [
+    evaluations: config.dpo !== null ? [] : [
       ...(heldOut.num_examples === 0
         ? []
         : [{ prompts: heldOut.num_examples, each: 1, slots: heldOut.batch_size }]),

@@ -4,6 +4,7 @@
  */
 import { bestMetric } from "../../configs/best_metric.ts";
 import { UsageError } from "../../core/errors.ts";
+import { wilson } from "../../core/intervals.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { askedWhileTraining } from "../../data/held_out.ts";
@@ -18,6 +19,7 @@ import { addSpent } from "../checkpoint/run_state.ts";
 import type { IntervalStrategy } from "./interval_strategy.ts";
 import type { RunParts } from "./run_report.ts";
 import { progressOf } from "./run_summary.ts";
+import { evaluatePairs } from "../preference_step.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { evaluateHeldOut } from "../evaluation/held_out_eval.ts";
 
@@ -74,6 +76,31 @@ export class RunEvaluations {
     state.evaluatedStep = step;
     const improved = this.#rememberIfBest(metrics);
     report.emit({ type: "held_out", step, metrics, ci95, total, improved });
+  }
+
+  /**
+   * Evaluates the held-out pairs of a run on preferences.
+   * @param reference null = there is none
+   */
+  async pairs(reference: ReferencePolicy | null): Promise<void> {
+    const { state, report, sizes, prompts, stop, options } = this.run;
+    const { model, config: { dpo, training } } = options;
+    const pairs = prompts.pairs(askedWhileTraining(options.problems), dpo!.max_length);
+    if (pairs.length === 0) return;
+    const start = performance.now(), microBatchSize = training.per_device_eval_batch_size;
+    const found = await this.#timed(() =>
+      evaluatePairs(model, pairs, { microBatchSize, settings: dpo!, reference, ranks: stop.ranks })
+    );
+    const metrics = Object.fromEntries(
+      Object.entries(found).map(([name, value]) => [`eval_${name}`, value]),
+    );
+    const total = pairs.length, right = metrics["eval_rewards/accuracies"]! * total;
+    const ci95 = wilson(Math.round(right), total);
+    const progress = progressOf(options, sizes, state), line = { ...metrics, eval_total: total };
+    const batches = Math.ceil(total / microBatchSize);
+    await this.#record(progress, line, evalSpeed(start, total, batches));
+    const { step } = progress;
+    report.emit({ type: "held_out", step, metrics, ci95, total, improved: false });
   }
 
   async #record(
