@@ -46,6 +46,9 @@ const OF_THE_FILE: Readonly<Record<string, Json>> = {
 const ALL_LINEAR: readonly string[][] = [
   ["down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"],
   ["c_attn", "c_fc", "c_proj"],
+  ["down_proj", "gate_up_proj", "o_proj", "qkv_proj"],
+  ["input_linear", "k_proj", "o_proj", "output_linear", "q_proj", "v_proj"],
+  ["in_proj", "k_proj", "out_proj", "q_proj", "v_proj", "w1", "w2", "w3"],
 ];
 
 /** The tree, with the shape of the adapter that is trained further in the section `lora`. */

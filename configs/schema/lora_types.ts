@@ -16,8 +16,8 @@ import {
 } from "../types/value_types.ts";
 
 /**
- * Linear modules that can have an adapter: those of a layer, three of them GPT-2's, the head, and
- * tables of embeddings.
+ * Linear modules that can have an adapter: those of a layer (of Llama, GPT-2, Phi, Granite 4 and
+ * LFM2), the head, and tables of embeddings.
  */
 const LORA_MODULES = [
   "q_proj",
@@ -30,6 +30,15 @@ const LORA_MODULES = [
   "c_attn",
   "c_proj",
   "c_fc",
+  "qkv_proj",
+  "gate_up_proj",
+  "input_linear",
+  "output_linear",
+  "in_proj",
+  "out_proj",
+  "w1",
+  "w2",
+  "w3",
   "lm_head",
   "embed_tokens",
   "wte",
