@@ -259,7 +259,10 @@ export class CausalLM implements LanguageModel {
     const parameters = what === "full" ? new Parameters(device, [], own) : own;
     const copy = new CausalLM(base, frozen, parameters, sizes);
     try {
-      for (const { name } of empty ? [] : specs) {
+      // What is computed of the base is not in any file, so an empty copy has it, too.
+      const isTrained = new Set(this.trainable.map(({ name }) => name));
+      for (const { name } of specs) {
+        if (empty && isTrained.has(name)) continue;
         await copyValues(device, this.#parameters.get(name), own.get(name));
       }
     } catch (error) {
