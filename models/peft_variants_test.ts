@@ -18,7 +18,7 @@ import {
   readPeftConfig,
   writePeftConfig,
 } from "./network/adapters/peft_adapter.ts";
-import { gradients } from "./testing.ts";
+import { gradients, withReference } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 
 const CASES = [
@@ -148,4 +148,25 @@ for (const name of CASES) {
     });
     assert.deepEqual(sorted(again), sorted(adapter!.config));
   });
+}
+
+for (const name of ["dora", "pissa", "tokens-tied"]) {
+  Deno.test(`${name}: an empty copy that gets the trained tensors is the same model`, () =>
+    withReference(async (device) => {
+      const { config, files, adapter } = await readModelFolder(
+        goldenPath(`peft/variants/${name}`)!,
+      );
+      const lora = loraOptions(adapter!.config);
+      const model = await CausalLM.create(device, config, files, { trainable: "lora", lora });
+      for (const { name } of model.trainable) {
+        model.writeParameter(name, await adapter!.weights.float32(name));
+      }
+      const copy = await model.frozenCopy({ storage: model.sizes.storage, empty: true });
+      for (const { name } of model.trainable) {
+        copy.writeParameter(name, await model.readParameter(name));
+      }
+      assert.deepEqual(await logitsOf(copy), await logitsOf(model));
+      copy.dispose();
+      model.dispose();
+    }));
 }
