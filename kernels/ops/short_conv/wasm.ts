@@ -4,11 +4,13 @@ import type { ShortConvArgs, ShortConvBackwardArgs } from "./spec.ts";
 
 /** Number of elements in a chunk (about 3 µs). */
 const CHUNK_ELEMENTS = 4096;
+/** Each chunk arranges the weight, so it has more rows than that needs. */
+const MIN_ROWS = 16;
 
 /** How rows are divided; the scratch has the weight tap by tap. */
 const shape = ({ rows, d, taps }: Pick<ShortConvArgs, "rows" | "d" | "taps">) => ({
   units: rows,
-  grain: Math.max(1, Math.ceil(CHUNK_ELEMENTS / d)),
+  grain: Math.max(MIN_ROWS, Math.ceil(CHUNK_ELEMENTS / d)),
   scratchBytes: 4 * taps * Math.ceil(d / 16) * 16,
 });
 
