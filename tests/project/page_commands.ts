@@ -90,6 +90,11 @@ const RULES: readonly Rule[] = [
     skipped: true,
     why: "the small models have no template of a chat",
   },
+  {
+    find: /--tools \.\/calculator\.ts/,
+    refused: /tools cannot be shown/,
+    why: "the small models have no template of a chat",
+  },
   // Names that stand for a reader's own.
   { find: /\bMODEL\b|(?<=--models )M\b/g, put: "./model", why: "a name for any model" },
   { find: /\bCONFIG\b/, put: "my.yaml", why: "a name for any file" },
@@ -159,6 +164,7 @@ const RULES: readonly Rule[] = [
   { find: /^(rgx sweep .*seed=1),2,3/, put: "$1", why: "two runs are enough" },
   { find: /--num-examples \d+/, put: "--num-examples 2", why: "two problems are enough" },
   { find: /^rgx bench (?!.*--num-examples).*/, put: "$& --num-examples 2", why: "two problems" },
+  { find: /^rgx dpo .*/, put: "$& eval.num_examples=0", why: "the page's file has two rows" },
   { find: /^rgx eval .*/, put: "$& --limit 1", why: "one problem of each task is enough" },
   {
     find: /^rgx (?:slurm(?! --print)|export|convert) .*/,

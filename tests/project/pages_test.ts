@@ -53,7 +53,14 @@ const QWEN = "Qwen/Qwen2.5-7B-Instruct";
 
 /** Folders under the names that pages use: models of a few kB, and copies of one run. */
 const MODELS = ["model", "models/tiny-llama", "tiny-llama", "smollm2", "models/smollm2"];
-const RUNS = ["runs/a", "runs/b", "experiments/leg_counting", "experiments/my-run", "shared/runs"];
+const RUNS = [
+  "runs/a",
+  "runs/b",
+  "experiments/leg_counting",
+  "experiments/mine",
+  "experiments/my-run",
+  "shared/runs",
+];
 
 /** A model in one part. */
 const SHARD = "model-00001-of-00001.safetensors";
