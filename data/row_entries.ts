@@ -23,7 +23,7 @@
  * one that ends with "#### 72", as in GSM8K, or that has its result in a \boxed{…}. A bad row is
  * an error that names its place.
  */
-import type { ChatMessage } from "../core/chat_message.ts";
+import type { ChatMessage, ToolCall } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { isRecord } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -304,11 +304,14 @@ function onlyOne(value: unknown): unknown {
 
 /** Parses the JSON text of an object; other values stay as they are. */
 function objectOf(value: unknown): unknown {
-  if (typeof value !== "string" || !value.startsWith("{")) return value;
+  return typeof value === "string" && value.startsWith("{") ? jsonOf(value) : value;
+}
+
+function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(value);
+    return JSON.parse(text);
   } catch {
-    return value;
+    return text;
   }
 }
 
@@ -351,7 +354,12 @@ function textOf(value: unknown, place: string): string {
   }
   if (Array.isArray(value)) {
     const [message, ...others] = readMessages(value, place);
-    if (others.length === 0 && message!.role === "assistant") return message!.content;
+    if (others.length === 0 && message!.role === "assistant") {
+      if (message!.tool_calls === undefined) return message!.content;
+      throw new UsageError(`${place}: the answer calls tools, expected its text`, {
+        advice: "Write the call in the content, in the form in which the model writes calls.",
+      });
+    }
     throw new UsageError(
       `${place}: a list must hold exactly one message {"role": "assistant", "content": "…"}, ` +
         `found ${value.length} with the roles ${
@@ -436,7 +444,32 @@ function messageOf(value: unknown, place: string): ChatMessage {
       advice: `${EXPECTED}.`,
     });
   }
-  return { ...fields, role, content: contentOf(content, fields, `${place} (${role})`) };
+  const message = { ...fields, role, content: contentOf(content, fields, `${place} (${role})`) };
+  const calls = fields["tool_calls"];
+  return calls === undefined ? message : { ...message, tool_calls: callsOf(calls, place) };
+}
+
+/** Calls of tools. Their arguments are an object, as templates want it, or OpenAI's JSON text. */
+function callsOf(given: unknown, place: string): ToolCall[] {
+  const calls = typeof given === "string" && given.startsWith("[") ? jsonOf(given) : given;
+  if (!Array.isArray(calls)) {
+    throw new UsageError(`${place}: tool_calls must be a list, found ${describe(calls)}`);
+  }
+  return calls.map((call, i) => {
+    const called = isRecord(call) ? call["function"] ?? call : null;
+    const args = isRecord(called) ? objectOf(called["arguments"] ?? {}) : null;
+    if (!isRecord(called) || typeof called["name"] !== "string" || !isRecord(args)) {
+      throw new UsageError(`${place}: call ${i + 1} has no name, or no arguments by name`, {
+        advice: 'A call is {"type": "function", "function": {"name": "…", "arguments": {}}}.',
+      });
+    }
+    const id = (call as Fields)["id"];
+    return {
+      ...(typeof id === "string" && { id }),
+      type: "function",
+      function: { name: called["name"], arguments: args },
+    };
+  });
 }
 
 /** A text; or the text of the only part, in the form that OpenAI's API also takes. */
@@ -446,11 +479,7 @@ function contentOf(content: unknown, fields: Fields, place: string): string {
     const { type, text } = (content[0] ?? {}) as { type?: unknown; text?: unknown };
     if (type === "text" && typeof text === "string") return text;
   }
-  if (content === undefined && fields["tool_calls"] !== undefined) {
-    throw new UsageError(`${place}: calls tools and has no text: tools are not supported`, {
-      advice: "Leave such conversations out, or write what the call does as the content.",
-    });
-  }
+  if (content === undefined && fields["tool_calls"] !== undefined) return "";
   if (content === undefined) {
     const found = Object.keys(fields).join(", ");
     throw new UsageError(`${place}: has no content (its fields: ${found})`, {

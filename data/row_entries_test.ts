@@ -57,6 +57,21 @@ Deno.test("a prompt of messages stays the conversation that it is", () => {
   assert.deepEqual(last!.messages!.at(-1), assistant("It is"));
 });
 
+const CALL = { id: "a", type: "function", function: { name: "add", arguments: '{"x": 1}' } };
+
+Deno.test("calls of tools in a prompt need no text, and have their arguments by name", () => {
+  const result = { role: "tool", tool_call_id: "a", content: "2" };
+  const call = { role: "assistant", content: "", tool_calls: [CALL] };
+  const [openAI, table] = read(
+    { prompt: [user("Q"), { ...call, content: null }, result] },
+    { prompt: [user("Q"), { ...call, tool_calls: JSON.stringify([CALL]) }, result] },
+  );
+  const shown = [{ ...CALL, function: { name: "add", arguments: { x: 1 } } }];
+  for (const { messages } of [openAI!, table!]) {
+    assert.deepEqual(messages, [user("Q"), { ...call, tool_calls: shown }, result]);
+  }
+});
+
 Deno.test("messages keep further fields, without those that are null in a table", () => {
   const thoughts = { ...assistant("4"), reasoning_content: "2 and 2", tool_calls: null };
   const [entry] = read({ prompt: [user("2+2?"), thoughts, user("Sure?")] });
@@ -106,7 +121,11 @@ Deno.test("a bad conversation is refused with its place and what to write", () =
     [{ prompt: [{ role: "user", content: 3 }] }, /\(user\): the content must be a text, found 3/],
     [
       { prompt: [user("Q"), { role: "assistant", content: null, tool_calls: [{}] }, user("Q")] },
-      /message 2 \(assistant\): calls tools and has no text/,
+      /message 2: call 1 has no name, or no arguments by name/,
+    ],
+    [
+      { messages: [user("Q"), { role: "assistant", tool_calls: [CALL] }] },
+      /completion: the answer calls tools, expected its text/,
     ],
     [
       { prompt: [{ role: "user", content: [{ type: "image" }] }] },
