@@ -6,6 +6,7 @@ import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import { pull, type Pulled, type PullEvent } from "../../hub/pull.ts";
 import { isRevision, requireNamed } from "../../hub/repository.ts";
 import { hubSettings } from "../../hub/settings.ts";
+import { MissingKey } from "../../models/architectures/config_fields.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { abortable } from "../signals.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
@@ -80,6 +81,8 @@ export function acceptModel(
   try {
     readHfConfig(config, `${name}: config.json`);
   } catch (error) {
+    // A file without sizes is not a whole configuration; what opens the model says what is missing.
+    if (error instanceof MissingKey) return;
     if (!(error instanceof RgxError)) throw error;
     throw new UsageError(`${error.message}; no weights were downloaded`, {
       advice: `${error.advice === undefined ? "" : `${error.advice} `}docs/models.md lists the ` +

@@ -24,14 +24,14 @@ export function ifPresent<T>(value: unknown, read: () => T): T | undefined {
   return value === undefined || value === null ? undefined : read();
 }
 
+/** The file lacks a size that its family needs. */
+export class MissingKey extends UsageError {}
+
 export function readNumber(json: Json, key: string, where: string): number {
   const value = json[key];
   if (typeof value !== "number" || !Number.isFinite(value)) {
-    throw new UsageError(
-      value === undefined
-        ? `${where}: ${key} is missing`
-        : `${where}: ${key} is ${shown(value)}, expected a number`,
-    );
+    if (value === undefined) throw new MissingKey(`${where}: ${key} is missing`);
+    throw new UsageError(`${where}: ${key} is ${shown(value)}, expected a number`);
   }
   return value;
 }
