@@ -67,7 +67,7 @@ const plan = planOf(Deno.args).map(asOneModule);
 const waits = ({ waits = false }: PlannedJob) => waits;
 await Promise.all([
   runJobs(plan.filter((job) => !waits(job)), CONCURRENCY, ROOT, report),
-  runJobs(plan.filter(waits), CONCURRENCY, ROOT, report),
+  runJobs(plan.filter(waits), 1, ROOT, report),
 ]);
 console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`);
 console.log(summary.lines().join("\n"));
