@@ -142,7 +142,7 @@ class Pull {
     const done = { count: placed.size };
     if (!this.options.dryRun) {
       if (placed.size < remote.length) await this.#place.prepare();
-      await this.#askForModel(commit, remote);
+      await this.#askForModel(commit, remote, placed);
       const groups = Map.groupBy(remote.filter((file) => !placed.has(file)), ({ etag }) => etag);
       await this.#pooled([...groups.values()], this.options.maxWorkers ?? 4, async (same) => {
         await this.#fetch(same[0]!);
@@ -163,14 +163,21 @@ class Pull {
   }
 
   /** Lets the caller see a model's config.json before its weights are fetched. */
-  async #askForModel(commit: string, remote: readonly RemoteFile[]): Promise<void> {
+  async #askForModel(
+    commit: string,
+    remote: readonly RemoteFile[],
+    placed: ReadonlySet<RemoteFile>,
+  ): Promise<void> {
     const { files, include, exclude } = this.selection, { accept } = this.options;
     const config = remote.find(({ name }) => name === "config.json");
     const weights = remote.filter(({ name }) => name.endsWith(".safetensors"));
     const isUsual = files.length + include.length + exclude.length === 0;
-    if (accept === undefined || config === undefined || !isUsual || weights.length === 0) return;
-    await this.#fetch(config);
-    await this.#place.place(commit, config.name, config.etag, this.http.settings.symlinks);
+    if (accept === undefined || config === undefined || !isUsual) return;
+    if (weights.every((file) => placed.has(file))) return;
+    if (!placed.has(config)) {
+      await this.#fetch(config);
+      await this.#place.place(commit, config.name, config.etag, this.http.settings.symlinks);
+    }
     const path = `${this.#place.snapshot(commit)}/${config.name}`;
     const json = jsonObjectOrNull(await Deno.readTextFile(path));
     if (json !== null) accept(json, weights.reduce((sum, { size }) => sum + (size ?? 0), 0));

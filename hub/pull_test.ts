@@ -264,5 +264,8 @@ Deno.test("a model that is not accepted is refused before its weights are fetche
     const selection = { ...EVERYTHING_NEEDED, include: ["*.safetensors", "config.json"] };
     const { files } = await get(hub, cache, { accept, selection });
     assert.ok(files.some(({ name }) => name === "model.safetensors"));
+    // Nobody is asked about weights that are there.
+    assert.ok(await get(hub, cache, { accept }));
+    assert.equal(asked.length, 1);
   });
 });
