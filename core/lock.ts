@@ -106,7 +106,7 @@ export async function lockFolder(folder: string, options: LockOptions = {}): Pro
   } catch (error) {
     throw error instanceof RgxError ? error : explainFileError(error, "lock the folder", folder);
   }
-  await removeDrafts(folder);
+  await removeDrafts(folder).catch(() => {}); // the lock is held, whatever else is there
   return startHeartbeat(path, text, heartbeatMs);
 }
 
