@@ -288,14 +288,14 @@ export async function planMemory(
   let size = baseSize, step = base;
   // A run that does not fit may still do so with fewer completions at a time. One completion less
   // may take more than what is missing, so larger cuts are tried, too.
-  const missing = [
+  const cuts = [
     left,
     2 * left,
     ...[1 / 16, 1 / 8, 1 / 4].map((part) => Math.min(2 * left, -part * DEFAULT_GENERATION_BYTES)),
   ];
   const limits = left >= 0
     ? [generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2)]
-    : [...new Set(missing)].map((less) => Math.floor(DEFAULT_GENERATION_BYTES + less));
+    : [...new Set(cuts)].map((less) => Math.floor(DEFAULT_GENERATION_BYTES + less));
   for (const limit of limits.filter((limit) => limit >= DEFAULT_GENERATION_BYTES / 4)) {
     const tried = { ...baseSize, generationLimit: limit }, other = await countStep(sizes, tried);
     if (bytesOf(other, sizes) > room) continue;
