@@ -5,6 +5,7 @@
  * in time has no limit. Of environments that reach hosts, it takes all replies.
  */
 import { appendLine } from "../../core/atomic_file.ts";
+import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { fnv1a } from "../../core/philox.ts";
 import { linesOf } from "../../core/text_file.ts";
 import type { EnvironmentCall, Outcome } from "../../rewards/environments/environment.ts";
@@ -56,14 +57,10 @@ export class Transcript {
 
   #read(bytes: Uint8Array): void {
     for (const text of linesOf(bytes)) {
-      let line: Partial<Line>;
-      try {
-        line = JSON.parse(text);
-      } catch {
-        continue; // cut off
-      }
-      for (const [at, exchange] of Object.entries(line.exchanges ?? {})) {
-        this.#known.set(`${line.scene} ${at}`, exchange);
+      // A line that was cut off has no exchanges.
+      const { scene, exchanges = {} }: Partial<Line> = jsonObjectOrNull(text) ?? {};
+      for (const [at, exchange] of Object.entries(exchanges)) {
+        this.#known.set(`${scene} ${at}`, exchange);
       }
     }
   }
