@@ -26,7 +26,7 @@ export class JsonTokens {
   /** The first half of a character whose second half has not come. */
   #half = "";
   /** Whether something came that is no JSON. Nothing after it is read. */
-  isWrong = false;
+  #isWrong = false;
   readonly #quotes: readonly (readonly [string, string])[];
 
   /** @param args of the field: `string_delims` and `unquoted_keys` */
@@ -37,7 +37,7 @@ export class JsonTokens {
   push(text: string): JsonToken[] {
     this.#rest += text;
     const tokens: JsonToken[] = [];
-    while (!this.isWrong) {
+    while (!this.#isWrong) {
       const { length } = this.#rest, token = this.#quote === null ? this.#next() : this.#text();
       if (token !== null) tokens.push(token);
       else if (this.#rest.length === length) break;
@@ -97,7 +97,7 @@ export class JsonTokens {
   }
 
   #wrong(): null {
-    this.isWrong = true;
+    this.#isWrong = true;
     return null;
   }
 

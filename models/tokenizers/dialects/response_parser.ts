@@ -45,9 +45,9 @@ export class ResponseParser {
   /** Null = in the sink, or nowhere. */
   #field: Field | null = null;
   #groups: Record<string, string> = {};
-  /** The text of the field that is open, without and with what begins it. */
+  /** What began the field that is open, and its text so far. */
+  #opening = "";
   #body = "";
-  #raw = "";
   #isOpen = false;
   readonly #parameters: ReadonlyMap<string, unknown>;
 
@@ -94,7 +94,7 @@ export class ResponseParser {
       if (found.opens) {
         this.#field = found.field;
         this.#groups = found.groups;
-        this.#raw = edge;
+        this.#opening = edge;
         this.#isOpen = true;
         const { field, groups } = found;
         events.push({ kind: "begin", field: field.name, spec: field, groups });
@@ -161,7 +161,6 @@ export class ResponseParser {
     if (text === "" || field === null) return;
     this.#isOpen = true;
     this.#body += text;
-    this.#raw += text;
     const kind = field.content === "text" ? "text" as const : "body" as const;
     events.push({ kind, field: field.name, text });
   }
@@ -170,7 +169,7 @@ export class ResponseParser {
   #close(events: AnswerEvent[], edge: string, isCut: boolean): void {
     const field = this.#field ?? this.template.sink;
     if (this.#isOpen && field !== null) {
-      const part = { field: field.name, raw: this.#raw + edge, isCut };
+      const part = { field: field.name, raw: this.#opening + this.#body + edge, isCut };
       try {
         events.push({ kind: "part", ...part, value: this.#valueOf(field) });
       } catch (error) {
@@ -181,7 +180,7 @@ export class ResponseParser {
     }
     this.#field = null;
     this.#groups = {};
-    this.#body = this.#raw = "";
+    this.#opening = this.#body = "";
     this.#isOpen = false;
   }
 
