@@ -1,8 +1,9 @@
 /** Plays the dialogues of an evaluation: of a run's own ones, and of a benchmark. */
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
+import { drawArguments, type DrawOptions } from "../evaluation/complete.ts";
 import type { PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import { generateOptions, type SamplingSettings } from "../evaluation/sampling.ts";
+import type { SamplingSettings } from "../evaluation/sampling.ts";
 import type { Dialogue, DialogueSetup } from "./dialogue.ts";
 import { type DialogueStart, playDialogues } from "./play_dialogues.ts";
 
@@ -15,27 +16,24 @@ export interface PlayedProblem extends Pick<DialogueStart, "entry" | "shots" | "
   samples: number;
 }
 
-/** Dialogues about each problem of an evaluation; the draws are those of `complete`. */
+/**
+ * Dialogues about each problem of an evaluation. The draws are those of `complete`; their seed also
+ * gives the environments' starts.
+ */
 export async function evaluateDialogues(
   model: Pick<CausalLM, "generate">,
   prompts: PromptEncoder,
   problems: readonly PlayedProblem[],
   sampling: SamplingSettings,
-  { setup, seed, shouldStop, slots, mayFail = false, scene = "" }: {
+  { setup, mayFail = false, scene = "", ...draws }: DrawOptions & {
     setup: DialogueSetup;
     /** @see PlayOptions.scene */
     scene?: string;
     /** @see PlayOptions.mayFail */
     mayFail?: boolean;
-    /** Seed of the draws and of the environments' starts. */
-    seed: number;
-    /** @see GenerateOptions.shouldStop */
-    shouldStop: () => boolean;
-    /** @see CompleteOptions.slots */
-    slots?: number;
   },
 ): Promise<Dialogue[][]> {
-  const options = generateOptions(sampling, prompts, seed, shouldStop);
+  const [options, limits] = drawArguments(sampling, prompts, draws);
   return await playDialogues(
     problems.map(({ index, firstSample = 0, samples, ...about }) => ({
       ...about,
@@ -49,9 +47,8 @@ export async function evaluateDialogues(
       scene,
       prompts,
       maxTokens: sampling.max_new_tokens,
-      seed,
-      generate: (asked) =>
-        model.generate(asked, slots === undefined ? options : { ...options, slots }),
+      seed: draws.seed,
+      generate: (asked) => model.generate(asked, options, limits),
     },
   );
 }

@@ -6,7 +6,11 @@
  */
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
-import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import type {
+  Completion,
+  GenerateOptions,
+  GenerateRequest,
+} from "../../models/generation/types.ts";
 import type { PromptEncoder } from "./prompt_encoder.ts";
 import { generateOptions, type SamplingSettings } from "./sampling.ts";
 
@@ -21,7 +25,8 @@ export interface AskedProblem {
   samples: number;
 }
 
-export interface CompleteOptions<Problem extends AskedProblem> {
+/** How the completions of an evaluation are drawn, beside its sampling. */
+export interface DrawOptions {
   /** Seed of the draws. */
   seed: number;
   /**
@@ -33,8 +38,24 @@ export interface CompleteOptions<Problem extends AskedProblem> {
   slotsAreFixed?: boolean;
   /** @see GenerateOptions.shouldStop */
   shouldStop: () => boolean;
+}
+
+export interface CompleteOptions<Problem extends AskedProblem> extends DrawOptions {
   /** Called when all samples of a problem have ended; must not throw. */
   onEnd?: (problem: Problem, completions: readonly Completion[]) => void;
+}
+
+/** What `generate` gets after the requests of an evaluation. */
+export function drawArguments(
+  sampling: SamplingSettings,
+  prompts: Pick<PromptEncoder, "tokenizer" | "eosIds">,
+  { seed, slots, slotsAreFixed = false, shouldStop }: DrawOptions,
+): [options: GenerateOptions, limits: { slots?: number }] {
+  const limits = slots === undefined ? {} : { slots };
+  return [
+    { ...generateOptions(sampling, prompts, seed, shouldStop), ...limits },
+    slotsAreFixed ? limits : {},
+  ];
 }
 
 /**
@@ -48,7 +69,7 @@ export function complete<Problem extends AskedProblem>(
   sampling: SamplingSettings,
   options: CompleteOptions<Problem>,
 ): Promise<Completion[][]> {
-  const { seed, slots, slotsAreFixed = false, shouldStop, onEnd } = options;
+  const { onEnd } = options;
   const problemOf = new Map<GenerateRequest, Problem>();
   const requests = problems.map((problem) => {
     const request: GenerateRequest = {
@@ -60,16 +81,16 @@ export function complete<Problem extends AskedProblem>(
     problemOf.set(request, problem);
     return request;
   });
+  const [draws, limits] = drawArguments(sampling, prompts, options);
   return model.generate(
     requests,
     {
-      ...generateOptions(sampling, prompts, seed, shouldStop),
-      ...(slots === undefined ? {} : { slots }),
+      ...draws,
       ...(onEnd === undefined ? {} : {
         onEnd: (request: GenerateRequest, completions: readonly Completion[]) =>
           onEnd(problemOf.get(request)!, completions),
       }),
     },
-    slots !== undefined && slotsAreFixed ? { slots } : {},
+    limits,
   );
 }

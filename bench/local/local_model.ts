@@ -140,7 +140,8 @@ export class LocalModel implements Answerer {
       const timer = setInterval(report, REPORT_MS);
       let interruption: { error: unknown } | null = null;
       try {
-        await this.#complete(asked, {
+        await complete(this.loaded.model, this.#prompts, asked, this.#settings.sampling, {
+          ...this.#draws,
           shouldStop: () => failure !== null || shouldStop(),
           onEnd: (one, completions) => ended.push({ asked: one, completions }),
         });
@@ -159,40 +160,26 @@ export class LocalModel implements Answerer {
     this.loaded.model.dispose();
   }
 
-  #complete(
-    asked: readonly AskedSamples[],
-    listeners: {
-      shouldStop: () => boolean;
-      onEnd: (asked: AskedSamples, completions: readonly Completion[]) => void;
-    },
-  ): Promise<Completion[][]> {
-    const { sampling, seed, batchSize } = this.#settings;
-    return complete(this.loaded.model, this.#prompts, asked, sampling, {
-      seed,
-      slots: this.#slots,
-      slotsAreFixed: batchSize !== undefined,
-      ...listeners,
-    });
-  }
-
-  get #slots(): number {
+  /** How completions and dialogues are drawn. */
+  get #draws() {
+    const { seed, batchSize } = this.#settings;
     const isCard = this.loaded.model.device.adapter !== undefined;
-    return this.#settings.batchSize ?? (isCard ? MAX_SLOTS_GPU : MAX_SLOTS);
+    const slots = batchSize ?? (isCard ? MAX_SLOTS_GPU : MAX_SLOTS);
+    return { seed, slots, slotsAreFixed: batchSize !== undefined };
   }
 
-  /** Plays a batch of dialogues after the other; those of a batch go on together. */
+  /** Plays dialogues in batches, one after the other. Those of a batch go on together. */
   async #play(
     setup: DialogueSetup,
     questions: readonly Question[],
     onAnswer: OnAnswer,
     shouldStop: () => boolean,
   ): Promise<void> {
-    const { sampling, seed, batchSize } = this.#settings, slots = this.#slots;
+    const { sampling } = this.#settings, draws = this.#draws, { slots } = draws;
     const model: Pick<LoadedModel["model"], "generate"> = {
-      generate: async (requests, options) => {
+      generate: async (...asked) => {
         const start = performance.now();
-        const limits = batchSize === undefined ? {} : { slots };
-        const all = await this.loaded.model.generate(requests, options, limits);
+        const all = await this.loaded.model.generate(...asked);
         this.modelSeconds += (performance.now() - start) / 1000;
         return all;
       },
@@ -204,7 +191,7 @@ export class LocalModel implements Answerer {
         return { question, ...about, firstSample: samples[0]!, samples: samples.length };
       })
     );
-    const options = { setup, seed, slots, shouldStop, mayFail: true };
+    const options = { setup, ...draws, shouldStop, mayFail: true };
     try {
       for (let at = 0; at < asked.length;) {
         const batch = [asked[at++]!];
