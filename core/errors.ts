@@ -57,6 +57,12 @@ export class UsageError extends RgxError {
   }
 }
 
+/** A mistake with another message, such as one that names its place, and the same advice. */
+export function reworded(error: RgxError, message: string): UsageError {
+  const { advice } = error;
+  return new UsageError(message, { ...(advice !== undefined && { advice }), cause: error });
+}
+
 /** Runs all checks, and reports their mistakes together. @throws UsageError */
 export function checkAll(...checks: readonly (() => unknown)[]): void {
   const mistakes: RgxError[] = [];

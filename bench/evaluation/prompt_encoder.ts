@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage } from "../../core/chat_message.ts";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { reworded, RgxError, UsageError } from "../../core/errors.ts";
 import { type LocalTime, localTime } from "../../core/local_time.ts";
 import { SAMPLE_START } from "../../data/empty_source.ts";
 import { workedAnswer } from "../../data/worked_answer.ts";
@@ -310,11 +310,8 @@ function located<T>({ messages, metadata }: Entry, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof RgxError) || messages === undefined) throw error;
-    const index = metadata["source_index"], { message, advice } = error;
+    const index = metadata["source_index"];
     const where = typeof index === "number" ? `problem ${index + 1} of the data: ` : "";
-    throw new UsageError(where + message, {
-      ...(advice !== undefined && { advice }),
-      cause: error,
-    });
+    throw reworded(error, where + error.message);
   }
 }

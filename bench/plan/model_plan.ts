@@ -3,7 +3,7 @@
  * config.yaml of a checkpoint's run holds the prompts that it was trained with; its base is asked
  * with the same prompts.
  */
-import { UsageError } from "../../core/errors.ts";
+import { reworded, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { isLocalTime, type LocalTime, localTime } from "../../core/local_time.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -294,10 +294,7 @@ async function checkDialogues(
     endTokens(prompts, environments, dialogues.limits.format);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`${name}: ${error.message}`, {
-      ...(error.advice !== undefined && { advice: error.advice }),
-      cause: error,
-    });
+    throw reworded(error, `${name}: ${error.message}`);
   }
 }
 

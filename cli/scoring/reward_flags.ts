@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RewardSection } from "../../configs/schema/reward_section.ts";
-import { UsageError } from "../../core/errors.ts";
+import { reworded, UsageError } from "../../core/errors.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 
 export interface RewardFlags {
@@ -49,9 +49,9 @@ async function ofRewards(rewards: readonly unknown[]): Promise<LoadedConfig> {
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     // The positions are in a configuration that the user has not written, so they are removed.
-    throw new UsageError(
+    throw reworded(
+      error,
       error.message.replaceAll(/^configuration object:\d+:\d+: rewards\.\d+/gm, "--reward"),
-      { ...(error.advice !== undefined && { advice: error.advice }), cause: error },
     );
   }
 }

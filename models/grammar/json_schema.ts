@@ -4,7 +4,7 @@
  * in the schema's order, and other properties only where `additionalProperties` names a schema (or
  * is true). Keywords that are not supported are refused by name, so that none is without effect.
  */
-import { UsageError } from "../../core/errors.ts";
+import { reworded, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Grammar, Node, Range } from "./grammar.ts";
 import { type Condition, intersection } from "./intersection.ts";
@@ -383,8 +383,7 @@ function inPlace<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    const { advice } = error;
-    throw new UsageError(`${path}: ${error.message}`, advice === undefined ? {} : { advice });
+    throw reworded(error, `${path}: ${error.message}`);
   }
 }
 
