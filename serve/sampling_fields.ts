@@ -222,10 +222,9 @@ function constraintOf(
   vocabSize: number,
   held: Asked | null,
 ): TokenConstraint | null {
-  // It is the form of a text, and calls that must be made are none. Clients send both.
-  const format = responseFormat(fields), isText = held === null;
-  const given = [...structuredOutputs(fields), ...guided(fields)];
-  const [asked, other] = isText ? [...format, ...given] : [held, ...given];
+  // Clients send response_format also where calls must be made. It is about texts, not about calls.
+  const format = responseFormat(fields), first = held === null ? format : [held];
+  const [asked, other] = [...first, ...structuredOutputs(fields), ...guided(fields)];
   if (asked === undefined) return null;
   const { form, param } = asked;
   if (other !== undefined) {
