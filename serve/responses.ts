@@ -253,7 +253,7 @@ class Output {
     this.#open = null;
   }
 
-  /** @param piece the last one of the call */
+  /** @param piece the newest one of the call */
   #call({ id: call_id, function: { name } }: ApiCall, piece: CallPiece): void {
     if (piece.name !== undefined) {
       this.#close("completed");

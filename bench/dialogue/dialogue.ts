@@ -33,7 +33,7 @@ export type DialogueLimits = RunConfig["multi_turn"] & {
 
 /** What a configuration says about dialogues. */
 export interface DialogueKeys extends EnvironmentKeys {
-  /** All of them. */
+  /** All limits of dialogues. */
   limits: DialogueLimits;
 }
 
@@ -63,7 +63,7 @@ export interface DialogueSetup {
   limits: DialogueLimits;
   /** Positions of the model. */
   maxPositions: number;
-  /** What is known of exchanges that are done again; default: nothing. */
+  /** What earlier processes of the run exchanged with the environments; default: nothing. */
   transcript?: Transcript;
 }
 

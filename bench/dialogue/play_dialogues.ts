@@ -60,7 +60,7 @@ export interface PlayOptions extends DialogueSetup {
   sampling?: Partial<SamplingOptions>;
   /** In the transcript: the step of the run, and what the dialogues are for. */
   scene?: string;
-  /** Dialogues whose environment fails are returned even if it fails in all of them. */
+  /** Whether dialogues are returned even if the environment fails in all of them. */
   mayFail?: boolean;
   /** Samples one answer for each branch of the requests. */
   generate: (requests: readonly GenerateRequest[]) => Promise<readonly (readonly Completion[])[]>;
@@ -580,8 +580,9 @@ class Game {
   }
 
   /**
-   * The outcomes of calls, in their order; all calls of one environment are sent together. What the
-   * transcript knows is not sent again, or without a limit of time.
+   * The outcomes of calls, in their order; all calls of one environment are sent together. A call
+   * whose outcome is in the transcript is not sent again. One that the transcript has without an
+   * outcome is sent without a limit of time.
    */
   async #ask(asked: readonly Asked[]): Promise<Outcome[]> {
     const { limits: { tool_timeout_s: limit }, transcript, scene = "" } = this.options;

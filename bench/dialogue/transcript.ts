@@ -1,8 +1,8 @@
 /**
- * The transcript of a run's dialogues: what went to environments and tools, in the order of its
- * lines. A run that goes on from a checkpoint does again what it did after it, and takes from the
- * transcript what depends on the clock: a call that was too late stays too late, and one that was
- * in time has no limit. Of environments that reach hosts, it takes all replies.
+ * The transcript of a run's dialogues: what environments and tools were asked, one line for calls
+ * that were sent together. A run that goes on from a checkpoint repeats the steps after it, and
+ * takes from the transcript what depends on the clock: a call that was too late stays too late, and
+ * one that was in time has no limit. Of environments that reach hosts, it takes all replies.
  */
 import { appendLine } from "../../core/atomic_file.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
@@ -13,7 +13,7 @@ import type { EnvironmentCall, Outcome } from "../../rewards/environments/enviro
 /** Files of a run's transcript, one of each rank. */
 export const TRANSCRIPT = /^transcript(-\d+)?\.jsonl$/;
 
-/** What went over in one exchange. */
+/** A call and its outcome. */
 export interface Exchange {
   /** Its place in the run: prompt, branch, turn, and call of the turn. */
   at: string;
@@ -39,7 +39,7 @@ export class Transcript {
 
   /**
    * Opens the transcript in the folder of a run, with the files of all ranks.
-   * @param rank of this process, which has a file of its own
+   * @param rank the rank of this process; each rank has a file
    */
   static async open(folder: string, rank = 0): Promise<Transcript> {
     const own = `transcript${rank === 0 ? "" : `-${rank}`}.jsonl`;
@@ -66,8 +66,9 @@ export class Transcript {
   }
 
   /**
-   * The outcome of an exchange, or null in its place: it was in time.
-   * @returns null where it has not been, or the call was another one
+   * Looks for an exchange.
+   * @returns its outcome, which is null where the call was in time and can be sent again; null when
+   *   there was no exchange at this place, or with another call
    */
   find(
     scene: string,

@@ -119,7 +119,7 @@ function sampleRows(result: AllTasksResultFile): string[][] {
   ];
 }
 
-/** What dialogues were like: with environments and tools alone. */
+/** The dialogues of each model on each task; none without environments and tools. */
 function dialogueRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
   const all = Object.values(result.tasks).flatMap(({ task, models }) =>

@@ -25,7 +25,7 @@ export interface CallPieces {
   readonly ended: number;
   /** What is left of a call that has begun; null = none has, or it is broken. */
   rest(): string | null;
-  /** How a call is broken that can be read otherwise. */
+  /** What is wrong with a call that has begun and has no `rest`, for messages. */
   readonly fault: string;
   /** Whether a call has begun that has not ended. */
   readonly isOpen: boolean;
@@ -63,7 +63,7 @@ export function callPieces(
     : null;
 }
 
-/** The form that the `transform` of a field tells. */
+/** The form of a field's calls, as its `transform` says; null = it is known only at their end. */
 function formOf({ transform, transformsEach: isList }: Field): Form | null {
   const called = isRecord(transform) ? transform["function"] : undefined;
   if (called === "{content}" && !isList) return { name: "name", args: "arguments", isList };
@@ -205,7 +205,7 @@ class JsonCalls implements CallPieces {
     else this.#held += text;
   }
 
-  /** A value that another type may be made of waits for its end. */
+  /** A value that may be cast to another type waits for its end. */
   #holdIfCast({ kind, text }: JsonToken): void {
     const types = typesOfArgument(this.parameters(this.#name!), this.#argument);
     const isText = kind === "text" && types.some((type) => type !== "string");

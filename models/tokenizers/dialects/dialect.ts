@@ -239,7 +239,7 @@ export class AnswerReader {
   readonly #parser: ResponseParser;
   /** The calls of the part that is open, as they come. */
   #pieces: CallPieces | null = null;
-  /** The answer, where its template has no field for what stands in none of them. */
+  /** The whole answer, if its template has no field for text outside of the other fields. */
   #loose = "";
   readonly #hasSink: boolean;
   /** What is new in the beginning. */

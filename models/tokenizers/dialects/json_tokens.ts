@@ -1,6 +1,6 @@
 /**
- * Reads JSON while it comes, from the form that models write: texts may have other quotes, and keys
- * none. What it takes is what `parseContent` takes.
+ * Reads JSON while it comes, as models write it: texts may have other quotes, and keys may have
+ * none. It takes what `parseContent` takes.
  */
 
 export type JsonToken =
@@ -137,7 +137,7 @@ export class JsonTokens {
   #until(close: string): string {
     const end = this.#rest.indexOf(close);
     let length = end < 0 ? this.#rest.length : end;
-    // What may be the beginning of the end waits.
+    // What may be the beginning of `close` waits.
     for (let n = close.length - 1; end < 0 && n > 0; n--) {
       if (!this.#rest.endsWith(close.slice(0, n))) continue;
       length -= n;

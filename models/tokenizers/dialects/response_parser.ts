@@ -35,7 +35,10 @@ interface Found {
   groups: Record<string, string>;
 }
 
-/** How much of the text that was read is kept, and how much patterns can look back on. */
+/**
+ * When more than KEPT characters have been read, all but the last BEFORE are dropped. Patterns can
+ * look back on these.
+ */
 const KEPT = 4096, BEFORE = 256;
 
 export class ResponseParser {
