@@ -32,7 +32,7 @@ export function checkAttentionDecode(args: AttentionDecodeArgs, call: Call): voi
   call.sizes({ count, maxNew });
   headSizes(heads, kvHeads, headDim, call);
   call.finite({ scale });
-  checkSoftCap("softCap", args.softCap, call);
+  if (args.softCap !== undefined) call.aboveZero({ softCap: args.softCap });
   if (args.window !== undefined) call.positive({ window: args.window });
   // The numbers of prompt rows and slots are in the branch table, which the host cannot see.
   const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
@@ -87,7 +87,7 @@ function attentionInputs(args: AttentionForwardArgs, call: Call): void {
   call.sizes({ rows, segmentCount });
   headSizes(heads, kvHeads, headDim, call);
   call.finite({ scale });
-  checkSoftCap("softCap", args.softCap, call);
+  if (args.softCap !== undefined) call.aboveZero({ softCap: args.softCap });
   if (args.window !== undefined) call.positive({ window: args.window });
   if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
   // With `keys`, the number of key rows is in that table, which the host cannot see.
@@ -101,11 +101,6 @@ function headSizes(heads: number, kvHeads: number, headDim: number, call: Call):
   call.positive({ heads, kvHeads, headDim });
   even("headDim", headDim, call);
   if (heads % kvHeads !== 0) call.fail("heads", heads, `a multiple of kvHeads (${kvHeads})`);
-}
-
-export function checkSoftCap(name: string, cap: number | undefined, call: Call): void {
-  if (cap === undefined || (cap > 0 && cap < Infinity)) return;
-  call.fail(name, cap, "a finite number > 0");
 }
 
 export function even(name: string, size: number, call: Call): void {

@@ -57,6 +57,14 @@ export class Call {
     }
   }
 
+  /** Every named argument is a finite number > 0. */
+  aboveZero(numbers: Readonly<Record<string, number>>): void {
+    for (const name in numbers) {
+      const number = numbers[name]!;
+      if (!(number > 0 && number < Infinity)) this.fail(name, number, "a finite number > 0");
+    }
+  }
+
   /** The tensor of a name is read. It has at least `length` elements. */
   input(name: string, length: number, dtype: DType = "float"): void {
     this.#declare(name, length, dtype, null);

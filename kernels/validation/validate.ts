@@ -13,7 +13,6 @@ import {
   checkAttentionBackward,
   checkAttentionDecode,
   checkDecodeLayer,
-  checkSoftCap,
   even,
 } from "./attention.ts";
 import { checkMatmul, checkPackWeight } from "./matmul.ts";
@@ -301,14 +300,14 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
   soft_cap({ n, cap }, call) {
     call.sizes({ n });
-    checkSoftCap("cap", cap, call);
+    call.aboveZero({ cap });
     call.inputs({ x: n });
     call.output("out", n, ["x"]);
   },
 
   soft_cap_backward({ n, cap }, call) {
     call.sizes({ n });
-    checkSoftCap("cap", cap, call);
+    call.aboveZero({ cap });
     call.inputs({ dout: n, y: n });
     call.output("dx", n, ["dout"]);
   },
@@ -354,10 +353,10 @@ function headInputs(
   const { rows, pairs, vocab, d, temperature } = args;
   call.sizes({ rows, pairs });
   call.positive({ vocab, d });
-  checkSoftCap("softCap", args.softCap, call);
-  if (args.softCap !== undefined && args.mean) call.fail("mean", "given", "no mean beside a cap");
-  if (!(temperature > 0 && temperature < Infinity)) {
-    call.fail("temperature", temperature, "a finite number > 0");
+  call.aboveZero({ temperature });
+  if (args.softCap !== undefined) {
+    call.aboveZero({ softCap: args.softCap });
+    if (args.mean) call.fail("mean", "given", "no mean beside a cap");
   }
   if (args.mean && call.computeDtype !== "float32") {
     call.fail("mean", "given", `no mean with products in ${call.computeDtype}`);

@@ -241,6 +241,12 @@ Deno.test("options out of range are refused", () => {
     /expected memory of its own/,
   );
   refused("head", { ...head, temperature: 0 }, /head: temperature is 0, expected/);
+  for (const cap of [0, -1, NaN, Infinity, undefined]) {
+    const call = { ...calls.soft_cap, cap };
+    refused("soft_cap", call, /soft_cap: cap is .*, expected a finite number > 0/);
+    if (cap === undefined) continue;
+    refused("head", { ...head, softCap: cap }, /head: softCap is .*, expected a finite number > 0/);
+  }
   const mean = calls.head_backward.hidden;
   refused("head_backward", { ...calls.head_backward, mean }, /mean is given, expected no mean/);
   const adapter = { xa: F(6), loraB: F(10), r: 2, loraScale: 1 };
