@@ -5,7 +5,7 @@ import { softCapOf, softCapSlope } from "../elementwise/reference.ts";
 import { operand } from "../matmul/reference.ts";
 import type { Tensor } from "../../tensor.ts";
 import { unpackStored } from "../../weights/layout.ts";
-import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+import { capOf, type HeadArgs, type HeadBackwardArgs } from "./spec.ts";
 
 function weightOf(
   { weight, weightType, vocab, d }: HeadArgs | HeadBackwardArgs,
@@ -33,10 +33,6 @@ function adapterOf(
     ? { x: factor(xa), b: factor(loraB), r, scale: loraScale }
     : null;
 }
-
-/** The cap of logits that have been divided by the temperature. */
-const capOf = ({ softCap, temperature }: HeadArgs | HeadBackwardArgs) =>
-  softCap === undefined ? undefined : softCap / temperature;
 
 /** z = hidden[row]·weightᵀ/temperature with the adapter's part, capped, into `z` [vocab]. */
 function logits(

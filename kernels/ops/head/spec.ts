@@ -56,6 +56,13 @@ export interface HeadArgs extends Partial<HeadLora> {
   softCap?: number;
 }
 
+/** The cap of logits that have been divided by the temperature; undefined = none. */
+export function capOf(
+  { softCap, temperature }: Pick<HeadArgs, "softCap" | "temperature">,
+): number | undefined {
+  return softCap === undefined ? undefined : softCap / temperature;
+}
+
 /**
  * With `mean`, neither dentropy nor dweight may be given, and lse, entropy and hidden are not read.
  */

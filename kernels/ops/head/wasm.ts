@@ -15,7 +15,7 @@ import { byElements } from "../common/wasm_jobs.ts";
 import type { WasmContext, WasmOp } from "../common/wasm_op.ts";
 import { storedWords } from "../../weights/types.ts";
 import { ROW_BYTES, typeCode } from "../../weights/wasm.ts";
-import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+import { capOf, type HeadArgs, type HeadBackwardArgs } from "./spec.ts";
 
 /**
  * These three are as in native/c/head.c: rows in a work unit of the forward; bytes of its scratch
@@ -94,25 +94,24 @@ function makeLogits(
     alpha: 1 / args.temperature,
     accumulate: false,
   });
-  const adapter = adapterOf(ctx, args);
-  if (adapter === null) return;
-  const { xa, b, r, alpha } = adapter;
-  gemm(ctx, {
-    a: xa + 4 * row * r,
-    b: b + 4 * first * r,
-    out: z,
-    m: rows,
-    n: width,
-    k: r,
-    transA: false,
-    transB: true,
-    alpha,
-    accumulate: true,
-  });
+  const adapter = adapterOf(ctx, args), cap = capOf(args);
+  if (adapter !== null) {
+    const { xa, b, r, alpha } = adapter;
+    gemm(ctx, {
+      a: xa + 4 * row * r,
+      b: b + 4 * first * r,
+      out: z,
+      m: rows,
+      n: width,
+      k: r,
+      transA: false,
+      transB: true,
+      alpha,
+      accumulate: true,
+    });
+  }
+  if (cap !== undefined) byElements(ctx, "soft_cap", 4, { x: z, out: z, n: rows * width, cap });
 }
-
-/** The cap of logits that have been divided by the temperature; 0 = none. */
-const capOf = ({ softCap = 0, temperature }: HeadArgs | HeadBackwardArgs) => softCap / temperature;
 
 /** Packs the rows [first, first + count) of the weight as columns of hidden·weightᵀ. */
 function packLogits(
@@ -153,8 +152,6 @@ function forwardRounded(ctx: WasmContext, args: HeadArgs, stats: number): void {
   eachChunk(args.rows, rowChunk(ctx), (row, count) => {
     eachChunk(args.vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
-      const cap = capOf(args);
-      if (cap > 0) byElements(ctx, "soft_cap", 4, { x: z, out: z, n: count * width, cap });
       ctx.parallel({
         kernel: "head_merge",
         units: count,
@@ -208,7 +205,7 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
       alpha: 1 / args.temperature,
       chunk,
       kBlock: termsInOrder(d),
-      softCap: capOf(args),
+      softCap: capOf(args) ?? 0,
     };
     const work = {
       units: Math.ceil(rows / UNIT_ROWS),
@@ -243,7 +240,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const { rows, vocab, d, mean } = args;
   if (mean !== undefined) return backwardFromMean(args, ctx);
   const z = logitsScratch(ctx, args), cap = capOf(args);
-  const capped = cap > 0 ? logitsScratch(ctx, args) : 0;
+  const capped = cap === undefined ? 0 : logitsScratch(ctx, args);
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
   const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
@@ -252,17 +249,16 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
       const n = count * width;
-      if (cap > 0) {
-        byElements(ctx, "soft_cap", 4, { x: z, out: z, n, cap });
-        byElements(ctx, "copy", 32, { src: z, out: capped, n });
-      }
+      if (cap !== undefined) byElements(ctx, "copy", 32, { src: z, out: capped, n });
       ctx.parallel({
         kernel: "head_dlogits",
         units: count,
         grain: rowGrain(width),
         args: { ...args, z, width, first, row },
       });
-      if (cap > 0) byElements(ctx, "soft_cap_backward", 16, { dout: z, y: capped, dx: z, n, cap });
+      if (cap !== undefined) {
+        byElements(ctx, "soft_cap_backward", 16, { dout: z, y: capped, dx: z, n, cap });
+      }
       gemm(ctx, {
         ...plain,
         a: z,

@@ -13,7 +13,7 @@ import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
 import { type ChunkSize, chunkSizes, rowOptions } from "./choose.ts";
-import type { HeadArgs, HeadBackwardArgs } from "./spec.ts";
+import { capOf, type HeadArgs, type HeadBackwardArgs } from "./spec.ts";
 
 /** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
 interface Chunk {
@@ -48,10 +48,6 @@ function adapterPart(
   };
 }
 
-/** The cap of logits that have been divided by the temperature; null = none. */
-const capOf = ({ softCap, temperature }: HeadArgs | HeadBackwardArgs) =>
-  softCap === undefined ? null : softCap / temperature;
-
 /** Computes the logits of each chunk and calls `each` for it. */
 function eachChunk(
   args: HeadArgs | HeadBackwardArgs,
@@ -82,7 +78,7 @@ function eachChunk(
         alpha: 1 / temperature,
       });
       const cap = capOf(args), n = chunk.rows * chunk.width;
-      if (cap !== null) ctx.runPart(softCapWebgpu, { x: logits, out: logits, n, cap });
+      if (cap !== undefined) ctx.runPart(softCapWebgpu, { x: logits, out: logits, n, cap });
       each(chunk, logits);
     }
   }
@@ -132,7 +128,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     return;
   }
   const size = chunkSizes(args, ctx), cap = capOf(args);
-  const capped = cap === null ? null : ctx.scratch("float", size.rows * size.width, "capped");
+  const capped = cap === undefined ? null : ctx.scratch("float", size.rows * size.width, "capped");
   eachChunk(args, size, ctx, (chunk, logits) => {
     const { row, rows, first, width } = chunk, n = rows * width;
     if (capped !== null) ctx.runPart(copyWebgpu, { src: logits, out: capped, n });
@@ -150,7 +146,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
       params: { rows, row, width, first },
       groups: ctx.grid(rows),
     });
-    if (cap !== null && capped !== null) {
+    if (cap !== undefined && capped !== null) {
       ctx.runPart(softCapBackwardWebgpu, { dout: logits, y: capped, dx: logits, n, cap });
     }
     ctx.runPart(matmulWebgpu, {
