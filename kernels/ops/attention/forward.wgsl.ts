@@ -10,7 +10,7 @@ import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { LOG } from "../common/wgsl/math.ts";
 import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { softmaxDeclarations, softmaxEnd, softmaxStart, softmaxTile } from "./softmax.wgsl.ts";
-import { SEGMENT } from "./spec.ts";
+import { type AttentionArgs, SEGMENT } from "./spec.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";
 
 export interface AttentionOptions {
@@ -40,6 +40,10 @@ export const QUERY_PARAMS = {
 
 /** The parameter of a soft cap, where there is one. */
 export const capParam = (capped: boolean): { cap?: "f32" } => capped ? { cap: "f32" } : {};
+
+/** The value of that parameter. */
+export const capValue = ({ softCap }: Pick<AttentionArgs, "softCap">): { cap?: number } =>
+  softCap === undefined ? {} : { cap: softCap };
 
 /** The bound rows of keys and values, of the batch. */
 export const KEY_PART_PARAMS = { key_begin: "u32", key_end: "u32" } as const;

@@ -28,7 +28,7 @@ import {
   MATRIX,
   tileNamed,
 } from "./choose.ts";
-import { attentionSpec } from "./forward.wgsl.ts";
+import { attentionSpec, capValue } from "./forward.wgsl.ts";
 import {
   matrixAttention,
   matrixKeyGradient,
@@ -66,10 +66,6 @@ function gradientParts(rows: number, elements: number, bindingElements: number):
   );
   return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
 }
-
-/** What the kernels of tiles need to know of a soft cap, and its value. */
-const cappedOptions = ({ softCap }: AttentionArgs) => softCap === undefined ? {} : { capped: true };
-const capOf = ({ softCap }: AttentionArgs) => softCap === undefined ? {} : { cap: softCap };
 
 /** What was chosen for a gradient: a tile, matrix units, or nothing. */
 function chosenKernel<Args>(
@@ -118,7 +114,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
         sizes,
         exchange,
         ...(keyParts ? { keyParts } : {}),
-        ...cappedOptions(args),
+        capped: args.softCap !== undefined,
       }),
       buffers: {
         queries: queries.of(args.q, width),
@@ -129,7 +125,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
         segments,
         row_segment: rowSegment,
       },
-      params: { ...params, ...keyParams(keys), ...capOf(args) },
+      params: { ...params, ...keyParams(keys), ...capValue(args) },
       groups: ctx.grid(count),
     });
   });
@@ -222,14 +218,14 @@ function queryGradients(
         headDim,
         sizes,
         ...(keyParts ? { keyParts } : {}),
-        ...cappedOptions(args),
+        capped: args.softCap !== undefined,
       }),
       buffers: {
         ...boundInputs(args, inputs, parts),
         ...tables,
         dqueries: queries.of(args.dq, heads * headDim),
       },
-      params: { ...params, ...keyParams(keys), ...capOf(args) },
+      params: { ...params, ...keyParams(keys), ...capValue(args) },
       groups: ctx.grid(count),
     });
   });
@@ -309,10 +305,10 @@ function keyGradients(
               sizes,
               windowed,
               ...(inPieces ? { rowParts: true } : {}),
-              ...cappedOptions(args),
+              capped: args.softCap !== undefined,
             }),
             buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
-            params: { ...params, ...capOf(args) },
+            params: { ...params, ...capValue(args) },
           }),
       });
       if (parts === 1) continue;

@@ -3,6 +3,7 @@
  * of the branches' keys, then their merge. Caches beyond one binding are bound in parts: those of
  * prompts by rows, those of branches by slots.
  */
+import { capValue } from "../attention/forward.wgsl.ts";
 import { Tiles } from "../attention/tiles.wgsl.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -50,8 +51,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const allPrefixCount = prefixParts.length * prefixCount;
   const prefixPartials = partials("prefix", allPrefixCount);
   const inputs = { queries: args.q, branches: args.branches };
-  const { softCap } = args, capped = softCap !== undefined;
-  const cap = softCap === undefined ? {} : { cap: softCap };
+  const capped = args.softCap !== undefined, cap = capValue(args);
   const shape = { branch_count: count, heads, kv_heads: kvHeads, per_kv: perKv, scale, ...cap };
   prefixParts.forEach(({ begin, end, keys, values }, part) => {
     const groups = units * prefixCount, first_piece = part * prefixCount;
