@@ -1,11 +1,11 @@
 /** The tables of a short convolution over a batch, from the row before each row. */
-import { NO_ROW, type ShortConvBackwardArgs } from "./spec.ts";
+import { NO_ROW } from "./spec.ts";
 
 /** @param previous the row of the position before each row, or NO_ROW; smaller than the row */
 export function convolutionTables(
   previous: Uint32Array,
   taps: number,
-): Record<keyof Pick<ShortConvBackwardArgs, "before" | "after" | "users">, Uint32Array> {
+): Record<"before" | "after" | "users", Uint32Array> {
   const rows = previous.length, width = taps - 1;
   const before = new Uint32Array(rows * width), after = new Uint32Array(rows * width + 1);
   for (let row = 0; row < rows; row++) {

@@ -1,10 +1,11 @@
 /** CPU bindings of the short convolution and its gradients. */
+import { byColumns } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { ShortConvArgs, ShortConvBackwardArgs } from "./spec.ts";
 
 /** Number of elements in a chunk (about 3 µs). */
 const CHUNK_ELEMENTS = 4096;
-/** Each chunk arranges the weight, so it has more rows than that needs. */
+/** Minimum number of rows in a chunk, because each chunk first arranges the weight. */
 const MIN_ROWS = 16;
 
 /** How rows are divided; the scratch has the weight tap by tap. */
@@ -19,7 +20,5 @@ export const shortConvWasm: WasmOp<ShortConvArgs> = (args, ctx) =>
 
 export const shortConvBackwardWasm: WasmOp<ShortConvBackwardArgs> = (args, ctx) => {
   ctx.parallel({ kernel: "short_conv_backward", ...shape(args), args });
-  if (args.dweight === undefined) return;
-  const units = Math.ceil(args.d / 16);
-  ctx.parallel({ kernel: "short_conv_weight", units, grain: 1, args });
+  if (args.dweight) byColumns(ctx, "short_conv_weight", args);
 };
