@@ -38,7 +38,7 @@ function check(name: string, ...args: string[]): PlannedJob {
  * gradients are checked on the reference device.
  */
 const runsWasm = (path: string) =>
-  path.endsWith("_test.ts") && !/gradients|units|subgroups/.test(path) &&
+  !/gradients|units|subgroups/.test(path) &&
   /^kernels\/(?:devices\/weight_loader|.*\/wasm|conformance\/)/.test(path);
 
 export function tests(
@@ -118,18 +118,16 @@ const SLOW = [
   "training/webgpu_test.ts",
 ];
 
-/** The test files of some rooms without the slow ones. */
-function quickTests(...rooms: string[]): string[] {
-  return rooms.flatMap((room) => [...sourcesIn(room)]).filter((path) =>
-    path.endsWith("_test.ts") && !SLOW.some((slow) => path.startsWith(slow))
+/** The test files in some folders. */
+function testFiles(...folders: string[]): string[] {
+  return folders.flatMap((folder) => [...sourcesIn(folder)]).filter((path) =>
+    path.endsWith("_test.ts")
   );
 }
 
-/** The test files in a folder; with `helper` those that name it. */
-function testFiles(folder: string, helper = ""): string[] {
-  return [...sourcesIn(folder)].filter((path) =>
-    path.endsWith("_test.ts") && Deno.readTextFileSync(new URL(path, ROOT)).includes(helper)
-  );
+/** The test files of some rooms without the slow ones. */
+function quickTests(...rooms: string[]): string[] {
+  return testFiles(...rooms).filter((path) => !SLOW.some((slow) => path.startsWith(slow)));
 }
 
 /** The quick ones among the tests in `tests/`. */
@@ -173,7 +171,9 @@ export function fastPlan(): PlannedJob[] {
  */
 export function fullPlan(): PlannedJob[] {
   const own = ["tests/commands/", "tests/jobs/", PAGES_TEST];
-  const onEachDevice = testFiles("models", "each_device_testing.ts");
+  const onEachDevice = testFiles("models").filter((path) =>
+    Deno.readTextFileSync(new URL(path, ROOT)).includes("each_device_testing.ts")
+  );
   return [
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
@@ -188,13 +188,13 @@ export function fullPlan(): PlannedJob[] {
     tests("across rooms", [`--ignore=${own}`, "tests/"]),
     tests(
       "kernels with bounds checks",
-      [...sourcesIn("kernels")].filter(runsWasm),
+      testFiles("kernels").filter(runsWasm),
       { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off", RGX_NATIVE: "0", RGX_TEST_STEP: "4" },
       SAFE_V8_FLAGS,
     ),
     {
       ...tests("the categories of tasks, data", []),
-      together: [...testFiles("tasks/categories"), ...testFiles("data")],
+      together: testFiles("tasks/categories", "data"),
     },
     tests("tasks", ["--ignore=tasks/categories/", "tasks/"]),
     { ...tests("configs", []), together: testFiles("configs") },
@@ -206,7 +206,7 @@ export function fullPlan(): PlannedJob[] {
     ]),
     {
       ...tests("core, hub, cluster, cli", []),
-      together: ["core", "hub", "cluster", "cli"].flatMap((room) => testFiles(room)),
+      together: testFiles("core", "hub", "cluster", "cli"),
     },
     tests("tools", ["tools/"]),
     ...CHECKS,
