@@ -37,10 +37,13 @@ function planOf(args: readonly string[]): PlannedJob[] {
     .map((part, i) => tests(`part ${i + 1} of the reached tests`, part));
 }
 
-/** The job with its test files as one module: what they import is loaded, and made, once. */
-function asOneModule(job: PlannedJob): PlannedJob {
+/**
+ * The job with its test files as one module: what they import is loaded, and made, once.
+ * @param dir folder for the module
+ */
+function asOneModule(job: PlannedJob, dir: string): PlannedJob {
   if (job.together === undefined) return job;
-  const path = Deno.makeTempFileSync({ suffix: "_test.ts" });
+  const path = Deno.makeTempFileSync({ dir, suffix: "_test.ts" });
   const urls = job.together.map((file) => new URL(file, ROOT).href);
   Deno.writeTextFileSync(path, urls.map((url) => `import "${url}";\n`).join(""));
   return { ...job, args: [...job.args, "--config", new URL("deno.json", ROOT).pathname, path] };
@@ -63,12 +66,14 @@ const report = ({ job, success, text, seconds }: JobResult) => {
   if (!isQuiet) console.log(`\n# ${job.name}\n${text.trimEnd()}`);
   console.log(`${success ? "ok" : "FAILED"}: ${job.name} (${seconds.toFixed(0)} s)`);
 };
-const plan = planOf(Deno.args).map(asOneModule);
+const modules = Deno.makeTempDirSync();
+const plan = planOf(Deno.args).map((job) => asOneModule(job, modules));
 const waits = ({ waits = false }: PlannedJob) => waits;
 await Promise.all([
   runJobs(plan.filter((job) => !waits(job)), CONCURRENCY, ROOT, report),
   runJobs(plan.filter(waits), 1, ROOT, report),
 ]);
+Deno.removeSync(modules, { recursive: true });
 console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`);
 console.log(summary.lines().join("\n"));
 Deno.exit(summary.failed === 0 ? 0 : 1);
