@@ -11,7 +11,10 @@ const COLUMNS = 16;
 
 type Values<K extends keyof KernelArguments> = { [Name in KernelArguments[K]]?: KernelValue };
 
-/** Runs a kernel whose work unit is BLOCK elements. @param grain units of about 2.5 µs */
+/**
+ * Runs a kernel whose work unit is BLOCK elements.
+ * @param grain number of units that take about 2.5 µs
+ */
 export function byElements<K extends keyof KernelArguments, Args extends Values<K>>(
   ctx: WasmContext,
   kernel: K,
@@ -21,7 +24,10 @@ export function byElements<K extends keyof KernelArguments, Args extends Values<
   ctx.parallel<K, Args>({ kernel, units: Math.ceil(args.n / BLOCK), grain, args });
 }
 
-/** Runs a kernel whose work unit is a row of d elements. @param chunk elements of about 2.5 µs */
+/**
+ * Runs a kernel whose work unit is a row of d elements.
+ * @param chunk number of elements that take about 2.5 µs
+ */
 export function byRows<K extends keyof KernelArguments, Args extends Values<K>>(
   ctx: WasmContext,
   kernel: K,
@@ -32,7 +38,7 @@ export function byRows<K extends keyof KernelArguments, Args extends Values<K>>(
   ctx.parallel<K, Args>({ kernel, units: rows, grain: Math.ceil(chunk / d), args });
 }
 
-/** Runs a kernel whose work unit is COLUMNS columns, each of which is summed over all rows. */
+/** Runs a kernel whose work unit is COLUMNS columns. It sums each column over all rows. */
 export function byColumns<K extends keyof KernelArguments, Args extends Values<K>>(
   ctx: WasmContext,
   kernel: K,
