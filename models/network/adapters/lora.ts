@@ -81,6 +81,18 @@ export function loraNames(modulePath: string) {
   };
 }
 
+/**
+ * Names of what is computed of a module's weight and adapter: for DoRA (../dora.ts), and the
+ * initial A and B that are taken out of the weight (weight_factors.ts).
+ */
+export function computedNames(modulePath: string) {
+  const base = `base_model.model.${modulePath}`;
+  return {
+    dora: { squares: `${base}.squares`, rho: `${base}.rho`, gain: `${base}.gain` },
+    initial: { a: `${base}.initial_A`, b: `${base}.initial_B` },
+  };
+}
+
 /** The initialisation, if it takes a part out of the weight. */
 export function weightInit(init: LoraOptions["init"]): WeightInit | null {
   return WEIGHT_INITS.find((known) => known === init) ?? null;
@@ -104,6 +116,20 @@ export function loraTensors(
     { name: names.b, shape: [outDim, r], decay: true },
     ...(bias ? [{ name: names.bias, shape: [outDim], decay: false }] : []),
     ...(magnitude ? [{ name: names.magnitude, shape: [outDim], decay: true }] : []),
+  ];
+}
+
+/** The tensors that are computed of one module's weight and adapter; no file has them. */
+export function computedTensors(
+  { r, magnitude, from, peftPath }: LoraShape & { peftPath: string },
+  [inDim, outDim]: readonly [number, number],
+): Pick<LoraTensor, "name" | "shape">[] {
+  const { dora, initial } = computedNames(peftPath);
+  return [
+    ...(magnitude ? Object.values(dora).map((name) => ({ name, shape: [outDim] })) : []),
+    ...(from === null
+      ? []
+      : [{ name: initial.a, shape: [r, inDim] }, { name: initial.b, shape: [outDim, r] }]),
   ];
 }
 

@@ -2,22 +2,8 @@
  * Arithmetic on the host over the rows of a linear weight, one row for each output: [out, in], or
  * the columns of [in, out] with `inOut`.
  */
-import { PEFT_PREFIX } from "./modules_to_save.ts";
-
 type Floats = Float32Array | Float64Array;
 type Dims = readonly [inDim: number, outDim: number];
-
-/**
- * The names of what is computed of a module's weight and adapter: for DoRA (../dora.ts), and the
- * initial A and B that are taken out of a weight (weight_factors.ts).
- */
-export function computedNames(peftPath: string) {
-  const base = `${PEFT_PREFIX}${peftPath}`;
-  return {
-    dora: { squares: `${base}.squares`, rho: `${base}.rho`, gain: `${base}.gain` },
-    initial: { a: `${base}.initial_A`, b: `${base}.initial_B` },
-  };
-}
 
 /** The place of the first element of row `o`, and the distance of its elements. */
 function rowOf([inDim, outDim]: Dims, inOut: boolean, o: number): [first: number, step: number] {

@@ -25,6 +25,8 @@ import {
 } from "../../architectures/mod.ts";
 import type { Linear, LoraWeights } from "../linear.ts";
 import {
+  computedNames,
+  computedTensors,
   initialLoraA,
   initialLoraB,
   initialLoraBias,
@@ -47,7 +49,7 @@ import { type EmbeddingAdapter, isTrained } from "../embedding_adapter.ts";
 import type { NormWeights } from "../norm.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
 import { weightFactors } from "../adapters/weight_factors.ts";
-import { addProduct, computedNames, rowSquares } from "../adapters/weight_rows.ts";
+import { addProduct, rowSquares } from "../adapters/weight_rows.ts";
 import { isSavedModule, type SavedTensor } from "../adapters/modules_to_save.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
@@ -174,26 +176,13 @@ export function adapterSpecs(
     decay,
     trainable,
   }));
-  const computed = tensors.lora.flatMap(({ peftPath, module, r, magnitude, from }) => {
-    const [inDim, outDim] = linearDims(config, module), names = computedNames(peftPath);
-    const shapes: [string, number[]][] = [
-      ...(magnitude
-        ? Object.values(names.dora).map((n) => [n, [outDim]] as [string, number[]])
-        : []),
-      ...(from === null
-        ? []
-        : [[names.initial.a, [r, inDim]], [names.initial.b, [outDim, r]]] as [string, number[]][]),
-    ];
-    const rest = { decay: false, trainable: false, writable: true };
-    return shapes.map(([name, shape]) => ({ name, shape, ...rest }));
-  });
-  if (tensors.embedding) {
-    const rest = { decay: false, trainable: false, writable: true };
-    computed.push(
-      ...computedOfEmbedding(config, tensors.embedding).map((tensor) => ({ ...tensor, ...rest })),
-    );
-  }
-  return [...trained, ...computed];
+  const { lora, embedding = null } = tensors;
+  const computed = [
+    ...lora.flatMap((l) => computedTensors(l, linearDims(config, l.module))),
+    ...(embedding === null ? [] : computedOfEmbedding(config, embedding)),
+  ];
+  const rest = { decay: false, trainable: false, writable: true };
+  return [...trained, ...computed.map((tensor) => ({ ...tensor, ...rest }))];
 }
 
 /** Initialises an adapter from its seed. Full copies begin with the base's values. */
