@@ -33,6 +33,7 @@ export function addProduct(
     row.fill(0);
     for (let k = 0; k < r; k++) {
       const factor = scale * b[o * r + k]!, from = k * inDim;
+      if (factor === 0) continue; // B of a new adapter
       for (let i = 0; i < inDim; i++) row[i]! += factor * a[from + i]!;
     }
     const [first, step] = rowOf(dims, inOut, o);
