@@ -33,21 +33,39 @@ export type StoreConvolved = (layer: number, bx: Tensor, before: Tensor) => Rows
 
 /** convB, convC, convX → convBx, mixed. */
 export function convolve(
-  { device, config, weights }: Layers,
-  { layer, convB, convC, convX, convBx, mixed }: LayerActivations,
+  network: Layers,
+  activations: LayerActivations,
   rows: number,
   find: (layer: number, bx: Tensor) => RowsBefore,
 ): void {
-  const d = config.hiddenSize;
-  device.run("multiply", { a: convB!, b: convX!, out: convBx!, n: rows * d });
+  gateInputs(network, activations, rows);
+  mix(network, activations, rows, find(activations.layer, activations.convBx!));
+}
+
+/** convB, convX → convBx. */
+function gateInputs(
+  { device, config }: Layers,
+  { convB, convX, convBx }: LayerActivations,
+  rows: number,
+): void {
+  device.run("multiply", { a: convB!, b: convX!, out: convBx!, n: rows * config.hiddenSize });
+}
+
+/** convC, convBx → mixed. */
+function mix(
+  { device, config, weights }: Layers,
+  { layer, convC, convBx, mixed }: LayerActivations,
+  rows: number,
+  rowsBefore: RowsBefore,
+): void {
   device.run("short_conv", {
     x: convBx!,
-    ...find(layer, convBx!),
+    ...rowsBefore,
     weight: weights.layers[layer]!.conv!.value,
     gate: convC!,
     out: mixed!,
     rows,
-    d,
+    d: config.hiddenSize,
     taps: config.convTaps!,
   });
 }
@@ -66,11 +84,12 @@ interface PackedConvolution extends Record<"before" | "after" | "users", Tensor>
 
 /** Null when no layer has a convolution. */
 export function packedConvolution(
-  { device, config, weights }: Layers,
+  network: Layers,
   workspace: Workspace,
   packed: PackedBatch,
   store: StoreConvolved = (_, table, before) => ({ table, before }),
 ): PackedConvolution | null {
+  const { device, config } = network;
   if (!hasPart(config, "conv")) return null;
   const taps = config.convTaps!, d = config.hiddenSize;
   const tables = convolutionTables(previousRows(packed), taps);
@@ -81,26 +100,16 @@ export function packedConvolution(
     after: upload("after"),
     users: upload("users"),
     find,
-    lastRows({ layer, convB, convC, convX, convBx }, last, { index, count }) {
-      device.run("multiply", { a: convB!, b: convX!, out: convBx!, n: packed.rows * d });
-      const stored = find(layer, convBx!);
+    lastRows(all, last, { index, count }) {
+      gateInputs(network, all, packed.rows);
+      const stored = find(all.layer, all.convBx!);
       const gather = (table: Tensor, out: Tensor, width: number) =>
         device.run("gather_rows", { table, index, out, rows: count, d: width });
       const rowsBefore = workspace.get("conv.last", count * (taps - 1), "u32");
       gather(stored.before, rowsBefore, taps - 1);
-      gather(convBx!, last.convBx!, d);
-      gather(convC!, last.convC!, d);
-      device.run("short_conv", {
-        x: last.convBx!,
-        table: stored.table,
-        before: rowsBefore,
-        weight: weights.layers[layer]!.conv!.value,
-        gate: last.convC!,
-        out: last.mixed!,
-        rows: count,
-        d,
-        taps,
-      });
+      gather(all.convBx!, last.convBx!, d);
+      gather(all.convC!, last.convC!, d);
+      mix(network, last, count, { table: stored.table, before: rowsBefore });
     },
   };
 }
