@@ -5,6 +5,7 @@
 import type { Architecture } from "./architecture.ts";
 import { ifPresent, type Json, readCount, readNumber } from "./config_fields.ts";
 import { LLAMA } from "./llama.ts";
+import { MAX_LAYERS } from "./model_config.ts";
 
 export const LFM2: Architecture = {
   ...LLAMA,
@@ -87,7 +88,7 @@ function renewed(json: Json, where: string): Json {
   }
   const layers = readCount(json, "num_hidden_layers", where), full = json["full_attn_idxs"];
   const types = Array.from(
-    { length: Math.min(layers, 10_000) },
+    { length: Math.min(layers, MAX_LAYERS) },
     (_, l) => !Array.isArray(full) || full.includes(l) ? "full_attention" : "conv",
   );
   return {
