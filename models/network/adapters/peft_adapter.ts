@@ -12,7 +12,7 @@ import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import { type Json, requireNone, shown } from "../../architectures/config_fields.ts";
 import type { LoraOptions } from "./lora.ts";
 import { WEIGHT_INITS, type WeightInit } from "./weight_factors.ts";
-import { HEAD_COPY, isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
+import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
 import { readSafetensors, type SafetensorsFile } from "../../formats/safetensors/safetensors.ts";
 import { safetensorsContent, type StreamedTensor } from "../../formats/tensor_stream.ts";
 
@@ -93,7 +93,6 @@ function checkAdapterTensors(
   for (const [name, { shape }] of weights.tensors) {
     const path = modulePathOf(name.slice(PEFT_PREFIX.length));
     if (name.startsWith(PEFT_PREFIX) && isSavedModule(path, saved)) continue;
-    if (name === HEAD_COPY) continue;
     if (/\.(lora_embedding_[AB]|trainable_tokens_delta|base_layer\.weight)$/.test(name)) continue;
     if (loraBias && name.endsWith(".lora_B.bias")) continue;
     if (useDora && name.endsWith(".lora_magnitude_vector")) continue;
