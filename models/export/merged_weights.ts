@@ -1,8 +1,8 @@
 /**
  * A model's weights on the host, one tensor at a time, with its adapter merged in. A weight becomes
  * W + s·B·A (with DoRA its rows get their magnitudes), summed in float64 and rounded to float32, or
- * the adapter's full copy. (On a
- * device, network/merged_copies.ts merges weights for training and generation.)
+ * the adapter's full copy. (On a device, network/merged_copies.ts merges weights for training and
+ * generation.)
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { fitAdapter } from "../network/weights/adapter_fit.ts";

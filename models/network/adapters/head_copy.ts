@@ -17,8 +17,8 @@ const ROUNDING = 2 ** -8;
 const PART = 2 ** 22;
 
 /**
- * Compares the copy, if there is one, with the base's head. A base in blocks of few bits is not
- * compared: its values are rounded.
+ * Compares the copies, where there are any, with the base's head and embedding. A base in blocks of
+ * few bits is not compared: its values are rounded.
  * @throws RgxError when they differ
  */
 export async function checkHeadCopy(
@@ -51,13 +51,10 @@ async function checkCopy(
       const expected = base[from + i]!, found = values[i]!;
       if (Math.abs(found - expected) <= ROUNDING * Math.abs(expected) + 1e-7) continue;
       const place = `[${Math.floor((from + i) / shape[1]!)}, ${(from + i) % shape[1]!}]`;
+      const [article, what] = copyName === HEAD_COPY ? ["a", "head"] : ["an", "embedding"];
       throw new RgxError(
-        `${weights.label}: the adapter has ${
-          copyName === HEAD_COPY ? "a head" : "an embedding"
-        } of its own: ${copyName} has ${found} at ` +
-          `${place}, the ${
-            copyName === HEAD_COPY ? "head" : "embedding"
-          } of ${path} has ${expected}`,
+        `${weights.label}: the adapter has ${article} ${what} of its own: ${copyName} has ` +
+          `${found} at ${place}, the ${what} of ${path} has ${expected}`,
         {
           advice: "Use the base that it was trained on, or merge it with PEFT (merge_and_unload).",
         },
