@@ -82,6 +82,7 @@ export const LORA = {
     excluded: excludedModules(),
     modules: moduleNames(),
     layers: listOf(int({ min: 0 }), "a list of layer numbers"),
+    tokens: listOf(int({ min: 0 }), "a list of token ids"),
     ranks: modulePattern(int({ min: 1 })),
     alphas: modulePattern(),
   }, {
@@ -99,7 +100,7 @@ export const LORA = {
     bias: `one none|all|lora_only = none -- biases of the model that are trained and stored with the
       adapter: all, or those of the adapted modules`,
     lora_bias: `bool = false -- B has a bias; merging needs modules that have one`,
-    trainable_token_indices: `layers? = null -- ids of tokens whose rows of the embedding are
+    trainable_token_indices: `tokens? = null -- ids of tokens whose rows of the embedding are
       trained, and of a head that is tied to it`,
     modules_to_save: `modules = [] -- modules, by the end of their path, that are trained in full
       and stored with the adapter: lm_head, embed_tokens, norm, …`,
