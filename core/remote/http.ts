@@ -129,6 +129,20 @@ export function isCertificateError(reason: string): boolean {
   return /certificate/i.test(reason);
 }
 
+/** What a request with a body of JSON has beside its address. */
+export function jsonBody(body: unknown) {
+  return {
+    method: "POST" as const,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+}
+
+/** Why a request failed: without a connection, the reason for that. */
+export function reasonOf(error: unknown): string {
+  return error instanceof TypeError ? networkReason(error) : (error as Error).message;
+}
+
 /** Why a connection failed, without the address: a signed address is a secret. */
 export function networkReason(error: Error): string {
   // Depending on the version of Deno, the reason is in the innermost error or in the only one.

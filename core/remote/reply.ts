@@ -26,6 +26,13 @@ export function isReply(value: unknown): value is ChatReply {
 
 type Json = Record<string, unknown>;
 
+/** The names of a server's models, from its answer to GET /models. None if that is no list. */
+export function modelIds(json: unknown): string[] {
+  const data = (json as Json | null)?.["data"];
+  if (!Array.isArray(data)) return [];
+  return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
+}
+
 /**
  * @param onData called whenever data arrive
  * @throws BadReply; HttpError for an error with a status instead of an answer; TypeError when the

@@ -8,7 +8,7 @@ import { Interrupted, RgxError, UsageError } from "../errors.ts";
 import { didYouMean } from "../suggest.ts";
 import { baseUrl, ServerAddress } from "./address.ts";
 import { type Body, Fields } from "./fields.ts";
-import { HttpClient, IdleTimeout, isCertificateError, networkReason } from "./http.ts";
+import { HttpClient, IdleTimeout, isCertificateError, jsonBody, reasonOf } from "./http.ts";
 import { Limiter } from "./limiter.ts";
 import {
   HttpError,
@@ -18,7 +18,7 @@ import {
   Refused,
   wantsPatience,
 } from "./refusal.ts";
-import { type ChatReply, isReply, readReply } from "./reply.ts";
+import { type ChatReply, isReply, modelIds, readReply } from "./reply.ts";
 import { pause, retrying } from "./retry.ts";
 import { ResultCache } from "../cache/result_cache.ts";
 
@@ -263,9 +263,7 @@ export class RemoteServer {
     if (this.#first === 0) this.#first = start;
     try {
       const response = await this.address.fetch(path, this.client, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
+        ...jsonBody(body),
         signal: timeout.signal,
       });
       if (!response.ok) throw await httpError(response);
@@ -334,10 +332,6 @@ function proxyHint(url: string): string | null {
     : `It is asked through the proxy of ${proxy}; NO_PROXY=${hostname} would connect to it directly.`;
 }
 
-function reasonOf(error: unknown): string {
-  return error instanceof TypeError ? networkReason(error) : (error as Error).message;
-}
-
 function waitText(ms: number): string {
   return ms < 2 * 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`;
 }
@@ -356,9 +350,7 @@ async function probe(address: ServerAddress, client: HttpClient): Promise<string
       });
     }
     const text = await response.text();
-    const data = response.ok ? (JSON.parse(text) as { data?: unknown } | null)?.data : null;
-    if (!Array.isArray(data)) return [];
-    return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
+    return response.ok ? modelIds(JSON.parse(text)) : [];
   } catch (error) {
     if (error instanceof RgxError) throw error;
     // The server answers, although not with a list.

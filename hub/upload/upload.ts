@@ -5,6 +5,7 @@
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
+import { jsonBody } from "../../core/remote/http.ts";
 import { type HttpOptions, HubHttp } from "../http.ts";
 import { HttpStatus, type Request } from "../refusal.ts";
 import { checkRepositoryName, isRevision } from "../repository.ts";
@@ -286,9 +287,7 @@ class Upload {
 
   async #post(url: string, body: unknown): Promise<Record<string, unknown>> {
     const text = await this.http.text(url, this.request, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
+      ...jsonBody(body),
       timeout: COMMIT_TIMEOUT_MS,
     });
     return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, this.request);

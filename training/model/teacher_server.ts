@@ -8,8 +8,9 @@ import type { TeacherSection } from "../../configs/schema/run_config.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
-import { HttpClient, IdleTimeout, networkReason } from "../../core/remote/http.ts";
+import { HttpClient, IdleTimeout, jsonBody, reasonOf } from "../../core/remote/http.ts";
 import { BadReply, excerpt, HttpError, httpError, isTemporary } from "../../core/remote/refusal.ts";
+import { modelIds } from "../../core/remote/reply.ts";
 import { retrying } from "../../core/remote/retry.ts";
 import type { Group } from "../../models/network/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
@@ -60,9 +61,7 @@ export class TeacherServer {
   /** Checks that the server has the student's tokens, and gives log-probabilities. */
   async open(): Promise<void> {
     const { model_name_or_path: wanted } = this.section, { url } = this.#address;
-    const models = await this.#send("/models");
-    const list = isRecord(models) && Array.isArray(models["data"]) ? models["data"] : [];
-    const names = list.flatMap((one) => isRecord(one) ? [String(one["id"])] : []);
+    const names = modelIds(await this.#send("/models"));
     if (wanted !== null && !names.includes(wanted)) {
       throw new RgxError(`teacher.model_name_or_path: ${url} has no model ${wanted}`, {
         advice: `It serves ${names.join(", ") || "none"}.`,
@@ -163,9 +162,7 @@ export class TeacherServer {
       const said = error instanceof HttpError
         ? `${error.status}: ${this.#address.hide(error.message)}` +
           (error.status === 401 ? ` (${this.#address.keyHint})` : "")
-        : error instanceof TypeError
-        ? networkReason(error)
-        : (error as Error).message;
+        : reasonOf(error);
       const late = isTemporary(error) ? ` does not answer for ${seconds} s` : "";
       return new RgxError(`teacher.base_url: ${url}${late}: ${said}`, {
         advice: "The run can be resumed from its last checkpoint when the server is there.",
@@ -187,11 +184,7 @@ export class TeacherServer {
     try {
       const response = await this.#address.fetch(path, this.#client, {
         signal,
-        ...(body === null ? {} : {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify(body),
-        }),
+        ...(body === null ? {} : jsonBody(body)),
       });
       if (!response.ok) throw await httpError(response);
       const text = await response.text();

@@ -4,7 +4,13 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
-import { type HttpClient, IdleTimeout, networkReason, TimedOut } from "../../core/remote/http.ts";
+import {
+  type HttpClient,
+  IdleTimeout,
+  jsonBody,
+  networkReason,
+  TimedOut,
+} from "../../core/remote/http.ts";
 import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
 import { VERSION } from "../../core/version.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
@@ -103,9 +109,7 @@ export class RolloutServer {
     this.#beginWatch();
     try {
       const json = await this.#send("/completions", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(completionBody(request, wire, adapter.name, this.isRgx)),
+        ...jsonBody(completionBody(request, wire, adapter.name, this.isRgx)),
         signal: AbortSignal.any([signal, this.#control.signal]),
       });
       return readCompletions(json, request.n, vocabSize);
@@ -142,9 +146,7 @@ export class RolloutServer {
       : { lora_path: await adapter.folder(this.options.adapterFolder) };
     try {
       await this.#send("/load_lora_adapter", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ lora_name: adapter.name, ...content }),
+        ...jsonBody({ lora_name: adapter.name, ...content }),
         signal: this.#control.signal,
       });
     } catch (error) {
@@ -168,11 +170,8 @@ export class RolloutServer {
   /** A failure changes no result: the server holds an adapter more. */
   async #unload(adapter: ServedAdapter): Promise<void> {
     this.#loaded.delete(adapter.name);
-    await this.#send("/unload_lora_adapter", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ lora_name: adapter.name }),
-    }, PROBE_MS).catch(() => {});
+    const body = jsonBody({ lora_name: adapter.name });
+    await this.#send("/unload_lora_adapter", body, PROBE_MS).catch(() => {});
   }
 
   /** @throws ServerDown when nobody answers, RgxError when the key is refused */
