@@ -15,7 +15,8 @@ const NF4 = "4-bit weights are NF4 with double quantisation";
 const QUANTIZED = "weights are quantised at load by model.load_in_4bit=true (NF4) or " +
   "model.load_in_8bit=true; of a quantization_config these and bnb_4bit_* are read";
 
-const PLAIN_LORA = "adapters have use_rslora, use_dora, pissa, olora, biases and tokens";
+/** What an adapter can be, for the refusal of another form. */
+export const ADAPTER_FORMS = "adapters have use_rslora, use_dora, pissa, olora, biases and tokens";
 
 /** Sections for the arguments of `from_pretrained`. */
 const INIT = "model_init_kwargs, training.model_init_kwargs";
@@ -138,14 +139,14 @@ export const PEFT = table(
   `
 [, lora]
 ! task_type ["CAUSAL_LM"]: language models are what is trained
-! use_qalora use_bdlora ensure_weight_tying [false]: ${PLAIN_LORA}
+! use_qalora use_bdlora ensure_weight_tying [false]: ${ADAPTER_FORMS}
 ! layers_pattern ["layers", "h", ["layers"], ["h"], []]: lora.layers_to_transform counts the layers of
   the model
-! layer_replication alora_invocation_tokens: ${PLAIN_LORA}
+! layer_replication alora_invocation_tokens: ${ADAPTER_FORMS}
 ! target_parameters: lora.target_modules
 ! loftq_config eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config
-  kasa_config [{}]: ${PLAIN_LORA}
-! peft_type ["LORA"]: ${PLAIN_LORA}
+  kasa_config [{}]: ${ADAPTER_FORMS}
+! peft_type ["LORA"]: ${ADAPTER_FORMS}
 ! base_model_name_or_path: model.model_name_or_path
 - runtime_config megatron_config megatron_core: an adapter is trained on one card
 - qalora_group_size: for use_qalora, which is refused

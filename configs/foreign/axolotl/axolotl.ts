@@ -4,13 +4,13 @@
  * file. `tests/golden/axolotl_keys.json` has all names; a test compares them.
  */
 import { type ForeignTable, table } from "../table.ts";
+import { ADAPTER_FORMS } from "../transformers.ts";
 import { type ConfigNode, isNull, type Json, toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
 const PLACE = "it says how Axolotl spreads and stores its work";
 const LOADING = "it says how Axolotl loads, stores and computes";
 const FROM_FOLDER = "the model is the one of its folder";
-const PLAIN_LORA = "adapters have use_rslora, use_dora, pissa, olora, biases and tokens";
 const SERVER = "the server says it for itself";
 const IN_TURNS = "generation.max_staleness lets a server generate ahead";
 const REWARDS = "rewards are functions: rewards: [{name, weight}]";
@@ -122,9 +122,9 @@ axolotl.rl /rl: one grpo|gdpo not dpo|ipo|orpo|kto|simpo|bco|ebft|dpo_positive? 
   image_resize_algorithm role_boundaries [{}]: ${FROM_FOLDER}
 ! revision_of_model ["main"]: name the folder of the model
 ! tokens added_tokens_overrides eot_tokens [[], {}]: the tokens are those of the tokenizer's folder
-! peft_ensure_weight_tying relora [false]: ${PLAIN_LORA}
+! peft_ensure_weight_tying relora [false]: ${ADAPTER_FORMS}
 ! peft peft_layer_replication loraplus_lr_ratio loraplus_lr_embedding
-  [{}]: ${PLAIN_LORA}
+  [{}]: ${ADAPTER_FORMS}
 ! peft_layers_pattern [[]]: lora.layers_to_transform counts the layers of the model
 ! qat [{}]: model.load_in_4bit quantises frozen weights
 ! unfrozen_parameters [[]]: an adapter, or all weights, are trained

@@ -5,6 +5,7 @@
  */
 import { type ConfigNode, fromJson, type MapEntry, toJson } from "../../documents/node.ts";
 import { table, type ValueRule } from "../table.ts";
+import { ADAPTER_FORMS } from "../transformers.ts";
 
 const A = "actor_rollout_ref.actor", R = "actor_rollout_ref.ref", O = "actor_rollout_ref.rollout";
 const M = "actor_rollout_ref.model", T = `${O}.multi_turn.enable`;
@@ -82,7 +83,7 @@ lora.target_modules (megatron): any a list of linear_qkv, linear_proj, linear_fc
   file
 - lora.merge lora.a2a_experimental lora.dtype: ${PLACE}
 ~ lora.freeze_vision_model lora.freeze_vision_projection lora.freeze_language_model: ${IMAGES}
-! lora.type ["lora"]: the plain form of LoRA is the one adapter
+! lora.type ["lora"]: ${ADAPTER_FORMS}
 ! lora.exclude_modules [[]]: lora.exclude_modules
 ! lora.dropout_position ["pre"]: dropout acts on what A reads
 ! lora.lora_A_init_method ["xavier", "kaiming"]: lora.init_lora_weights
