@@ -47,9 +47,7 @@ const RUN_FILES: ReadonlySet<string> = new Set([
   "tracking.json",
 ]);
 
-const RUN_PARTS = new RegExp(
-  `^(${WARM_START}|completions|checkpoint-\\d+|${TRANSCRIPT.source.slice(1, -1)})$`,
-);
+const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
 /**
  * Folders of trackers, reports, evaluations: they belong to a run if there is a run.json beside
@@ -106,7 +104,7 @@ export class RunFolder {
     try {
       const names = await namesIn(path);
       refuseOccupied(options, names);
-      if (holdsRun(names)) await removeLeftovers(path);
+      if (names.some(isOfRun)) await removeLeftovers(path);
       if (names.includes(WARM_START)) await removeLeftovers(`${path}/${WARM_START}`);
       if (force && !resume) await removeRun(path, await namesIn(path));
       return new RunFolder(path, lock);
@@ -265,8 +263,9 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-function holdsRun(names: readonly string[]): boolean {
-  return names.some((name) => RUN_FILES.has(name) || RUN_PARTS.test(name));
+/** Whether only a run makes a file or folder of this name. */
+function isOfRun(name: string): boolean {
+  return RUN_FILES.has(name) || RUN_FOLDERS.test(name) || TRANSCRIPT.test(name);
 }
 
 async function namesIn(path: string): Promise<string[]> {
@@ -287,7 +286,7 @@ function refuseOccupied(
   if (names.length === 0) return;
   const list = (some: readonly string[]) =>
     some.slice(0, 4).join(", ") + (some.length > 4 ? ", …" : "");
-  const isRun = holdsRun(names);
+  const isRun = names.some(isOfRun);
   // Without run.json no run has completed here, so the files of a model are not those of a run.
   const foreign = names.includes("run.json") ? [] : names.filter((name) => MODEL_FILES.has(name));
   if (foreign.length > 0) {
@@ -320,11 +319,9 @@ function refuseOccupied(
 /** Removes the files of an earlier run, which are known by their names. */
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
-  const isOfRun = (name: string) =>
-    RUN_FILES.has(name) || RUN_PARTS.test(name) ||
-    (isRun && (MODEL_FILES.has(name) || COMPANIONS.has(name)));
   for (const name of names) {
-    if (isOfRun(name)) await Deno.remove(`${path}/${name}`, { recursive: true });
+    const isMade = isOfRun(name) || (isRun && (MODEL_FILES.has(name) || COMPANIONS.has(name)));
+    if (isMade) await Deno.remove(`${path}/${name}`, { recursive: true });
   }
 }
 
