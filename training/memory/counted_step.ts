@@ -144,9 +144,10 @@ async function continued(sizes: ModelSizes, size: StepSize): Promise<CountedStep
 async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   // While the model, its copy and the optimizer are made, all tensors belong to these.
   let making: "model" | "reference" | "teacher" | "optimizer" | null = "model";
+  const activations = activationNames(sizes);
   const device = new CountingDevice(
     sizes,
-    (label, use) => making === "model" ? ofModel(label, use) : making ?? partOf(label, sizes),
+    (label, use) => making === "model" ? ofModel(label, use) : making ?? partOf(label, activations),
   );
   const model = CausalLM.empty(device, sizes);
   making = "reference";
@@ -183,8 +184,18 @@ async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   };
 }
 
-/** The part of a tensor that passes make, by its label. */
-function partOf(label: string, { config }: ModelSizes): Part {
+/** Names in the labels of a layer's activations. */
+function activationNames({ config }: ModelSizes): Set<string> {
+  const layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
+  const stored = layers.flatMap((layer) => Object.keys(activationWidths(config, layer)));
+  return new Set(["layers", "u", "y", ...stored]);
+}
+
+/**
+ * The part of a tensor that passes make, by its label.
+ * @param activations see `activationNames`
+ */
+function partOf(label: string, activations: ReadonlySet<string>): Part {
   const [owner, name = "", ...rest] = label.split(".");
   if (owner === "copies") return "packed";
   if (owner === "kept") return "sampled";
@@ -192,10 +203,7 @@ function partOf(label: string, { config }: ModelSizes): Part {
   if (owner === "rope") return "inference";
   if (owner !== "training") return "scratch";
   if (name === "head") return "head";
-  const isWidth = Array.from({ length: config.numLayers }, (_, layer) => layer)
-    .some((layer) => name in activationWidths(config, layer));
-  const isActivation = ["layers", "u", "y"].includes(name) || isWidth;
-  return isActivation || rest.length > 1 ? "activations" : "scratch";
+  return activations.has(name) || rest.length > 1 ? "activations" : "scratch";
 }
 
 /** Its step takes no more than this. */
