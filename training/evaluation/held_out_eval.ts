@@ -18,7 +18,13 @@ import type { RewardValue } from "../../rewards/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { groupAdvantages } from "../loss/advantages.ts";
-import { addUp, averageMetrics, finiteOrNull, type Metrics } from "../metrics/metrics.ts";
+import {
+  addUp,
+  averageMetrics,
+  evalNames,
+  finiteOrNull,
+  type Metrics,
+} from "../metrics/metrics.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import type { ReferencePolicy } from "../step/reference_policy.ts";
 import { rolloutMetrics } from "../metrics/rollout_metrics.ts";
@@ -84,9 +90,7 @@ export async function evaluateHeldOut(
   const spent = addUp(batches.map(({ spent }) => spent));
   const metrics = finiteOrNull({ ...heldOutMetrics(batches, accuracy, options), ...spent });
   return {
-    metrics: Object.fromEntries(
-      Object.entries(metrics).map(([name, value]) => [`eval_${name}`, value]),
-    ),
+    metrics: evalNames(metrics),
     spent,
     ci95: accuracy.ci95,
     problems: entries.length,

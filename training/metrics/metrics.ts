@@ -93,3 +93,10 @@ export function finiteOrNull(metrics: Readonly<Metrics>): Metrics {
     ]),
   );
 }
+
+/** The metrics of an evaluation while training, under TRL's names. */
+export function evalNames(metrics: Readonly<Metrics>): Metrics {
+  return Object.fromEntries(
+    Object.entries(metrics).map(([name, value]) => [`eval_${name}`, value]),
+  );
+}

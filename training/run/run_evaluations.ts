@@ -14,7 +14,7 @@ import {
   type EvalResult,
   evaluate,
 } from "../evaluation/before_and_after.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import { evalNames, type Metrics } from "../metrics/metrics.ts";
 import { addSpent } from "../checkpoint/run_state.ts";
 import type { IntervalStrategy } from "./interval_strategy.ts";
 import type { RunParts } from "./run_report.ts";
@@ -91,9 +91,7 @@ export class RunEvaluations {
     const found = await this.#timed(() =>
       evaluatePairs(model, pairs, { microBatchSize, settings: dpo!, reference, ranks: stop.ranks })
     );
-    const metrics = Object.fromEntries(
-      Object.entries(found).map(([name, value]) => [`eval_${name}`, value]),
-    );
+    const metrics = evalNames(found);
     const total = pairs.length, right = metrics["eval_rewards/accuracies"]! * total;
     const ci95 = wilson(Math.round(right), total);
     const progress = progressOf(options, sizes, state), line = { ...metrics, eval_total: total };
