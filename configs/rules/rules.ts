@@ -177,7 +177,7 @@ class Rules extends RuleContext {
 
   /** What a teacher is, and what can be compared with it. */
   teacher(): void {
-    const { teacher, data, training, environment, environments, tools } = this.config;
+    const { teacher, data, training } = this.config;
     if (teacher === null || !this.valid("teacher")) return;
     const { model_name_or_path: name, adapter_name_or_path: adapter, base_url, top_k } = teacher;
     const { teacher_prompt_template: template, api_key_env } = teacher;
@@ -206,8 +206,7 @@ class Rules extends RuleContext {
         "gives log-probabilities at temperature 1";
       this.fail(text, "training.temperature");
     }
-    const isDialogue = environment !== null || environments !== null || tools?.length > 0;
-    if (template !== null && isDialogue) {
+    if (template !== null && this.#hasDialogues) {
       const text = "has no effect in dialogues: their prompts come from the environment";
       this.fail(text, "teacher.teacher_prompt_template");
     }
@@ -221,13 +220,17 @@ class Rules extends RuleContext {
     else this.fail(text, "rewards");
   }
 
+  /** Whether there are environments or tools. A list of tools that is not valid has none. */
+  get #hasDialogues(): boolean {
+    const { environment, environments, tools } = this.config;
+    return environment !== null || environments !== null || tools?.length > 0;
+  }
+
   /** Environments come from one key, and have what they need. */
   environments(): void {
-    const { environment, environments, tools, data, training, generation, multi_turn } =
-      this.config;
-    const isThere = environment !== null || environments !== null || tools?.length > 0;
+    const { environment, environments, data, training, generation, multi_turn } = this.config;
     if (!this.valid("environment", "environments", "tools", "multi_turn")) return;
-    if (!isThere) {
+    if (!this.#hasDialogues) {
       const unset: Record<string, unknown> = defaultsOf(MULTI_TURN);
       const set = Object.entries(this.config.multi_turn).find(([name, value]) =>
         value !== undefined && value !== unset[name]
