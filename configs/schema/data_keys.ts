@@ -125,8 +125,8 @@ export const TEACHER = {
     beta: `number>=0<=1 = 1 -- 0: forward KL, 1: reverse KL, between: generalised Jensen-Shannon
       divergence`,
     weight: "number>0 = 1 -- factor of the divergence in the loss, beside that of the rewards",
-    top_k: `int>=1? = null -- compare only so many of the teacher's likeliest tokens, and the rest
-      together; null = all, of a server 1. With beta > 0 only 1`,
+    top_k: `int>=1? = null -- number of the teacher's likeliest tokens that are compared; the rest
+      counts as one token. null = all tokens, with base_url 1. With beta > 0 it must be 1`,
   }),
 };
 
@@ -139,8 +139,8 @@ export const DPO = {
     loss_type: "one sigmoid|ipo|hinge|robust = sigmoid -- form of the loss",
     label_smoothing: `number>=0<0.5 = 0 -- share of rows whose labels are wrong (robust)
       [label_smoothing, training.label_smoothing]`,
-    max_length: `int>=1? = null -- prompt and answer are cut to so many tokens, at the end; null =
-      never [max_length, training.max_length]`,
+    max_length: `int>=1? = null -- maximum tokens of prompt and answer, which are cut at the end;
+      null = no limit [max_length, training.max_length]`,
     reference_free: `bool = false -- compare without a reference model
       [reference_free, training.reference_free]`,
   }),

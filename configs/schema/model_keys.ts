@@ -111,7 +111,7 @@ export const LORA = {
     alpha_pattern: "alphas = {} -- another lora_alpha, by module",
     init_lora_weights: `one true|false|gaussian|pissa|olora same true=true|false=false = "true" --
       true: A uniform, B zero; gaussian: A normal with deviation 1/r, B zero; false: both uniform;
-      pissa: the largest singular values of the weight, olora: its QR decomposition, which are taken
-      out of the weight`,
+      pissa: A and B are the largest singular values of the weight, olora: its QR decomposition; both
+      are taken out of the weight`,
   }),
 };
