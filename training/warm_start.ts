@@ -36,7 +36,7 @@ export function requireWarmStart({ sft }: RunConfig): void {
   });
 }
 
-/** What training on preferences has besides. */
+/** What training on preferences needs besides. */
 export interface Preferences {
   /** null = there is none. */
   reference: ReferencePolicy | null;

@@ -26,8 +26,11 @@ export function comparedTokens({ top }: TeacherPlace, own: number, beta: number)
   return (beta === 0 ? top : top.slice(0, 1)).filter(({ id }) => id !== own);
 }
 
-/** Log-probabilities of fewer tokens than this leaves are too close to 1 together. As in TRL. */
-const LEAST_REST = 1e-7;
+/**
+ * The compared tokens count as having at most exp(−this) of the probability, so that some is left
+ * for the rest. As in TRL.
+ */
+const MIN_REST = 1e-7;
 
 /**
  * The divergence in a place, and its derivatives by the student's log-probabilities: of the own
@@ -56,16 +59,19 @@ export function topDivergence(
   const slopes = Array<number>(1 + others.length).fill(0), rest = compared.length;
   compared.forEach(({ at }, i) => {
     // What a token gains, the rest loses.
-    const lost = ours.isLeast ? 0 : Math.exp(ours.values[i]! - ours.values[rest]!) * by[rest]!;
+    const lost = ours.isBounded ? 0 : Math.exp(ours.values[i]! - ours.values[rest]!) * by[rest]!;
     slopes[at] = by[i]! - lost;
   });
   return { value, slopes };
 }
 
-/** The log-probabilities, and that of all other tokens together. */
-function withRest(values: readonly number[]): { values: Float64Array; isLeast: boolean } {
+/**
+ * The log-probabilities, and that of all other tokens together.
+ * @returns `isBounded`: that of the others is a bound, which does not follow the values
+ */
+function withRest(values: readonly number[]): { values: Float64Array; isBounded: boolean } {
   const sum = values.reduce((total, value) => total + Math.exp(value), 0);
-  const isLeast = Math.log(sum) > -LEAST_REST;
-  const rest = Math.log(-Math.expm1(isLeast ? -LEAST_REST : Math.log(sum)));
-  return { values: Float64Array.from([...values, rest]), isLeast };
+  const isBounded = Math.log(sum) > -MIN_REST;
+  const rest = Math.log(-Math.expm1(isBounded ? -MIN_REST : Math.log(sum)));
+  return { values: Float64Array.from([...values, rest]), isBounded };
 }
