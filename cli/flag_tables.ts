@@ -175,11 +175,14 @@ export const REWARDS_TEST = {
     fails.`,
 } as const;
 
+const ENV_FILE = "a file with an environment or tools (.ts, .py), or a configuration with them";
+const ENV_NAME = "text <name> -- which environment of a configuration with several";
 const ENV_ROW = "text <json> -- columns of the row of the data that the environment gets";
 
 export const ENV_CHECK = {
   "About:": "try an environment: its parts, starts, the same dialogue for the same seed, its speed",
-  "<file>": "a file with an environment or tools",
+  "<file>": ENV_FILE,
+  name: ENV_NAME,
   starts: "int>=1 <n> = 100 -- seeds to begin with",
   row: ENV_ROW,
   json: "flag -- one JSON document",
@@ -191,7 +194,8 @@ export const ENV_CHECK = {
 
 export const ENV_PLAY = {
   "About:": "play with an environment: each line is a message, /TOOL {…} calls a tool",
-  "<file>": "a file with an environment or tools",
+  "<file>": ENV_FILE,
+  name: ENV_NAME,
   seed: "int>=0 <n> = 0 -- seed of the start",
   row: ENV_ROW,
   "Examples:": "rgx env play guess.ts\nrgx env play guess.ts --seed 7",
@@ -201,7 +205,11 @@ export const ENV_NEW = {
   "About:": "write a file to begin an environment with",
   "<file>": "the name of the file",
   tools: "flag -- tools instead of an environment",
-  "Examples:": "rgx env new guess.ts\nrgx env new calculator.ts --tools",
+  python: "flag -- an environment in Python, which needs no package",
+  "Examples:": `
+    rgx env new guess.ts
+    rgx env new calculator.ts --tools
+    rgx env new guess.py --python`,
 } as const;
 
 /** The model, its storage type, and the device. */

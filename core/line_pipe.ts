@@ -3,17 +3,26 @@
 /**
  * Yields the complete lines of each piece that arrives, without their newlines. A last line without
  * a newline is dropped.
+ * @param longest characters of a line
+ * @param fatal whether bytes that are no UTF-8 are an error
+ * @throws RangeError for a longer line; TypeError for other bytes, if they are an error
  */
-export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string[]> {
-  const decoder = new TextDecoder();
-  let begun: string[] = [];
+export async function* readLines(
+  stream: ReadableStream<Uint8Array>,
+  { longest = Infinity, fatal = false } = {},
+): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder("utf-8", { fatal });
+  let begun: string[] = [], length = 0;
   for await (const bytes of stream) {
     const [first, ...more] = decoder.decode(bytes, { stream: true }).split("\n");
     begun.push(first!);
+    length += first!.length;
+    if (length > longest) throw new RangeError(`a line of more than ${longest} characters`);
     if (more.length === 0) continue;
     const last = more.pop()!;
     yield [begun.join(""), ...more];
     begun = [last];
+    length = last.length;
   }
 }
 

@@ -535,6 +535,7 @@ class Game {
         if (outcome.done) player.end("done");
       } else {
         fail(player, outcome.error);
+        if (outcome.state !== undefined) player.states.set(environment, outcome.state);
         if (outcome.late) player.end("timeout", outcome.error);
       }
     }

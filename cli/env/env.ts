@@ -16,11 +16,12 @@ import type {
   Reply,
   State,
 } from "../../rewards/environments/environment.ts";
-import { fileEnvironment } from "../../rewards/environments/file/file_environment.ts";
 import { nextMessage, stdinLines } from "../chat/line_source.ts";
 import type { Flags } from "../flags.ts";
 import type { ENV_CHECK, ENV_NEW, ENV_PLAY } from "../flag_tables.ts";
 import { print } from "../terminal/terminal.ts";
+import { whichEnvironment } from "./which_environment.ts";
+import pythonText from "./new/environment.py.txt" with { type: "text" };
 import environmentText from "./new/environment.ts.txt" with { type: "text" };
 import toolsText from "./new/tools.ts.txt" with { type: "text" };
 
@@ -34,7 +35,7 @@ export async function checkEnvironment(
   path: string,
   options: Flags<typeof ENV_CHECK>,
 ): Promise<number> {
-  const environment = fileEnvironment(path, path), faults: string[] = [];
+  const environment = await whichEnvironment(path, options.name), faults: string[] = [];
   try {
     const parts = await environment.open(), { starts } = options;
     const row = readObject(options.row, "--row");
@@ -105,7 +106,7 @@ async function playAll(
   const states: (State | null)[] = [];
   const dialogues = (await ask(resets)).map((outcome, i): Tried => {
     states[i] = "error" in outcome ? null : outcome.state;
-    const start = textOf(outcome);
+    const start = textOf(outcome, environment);
     return { start, text: start, error: "error" in outcome ? outcome.error : null };
   });
   const each = async (callOf: (state: State, i: number) => EnvironmentCall, ends: boolean) => {
@@ -113,7 +114,7 @@ async function playAll(
     const outcomes = await ask(going.map((i) => callOf(states[i]!, i)));
     for (const [k, i] of going.entries()) {
       const outcome = outcomes[k]!, dialogue = dialogues[i]!;
-      dialogue.text += `\n${textOf(outcome)}`;
+      dialogue.text += `\n${textOf(outcome, environment)}`;
       if ("error" in outcome) {
         dialogue.error = outcome.error;
         states[i] = null;
@@ -132,11 +133,12 @@ async function playAll(
   return { dialogues, calls };
 }
 
-/** An outcome as a text that tells it from others. */
-function textOf(outcome: Outcome): string {
+/** An outcome as a text that tells it from others. The state of a session is what was asked. */
+function textOf(outcome: Outcome, { stateAfter }: Environment): string {
   if ("error" in outcome) return outcome.error;
   const { content, reward, done, metrics, state } = outcome;
-  return JSON.stringify({ content, reward, done, metrics, state });
+  const shown = { content, reward, done, metrics };
+  return JSON.stringify(stateAfter === undefined ? { ...shown, state } : shown);
 }
 
 /** A person plays: each line is a message, and `/TOOL {…}` calls a tool. */
@@ -144,7 +146,7 @@ export async function playEnvironment(
   path: string,
   options: Flags<typeof ENV_PLAY>,
 ): Promise<void> {
-  const environment = fileEnvironment(path, path);
+  const environment = await whichEnvironment(path, options.name);
   try {
     const parts = await environment.open(), row = readObject(options.row, "--row");
     const { seed } = options;
@@ -218,15 +220,21 @@ function readObject(text: string | undefined, what: string): State {
 /** Writes the file of a new environment, or of tools. */
 export async function newEnvironment(
   path: string,
-  options: Flags<typeof ENV_NEW>,
+  { tools, python }: Flags<typeof ENV_NEW>,
 ): Promise<void> {
-  if (!isCodePath(path)) {
-    throw new UsageError(`${path}: expected the name of a file ending in .ts`);
+  if (tools && python) throw new UsageError("--tools and --python: one of the two");
+  if (python ? !path.endsWith(".py") : !isCodePath(path)) {
+    const ending = python ? ".py" : ".ts";
+    throw new UsageError(`${path}: expected the name of a file ending in ${ending}`, {
+      ...(path.endsWith(".py") && { advice: "Give --python for one in Python." }),
+    });
   }
   if (await exists(path)) {
     throw new UsageError(`${path}: it is there already`, { advice: "Give another name." });
   }
-  await writeFileAtomic(path, options.tools ? toolsText : environmentText);
-  const key = options.tools ? `tools: [${path}]` : `environment: ${path}`;
+  await writeFileAtomic(path, tools ? toolsText : python ? pythonText : environmentText);
+  const key = tools
+    ? `tools: [${path}]`
+    : `environment: ${python ? `{command: [python3, ${path}]}` : path}`;
   print(`${path} was written\ntry it: rgx env check ${path}\nin a configuration: ${key}`);
 }

@@ -1,8 +1,5 @@
 /** Numbers and metrics of a training run as text. */
-import {
-  type EnvironmentSection,
-  hasEnvironments,
-} from "../../rewards/environments/open_environments.ts";
+import { environmentTitle, hasEnvironments } from "../../rewards/environments/open_environments.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
@@ -37,10 +34,9 @@ export function dialogueText(config: RunConfig): string | null {
     ...environment === null ? [] : [environment],
     ...Object.values(environments ?? {}),
   ];
-  const nameOf = ({ path, name }: EnvironmentSection) => path ?? name!;
   return [
-    ...sections.map(nameOf),
-    ...(tools.length > 0 ? [`tools of ${tools.map(nameOf).join(", ")}`] : []),
+    ...sections.map(environmentTitle),
+    ...(tools.length > 0 ? [`tools of ${tools.map(environmentTitle).join(", ")}`] : []),
     ...(turns === null ? [] : [`at most ${counted(turns, "answer")} of the model`]),
   ].join(", ");
 }

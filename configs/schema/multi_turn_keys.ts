@@ -75,9 +75,9 @@ export const MULTI_TURN = {
   }),
 };
 
-/** A file, or the name of one of rgx's environments. */
+/** A file, a program, a server, or the name of one of rgx's environments. */
 const ENVIRONMENT: ValueType<EnvironmentSection> = {
-  expected: "a map {path: FILE.ts}, or the name of an environment",
+  expected: "{path: FILE.ts}, {command: [PROGRAM, …]}, {mcp: {…}}, or the name of an environment",
   ts: "EnvironmentSection",
   read(node, complain) {
     if (node.kind === "scalar" && typeof node.value === "string") {
@@ -98,17 +98,37 @@ const HOSTS = refine(
   oneOrMore(text(), "a list of hosts"),
   (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
 );
-const FIELDS = fields(
-  { path: name(), sha256: name(), net: HOSTS, name: name(), tries: int({ min: 1 }) },
-  ENVIRONMENT.expected,
-);
+const COMMAND = oneOrMore(text(), "a list: the program and its arguments");
+const MCP = fields({ command: COMMAND, workers: int({ min: 1 }) }, "{command: [PROGRAM, …]}");
+const FIELDS = fields({
+  path: name(),
+  sha256: name(),
+  net: HOSTS,
+  command: COMMAND,
+  workers: int({ min: 1 }),
+  mcp: MCP,
+  name: name(),
+  tries: int({ min: 1 }),
+}, ENVIRONMENT.expected);
 
-function wrongEnvironment({ path, name, tries }: EnvironmentSection): string | null {
-  if (path !== undefined) {
-    return name === undefined && tries === undefined ? null : "a file has no name and no tries";
-  }
-  if (name === undefined) return "expected a path: the file of the environment";
-  if (BUILT_IN.includes(name)) return null;
+/** What an environment can be, and what goes with it. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  path: ["sha256", "net"],
+  command: ["workers"],
+  mcp: [],
+  name: ["tries"],
+};
+
+function wrongEnvironment(section: EnvironmentSection): string | null {
+  const found = Object.keys(section),
+    [form, other] = Object.keys(FORMS).filter((name) => found.includes(name));
+  if (form === undefined) return `expected ${ENVIRONMENT.expected}`;
+  if (other !== undefined) return `${form} and ${other} are two environments: one of them`;
+  const extra = found.find((name) => name !== form && !FORMS[form]!.includes(name));
+  if (extra !== undefined) return `${extra} does not go with ${form}`;
+  const { name, mcp } = section;
+  if (mcp !== undefined && mcp.command === undefined) return "mcp: expected command";
+  if (name === undefined || BUILT_IN.includes(name)) return null;
   return `no environment ${JSON.stringify(name)}${didYouMean(name, BUILT_IN)}; expected a file ` +
     `({path: FILE.ts}) or ${BUILT_IN.join(", ")}`;
 }
@@ -118,13 +138,15 @@ export const ENVIRONMENTS = {
   flat: false,
   keys: keys({
     environment: ENVIRONMENT,
-    environments: mapOf(ENVIRONMENT, "a map of names to {path: FILE.ts}"),
-    tools: nullAs<EnvironmentSection[]>([], listOf(ENVIRONMENT, "a list of {path: FILE.ts}")),
+    environments: mapOf(ENVIRONMENT, "a map of names to environments"),
+    tools: nullAs<EnvironmentSection[]>([], listOf(ENVIRONMENT, "a list of files and servers")),
   }, {
-    environment: `environment? = null -- what answers the model: {path: FILE.ts} of a file, or
-      second_tries (docs/environments.md)`,
+    environment:
+      `environment? = null -- what answers the model: {path: FILE.ts}, {command: [PROGRAM,
+      …], workers: N}, {mcp: {command: [PROGRAM, …]}}, or second_tries (docs/environments.md)`,
     environments: `environments? = null -- several environments by name; the column environment of
       each row of the data chooses one`,
-    tools: "tools = [] -- files with tools that the model may call, for all problems",
+    tools: `tools = [] -- files, and servers ({mcp: …}), with tools that the model may call, for all
+      problems`,
   }),
 };

@@ -49,14 +49,16 @@ export interface Reply {
   metrics: Readonly<Record<string, number>>;
 }
 
-/** A reply, or the reason why there is none. */
-export type Outcome = (Reply | { error: string }) & { late?: boolean };
+/** A reply, or the reason why there is none; a state comes with an error that changed it. */
+export type Outcome = (Reply | { error: string; state?: State }) & { late?: boolean };
 
 export interface Environment {
   /** In metrics and messages. */
   readonly name: string;
   /** Whether the same call has the same answer at any time: it asks no hosts. */
   readonly isSteady: boolean;
+  /** The state after a call whose outcome is known; without it, outcomes are kept with states. */
+  stateAfter?(call: EnvironmentCall, outcome: Outcome): State;
   /** @throws UsageError when it cannot be used */
   open(): Promise<EnvironmentParts>;
   /**

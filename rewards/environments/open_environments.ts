@@ -6,8 +6,17 @@ import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
 import { secondTries } from "./second_tries.ts";
+import { commandEnvironment } from "./wire/command_environment.ts";
 
-/** An environment of a configuration: a file, or the name of one of rgx. */
+/** A server of MCP: a program, or an address. */
+export interface McpSection {
+  /** The program and its arguments. */
+  command?: string[];
+  /** Number of its processes; default 1. */
+  workers?: number;
+}
+
+/** An environment of a configuration: a file, a program, a server, or the name of one of rgx. */
 export interface EnvironmentSection {
   /** The file, relative to the working directory. */
   path?: string;
@@ -15,6 +24,12 @@ export interface EnvironmentSection {
   sha256?: string;
   /** Hosts that it may connect to. */
   net?: string[];
+  /** A program that answers JSON-RPC lines, and its arguments. */
+  command?: string[];
+  /** Number of its processes; default 1. */
+  workers?: number;
+  /** A server of MCP, which has tools. */
+  mcp?: McpSection;
   /** One of {@link BUILT_IN}. */
   name?: string;
   /** Of `second_tries`: how often a problem may be answered. */
@@ -27,7 +42,7 @@ export interface EnvironmentKeys {
   environment: EnvironmentSection | null;
   /** Those that the column `environment` of a row chooses from, by name. */
   environments: Record<string, EnvironmentSection> | null;
-  /** Files with tools of all problems. */
+  /** Files and servers with tools of all problems. */
   tools: EnvironmentSection[];
 }
 
@@ -52,8 +67,37 @@ export interface OpenPart {
 }
 
 /** The name of an environment in metrics: that of its file. */
-export function environmentName({ name, path }: EnvironmentSection): string {
-  return name ?? basename(path!, extname(path!)).replace(/[^A-Za-z0-9_]/g, "_");
+export function environmentName(section: EnvironmentSection): string {
+  const { name, path } = section;
+  if (name !== undefined) return name;
+  // The script of a program tells more than the program.
+  const words = commandOf(section) ?? [path!];
+  const file = words.slice(1).find((word) => /^[^-].*\.\w+$/.test(word)) ?? words[0]!;
+  return basename(file, extname(file)).replace(/[^A-Za-z0-9_]/g, "_");
+}
+
+/** The program that an environment starts; undefined: none. */
+export function commandOf({ command, mcp }: EnvironmentSection): string[] | undefined {
+  return command ?? mcp?.command;
+}
+
+/** An environment as messages name it. */
+export function environmentTitle(section: EnvironmentSection): string {
+  return section.path ?? section.name ?? commandOf(section)!.join(" ");
+}
+
+/** The environment of a section, which is not open yet. */
+export function environmentOf(
+  section: EnvironmentSection,
+  name = environmentName(section),
+): Environment {
+  const { path, net, tries, command, workers = 1, mcp } = section;
+  if (path !== undefined) return fileEnvironment(name, path, net);
+  if (command !== undefined) return commandEnvironment(name, command, { workers });
+  if (mcp !== undefined) {
+    return commandEnvironment(name, mcp.command!, { workers: mcp.workers ?? 1, isMcp: true });
+  }
+  return secondTries(tries);
 }
 
 /** Whether a configuration has environments or tools. */
@@ -73,14 +117,12 @@ export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvir
     for (const { environment } of opened) await environment.close();
   };
   const open = async (section: EnvironmentSection, name: string, isToolFile = false) => {
-    const environment = section.path === undefined
-      ? secondTries(section.tries)
-      : fileEnvironment(name, section.path, section.net);
+    const environment = environmentOf(section, name);
     const part = { environment, parts: await environment.open(), isToolFile };
     opened.push(part);
     if (!isToolFile || part.parts.tools.length > 0) return part;
-    throw new UsageError(`tools: ${section.path} has no tools`, {
-      advice: "A file with step is an environment: name it in environment.",
+    throw new UsageError(`tools: ${environmentTitle(section)} has no tools`, {
+      advice: "What answers messages is an environment: name it in environment.",
     });
   };
   try {

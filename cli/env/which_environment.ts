@@ -1,0 +1,50 @@
+/** The environment that an argument of `rgx env` names. */
+import { extname } from "node:path";
+import { loadConfig } from "../../configs/load.ts";
+import { UsageError } from "../../core/errors.ts";
+import { exists } from "../../core/paths.ts";
+import { isCodePath } from "../../core/sandbox/code_file.ts";
+import { didYouMean } from "../../core/suggest.ts";
+import type { Environment } from "../../rewards/environments/environment.ts";
+import {
+  environmentName,
+  environmentOf,
+  type EnvironmentSection,
+} from "../../rewards/environments/open_environments.ts";
+
+/**
+ * @param given a file with code, a Python file, or a configuration
+ * @param name of an environment or of tools in a configuration that has several
+ * @throws UsageError when there is none
+ */
+export async function whichEnvironment(given: string, name?: string): Promise<Environment> {
+  if (/^\.(ya?ml|json)$/.test(extname(given))) return await inConfig(given, name);
+  if (name !== undefined) throw new UsageError(`--name ${name}: only a configuration has names`);
+  if (isCodePath(given)) return environmentOf({ path: given }, given);
+  if (!await exists(given)) throw new UsageError(`${given}: no such file`, { advice: ADVICE });
+  if (extname(given) === ".py") return environmentOf({ command: ["python3", given] }, given);
+  throw new UsageError(`${given}: no environment`, { advice: ADVICE });
+}
+
+const ADVICE = "Name a file ending in .ts or .py, or a configuration with an environment.";
+
+async function inConfig(path: string, name: string | undefined): Promise<Environment> {
+  const { config } = await loadConfig(path, { env: Deno.env.toObject() });
+  const { environment, environments, tools } = config;
+  const named = (section: EnvironmentSection) => [environmentName(section), section] as const;
+  const all = new Map([
+    ...environment === null ? [] : [named(environment)],
+    ...Object.entries(environments ?? {}),
+    ...tools.map(named),
+  ]);
+  const names = [...all.keys()];
+  if (names.length === 0) throw new UsageError(`${path}: it has no environment and no tools`);
+  const section = name === undefined && names.length === 1 ? [...all.values()][0] : all.get(name!);
+  if (section !== undefined) return environmentOf(section, name ?? names[0]);
+  throw new UsageError(
+    name === undefined
+      ? `${path}: it has several environments: ${names.join(", ")}`
+      : `--name ${name}: ${path} has no such environment${didYouMean(name, names)}`,
+    { advice: `Give --name with one of ${names.join(", ")}.` },
+  );
+}

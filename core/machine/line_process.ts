@@ -1,0 +1,124 @@
+/**
+ * A program in any language that exchanges lines of text with this one: it reads lines from its
+ * stdin and writes lines to its stdout. Its stderr is free; the end of it stands in the message
+ * when it has failed. The program has the permissions of the user who starts it.
+ */
+import { messageOf, UsageError } from "../errors.ts";
+import { LineWriter, readLines } from "../line_pipe.ts";
+
+/** Longest line of a program, in characters. */
+const LONGEST_LINE = 2 ** 24;
+/** Characters of stderr that are kept. */
+const STDERR_KEPT = 2000;
+/** Milliseconds in which a program may end by itself when its stdin is closed. */
+const GRACE_MS = 500;
+/** Milliseconds for what a program that has ended wrote last. */
+const REST_MS = 200;
+
+/** Called for each line. @param ended why no line will follow these, or null */
+export type LineListener = (lines: readonly string[], ended: string | null) => void;
+
+export class LineProcess {
+  readonly #child: Deno.ChildProcess;
+  readonly #input: LineWriter;
+  readonly #done: Promise<void>;
+  #ended: string | null = null;
+  #stderr = "";
+
+  /**
+   * @param command the program and its arguments; it is not run by a shell
+   * @throws UsageError when it cannot be started
+   */
+  constructor(
+    readonly command: readonly string[],
+    private readonly listener: LineListener,
+    options: Pick<Deno.CommandOptions, "cwd" | "env"> = {},
+  ) {
+    const [program, ...args] = command;
+    try {
+      this.#child = new Deno.Command(program!, {
+        ...options,
+        args,
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+    } catch (error) {
+      const why = error instanceof Deno.errors.NotFound ? "no such program" : messageOf(error);
+      throw new UsageError(`${command.join(" ")}: ${program} cannot be started: ${why}`, {
+        cause: error,
+      });
+    }
+    this.#input = new LineWriter(this.#child.stdin, () => {});
+    this.#done = this.#listen();
+  }
+
+  /** Why it has ended, with the end of its stderr; null while it runs. */
+  get ended(): string | null {
+    return this.#ended;
+  }
+
+  /** @param line without line breaks */
+  send(line: string): void {
+    this.#input.write(line);
+  }
+
+  /** Ends it, at once or when it had time to end by itself; resolves when it is gone. */
+  async close({ atOnce = false } = {}): Promise<void> {
+    this.#ended ??= "it was ended";
+    if (!atOnce) {
+      void this.#input.close();
+      const late = Promise.withResolvers<void>(), timer = setTimeout(late.resolve, GRACE_MS);
+      await Promise.race([this.#child.status, late.promise]);
+      clearTimeout(timer);
+    }
+    this.#kill();
+    await this.#done;
+  }
+
+  #kill(): void {
+    try {
+      this.#child.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+  }
+
+  async #listen(): Promise<void> {
+    const { stdout, stderr, status } = this.#child;
+    const errors = this.#keepErrors(stderr).catch(() => {}), lines = this.#read(stdout);
+    const { code, signal } = await status;
+    // A child of the program may hold its pipes for longer.
+    const rest = Promise.withResolvers<void>(), timer = setTimeout(rest.resolve, REST_MS);
+    await Promise.race([Promise.all([lines, errors]), rest.promise]);
+    clearTimeout(timer);
+    this.#end(`its process ended (${signal ?? `exit code ${code}`})`);
+    await this.#input.close();
+  }
+
+  async #read(stdout: ReadableStream<Uint8Array>): Promise<void> {
+    try {
+      for await (const lines of readLines(stdout, { longest: LONGEST_LINE, fatal: true })) {
+        if (this.#ended === null) this.listener(lines, null);
+      }
+    } catch (error) {
+      const what = error instanceof RangeError ? error.message : "bytes that are no UTF-8";
+      this.#end(`it wrote ${what} to its stdout, and was ended`);
+      this.#kill();
+    }
+  }
+
+  async #keepErrors(stderr: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const bytes of stderr) {
+      this.#stderr = (this.#stderr + decoder.decode(bytes, { stream: true })).slice(-STDERR_KEPT);
+    }
+  }
+
+  #end(why: string): void {
+    if (this.#ended !== null) return;
+    const said = this.#stderr.trim();
+    this.#ended = said === "" ? why : `${why}: ${said}`;
+    this.listener([], this.#ended);
+  }
+}

@@ -1,0 +1,274 @@
+/** Environments and tools that a program answers for, in any language, by JSON-RPC lines. */
+import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
+import { isRecord } from "../../../core/json_file.ts";
+import type {
+  Environment,
+  EnvironmentCall,
+  EnvironmentParts,
+  Outcome,
+  State,
+  Tool,
+} from "../environment.ts";
+import { type Era, McpClient, readTool, textOfResult } from "./mcp_client.ts";
+import { NO_METHOD, type Params, type Peer, RpcError, RpcProcess } from "./rpc_process.ts";
+import {
+  type BareCall,
+  NOTHING,
+  readSaid,
+  type Said,
+  type Session,
+  sessionEnvironment,
+} from "./session_environment.ts";
+import { failure, leastBusy, Worker } from "./workers.ts";
+
+/** Seconds for finding out what a program has, which may have much to load. */
+const START_SECONDS = 20;
+/** Seconds for ending a session that nobody asks any more. */
+const CLOSE_SECONDS = 10;
+
+/** Number of sessions that were begun; names the next one. */
+let sessions = 0;
+
+/** What a program has. */
+interface Found {
+  era: Era;
+  parts: EnvironmentParts;
+  /** It has sessions: it answers `env/reset`. */
+  hasSessions: boolean;
+}
+
+/**
+ * @param name in metrics and messages
+ * @param title what it is, for messages: the command or the address
+ * @param connect connects to it; called for each worker, and again when one has ended
+ * @param workers number of calls that are answered at the same time
+ * @param isMcp it is a server of MCP, which has tools alone
+ */
+export function rpcEnvironment(
+  name: string,
+  title: string,
+  connect: () => Peer,
+  { workers: count = 1, isMcp = false }: { workers?: number; isMcp?: boolean } = {},
+): Environment {
+  let found: Found | null = null, environment: Environment | null = null;
+  const workers = Array.from({ length: count }, () =>
+    new Worker(async () => {
+      const peer = connect();
+      try {
+        return await McpClient.connect(peer, found!.era);
+      } catch (error) {
+        await peer.close({ atOnce: true });
+        throw error;
+      }
+    }));
+  const close = async () => {
+    await Promise.all(workers.map((worker) => worker.end()));
+    for (const worker of workers) worker.sessions = 0;
+  };
+  const opened = async () => {
+    if (environment !== null) return environment;
+    const { parts, hasSessions } = found = await lookedAt(title, connect, isMcp);
+    if (!parts.step && parts.tools.length === 0) {
+      throw new UsageError(`${title}: it has neither env/step nor tools, so nothing answers`);
+    }
+    const open = () => Promise.resolve(parts);
+    return environment = hasSessions
+      ? sessionEnvironment(name, {
+        open,
+        begin: () => Promise.resolve(begin(workers, parts.tools)),
+        close,
+      })
+      : toolsAlone(name, parts, workers, close);
+  };
+  return {
+    name,
+    isSteady: false,
+    open: async () => await (await opened()).open(),
+    answer: async (calls, seconds) => await (await opened()).answer(calls, seconds),
+    stateAfter: (call, said) => environment?.stateAfter?.(call, said) ?? {},
+    close,
+  };
+}
+
+/** Environments and tools of a program. */
+export function commandEnvironment(
+  name: string,
+  command: readonly string[],
+  options: { workers?: number; isMcp?: boolean },
+): Environment {
+  return rpcEnvironment(name, command.join(" "), () => new RpcProcess(command), options);
+}
+
+/** Starts it once, and finds out what it has. @throws UsageError for what cannot be used */
+async function lookedAt(title: string, connect: () => Peer, isMcp: boolean): Promise<Found> {
+  const peer = connect();
+  try {
+    const own = isMcp ? null : await foundSessions(peer);
+    if (own !== null) return own;
+    const client = await McpClient.connect(peer);
+    const parts = { step: false, reward: false, tools: await client.tools() };
+    return { era: client.era, hasSessions: false, parts };
+  } catch (error) {
+    if (!(error instanceof RgxError) || error instanceof UsageError) throw error;
+    throw new UsageError(`${title}: it cannot be used: ${messageOf(error)}`, {
+      advice: "It answers JSON-RPC: tools/list, tools/call, env/reset, env/step, env/close. " +
+        "rgx env new --python FILE.py writes a program to begin with.",
+      cause: error,
+    });
+  } finally {
+    await peer.close();
+  }
+}
+
+/** What a program with `env/reset` has; null: it is a server of MCP alone. */
+async function foundSessions(peer: Peer): Promise<Found | null> {
+  let client = new McpClient(peer, { kind: "bare" });
+  const session = "start", start = { session, row: {}, seed: 0, example: 0 };
+  let reset = await tried(client, "env/reset", start);
+  if (reset instanceof RgxError) {
+    if (lacksMethod(reset)) return null;
+    // It may want the handshake first, or another row.
+    const known = await McpClient.connect(peer).catch((error) => error);
+    if (known instanceof McpClient) {
+      client = known;
+      reset = await tried(client, "env/reset", start);
+      if (reset instanceof RgxError) return null;
+    } else if (!(reset instanceof RpcError) || peer.ended !== null) throw reset;
+  }
+  const isBegun = !(reset instanceof RgxError);
+  const listed = await client.tools().catch((error) => {
+    if (error instanceof RpcError) return [];
+    throw error;
+  });
+  const tools = [...listed, ...isBegun ? toolsOf(reset as Params) : []];
+  const parts = { step: true, reward: true, tools };
+  if (tools.length > 0) {
+    const message = { role: "assistant", content: "" };
+    parts.step = isBegun && !lacksMethod(await tried(client, "env/step", { session, message }));
+  }
+  if (isBegun) await tried(client, "env/close", { session });
+  return { era: client.era, hasSessions: true, parts };
+}
+
+/** A result, or the error instead of it. */
+async function tried(client: McpClient, method: string, params: Params) {
+  return await client.request(method, params, START_SECONDS).catch((error) => {
+    if (error instanceof RgxError) return error;
+    throw error;
+  });
+}
+
+function lacksMethod(found: unknown): boolean {
+  return found instanceof RpcError && found.code === NO_METHOD;
+}
+
+/** The tools that the answer to `env/reset` names. */
+function toolsOf({ tools }: Params): Tool[] {
+  return Array.isArray(tools) ? tools.map(readTool) : [];
+}
+
+function begin(workers: readonly Worker[], known: readonly Tool[]): Session {
+  const worker = leastBusy(workers), session = `s${++sessions}`;
+  let client: McpClient | null = null, isOpen = true;
+  worker.sessions++;
+  const end = () => {
+    if (isOpen) worker.sessions--;
+    isOpen = false;
+  };
+  const ask = async (call: BareCall, seconds: number): Promise<Said> => {
+    const request = async (method: string, params: Params) => {
+      const result = await client!.request(method, params, seconds);
+      const meta = isRecord(result["_meta"]) ? result["_meta"] : {};
+      const other = result["session"] ?? meta["rgx/session"] ?? session;
+      if (other === session) return { ...result, meta };
+      throw new RgxError(`${method}: the answer is for session ${other}, expected ${session}`);
+    };
+    switch (call.call) {
+      case "reset": {
+        const { row, seed, example } = call;
+        const result = await request("env/reset", { session, row, seed, example });
+        const other = toolsOf(result).find(({ name }) => known.every((tool) => tool.name !== name));
+        if (other === undefined) return readSaid(result, "env/reset");
+        throw new RgxError(`env/reset: the tool ${other.name} was not there at the start of rgx`);
+      }
+      case "step":
+        return readSaid(await request("env/step", { session, message: call.message }), "env/step");
+      case "run":
+        return saidByTool(
+          await request("tools/call", {
+            name: call.tool,
+            arguments: call.args,
+            _meta: { "rgx/session": session },
+          }),
+        );
+      case "reward": {
+        end();
+        const result = await request("env/close", { session });
+        return readSaid({ reward: result["reward"], metrics: result["metrics"] }, "env/close");
+      }
+    }
+  };
+  return {
+    get isGone() {
+      return client !== null && !worker.isOn(client);
+    },
+    ask: (call, seconds) =>
+      worker.run((on) => {
+        client = on;
+        return ask(call, seconds);
+      }, client),
+    leave() {
+      if (isOpen && client !== null) {
+        const close = (on: McpClient) => on.request("env/close", { session }, CLOSE_SECONDS);
+        worker.run(close, client).catch(() => {});
+      }
+      end();
+    },
+  };
+}
+
+function toolsAlone(
+  name: string,
+  parts: EnvironmentParts,
+  workers: readonly Worker[],
+  close: () => Promise<void>,
+): Environment {
+  const answer = async (call: EnvironmentCall, seconds: number): Promise<Outcome> => {
+    const state = stateOf(call);
+    if (call.call !== "run") return { ...NOTHING, state };
+    const params = { name: call.tool, arguments: call.args };
+    try {
+      const result = await leastBusy(workers).run((client) =>
+        client.request("tools/call", params, seconds)
+      );
+      const { hasFailed = false, ...said } = saidByTool(result);
+      return hasFailed ? { error: said.content } : { ...said, state };
+    } catch (error) {
+      return failure(error);
+    }
+  };
+  return {
+    name,
+    isSteady: false,
+    open: () => Promise.resolve(parts),
+    answer: async (calls, seconds) => await Promise.all(calls.map((call) => answer(call, seconds))),
+    stateAfter: stateOf,
+    close,
+  };
+}
+
+function stateOf(call: EnvironmentCall): State {
+  return call.call === "reset" ? {} : call.state;
+}
+
+/** The result of a tool, with a reward and an end in `_meta`. */
+function saidByTool(result: Record<string, unknown>): Said {
+  const meta = isRecord(result["_meta"]) ? result["_meta"] : {};
+  const about = {
+    observation: textOfResult(result),
+    reward: meta["rgx/reward"],
+    done: meta["rgx/done"],
+    metrics: meta["rgx/metrics"],
+  };
+  return { ...readSaid(about, "tools/call"), hasFailed: result["isError"] === true };
+}
