@@ -22,7 +22,7 @@ import {
 import { failure, leastBusy, Worker } from "./workers.ts";
 
 /** Seconds for finding out what a program has, which may have much to load. */
-const START_SECONDS = 20;
+const START_SECONDS = 60;
 /** Seconds for ending a session that nobody asks any more. */
 const CLOSE_SECONDS = 10;
 
@@ -203,8 +203,7 @@ function begin(workers: readonly Worker[], known: readonly Tool[]): Session {
         );
       case "reward": {
         end();
-        const result = await request("env/close", { session });
-        return readSaid({ reward: result["reward"], metrics: result["metrics"] }, "env/close");
+        return readSaid(await request("env/close", { session }), "env/close");
       }
     }
   };

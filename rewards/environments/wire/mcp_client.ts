@@ -15,7 +15,7 @@ const CLIENT = { name: "rgx", version: VERSION };
 const MODERN_ERRORS = [-32020, -32021, -32022];
 
 /** Seconds for the first answer of a server, which may have much to load, and for further ones. */
-const PROBE_SECONDS = 10, START_SECONDS = 60;
+const PROBE_SECONDS = 30, START_SECONDS = 60;
 /** Most pages of tools. */
 const MAX_PAGES = 100;
 
