@@ -39,7 +39,11 @@ import {
 } from "../../core/remote/model_names.ts";
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
-import { hasEnvironments, openEnvironments } from "../../rewards/environments/open_environments.ts";
+import {
+  hasEnvironments,
+  type OpenEnvironments,
+  openEnvironments,
+} from "../../rewards/environments/open_environments.ts";
 import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 
 /**
@@ -140,6 +144,7 @@ export async function planModels(
     });
   }
   const models: PlannedModel[] = [];
+  const opened: Opened = new Map();
   const taken = new Set(local.map(({ where }) => identity(where)));
   const placeOf = (name: string) => named.find((model) => model.name === name)!.place;
   for (const [name, model] of found) {
@@ -171,7 +176,7 @@ export async function planModels(
     const isBase = from !== undefined, { promptTime } = trained;
     const asTrained = settingsOf(name, trained.run, asked, sampling);
     models.push({
-      ...await localModel({ ...model, promptTime }, asTrained),
+      ...await localModel({ ...model, promptTime }, asTrained, opened),
       isBase,
     });
     const { base } = model;
@@ -183,7 +188,7 @@ export async function planModels(
       : base.name;
     const settings = settingsOf(baseName, trained.run, asked, sampling);
     const found = { ...base, name: baseName, run: null, promptTime, base: null };
-    models.push({ ...await localModel(found, settings), isBase: true });
+    models.push({ ...await localModel(found, settings, opened), isBase: true });
   }
   for (const { name, settings: { prompt } } of models) checkShots(name, prompt);
   const { limits = {} } = asked.dialogues ?? {};
@@ -259,6 +264,7 @@ function identity(where: Here): string {
 async function localModel(
   found: Found,
   settings: ModelSettings,
+  opened: Opened,
 ): Promise<Omit<PlannedModel, "isBase">> {
   const { name, where, run, promptTime } = found, tokenizer = await tokenizerOf(found);
   if (tokenizer === null) {
@@ -278,20 +284,26 @@ async function localModel(
     format: isChat ? "chat" as const : "plain" as const,
     ...(isChat && tokenizer.chatReadsClock && { prompt_time: promptTime ?? localTime() }),
   };
-  await checkDialogues(name, new PromptEncoder(tokenizer, prompt, []), settings);
+  await checkDialogues(name, new PromptEncoder(tokenizer, prompt, []), settings, opened);
   return { name, where, settings: { ...settings, prompt }, fingerprint, run };
 }
+
+/** Environments that a model was checked with, by their keys: they start once for all models. */
+type Opened = Map<string, OpenEnvironments | null>;
 
 /** @throws UsageError for files that cannot be used, and tools that the model cannot be shown */
 async function checkDialogues(
   name: string,
   prompts: PromptEncoder,
   { dialogues }: ModelSettings,
+  opened: Opened,
 ): Promise<void> {
   if (dialogues === undefined) return;
-  const environments = await openEnvironments(dialogues);
+  const { limits, ...files } = dialogues, key = JSON.stringify(files);
+  if (!opened.has(key)) opened.set(key, await openEnvironments(dialogues));
+  const environments = opened.get(key)!;
   try {
-    endTokens(prompts, environments, dialogues.limits.format);
+    endTokens(prompts, environments, limits.format);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     throw reworded(error, `${name}: ${error.message}`);

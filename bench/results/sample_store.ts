@@ -8,6 +8,7 @@
 import { explainFileError } from "../../core/atomic_file.ts";
 import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { type LocalTime, timeStamp } from "../../core/local_time.ts";
+import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { isFile } from "../../core/paths.ts";
 import { linesOf } from "../../core/text_file.ts";
 import type { SampleResult } from "./result_file.ts";
@@ -168,12 +169,8 @@ function remember(known: Known, line: SampleLine): void {
 
 async function readInto(path: string, known: Known): Promise<void> {
   for (const text of linesOf(await Deno.readFile(path))) {
-    let line: Partial<SampleLine> | null;
-    try {
-      line = JSON.parse(text);
-    } catch {
-      continue; // cut off when the program was killed
-    }
+    // A line that is no JSON was cut off when the program was killed.
+    const line: Partial<SampleLine> | null = jsonObjectOrNull(text);
     if (typeof line?.key !== "string" || line.result === undefined) continue;
     // Samples that failed are asked again.
     if (line.result.error && !line.result.too_long) continue;

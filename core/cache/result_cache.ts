@@ -7,6 +7,7 @@
 import { appendLine } from "../atomic_file.ts";
 import { sha256Hex } from "../checksums.ts";
 import { messageOf } from "../errors.ts";
+import { jsonObjectOrNull } from "../json_file.ts";
 import { linesOf } from "../text_file.ts";
 
 export class ResultCache<T> {
@@ -34,12 +35,9 @@ export class ResultCache<T> {
       }
     }
     for (const line of linesOf(bytes)) {
-      try {
-        const { key, reply } = JSON.parse(line);
-        if (typeof key === "string" && isResult(reply)) cache.#known.set(key, reply);
-      } catch {
-        // The line was cut off when the program was killed.
-      }
+      // A line that is no JSON was cut off when the program was killed.
+      const { key, reply } = jsonObjectOrNull(line) ?? {};
+      if (typeof key === "string" && isResult(reply)) cache.#known.set(key, reply);
     }
     if (![undefined, 0x0a].includes(bytes.at(-1))) cache.#before = "\n";
     return cache;
