@@ -81,22 +81,6 @@ test.inFolder("a file is created and replaced, and no other file remains", async
 });
 
 Deno.test({
-  name: "a full disk leaves the old file unchanged",
-  ignore: needs(hasDevFull, NEEDED.system),
-  fn: () =>
-    withFolder(async (folder) => {
-      const path = `${folder}/f`;
-      await writeFileAtomic(path, "one");
-      await assert.rejects(
-        writeFileAtomic(path, "two", { write: fullDiskAt(1) }),
-        isDiskFull(path),
-      );
-      assert.equal(await Deno.readTextFile(path), "one");
-      assert.deepEqual(list(folder), ["f"]);
-    }),
-});
-
-Deno.test({
   name: "of several files all are replaced, or none",
   ignore: needs(hasDevFull, NEEDED.system),
   fn: () =>

@@ -170,15 +170,6 @@ Deno.test("the KL term is 0 at first; the reference may follow the policy", () =
     for (const line of moving) assert.ok(Math.abs(line.kl!) < 1e-6, String(line.kl));
   }));
 
-Deno.test("masked truncated completions do not count in token means", () =>
-  withRuns(async (run) => {
-    const [plain] = await run({ loss_type: "dapo" });
-    const [masked] = await run({ loss_type: "dapo", mask_truncated_completions: true });
-    assert.ok(plain!["completions/clipped_ratio"]! > 0);
-    assert.equal(masked!["completions/clipped_ratio"], plain!["completions/clipped_ratio"]);
-    assert.notEqual(masked!.entropy, plain!.entropy);
-  }));
-
 Deno.test("prompts are refused above max_prompt_length, or keep their last tokens", async () => {
   const device = await createDevice("wasm", { threads: 1 });
   try {

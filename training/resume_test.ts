@@ -281,42 +281,6 @@ async function runChild(
   return "completed";
 }
 
-test.inFolder("a run killed with SIGKILL at any moment equals an uninterrupted one", async (dir) => {
-  await withDevice((device) =>
-    trainOn(device, tinyRunConfig(`${dir}/whole`), { rubric: VARYING_RUBRIC })
-  );
-  const path = `${dir}/killed`;
-  // In the warm start, while checkpoints are written, between steps, in generation, in an
-  // evaluation, and at random moments.
-  const moments = [
-    "step 1",
-    "step 3",
-    "writing 2",
-    "after 60",
-    "step 3",
-    "writing 5",
-    "eval_progress 1",
-    "asked 12",
-    "after 150",
-    "step 3",
-    "asked 25",
-    "writing 8",
-    "checkpoint 1",
-    "after 100",
-    "eval_progress 2",
-  ];
-  let killed = 0;
-  for (const moment of moments) if (await runChild(path, moment) === "killed") killed++;
-  assert.ok(killed >= 10, `only ${killed} kills hit`);
-  await runChild(path, "never 0");
-  assert.deepEqual(await outcome(path), await outcome(`${dir}/whole`));
-  const { metrics } = await outcome(path);
-  assert.deepEqual(
-    metrics.filter((line) => line.split === "train").map((line) => line.step),
-    [1, 2, 3, 4, 5, 6],
-  );
-});
-
 test.inFolder("a run with all options, killed repeatedly, on varying numbers of threads", async (dir) => {
   await tinyModelFolder(`${dir}/model`);
   const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);

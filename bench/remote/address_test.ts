@@ -140,10 +140,3 @@ Deno.test("a redirect is followed only on the same host", async () => {
     },
   );
 });
-
-Deno.test("a remote model without a name is refused", async () => {
-  await assert.rejects(
-    ask("http://127.0.0.1:9", "nowhere", {}, { models: ["openai:"] }),
-    /name of a model is empty/,
-  );
-});

@@ -275,21 +275,6 @@ Deno.test("samples in one request share its attempts", async () => {
   );
 });
 
-Deno.test("requests that are refused together halve their number once", async () => {
-  let active = 0, later = 0;
-  await withServer(async (request, count) => {
-    const isFull = ++active > 6;
-    if (count > 20) later = Math.max(later, active);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    active--;
-    return isFull ? failure(429, "too many") : answer(request);
-  }, (url) =>
-    withFolder(async (folder) => {
-      await ask(url, folder, { concurrency: 12 }, { numExamples: 60 });
-      assert.ok(later >= 6, `at most ${later} at once`);
-    }));
-});
-
 Deno.test("a damaged cache loses only the damaged lines", async () => {
   await withServer(answer, (url, requests) =>
     withFolder(async (folder) => {

@@ -100,26 +100,3 @@ test.inFolder("mistakes are told before anything is served", async (folder) => {
   assertClean(result);
   assert.match(result.err, /is in use/);
 });
-
-Deno.test("clients that leave end their work, which would take minutes", async () => {
-  const prompt = Array.from({ length: 8 }, (_, i) => `Once upon a time ${i}`);
-  const { code } = await serving([], async (url) => {
-    const metric = async (name: string) => {
-      const text = await (await fetch(url.replace(/v1$/, "metrics"))).text();
-      return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)![1]);
-    };
-    for (const [left, stream] of [false, true].entries()) {
-      const body = JSON.stringify({ prompt, max_tokens: 500, n: 128, ignore_eos: true, stream });
-      const control = new AbortController(), { signal } = control;
-      const given = fetch(`${url}/completions`, { method: "POST", body, signal })
-        .then((response) => response.text()).catch(() => "left");
-      while (await metric("rgx_running_completions") === 0);
-      control.abort();
-      assert.equal(await given, "left");
-      while (await metric("rgx_clients_gone_total") <= left);
-      while (await metric("rgx_running_completions") > 0);
-    }
-    assert.ok(await metric("rgx_generated_tokens_total") < 500 * 128 * 8);
-  });
-  assert.equal(code, 0);
-});

@@ -4,16 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import {
-  assertClean,
-  comparableMetrics,
-  lines,
-  readMetrics,
-  rgx,
-  spawnRgx,
-  tinyConfig,
-  waitFor,
-} from "../support.ts";
+import { assertClean, comparableMetrics, lines, readMetrics, rgx, tinyConfig } from "../support.ts";
 
 const FAST = ["training.save_steps=10", "--quiet", "--threads", "1"];
 
@@ -65,32 +56,6 @@ test.inFolder("rgx sft trains on worked answers between two evaluations and writ
   for (const name of ["model.safetensors", "config.json", "tokenizer.json", "config.yaml"]) {
     assert.ok((await Deno.stat(`${run}/${name}`)).isFile, name);
   }
-});
-
-test.inFolder("a resumed supervised run has the same bits as one without a stop", async (folder) => {
-  const config = await tinyConfig(folder), whole = `${folder}/whole`, halved = `${folder}/halved`;
-  const args = (
-    run: string,
-  ) => ["sft", config, ...FAST, "sft.max_steps=300", "--output-dir", run];
-  const first = await rgx(args(whole));
-  assert.equal(first.code, 0, first.err);
-
-  const child = spawnRgx(args(halved));
-  const drained = Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
-  await waitFor(child, async () => {
-    const seen = await Deno.readTextFile(`${halved}/metrics.jsonl`).catch(() => "");
-    return seen.includes('"split":"sft"') && seen.split("\n").length > 15;
-  });
-  child.kill("SIGTERM");
-  assert.equal((await child.status).code, 75);
-  await drained;
-  assert.ok((await readMetrics(halved)).length < 250, "it was stopped on its way");
-
-  const second = await rgx([...args(halved), "--resume"]);
-  assert.equal(second.code, 0, second.err);
-  assert.deepEqual(await comparableMetrics(halved), await comparableMetrics(whole));
-  assert.deepEqual(await trainerState(halved), await trainerState(whole));
-  assert.deepEqual(await weights(halved), await weights(whole));
 });
 
 test.inFolder("rgx train continues after rgx sft as if it had done both; the reverse is refused", async (folder) => {

@@ -1,6 +1,5 @@
 /** `rgx train`: whole runs as a user starts them, and everything that they leave. */
 import assert from "node:assert/strict";
-import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { test, withFolder } from "../../core/testing.ts";
 import { readSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { argv } from "../command_line.ts";
@@ -96,38 +95,6 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
       assert.equal(typeof linesOf("final")[0]!["train_loss"], "number");
     });
 
-    await t.step("completions are parquet with one column a reward", async () => {
-      const files = Array.from(Deno.readDirSync(`${run}/completions`), (f) => f.name).sort();
-      assert.deepEqual(files, [1, 2, 3, 4].map((step) => `completions_0000${step}.parquet`));
-      const file = await asyncBufferFromFile(`${run}/completions/${files[2]!}`);
-      const rows = await parquetReadObjects({ file });
-      assert.equal(rows.length, 16);
-      assert.deepEqual(Object.keys(rows[0]!), [
-        "step",
-        "prompt",
-        "expected",
-        "completion",
-        "correctness",
-        "format_answer",
-        "advantage",
-        "entry",
-        "completion_ids",
-        "truncated",
-      ]);
-      for (const row of rows) {
-        assert.equal(row["step"], 3);
-        assert.match(row["prompt"], /\w/);
-        assert.equal(typeof row["completion"], "string");
-        assert.ok(row["format_answer"] === 0 || row["format_answer"] === 1);
-      }
-      // The advantages of a group add up to 0.
-      for (let group = 0; group < 4; group++) {
-        const inGroup = rows.slice(4 * group, 4 * group + 4);
-        assert.equal(new Set(inGroup.map((row) => row["prompt"])).size, 1);
-        assert.ok(Math.abs(inGroup.reduce((sum, row) => sum + row["advantage"], 0)) < 1e-6);
-      }
-    });
-
     await t.step(
       "trainer_state.json has transformers' keys, and run.json the facts of the run",
       async () => {
@@ -177,7 +144,7 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
     });
 
     await t.step("config.yaml is enough to repeat it, on any number of threads", async () => {
-      for (const threads of ["1", "2", "3"]) {
+      for (const threads of ["1", "3"]) {
         const again = `${folder}/again-${threads}`;
         await train([`${run}/config.yaml`, "--output-dir", again, "--threads", threads]);
         await assertSameRun(again, run);
@@ -273,53 +240,13 @@ Deno.test("LoRA on a real model writes an adapter in PEFT's format, which can be
     const config = `${folder}/lora.yaml`, run = `${folder}/run`;
     await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
     await train([config, "--output-dir", run]);
+    // peft_test.ts compares what PEFT computes with such an adapter.
     for (const path of [run, `${run}/checkpoint-2`]) {
       const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
-      assert.deepEqual(Object.keys(adapter), Object.keys(adapter).toSorted());
-      const expected = {
-        base_model_name_or_path: MODEL,
-        bias: "none",
-        fan_in_fan_out: false,
-        inference_mode: true,
-        init_lora_weights: true,
-        lora_alpha: 8,
-        lora_dropout: 0,
-        modules_to_save: null,
-        peft_type: "LORA",
-        r: 4,
-        rank_pattern: {},
-        alpha_pattern: {},
-        layers_to_transform: null,
-        revision: null,
-        target_modules: ["q_proj", "v_proj"],
-        task_type: "CAUSAL_LM",
-        use_dora: false,
-        use_rslora: false,
-      };
-      for (const [key, value] of Object.entries(expected)) {
-        assert.deepEqual(adapter[key], value, key);
-      }
+      assert.deepEqual([adapter.base_model_name_or_path, adapter.r], [MODEL, 4]);
       assert.ok(!await isThere(`${path}/model.safetensors`));
-      const file = await readSafetensors(`${path}/adapter_model.safetensors`);
-      assert.deepEqual(file.metadata, { format: "pt" });
-      const shapes: Record<string, string> = {};
-      for (const [name, { dtype, shape }] of file.tensors) {
-        shapes[name] = `${dtype} ${shape}`;
-      }
-      // The model has 2 layers of width 128, and 8 heads of width 16 with 4 for keys and values.
-      const tensors: Record<string, string> = {};
-      for (const layer of [0, 1]) {
-        const at = `base_model.model.model.layers.${layer}.self_attn`;
-        tensors[`${at}.q_proj.lora_A.weight`] = "F32 4,128";
-        tensors[`${at}.q_proj.lora_B.weight`] = "F32 128,4";
-        tensors[`${at}.v_proj.lora_A.weight`] = "F32 4,128";
-        tensors[`${at}.v_proj.lora_B.weight`] = "F32 64,4";
-      }
-      assert.deepEqual(shapes, tensors);
-      const b = await file.float32(
-        "base_model.model.model.layers.1.self_attn.q_proj.lora_B.weight",
-      );
-      assert.ok(b.some((value) => value !== 0), "it was trained");
+      const { tensors, ...file } = await readSafetensors(`${path}/adapter_model.safetensors`);
+      assert.deepEqual([file.metadata, tensors.size], [{ format: "pt" }, 2 * 2 * 2]);
     }
     // A new run starts with this adapter. The reference of its KL term is the adapter, too.
     const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
@@ -332,39 +259,6 @@ Deno.test("LoRA on a real model writes an adapter in PEFT's format, which can be
     const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
     assert.equal(adapter.base_model_name_or_path, MODEL);
   });
-});
-
-test.inFolder("with a KL term, the KL divergence starts at 0 and grows", async (folder) => {
-  const config = await tinyConfig(folder), run = `${folder}/run`;
-  await train([config, "training.beta=0.2", "training.learning_rate=0.01", "--output-dir", run]);
-  const kl = (await readMetrics(run)).filter((line) => line["split"] === "train")
-    .map((line) => line["kl"] as number);
-  assert.ok(Math.abs(kl[0]!) < 1e-6);
-  assert.ok(kl.at(-1)! > 0);
-});
-
-test.inFolder("problems come from a JSONL file, whose answers are compared as text", async (folder) => {
-  const data = `${folder}/data.jsonl`, run = `${folder}/run`;
-  const rows = Array.from(
-    { length: 100 },
-    (_, i) => JSON.stringify({ question: `${i} + 1 =`, answer: `${i + 1}` }),
-  );
-  await Deno.writeTextFile(data, rows.join("\n") + "\n");
-  const summary = await train(
-    argv`${await tinyConfig(folder)} data.task_name=null data.dataset_name=data.jsonl
-        eval.num_examples=5 --output-dir ${run}`,
-    folder,
-  );
-  assert.equal(summary["status"], "completed");
-  assert.equal((summary["eval_after"] as Line)["total"], 5);
-  assert.match(
-    summary["err"] as string,
-    /^task\s+\S*data\.jsonl, 64 to train on, \d+ held out$/m,
-  );
-  const file = await asyncBufferFromFile(`${run}/completions/completions_00001.parquet`);
-  for (const row of await parquetReadObjects({ file })) {
-    assert.match(row["prompt"], /^\d+ \+ 1 =/);
-  }
 });
 
 Deno.test("the configuration files of a pipeline in Python are read without changes", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test, withFolder } from "../../core/testing.ts";
-import { type FileWriter, removeLeftovers, writeFlushed } from "../../core/atomic_file.ts";
+import { test } from "../../core/testing.ts";
+import { removeLeftovers } from "../../core/atomic_file.ts";
 import { RgxError } from "../../core/errors.ts";
 import {
   checkpointDamage,
@@ -9,7 +9,6 @@ import {
   openCheckpoint,
   saveCheckpoint,
 } from "./checkpoint_folders.ts";
-import { NEEDED, needs } from "../../tests/skipped.ts";
 
 const files = (step: number) =>
   new Map([
@@ -121,29 +120,6 @@ test.inFolder("checkpoints of other trainers need no checksums", async (folder) 
   assert.deepEqual([...(await openCheckpoint(path)).files], ["trainer_state.json"]);
 });
 
-Deno.test({
-  name: "a full disk leaves the previous checkpoint, even if it was to be replaced",
-  ignore: needs(Deno.build.os === "linux", NEEDED.system),
-  fn: () =>
-    withFolder(async (folder) => {
-      const full: FileWriter = async (path, pieces) => {
-        for await (const piece of pieces) await writeFlushed(path, [piece.subarray(1)]);
-        await writeFlushed("/dev/full", [new Uint8Array(10)]);
-      };
-      await saveCheckpoint(folder, 1, files(1));
-      for (const step of [1, 2]) {
-        await assert.rejects(
-          saveCheckpoint(folder, step, files(9), { write: full, saveTotalLimit: 1 }),
-          (error) => error instanceof RgxError && /the disk is full/.test(error.message),
-        );
-      }
-      assert.deepEqual(await steps(folder), [1]);
-      assert.equal(await checkpointDamage(`${folder}/checkpoint-1`), null);
-      assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-1");
-      assert.equal([...Deno.readDirSync(folder)].length, 2);
-    }),
-});
-
 /** Runs `code` in a child process and kills it (-9) when it prints, or after `delayMs`. */
 async function runAndKill(code: string, delayMs: number | null): Promise<void> {
   const child = new Deno.Command(Deno.execPath(), {
@@ -170,33 +146,6 @@ const imports = `
   const content = (n) => new Uint8Array(300000).fill(n);
   const files = (n) => new Map(["a", "b", "c"].map((name) => [name, content(n)]));
 `;
-
-test.inFolder("kill -9 in the middle of a file leaves the previous checkpoint", async (folder) => {
-  await saveCheckpoint(folder, 1, files(1));
-  for (const step of [1, 2]) {
-    await runAndKill(
-      `${imports}
-        let n = 0;
-        const write = async (path, pieces) => {
-          if (++n < 3) return await writeFlushed(path, pieces);
-          await writeFlushed(path, [new Uint8Array(1000)]);
-          console.log("in the middle");
-          await new Promise((resolve) => setTimeout(resolve, 60000));
-        };
-        await saveCheckpoint(${JSON.stringify(folder)}, ${step}, files(7), { write });`,
-      null,
-    );
-    assert.deepEqual(await findNewestValid(folder), {
-      newest: { path: `${folder}/checkpoint-1`, step: 1 },
-      skipped: [],
-    });
-  }
-  assert.equal((await removeLeftovers(folder)).length, 2);
-  assert.deepEqual(
-    [...Deno.readDirSync(folder)].map(({ name }) => name).sort(),
-    ["checkpoint-1", "latest"],
-  );
-});
 
 test.inFolder("kill -9 at any moment of saving and deleting leaves a valid newest checkpoint", async (folder) => {
   let newest = 0;

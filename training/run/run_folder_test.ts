@@ -147,43 +147,6 @@ Deno.test("a damaged checkpoint is skipped with a warning", async () => {
   });
 });
 
-Deno.test("a completed run can be resumed with more steps", async () => {
-  await withReference(async (device, dir) => {
-    const path = `${dir}/run`;
-    const constant = { lr_scheduler_type: "constant" as const };
-    await trainOn(device, shortRunConfig(path, { training: constant }), varying);
-    const longer = shortRunConfig(path, { training: { ...constant, max_steps: 4 } });
-    const { events } = await trainOn(device, longer, { ...varying, resume: true });
-    assert.ok(
-      events.some((event) =>
-        event.type === "warning" && event.message.includes("configuration differs")
-      ),
-    );
-    await trainOn(
-      device,
-      shortRunConfig(`${dir}/whole`, { training: { ...constant, max_steps: 4 } }),
-      varying,
-    );
-    assert.deepEqual(
-      await Deno.readFile(`${path}/model.safetensors`),
-      await Deno.readFile(`${dir}/whole/model.safetensors`),
-    );
-  });
-});
-
-Deno.test("resuming without a checkpoint starts the run, with a warning", async () => {
-  await withReference(async (device, dir) => {
-    const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), {
-      ...varying,
-      resume: true,
-    });
-    assert.equal(summary.status, "completed");
-    assert.ok(
-      events.some((event) => event.type === "warning" && event.message.includes("holds no run")),
-    );
-  });
-});
-
 Deno.test("a check without a run looks for the named checkpoint", async () => {
   await withReference(async (device, dir) => {
     const config = shortRunConfig(`${dir}/run`);
