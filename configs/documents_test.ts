@@ -107,49 +107,6 @@ reward:
 critic: {optim: {lr: 1.0e-5}}
 `;
 
-Deno.test("a configuration of verl is obeyed; keys without effect share a note for each reason", async () => {
-  const { config, notes } = await load(VERL);
-  const { training } = config;
-  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-3B-Instruct");
-  assert.equal(config.data.num_examples, 20000);
-  assert.deepEqual(
-    [training.num_generations, training.max_completion_length, training.max_prompt_length],
-    [8, 1024, 512],
-  );
-  // 16 prompts a generation, 8 a step, 4 completions at once.
-  assert.deepEqual(
-    [
-      training.generation_batch_size,
-      training.per_device_train_batch_size,
-      training.gradient_accumulation_steps,
-    ],
-    [128, 4, 16],
-  );
-  assert.deepEqual([training.beta, training.epsilon, training.epsilon_high], [0.002, 0.1, 0.28]);
-  assert.deepEqual([training.entropy_coef, training.max_grad_norm], [0.01, 0.5]);
-  assert.deepEqual([training.loss_type, training.learning_rate], ["dr_grpo", 2e-6]);
-  assert.deepEqual([training.lr_scheduler_type, training.warmup_steps], [
-    "constant_with_warmup",
-    0.1,
-  ]);
-  assert.deepEqual([training.top_k, training.temperature], [0, 0.9]);
-  assert.deepEqual([training.save_steps, training.num_train_epochs], [100, 2]);
-  assert.equal(training.resume_from_checkpoint, true);
-  assert.equal(config.logging.run_name, "algorithmic_qwen2.5_3b");
-  assert.deepEqual(config.logging.report_to, ["wandb"]);
-  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
-    ["correctness", 1],
-    ["brevity", 0.2],
-  ]);
-  const ignored = notes.filter((note) => note.includes("of verl, no effect in rgx"));
-  assert.equal(ignored.length, 1, notes.join("\n"));
-  for (const name of ["strategy", "rollout.name", "gpu_memory_utilization"]) {
-    assert.ok(ignored[0]!.includes(name), `${ignored[0]} lacks ${name}`);
-  }
-  assert.deepEqual([training.n_gpus_per_node, training.nnodes], [4, null]);
-  assert.ok(notes.some((note) => /test_freq.*eval\.num_examples/.test(note)));
-});
-
 Deno.test("verl's recipe loads without its defaults, with null keys and verbose", async () => {
   const recipe = `hydra: {searchpath: [file://verl/verl/trainer/config]}
 defaults: [ppo_trainer, _self_]
@@ -169,47 +126,6 @@ ${VERL.replace("    strategy: fsdp", "    strategy: fsdp\n    ppo_micro_batch_si
   assert.equal((await load(twice("null"))).config.training.per_device_train_batch_size, 4);
   assert.equal((await load(twice("4"))).config.training.per_device_train_batch_size, 4);
   assert.match((await errorsOf(twice("2")))[0]!, /the same key as .*per_gpu/);
-});
-
-Deno.test("keys of verl on the command line, and its evaluation with held-out problems", async () => {
-  const { config } = await load(VERL, {
-    overrides: [
-      "actor_rollout_ref.rollout.tensor_model_parallel_size=1",
-      "trainer.n_gpus_per_node=2",
-      "trainer.project_name=other",
-      "++eval.num_examples=40",
-    ],
-  });
-  assert.equal(config.logging.project, "other");
-  assert.deepEqual([config.training.eval_strategy, config.training.eval_steps], ["steps", 50]);
-  assert.match(
-    (await errorsOf(VERL, { overrides: ["algorithm.adv_estimator=gae"] }))[0]!,
-    /adv_estimator: gae is not supported yet by this version, available: grpo, /,
-  );
-  assert.match(
-    (await errorsOf(VERL.replace("seq-mean-token-sum-norm", "token-sum")))[0]!,
-    /expected token-mean, seq-mean-token-mean or seq-mean-token-sum-norm/,
-  );
-});
-
-Deno.test("the flags of the GSM8K recipe are keys", async () => {
-  const yaml = "model: m\ndataset_name: g.jsonl\nrewards: [check_answer_correctness]\n";
-  const { config } = await load(yaml, {
-    overrides: [
-      ..."--model-name Qwen/Qwen2.5-3B-Instruct --max-steps 100 --learning-rate 1e-5".split(" "),
-      ..."--batch-size 4 --gradient-accumulation-steps 8 --max-examples 2000".split(" "),
-      ..."--output-dir ./my_grpo_model --no-trackio --project-name P --skip-evaluation".split(" "),
-    ],
-  }, { "g.jsonl": '{"question": "q", "answer": "1"}\n' });
-  const { training } = config;
-  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-3B-Instruct");
-  assert.deepEqual(
-    [training.max_steps, training.learning_rate, training.per_device_train_batch_size],
-    [100, 1e-5, 4],
-  );
-  assert.deepEqual([training.gradient_accumulation_steps, config.data.max_examples], [8, 2000]);
-  assert.deepEqual([training.output_dir, config.logging.project], ["./my_grpo_model", "P"]);
-  assert.equal(config.eval.num_examples, 0);
 });
 
 Deno.test("--config-path and --config-name name the configuration", () => {

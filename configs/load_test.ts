@@ -149,22 +149,6 @@ Deno.test("the documented experiment loads from one new file and embedded bases"
   });
 });
 
-Deno.test("flat, in sections and dotted, a configuration is the same", async () => {
-  const flat = "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nlr: 1e-3\n" +
-    "lora_r: 4\nlora_alpha: 8\nseed: 3\nmax_new_tokens: 20\nnum_return_sequences: 4\n";
-  const nested = "model: {name: m}\ndata: {task: chain_sum}\nrewards: [{name: correctness}]\n" +
-    "lora: {rank: 4, alpha: 8}\ntraining:\n  lr: 0.001\n  seed: 3\n" +
-    "  generation_config: {max_new_tokens: 20, num_return_sequences: 4}\n";
-  const dotted = "model.name: m\ndata.task_name: chain_sum\nrewards: correctness\n" +
-    "training.learning_rate: 1.0e-3\nlora.r: 4\nlora.lora_alpha: 8\ntraining.seed: 3\n" +
-    "generation.max_new_tokens: 20\ngeneration.num_generations: 4\n";
-  const [a, b, c] = await Promise.all([flat, nested, dotted].map((yaml) => load(yaml)));
-  assert.deepEqual(b!.config, a!.config);
-  assert.deepEqual(c!.config, a!.config);
-  assert.equal(a!.config.training.max_completion_length, 20);
-  assert.equal(a!.config.data.seed, 42);
-});
-
 Deno.test("default num_examples: all of a file, 2048 of a task", async () => {
   const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
   const files = { "p.jsonl": '{"question": "q", "answer": "1"}\n' };
@@ -282,18 +266,6 @@ Deno.test("the origin of a value in a map is the foreign key of the map", async 
   );
 });
 
-Deno.test("TRL's reward lists are the rewards", async () => {
-  const yaml =
-    "model: m\ntask: chain_sum\nreward_funcs: [accuracy, format]\nreward_weights: [2, 3]\n";
-  const { config, origins } = await load(yaml);
-  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
-    ["correctness", 2],
-    ["format_answer", 3],
-  ]);
-  assert.equal(origins.get("rewards.1.weight"), "f.yaml:4");
-  assert.equal(origins.get("rewards.1.name"), "f.yaml:3 (reward_funcs)");
-});
-
 Deno.test("keys of other trainers: silent at neutral values, noted without effect", async () => {
   const silent = "use_vllm: false\neval_strategy: 'no'\nnum_iterations: 1\nreport_to: none\n" +
     "optim: adamw_torch\nbnb_4bit_quant_type: nf4\ncurriculum: {enabled: false, last_k: 20}\n" +
@@ -307,19 +279,6 @@ Deno.test("keys of other trainers: silent at neutral values, noted without effec
     "f.yaml:6:1: use_bnb_nested_quant: accepted, has no effect in rgx; 4-bit weights are NF4 with " +
     "double quantisation",
   ]);
-});
-
-Deno.test("optim takes the names of transformers for AdamW in floats and in 8 bits", async () => {
-  const names = [
-    ["adamw_torch_fused", ["adamw_torch_fused", "adamw_torch", "adamw_hf"]],
-    ["adamw_8bit", ["adamw_8bit", "adamw_bnb_8bit"]],
-  ] as const;
-  for (const [canonical, spellings] of names) {
-    for (const name of spellings) {
-      const { config, notes } = await load(`${MINIMAL}optim: ${name}\n`);
-      assert.deepEqual([config.training.optim, notes], [canonical, []]);
-    }
-  }
 });
 
 Deno.test("transformers' quantization_config is read in each of its sections", async () => {

@@ -58,19 +58,6 @@ Deno.test("the flags of TRL's command line may have several values, or none", as
   assert.throws(() => parseOverrides(["--seed", "1", "2"]), /"2" is no override/);
 });
 
-Deno.test("the flags of the GSM8K recipe are aliases", async () => {
-  const config = await withArgs(...argv`--model-name other --max-steps -1 --batch-size 2
-    --gradient-accumulation-steps 8 --output-dir out --no-trackio --project-name p
-    --skip-evaluation`);
-  assert.equal(config.model.model_name_or_path, "other");
-  assert.equal(config.training.max_steps, -1);
-  assert.equal(config.training.per_device_train_batch_size, 2);
-  assert.equal(config.training.gradient_accumulation_steps, 8);
-  assert.equal(config.training.output_dir, "out");
-  assert.equal(config.logging.project, "p");
-  assert.equal(config.eval.num_examples, 0);
-});
-
 Deno.test("a bare flag of another trainer is a switch, and takes no override for its value", async () => {
   const args = ["--trust_remote_code", "max_steps=7", "--fsdp", "full_shard auto_wrap"]
     .concat("--optim-args", "betas=(0.9,0.95)", "--no_dataloader_pin_memory", "--torch_compile");

@@ -13,7 +13,7 @@ import {
   rgx,
   tinyConfig,
 } from "../support.ts";
-import { goldenPath, readPipelines } from "../golden.ts";
+import { goldenPath } from "../golden.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
 
@@ -258,59 +258,5 @@ Deno.test("LoRA on a real model writes an adapter in PEFT's format, which can be
     assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
     const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
     assert.equal(adapter.base_model_name_or_path, MODEL);
-  });
-});
-
-Deno.test("the configuration files of a pipeline in Python are read without changes", async () => {
-  const blocks = readPipelines();
-  const find = (text: string) => {
-    const block = blocks.find((block) => block.includes(text));
-    assert.ok(block !== undefined, text);
-    return block;
-  };
-  await withFolder(async (folder) => {
-    for (const name of ["tasks", "experiments", "models"]) {
-      await Deno.mkdir(`${folder}/configs/${name}`, { recursive: true });
-    }
-    const write = (path: string, text: string) =>
-      Deno.writeTextFile(`${folder}/configs/${path}`, text);
-    await write("tasks/your_task.yaml", find("tower_of_hanoi"));
-    await write("experiments/your_experiment.yaml", find("../tasks/your_task.yaml"));
-    await write("models/my_model.yaml", find("HuggingFace/model-name"));
-    // base.yaml and qwen-7b.yaml are not written here, so the embedded files are used.
-    const show = async (path: string) => {
-      const result = await rgx(["config", "show", path, "--json"], "", {}, folder);
-      assert.equal(result.code, 0, result.err);
-      return JSON.parse(result.out);
-    };
-    const { config, origins } = await show("configs/experiments/your_experiment.yaml");
-    assert.equal(config.data.task_name, "tower_of_hanoi");
-    assert.equal(config.data.num_examples, 2048);
-    assert.equal(config.data.add_instructions, true);
-    assert.equal(config.training.num_train_epochs, 3);
-    assert.equal(config.training.learning_rate, 2e-6);
-    assert.equal(config.training.output_dir, "./experiments/your_experiment");
-    assert.equal(config.logging.run_name, "your_experiment");
-    assert.equal(config.logging.project, "reasoning-gym");
-    assert.deepEqual(config.rewards, [{
-      name: "correctness",
-      weight: 1,
-      params: { binary: false },
-    }]);
-    assert.match(origins["data.task_name"], /tasks\/your_task\.yaml:2/);
-
-    const weights = find('name: "brevity"');
-    await write(
-      "experiments/two.yaml",
-      "_base_: [../base.yaml, ../models/my_model.yaml, ../tasks/your_task.yaml]\n" + weights,
-    );
-    const two = (await show("configs/experiments/two.yaml")).config;
-    assert.equal(two.model.model_name_or_path, "HuggingFace/model-name");
-    assert.equal(two.lora.r, 64);
-    assert.deepEqual(two.lora.target_modules, ["q_proj", "v_proj", "k_proj", "o_proj"]);
-    assert.deepEqual(
-      two.rewards.map((reward: Line) => [reward["name"], reward["weight"]]),
-      [["correctness", 0.8], ["brevity", 0.2]],
-    );
   });
 });
