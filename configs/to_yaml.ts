@@ -15,6 +15,7 @@ import {
 import { escapeText, isSecretName } from "./reading/interpolation.ts";
 import { isRewardSection, rewardAsWritten } from "./schema/reward_section.ts";
 import type { RunConfig } from "./schema/run_config.ts";
+import { ROOTS } from "./schema/schema.ts";
 
 /** The configuration as the document that is written: canonical keys in sections. */
 export function asDocument(config: RunConfig): Record<string, Json> {
@@ -31,7 +32,7 @@ export function asDocument(config: RunConfig): Record<string, Json> {
  */
 export function textOfRead(config: object): string | null {
   const { rewards } = config as { rewards?: unknown };
-  const isWhole = ROOTS.every((root) => root in config) && Array.isArray(rewards) &&
+  const isWhole = [...ROOTS].every((root) => root in config) && Array.isArray(rewards) &&
     rewards.every(isRewardSection);
   if (!isWhole) return null;
   const { training: { hub_token } } = config as RunConfig;
@@ -44,10 +45,6 @@ export function textOfRead(config: object): string | null {
     ),
   );
 }
-
-/** The sections that every configuration has after it was read. */
-const ROOTS = ["model", "lora", "data", "curriculum", "rewards", "sft", "eval", "generation"]
-  .concat("training", "logging", "hf_upload", "slurm");
 
 /** The configuration without the token of an upload, which is written to no file. */
 export function withoutToken(config: RunConfig): RunConfig {

@@ -10,6 +10,7 @@ import {
   type Problems,
 } from "../documents/node.ts";
 import type { RunConfig } from "../schema/run_config.ts";
+import { ROOTS } from "../schema/schema.ts";
 
 export class RuleContext {
   constructor(
@@ -70,10 +71,8 @@ export class RuleContext {
   }
 }
 
-const SECTIONS = ["model", "lora", "data", "rewards", "eval", "curriculum"];
-
 function fullName(name: string): string {
-  return name.includes(".") || SECTIONS.includes(name) ? name : `training.${name}`;
+  return name.includes(".") || ROOTS.has(name) ? name : `training.${name}`;
 }
 
 /** The nearest valid values below and above `value`, among the 10,000 on each side. */

@@ -71,6 +71,11 @@ export const SECTIONS: readonly Section[] = [
   TRANSLATED_KEYS,
 ];
 
+/** What stands at the top of every configuration that was read. */
+export const ROOTS: ReadonlySet<string> = new Set(
+  [...SECTIONS.map(({ path }) => path.split(".")[0]!), "rewards"].filter((name) => name !== ""),
+);
+
 /** Sections that may be null. The run then does without the thing that the section describes. */
 export const NULLABLE_SECTIONS: readonly string[] = SECTIONS.filter(({ isOptional }) => isOptional)
   .map(({ path }) => path);
