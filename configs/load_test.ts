@@ -130,25 +130,6 @@ Deno.test("a lora section has the keys of PEFT, in YAML and on the command line"
   );
 });
 
-Deno.test("the documented experiment loads from one new file and embedded bases", async () => {
-  const files = {
-    "configs/tasks/your_task.yaml": 'data:\n  task_name: "tower_of_hanoi"\n  num_examples: 2048\n' +
-      '  seed: 42\n  add_instructions: true\n\nrewards:\n  - name: "correctness"\n    weight: 0.8\n' +
-      '  - name: "brevity"\n    weight: 0.2\n',
-    "configs/experiments/your_experiment.yaml": "_base_:\n  - ../base.yaml\n" +
-      "  - ../models/qwen-7b.yaml\n  - ../tasks/your_task.yaml\n\ntraining:\n" +
-      '  output_dir: "./experiments/your_experiment"\n  num_epochs: 3\n  learning_rate: 2.0e-6\n\n' +
-      'logging:\n  run_name: "your_experiment"\n  wandb_project: "reasoning-gym"\n',
-  };
-  await withFiles(files, async (cwd) => {
-    const { config } = await loadConfig("configs/experiments/your_experiment.yaml", { cwd });
-    assert.equal(config.data.task_name, "tower_of_hanoi");
-    assert.equal(config.lora?.r, 64);
-    assert.deepEqual(config.rewards.map(({ weight }) => weight), [0.8, 0.2]);
-    assert.equal(config.training.num_train_epochs, 3);
-  });
-});
-
 Deno.test("default num_examples: all of a file, 2048 of a task", async () => {
   const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
   const files = { "p.jsonl": '{"question": "q", "answer": "1"}\n' };
@@ -162,16 +143,6 @@ Deno.test("default num_examples: all of a file, 2048 of a task", async () => {
     load("model: weights\ntask: chain_sum\nnum_examples: null\n"),
     /:3:15: data\.num_examples: a task makes as many problems as it is asked for/,
   );
-});
-
-Deno.test("JSON is a configuration too", async () => {
-  await withFiles({
-    "c.json": '{"model": "m", "task": "chain_sum", "rewards": ["correctness"], "lr": 1e-6}',
-  }, async (cwd) => {
-    const { config } = await loadConfig("c.json", { cwd });
-    assert.equal(config.training.learning_rate, 1e-6);
-    assert.equal(config.logging.run_name, "c");
-  });
 });
 
 Deno.test("all embedded experiments load; every task file names the task of its name", async () => {

@@ -94,15 +94,23 @@ Deno.test("a batch is for μ·SPG/GA steps: sampled once, then off-policy", () =
     },
   ));
 
-Deno.test("the sampler and the training pass have the same log-probabilities", () =>
-  withRun({ max_steps: 3, num_iterations: 2, top_p: 0.9 }, ({ train }) => {
-    for (const [k, line] of train.entries()) {
-      const mean = line["sampling/sampling_logp_difference/mean"] as number;
-      const max = line["sampling/sampling_logp_difference/max"] as number;
-      if (k % 2 === 1) assert.ok(mean === undefined && max === undefined);
-      else assert.ok(mean <= max && max < 1e-5, `${mean} ${max}`);
-    }
-  }));
+Deno.test("the sampler and the training pass have the same log-probabilities", async () => {
+  const ends = { min_new_tokens: 3, stop: ["a", "e", "o"], repetition_penalty: 1.3 };
+  for (const changes of [{ top_p: 0.9 }, ends]) {
+    await withRun({ max_steps: 3, num_iterations: 2, ...changes }, ({ train }) => {
+      for (const [k, line] of train.entries()) {
+        const mean = line["sampling/sampling_logp_difference/mean"] as number;
+        const max = line["sampling/sampling_logp_difference/max"] as number;
+        if (k % 2 === 1) assert.ok(mean === undefined && max === undefined);
+        else assert.ok(mean <= max && max < 1e-5, `${mean} ${max}`);
+        if (k % 2 === 1 || changes !== ends) continue;
+        // A stop string is an end, not a cut, and not before the least length.
+        assert.ok((line["completions/min_length"] as number) >= 3);
+        assert.ok((line["completions/clipped_ratio"] as number) < 1);
+      }
+    });
+  }
+});
 
 Deno.test("old log-probabilities of sampling save a pass and change little", async () => {
   const schedule = { max_steps: 4, num_iterations: 2 };

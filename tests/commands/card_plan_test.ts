@@ -1,6 +1,5 @@
 /** Plans for a card of another machine: `rgx train --dry-run --gpu`, `rgx doctor --plan`. */
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
 import { rgx } from "../support.ts";
 
 const QWEN_7B = "leg_counting_qwen7b";
@@ -54,29 +53,6 @@ Deno.test("flags that do not go together, and unknown cards, are refused", async
     assert.match(err, message);
     assert.doesNotMatch(err, /\n\s+at /);
   }
-});
-
-test.inFolder("a config.json alone is planned for a card; without a needed field it is refused", async (dir) => {
-  const path = `${dir}/config.json`, words = ["train", QWEN_7B, "--dry-run", "--gpu", "a100"];
-  const sizes = {
-    model_type: "llama",
-    vocab_size: 32000,
-    hidden_size: 1024,
-    intermediate_size: 4096,
-    num_hidden_layers: 8,
-    num_attention_heads: 16,
-    max_position_embeddings: 4096,
-  };
-  await Deno.writeTextFile(path, JSON.stringify(sizes));
-  for (const model of [path, dir]) {
-    const { code, err } = await rgx([...words, "--model-name", model]);
-    assert.equal(code, 0, err);
-    assert.match(err, /its weights are not on this machine; planned from its sizes/);
-  }
-  await Deno.writeTextFile(path, JSON.stringify({ ...sizes, num_hidden_layers: undefined }));
-  const { code, err } = await rgx([...words, "--model-name", dir]);
-  assert.equal(code, 2);
-  assert.match(err, /config\.json: num_hidden_layers/);
 });
 
 Deno.test("a model of another family is planned, and a misspelt name gets a suggestion", async () => {

@@ -40,18 +40,6 @@ Deno.test("every command has help with examples, in 80 columns", async () => {
   }
 });
 
-Deno.test("an unknown command or flag is a usage error with a suggestion", async () => {
-  const command = await rgx(["trian", "quickstart"]);
-  assert.equal(command.code, 2);
-  assert.match(command.err, /unknown command 'trian'/);
-  assert.match(command.err, /train/);
-  assert.equal(command.out, "");
-  const flag = await rgx(["tasks", "sample", "chain_sum", "--sizes", "3"]);
-  assert.equal(flag.code, 2);
-  assert.match(flag.err, /unknown option '--sizes'/);
-  assert.match(flag.err, /--size\b/);
-});
-
 Deno.test("help is printed for commands that exist, and refused for others", async () => {
   const sample = await rgx(["help", "tasks", "sample"]);
   assert.equal(sample.code, 0);

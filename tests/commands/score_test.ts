@@ -3,23 +3,6 @@ import assert from "node:assert/strict";
 import { createDataset } from "../../tasks/dataset.ts";
 import { lines, rgx, spawnRgx } from "../support.ts";
 
-Deno.test("score gives 1 for the answers that tasks sample writes and 0 for null, in order", async () => {
-  const { out } = await rgx(["tasks", "sample", "spell_backward", "--size", "4"]);
-  const input = lines(out).flatMap((line) => {
-    const entry = JSON.parse(line);
-    return [
-      JSON.stringify({ entry, answer: entry.answer }),
-      JSON.stringify({ entry, answer: null }),
-    ];
-  });
-  const scored = await rgx(["score", "-"], input.join("\n") + "\n");
-  assert.equal(scored.code, 0);
-  assert.deepEqual(
-    lines(scored.out).map((line) => JSON.parse(line).score),
-    [1, 0, 1, 0, 1, 0, 1, 0],
-  );
-});
-
 Deno.test("score extracts the last answer of a completion with --completions", async () => {
   const entry = {
     question: "1 + 1?",
