@@ -158,7 +158,7 @@ export interface ConfigOverrides {
   eval?: EvalKeys;
   /** Who samples the completions of training. */
   generation?: GenerationKeys;
-  /** What answers the model: a file, or `{path}`, or the name of one; null: nothing. */
+  /** What answers the model: a file, `{path}`, or a name; null: nothing answers it. */
   environment?: string | RunConfig["environment"];
   /** Several of them by name, of which each row of the data names one. */
   environments?: Record<string, string | RunConfig["environment"]> | null;

@@ -204,7 +204,7 @@ export async function streamCompletion(
   const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
   /** Characters of the tokens of each choice that were sent. */
   const offsets: number[] = [];
-  /** Choices that have sent the ids of their prompt. */
+  /** Choices for which the ids of the prompt have been sent. */
   const begun = new Set<number>();
   const chunk = (index: number, text: string, logprobs: CompletionLogprobs | null, more = {}) =>
     send({

@@ -15,7 +15,7 @@ export interface PairedTest {
   difference: number;
   /** 95 % interval of `difference`. */
   ci95: [low: number, high: number];
-  /** Problems on which the first model is better, and on which the second one is. */
+  /** Problems on which the first model is better. */
   only_first: number;
   /** Problems on which the second model is better. */
   only_second: number;

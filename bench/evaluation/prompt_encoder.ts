@@ -94,8 +94,8 @@ export class PromptEncoder {
   }
 
   /**
-   * The prompt that a teacher sees: with another question, or another conversation; null: the same
-   * one.
+   * The prompt that a teacher sees, with another question or another conversation. Null: it sees
+   * the prompt of the model.
    * @param template `{prompt}` is the question, `{answer}` the answer, and another name a column of
    *   the data; null: the data may have such prompts
    * @throws UsageError for a name that the problem does not have

@@ -160,8 +160,8 @@ export class Translation {
   }
 
   /**
-   * Does what the rules of the tables say, for keys whose values have their types. The other
-   * projects' defaults come last, after all that is written.
+   * Applies the rules of the tables to keys whose values have the right types. The defaults of the
+   * other projects come last, after everything that is written.
    */
   applyRules(): void {
     for (const isDefault of [false, true]) {

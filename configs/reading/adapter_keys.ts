@@ -24,7 +24,7 @@ import {
 
 const KEY = "model.adapter_name_or_path";
 
-/** The keys that the file of an adapter has, in the section's names, and PEFT's defaults. */
+/** What the file of an adapter may say: the section's keys, with PEFT's defaults. */
 const OF_THE_FILE: Readonly<Record<string, Json>> = {
   r: 8,
   lora_alpha: 8,

@@ -77,7 +77,7 @@ Deno.test("run.json says where a run was started whose output_dir is absolute, o
     await Deno.rename(`${folder}/project/runs/first`, copy);
     const [data] = await filesOf(`${copy}/config.yaml`, `${folder}/other/place`);
     assert.equal(data, `${folder}/data.jsonl`);
-    // A configuration that is no run's is read as ever.
+    // A configuration that belongs to no run is read as any other.
     await Deno.remove(`${copy}/run.json`);
     await Deno.rename(`${folder}/project/mine`, `${folder}/other/place/mine`);
     const [plain] = await filesOf(`${copy}/config.yaml`, `${folder}/other/place`);

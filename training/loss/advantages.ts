@@ -93,7 +93,7 @@ type Estimator = (step: Scored) => Float64Array;
  * REINFORCE++ compares completions with a baseline of their group, and does not scale them.
  */
 const ESTIMATORS: Record<AlgorithmSection["advantage_estimator"], Estimator> = {
-  /** The group's mean, divided by a deviation. */
+  /** The difference from the group's mean, divided by a deviation. */
   grpo: ({ scores, groups, scale }) => {
     const batchStd = deviation(valid(scores), scores.length);
     return perGroup({ scores, groups }, (group, size) => {

@@ -88,7 +88,7 @@ const LIMITED_BY = {
 /** Size of a wasm32 memory, whose pointers have 32 bits. Frozen weights may be outside of it. */
 const WASM_LIMIT = 2 ** 32;
 
-/** The longest prompt and answer of all that is evaluated and of the first training problems. */
+/** The longest prompt and answer among the evaluated problems and the first training problems. */
 export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
@@ -121,8 +121,9 @@ const MEASURED_PROMPTS = 16;
 
 /** Typical numbers of tokens. */
 export interface TypicalTokens {
-  /** Of a prompt, and how many of them the next prompt begins with too. */
+  /** Of a prompt. */
   promptTokens: number;
+  /** Of those, how many the next prompt begins with too. */
   sharedTokens: number;
   /** Of a worked answer; null = there is none. */
   answerTokens: number | null;

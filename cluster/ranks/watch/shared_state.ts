@@ -51,8 +51,8 @@ export interface WatchRequest {
 }
 
 /**
- * A later message to the thread: the rank ends with the others; or it has failed, has printed why,
- * and ends them.
+ * A later message to the thread. `end`: the rank ends with the others. `failed`: it has failed and
+ * printed why, and ends the others.
  */
 export type WatchOrder = "end" | "failed";
 

@@ -45,7 +45,7 @@ function dumped(changes: Record<string, Json>): string {
     for (const part of parts.slice(0, -1)) map = (map[part] ??= {}) as Record<string, Json>;
     map[parts.at(-1)!] = value;
   }
-  // Models that are not used have a name that is required only where they are.
+  // The reward model needs a name only where it is used.
   delete (root["reward"] as { reward_model?: Json }).reward_model;
   return stringify(root);
 }

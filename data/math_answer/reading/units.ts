@@ -22,7 +22,7 @@ const MEANT =
   "(?:below|under)\\s+zero|less\\s+than|more\\s+than|at\\s+(?:least|most)|repeating|recurring|base|basis|infinity|" +
   "inverse|imaginary|(?:st|nd|rd|th)\\s+(?:root|power)|twice|thrice|doubled?|tripled?|halved|fold|maybe|perhaps)" +
   "(?![A-Za-z])";
-/** Up to five words. The first has three letters or more: two may be a product of unknowns. */
+/** Up to five words, the first of three letters or more: two could be a product of unknowns. */
 const WORDS = `(?!${MEANT})[A-Za-z]{3,}(?:[ \\-/]+[A-Za-z]+){0,4}`;
 
 /** Units that are written with a capital letter; other such words are names. */
