@@ -12,6 +12,7 @@ import { requireCard } from "./doctor/layout_flags.ts";
 import * as tables from "./flag_tables.ts";
 import { addFlags, oneModel, type Table } from "./flags.ts";
 import { cardFromFlags } from "./plans/card_flags.ts";
+import * as scoring from "./scoring/score_flags.ts";
 import { DPO_HELP, SFT_HELP, TRAIN, TRAIN_HELP } from "./train/run_flags.ts";
 
 const CONFIG = "a YAML file or the name of an embedded config";
@@ -106,8 +107,8 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     from(() => import("./tasks/tasks_export.ts"), "exportTasks"),
   );
 
-  add("score", tables.SCORE, from(() => import("./scoring/score.ts"), "score"));
-  add("rescore", tables.RESCORE, from(() => import("./scoring/rescore.ts"), "rescoreRun"));
+  add("score", scoring.SCORE, from(() => import("./scoring/score.ts"), "score"));
+  add("rescore", scoring.RESCORE, from(() => import("./scoring/rescore.ts"), "rescoreRun"));
 
   add("rewards", {
     "About:": "list and describe the built-in rewards, and test one's own",
@@ -126,7 +127,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   }, from(() => import("./rewards/rewards.ts"), "showReward"));
   add(
     "rewards test",
-    tables.REWARDS_TEST,
+    scoring.REWARDS_TEST,
     from(() => import("./rewards/test_reward.ts"), "testReward"),
   );
 

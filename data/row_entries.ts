@@ -173,17 +173,22 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   const answer = gold?.answer ?? null;
   const source = isTask ? task : sourceOf(answer, gold?.worked ?? null, rest);
   const templateVariables = variablesOf(objectOf(variables), place);
+  const kept: Record<string, unknown> = {
+    source_index: index,
+    difficulty: {},
+    ...others,
+    ...(variables != null && { chat_template_kwargs: variables }),
+    ...metadata,
+    source_dataset: source,
+  };
+  const lost = Object.entries(row).filter(([name, value]) =>
+    !["prompt", "completion"].includes(name) && kept[name] !== value
+  );
   return {
     question: prompt.question,
     answer,
-    metadata: {
-      source_index: index,
-      difficulty: {},
-      ...others,
-      ...(variables != null && { chat_template_kwargs: variables }),
-      ...metadata,
-      source_dataset: source,
-    },
+    metadata: kept,
+    ...(lost.length > 0 && { columns: Object.fromEntries(lost) }),
     ...(prompt.messages !== null && { messages: prompt.messages }),
     ...preferenceOf(rest, place),
     ...teacherPromptOf(rest["teacher_prompt"], `${place}: teacher_prompt`),

@@ -5,7 +5,7 @@
  * value that is too large for float32.
  */
 import { UsageError } from "../core/errors.ts";
-import { customScorer } from "./custom/custom_scorer.ts";
+import { customScorer, type PythonOptions } from "./custom/custom_scorer.ts";
 import type { RewardFile } from "./custom/reward_file.ts";
 import { inProcessScorer } from "./in_process_scorer.ts";
 import { getReward, resolveRewardParams } from "./registry.ts";
@@ -91,7 +91,7 @@ export interface Rubric {
 }
 
 /** Options for all rewards of a rubric. */
-export interface RubricOptions {
+export interface RubricOptions extends PythonOptions {
   /**
    * The time limit for one value, in seconds, of rewards without a `timeout`; default
    * `DEFAULT_TIME_LIMIT`.
@@ -122,12 +122,12 @@ export const DIALOGUE_COLUMNS: readonly string[] = ["dialogue", "turns", "stop"]
  */
 export function createRubric(
   sections: readonly RubricSection[],
-  { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false }: RubricOptions = {},
+  { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false, ...python }: RubricOptions = {},
 ): Rubric & AsyncDisposable {
   if (sections.length === 0 && !mayBeEmpty) {
     throw new UsageError("rewards: at least one reward is needed, found none");
   }
-  const scorers = sections.map((section) => createScorer(section, rewardTimeout));
+  const scorers = sections.map((section) => createScorer(section, rewardTimeout, python));
   const names = scorers.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) {
@@ -192,7 +192,11 @@ function overflow(value: RewardValue, weight: number): string | null {
       "numbers of float32 (3.4e38)";
 }
 
-function createScorer(section: RubricSection, rewardTimeout: number): Scorer {
+function createScorer(
+  section: RubricSection,
+  rewardTimeout: number,
+  python: PythonOptions,
+): Scorer {
   const { name, as, weight, params, timeout = rewardTimeout, file } = section;
   if (!Number.isFinite(weight)) {
     throw new UsageError(`reward ${name}: weight: must be a finite number, found ${weight}`);
@@ -200,7 +204,7 @@ function createScorer(section: RubricSection, rewardTimeout: number): Scorer {
   if (!Number.isFinite(timeout) || timeout <= 0) {
     throw new UsageError(`reward ${name}: timeout: must be a number above 0, found ${timeout}`);
   }
-  if (file !== undefined) return customScorer(as ?? name, file, params, timeout);
+  if (file !== undefined) return customScorer(as ?? name, file, params, timeout, python);
   const reward = getReward(name), shown = as ?? reward.metric ?? reward.name;
   const resolved = resolveRewardParams(name, params);
   if (!("createScorer" in reward)) return inProcessScorer(shown, reward, resolved, timeout);

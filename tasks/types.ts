@@ -37,6 +37,8 @@ export interface Entry {
   preference?: Preference;
   /** Values for the chat template with this prompt; they go before those of the run. */
   templateVariables?: Readonly<Record<string, unknown>>;
+  /** Columns of a data set's row that metadata does not have as they are, such as its solution. */
+  columns?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -50,6 +52,8 @@ export interface ScorableEntry {
   answer?: string | null;
   /** Facts about the problem, from the generator. */
   metadata?: Record<string, unknown>;
+  /** @see Entry.columns */
+  columns?: Readonly<Record<string, unknown>>;
 }
 
 /**

@@ -33,6 +33,7 @@ export const NEEDED = {
   shellcheck: "shellcheck is not installed (apt-get install shellcheck)",
   chromium: "Chromium is not installed (apt-get install chromium)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
+  pythonProgram: "python3 is not installed",
   jinja: "no Python with jinja2 was named (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",

@@ -15,6 +15,7 @@ import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
 import { loadTeacher } from "./model/teacher.ts";
+import { runSizes } from "./run/run_sizes.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
 import { ofTensor, refuseInfinite } from "../kernels/weights/finite.ts";
@@ -48,6 +49,10 @@ export type TrainingParts =
 export interface AssembleOptions extends PlannedRunOptions, OpenRunOptions {
   /** Called while the model is loaded. */
   onLoad?: LoadListener;
+  /** Let rewards in Python run, which have all rights of the user; default false. */
+  allowPython?: boolean;
+  /** Whether the rewards are tried; default true. Nothing may be scored without. */
+  opensRewards?: boolean;
 }
 
 /**
@@ -61,15 +66,19 @@ export async function assemble(
   options: AssembleOptions = {},
 ): Promise<TrainingParts> {
   deviceOfConfig(config.training, device.name, "device");
+  let maxSteps: number | null = null;
   // The cheap parts first, so that their errors are found before a large model is loaded.
   const rubric = createRubric(config.rewards, {
     rewardTimeout: config.training.reward_timeout,
     mayBeEmpty: options.phases === "sft" || config.teacher !== null,
+    allowPython: options.allowPython ?? false,
+    maxSteps: () => maxSteps,
   });
-  await rubric.open();
+  if (options.opensRewards ?? true) await rubric.open();
   const run = await openRun(config, options);
   const { opened, problems, trainProblems, trainable } = run;
   const { weights, needs, sizes, memory } = await planRun(config, device, run, options);
+  maxSteps = runSizes(config, trainProblems, options.phases ?? "all").totalSteps;
   const continued = opened.adapter;
   device.computeDtype = config.training.compute_dtype;
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;

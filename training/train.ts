@@ -48,6 +48,8 @@ export interface TrainOptions {
   resume?: boolean | string;
   /** Replace the files of another run in output_dir. */
   force?: boolean;
+  /** Let rewards in Python run, which have all rights of the user; default false. */
+  allowPython?: boolean;
   /**
    * Whether kernels are measured at the beginning of a run on a graphics card; see
    * {@link TrainerOptions}.
@@ -106,7 +108,10 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     })
     : asked;
   try {
-    const parts = await assemble(config, device, env === undefined ? {} : { entries: env.dataset });
+    const parts = await assemble(config, device, {
+      allowPython: options.allowPython ?? false,
+      ...(env !== undefined && { entries: env.dataset }),
+    });
     const warn = (message: string) => handle(on, { type: "warning", message });
     const tracking = new RunTracking(config, Deno.env.toObject(), warn);
     try {

@@ -86,7 +86,7 @@ export async function fitReport(
       await planFromShape(loaded.config, device, { onPlan: seen });
       return report;
     }
-    const parts = await assemble(loaded.config, device, { planned });
+    const parts = await assemble(loaded.config, device, { planned, opensRewards: false });
     try {
       const trainer = new GrpoTrainer({
         config: loaded.config,

@@ -161,7 +161,7 @@ async function tuneOn(
 /** The calls of a run with a configuration. */
 async function callsOf(name: string, overrides: string[], device: Device): Promise<RecordedCall[]> {
   const loaded = await loadConfig(name, { overrides, env: Deno.env.toObject() });
-  const parts = await assemble(loaded.config, device);
+  const parts = await assemble(loaded.config, device, { opensRewards: false });
   try {
     const { config, yaml } = loaded;
     const trainer = new GrpoTrainer({ config, configText: yaml, device, ...parts });

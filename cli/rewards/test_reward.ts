@@ -9,10 +9,11 @@ import { didYouMean } from "../../core/suggest.ts";
 import { readText, whyNotJson } from "../../core/text_file.ts";
 import { createRubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
+import { rewardFile } from "../scoring/reward_flags.ts";
 import { readValue, splitPair } from "../tasks/task_params.ts";
 import { clip, columns, print, table } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
-import type { REWARDS_TEST } from "../flag_tables.ts";
+import type { REWARDS_TEST } from "../scoring/score_flags.ts";
 
 type TestOptions = Flags<typeof REWARDS_TEST>;
 
@@ -25,9 +26,6 @@ interface Case {
 
 /** Largest difference that counts as equal, relative to the expected value. */
 const TOLERANCE = 1e-6;
-
-/** Files with a reward, by their names. */
-const REWARD_FILE = /\.(ts|mts|js|mjs)$/;
 
 /** Fields of a case, and what each must be. */
 const FIELDS: Readonly<Record<string, readonly [what: string, is: (value: unknown) => boolean]>> = {
@@ -62,9 +60,11 @@ export async function testReward(
   given: string | undefined,
   options: TestOptions,
 ): Promise<number> {
-  const isFile = REWARD_FILE.test(reward);
-  if (isFile && !await exists(reward)) throw new UsageError(`${reward}: there is no such file`);
-  const path = given ?? (isFile ? reward.replace(REWARD_FILE, "_cases.jsonl") : null);
+  const file = rewardFile(reward);
+  if (file !== null && !await exists(file.path)) {
+    throw new UsageError(`${file.path}: there is no such file`);
+  }
+  const path = given ?? (file === null ? null : file.path.replace(/\.\w+$/, "_cases.jsonl"));
   if (path === null) {
     throw new UsageError(`missing argument 'cases'`, {
       advice: `A file of lines such as {"completion": "…", "answer": "4", "expected": 1}.`,
@@ -75,8 +75,10 @@ export async function testReward(
     const [key, value] = splitPair(text, "--set", "key=value");
     return [key, readValue(value, `--set ${text}`)];
   }));
-  const section = { name: isFile ? "reward" : reward, weight: 1, params };
-  const rubric = createRubric([isFile ? { ...section, file: { path: reward } } : section]);
+  const section = { name: file === null ? reward : "reward", weight: 1, params };
+  const rubric = createRubric([file === null ? section : { ...section, file }], {
+    allowPython: options.allowPython ?? false,
+  });
   try {
     await rubric.open();
     // One after the other, so that an error belongs to its case.

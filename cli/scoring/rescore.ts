@@ -11,7 +11,7 @@ import { readStoredStep, storedSteps } from "../../training/rescore/stored_steps
 import { log, print, table } from "../terminal/terminal.ts";
 import { chosenRewards } from "./reward_flags.ts";
 import type { Flags } from "../flags.ts";
-import type { RESCORE } from "../flag_tables.ts";
+import type { RESCORE } from "./score_flags.ts";
 
 type RescoreFlags = Flags<typeof RESCORE>;
 
@@ -31,6 +31,7 @@ export async function rescoreRun(given: string, flags: RescoreFlags): Promise<vo
   const steps = chosenSteps(await storedSteps(folder), flags.steps);
   const rubric = createRubric(chosen?.sections ?? config.rewards, {
     rewardTimeout: chosen?.rewardTimeout ?? training.reward_timeout,
+    allowPython: flags.allowPython ?? false,
   });
   const before = {
     names: rewardMetrics(config.rewards),

@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { loadConfig, type LoadedConfig } from "../../configs/load.ts";
 import type { RewardSection } from "../../configs/schema/reward_section.ts";
 import { reworded, UsageError } from "../../core/errors.ts";
-import { isCodePath } from "../../core/sandbox/code_file.ts";
+import { isRewardPath } from "../../rewards/custom/reward_file.ts";
 
 export interface RewardFlags {
   /** Names, files or `{name: …}`. */
@@ -56,9 +56,16 @@ async function ofRewards(rewards: readonly unknown[]): Promise<LoadedConfig> {
   }
 }
 
+/** The file that a text names, and the function of one of Python (`F.py:NAME`); null: no file. */
+export function rewardFile(text: string): { path: string; function?: string } | null {
+  const [, path, name] = /^(.*\.py):(\w+)$/i.exec(text) ?? [];
+  if (path !== undefined) return { path, function: name! };
+  return isRewardPath(text) ? { path: text } : null;
+}
+
 /** An item of a list of rewards. */
 function itemOf(text: string): unknown {
-  if (!text.trimStart().startsWith("{")) return isCodePath(text) ? { path: text } : text;
+  if (!text.trimStart().startsWith("{")) return rewardFile(text) ?? text;
   try {
     return parse(text);
   } catch (cause) {

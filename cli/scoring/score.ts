@@ -19,7 +19,7 @@ import { mistakeOf, readSample, sampleScores } from "./samples.ts";
 import { scoreLines } from "./score_lines.ts";
 import type { PieceReply, PieceRequest } from "./score_worker.ts";
 import type { Flags } from "../flags.ts";
-import type { SCORE } from "../flag_tables.ts";
+import type { SCORE } from "./score_flags.ts";
 
 type ScoreFlags = Flags<typeof SCORE>;
 
@@ -43,7 +43,10 @@ export async function score(file: string, flags: ScoreFlags): Promise<number> {
   const { sections, rewardTimeout, maxCompletionLength } = chosen ?? await chosenRewards({
     reward: ["correctness"],
   }) as ChosenRewards;
-  const rubric = createRubric(sections, { rewardTimeout });
+  const rubric = createRubric(sections, {
+    rewardTimeout,
+    allowPython: flags.allowPython ?? false,
+  });
   await rubric.open();
   try {
     if (flags.serve) return await serveRewards(file, rubric, maxCompletionLength, flags);

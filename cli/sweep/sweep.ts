@@ -56,6 +56,7 @@ export async function sweep(
     "--quiet",
     ...(jobs > 1 ? ["--threads", String(threads)] : []),
     ...(options.device === undefined ? [] : ["--device", options.device]),
+    ...(options.allowPython ? ["--allow-python"] : []),
   ];
   await Deno.mkdir(folder, { recursive: true });
   const stopped = await runAll(open, [...programCommand(), ...command], jobs, log);

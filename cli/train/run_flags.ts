@@ -1,5 +1,5 @@
 /** The flags, examples and notes of `rgx train`, `rgx sft` and `rgx dpo`. */
-import { CARD } from "../flag_tables.ts";
+import { CARD, PYTHON } from "../flag_tables.ts";
 
 /** The flags that `train`, `sft` and `dpo` share. */
 export const TRAIN = {
@@ -14,6 +14,7 @@ export const TRAIN = {
   outputDir: "text <folder> -- the folder of the run",
   maxTime: "text <hh:mm:ss> -- save and stop (exit 75) in time",
   force: "flag -- start anew in a folder that holds another run",
+  ...PYTHON,
   "This machine:": "",
   device: "text <name> -- auto, webgpu, vulkan, wasm or reference",
   threads: "int>=1<=1024 <n> -- threads of the wasm device",

@@ -142,6 +142,7 @@ async function runTraining(
     parts = await assemble(config, device, {
       phases,
       ranks: count,
+      allowPython: options.allowPython ?? false,
       onLoad: observers.loading.on,
       onDraw: observers.drawing.on,
       ...(memory === null ? {} : { availableBytes: memory }),

@@ -1,10 +1,11 @@
 /**
  * Reads the list of rewards. An item is a name, or `{name, weight, …parameters}`, which is checked
- * against the registry, or `{path, weight, …parameters}` for a file of the user.
+ * against the registry, or `{path, weight, …parameters}` for a file of the user; `function` names
+ * the function of a file of Python.
  */
 import { basename, extname } from "node:path";
 import { RgxError } from "../../core/errors.ts";
-import { hostProblem, type RewardFile } from "../../rewards/custom/reward_file.ts";
+import { hostProblem, isPython, type RewardFile } from "../../rewards/custom/reward_file.ts";
 import { type BuiltInReward, getReward } from "../../rewards/registry.ts";
 import { checkParams, withDefaults } from "../../core/named_params.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -125,6 +126,9 @@ const HOSTS = refine(
 /** Fields that every built-in reward has. */
 const COMMON = { name: text(), as: METRIC_NAME, weight: float(), timeout: SECONDS };
 
+/** Further fields of a file of Python. */
+const OF_PYTHON = { function: text(), python: text() };
+
 /** Fields of a reward from a user's file. Every other field is a parameter of the reward. */
 const OF_FILE = {
   path: text(),
@@ -137,12 +141,23 @@ const OF_FILE = {
   concurrency: int({ min: 1 }),
   retries: int({ min: 0 }),
   cache: bool(),
-} satisfies Record<keyof RewardFile, ValueType<unknown>> & Types;
+} satisfies Record<Exclude<keyof RewardFile, keyof typeof OF_PYTHON>, ValueType<unknown>> & Types;
 
 function readFileReward(item: MapNode, key: string, problems: Problems): RewardSection | null {
-  const { values, rest: params } = readFields(item, key, OF_FILE, problems);
+  const written = item.entries.get("path")!.node;
+  const inPython = written.kind === "scalar" && isPython(String(written.value));
+  const types: typeof OF_FILE & Partial<typeof OF_PYTHON> = inPython
+    ? { ...OF_FILE, ...OF_PYTHON }
+    : OF_FILE;
+  const { values, rest: params } = readFields(item, key, types, problems);
   const { path, name, weight = 1, timeout, permissions, ...more } = values;
   if (path === undefined) return null;
+  for (const field of inPython ? ["net", "permissions"] : []) {
+    const text = "a reward in Python has no sandbox: it may connect to any host";
+    if (item.entries.has(field)) {
+      problems.add(item.entries.get(field)!.keyAt, `${key}.${field}`, text);
+    }
+  }
   if (permissions !== undefined) {
     const net = grantedHosts(permissions, `${key}.permissions`, problems);
     if (net !== undefined && more.net !== undefined) {
@@ -150,7 +165,7 @@ function readFileReward(item: MapNode, key: string, problems: Problems): RewardS
     } else if (net !== undefined) more.net = net;
   }
   return {
-    name: name ?? nameOf(path),
+    name: name ?? more.function ?? nameOf(path),
     weight,
     params,
     ...timeout !== undefined && { timeout },

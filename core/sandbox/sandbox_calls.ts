@@ -6,7 +6,7 @@
  */
 import { messageOf, UsageError } from "../errors.ts";
 import { runningTimeout } from "../machine/running_time.ts";
-import { type Host, SandboxProcess } from "./sandbox_process.ts";
+import { type Host, type ProgramHost, SandboxProcess } from "./sandbox_process.ts";
 
 /** How a batch is done. */
 export interface CallLimits {
@@ -35,7 +35,7 @@ export type FromWorker<About, Result> =
   /** An exception outside of any call: in a timer, or in a promise that nobody awaits. */
   | { type: "uncaught"; message: string };
 
-/** Time limit for starting the process and for loading the module, in seconds. */
+/** Default time limit for starting the process and for loading the module, in seconds. */
 const LOAD_TIME = 10;
 /** Seconds on top of the time limit, so that the Worker can report a late promise itself. */
 const GRACE = 0.5;
@@ -53,7 +53,9 @@ interface Ended {
 
 /** What differs between the kinds of code. */
 export interface CallKind<About, Result> {
-  host: Host;
+  host: Host | ProgramHost;
+  /** Seconds for starting the process and for loading the code; default 10. */
+  loadTime?: number;
   /** In messages: "reward". */
   what: string;
   /** In messages, what a call gives: "value". */
@@ -77,7 +79,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   #interrupt: (() => void) | null = null;
 
   /**
-   * @param url the module, as a `data:` URL
+   * @param url the module, as a `data:` URL, or what another program loads
    * @param net hosts that it may connect to, `name` or `name:port`
    */
   constructor(
@@ -95,7 +97,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
       let process: CallProcess<About, Item, Result> | null = null;
       try {
         process = this.#process = new SandboxProcess(this.kind.host, this.net);
-        this.#about = await loaded(process, this.url);
+        this.#about = await loaded(process, this.url, this.kind.loadTime ?? LOAD_TIME);
         return;
       } catch (error) {
         const died = process !== null && process.ended !== null;
@@ -241,6 +243,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
 function loaded<About, Item, Result>(
   process: CallProcess<About, Item, Result>,
   url: string,
+  seconds: number,
 ): Promise<About> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void) => {
@@ -249,8 +252,8 @@ function loaded<About, Item, Result>(
       settle();
     };
     const fail = (message: string) => finish(() => reject(new Error(message)));
-    const silent = () => fail(`it did not load within ${LOAD_TIME} s`);
-    const stopTimer = runningTimeout(silent, LOAD_TIME * 1000);
+    const silent = () => fail(`it did not load within ${seconds} s`);
+    const stopTimer = runningTimeout(silent, seconds * 1000);
     process.listen((messages, ended) => {
       for (const message of messages) {
         if (message.type === "loaded") return finish(() => resolve(message.about));

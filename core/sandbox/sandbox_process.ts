@@ -20,6 +20,11 @@ export interface Host {
   command: string;
 }
 
+/** A program that is not rgx, and serves the same lines: its name or path, and its arguments. */
+export interface ProgramHost {
+  program: readonly [string, ...string[]];
+}
+
 /** `From` and `To` are the messages from and to the Worker, which can be written as JSON. */
 export class SandboxProcess<From extends { type: string }, To> {
   readonly #child: Deno.ChildProcess;
@@ -32,13 +37,22 @@ export class SandboxProcess<From extends { type: string }, To> {
    * @param net hosts that the code may connect to
    * @throws Error when no process can be started
    */
-  constructor(host: Host, net: readonly string[]) {
-    this.#child = new Deno.Command(Deno.execPath(), {
-      args: Deno.build.standalone ? [host.command, ...net] : checkoutArguments(host, net),
+  constructor(host: Host | ProgramHost, net: readonly string[]) {
+    const [program, ...args] = "program" in host
+      ? host.program
+      : [Deno.execPath(), ...hostArguments(host, net)];
+    const command = new Deno.Command(program, {
+      args,
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",
-    }).spawn();
+    });
+    try {
+      this.#child = command.spawn();
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      throw new Error(`there is no program ${program} to run it`, { cause: error });
+    }
     this.#input = new LineWriter(this.#child.stdin, () => {});
     this.#done = this.#listen();
   }
@@ -82,6 +96,10 @@ export class SandboxProcess<From extends { type: string }, To> {
     this.#listener?.([], this.#ended);
     await this.#input.close();
   }
+}
+
+function hostArguments(host: Host, net: readonly string[]): string[] {
+  return Deno.build.standalone ? [host.command, ...net] : checkoutArguments(host, net);
 }
 
 /**

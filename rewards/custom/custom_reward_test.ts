@@ -233,7 +233,7 @@ Deno.test("a file of a reward that cannot be used is refused with its line", asy
     ["export default function () {\n  let = = 1;\n}", /mine\.js.*2:\d+/s, ".js"],
     ["export default 5;", /neither computeBatch nor the default export is a function/],
     ['throw new Error("at once"); export default 1;', /cannot be used: at once \(line 1, column/],
-    ["export default () => 1", /a reward is a file ending in \.ts, .* found \.py/, ".py"],
+    ["export default () => 1", /a reward is a file ending in \.ts, .* found \.rb/, ".rb"],
   ];
   for (const [source, message, extension = ".ts"] of cases) {
     await withReward(source, async (rubric) => {

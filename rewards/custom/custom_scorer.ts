@@ -1,4 +1,7 @@
-/** Scores with a reward from a user's file, which runs in a process of its own. */
+/**
+ * Scores with a reward from a user's file, which runs in a process of its own: TypeScript or
+ * JavaScript in a sandbox, Python without one.
+ */
 import { ResultCache } from "../../core/cache/result_cache.ts";
 import { userCache } from "../../core/cache/user_cache.ts";
 import { messageOf, UsageError } from "../../core/errors.ts";
@@ -8,7 +11,19 @@ import { type CallKind, SandboxCalls } from "../../core/sandbox/sandbox_calls.ts
 import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
 import { type AboutReward, decodeCell, type Scored } from "./protocol.ts";
-import { hostProblem, loadRewardFile, type RewardFile } from "./reward_file.ts";
+import { pythonCalls, pythonSample } from "./python_reward.ts";
+import { hostProblem, isPython, loadRewardFile, type RewardFile } from "./reward_file.ts";
+
+/** What rewards in Python need. */
+export interface PythonOptions {
+  /** The user allows code in Python, which runs with all rights; default false. */
+  allowPython?: boolean;
+  /** Number of steps of the run, once it is known; null: none. */
+  maxSteps?: () => number | null;
+}
+
+/** Its samples are RewardSample, in Python PythonSample. */
+type Sandbox = SandboxCalls<AboutReward, unknown, Scored>;
 
 /**
  * The scorer of a user's reward. The process starts with the first batch.
@@ -20,31 +35,41 @@ export function customScorer(
   file: RewardFile,
   params: Readonly<Record<string, unknown>>,
   timeout: number,
+  { allowPython = false, maxSteps = () => null }: PythonOptions = {},
 ): Scorer {
-  const { path, net = [] } = file;
+  const { path, net = [] } = file, inPython = isPython(path);
   for (const host of net) {
-    const problem = hostProblem(host);
+    const problem = inPython
+      ? "hosts cannot be granted to Python, which may connect to all of them"
+      : hostProblem(host);
     if (problem !== null) throw new UsageError(`reward ${name}: net: ${problem}`);
   }
   const limits = {
     timeout,
-    concurrency: file.concurrency ?? (net.length > 0 ? 8 : 1),
+    concurrency: file.concurrency ?? (net.length > 0 || inPython ? 8 : 1),
     retries: file.retries ?? (net.length > 0 ? 2 : 0),
   };
-  let sandbox: SandboxCalls<AboutReward, RewardSample, Scored> | null = null;
+  let sandbox: Sandbox | null = null;
   const warnings: string[] = [];
   let known: KnownValues | null = null;
   // The file is read once, so the source is the same for the whole run.
   const open = async () => {
     if (sandbox !== null) return sandbox;
-    const { url, wholeBatch } = await loadRewardFile(path);
-    if (file.cache && wholeBatch) {
-      throw new UsageError(`reward ${name}: cache: computeBatch compares completions`, {
+    if (inPython && !allowPython) throw refusal(name, path);
+    const { calls, identity } = inPython
+      ? await pythonCalls(KIND, file)
+      : await sandboxedCalls(path, net);
+    await calls.start();
+    if (file.cache && calls.about!.wholeBatch) {
+      const why = inPython
+        ? "its function gets all completions at once"
+        : "computeBatch compares completions";
+      throw new UsageError(`reward ${name}: cache: ${why}`, {
         advice: "Only values of one completion at a time can be kept.",
       });
     }
-    if (file.cache) known = await openCache(name, [url, params], warnings);
-    return sandbox = new SandboxCalls(KIND, path, url, net);
+    if (file.cache) known = await openCache(name, [identity, params], warnings);
+    return sandbox = calls;
   };
   return {
     name,
@@ -56,7 +81,6 @@ export function customScorer(
     },
     async open() {
       const opened = await open();
-      await opened.start();
       await opened.close();
     },
     close: async () => await sandbox?.close(),
@@ -67,7 +91,10 @@ export function customScorer(
         const keys = known === null ? [] : sent.map(keyOf);
         const results = keys.map((key) => known!.get(key));
         const rows = [...sent.keys()].filter((row) => results[row] === undefined);
-        const scored = await opened.run(rows.map((row) => sent[row]!), params, limits);
+        const items = rows.map((row) =>
+          inPython ? pythonSample(samples[row]!, maxSteps()) : sent[row]!
+        );
+        const scored = await opened.run(items, params, limits);
         for (const [i, row] of rows.entries()) {
           results[row] = scored[i]!;
           if ("value" in scored[i]!.result) await known?.set(keys[row]!, scored[i]!);
@@ -85,6 +112,21 @@ export function customScorer(
       }
     },
   };
+}
+
+async function sandboxedCalls(
+  path: string,
+  net: readonly string[],
+): Promise<{ calls: Sandbox; identity: string }> {
+  const url = await loadRewardFile(path);
+  return { calls: new SandboxCalls(SANDBOXED, path, url, net), identity: url };
+}
+
+function refusal(name: string, path: string): UsageError {
+  return new UsageError(`reward ${name}: ${path} is Python, which is not allowed`, {
+    advice: "Python is not sandboxed: it may do all that you may do. If you trust this file and " +
+      "what it imports, add --allow-python.",
+  });
 }
 
 type KnownValues = ResultCache<Scored>;
@@ -155,14 +197,18 @@ function record({ result, logged, extras }: Scored, row: number, notes: RewardNo
   }
 }
 
-const KIND: CallKind<AboutReward, Scored> = {
+const KIND: Omit<CallKind<AboutReward, Scored>, "host"> = {
+  what: "reward",
+  gives: "value",
+  failed: (error, late) => ({ result: { error }, late, logged: [], extras: [], cost: 0 }),
+  isTogether: ({ wholeBatch }) => wholeBatch,
+};
+
+const SANDBOXED: CallKind<AboutReward, Scored> = {
+  ...KIND,
   host: {
     module: new URL("./host.ts", import.meta.url),
     reads: ["../", "../../core/"].map((folder) => new URL(folder, import.meta.url)),
     command: REWARD_HOST,
   },
-  what: "reward",
-  gives: "value",
-  failed: (error, late) => ({ result: { error }, late, logged: [], extras: [], cost: 0 }),
-  isTogether: ({ wholeBatch }) => wholeBatch,
 };

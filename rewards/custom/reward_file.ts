@@ -1,6 +1,6 @@
 /** A user's reward file: its settings in a configuration, and its code. */
 import { UsageError } from "../../core/errors.ts";
-import { loadCode } from "../../core/sandbox/code_file.ts";
+import { isCodePath, loadCode } from "../../core/sandbox/code_file.ts";
 
 /** A reward's file, and how it is run. */
 export interface RewardFile {
@@ -8,6 +8,10 @@ export interface RewardFile {
   path: string;
   /** SHA-256 of the file. A run that is resumed with another file says so. */
   sha256?: string;
+  /** Of Python: the name of the function; default: its only one, or `compute_score`. */
+  function?: string;
+  /** Of Python: the program that runs it; default `python3`. */
+  python?: string;
   /** Hosts that the reward may connect to, `name` or `name:port`; default none. */
   net?: readonly string[];
   /**
@@ -24,6 +28,12 @@ export interface RewardFile {
   cache?: boolean;
 }
 
+/** Whether a reward's file is one of Python. */
+export const isPython = (path: string): boolean => /\.py$/i.test(path);
+
+/** Whether a name is the path of a file with a reward. */
+export const isRewardPath = (name: string): boolean => isPython(name) || isCodePath(name);
+
 const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /** The problem of a host of `net`, or null. */
@@ -33,15 +43,11 @@ export function hostProblem(host: unknown): string | null {
 }
 
 /** The module as a `data:` URL. @throws UsageError with file and line if it cannot be a reward */
-export async function loadRewardFile(
-  path: string,
-): Promise<{ url: string; wholeBatch: boolean }> {
+export async function loadRewardFile(path: string): Promise<string> {
   const { url, exports } = await loadCode(path, { what: "reward" });
-  if (!exports.includes("default") && !exports.includes("computeBatch")) {
-    throw new UsageError(
-      `${path}: exports ${exports.length === 0 ? "nothing" : exports.join(", ")}; expected a ` +
-        "function as its default export, or computeBatch",
-    );
-  }
-  return { url, wholeBatch: exports.includes("computeBatch") };
+  if (exports.includes("default") || exports.includes("computeBatch")) return url;
+  throw new UsageError(
+    `${path}: exports ${exports.length === 0 ? "nothing" : exports.join(", ")}; expected a ` +
+      "function as its default export, or computeBatch",
+  );
 }
