@@ -7,6 +7,7 @@ import { deviceOfConfig } from "../configs/run_device.ts";
 import { dialogueKeys } from "../bench/dialogue/dialogue.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";
+import { type FileTensor, fileTensors, modelTensors } from "../models/architectures/mod.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { createRubric } from "../rewards/rubric.ts";
@@ -21,7 +22,6 @@ import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
 import { ofTensor, refuseInfinite } from "../kernels/weights/finite.ts";
 import { type StreamedTensor, tensorInParts } from "../models/formats/tensor_stream.ts";
 import { peftAdapterFiles, type PeftConfig } from "../models/network/adapters/peft_adapter.ts";
-import type { Parameter } from "../models/network/types.ts";
 import type { ModelWriter } from "./checkpoint/checkpoint_files.ts";
 import type { ModelSource } from "./model/model_source.ts";
 
@@ -122,7 +122,11 @@ export async function assemble(
 function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
   return {
     weightsFile: "adapter_model.safetensors",
-    files: () => peftAdapterFiles(config, model.trainable.map(streamed(model))),
+    files: () =>
+      peftAdapterFiles(
+        config,
+        model.trainable.map((tensor) => streamed(model, tensor.name, { ...tensor, from: 0 })),
+      ),
   };
 }
 
@@ -131,13 +135,18 @@ function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
   return {
     weightsFile: "model.safetensors",
     files: () =>
-      modelFolderFiles({
-        config: from.config,
-        tokenizer: from.tokenizer,
-        generationEosIds: from.eosIds,
-        bosId: from.bosId,
-        padId: from.padId,
-      }, model.parameters.map(streamed(model))),
+      modelFolderFiles(
+        {
+          config: from.config,
+          tokenizer: from.tokenizer,
+          generationEosIds: from.eosIds,
+          bosId: from.bosId,
+          padId: from.padId,
+        },
+        modelTensors(model.config).flatMap((tensor) =>
+          fileTensors(model.config, tensor).map((part) => streamed(model, tensor.name, part))
+        ),
+      ),
   };
 }
 
@@ -145,18 +154,21 @@ function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
  * A parameter as F32, whose values are read from the device when they are written. What could not
  * be loaded again is not written: the training has diverged.
  */
-function streamed(model: CausalLM): (parameter: Parameter) => StreamedTensor {
-  return ({ name, shape }) =>
-    tensorInParts({ name, shape, dtype: "F32" }, async (from, count) => {
-      const values = await model.readParameter(name, from, count);
-      try {
-        ofTensor(name, () => refuseInfinite(values, [count], from));
-      } catch (error) {
-        throw new RgxError(`the training has diverged, nothing is saved: ${messageOf(error)}`, {
-          advice: "Go on from an earlier checkpoint, with a lower training.learning_rate.",
-          cause: error,
-        });
-      }
-      return values;
-    });
+function streamed(
+  model: CausalLM,
+  of: string,
+  { name, shape, from: begin }: FileTensor,
+): StreamedTensor {
+  return tensorInParts({ name, shape, dtype: "F32" }, async (from, count) => {
+    const values = await model.readParameter(of, begin + from, count);
+    try {
+      ofTensor(name, () => refuseInfinite(values, [count], from));
+    } catch (error) {
+      throw new RgxError(`the training has diverged, nothing is saved: ${messageOf(error)}`, {
+        advice: "Go on from an earlier checkpoint, with a lower training.learning_rate.",
+        cause: error,
+      });
+    }
+    return values;
+  });
 }

@@ -10,6 +10,7 @@ import { doraCases } from "./cases/dora_testing.ts";
 import { decodeLayerCases } from "./cases/decode_layer_testing.ts";
 import { dropoutCases } from "./cases/dropout_testing.ts";
 import { elementwiseCases } from "./cases/elementwise_testing.ts";
+import { expertCases } from "./cases/experts_testing.ts";
 import { geluCases } from "./cases/gelu_testing.ts";
 import { headBackwardCases, headCases } from "./cases/head_testing.ts";
 import { layernormCases } from "./cases/layernorm_testing.ts";
@@ -42,6 +43,7 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["optimizer", optimizerCases],
   ["elementwise", elementwiseCases],
   ["short_conv", shortConvCases],
+  ["experts", expertCases],
   ["dropout", dropoutCases],
   ["adjust_logits", adjustLogitsCases],
   ["stored weights", storedCases],

@@ -26,6 +26,12 @@ import type {
   SoftCapArgs,
   SoftCapBackwardArgs,
 } from "./elementwise/spec.ts";
+import type {
+  ExpertGradientArgs,
+  ExpertMatmulArgs,
+  RouteArgs,
+  RouteBackwardArgs,
+} from "./experts/spec.ts";
 import type { ShortConvArgs, ShortConvBackwardArgs } from "./short_conv/spec.ts";
 
 export interface Ops {
@@ -70,6 +76,10 @@ export interface Ops {
   soft_cap_backward: SoftCapBackwardArgs;
   short_conv: ShortConvArgs;
   short_conv_backward: ShortConvBackwardArgs;
+  route: RouteArgs;
+  route_backward: RouteBackwardArgs;
+  expert_matmul: ExpertMatmulArgs;
+  expert_gradient: ExpertGradientArgs;
 }
 
 export type OpName = keyof Ops;

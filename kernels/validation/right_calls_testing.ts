@@ -46,6 +46,16 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
     d: 2,
     taps: 3,
   });
+  const choice = () => ({
+    logits: F(6),
+    gates: F(4),
+    placeOf: U(4),
+    expertOf: U(4),
+    rows: 2,
+    experts: 3,
+    chosen: 2,
+    normalize: true,
+  });
   return {
     matmul: {
       a: F(6),
@@ -119,6 +129,23 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
       dx: F(6),
       dgate: F(6),
       dweight: F(6),
+    },
+    route: {
+      ...choice(),
+      rowOf: U(4),
+      begin: U(4),
+    },
+    route_backward: { ...choice(), dgates: F(4), balance: F(3), dlogits: F(6) },
+    expert_matmul: { a: F(8), b: F(24), out: F(12), begin: U(3), experts: 2, rows: 4, n: 3, k: 2 },
+    expert_gradient: {
+      a: F(12),
+      b: F(8),
+      out: F(12),
+      begin: U(3),
+      experts: 2,
+      rows: 4,
+      m: 3,
+      n: 2,
     },
     dora_gain: {
       squares: F(3),

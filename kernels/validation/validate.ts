@@ -26,6 +26,9 @@ import {
 import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { seenWords } from "../ops/adjust_logits/spec.ts";
 import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
+import type { RouteShape } from "../ops/experts/spec.ts";
+import { PANEL } from "../weights/panel.ts";
+import { isBlockType } from "../weights/types.ts";
 import type { HeadBackwardArgs } from "../ops/head/spec.ts";
 import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import type { Tensor } from "../tensor.ts";
@@ -329,7 +332,54 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.inputs({ before, after: before + 1, users: 0 }, "u32");
     call.outputs({ dx: rows * d, dgate: rows * d, dweight: dweight && d * taps });
   },
+
+  route(args, call) {
+    const { rows, experts } = args, places = routePlaces(args, call);
+    call.inputs({ logits: rows * experts });
+    call.outputs({ gates: places });
+    call.outputs({ rowOf: places, placeOf: places, expertOf: places, begin: experts + 1 }, "u32");
+  },
+
+  route_backward(args, call) {
+    const { rows, experts, balance } = args, places = routePlaces(args, call);
+    call.inputs({ logits: rows * experts, gates: places, dgates: places });
+    call.inputs({ balance: balance && experts });
+    call.inputs({ placeOf: places, expertOf: places }, "u32");
+    call.outputs({ dlogits: rows * experts });
+  },
+
+  expert_matmul({ experts, rows, n, k, transB, alpha = 1, weightType }, call) {
+    call.sizes({ rows });
+    call.positive({ experts, n, k });
+    call.finite({ alpha });
+    call.inputs({ a: rows * k });
+    call.inputs({ begin: experts + 1 }, "u32");
+    const height = transB ? n : k;
+    if (weightType === undefined) call.inputs({ b: experts * n * k });
+    else call.stored("b", weightType, experts * height, transB ? { k } : { n });
+    if (weightType !== undefined && isBlockType(weightType) && height % PANEL !== 0) {
+      call.fail(transB ? "n" : "k", height, `a multiple of ${PANEL} for a weight in ${weightType}`);
+    }
+    call.outputs({ out: rows * n });
+  },
+
+  expert_gradient({ experts, rows, m, n, alpha = 1 }, call) {
+    call.sizes({ rows });
+    call.positive({ experts, m, n });
+    call.finite({ alpha });
+    call.inputs({ a: rows * m, b: rows * n });
+    call.inputs({ begin: experts + 1 }, "u32");
+    call.outputs({ out: experts * m * n });
+  },
 };
+
+/** Checks the sizes of a choice. @returns the number of places */
+function routePlaces({ rows, experts, chosen }: RouteShape, call: Call): number {
+  call.sizes({ rows });
+  call.positive({ experts, chosen });
+  if (chosen > experts) call.fail("chosen", chosen, `at most experts (${experts})`);
+  return rows * chosen;
+}
 
 function shortConvSizes(d: number, taps: number, call: Call): void {
   call.positive({ d, taps });

@@ -1,8 +1,8 @@
 /**
  * What distinguishes one decoder architecture from another: its parts, with their names in
  * transformers, and the keys of its config.json. The code that computes knows only the parts; an
- * architecture is a table of them. Models that such a table cannot describe (experts, parallel
- * blocks) are refused.
+ * architecture is a table of them. Models that such a table cannot describe (parallel blocks) are
+ * refused.
  */
 
 export const ARCHITECTURE_NAMES = [
@@ -21,6 +21,8 @@ export const ARCHITECTURE_NAMES = [
   "gemma3_text",
   "gemma2",
   "lfm2",
+  "qwen3_moe",
+  "mixtral",
 ] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
@@ -28,7 +30,8 @@ export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 /**
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
  * and values together, `gateUp` both inputs of the MLP's product. `convIn` and `convOut` are before
- * and after a convolution. Their order must never change: it keys the dropout of adapters.
+ * and after a convolution; `router` chooses experts. Their order must never change: it keys the
+ * dropout of adapters.
  */
 export const MODULES = [
   "q",
@@ -42,6 +45,7 @@ export const MODULES = [
   "down",
   "convIn",
   "convOut",
+  "router",
 ] as const;
 export type Module = typeof MODULES[number];
 
@@ -95,6 +99,8 @@ export interface Architecture {
   readonly headNorm: "head" | "row";
   /** silu(gate)·up, GELU (tanh form) of gate times up, or GELU of one projection. */
   readonly activation: "swiglu" | "geglu" | "gelu";
+  /** Where the MLP is a mixture of experts; absent = it is not. */
+  readonly experts?: ExpertKeys;
   /** Whether linear weights are [in, out] (Conv1D) instead of [out, in]. */
   readonly inOut: boolean;
   /** Whether a GGUF file has the rows of each query and key head in another order. */
@@ -126,6 +132,17 @@ export interface Architecture {
   /** … and of the parts of a layer. A part without a name is not there. */
   readonly inLayer: Readonly<Partial<Record<LayerPart, string>>>;
   readonly config: ConfigKeys;
+}
+
+/** How files describe a mixture of experts, whose matrices are those of `gateUp` and `down`. */
+export interface ExpertKeys {
+  /** Keys of the number of experts, the second one in files of transformers 5. */
+  readonly count: readonly string[];
+  /** The key that says whether gates sum to 1; null = they do. */
+  readonly normalize: string | null;
+  readonly defaults: { readonly count: number; readonly chosen: number };
+  /** The part of paths before ".gate" and ".experts", and an expert's gate, up and down. */
+  readonly stored: readonly [block: string, gate: string, up: string, down: string];
 }
 
 /** Sizes of a ModelConfig that a config.json has keys for. */

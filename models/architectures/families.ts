@@ -94,6 +94,12 @@ const FAMILIES: readonly Family[] = [
     tokenizer: null,
     special: "short convolutions in most layers",
   },
+  {
+    title: "Qwen3-MoE, Mixtral",
+    names: ["qwen3_moe", "mixtral"],
+    tokenizer: "Qwen 2.5",
+    special: "a mixture of experts in all layers; adapters on them by `target_parameters`",
+  },
 ];
 
 /** The family of a model and what can be done with it, in words. */

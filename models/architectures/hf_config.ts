@@ -25,6 +25,7 @@ import {
 } from "./config_fields.ts";
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
 import { layerKindKeys, readLayerKinds } from "./layer_kinds.ts";
+import { expertKeys, readExperts } from "./mixtures.ts";
 import { readRopes, ropeKeys } from "./rope_config.ts";
 import { wrappedConfig, WRAPPER_NAMES } from "./wrapper.ts";
 
@@ -72,8 +73,8 @@ function readArchitecture(json: Json, where: string): Architecture {
     throw new UsageError(
       `${where}: model_type is ${JSON.stringify(type)}, which is not supported ` +
         `(only ${[...ARCHITECTURE_NAMES, ...WRAPPER_NAMES].join(", ")})`,
-      typeof type === "string" && /moe|mixtral|dbrx|deepseek|gpt_oss|switch/.test(type)
-        ? { advice: "Models with experts are not computed here." }
+      typeof type === "string" && /moe|dbrx|deepseek|gpt_oss|switch/.test(type)
+        ? { advice: "Of models with experts only qwen3_moe and mixtral are computed." }
         : {},
     );
   }
@@ -92,7 +93,8 @@ function readArchitecture(json: Json, where: string): Architecture {
 
 function readConfig(given: Json, architecture: Architecture, where: string): ModelConfig {
   const json = architecture.config.renewed?.(given, where) ?? given;
-  const { name, positions, config: { sizes, defaults, neutral, equal, others } } = architecture;
+  const { name, positions, experts, config: { sizes, defaults, neutral, equal, others } } =
+    architecture;
   requireNeutral(json, neutral, where);
   const known = [neutral, equal].flatMap((keys) => Object.keys(keys)).concat(others);
   const scalars = Object.values(architecture.config.scalars ?? {}).map(([key]) => key);
@@ -102,6 +104,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
     ...Object.values(sizes),
     ...scalars,
     ...caps,
+    ...(experts === undefined ? [] : [...experts.count, ...orNone(experts.normalize)]),
     "tie_word_embeddings",
   ]);
   refuseUnknownKeys(json, all, where);
@@ -137,6 +140,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
     ...readLayerKinds(json, architecture, numLayers, where),
     ...readScalars(json, architecture, where),
     ...readSoftCaps(json, architecture, where),
+    ...readExperts(json, architecture, where),
     vocabSize: count("vocabSize"),
     hiddenSize,
     intermediateSize: widening === undefined
@@ -155,6 +159,8 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
       : json["tie_word_embeddings"] === true,
   };
 }
+
+const orNone = (key: string | null) => key === null ? [] : [key];
 
 function readBiases(json: Json, architecture: Architecture, where: string) {
   const biases = [...architecture.biases];
@@ -233,6 +239,7 @@ export function writeHfConfig(
     ...keys.written,
     ...scalarKeys(modelConfig),
     ...softCapKeys(modelConfig),
+    ...expertKeys(modelConfig, architectureOf(modelConfig)),
     ...sizes,
     ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
     ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),

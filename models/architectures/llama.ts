@@ -81,6 +81,29 @@ export const MISTRAL: Architecture = {
   window: "always",
 };
 
+/**
+ * Ministral 3 (Mistral AI 2025): Mistral with yarn, whose queries grow with the position.
+ */
+export const MINISTRAL3: Architecture = {
+  ...MISTRAL,
+  name: "ministral3",
+  className: "Ministral3ForCausalLM",
+  gguf: "mistral3",
+  growingQueries: true,
+  config: {
+    ...MISTRAL.config,
+    defaults: {
+      maxPositions: 262_144,
+      sizes: { headDim: 128, numKvHeads: 8 },
+      rmsNormEps: 1e-5,
+      tieWordEmbeddings: false,
+      slidingWindow: null,
+    },
+    // A list of types would have no effect in transformers.
+    others: MISTRAL.config.others.filter((key) => key !== "layer_types"),
+  },
+};
+
 /** Qwen2 and Qwen2.5 (Yang et al. 2024): Llama with biases on queries, keys and values. */
 export const QWEN2: Architecture = {
   ...LLAMA,

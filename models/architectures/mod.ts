@@ -20,8 +20,8 @@ import { GEMMA2, GEMMA3 } from "./gemma.ts";
 import { GPT2 } from "./gpt2.ts";
 import { GRANITE, GRANITE_HYBRID } from "./granite.ts";
 import { LFM2 } from "./lfm.ts";
-import { LLAMA, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
-import { MINISTRAL3 } from "./ministral.ts";
+import { LLAMA, MINISTRAL3, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
+import { isOfExperts, MIXTRAL, QWEN3_MOE } from "./mixtures.ts";
 import { OLMO2, OLMO3 } from "./olmo.ts";
 import { PHI3 } from "./phi.ts";
 import { SMOLLM3 } from "./smollm3.ts";
@@ -43,6 +43,8 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   gemma3_text: GEMMA3,
   gemma2: GEMMA2,
   lfm2: LFM2,
+  qwen3_moe: QWEN3_MOE,
+  mixtral: MIXTRAL,
 };
 
 export function architectureOf(config: ModelConfig): Architecture {
@@ -90,7 +92,7 @@ export function hasBias(config: ModelConfig, module: Module): boolean {
   return (config.biases ?? architectureOf(config).biases).includes(module);
 }
 
-/** Input and output width of a linear module. */
+/** Input and output width of a linear module; of one expert, where it has several. */
 export function linearDims(
   config: ModelConfig,
   module: Module | HeadModule,
@@ -118,6 +120,8 @@ export function linearDims(
       return [d, 3 * d];
     case "convOut":
       return [d, d];
+    case "router":
+      return [d, config.experts?.count ?? 1];
     case "lm_head":
       return [d, config.vocabSize];
   }
@@ -203,13 +207,47 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
     }
     for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);
-      add(module, layer, inOut ? [inDim, outDim] : [outDim, inDim], { decay: true });
+      const shape = inOut ? [inDim, outDim] : [outDim, inDim];
+      add(module, layer, isOfExperts(config, module) ? [config.experts!.count, ...shape] : shape, {
+        decay: true,
+      });
       if (hasBias(config, module)) add(module, layer, [outDim], { kind: "bias" });
     }
   }
   norm("finalNorm", null);
   if (!config.tieWordEmbeddings) add("head", null, [config.vocabSize, d], { decay: true });
   return tensors;
+}
+
+/** A tensor of a file: its name, its shape, and where its values begin in a tensor of the model. */
+export interface FileTensor {
+  name: string;
+  shape: readonly number[];
+  from: number;
+}
+
+/**
+ * What a checkpoint holds of a tensor: itself, or of experts as transformers writes them, each
+ * matrix by itself.
+ */
+export function fileTensors(
+  config: ModelConfig,
+  { name, part, layer, shape }: Pick<ModelTensor, "name" | "part" | "layer" | "shape">,
+): FileTensor[] {
+  const { experts, layers } = architectureOf(config);
+  if (experts === undefined || layer === null) return [{ name, shape, from: 0 }];
+  const [block, gate, up, down] = experts.stored, path = `${layers}${layer}.${block}`;
+  if (part === "router") return [{ name: `${path}.gate.weight`, shape, from: 0 }];
+  if (!isOfExperts(config, part)) return [{ name, shape, from: 0 }];
+  const parts = part === "down" ? [down] : [gate, up], [count, rows, width] = shape;
+  return Array.from({ length: count! * parts.length }, (_, i) => {
+    const each = [rows! / parts.length, width!], expert = Math.floor(i / parts.length);
+    return {
+      name: `${path}.experts.${expert}.${parts[i % parts.length]}.weight`,
+      shape: each,
+      from: i * each[0]! * each[1]!,
+    };
+  });
 }
 
 /**

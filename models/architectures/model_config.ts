@@ -65,6 +65,16 @@ export interface ModelConfig {
    */
   readonly convTaps?: number;
   /**
+   * The MLP of each layer is a mixture of `count` experts, of which each position takes `chosen`.
+   * Their gates are divided by their sum with `normalize`.
+   * @internal
+   */
+  readonly experts?: {
+    readonly count: number;
+    readonly chosen: number;
+    readonly normalize: boolean;
+  };
+  /**
    * Whether it is the text part of a model that also sees (wrapper.ts): names of adapters have that
    * model's prefix.
    * @internal
@@ -166,7 +176,10 @@ function modelConfigProblems(config: ModelConfig): string[] {
   if (config.layerTypes?.includes("conv") && !((config.convTaps ?? 0) >= 2)) {
     problems.push(`a convolution reads ${config.convTaps} positions, expected at least 2`);
   }
-  const { rotaryDim = config.headDim } = config;
+  const { rotaryDim = config.headDim, experts } = config;
+  if (experts !== undefined && experts.chosen > experts.count) {
+    problems.push(`a position takes ${experts.chosen} of ${experts.count} experts`);
+  }
   if (!(rotaryDim >= 2 && rotaryDim <= config.headDim && rotaryDim % 2 === 0)) {
     problems.push(`${rotaryDim} of ${config.headDim} elements of a head are rotated: only even`);
   }

@@ -14,7 +14,13 @@ import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.t
 import { TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
-import { architectureOf, type ModelTensor, modelTensors } from "../architectures/mod.ts";
+import { elementCount } from "../formats/element_count.ts";
+import {
+  architectureOf,
+  fileTensors,
+  type ModelTensor,
+  modelTensors,
+} from "../architectures/mod.ts";
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
@@ -120,13 +126,26 @@ export async function writeHfFolder(
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
   const weights = untilAborted(mergedWeights(model), rules), config = mergedConfig(model);
-  const tensors = modelTensors(config).map(({ name, shape }: ModelTensor): StreamedTensor => {
-    const type = shape.length > 1 ? types.matrix : types.vector;
-    const bytes = async function* () {
-      yield* encodePieces(type, { name, shape }, await weights(name, shape));
-    };
-    return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
-  });
+  // The matrices of experts are parts of two tensors, which alternate in the file.
+  const kept = new Map<string, ReturnType<MergedWeights>>();
+  const read = (name: string, shape: readonly number[]) => {
+    const values = kept.get(name) ?? weights(name, shape);
+    kept.delete(name);
+    kept.set(name, values);
+    if (kept.size > 2) kept.delete(kept.keys().next().value!);
+    return values;
+  };
+  const tensors = modelTensors(config).flatMap((tensor) =>
+    fileTensors(config, tensor).map(({ name, shape, from }): StreamedTensor => {
+      const type = shape.length > 1 ? types.matrix : types.vector;
+      const bytes = async function* () {
+        const values = await read(tensor.name, tensor.shape);
+        const part = values.subarray(from, from + elementCount(shape));
+        yield* encodePieces(type, { name, shape }, part);
+      };
+      return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
+    })
+  );
   const generation = model.path.endsWith(".gguf")
     ? null
     : await readJsonObject(`${model.path}/generation_config.json`);
@@ -233,7 +252,9 @@ async function storedTypes(
     : await folderTypes(path, config);
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
   for (const tensor of modelTensors(config)) {
-    (tensor.shape.length === 2 ? found.matrix : found.vector).add(typeOf(tensor));
+    (tensor.shape.length > 1 && tensor.part !== "conv" ? found.matrix : found.vector).add(
+      typeOf(tensor),
+    );
   }
   return { matrix: common(found.matrix), vector: common(found.vector) };
 }

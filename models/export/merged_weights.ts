@@ -13,6 +13,7 @@ import {
   linearDims,
   LM_HEAD,
 } from "../architectures/mod.ts";
+import { isOfExperts } from "../architectures/mixtures.ts";
 import { loraNames } from "../network/adapters/lora.ts";
 import { weightFactors } from "../network/adapters/weight_factors.ts";
 import { addProduct, scaleRows } from "../network/adapters/weight_rows.ts";
@@ -47,6 +48,25 @@ export function mergedConfig(
     apart = headAdapter(lora) !== null || adapted?.kind === "lora" ||
       saved.some(({ replaces }) => replaces === LM_HEAD || replaces === embedding);
   return apart ? { ...config, tieWordEmbeddings: false } : config;
+}
+
+/** W_e + s·B_e·A_e of each expert; B [out, r·experts] has the experts fastest. */
+function addExperts(
+  base: Float32Array | Float64Array,
+  a: Float32Array,
+  b: Float32Array,
+  { r, scale }: LoraPlacement,
+  experts: number,
+  dims: readonly [inDim: number, outDim: number],
+): Float32Array | Float64Array {
+  const [inDim, outDim] = dims, size = inDim * outDim;
+  for (let e = 0; e < experts; e++) {
+    const ofExpert = Float32Array.from({ length: outDim * r }, (_, i) => b[i * experts + e]!);
+    const weight = base.subarray(e * size, (e + 1) * size);
+    const pair = a.subarray(e * r * inDim, (e + 1) * r * inDim);
+    addProduct(weight, pair, ofExpert, { dims, inOut: false, scale });
+  }
+  return base;
 }
 
 /**
@@ -102,6 +122,9 @@ export function mergedWeights(
     const dims = linearDims(config, lora.module),
       ofLayer = { dims, inOut: inOut && lora.layer !== null };
     const a = await file.float32(names.a), b = await file.float32(names.b);
+    if (isOfExperts(config, lora.module)) {
+      return addExperts(base, a, b, lora, config.experts!.count, dims);
+    }
     if (lora.from !== null) {
       const taken = weightFactors(lora.from, base, { ...ofLayer, r: lora.r, scale });
       addProduct(base, taken.a, taken.b, { ...ofLayer, scale: -scale });

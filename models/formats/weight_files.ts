@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { elementCount } from "./element_count.ts";
+import { joinExperts, type TensorFile } from "./expert_files.ts";
 import { ARCHITECTURES, LM_HEAD } from "../architectures/mod.ts";
 import { storedInWrapper } from "../architectures/wrapper.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -17,18 +18,6 @@ import { readSafetensors, type SafetensorsFile } from "./safetensors/safetensors
 import { storedType, type WeightType } from "./stored_weight.ts";
 import { readTorchFile } from "./torch/torch_file.ts";
 import type { WeightReader } from "./weight_reader.ts";
-
-/** What the readers of both formats provide. */
-interface TensorFile {
-  readonly label: string;
-  readonly tensors: ReadonlyMap<string, unknown>;
-  info(
-    name: string,
-  ): { readonly name: string; readonly dtype: string; readonly shape: readonly number[] };
-  floats(name: string): Promise<Float32Array | Float64Array>;
-  bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;
-  bytesInto?(name: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void>;
-}
 
 interface Format<T extends TensorFile = TensorFile> {
   readonly single: string;
@@ -260,7 +249,7 @@ export async function openWeightFiles(
   } else {
     for (const [name, file] of await openShards(folder, format)) files.set(name, file);
   }
-  return new WeightFiles(folder, files, tied, wrapped);
+  return new WeightFiles(folder, joinExperts(files, folder), tied, wrapped);
 }
 
 /**

@@ -125,7 +125,7 @@ export class Decoder {
   readonly #fused: boolean;
   readonly #kept: KeptRows | null;
   #layers: LayerActivations[] | null = null;
-  #scratch: Pick<LayerPass, "projected" | "activated" | "fused"> | null = null;
+  #scratch: ReturnType<typeof passScratch> | null = null;
   /** Recorded steps by their number of rows. The result of a step is its logits. */
   readonly #steps: RecordedSteps<Tensor>;
   /** Sets of the tokens that each slot has seen; made when a request has a repetition penalty. */

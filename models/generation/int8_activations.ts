@@ -61,7 +61,11 @@ export function withInt8Activations(network: Network): Network {
     types.add(storage ?? "float32");
     return rounded ? { activations: "int8" as const } : {};
   };
-  const layers = withLinears(config, weights, (linear) => ({ ...linear, ...rounding(linear) }));
+  const layers = withLinears(
+    config,
+    weights,
+    (linear) => linear.experts === null ? { ...linear, ...rounding(linear) } : linear,
+  );
   const head = { ...weights.head, ...rounding(weights.head) };
   if (!found) refuse("this model", types);
   return { ...network, weights: { ...weights, layers, head } };

@@ -125,6 +125,7 @@ export function packWeights(
   if (device.computeDtype === "float16") return asTheyAre(network, adapter);
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
     const { inDim, outDim } = linear, lora = adapter ? linear.lora : null;
+    if (linear.experts !== null) return { ...linear, lora };
     let { weight } = linear;
     if (lora === null || separate) {
       const same = shared?.linear(linear, layer, module);
@@ -201,8 +202,8 @@ function roundWeights(
     const linear: Linear = adapter ? given : { ...given, lora: null };
     const same = shared?.linear(linear, layer, module);
     if (same) return { ...same, lora: linear.lora };
-    const { weight, storage, inOut, inDim, outDim } = linear;
-    const [rows, width] = inOut ? [inDim, outDim] : [outDim, inDim];
+    const { weight, storage, inOut, inDim, outDim, experts } = linear;
+    const [rows, width] = inOut ? [inDim, outDim] : [(experts ?? 1) * outDim, inDim];
     if (storage !== null || !fitsType(TYPE, width)) return linear;
     const copy = copyOf(`${layer}.${module}`, weight, rows, width);
     return { ...linear, weight: copy, storage: TYPE };

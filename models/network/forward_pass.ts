@@ -13,6 +13,7 @@ import {
   type ActivationName,
   type BackwardScratch,
   backwardWidths,
+  chosenExperts,
   type LayerActivations,
   layerActivations,
   type LayerPass,
@@ -333,7 +334,9 @@ export function backwardScratch(
     name,
     workspace.get(name, rows * width),
   ]);
-  const du = network.maxRank === 0 ? null : workspace.get("du", rows * network.maxRank);
+  const du = network.maxRank === 0
+    ? null
+    : workspace.get("du", rows * chosenExperts(network.config) * network.maxRank);
   return { ...Object.fromEntries(buffers), du };
 }
 

@@ -1,4 +1,5 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
+import type { RouteArgs } from "../../kernels/ops/experts/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerNorm, Module } from "../architectures/architecture.ts";
 import {
@@ -9,6 +10,7 @@ import {
   normWidth,
   scalarOf,
 } from "../architectures/mod.ts";
+import { isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, ModelWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -59,13 +61,46 @@ export interface LayerActivations {
   gate: Tensor; // [rows, f]
   /** Second input of SwiGLU and GeGLU; null with GELU. */
   up: Tensor | null; // [rows, f]
+  /** Which experts each row goes through; null = there are none. `gate`, `up`, and `u` of both
+   * modules then have rows·chosen rows, in the order of experts. */
+  routing: Routing | null;
   /** x·Aᵀ [rows, r] of the modules with an active adapter. */
   u: Partial<Record<Module, Tensor>>;
   /** The products [rows, out] of the modules with DoRA, where it is trained. */
   y: Partial<Record<Module, Tensor>>;
 }
 
-type Stored = Exclude<keyof LayerActivations, "u" | "y" | "layer">;
+type Stored = Exclude<keyof LayerActivations, "u" | "y" | "layer" | "routing">;
+
+/** The choice of experts (kernels/ops/experts/spec.ts). */
+export type Routing = Pick<
+  RouteArgs,
+  "logits" | "gates" | "rowOf" | "placeOf" | "expertOf" | "begin"
+>;
+
+/** Experts of a row; 1 where the MLP is not a mixture. */
+export function chosenExperts({ experts }: ModelConfig): number {
+  return experts?.chosen ?? 1;
+}
+
+function routingBuffers(
+  workspace: Workspace,
+  { count, chosen }: NonNullable<ModelConfig["experts"]>,
+  rows: number,
+  name: ActivationOptions["name"],
+): Routing {
+  const get = (part: keyof Routing, length: number, dtype?: "u32") =>
+    workspace.get(name(`routing.${part}`), length, dtype);
+  const places = rows * chosen;
+  return {
+    logits: get("logits", rows * count),
+    gates: get("gates", places),
+    rowOf: get("rowOf", places, "u32"),
+    placeOf: get("placeOf", places, "u32"),
+    expertOf: get("expertOf", places, "u32"),
+    begin: get("begin", count + 1, "u32"),
+  };
+}
 
 /** Elements per row of each activation that a layer has, except `u` and `y`. */
 export function activationWidths(
@@ -73,7 +108,7 @@ export function activationWidths(
   layer: number,
 ): Partial<Record<Stored, number>> {
   const { layerNorm, activation } = architectureOf(config);
-  const d = config.hiddenSize, f = config.intermediateSize;
+  const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const q = heads * headDim, kv = kvHeads * headDim;
   const has = (part: LayerNorm) => hasPart(config, part, layer);
@@ -101,7 +136,7 @@ export function activationWidths(
   };
 }
 
-export type ActivationName = Stored | `${"u" | "y"}.${Module}`;
+export type ActivationName = Stored | `${"u" | "y"}.${Module}` | `routing.${keyof Routing}`;
 
 export interface ActivationOptions {
   /** False leaves `u` and `y` empty. */
@@ -150,12 +185,16 @@ export function layerActivations(
     activation,
     provided[activation] ?? workspace.get(name(activation), rows * width),
   ]);
-  const linears = weights.layers[layer]!;
+  const linears = weights.layers[layer]!, chosen = chosenExperts(config);
   const adapted = modulesOf(config, layer).filter((module) =>
     adapter && linears[module].lora !== null
   );
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
-  const u = adapted.map((module) => [module, workspace.get(name(`u.${module}`), rows * maxRank)]);
+  const uRows = (module: Module) => linears[module].experts === null ? rows : rows * chosen;
+  const u = adapted.map((module) => [
+    module,
+    workspace.get(name(`u.${module}`), uRows(module) * maxRank),
+  ]);
   const y = adapted.filter((module) => linears[module].lora?.dora?.dmagnitude != null)
     .map((module) => [
       module,
@@ -168,6 +207,9 @@ export function layerActivations(
     ...own,
     ...inputs,
     layer,
+    routing: config.experts === undefined
+      ? null
+      : routingBuffers(workspace, config.experts, rows, name),
     u: Object.fromEntries(u),
     y: Object.fromEntries(y),
   };
@@ -250,7 +292,7 @@ export interface BackwardScratch {
 export function backwardWidths(
   config: ModelConfig,
 ): Partial<Record<Exclude<keyof BackwardScratch, "du">, number>> {
-  const d = config.hiddenSize, f = config.intermediateSize;
+  const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
   const ofConvolution = hasPart(config, "conv") ? { dmixed: d, dgate: d, dconv: d } : {};
   return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv, ...ofConvolution };
@@ -274,6 +316,8 @@ export interface LayerPass {
   activated: Tensor;
   /** Where one module computes several things (q, k and v; gate and up): its output; else null. */
   fused: Record<"qkv" | "gateUp" | "convIn", FusedOutput | null>;
+  /** Null where the MLP is not a mixture of experts. */
+  experts: ExpertScratch | null;
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
   /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
@@ -281,6 +325,8 @@ export interface LayerPass {
 }
 
 export interface LayerBackwardPass extends LayerPass {
+  /** Derivatives by the probabilities of experts, of the loss that balances them; absent = 0. */
+  balance?: Tensor | undefined; // [experts]
   /**
    * attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. Or dmixed →
    * those by a convolution's parts, in dmixed, dgate and dconv.
@@ -289,19 +335,56 @@ export interface LayerBackwardPass extends LayerPass {
   scratch: BackwardScratch;
 }
 
+/** Buffers of a mixture of experts. A place is a row in the order of experts. */
+export interface ExpertScratch {
+  x: Tensor; // [places, d]
+  out: Tensor; // [places, d]
+  dgates: Tensor; // [places]
+  dlogits: Tensor; // [rows, experts]
+  ones: Tensor; // [f]
+  /** Sums the places of each row: the first place of rows in `placeOf`, and the rows. */
+  runs: Tensor; // u32 [rows + 1]
+  target: Tensor; // u32 [rows]
+  workspace: Workspace;
+}
+
+function expertScratch(workspace: Workspace, config: ModelConfig, rows: number): ExpertScratch {
+  const { hiddenSize: d, intermediateSize: f } = config, { count, chosen } = config.experts!;
+  const each = (length: number, of: (i: number) => number) =>
+    Uint32Array.from({ length }, (_, i) => of(i));
+  return {
+    x: workspace.get("experts.x", rows * chosen * d),
+    out: workspace.get("experts.out", rows * chosen * d),
+    dgates: workspace.get("experts.dgates", rows * chosen),
+    dlogits: workspace.get("experts.dlogits", rows * count),
+    ones: workspace.uploadFloats("experts.ones", new Float32Array(f).fill(1)),
+    runs: workspace.upload("experts.runs", each(rows + 1, (row) => row * chosen)),
+    target: workspace.upload("experts.target", each(rows, (row) => row)),
+    workspace,
+  };
+}
+
 /** The scratch that all layers of a pass share. */
 export function passScratch(
   workspace: Workspace,
   config: ModelConfig,
   rows: number,
-): Pick<LayerPass, "projected" | "activated" | "fused"> {
+): Pick<LayerPass, "projected" | "activated" | "fused" | "experts"> {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize: f } = config;
   const q = numHeads * headDim, kv = numKvHeads * headDim;
   const fused = (module: keyof LayerPass["fused"], ...widths: number[]) =>
-    hasPart(config, module) ? fusedOutput(workspace, module, rows, widths) : null;
+    hasPart(config, module)
+      ? fusedOutput(
+        workspace,
+        module,
+        isOfExperts(config, module) ? rows * chosenExperts(config) : rows,
+        widths,
+      )
+      : null;
   return {
     projected: workspace.get("projected", rows * hiddenSize),
-    activated: workspace.get("activated", rows * f),
+    activated: workspace.get("activated", rows * chosenExperts(config) * f),
+    experts: config.experts === undefined ? null : expertScratch(workspace, config, rows),
     fused: {
       qkv: fused("qkv", q, kv, kv),
       gateUp: fused("gateUp", f, f),

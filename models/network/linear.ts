@@ -66,6 +66,8 @@ export interface Linear {
   lora: LoraWeights | null;
   /** Whether `weight` includes the adapter already. */
   merged: boolean;
+  /** Matrices of as many experts in one weight (experts.ts); null = it is one matrix. */
+  experts: number | null;
   inDim: number;
   outDim: number;
 }

@@ -10,6 +10,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Linear } from "./linear.ts";
 import type { Network } from "./forward_pass.ts";
+import { isOfExperts } from "../architectures/mixtures.ts";
 import { architectureOf, linearDims } from "../architectures/mod.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { layerAdapters, withLinears } from "./weights/model_weights.ts";
@@ -35,7 +36,8 @@ function mergedBytes(
   const { inOut } = architectureOf(config);
   const bytes = layerAdapters(lora).reduce((sum, { module, path }) => {
     const [inDim, outDim] = linearDims(config, module);
-    if (storage.has(`${path}.weight`) || !mergePays(inDim, outDim, rows)) return sum;
+    const isSeparate = storage.has(`${path}.weight`) || isOfExperts(config, module);
+    if (isSeparate || !mergePays(inDim, outDim, rows)) return sum;
     return sum + floatBytes * copyLength(inOut, inDim, outDim);
   }, 0);
   return bytes <= MAX_COPY_BYTES ? bytes : 0;
@@ -80,7 +82,8 @@ export function mergeAdapters(
   const { device, weights } = network;
   const layers = withLinears(network.config, weights, (linear, layer, module) => {
     const { inDim, outDim, storage } = linear;
-    if (linear.lora === null || storage !== null || !mergePays(inDim, outDim, rows)) return linear;
+    if (linear.lora === null || storage !== null || linear.experts !== null) return linear;
+    if (!mergePays(inDim, outDim, rows)) return linear;
     const weight = copies.buffer(linear, layer, module);
     mergeInto(device, linear, weight);
     return { ...linear, weight, merged: true };

@@ -1,7 +1,8 @@
 /**
  * The MLP of a layer. It computes what is added to the residual stream from the normed input:
  * down(silu(gate)·up), the same with GELU, or GELU between two projections. One projection may
- * compute gate and up. The backward computes the nonlinearity again.
+ * compute gate and up. The backward computes the nonlinearity again. A mixture of experts is in
+ * experts.ts.
  */
 import type { Module } from "../architectures/architecture.ts";
 import { architectureOf } from "../architectures/mod.ts";
@@ -9,6 +10,7 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import {
   branchBackward,
   branchForward,
+  chosenExperts,
   joinParts,
   type LayerActivations,
   type LayerBackwardPass,
@@ -17,6 +19,7 @@ import {
   projectBackward,
   splitParts,
 } from "./layer_buffers.ts";
+import { expertInputs, expertOutput, expertsBackward } from "./experts.ts";
 import type { Linear } from "./linear.ts";
 import type { LayerWeights } from "./weights/model_weights.ts";
 
@@ -31,7 +34,8 @@ export function mlpInputs(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { n2, gate, up } = activations, { fused: { gateUp } } = pass;
+  const { n2, gate, up, routing } = activations, { fused: { gateUp } } = pass;
+  if (routing !== null) return expertInputs(pass, weights, activations);
   if (gateUp !== null) {
     project(pass, weights, activations, "gateUp", n2, gateUp.out);
     splitParts(pass, gateUp, [gate, up!]);
@@ -47,9 +51,10 @@ export function mlpOutput(
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { mlpOut: raw, rhoMlpOut: rho } = activations;
+  const { mlpOut: raw, rhoMlpOut: rho, routing } = activations, out = raw ?? pass.projected;
   activate(pass, activations);
-  project(pass, weights, activations, "down", pass.activated, raw ?? pass.projected);
+  if (routing !== null) expertOutput(pass, weights, activations, out);
+  else project(pass, weights, activations, "down", pass.activated, out);
   branchForward(pass, weights.mlpOutNorm, raw, rho);
 }
 
@@ -58,7 +63,7 @@ export function activate(
   { device, rows, activated, config }: LayerPass,
   { gate, up }: LayerActivations,
 ): void {
-  const n = rows * config.intermediateSize;
+  const n = rows * chosenExperts(config) * config.intermediateSize;
   if (up === null) device.run("gelu", { x: gate, out: activated, n });
   else device.run("swiglu", { gate, up, out: activated, n, gelu: isGeglu(config) });
 }
@@ -75,7 +80,11 @@ export function mlpBackward(
 ): void {
   const { device, config, rows, scratch, activated, fused: { gateUp } } = pass;
   const { dnormed, dactivated: dout } = scratch;
-  const { gate, up, n2: x, mlpOut, rhoMlpOut } = activations;
+  const { gate, up, n2: x, mlpOut, rhoMlpOut, routing } = activations;
+  if (routing !== null) {
+    const dy = branchBackward(pass, weights.mlpOutNorm, mlpOut, rhoMlpOut);
+    return expertsBackward(pass, weights, activations, dy, () => activate(pass, activations));
+  }
   const n = rows * config.intermediateSize;
   const backward = (module: Module, args: Parameters<typeof projectBackward>[4]) =>
     projectBackward(pass, weights, activations, module, args);

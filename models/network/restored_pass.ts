@@ -16,7 +16,7 @@ import {
 import { type LayerActivations, layerActivations, type LayerPass } from "./layer_buffers.ts";
 import { linearProduct, lowRankInput } from "./linear.ts";
 import { attentionOutput } from "./decoder_layer.ts";
-import { activate, mlpOutput } from "./mlp.ts";
+import { activate, mlpInputs, mlpOutput } from "./mlp.ts";
 import { type NormForward, normForward, type NormWeights } from "./norm.ts";
 import type { Module } from "../architectures/architecture.ts";
 import type { PackedBatch } from "./packing.ts";
@@ -107,6 +107,10 @@ function restoreLayer(
   else lowRank(mixed, "convOut");
   const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
   norm(weights.postNorm, { x: mid, ...to2 });
+  if (activations.routing !== null) {
+    mlpInputs(pass, weights, activations);
+    return mlpOutput(pass, weights, activations);
+  }
   lowRank(n2, "gate", "up", "gateUp");
   if (weights.mlpOutNorm !== null) return mlpOutput(pass, weights, activations);
   if (activations.u.down === undefined) return;

@@ -13,6 +13,12 @@ import {
   softCap,
   softCapBackward,
 } from "../../ops/elementwise/reference.ts";
+import {
+  expertGradient,
+  expertMatmul,
+  routeBackwardReference,
+  routeReference,
+} from "../../ops/experts/reference.ts";
 import { shortConv, shortConvBackward } from "../../ops/short_conv/reference.ts";
 import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
 import { doraGain, scaleColumns, scaleColumnsBackward } from "../../ops/dora/reference.ts";
@@ -74,4 +80,8 @@ export const REFERENCE_OPS: {
   soft_cap_backward: softCapBackward,
   short_conv: shortConv,
   short_conv_backward: shortConvBackward,
+  route: routeReference,
+  route_backward: routeBackwardReference,
+  expert_matmul: expertMatmul,
+  expert_gradient: expertGradient,
 };

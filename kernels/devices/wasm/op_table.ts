@@ -13,6 +13,12 @@ import {
   softCapBackwardWasm,
   softCapWasm,
 } from "../../ops/elementwise/wasm.ts";
+import {
+  expertGradientWasm,
+  expertMatmulWasm,
+  routeBackwardWasm,
+  routeWasm,
+} from "../../ops/experts/wasm.ts";
 import { shortConvBackwardWasm, shortConvWasm } from "../../ops/short_conv/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
 import { geluBackwardWasm, geluWasm } from "../../ops/gelu/wasm.ts";
@@ -70,6 +76,10 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   soft_cap_backward: softCapBackwardWasm,
   short_conv: shortConvWasm,
   short_conv_backward: shortConvBackwardWasm,
+  route: routeWasm,
+  route_backward: routeBackwardWasm,
+  expert_matmul: expertMatmulWasm,
+  expert_gradient: expertGradientWasm,
   head: headWasm,
   head_backward: headBackwardWasm,
 };

@@ -12,6 +12,12 @@ import {
   softCapBackwardWebgpu,
   softCapWebgpu,
 } from "../../ops/elementwise/webgpu.ts";
+import {
+  expertGradientWebgpu,
+  expertMatmulWebgpu,
+  routeBackwardWebgpu,
+  routeWebgpu,
+} from "../../ops/experts/webgpu.ts";
 import { shortConvBackwardWebgpu, shortConvWebgpu } from "../../ops/short_conv/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
@@ -80,4 +86,8 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   soft_cap_backward: softCapBackwardWebgpu,
   short_conv: shortConvWebgpu,
   short_conv_backward: shortConvBackwardWebgpu,
+  route: routeWebgpu,
+  route_backward: routeBackwardWebgpu,
+  expert_matmul: expertMatmulWebgpu,
+  expert_gradient: expertGradientWebgpu,
 };

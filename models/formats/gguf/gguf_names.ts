@@ -33,6 +33,7 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   convIn: "shortconv.in_proj",
   conv: "shortconv.conv",
   convOut: "shortconv.out_proj",
+  router: "ffn_gate_inp",
 };
 /** Names that differ in files of one architecture. */
 const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {

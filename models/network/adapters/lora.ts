@@ -19,6 +19,11 @@ export interface LoraOptions {
    * linear modules of the layers, without the head (lm_head).
    */
   targetModules: readonly string[] | string;
+  /**
+   * Parameters of the layers that are no linear module, by the end of their path: those of experts
+   * ("mlp.experts.gate_up_proj") and routers ("mlp.gate.weight"); default none.
+   */
+  targetParameters?: readonly string[];
   useRslora?: boolean;
   /** DoRA: a trained magnitude for each output; default false. */
   useDora?: boolean;
@@ -109,11 +114,12 @@ export interface LoraTensor {
 export function loraTensors(
   { r, bias, magnitude, peftPath }: LoraShape & { peftPath: string },
   [inDim, outDim]: readonly [number, number],
+  experts = 1,
 ): LoraTensor[] {
   const names = loraNames(peftPath);
   return [
-    { name: names.a, shape: [r, inDim], decay: true },
-    { name: names.b, shape: [outDim, r], decay: true },
+    { name: names.a, shape: [r * experts, inDim], decay: true },
+    { name: names.b, shape: [outDim, r * experts], decay: true },
     ...(bias ? [{ name: names.bias, shape: [outDim], decay: false }] : []),
     ...(magnitude ? [{ name: names.magnitude, shape: [outDim], decay: true }] : []),
   ];
@@ -133,11 +139,35 @@ export function computedTensors(
   ];
 }
 
+/** @throws UsageError for parameters that there are not, or beside what does not go with them */
+function checkParameters(options: LoraOptions, parameters: readonly string[]): void {
+  const { targetParameters = [], dropout = 0, useDora, loraBias, init } = options;
+  for (const target of targetParameters) {
+    const path = target.replace(/\.weight$/, "");
+    if (parameters.some((name) => isSuffix(name, path))) continue;
+    throw new UsageError(`target_parameters: "${target}" is no parameter of experts or a router`, {
+      advice: parameters.length === 0
+        ? "this model has no experts: use target_modules"
+        : `lora.target_parameters=[${parameters.join(",")}] or some of these`,
+    });
+  }
+  if (targetParameters.length === 0) return;
+  const others = { lora_dropout: dropout > 0, use_dora: useDora, lora_bias: loraBias };
+  const all = { ...others, init_lora_weights: weightInit(init) !== null };
+  const [key] = Object.entries(all).find(([, isSet]) => isSet) ?? [];
+  if (key !== undefined) throw new UsageError(`target_parameters go with no ${key}, as in PEFT`);
+}
+
 /**
  * @param modules names of the linear modules of a layer
+ * @param parameters names of what `targetParameters` may name
  * @throws UsageError when the options are not supported
  */
-export function checkLoraOptions(options: LoraOptions, modules: readonly string[]): void {
+export function checkLoraOptions(
+  options: LoraOptions,
+  modules: readonly string[],
+  parameters: readonly string[] = [],
+): void {
   if (!(Number.isInteger(options.r) && options.r >= 1)) {
     throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${options.r}`);
   }
@@ -153,6 +183,7 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
     throw new UsageError("lora_bias goes with no DoRA (use_dora)", { advice: "leave one out" });
   }
   const { init = "true" } = options;
+  checkParameters(options, parameters);
   if (loraBias && init !== "true" && init !== "false") {
     throw new UsageError(`lora_bias goes with init_lora_weights true or false, not ${init}`);
   }
@@ -166,7 +197,9 @@ export function checkLoraOptions(options: LoraOptions, modules: readonly string[
     if (targetModules !== "all-linear") fullMatch(targetModules, "target_modules");
     return;
   }
-  if (targetModules.length === 0) throw new UsageError("target_modules of LoRA is empty");
+  if (targetModules.length === 0 && (options.targetParameters ?? []).length === 0) {
+    throw new UsageError("target_modules of LoRA is empty");
+  }
   // GPT-2 has two modules with the name "c_proj": it means both.
   const known = new Set(modules.map((module) => module.split(".").at(-1)!));
   for (const target of targetModules) {
@@ -202,9 +235,7 @@ export function loraFor(
   if (targetModules !== "all-linear" && !matches(targetModules, path, "target_modules")) {
     return null;
   }
-  const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
-  const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
-  const { useRslora, loraBias: bias = false, useDora: magnitude = false } = options;
+  const { loraBias: bias = false, useDora: magnitude = false } = options;
   const from = weightInit(options.init);
   if (layer === null && (bias || magnitude || from !== null)) {
     const key = magnitude ? "use_dora" : bias ? "lora_bias" : `init_lora_weights ${from}`;
@@ -215,7 +246,28 @@ export function loraFor(
       },
     );
   }
-  return { r, scale: alpha / (useRslora ? Math.sqrt(r) : r), bias, magnitude, from };
+  return { ...rankAndScale(options, path), bias, magnitude, from };
+}
+
+function rankAndScale(options: LoraOptions, path: string): Pick<LoraShape, "r" | "scale"> {
+  const r = fromPattern(options.rankPattern, "rank_pattern", path) ?? options.r;
+  const alpha = fromPattern(options.alphaPattern, "alpha_pattern", path) ?? options.alpha;
+  return { r, scale: alpha / (options.useRslora ? Math.sqrt(r) : r) };
+}
+
+const isSuffix = (path: string, name: string) => path === name || path.endsWith(`.${name}`);
+
+/** The adapter of a parameter that is no linear module, or null when it has none. */
+export function loraForParameter(
+  options: LoraOptions,
+  path: string,
+  layer: number,
+): LoraShape | null {
+  const { targetParameters = [], layersToTransform } = options;
+  if (layersToTransform && !layersToTransform.includes(layer)) return null;
+  if (!targetParameters.some((name) => isSuffix(path, name))) return null;
+  const shape = rankAndScale(options, path.replace(/\.weight$/, ""));
+  return { ...shape, bias: false, magnitude: false, from: null };
 }
 
 /**

@@ -129,7 +129,6 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   layer_replication: [null],
   // The names of the list of layers in the supported models.
   layers_pattern: [null, "layers", "h"],
-  target_parameters: [null],
   alora_invocation_tokens: [null],
   arrow_config: [null],
   kasa_config: [null],
@@ -145,7 +144,7 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
  */
 const OTHER_KEYS = new Set(
   ("r lora_alpha lora_dropout target_modules exclude_modules modules_to_save use_rslora " +
-    "use_dora lora_bias bias trainable_token_indices " +
+    "use_dora lora_bias bias target_parameters trainable_token_indices " +
     "rank_pattern alpha_pattern layers_to_transform fan_in_fan_out base_model_name_or_path " +
     "revision peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
     "megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config " +
@@ -230,7 +229,12 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     throw bad("exclude_modules", "a list of module names or a regular expression");
   }
   if (!isEmpty(saved) && !isNames(saved)) throw bad("modules_to_save", "a list of module names");
-  if (!isNames(targets) && (typeof targets !== "string" || targets === "")) {
+  const parameters = json["target_parameters"] ?? [];
+  if (!isEmpty(parameters) && !isNames(parameters)) {
+    throw bad("target_parameters", "a list of names of parameters");
+  }
+  const isOptional = isEmpty(targets) && isNames(parameters);
+  if (!isOptional && !isNames(targets) && (typeof targets !== "string" || targets === "")) {
     throw bad("target_modules", `a list of module names, a regular expression or "all-linear"`);
   }
   const layers = json["layers_to_transform"] ?? null;
@@ -254,7 +258,8 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     r,
     alpha: readNumber("lora_alpha", 8, 0),
     dropout: readNumber("lora_dropout", 0, 0),
-    targetModules: targets,
+    targetModules: isOptional ? [] : targets as string[] | string,
+    ...(isNames(parameters) ? { targetParameters: parameters } : {}),
     useRslora: json["use_rslora"] === true,
     ...(ids === null ? {} : { trainableTokenIndices: ids as number[] }),
     ...(init === undefined ? {} : { init }),
@@ -294,6 +299,9 @@ export function writePeftConfig(config: PeftConfig): string {
     rank_pattern: config.rankPattern,
     revision: config.revision,
     target_modules: sorted(targetModules),
+    ...(config.targetParameters === undefined
+      ? {}
+      : { target_parameters: sorted(config.targetParameters) }),
     task_type: "CAUSAL_LM",
     ...(config.trainableTokenIndices === undefined
       ? {}

@@ -3,6 +3,7 @@
  * right shape, and no other. A file for another base is refused before any of it is used.
  */
 import { RgxError } from "../../../core/errors.ts";
+import { parameterNames } from "../../architectures/mixtures.ts";
 import { moduleNames } from "../../architectures/mod.ts";
 import { type AdapterTensors, adapterTensors, headAdapter } from "./model_weights.ts";
 import { checkLoraOptions } from "../adapters/lora.ts";
@@ -31,7 +32,7 @@ export function fitAdapter(
   base: string,
 ): AdapterTensors {
   const options = loraOptions(peft);
-  checkLoraOptions(options, moduleNames(config));
+  checkLoraOptions(options, moduleNames(config), parameterNames(config));
   const { lora, saved, embedding } = modelSizes(config, { lora: options, trainable: "none" });
   const wanted = new Map<string, readonly number[]>();
   for (const { name, shape } of adapterTensors(config, { lora, saved, embedding })) {

@@ -12,7 +12,7 @@ import {
 } from "../../../kernels/devices/weight_loader.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
 import { embeddingName, LM_HEAD, modelTensors } from "../../architectures/mod.ts";
-import type { Parameters } from "./parameters.ts";
+import { matrixShape, type Parameters } from "./parameters.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
@@ -85,7 +85,7 @@ export async function loadWeights(
       await parts((bytes, first) => parameters.writeStored(name, bytes, first, loader));
     } else if (isLoadType(storage) && (type === "f32" || type === "f16" || type === "bf16")) {
       await parts((bytes, first) => parameters.quantize(name, { type, bytes, first }, loader!));
-    } else if (storage === null && type === "f32" && shape.length === 2) {
+    } else if (storage === null && type === "f32" && shape.length > 1) {
       await parts((bytes, first) => {
         const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
         parameters.writeRows(name, values, first);
@@ -115,7 +115,7 @@ async function eachPart(
   buffers: readonly [Bytes, Bytes],
   take: (bytes: Bytes, first: number) => void,
 ): Promise<void> {
-  const [n, k] = [shape[0]!, shape[1]!], width = fileBytes(type, k);
+  const [n, k] = matrixShape(shape), width = fileBytes(type, k);
   const rowsPerPart = Math.floor(PART_BYTES / (PANEL * width)) * PANEL;
   const read = async (first: number): Promise<Bytes | null> => {
     if (first >= n) return null;

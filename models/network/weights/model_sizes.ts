@@ -6,6 +6,7 @@ import type { Device } from "../../../kernels/device.ts";
 import type { CountedDevice } from "../../../kernels/devices/counting/device.ts";
 import type { ComputeDtype } from "../../../kernels/ops/common/compute_dtype.ts";
 import type { DropoutShape } from "../dropout.ts";
+import { parameterNames } from "../../architectures/mixtures.ts";
 import { linearDims, modelTensors, moduleNames } from "../../architectures/mod.ts";
 import { type EmbeddingPlacement, placeEmbedding } from "./embedding_placement.ts";
 import { type LoraPlacement, placeLora } from "./model_weights.ts";
@@ -81,7 +82,7 @@ export function modelSizes(
   { floatBytes, computeDtype, card }: DeviceSizes = FLOATS,
 ): ModelSizes {
   const { lora, trainable, recompute = false, storage = ALL_FLOAT } = options;
-  if (lora !== undefined) checkLoraOptions(lora, moduleNames(config));
+  if (lora !== undefined) checkLoraOptions(lora, moduleNames(config), parameterNames(config));
   const embedding = lora === undefined ? null : placeEmbedding(config, lora);
   const placed = lora === undefined ? [] : placeLora(config, lora, embedding !== null);
   const tensors = modelTensors(config), adapted = new Set(placed.map(({ path }) => path));

@@ -23,6 +23,7 @@ import {
   modulesOf,
   peftPath,
 } from "../../architectures/mod.ts";
+import { isOfExperts, isParameter } from "../../architectures/mixtures.ts";
 import type { Linear, LoraWeights } from "../linear.ts";
 import {
   computedNames,
@@ -31,6 +32,7 @@ import {
   initialLoraB,
   initialLoraBias,
   loraFor,
+  loraForParameter,
   loraNames,
   type LoraOptions,
   type LoraShape,
@@ -97,6 +99,16 @@ export function maxLayerRank(lora: readonly LoraPlacement[]): number {
   return Math.max(0, ...layerAdapters(lora).map(({ r }) => r));
 }
 
+function parameterShape(
+  config: ModelConfig,
+  options: LoraOptions,
+  layer: number,
+  module: Module,
+): LoraShape | null {
+  const path = peftPath(config, modulePath(config, layer, module));
+  return loraForParameter(options, isOfExperts(config, module) ? path : `${path}.weight`, layer);
+}
+
 /**
  * All adapters of linear modules that the options ask for. A module that is trained in full has
  * none.
@@ -113,8 +125,13 @@ export function placeLora(
     for (const module of modulesOf(config, layer)) {
       const path = modulePath(config, layer, module), name = peftPath(config, path);
       if (isSavedModule(name, options.modulesToSave ?? [])) continue;
-      const shape = loraFor(options, name, layer);
-      if (shape !== null) placed.push({ ...shape, layer, module, path, peftPath: name });
+      const of = (module: Module) => parameterShape(config, options, layer, module);
+      const shape = isParameter(config, module) ? of(module) : loraFor(options, name, layer);
+      if (shape === null) continue;
+      // PEFT wraps the experts once for each parameter: the last one is outside.
+      const inside = module === "gateUp" && of("down") !== null ? ".base_layer" : "";
+      const wrapper = isOfExperts(config, module) ? name.replace(/\.[^.]+$/, inside) : name;
+      placed.push({ ...shape, layer, module, path, peftPath: wrapper });
     }
   }
   if (!isSavedModule(HEAD_MODULE, options.modulesToSave ?? [])) {
@@ -159,7 +176,10 @@ export function adapterTensors(
 ): LoraTensor[] {
   return [
     ...saved,
-    ...lora.flatMap((l) => loraTensors(l, linearDims(config, l.module))),
+    ...lora.flatMap((l) => {
+      const count = isOfExperts(config, l.module) ? config.experts!.count : 1;
+      return loraTensors(l, linearDims(config, l.module), count);
+    }),
     ...(embedding === null ? [] : embeddingTensors(config, embedding)),
   ];
 }
@@ -206,12 +226,13 @@ export async function initializeAdapter(
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
   for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
     const names = loraNames(peftPath), dims = linearDims(config, module), [inDim, outDim] = dims;
+    const pairs = isOfExperts(config, module) ? config.experts!.count : 1;
     const { inOut } = architectureOf(config), { dora, initial } = computedNames(peftPath);
     const weight = magnitude || from !== null ? await parameters.read(`${path}.weight`) : null;
     const { a, b } = from === null
       ? {
-        a: initialLoraA(options, names.a, r, inDim),
-        b: initialLoraB(options, names.b, r, outDim),
+        a: initialLoraA(options, names.a, r * pairs, inDim),
+        b: initialLoraB(options, names.b, r * pairs, outDim),
       }
       : weightFactors(from, weight!, { dims, inOut, r, scale });
     parameters.write(names.a, a);
@@ -324,6 +345,7 @@ export function arrangeWeights(
       bias: hasBias(config, module) ? get(`${path}.bias`) : null,
       lora: adapterAt(path),
       merged: false,
+      experts: isOfExperts(config, module) ? config.experts!.count : null,
       inDim,
       outDim,
     };

@@ -75,9 +75,9 @@ function arenaLayouts(specs: readonly ParameterSpec[], device: Device): ArenaLay
   return layouts;
 }
 
-/** Rows and columns of a weight in a storage type. */
-function matrixShape([n, k]: readonly number[]): [n: number, k: number] {
-  return [n!, k!];
+/** Rows and columns of a weight; those of experts follow one another. */
+export function matrixShape(shape: readonly number[]): [n: number, k: number] {
+  return [elementCount(shape.slice(0, -1)), shape.at(-1)!];
 }
 
 const byName = (a: { name: string }, b: { name: string }) =>

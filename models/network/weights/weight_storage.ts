@@ -7,11 +7,13 @@
  * quantise them, either).
  */
 import { UsageError } from "../../../core/errors.ts";
+import { PANEL } from "../../../kernels/weights/panel.ts";
 import { modelTensors } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../fused_layers.ts";
 import {
   ALL_FLOAT,
   fitsType,
+  isBlockType,
   type WeightStorage,
   type WeightType,
 } from "../../formats/stored_weight.ts";
@@ -68,20 +70,20 @@ export function planStorage(
     );
   }
   const storage = new Map<string, WeightType>();
-  for (const { name, layer, shape } of modelTensors(config)) {
-    const k = shape[1];
-    if (k === undefined) continue;
+  for (const { name, part, layer, shape } of modelTensors(config)) {
+    // A router's choice is that of its floats. A short convolution is no product.
+    if (shape.length < 2 || part === "router" || part === "conv") continue;
     const stored = fileType(name);
     // What there is once is a table: embeddings and head.
     if (layer !== null && quantize !== null) {
       refuseSecond(quantize, name, stored);
-      if (fitsType(quantize, k)) {
+      if (fitsShape(quantize, shape)) {
         storage.set(name, quantize);
         continue;
       }
     }
     const type = dtype === "float32" ? null : dtype === "auto" ? stored : NARROW[dtype];
-    if (type !== null && fitsType(type, k)) storage.set(name, type);
+    if (type !== null && fitsShape(type, shape)) storage.set(name, type);
   }
   const asked = quantize !== null || dtype !== "auto" || activations === "int8";
   // When all layers fit in a cache as floats, they are not stored in halves or blocks unless that
@@ -89,16 +91,21 @@ export function planStorage(
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
 
+/** Whether a weight can be stored in a type; the matrices of experts are whole panels of it. */
+function fitsShape(type: WeightType, shape: readonly number[]): boolean {
+  const panels = shape.length < 3 || !isBlockType(type) || shape[1]! % PANEL === 0;
+  return panels && fitsType(type, shape.at(-1)!);
+}
+
 /** @throws UsageError for a matrix with rows of odd length */
 function trainedHalves(config: ModelConfig): WeightStorage {
   const storage = new Map<string, WeightType>();
-  for (const { name, shape } of modelTensors(config)) {
-    // Vectors, and short convolutions.
-    if (shape.length !== 2) continue;
-    if (!fitsType("bf16", shape[1]!)) {
+  for (const { name, part, shape } of modelTensors(config)) {
+    if (shape.length < 2 || part === "conv" || part === "router") continue;
+    if (!fitsType("bf16", shape.at(-1)!)) {
       throw new UsageError(
-        `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape[1]} values, ` +
-          "expected an even number",
+        `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape.at(-1)} ` +
+          "values, expected an even number",
       );
     }
     storage.set(name, "bf16");
@@ -116,10 +123,11 @@ export function copyStorage(
   fileType: (name: string) => WeightType | null,
 ): WeightStorage {
   const types = new Map(storage);
-  for (const { name, shape } of modelTensors(config)) {
-    const type = fileType(name), k = shape[1];
-    if (k === undefined || types.has(name) || (type !== "f16" && type !== "bf16")) continue;
-    if (fitsType(type, k)) types.set(name, type);
+  for (const { name, part, shape } of modelTensors(config)) {
+    const type = fileType(name);
+    if (shape.length < 2 || part === "router" || part === "conv" || types.has(name)) continue;
+    if (type !== "f16" && type !== "bf16") continue;
+    if (fitsType(type, shape.at(-1)!)) types.set(name, type);
   }
   return types;
 }

@@ -80,6 +80,16 @@ FAMILIES = {
         "block_multiple_of": 8, "block_ffn_dim_multiplier": 1.0, "intermediate_size": 34,
         "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
     },
+    "qwen3_moe": {
+        **SIZES, **HEAD, "num_hidden_layers": 3, "moe_intermediate_size": 16, "num_experts": 5,
+        "num_experts_per_tok": 2, "norm_topk_prob": True, "router_aux_loss_coef": 0.5,
+        "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
+    },
+    "mixtral": {
+        **SIZES, "num_hidden_layers": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
+        "sliding_window": 9, "router_aux_loss_coef": 0.5,
+        "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
+    },
 }
 
 
@@ -118,6 +128,15 @@ def greedy(model, ids, count):
     return ids[-count:], gap
 
 
+def balance(model, ids):
+    """The loss that balances experts, and its gradients by the routers."""
+    model.zero_grad()
+    loss = model(torch.tensor([ids]), output_router_logits=True).aux_loss
+    loss.backward()
+    routers = {n: p.grad.float() for n, p in model.named_parameters() if n.endswith("mlp.gate.weight")}
+    return {"balance": loss.detach()[None], **{f"balance.{n}": g for n, g in routers.items()}}
+
+
 def record(family, folder):
     torch.manual_seed(len(family))
     kind = AutoModelForImageTextToText if "vision_config" in FAMILIES[family] else AutoModelForCausalLM
@@ -133,7 +152,7 @@ def record(family, folder):
     model.float().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     model = kind.from_pretrained(
-        folder, dtype=torch.float64, attn_implementation="eager"
+        folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager"
     )
     sequences = [torch.randint(3, 48, (n,)).tolist() for n in (13, 21)]
     tensors, losses = {}, []
@@ -146,6 +165,8 @@ def record(family, folder):
         if parameter.grad is not None:
             tensors[f"grad.{name.replace('language_model.', '')}"] = parameter.grad.float()
     save_file(tensors, folder / "expected.safetensors")
+    if hasattr(model.config, "router_aux_loss_coef"):
+        tensors |= balance(model, sequences[0])
     texts = [greedy(model, ids, 12) for ids in sequences]
     expected = {
         "transformers": transformers.__version__, "input_ids": sequences,
@@ -160,7 +181,11 @@ def record(family, folder):
 def record_adapter(model, folder, ids):
     sees = any("language_model" in name for name, _ in model.named_modules())
     targets = r".*language_model.*\.[a-z]+_proj" if sees else "all-linear"
-    options = peft.LoraConfig(r=2, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM")
+    experts = [n for n in ("gate_up_proj", "down_proj") if hasattr(model.config, "num_experts")]
+    options = peft.LoraConfig(
+        r=2, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM",
+        **({"target_parameters": [f"mlp.experts.{n}" for n in experts]} if experts else {}),
+    )
     adapted = peft.get_peft_model(model, options)
     for name, parameter in adapted.named_parameters():
         if "lora_" in name:

@@ -102,7 +102,7 @@ function product(ctx: WasmContext, g: GemmArgs): void {
     else storedProduct(ctx, g, g.weightType);
     return;
   }
-  if (g.transB && !g.transA && usesDots(m, n, k)) {
+  if (g.transB && !g.transA && !g.steady && usesDots(m, n, k)) {
     dots(ctx, g);
     return;
   }

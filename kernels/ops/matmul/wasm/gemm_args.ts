@@ -19,6 +19,8 @@ export interface GemmArgs {
   int8?: boolean;
   alpha: number;
   accumulate: boolean;
+  /** The bits of a row do not depend on the number of rows: there are no dot products. */
+  steady?: boolean;
   /** An adapter's product that is added to the result. */
   lora?: LoraArgs | undefined;
 }

@@ -58,7 +58,7 @@ export function widensRows(m: number): boolean {
 /** Runs the product; b is a stored weight. m, n and k are positive. */
 export function storedProduct(ctx: WasmContext, g: GemmArgs, type: WeightType): void {
   if (!g.transB) alongColumns(ctx, g, type);
-  else if (widensRows(g.m)) alongRows(ctx, g, type);
+  else if (g.steady || widensRows(g.m)) alongRows(ctx, g, type);
   else if (isBlockType(type)) dots(ctx, g, type);
   else if (g.k % HALVES_STEP === 0) halvesDots(ctx, g, type);
   else alongRows(ctx, g, type);

@@ -1,0 +1,439 @@
+/**
+ * GPU bindings of the operations on experts. A product has tiles of rows of one expert; how many
+ * there are only the card knows, so there are workgroups for the most there can be. Matrices beyond
+ * one binding are bound part by part.
+ * Left out (the device refuses them): rows beyond one binding.
+ */
+import type { WeightType } from "../../weights/types.ts";
+import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../../weights/widen.wgsl.ts";
+import { elementRounding } from "../matmul/webgpu/choose.ts";
+import {
+  fourElements,
+  rounded,
+  roundFunction,
+  type Rounding,
+} from "../matmul/webgpu/elements.wgsl.ts";
+import { inRowParts, inStoredParts } from "../common/webgpu_parts.ts";
+import type { WebgpuOp } from "../common/webgpu_op.ts";
+import { entryPoint, perElement } from "../common/wgsl/entry.ts";
+import { kernel, variants } from "../common/wgsl/kernel.ts";
+import { GROUP } from "../common/wgsl/reduce.ts";
+import type { ExpertGradientArgs, ExpertMatmulArgs, RouteArgs, RouteBackwardArgs } from "./spec.ts";
+
+const ROUTE = { rows: "u32", experts: "u32", chosen: "u32", normalize: "u32" } as const;
+
+/** WGSL: `most` and `sum` of row i's logits, so that p_e = exp(logits[at + e] − most) / sum. */
+const probabilities = `let at = i * p.experts;
+  var most = logits[at];
+  for (var e = 1u; e < p.experts; e++) { most = max(most, logits[at + e]); }
+  var sum = 0.0;
+  for (var e = 0u; e < p.experts; e++) { sum += exp(logits[at + e] - most); }`;
+
+/** One invocation for each row. A logit comes after those that are larger, or equal before it. */
+const choose = kernel({
+  name: "route.choose",
+  buffers: { logits: "read f32", expert_of: "write u32", gate_of: "write f32" },
+  params: ROUTE,
+  code: perElement(
+    `${probabilities}
+  var last = most;
+  var last_at = 0u;
+  var total = 0.0;
+  for (var j = 0u; j < p.chosen; j++) {
+    var best = p.experts;
+    for (var e = 0u; e < p.experts; e++) {
+      let x = logits[at + e];
+      let is_left = j == 0u || x < last || (x == last && e > last_at);
+      if (is_left && (best == p.experts || x > logits[at + best])) { best = e; }
+    }
+    best = min(best, p.experts - 1u);
+    last = logits[at + best];
+    last_at = best;
+    let gate = exp(last - most) / sum;
+    total += gate;
+    expert_of[i * p.chosen + j] = best;
+    gate_of[i * p.chosen + j] = gate;
+  }
+  if (p.normalize == 0u) { return; }
+  for (var j = 0u; j < p.chosen; j++) { gate_of[i * p.chosen + j] /= total; }`,
+    "p.rows",
+  ),
+});
+
+/** One invocation for each expert. */
+const count = kernel({
+  name: "route.count",
+  buffers: { expert_of: "read u32", counts: "write u32" },
+  params: ROUTE,
+  code: perElement(
+    `var found = 0u;
+  for (var j = 0u; j < p.rows * p.chosen; j++) { if (expert_of[j] == i) { found++; } }
+  counts[i] = found;`,
+    "p.experts",
+  ),
+});
+
+const place = kernel({
+  name: "route.place",
+  buffers: {
+    expert_of: "read u32",
+    gate_of: "read f32",
+    counts: "read u32",
+    first_of: "write u32",
+    place_of: "write u32",
+    row_of: "write u32",
+    gates: "write f32",
+  },
+  params: ROUTE,
+  code: perElement(
+    `var next = 0u;
+  for (var e = 0u; e < i; e++) { next += counts[e]; }
+  first_of[i] = next;
+  for (var j = 0u; j < p.rows * p.chosen; j++) {
+    if (expert_of[j] != i) { continue; }
+    place_of[j] = next;
+    row_of[next] = j / p.chosen;
+    gates[next] = gate_of[j];
+    next++;
+  }
+  if (i + 1u == p.experts) { first_of[p.experts] = next; }`,
+    "p.experts",
+  ),
+});
+
+export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
+  const { logits, gates, rowOf, placeOf, expertOf, begin, rows, experts, chosen } = args;
+  const params = { rows, experts, chosen, normalize: args.normalize ? 1 : 0 };
+  const gateOf = ctx.scratch("float", Math.max(1, rows * chosen), "gates of rows");
+  const counts = ctx.scratch("u32", experts, "rows of experts");
+  const perExpert = { params, groups: ctx.grid(Math.ceil(experts / GROUP)) };
+  ctx.dispatch({
+    kernel: choose,
+    buffers: { logits, expert_of: expertOf, gate_of: gateOf },
+    params,
+    groups: ctx.grid(Math.ceil(rows / GROUP)),
+  });
+  ctx.dispatch({ kernel: count, buffers: { expert_of: expertOf, counts }, ...perExpert });
+  ctx.dispatch({
+    kernel: place,
+    buffers: {
+      expert_of: expertOf,
+      gate_of: gateOf,
+      counts,
+      first_of: begin,
+      place_of: placeOf,
+      row_of: rowOf,
+      gates,
+    },
+    ...perExpert,
+  });
+};
+
+/** One invocation for each row. */
+const routeBack = kernel({
+  name: "route_backward",
+  buffers: {
+    logits: "read f32",
+    gates: "read f32",
+    place_of: "read u32",
+    expert_of: "read u32",
+    dgates: "read f32",
+    balance: "read f32",
+    dlogits: "write f32",
+  },
+  params: { ...ROUTE, balanced: "u32" },
+  code: perElement(
+    `${probabilities}
+  let first = i * p.chosen;
+  var total = 0.0;
+  var dot = 0.0;
+  for (var j = first; j < first + p.chosen; j++) {
+    total += exp(logits[at + expert_of[j]] - most) / sum;
+    dot += dgates[place_of[j]] * gates[place_of[j]];
+  }
+  var mean = 0.0;
+  for (var e = 0u; e < p.experts; e++) {
+    var q = 0.0;
+    if (p.balanced != 0u) { q = balance[e]; }
+    for (var j = first; j < first + p.chosen; j++) {
+      if (expert_of[j] != e) { continue; }
+      let dgate = dgates[place_of[j]];
+      if (p.normalize != 0u) { q += (dgate - dot) / total; } else { q += dgate; }
+    }
+    dlogits[at + e] = q;
+    mean += q * exp(logits[at + e] - most) / sum;
+  }
+  for (var e = 0u; e < p.experts; e++) {
+    dlogits[at + e] = (dlogits[at + e] - mean) * exp(logits[at + e] - most) / sum;
+  }`,
+    "p.rows",
+  ),
+});
+
+export const routeBackwardWebgpu: WebgpuOp<RouteBackwardArgs> = (args, ctx) => {
+  const { logits, gates, placeOf, expertOf, dgates, balance, dlogits, normalize } = args;
+  const { rows, experts, chosen } = args, balanced = balance === undefined ? 0 : 1;
+  ctx.dispatch({
+    kernel: routeBack,
+    buffers: {
+      logits,
+      gates,
+      place_of: placeOf,
+      expert_of: expertOf,
+      dgates,
+      balance: balance ?? gates,
+      dlogits,
+    },
+    params: { rows, experts, chosen, normalize: normalize ? 1 : 0, balanced },
+    groups: ctx.grid(Math.ceil(rows / GROUP)),
+  });
+};
+
+/** Edge of a tile of the result, terms of a step, and invocations, each of which makes 4 × 4. */
+const TILE = 32, STEP = 16, THREADS = 64;
+
+/**
+ * WGSL: the sums of a tile. `load_a(r, depth)` gives four terms of a row of the tile, `load_b` of a
+ * column with `along`, and else four columns of a term; the names are those of fours of 16.
+ */
+const tileSums = (a: "along" | "across", b: "along" | "across") => `
+var<workgroup> tile_a: array<array<f32, ${TILE + 1}>, ${STEP}>;
+var<workgroup> tile_b: array<array<f32, ${TILE + 1}>, ${STEP}>;
+fn store_a(v: vec4f, line: u32, i: u32) {
+  for (var j = 0u; j < 4u; j++) {
+    ${a === "along" ? "tile_a[i + j][line] = v[j];" : "tile_a[line][i + j] = v[j];"}
+  }
+}
+fn store_b(v: vec4f, line: u32, i: u32) {
+  for (var j = 0u; j < 4u; j++) {
+    ${b === "along" ? "tile_b[i + j][line] = v[j];" : "tile_b[line][i + j] = v[j];"}
+  }
+}
+fn add_step(local: u32, sums: ptr<function, mat4x4f>) {
+  for (var t = 0u; t < ${STEP}u; t++) {
+    let x = local / 8u * 4u;
+    let y = local % 8u * 4u;
+    let b = vec4f(tile_b[t][y], tile_b[t][y + 1u], tile_b[t][y + 2u], tile_b[t][y + 3u]);
+    for (var j = 0u; j < 4u; j++) { (*sums)[j] += tile_a[t][x + j] * b; }
+  }
+}`;
+
+/** WGSL: calls `load` for the 128 groups of four of a tile's operand: `line` and `i` of each. */
+const eachFour = (layout: "along" | "across", load: string) => {
+  const fours = (layout === "along" ? STEP : TILE) / 4;
+  return `for (var f = local; f < ${TILE * STEP / 4}u; f += ${THREADS}u) {
+      let line = f / ${fours}u;
+      let i = f % ${fours}u * 4u;
+      ${load}
+    }`;
+};
+
+interface Product {
+  transB: boolean;
+  type: WeightType | "f32";
+  rounding: Rounding;
+}
+
+const product = variants(({ transB, type, rounding }: Product) => {
+  const stored = type === "f32" ? null : type, b = transB ? "along" : "across";
+  const width = transB ? "p.k" : "p.n";
+  const four = stored === null
+    ? fourElements("b", "mat_b", { type: "f32", aligned: false })
+    : rowFour("mat_b", stored);
+  const value = stored === null
+    ? `four_b(row * ${width}, i, ${width})`
+    : `row_four(row, i, ${width})`;
+  return {
+    name: `expert_matmul.${type}`,
+    buffers: {
+      mat_a: "read f32",
+      mat_b: stored === null ? "read f32" : `read ${rowBufferType(stored)}`,
+      first_of: "read u32",
+      mat_out: "write f32",
+    } as Record<string, string>,
+    params: {
+      experts: "u32" as const,
+      n: "u32" as const,
+      k: "u32" as const,
+      add: "u32" as const,
+      alpha: "f32" as const,
+      // The rows [first, first + count) of all matrices are bound.
+      first: "u32" as const,
+      count: "u32" as const,
+      ...BLOCK_PARAMS,
+    },
+    code: `${roundFunction(rounding)}
+${fourElements("a", "mat_a", { type: "f32", aligned: false, rounding })}
+${four}
+${tileSums("along", b)}
+fn bound_b(given: u32, i: u32) -> vec4f {
+  let row = given - p.first;
+  if (row >= p.count || i >= ${width}) { return vec4f(0.0); }
+  return ${rounded(rounding, value)};
+}
+${entryPoint(THREADS)}
+  let columns = (p.n + ${TILE - 1}u) / ${TILE}u;
+  let id = group.x + group.y * groups.x;
+  let column = id % columns * ${TILE}u;
+  var tile = id / columns;
+  var e = 0u;
+  var start = 0u;
+  var end = 0u;
+  for (; e < p.experts; e++) {
+    start = first_of[e];
+    end = first_of[e + 1u];
+    let tiles = (end - start + ${TILE - 1}u) / ${TILE}u;
+    if (tile < tiles) { break; }
+    tile -= tiles;
+  }
+  if (e == p.experts) { return; }
+  start += tile * ${TILE}u;
+  var sums = mat4x4f();
+  for (var depth = 0u; depth < p.k; depth += ${STEP}u) {
+    workgroupBarrier();
+    ${
+      eachFour(
+        "along",
+        `store_a(four_a(min(start + line, end - 1u) * p.k, depth + i, p.k), line, i);`,
+      )
+    }
+    ${
+      eachFour(
+        b,
+        transB
+          ? `var v = vec4f(0.0);
+      if (column + line < p.n) { v = bound_b(e * p.n + column + line, depth + i); }
+      store_b(v, line, i);`
+          : `var v = vec4f(0.0);
+      if (depth + line < p.k) { v = bound_b(e * p.k + depth + line, column + i); }
+      store_b(v, line, i);`,
+      )
+    }
+    workgroupBarrier();
+    add_step(local, &sums);
+  }
+  for (var j = 0u; j < 4u; j++) {
+    let row = start + local / 8u * 4u + j;
+    for (var c = 0u; c < 4u; c++) {
+      let at = column + local % 8u * 4u + c;
+      if (row >= end || at >= p.n) { continue; }
+      var before = 0.0;
+      if (p.add != 0u) { before = mat_out[row * p.n + at]; }
+      mat_out[row * p.n + at] = before + p.alpha * sums[j][c];
+    }
+  }
+}`,
+  };
+});
+
+export const expertMatmulWebgpu: WebgpuOp<ExpertMatmulArgs> = (args, ctx) => {
+  const { a, b, out, begin, experts, rows, n, k, transB = false, alpha = 1, weightType } = args;
+  if (rows === 0) return;
+  const type = weightType ?? "f32", [height, width] = transB ? [n, k] : [k, n];
+  const rounding = elementRounding({}, ctx);
+  const tiles = Math.ceil(rows / TILE) + Math.min(experts, rows);
+  const part = (matrices: typeof b, count: number, first: number) =>
+    ctx.dispatch({
+      kernel: product({ transB, type, rounding }),
+      buffers: { mat_a: a, mat_b: matrices, first_of: begin, mat_out: out },
+      params: {
+        experts,
+        n,
+        k,
+        add: args.accumulate || first > 0 ? 1 : 0,
+        alpha,
+        first,
+        count,
+        ...(weightType === undefined
+          ? { b_base: 0, b_panel: 0, b_groups: 0 }
+          : rowParams(weightType, width)),
+      },
+      groups: ctx.grid(tiles * Math.ceil(n / TILE)),
+      flops: 2 * rows * n * k,
+    });
+  if (weightType === undefined) {
+    inRowParts(
+      ctx,
+      experts * height,
+      width,
+      (of, count, first) => part(of(b, width), count, first),
+    );
+  } else {
+    const stored = { weight: b, type: weightType, rows: experts * height, d: width };
+    inStoredParts(ctx, stored, part);
+  }
+};
+
+const gradient = variants(({ rounding }: { rounding: Rounding }) => ({
+  name: "expert_gradient",
+  buffers: {
+    mat_a: "read f32",
+    mat_b: "read f32",
+    first_of: "read u32",
+    mat_out: "write f32",
+  },
+  params: {
+    m: "u32" as const,
+    n: "u32" as const,
+    alpha: "f32" as const,
+    first: "u32" as const,
+    count: "u32" as const,
+  },
+  code: `${roundFunction(rounding)}
+${fourElements("a", "mat_a", { type: "f32", aligned: false, rounding })}
+${fourElements("b", "mat_b", { type: "f32", aligned: false, rounding })}
+${tileSums("across", "across")}
+${entryPoint(THREADS)}
+  let columns = (p.n + ${TILE - 1}u) / ${TILE}u;
+  let lines = (p.m + ${TILE - 1}u) / ${TILE}u;
+  let id = group.x + group.y * groups.x;
+  let column = id % columns * ${TILE}u;
+  let top = id / columns % lines * ${TILE}u;
+  let e = id / columns / lines + p.first / p.m;
+  // The last workgroups of a folded grid have no expert.
+  if (e * p.m >= p.first + p.count) { return; }
+  let start = first_of[e];
+  let end = first_of[e + 1u];
+  var sums = mat4x4f();
+  for (var depth = start; depth < end; depth += ${STEP}u) {
+    workgroupBarrier();
+    ${
+    eachFour(
+      "across",
+      `let row = min(depth + line, end - 1u);
+      let is_there = f32(depth + line < end);
+      store_a(four_a(row * p.m, top + i, p.m) * is_there, line, i);
+      store_b(four_b(row * p.n, column + i, p.n) * is_there, line, i);`,
+    )
+  }
+    workgroupBarrier();
+    add_step(local, &sums);
+  }
+  for (var j = 0u; j < 4u; j++) {
+    let line = top + local / 8u * 4u + j;
+    let row = e * p.m + line - p.first;
+    for (var c = 0u; c < 4u; c++) {
+      let at = column + local % 8u * 4u + c;
+      if (line < p.m && at < p.n && row < p.count) {
+        mat_out[row * p.n + at] += p.alpha * sums[j][c];
+      }
+    }
+  }
+}`,
+}));
+
+export const expertGradientWebgpu: WebgpuOp<ExpertGradientArgs> = (args, ctx) => {
+  const { a, b, out, begin, experts, rows, m, n, alpha = 1 } = args;
+  if (rows === 0) return;
+  const rounding = elementRounding({}, ctx);
+  inRowParts(ctx, experts * m, n, (part, count, first) => {
+    const few = Math.ceil((first + count) / m) - Math.floor(first / m);
+    ctx.dispatch({
+      kernel: gradient({ rounding }),
+      buffers: { mat_a: a, mat_b: b, first_of: begin, mat_out: part(out, n) },
+      params: { m, n, alpha, first, count },
+      groups: ctx.grid(few * Math.ceil(m / TILE) * Math.ceil(n / TILE)),
+      flops: 2 * rows * m * n,
+    });
+  });
+};

@@ -1,0 +1,127 @@
+/**
+ * Mixtures of experts: Qwen3-MoE (Yang et al. 2025) and Mixtral (Jiang et al. 2024). The matrices
+ * of all experts are one tensor, as in transformers 5; files may also have one for each expert.
+ */
+import type { Architecture, Module } from "./architecture.ts";
+import { ifPresent, type Json, readCount, requireNeutral } from "./config_fields.ts";
+import { LLAMA, MISTRAL, QWEN3 } from "./llama.ts";
+import type { ModelConfig } from "./model_config.ts";
+
+const { gate: _, up: _1, ...inLayer } = LLAMA.inLayer;
+const parts = {
+  router: "mlp.gate",
+  gateUp: "mlp.experts.gate_up_proj",
+  down: "mlp.experts.down_proj",
+} as const;
+/** The key of the number of experts that a position takes. */
+const CHOSEN = "num_experts_per_tok";
+/** Keys of the loss that balances experts, and of noise in training. */
+const ROUTER_KEYS = [CHOSEN, "output_router_logits", "router_aux_loss_coef"];
+
+export const QWEN3_MOE: Architecture = {
+  ...QWEN3,
+  name: "qwen3_moe",
+  className: "Qwen3MoeForCausalLM",
+  gguf: null,
+  window: "none",
+  experts: {
+    count: ["num_experts", "num_local_experts"],
+    normalize: "norm_topk_prob",
+    defaults: { count: 128, chosen: 8 },
+    stored: ["mlp", "gate_proj", "up_proj", "down_proj"],
+  },
+  inLayer: {
+    ...inLayer,
+    qNorm: QWEN3.inLayer.qNorm!,
+    kNorm: QWEN3.inLayer.kNorm!,
+    ...parts,
+  },
+  config: {
+    ...QWEN3.config,
+    sizes: { ...QWEN3.config.sizes, intermediateSize: "moe_intermediate_size" },
+    defaults: { ...QWEN3.config.defaults, maxPositions: 32_768, sizes: { numKvHeads: 4 } },
+    neutral: {
+      ...QWEN3.config.neutral,
+      decoder_sparse_step: [1],
+      mlp_only_layers: [],
+      use_sliding_window: [false],
+    },
+    // The width of layers without experts, which there are none of.
+    others: [...QWEN3.config.others, ...ROUTER_KEYS, "intermediate_size"],
+  },
+};
+
+export const MIXTRAL: Architecture = {
+  ...MISTRAL,
+  name: "mixtral",
+  className: "MixtralForCausalLM",
+  gguf: null,
+  experts: {
+    count: ["num_local_experts", "num_experts"],
+    normalize: null,
+    defaults: { count: 8, chosen: 2 },
+    stored: ["block_sparse_moe", "w1", "w3", "w2"],
+  },
+  inLayer: { ...inLayer, ...parts },
+  config: {
+    ...MISTRAL.config,
+    defaults: {
+      ...MISTRAL.config.defaults,
+      maxPositions: 131_072,
+      rmsNormEps: 1e-5,
+      ropeTheta: 1_000_000,
+      slidingWindow: null,
+      sizes: { numKvHeads: 8 },
+    },
+    others: [...MISTRAL.config.others, ...ROUTER_KEYS, "router_jitter_noise"],
+  },
+};
+
+/** Whether the matrices of a module are those of experts. */
+export function isOfExperts({ experts }: ModelConfig, module: Module | string): boolean {
+  return experts !== undefined && (module === "gateUp" || module === "down");
+}
+
+/** Whether an adapter's `target_parameters` name a module, not its `target_modules`. */
+export function isParameter(config: ModelConfig, module: Module): boolean {
+  return module === "router" || isOfExperts(config, module);
+}
+
+/** Their names within a layer. */
+export function parameterNames({ experts }: ModelConfig): string[] {
+  return experts === undefined ? [] : Object.values(parts);
+}
+
+/** The experts of a configuration; nothing where there are none. */
+export function readExperts(
+  json: Json,
+  { experts }: Architecture,
+  where: string,
+): Pick<ModelConfig, "experts"> {
+  if (experts === undefined) return {};
+  const { count: keys, normalize, defaults } = experts;
+  const count = (key: string, absent: number) =>
+    ifPresent(json[key], () => readCount(json, key, where)) ?? absent;
+  const key = keys.find((one) => json[one] !== undefined && json[one] !== null) ?? keys[0]!;
+  if (normalize !== null) requireNeutral(json, { [normalize]: [true, false] }, where);
+  return {
+    experts: {
+      count: count(key, defaults.count),
+      chosen: count(CHOSEN, defaults.chosen),
+      normalize: normalize === null || json[normalize] === true,
+    },
+  };
+}
+
+/** The keys that {@link readExperts} reads. */
+export function expertKeys(
+  { experts }: ModelConfig,
+  { experts: keys }: Architecture,
+): Record<string, unknown> {
+  if (experts === undefined || keys === undefined) return {};
+  return {
+    [keys.count[0]!]: experts.count,
+    [CHOSEN]: experts.chosen,
+    ...(keys.normalize === null ? {} : { [keys.normalize]: experts.normalize }),
+  };
+}

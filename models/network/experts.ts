@@ -1,0 +1,216 @@
+/**
+ * The MLP of a layer with experts: a router chooses some for each row (kernels/ops/experts), the
+ * rows are gathered in the order of experts ("places"), and what a row's experts compute is summed
+ * with their gates, in the order of the gates. A gate is a factor of the input of an expert's last
+ * projection, so that the backward needs no output of it.
+ *
+ * An adapter has a pair of matrices for each expert, as PEFT's `target_parameters`: A is
+ * [experts·r, in], and B [out, r·experts] with the expert running fastest. B is put in the order of
+ * experts for each pass, and so is its gradient.
+ */
+import type { Tensor } from "../../kernels/tensor.ts";
+import { weightType } from "../formats/stored_weight.ts";
+import {
+  chosenExperts,
+  joinParts,
+  type LayerActivations,
+  type LayerBackwardPass,
+  type LayerPass,
+  project,
+  projectBackward,
+  splitParts,
+} from "./layer_buffers.ts";
+import type { Linear, LoraWeights } from "./linear.ts";
+import type { LayerWeights } from "./weights/model_weights.ts";
+
+/** n2 → routing, gate, up. */
+export function expertInputs(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+): void {
+  const { device, rows, config: { hiddenSize: d, experts }, fused } = pass;
+  const { n2, gate, up, u } = activations, routing = activations.routing!;
+  const { count, chosen, normalize } = experts!, { x } = pass.experts!, places = rows * chosen;
+  project(pass, weights, activations, "router", n2, routing.logits);
+  device.run("route", { ...routing, rows, experts: count, chosen, normalize });
+  device.run("gather_rows", { table: n2, index: routing.rowOf, out: x, rows: places, d });
+  expertForward(pass, weights.gateUp, activations, x, fused.gateUp!.out, u.gateUp);
+  splitParts({ device, rows: places }, fused.gateUp!, [gate, up!]);
+}
+
+/** activated → out [rows, d], the sum over the experts of each row. */
+export function expertOutput(
+  pass: LayerPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+  out: Tensor,
+): void {
+  const { activated, experts } = pass;
+  timesGates(pass, activations, activated);
+  expertForward(pass, weights.down, activations, activated, experts!.out, activations.u.down);
+  sumPlaces(pass, activations, out);
+}
+
+/** x [places, f] · gate of each place. */
+function timesGates(
+  { device, rows, config }: LayerPass,
+  { routing }: LayerActivations,
+  x: Tensor,
+): void {
+  const shape = { rows: rows * chosenExperts(config), d: config.intermediateSize, byRow: true };
+  device.run("scale_columns", { x, gain: routing!.gates, out: x, ...shape });
+}
+
+/** experts.out → out [rows, d]. */
+function sumPlaces(
+  { device, rows, config: { hiddenSize: d }, experts }: LayerPass,
+  { routing }: LayerActivations,
+  out: Tensor,
+): void {
+  const { out: src, runs, target } = experts!, order = routing!.placeOf;
+  device.run("fill", { out, n: rows * d, value: 0 });
+  device.run("scatter_add_rows", { src, order, runs, target, table: out, runCount: rows, d });
+}
+
+/** out[places, outDim] = x·W_eᵀ + s·(x·A_eᵀ)·B_eᵀ of the expert of each place. */
+function expertForward(
+  pass: LayerPass,
+  linear: Linear,
+  { routing }: LayerActivations,
+  x: Tensor,
+  out: Tensor,
+  u: Tensor | undefined,
+): void {
+  const { device, rows, config } = pass, { weight: b, storage, lora, inDim: k, outDim: n } = linear;
+  const shape = { begin: routing!.begin, experts: linear.experts!, transB: true } as const;
+  const all = { ...shape, rows: rows * chosenExperts(config) };
+  device.run("expert_matmul", { a: x, b, ...weightType(storage), out, n, k, ...all });
+  if (lora === null || u === undefined) return;
+  const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
+  device.run("expert_matmul", { a: x, b: a, out: u, n: r, k, ...all });
+  device.run("expert_matmul", { a: u, b: ordered, out, n, k: r, alpha, accumulate: true, ...all });
+}
+
+/**
+ * dy [rows, d] → dnormed, the derivative by n2, adding the gradients of trained weights. Overwrites
+ * gate and up.
+ * @param activate computes `activated` again
+ */
+export function expertsBackward(
+  pass: LayerBackwardPass,
+  weights: LayerWeights,
+  activations: LayerActivations,
+  dy: Tensor,
+  activate: () => void,
+): void {
+  const { device, rows, config, scratch: { dnormed, dactivated }, activated, fused } = pass;
+  const { hiddenSize: d, intermediateSize: f, experts } = config,
+    { count, chosen, normalize } = experts!;
+  const { x, out, dgates, dlogits, ones } = pass.experts!, routing = activations.routing!;
+  const { n2, gate, up, u } = activations, gateUp = fused.gateUp!.out, places = rows * chosen;
+  device.run("gather_rows", { table: dy, index: routing.rowOf, out, rows: places, d });
+  activate();
+  backwardDx(pass, weights.down, activations, out, dactivated);
+  device.run("multiply", { a: activated, b: dactivated, out: gateUp, n: places * f });
+  device.run("matmul", { a: gateUp, b: ones, out: dgates, transB: true, m: places, n: 1, k: f });
+  timesGates(pass, activations, activated);
+  gradients(pass, weights.down, activations, activated, out, u.down);
+  timesGates(pass, activations, dactivated);
+  const back = { dout: dactivated, gate, up: up!, dgate: gate, dup: up!, n: places * f };
+  device.run("swiglu_backward", back);
+  joinParts({ device, rows: places }, fused.gateUp!, [gate, up!]);
+  device.run("gather_rows", { table: n2, index: routing.rowOf, out: x, rows: places, d });
+  backwardDx(pass, weights.gateUp, activations, gateUp, out);
+  gradients(pass, weights.gateUp, activations, x, gateUp, u.gateUp);
+  sumPlaces(pass, activations, dnormed);
+  const { balance } = pass;
+  const shape = { rows, experts: count, chosen, normalize };
+  const route = { ...routing, ...shape, dgates, dlogits };
+  device.run("route_backward", balance === undefined ? route : { ...route, balance });
+  const args = { x: n2, dy: dlogits, dx: dnormed, accumulate: true };
+  projectBackward(pass, weights, activations, "router", args);
+}
+
+/** dx[places, inDim] = dy·W_e + du·A_e, with du = s·dy·B_e in scratch.du. */
+function backwardDx(
+  pass: LayerBackwardPass,
+  linear: Linear,
+  { routing, u }: LayerActivations,
+  dy: Tensor,
+  dx: Tensor,
+): void {
+  const { device, rows, config, scratch: { du } } = pass;
+  const { weight: b, storage, lora, inDim: n, outDim: k } = linear;
+  const all = {
+    begin: routing!.begin,
+    experts: linear.experts!,
+    rows: rows * chosenExperts(config),
+  };
+  device.run("expert_matmul", { a: dy, b, ...weightType(storage), out: dx, n, k, ...all });
+  if (lora === null || du === null || Object.keys(u).length === 0) return;
+  const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
+  device.run("expert_matmul", { a: dy, b: ordered, out: du, n: r, k, alpha, ...all });
+  device.run("expert_matmul", { a: du, b: a, out: dx, n, k: r, accumulate: true, ...all });
+}
+
+/** Adds the gradients of a module's matrices or adapter; du is that of {@link backwardDx}. */
+function gradients(
+  { device, rows, config, experts: scratch, scratch: { du } }: LayerBackwardPass,
+  { dweight, lora, experts, inDim, outDim }: Linear,
+  { routing }: LayerActivations,
+  x: Tensor,
+  dy: Tensor,
+  u: Tensor | undefined,
+): void {
+  const all = { begin: routing!.begin, experts: experts!, rows: rows * chosenExperts(config) };
+  if (dweight !== null) {
+    device.run("expert_gradient", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...all });
+  }
+  if (lora === null || lora.da === null || u === undefined || du === null) return;
+  const { da, db, r, scale: alpha } = lora, { workspace } = scratch!, count = experts! * outDim * r;
+  device.run("expert_gradient", { a: du, b: x, out: da, m: r, n: inDim, ...all });
+  const ordered = workspace.get("experts.db", count), back = workspace.get("experts.db2", count);
+  device.run("fill", { out: ordered, n: count, value: 0 });
+  device.run("expert_gradient", { a: dy, b: u, out: ordered, m: outDim, n: r, alpha, ...all });
+  const index = orderOfB(workspace, { experts: experts!, outDim, r }, true);
+  device.run("gather_rows", { table: ordered, index, out: back, rows: count, d: 1 });
+  device.run("add", { a: db!, b: back, out: db!, n: count });
+}
+
+/** B [out, r·experts] as [experts, out, r]. */
+function orderedB(
+  { device, experts: scratch }: LayerPass,
+  { experts, outDim }: Linear,
+  { b: table, r }: LoraWeights,
+): Tensor {
+  const { workspace } = scratch!, rows = experts! * outDim * r;
+  const out = workspace.get("experts.b", rows);
+  const index = orderOfB(workspace, { experts: experts!, outDim, r }, false);
+  device.run("gather_rows", { table, index, out, rows, d: 1 });
+  return out;
+}
+
+/** Where the elements of B in the order of experts are, or with `reverse` those of B in that. */
+function orderOfB(
+  workspace: ExpertWorkspace,
+  { experts, outDim, r }: { experts: number; outDim: number; r: number },
+  reverse: boolean,
+): Tensor {
+  const length = experts * outDim * r, name = `experts.order.${outDim}.${r}.${reverse}`;
+  if (workspace.has(name, length)) return workspace.get(name, length, "u32");
+  const order = new Uint32Array(length);
+  let ordered = 0;
+  for (let e = 0; e < experts; e++) {
+    for (let o = 0; o < outDim; o++) {
+      for (let j = 0; j < r; j++, ordered++) {
+        const at = (o * r + j) * experts + e;
+        if (reverse) order[at] = ordered;
+        else order[ordered] = at;
+      }
+    }
+  }
+  return workspace.upload(name, order);
+}
+
+type ExpertWorkspace = NonNullable<LayerPass["experts"]>["workspace"];
