@@ -53,6 +53,8 @@ export interface AssembleOptions extends PlannedRunOptions, OpenRunOptions {
   allowPython?: boolean;
   /** Whether the rewards are tried; default true. Nothing may be scored without. */
   opensRewards?: boolean;
+  /** Ends the wait for a server. */
+  shouldStop?: () => boolean;
 }
 
 /**
@@ -89,7 +91,7 @@ export async function assemble(
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
   });
   const teacher = config.teacher && options.phases !== "sft"
-    ? await loadTeacher(config, device, model, opened)
+    ? await loadTeacher(config, device, model, opened, options.shouldStop)
     : null;
   model.generationLimit = memory.generationLimit;
   if (continued !== null) {

@@ -6,12 +6,15 @@ import { TEACHER, TRAINING } from "../configs/schema/schema.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createDevice } from "../kernels/mod.ts";
+import { Interrupted } from "../core/errors.ts";
 import { CausalLM } from "../models/causal_lm.ts";
+import { readModelFolder } from "../models/model_folder.ts";
 import { initWeights } from "../models/network/weights/init.ts";
 import { tinyConfig } from "../models/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { assemble } from "./assemble.ts";
 import { modelTeacher, type Teacher } from "./model/teacher.ts";
+import { TeacherServer } from "./model/teacher_server.ts";
 import { accumulateGradients, type TrainingRow } from "./step/gradient_accumulation.ts";
 import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
@@ -215,6 +218,34 @@ Deno.test("a teacher stands beside rewards, in the plan of the memory too", () =
       device.close();
     }
   }));
+
+Deno.test("a stop ends the wait for a teacher's server", async () => {
+  const { tokenizer } = await readModelFolder(goldenPath("models/tinystories-656k"));
+  let asked = 0;
+  const silent = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    ({ signal }) => {
+      asked++;
+      // Until the client has gone.
+      return new Promise((end) => signal.addEventListener("abort", () => end(new Response())));
+    },
+  );
+  for (const port of [silent.addr.port, 9]) {
+    const section = { ...defaultsOf(TEACHER), base_url: `http://127.0.0.1:${port}/v1` };
+    let checks = 0;
+    const teacher = new TeacherServer(section, tokenizer!, 2048, () => {
+      if (++checks % 3 === 0) throw new Interrupted();
+    });
+    await assert.rejects(teacher.open(), Interrupted);
+    await assert.rejects(
+      teacher.ask([{ promptIds: [1], branches: [[2, 3], [4]] }]),
+      Interrupted,
+    );
+    teacher.dispose();
+  }
+  assert.ok(asked > 0);
+  await silent.shutdown();
+});
 
 Deno.test("a teacher that reads other tokens is refused with the reason", () =>
   withFolder(async (folder) => {

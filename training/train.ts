@@ -111,6 +111,7 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
     const parts = await assemble(config, device, {
       allowPython: options.allowPython ?? false,
       ...(env !== undefined && { entries: env.dataset }),
+      shouldStop: () => signal?.aborted ?? false,
     });
     const warn = (message: string) => handle(on, { type: "warning", message });
     const tracking = new RunTracking(config, Deno.env.toObject(), warn);

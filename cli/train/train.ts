@@ -145,6 +145,7 @@ async function runTraining(
       allowPython: options.allowPython ?? false,
       onLoad: observers.loading.on,
       onDraw: observers.drawing.on,
+      shouldStop: () => control.stopRequested() !== "no",
       ...(memory === null ? {} : { availableBytes: memory }),
       // A model that is made from a seed has no sizes that need an explanation.
       ...(options.dryRun && config.model.init === null

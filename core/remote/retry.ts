@@ -68,6 +68,28 @@ export async function pause(ms: number, signal: AbortSignal | null = null): Prom
   });
 }
 
+/** How often a stop is looked for while something else works. */
+const STOP_POLL_MS = 100;
+
+/** Waits for work elsewhere, which a request to stop ends. @param check throws to end it */
+export async function stoppable<T>(check: () => void, work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    timer = setInterval(() => {
+      try {
+        check();
+      } catch (error) {
+        reject(error);
+      }
+    }, STOP_POLL_MS);
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 const MAX_BACKOFF_MS = 60_000;
 /** If a server asks to wait longer, the request fails for good. */
 export const MAX_RETRY_DELAY_MS = 600_000;

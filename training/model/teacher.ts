@@ -5,6 +5,7 @@
  * or the policy itself with another prompt.
  */
 import type { RunConfig, TeacherSection } from "../../configs/schema/run_config.ts";
+import { Interrupted } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
@@ -83,17 +84,24 @@ function otherTokens(teacher: Tokenizer, student: Tokenizer): string | null {
   return null;
 }
 
-/** @param policy the model that is trained */
+/**
+ * @param policy the model that is trained
+ * @param shouldStop whether a stop was requested before the run has begun
+ */
 export async function loadTeacher(
   config: RunConfig,
   device: Device,
   policy: CausalLM,
   student: Student,
+  shouldStop: () => boolean = () => false,
 ): Promise<Teacher> {
   const { model_name_or_path: name, adapter_name_or_path: adapter, ...section } = config.teacher!;
   if (section.base_url !== null) {
     const { tokenizer, config: { vocabSize } } = student;
-    const server = new TeacherServer(config.teacher!, tokenizer, vocabSize);
+    const server = new TeacherServer(config.teacher!, tokenizer, vocabSize, () => {
+      device.beforeRun?.(); // ends work of the run
+      if (shouldStop()) throw new Interrupted();
+    });
     await server.open();
     return server;
   }

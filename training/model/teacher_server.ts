@@ -5,13 +5,13 @@
  * one that refuses, has other tokens, or gives no log-probabilities ends the run.
  */
 import type { TeacherSection } from "../../configs/schema/run_config.ts";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
 import { HttpClient, IdleTimeout, jsonBody, reasonOf } from "../../core/remote/http.ts";
 import { BadReply, excerpt, HttpError, httpError, isTemporary } from "../../core/remote/refusal.ts";
 import { modelIds } from "../../core/remote/reply.ts";
-import { retrying } from "../../core/remote/retry.ts";
+import { retrying, stoppable } from "../../core/remote/retry.ts";
 import type { Group } from "../../models/network/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { TeacherPlace } from "../loss/top_divergence.ts";
@@ -46,11 +46,15 @@ export class TeacherServer {
   readonly #count: number;
   #model = "";
 
-  /** @throws UsageError for an address that is none */
+  /**
+   * @param check called while the server works; throws to end it
+   * @throws UsageError for an address that is none
+   */
   constructor(
     private readonly section: TeacherSection,
     private readonly tokenizer: Tokenizer,
     private readonly vocabSize: number,
+    private readonly check: () => void,
   ) {
     this.beta = section.beta;
     this.weight = section.weight;
@@ -60,8 +64,12 @@ export class TeacherServer {
 
   /** Checks that the server has the student's tokens, and gives log-probabilities. */
   async open(): Promise<void> {
+    await this.#stoppable((signal) => this.#open(signal));
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
     const { model_name_or_path: wanted } = this.section, { url } = this.#address;
-    const names = modelIds(await this.#send("/models"));
+    const names = modelIds(await this.#send("/models", null, signal));
     if (wanted !== null && !names.includes(wanted)) {
       throw new RgxError(`teacher.model_name_or_path: ${url} has no model ${wanted}`, {
         advice: `It serves ${names.join(", ") || "none"}.`,
@@ -69,7 +77,7 @@ export class TeacherServer {
     }
     this.#model = wanted ?? names[0] ?? "";
     const asked = { model: this.#model, prompt: PROBE, add_special_tokens: false };
-    const said = await this.#send(TOKENIZE, asked).catch((error) => {
+    const said = await this.#send(TOKENIZE, asked, signal).catch((error) => {
       if (isMissing(error)) return {};
       throw error;
     });
@@ -90,11 +98,15 @@ export class TeacherServer {
           `(${theirs.slice(0, 4)} …), the student's ${own.length} (${own.slice(0, 4)} …)`,
       );
     }
-    await this.#places(own, 1);
+    await this.#places(own, 1, signal);
   }
 
   /** @throws RgxError when the server refuses, or does not answer within the limit */
-  async ask(groups: readonly Group[]): Promise<TeacherPlace[]> {
+  ask(groups: readonly Group[]): Promise<TeacherPlace[]> {
+    return this.#stoppable((signal) => this.#ask(groups, signal));
+  }
+
+  async #ask(groups: readonly Group[], signal: AbortSignal): Promise<TeacherPlace[]> {
     const rows = groups.flatMap(({ promptIds, branches }) =>
       branches.map((branch) => ({ ids: [...promptIds, ...branch], from: promptIds.length }))
     );
@@ -103,7 +115,7 @@ export class TeacherServer {
     const lane = async () => {
       for (let i = next++; i < rows.length; i = next++) {
         const { ids, from } = rows[i]!;
-        places[i] = ids.length === from ? [] : await this.#places(ids, from);
+        places[i] = ids.length === from ? [] : await this.#places(ids, from, signal);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
@@ -114,15 +126,30 @@ export class TeacherServer {
     this.#client[Symbol.dispose]();
   }
 
+  /** Does work whose requests end with it, also where `check` ends it. */
+  async #stoppable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const control = new AbortController();
+    try {
+      return await stoppable(this.check, work(control.signal));
+    } finally {
+      control.abort(new Interrupted());
+    }
+  }
+
   /** What the server says about the tokens of a sequence from one on. */
-  async #places(ids: readonly number[], from: number): Promise<TeacherPlace[]> {
-    const json = await this.#send("/completions", {
+  async #places(
+    ids: readonly number[],
+    from: number,
+    signal: AbortSignal,
+  ): Promise<TeacherPlace[]> {
+    const asked = {
       model: this.#model,
       prompt: ids,
       max_tokens: 1,
       temperature: 1,
       prompt_logprobs: this.#count,
-    });
+    };
+    const json = await this.#send("/completions", asked, signal);
     const choices = isRecord(json) ? json["choices"] : null;
     const choice = Array.isArray(choices) ? choices[0] : null;
     const entries = isRecord(choice) ? choice["prompt_logprobs"] : null;
@@ -154,7 +181,11 @@ export class TeacherServer {
   }
 
   /** @param body null: GET. @throws HttpError when there is no TOKENIZE; RgxError */
-  async #send(path: string, body: Record<string, unknown> | null = null): Promise<unknown> {
+  async #send(
+    path: string,
+    body: Record<string, unknown> | null,
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const { url } = this.#address, { server_timeout: seconds } = this.section;
     const begin = performance.now();
     const explained = (error: unknown) => {
@@ -169,7 +200,9 @@ export class TeacherServer {
         cause: error,
       });
     };
-    return await retrying(() => this.#request(path, body), {
+    return await retrying(() => this.#request(path, body, signal), {
+      signal,
+      checkEnd: () => signal.throwIfAborted(),
       firstDelay: FIRST_DELAY_MS,
       longestDelay: LONGEST_DELAY_MS,
       isTemporary: (error) => isTemporary(error) && performance.now() - begin < 1000 * seconds,
@@ -178,8 +211,12 @@ export class TeacherServer {
     });
   }
 
-  async #request(path: string, body: Record<string, unknown> | null): Promise<unknown> {
-    using timeout = new IdleTimeout(1000 * Math.max(1, this.section.server_timeout), null);
+  async #request(
+    path: string,
+    body: Record<string, unknown> | null,
+    outer: AbortSignal,
+  ): Promise<unknown> {
+    using timeout = new IdleTimeout(1000 * Math.max(1, this.section.server_timeout), outer);
     const { signal } = timeout;
     try {
       const response = await this.#address.fetch(path, this.#client, {
