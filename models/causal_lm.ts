@@ -14,6 +14,7 @@ import { type AdapterDropout, adapterDropout } from "./network/dropout.ts";
 import {
   defaultLimits,
   generate,
+  generateDialogues,
   type GeneratorLimits,
   joinGeneration,
   type JoinOptions,
@@ -65,7 +66,9 @@ import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/mode
 import { type PackedBatch, packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import type {
+  Ask,
   Completion,
+  DialogueRoom,
   GenerateOptions,
   GenerateRequest,
   JoinedModel,
@@ -459,6 +462,20 @@ export class CausalLM implements LanguageModel {
         ...this.generationLimits,
         ...limits,
       })
+    );
+  }
+
+  /** @internal */
+  generateDialogues<T>(
+    room: DialogueRoom,
+    options: GenerateOptions,
+    play: (ask: Ask) => Promise<T>,
+    limits: Partial<GeneratorLimits> = {},
+  ): Promise<T> {
+    const network = this.#coreFor(options.adapter ?? true);
+    const all = { ...this.generationLimits, ...limits };
+    return this.#base.inTurn(() =>
+      generateDialogues(network, this.#base, this.sizes, room, options, all, play)
     );
   }
 

@@ -5,7 +5,13 @@
 import type { WeightStorage } from "./formats/stored_weight.ts";
 import type { TopToken } from "./logits.ts";
 import type { ActivationStore } from "./network/activation_store.ts";
-import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
+import type {
+  Ask,
+  Completion,
+  DialogueRoom,
+  GenerateOptions,
+  GenerateRequest,
+} from "./generation/types.ts";
 import type {
   ForwardOptions,
   ForwardResult,
@@ -114,6 +120,15 @@ export interface LanguageModel {
   frozenCopy(options: CopyOptions): Promise<LanguageModel>;
   /** Samples completions of prompts; the result has those of each request, in order. */
   generate(requests: readonly GenerateRequest[], options: GenerateOptions): Promise<Completion[][]>;
+  /**
+   * Samples the answers of dialogues while `play` asks for them.
+   * @internal
+   */
+  generateDialogues<T>(
+    room: DialogueRoom,
+    options: GenerateOptions,
+    play: (ask: Ask) => Promise<T>,
+  ): Promise<T>;
   /**
    * A store for the activations of sampling, which the caller disposes.
    * @internal

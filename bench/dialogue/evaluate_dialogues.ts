@@ -21,7 +21,7 @@ export interface PlayedProblem extends Pick<DialogueStart, "entry" | "shots" | "
  * gives the environments' starts.
  */
 export async function evaluateDialogues(
-  model: Pick<CausalLM, "generate">,
+  model: Pick<CausalLM, "generateDialogues">,
   prompts: PromptEncoder,
   problems: readonly PlayedProblem[],
   sampling: SamplingSettings,
@@ -48,7 +48,7 @@ export async function evaluateDialogues(
       prompts,
       maxTokens: sampling.max_new_tokens,
       seed: draws.seed,
-      generate: (asked) => model.generate(asked, options, limits),
+      generate: (room, play) => model.generateDialogues(room, options, play, limits),
     },
   );
 }

@@ -1,8 +1,8 @@
 /**
- * Plays dialogues of a model with environments and tools, all together in rounds. In a round, each
- * dialogue that goes on gets an answer of the model, and then the reply of the environment or the
- * tools. Token ids are made once: the next prompt of a dialogue is all its ids so far and the ids
- * of the reply. Results do not depend on times, unless a limit in seconds is reached.
+ * Plays dialogues of a model with environments and tools. Each goes on by itself: an answer of the
+ * model, then the reply of the environment or the tools. While it waits for a reply, the others go
+ * on. Token ids are made once: the next prompt of a dialogue is all its ids so far and the ids of
+ * the reply. Results do not depend on times, unless a limit in seconds is reached.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage, Tool as ShownTool, ToolCall } from "../../core/chat_message.ts";
@@ -26,15 +26,15 @@ import {
   shownTools,
 } from "../../rewards/environments/open_environments.ts";
 import type {
+  Ask,
   Completion,
+  DialogueRoom,
   GenerateRequest,
-  SamplingOptions,
 } from "../../models/generation/types.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { Dialogue, DialogueSetup, StopReason } from "./dialogue.ts";
 import type { Segment } from "./segments.ts";
-import type { Exchange } from "./transcript.ts";
 
 /** A problem, and which of its dialogues are wanted. */
 export interface DialogueStart {
@@ -56,14 +56,12 @@ export interface PlayOptions extends DialogueSetup {
   maxTokens: number;
   /** Of the environments' starts. */
   seed: number;
-  /** Sampling options that differ from those of `generate`. */
-  sampling?: Partial<SamplingOptions>;
   /** In the transcript: the step of the run, and what the dialogues are for. */
   scene?: string;
   /** Whether dialogues are returned even if the environment fails in all of them. */
   mayFail?: boolean;
-  /** Samples one answer for each branch of the requests. */
-  generate: (requests: readonly GenerateRequest[]) => Promise<readonly (readonly Completion[])[]>;
+  /** Samples the answers while `play` asks for them. */
+  generate: <T>(room: DialogueRoom, play: (ask: Ask) => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -76,8 +74,8 @@ export async function playDialogues(
 ): Promise<Dialogue[][]> {
   const game = new Game(starts, options);
   await game.begin();
-  while (game.goesOn) await game.round();
-  return await game.end();
+  await game.play();
+  return game.end();
 }
 
 /** Number of problems whose start is tried before a run. */
@@ -252,6 +250,11 @@ interface Asked {
 /** Seconds for a call that is known to end. */
 const ANY_TIME = 1e6;
 
+/** Waits for all; an error of one is thrown at once. */
+async function together(works: readonly Promise<void>[]): Promise<void> {
+  await Promise.all(works);
+}
+
 class Game {
   readonly #players: Player[];
 
@@ -266,10 +269,6 @@ class Game {
         (_, i) => new Player(start, start.firstBranch + i, parts),
       );
     });
-  }
-
-  get goesOn(): boolean {
-    return this.#players.some(({ stop }) => stop === null);
   }
 
   /** The start of each dialogue; those of a group share it, unless each has a seed of its own. */
@@ -290,8 +289,10 @@ class Game {
       };
       asked.set(key, { player, environment: own.environment, call });
     }
-    const outcomes = await this.#ask([...asked.values()]);
-    const byKey = new Map([...asked.keys()].map((key, i) => [key, outcomes[i]!]));
+    const byKey = new Map<string, Outcome>();
+    await Promise.all([...asked].map(async ([key, one]) => {
+      byKey.set(key, await this.#ask(one));
+    }));
     const encoded = new Map<string, EncodedPrompt>();
     for (const player of this.#players) {
       const key = keyOf(player), outcome = byKey.get(key), { own, start } = player;
@@ -342,21 +343,64 @@ class Game {
     return RandomStream.forPurpose(seed, "environment", name).below(2 ** 31);
   }
 
-  /** One answer of the model for each dialogue that goes on, and the reply to it. */
-  async round(): Promise<void> {
-    const open = this.#players.filter((player) => player.stop === null && this.#hasRoom(player));
-    const active = await this.#inTime(open);
-    const answers = await this.#answers(active);
-    active.forEach((player, i) => this.#takeAnswer(player, answers[i]!));
-    // A message about a call that cannot be read is the reply to its answer.
-    const going = active.filter(({ stop, messages }) =>
-      stop === null && messages.at(-1)!.role === "assistant"
+  /** Plays all dialogues to their ends. */
+  async play(): Promise<void> {
+    const { maxTokens, limits: { max_turn_tokens: most } } = this.options;
+    const isOpen = (player: Player) => player.stop === null && this.#hasRoom(player);
+    const { open = [], over = [] } = Object.groupBy(
+      this.#players,
+      (player) => isOpen(player) ? "open" : "over",
     );
-    await this.#run(going.filter(({ asks }) => asks.length > 0));
-    await this.#step(going.filter(({ asks }) => asks.length === 0));
+    const room = {
+      prompts: open.map(({ prompt: { ids } }) => ids.length),
+      tokens: maxTokens,
+      turnTokens: Math.min(maxTokens, most ?? Infinity),
+    };
+    const groups = [...Map.groupBy(open, ({ prompt }) => prompt).values()];
+    await together(over.map((player) => this.#judge(player)));
+    if (open.length === 0) return;
+    await this.options.generate(
+      room,
+      (ask) => together(groups.map((players) => this.#playGroup(players, ask))),
+    );
   }
 
-  /** Whether there is room and time for a further answer. */
+  /** Plays dialogues with the same prompt, which is computed once for their first answers. */
+  async #playGroup(players: readonly Player[], ask: Ask): Promise<void> {
+    const runs: Player[][] = [];
+    for (const player of players) {
+      const last = runs.at(-1) ?? [];
+      if (!await this.#inTime(player)) await this.#judge(player);
+      else if (last.at(-1)?.branch === player.branch - 1) last.push(player);
+      else runs.push([player]);
+    }
+    await together(runs.map(async (run) => {
+      const began: Promise<void>[] = [];
+      const begin = (i: number, answer: Completion) => {
+        began[i] ??= this.#goOn(run[i]!, answer, ask);
+        began[i].catch(() => {}); // it is awaited below
+      };
+      const request = { ...this.#request(run[0]!), n: run.length, onBranch: begin };
+      (await ask(request)).forEach((answer, i) => begin(i, answer));
+      await together(began);
+    }));
+  }
+
+  /** Plays a dialogue from its first answer to its end. */
+  async #goOn(player: Player, first: Completion, ask: Ask): Promise<void> {
+    for (let answer = first;;) {
+      this.#takeAnswer(player, answer);
+      // A message about a call that cannot be read is the reply to its answer.
+      if (player.stop === null && player.messages.at(-1)!.role === "assistant") {
+        await (player.asks.length > 0 ? this.#run(player) : this.#step(player));
+      }
+      if (player.stop !== null || !this.#hasRoom(player) || !await this.#inTime(player)) break;
+      [answer] = await ask(this.#request(player)) as [Completion];
+    }
+    await this.#judge(player);
+  }
+
+  /** Whether there is room for a further answer. */
   #hasRoom(player: Player): boolean {
     const { maxTokens, maxPositions, limits } = this.options;
     const { max_assistant_turns: most } = limits;
@@ -368,53 +412,36 @@ class Game {
     return player.stop === null;
   }
 
-  /** Those of the dialogues that have time for a further answer. */
-  async #inTime(players: readonly Player[]): Promise<Player[]> {
+  /** Whether there is time for a further answer. */
+  async #inTime(player: Player): Promise<boolean> {
     const { limits: { rollout_timeout_s: seconds }, transcript, scene = "" } = this.options;
-    if (seconds === null) return [...players];
-    const error = `it took more than ${seconds} s`, exchanges: Exchange[] = [];
-    for (const player of players) {
-      const at = `${player.place}/clock`, call = { call: "clock" as const };
-      const known = transcript?.find(scene, at, call) ?? null;
-      const isLate = known === null
-        ? performance.now() - player.began > seconds * 1000
-        : known.outcome !== null;
-      if (isLate) player.end("timeout", error);
-      if (known !== null) continue;
-      exchanges.push({ at, call, outcome: { error, late: true }, isSteady: !isLate });
+    if (seconds === null) return true;
+    const error = `it took more than ${seconds} s`;
+    const at = `${player.place}/clock`, call = { call: "clock" as const };
+    const known = transcript?.find(scene, at, call) ?? null;
+    const isLate = known === null
+      ? performance.now() - player.began > seconds * 1000
+      : known.outcome !== null;
+    if (isLate) player.end("timeout", error);
+    if (known === null) {
+      const outcome = { error, late: true };
+      await transcript?.add(scene, [{ at, call, outcome, isSteady: !isLate }]);
     }
-    await transcript?.add(scene, exchanges);
-    return players.filter(({ stop }) => stop === null);
+    return !isLate;
   }
 
-  async #answers(players: readonly Player[]): Promise<Completion[]> {
-    const { maxTokens, sampling, limits: { max_turn_tokens: most } } = this.options;
-    const requests: GenerateRequest[] = [], answers: Completion[] = [];
-    for (const { prompt, segments, length, start, branch } of players) {
-      const last = requests.at(-1), isFirst = length === 0;
-      // Completions of the same prompt are one request, so that it is computed once.
-      const isSame = isFirst && last?.promptId === start.promptId &&
-        last.promptIds === prompt.ids && last.firstBranch! + last.n === branch;
-      if (isSame) last.n++;
-      else {
-        requests.push({
-          promptId: start.promptId,
-          promptIds: isFirst ? prompt.ids : [...prompt.ids, ...segments.flatMap(({ ids }) => ids)],
-          n: 1,
-          firstBranch: branch,
-          ...(isFirst ? {} : { firstPosition: length }),
-          ...(isFirst && most === null && sampling === undefined ? {} : {
-            sampling: {
-              ...sampling,
-              maxNewTokens: Math.min(maxTokens - length, most ?? Infinity),
-            },
-          }),
-        });
-      }
-    }
-    if (requests.length === 0) return [];
-    for (const branches of await this.options.generate(requests)) answers.push(...branches);
-    return answers;
+  /** What the model is asked for: an answer to all that the dialogue has. */
+  #request({ prompt, segments, length, start, branch }: Player): GenerateRequest {
+    const { maxTokens, limits: { max_turn_tokens: most } } = this.options, isFirst = length === 0;
+    const maxNewTokens = Math.min(maxTokens - length, most ?? Infinity);
+    return {
+      promptId: start.promptId,
+      promptIds: isFirst ? prompt.ids : [...prompt.ids, ...segments.flatMap(({ ids }) => ids)],
+      n: 1,
+      firstBranch: branch,
+      ...(isFirst ? {} : { firstPosition: length }),
+      ...(isFirst && most === null ? {} : { sampling: { maxNewTokens } }),
+    };
   }
 
   #takeAnswer(player: Player, { ids, logprobs, finishReason }: Completion): void {
@@ -472,93 +499,62 @@ class Game {
     this.#say(player, [{ role: "user", content }]);
   }
 
-  /** Runs the calls of tools in their order, one of each dialogue at a time. */
-  async #run(players: readonly Player[]): Promise<void> {
+  /** Runs the calls of tools in their order. */
+  async #run(player: Player): Promise<void> {
     const { max_tool_calls: most, max_tool_calling_iterations: rounds } = this.options.limits;
-    const results = new Map<Player, ChatMessage[]>();
-    for (const player of players) {
-      player.calls += player.asks.length;
-      const isOver = rounds !== null && player.iterations >= rounds ||
-        most !== null && player.calls > most;
-      if (isOver) player.end("max_tool_calls");
-      else results.set(player, []);
-      player.iterations++;
+    const messages: ChatMessage[] = [];
+    player.calls += player.asks.length;
+    const isOver = rounds !== null && player.iterations >= rounds ||
+      most !== null && player.calls > most;
+    if (isOver) player.end("max_tool_calls");
+    player.iterations++;
+    for (let k = 0; k < player.asks.length && player.stop === null; k++) {
+      messages.push(await this.#runCall(player, k));
     }
-    for (let k = 0;; k++) {
-      const asking = [...results.keys()].filter(({ asks, stop }) =>
-        stop === null && k < asks.length
-      );
-      if (asking.length === 0) break;
-      await this.#runNext(asking, k, results);
-    }
-    for (const [player, messages] of results) {
-      if (player.stop === null) this.#say(player, messages);
-    }
+    if (player.stop === null) this.#say(player, messages);
   }
 
-  /** Runs call number `k` of each of these dialogues. */
-  async #runNext(
-    players: readonly Player[],
-    k: number,
-    results: ReadonlyMap<Player, ChatMessage[]>,
-  ): Promise<void> {
-    const { limits } = this.options, asked: Asked[] = [];
-    const answer = (player: Player, content: string, failed: boolean) => {
-      const { name } = player.asks[k]!.function;
+  /** Runs call number `k` of an answer, and returns its result for the model. */
+  async #runCall(player: Player, k: number): Promise<ChatMessage> {
+    const { limits } = this.options, { name, arguments: args } = player.asks[k]!.function;
+    const answer = (content: string, failed: boolean) => {
       player.count(name, failed);
       const { max_tool_response_length: length, tool_response_truncate_side: side } = limits;
-      results.get(player)!.push({ role: "tool", name, content: shortened(content, length, side) });
+      return { role: "tool", name, content: shortened(content, length, side) };
     };
-    const fail = (player: Player, error: string) => answer(player, JSON.stringify({ error }), true);
-    for (const player of players) {
-      const { name, arguments: args } = player.asks[k]!.function,
-        owner = findTool(player.parts, name);
-      const { max_parallel_calls: most } = limits;
-      const wrong = most !== null && k >= most
-        ? `Only ${most} calls are run in one answer.`
-        : owner === null
-        ? `Tool ${name} not found.`
-        : wrongArguments(args, owner.tool);
-      if (wrong !== null) fail(player, wrong);
-      else {
-        const { environment } = owner!, state = player.states.get(environment) ?? {};
-        const call = { call: "run", tool: name, args, state } as const;
-        asked.push({ player, environment, call, number: k });
-      }
+    const fail = (error: string) => answer(JSON.stringify({ error }), true);
+    const owner = findTool(player.parts, name), { max_parallel_calls: most } = limits;
+    if (most !== null && k >= most) return fail(`Only ${most} calls are run in one answer.`);
+    if (owner === null) return fail(`Tool ${name} not found.`);
+    const wrong = wrongArguments(args, owner.tool), { environment } = owner;
+    if (wrong !== null) return fail(wrong);
+    const state = player.states.get(environment) ?? {};
+    const call = { call: "run", tool: name, args, state } as const;
+    const outcome = await this.#ask({ player, environment, call, number: k });
+    if ("error" in outcome) {
+      if (outcome.state !== undefined) player.states.set(environment, outcome.state);
+      if (outcome.late) player.end("timeout", outcome.error);
+      return fail(outcome.error);
     }
-    const outcomes = await this.#ask(asked);
-    for (const [i, { player, environment }] of asked.entries()) {
-      const outcome = outcomes[i]!;
-      if (!("error" in outcome)) {
-        answer(player, outcome.content, false);
-        player.take(environment, outcome);
-        if (outcome.done) player.end("done");
-      } else {
-        fail(player, outcome.error);
-        if (outcome.state !== undefined) player.states.set(environment, outcome.state);
-        if (outcome.late) player.end("timeout", outcome.error);
-      }
-    }
+    player.take(environment, outcome);
+    if (outcome.done) player.end("done");
+    return answer(outcome.content, false);
   }
 
-  /** The replies of the environments' `step` to the answers. */
-  async #step(players: readonly Player[]): Promise<void> {
-    const outcomes = await this.#ask(players.map((player) => {
-      const { environment } = player.own!;
-      const message = player.messages.at(-1)!, state = player.states.get(environment)!;
-      return { player, environment, call: { call: "step", message, state } };
-    }));
-    for (const [i, player] of players.entries()) {
-      const outcome = outcomes[i]!, { max_user_turns: most } = this.options.limits;
-      if ("error" in outcome) {
-        player.end(outcome.late ? "timeout" : "error", outcome.error);
-        continue;
-      }
-      player.take(player.own!.environment, outcome);
-      if (outcome.done) player.end("done");
-      else if (most !== null && player.userTurns >= most) player.end("max_turns");
-      else this.#say(player, [{ role: "user", content: outcome.content }]);
-    }
+  /** The reply of the environment's `step` to an answer. */
+  async #step(player: Player): Promise<void> {
+    const { environment } = player.own!, { max_user_turns: most } = this.options.limits;
+    const message = player.messages.at(-1)!, state = player.states.get(environment)!;
+    const outcome = await this.#ask({
+      player,
+      environment,
+      call: { call: "step", message, state },
+    });
+    if ("error" in outcome) return player.end(outcome.late ? "timeout" : "error", outcome.error);
+    player.take(environment, outcome);
+    if (outcome.done) player.end("done");
+    else if (most !== null && player.userTurns >= most) player.end("max_turns");
+    else this.#say(player, [{ role: "user", content: outcome.content }]);
   }
 
   /** Adds messages to a dialogue, if there is room for them and for an answer. */
@@ -581,53 +577,34 @@ class Game {
   }
 
   /**
-   * The outcomes of calls, in their order; all calls of one environment are sent together. A call
-   * whose outcome is in the transcript is not sent again. One that the transcript has without an
-   * outcome is sent without a limit of time.
+   * The outcome of a call. A call whose outcome is in the transcript is not sent again. One that
+   * the transcript has without an outcome is sent without a limit of time.
    */
-  async #ask(asked: readonly Asked[]): Promise<Outcome[]> {
+  async #ask({ player: { place }, environment, call, number = 0 }: Asked): Promise<Outcome> {
     const { limits: { tool_timeout_s: limit }, transcript, scene = "" } = this.options;
-    const places = asked.map(({ player: { place }, call, number = 0 }) =>
-      `${place}/${call.call}${number === 0 ? "" : number}`
-    );
-    const known = asked.map(({ call }, i) => transcript?.find(scene, places[i]!, call) ?? null);
-    const outcomes = known.map((found) => found?.outcome ?? null);
-    const open = [...asked.keys()].filter((i) => outcomes[i] === null);
-    const together = Map.groupBy(open, (i) => asked[i]!.environment);
-    await Promise.all([...together].map(async ([environment, indices]) => {
-      for (const isNew of [true, false]) {
-        const some = indices.filter((i) => (known[i] === null) === isNew);
-        if (some.length === 0) continue;
-        const calls = some.map((i) => asked[i]!.call);
-        const answers = await environment.answer(calls, isNew ? limit : ANY_TIME);
-        some.forEach((index, i) => outcomes[index] = answers[i]!);
-      }
-    }));
-    const fresh = open.filter((i) => known[i] === null).map((i): Exchange => {
-      const { call, environment } = asked[i]!, outcome = outcomes[i]!;
-      return {
-        at: places[i]!,
-        call,
-        outcome,
-        isSteady: environment.isSteady && !("error" in outcome),
-      };
-    });
-    await transcript?.add(scene, fresh);
-    return outcomes as Outcome[];
+    const at = `${place}/${call.call}${number === 0 ? "" : number}`;
+    const known = transcript?.find(scene, at, call) ?? null;
+    if (known?.outcome != null) return known.outcome;
+    const [outcome] = await environment.answer([call], known === null ? limit : ANY_TIME);
+    if (known === null) {
+      const isSteady = environment.isSteady && !("error" in outcome!);
+      await transcript?.add(scene, [{ at, call, outcome: outcome!, isSteady }]);
+    }
+    return outcome!;
   }
 
-  /** Asks for the last rewards, and returns the dialogues. */
-  async end(): Promise<Dialogue[][]> {
-    const judged = this.#players.filter(({ own, stop }) => own?.parts.reward && stop !== "error");
-    const outcomes = await this.#ask(judged.map((player) => {
-      const { environment } = player.own!, state = player.states.get(environment) ?? {};
-      return { player, environment, call: { call: "reward", state } };
-    }));
-    for (const [i, player] of judged.entries()) {
-      const outcome = outcomes[i]!;
-      if ("error" in outcome) Object.assign(player, { stop: "error", error: outcome.error });
-      else player.take(player.own!.environment, outcome);
-    }
+  /** Asks for the last reward of a dialogue that has ended. */
+  async #judge(player: Player): Promise<void> {
+    const { own, states, stop } = player;
+    if (own?.parts.reward !== true || stop === "error") return;
+    const { environment } = own, state = states.get(environment) ?? {};
+    const outcome = await this.#ask({ player, environment, call: { call: "reward", state } });
+    if ("error" in outcome) Object.assign(player, { stop: "error", error: outcome.error });
+    else player.take(environment, outcome);
+  }
+
+  /** @throws RgxError when the environment has failed in all dialogues, unless it may */
+  end(): Dialogue[][] {
     const failed = this.#players.filter(({ stop }) => stop === "error");
     const isLost = failed.length === this.#players.length && failed.length > 0;
     if (isLost && !this.options.mayFail) {

@@ -132,8 +132,10 @@ test.inFolder("a fault of an environment ends its dialogue, and none hangs", asy
     ["return Deno.readTextFile('/etc/passwd')", "error", /Deno is not defined|undefined/],
   ];
   for (const [i, [code, stop, error]] of faults.entries()) {
+    // It is under way, too, when the other one fails.
     const parts = `{ step(message, state) { if (message.content === "ok") ` +
-      `return { content: "", done: true, reward: 1 }; ${code} } }`;
+      `return new Promise((end) => setTimeout(() => end({ content: "", done: true, reward: 1 }), ` +
+      `50)); ${code} } }`;
     const environment = await writeEnvironment(folder, parts, `fault${i}.ts`);
     const { dialogues } = await playScripts([["bad<eos>"], ["ok<eos>"]], { environment });
     const [bad, good] = dialogues;
@@ -143,6 +145,32 @@ test.inFolder("a fault of an environment ends its dialogue, and none hangs", asy
     if (stop === "error") assert.equal(bad!.reward, null);
     assert.deepEqual([good!.about.stop, good!.reward], ["done", 1], code);
   }
+});
+
+test.inFolder("a call that waits holds up no other dialogue", async (folder) => {
+  const environment = await writeEnvironment(
+    folder,
+    `(() => {
+    let open;
+    const gate = new Promise((resolve) => open = resolve);
+    return {
+      async step({ content }, state) {
+        state.said = (state.said ?? "") + content;
+        if (content === "c") open();
+        if (content === "x") await gate;
+        return { content: "on", done: content === "c" || content === "x", reward: state.said.length };
+      },
+    };
+  })()`,
+  );
+  // The first one waits for the third turn of the second one.
+  const scripts = [["x<eos>"], ["a<eos>", "b<eos>", "c<eos>"]];
+  const limits = { tool_timeout_s: 60 };
+  const { dialogues } = await playScripts(scripts, { environment, limits });
+  assert.deepEqual(dialogues.map(({ about, reward }) => [about.stop, reward]), [
+    ["done", 1],
+    ["done", 6],
+  ]);
 });
 
 test.inFolder("very long answers, odd characters and prints do no harm", async (folder) => {

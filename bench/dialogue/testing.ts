@@ -74,23 +74,19 @@ export async function playScripts(
       maxTokens,
       maxPositions,
       seed,
-      generate(asked) {
-        requests.push(...asked);
-        return Promise.resolve(
-          asked.map(({ n, firstBranch = 0, sampling }) =>
-            Array.from({ length: n }, (_, i) => {
-              const text = scripts[firstBranch + i]![said[firstBranch + i]!++] ?? "UNEXPECTED<eos>";
-              const most = sampling?.maxNewTokens ?? maxTokens;
-              const all = tokenizer.encode(text, { addSpecialTokens: false }),
-                ids = all.slice(0, most);
-              const finishReason = eosIds.includes(ids.at(-1)!)
-                ? "stop" as const
-                : "length" as const;
-              return { ids, logprobs: ids.map(() => -0.5), finishReason };
-            })
-          ),
-        );
-      },
+      generate: (_, play) =>
+        play((request) => {
+          requests.push(request);
+          const { n, firstBranch = 0, sampling } = request;
+          return Promise.resolve(Array.from({ length: n }, (_, i) => {
+            const text = scripts[firstBranch + i]![said[firstBranch + i]!++] ?? "UNEXPECTED<eos>";
+            const most = sampling?.maxNewTokens ?? maxTokens;
+            const all = tokenizer.encode(text, { addSpecialTokens: false });
+            const ids = all.slice(0, most);
+            const finishReason = eosIds.includes(ids.at(-1)!) ? "stop" : "length";
+            return { ids, logprobs: ids.map(() => -0.5), finishReason };
+          }));
+        }),
     });
     return { dialogues: dialogues!, requests };
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The transcript of a run's dialogues: what environments and tools were asked, one line for calls
- * that were sent together. A run that goes on from a checkpoint repeats the steps after it, and
+ * The transcript of a run's dialogues: what environments and tools were asked, one line for a call,
+ * in the order of the replies. A run that goes on from a checkpoint repeats the steps after it, and
  * takes from the transcript what depends on the clock: a call that was too late stays too late, and
  * one that was in time has no limit. Of environments that reach hosts, it takes all replies.
  */
@@ -24,7 +24,7 @@ export interface Exchange {
   isSteady: boolean;
 }
 
-/** A line: the exchanges of a scene that were asked together. */
+/** A line: exchanges of a scene. */
 interface Line {
   /** The step, and what the dialogues are for. */
   scene: string;
@@ -34,6 +34,8 @@ interface Line {
 
 export class Transcript {
   readonly #known = new Map<string, Line["exchanges"][string]>();
+  /** The last line on its way to the disk. */
+  #writing: Promise<unknown> = Promise.resolve();
 
   private constructor(readonly path: string) {}
 
@@ -89,7 +91,9 @@ export class Transcript {
         return [at, isSteady ? [hash] : [hash, outcome]];
       })),
     };
-    await appendLine(this.path, JSON.stringify(line));
+    const written = this.#writing.then(() => appendLine(this.path, JSON.stringify(line)));
+    this.#writing = written.catch(() => {});
+    await written;
   }
 }
 

@@ -10,7 +10,7 @@ import { evaluateDialogues } from "../dialogue/evaluate_dialogues.ts";
 import { sampledTokens } from "../dialogue/segments.ts";
 import { complete } from "../evaluation/complete.ts";
 import { PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import type { Completion } from "../../models/generation/types.ts";
+import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
 import {
   type OpenEnvironments,
@@ -176,12 +176,12 @@ export class LocalModel implements Answerer {
     shouldStop: () => boolean,
   ): Promise<void> {
     const { sampling } = this.#settings, draws = this.#draws, { slots } = draws;
-    const model: Pick<LoadedModel["model"], "generate"> = {
-      generate: async (...asked) => {
-        const start = performance.now();
-        const all = await this.loaded.model.generate(...asked);
-        this.modelSeconds += (performance.now() - start) / 1000;
-        return all;
+    const model: Pick<LoadedModel["model"], "generateDialogues"> = {
+      generateDialogues: (room, options, ...more) => {
+        const onTiming = ({ prefillSeconds, decodeSeconds }: GenerationTiming) => {
+          this.modelSeconds += prefillSeconds + decodeSeconds;
+        };
+        return this.loaded.model.generateDialogues(room, { ...options, onTiming }, ...more);
       },
     };
     const asked = questions.flatMap((question) =>

@@ -258,8 +258,10 @@ class Rules extends RuleContext {
     ) {
       this.fail(`${name} asks the problems of a task: name one with data.task_name`, key);
     }
-    if (this.valid("generation") && generation.backend !== "in_process") {
-      this.fail("dialogues are sampled by rgx itself: generation.backend=in_process", key);
+    if (this.valid("generation") && generation.max_staleness > 0) {
+      const text = `found ${generation.max_staleness}, expected 0 with ${key}: the policy of a ` +
+        "dialogue's first turn answers all its turns, so none can begin before its step";
+      this.fail(text, "generation.max_staleness");
     }
     this.rule(
       "multi_turn.credit | advantage_estimator multi_objective_aggregation loss_type",
@@ -272,7 +274,10 @@ class Rules extends RuleContext {
     );
     this.rule(
       `use_rollout_activations | ${key}`,
-      () => training.use_rollout_activations && "a dialogue has several passes of sampling",
+      () =>
+        training.use_rollout_activations &&
+        "sampling keeps the activations of one prompt for a group, and each turn of a dialogue " +
+          "has a prompt of its own",
     );
   }
 

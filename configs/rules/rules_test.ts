@@ -25,6 +25,12 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "remax excludes use_rollout_activations",
   ],
   [
+    "older policies in dialogues",
+    "environment: {name: second_tries}\ngeneration: {backend: openai, base_url: [http://h/v1], " +
+    "max_staleness: 1}\n",
+    "generation.max_staleness: found 1, expected 0 with environment",
+  ],
+  [
     "an estimator that there is not",
     "advantage_estimator: gae\n",
     "training.advantage_estimator: expected grpo, rloo,",

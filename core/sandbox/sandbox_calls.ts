@@ -1,8 +1,9 @@
 /**
  * Calls of a user's code in a process of its own: a reward scores samples, an environment answers a
- * model. A batch is sent in one message; the results come back one by one. A process that reports
- * nothing for longer than the time limit hangs; a process may also fill the memory or crash. It is
- * then ended, the item that it was at work on counts as failed, and a new process does the rest.
+ * model. A batch is sent in one message; the results come back one by one. Single calls join the
+ * batch under way. A process that reports nothing for longer than the time limit hangs; a process
+ * may also fill the memory or crash. It is then ended, the item that it was at work on counts as
+ * failed, and a new process does the rest.
  */
 import { messageOf, UsageError } from "../errors.ts";
 import { runningTimeout } from "../machine/running_time.ts";
@@ -51,6 +52,14 @@ interface Ended {
   late: boolean;
 }
 
+/** Items that join a batch. */
+interface Joining<Item, Result> {
+  /** Takes those that wait. */
+  take(): Item[];
+  /** Takes the result of an item of the batch. */
+  done(row: number, result: Result): void;
+}
+
 /** What differs between the kinds of code. */
 export interface CallKind<About, Result> {
   host: Host | ProgramHost;
@@ -77,6 +86,10 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   #closings = 0;
   /** Ends the batch that is being done. */
   #interrupt: (() => void) | null = null;
+  /** Single calls that wait, and what sends them. */
+  #waiting: { item: Item; resolve: (result: Result) => void }[] = [];
+  #send: (() => void) | null = null;
+  #serving: Promise<void> | null = null;
 
   /**
    * @param url the module, as a `data:` URL, or what another program loads
@@ -127,19 +140,56 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
     await process?.kill();
   }
 
+  /** The result of one item, whatever happens. It is done beside others that are under way. */
+  call(item: Item, limits: CallLimits): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve });
+      this.#send?.();
+      this.#serving ??= this.#serve(limits).finally(() => this.#serving = null);
+      this.#serving.catch(reject);
+    });
+  }
+
+  async #serve(limits: CallLimits): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const taken: { resolve: (result: Result) => void }[] = [];
+      const take = () => {
+        const fresh = this.#waiting.splice(0);
+        taken.push(...fresh);
+        return fresh.map(({ item }) => item);
+      };
+      const done = (row: number, result: Result) => taken[row]!.resolve(result);
+      await this.#run(take(), {}, { ...limits }, { take, done });
+    }
+  }
+
   /** One result per item, whatever happens. */
-  async run(
+  run(
     items: readonly Item[],
     params: Readonly<Record<string, unknown>>,
     limits: Work<Item>["limits"],
   ): Promise<Result[]> {
+    return this.#run([...items], params, limits, null);
+  }
+
+  async #run(
+    items: Item[],
+    params: Readonly<Record<string, unknown>>,
+    limits: Work<Item>["limits"],
+    joining: Joining<Item, Result> | null,
+  ): Promise<Result[]> {
     const results = new Map<number, Result>();
+    const settle = (row: number, result: Result) => {
+      results.set(row, result);
+      joining?.done(row, result);
+    };
     const fail = (row: number, error: string, late = false) =>
-      results.set(row, this.kind.failed(error, late));
+      settle(row, this.kind.failed(error, late));
     let { concurrency } = limits, triedAgain = false;
-    const closings = this.#closings;
+    const closings = this.#closings,
+      missing = () => [...items.keys()].filter((row) => !results.has(row));
     this.#lateInARow = 0;
-    for (let rows = [...items.keys()]; rows.length > 0;) {
+    for (let rows = missing(); rows.length > 0;) {
       try {
         await this.start();
         if (this.#closings > closings) await this.#end();
@@ -154,8 +204,15 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
         params,
         limits: { ...limits, concurrency },
       };
-      const ended = await this.#runBatch(request, results);
-      rows = rows.filter((row) => !results.has(row));
+      const join = () => {
+        const fresh = joining!.take(), first = items.length;
+        items.push(...fresh);
+        return fresh.map((item, i) => ({ row: first + i, item }));
+      };
+      // While it is found out which item hangs, one is done at a time.
+      const mayJoin = joining !== null && concurrency === limits.concurrency;
+      const ended = await this.#runBatch(request, settle, mayJoin ? join : null);
+      rows = missing();
       if (ended !== null) {
         await this.#end();
         const { running, message, late } = ended;
@@ -166,9 +223,10 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
         else if (running.length === 0 && !triedAgain) triedAgain = true;
         else if (!this.#tooManyLate(concurrency)) {
           fail(running[0] ?? rows[0]!, message, late);
-          this.#lateInARow++;
+          this.#lateInARow += joining === null ? 1 : limits.concurrency;
+          if (joining !== null) concurrency = limits.concurrency;
         }
-        rows = rows.filter((row) => !results.has(row));
+        rows = missing();
       }
       if (this.#tooManyLate(concurrency)) {
         // Waiting for the time limit of every item of a batch would take too long.
@@ -189,7 +247,11 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   }
 
   /** Resolves with null when every item has a result, or with why the process has to be ended. */
-  #runBatch(request: Work<Item>, results: Map<number, Result>): Promise<Ended | null> {
+  #runBatch(
+    request: Work<Item>,
+    settled: (row: number, result: Result) => void,
+    join: (() => Work<Item>["items"]) | null,
+  ): Promise<Ended | null> {
     const process = this.#process, { batch, items, limits } = request;
     const closed = { running: [], message: "scoring was ended", late: false };
     if (process === null) return Promise.resolve(closed);
@@ -201,7 +263,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
       const finish = (end: string | null, late = false) => {
         stopTimer();
         process.listen(null);
-        this.#interrupt = null;
+        this.#interrupt = this.#send = null;
         const rows = [...running].filter((row) => missing.has(row));
         resolve(end === null ? null : { running: rows, message: end, late });
       };
@@ -213,17 +275,24 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
         stopTimer = runningTimeout(silent, (seconds + GRACE) * 1000);
       };
       const settle = (row: number, result: Result) => {
-        if (missing.delete(row)) results.set(row, result);
+        if (missing.delete(row)) settled(row, result);
         running.delete(row);
         this.#lateInARow = result.late ? this.#lateInARow + 1 : 0;
       };
       this.#interrupt = () => finish("scoring was ended");
+      this.#send = join && (() => {
+        const fresh = join();
+        if (fresh.length === 0) return;
+        for (const { row } of fresh) missing.add(row);
+        process.send({ ...request, items: fresh });
+      });
       process.listen((messages, ended) => {
         for (const message of messages) {
           if (message.type === "started" && message.batch === batch) running.add(message.row);
           else if (message.type === "done" && message.batch === batch) {
             settle(message.row, message.result);
           } else if (message.type === "uncaught") {
+            if (join !== null && running.size > 1) return finish(message.message);
             for (const row of running) settle(row, this.kind.failed(message.message, false));
           }
           if (this.#tooManyLate(limits.concurrency)) break;
@@ -235,6 +304,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
       });
       restartTimer();
       process.send(request);
+      this.#send?.(); // what came while the process was started
     });
   }
 }

@@ -67,6 +67,11 @@ export interface DecoderShape {
   promptRows: number;
   /** Maximum number of steps until the host reads the tokens. */
   stepsPerRead: number;
+  /**
+   * Whether prompts of one prefill may be computed as branches of what they share. It is for GPUs,
+   * where the last digits then depend on which prompts come together.
+   */
+  groupsPrompts: boolean;
 }
 
 /** Prompts that have just been prefilled. */
@@ -181,7 +186,8 @@ export class Decoder {
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
-    const minShared = network.device.adapter !== undefined ? MIN_SHARED_TOKENS : Infinity;
+    const isGrouped = network.device.adapter !== undefined && this.shape.groupsPrompts;
+    const minShared = isGrouped ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(
       prompts.map(({ ids }) => ids),
       minShared,

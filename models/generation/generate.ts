@@ -3,11 +3,18 @@
  * large as its memory limits allow.
  */
 import { setImmediate } from "node:timers";
+import { Interrupted } from "../../core/errors.ts";
+import { stoppable } from "../../core/remote/retry.ts";
 import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
 import { Generation } from "./generation.ts";
 import { checkRequest } from "./generation_job.ts";
-import { planSlots, PREFILL_ROWS, PREFILL_ROWS_GPU } from "./memory/generation_slots.ts";
+import {
+  planDialogues,
+  planSlots,
+  PREFILL_ROWS,
+  PREFILL_ROWS_GPU,
+} from "./memory/generation_slots.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import { updateAdapter } from "../network/dora.ts";
 import type { Network } from "../network/forward_pass.ts";
@@ -18,7 +25,14 @@ import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packWeights, SharedWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
 import { WeightCopies } from "../network/weights/weight_copies.ts";
-import type { Completion, GenerateOptions, GenerateRequest, JoinedModel } from "./types.ts";
+import type {
+  Ask,
+  Completion,
+  DialogueRoom,
+  GenerateOptions,
+  GenerateRequest,
+  JoinedModel,
+} from "./types.ts";
 
 /** The limits of a generation. */
 export interface GeneratorLimits {
@@ -40,6 +54,8 @@ export interface GeneratorLimits {
   turn: () => Promise<void>;
   /** See GenerationShape. */
   keptPrompts: number;
+  /** See DecoderShape. */
+  groupsPrompts: boolean;
 }
 
 /** Buffers of the model's base. */
@@ -58,6 +74,7 @@ export function defaultLimits(device: Device, bytes: number): GeneratorLimits {
     // A timer would take a millisecond or more.
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     keptPrompts: 1,
+    groupsPrompts: true,
   };
 }
 
@@ -118,6 +135,54 @@ export async function generate(
   return completions;
 }
 
+/** While dialogues wait for their environments, replies arrive within so many milliseconds. */
+const DIALOGUE_TURN_MS = 5;
+
+/**
+ * Keeps a generation open for dialogues. A prompt that goes on with an earlier one of its dialogue
+ * is computed from there on; a dialogue that waits for a reply takes no part in the steps. Answers
+ * have the bits that they would have alone.
+ * @param play asks for the answers; what it has asked for must end before it does
+ */
+export async function generateDialogues<T>(
+  network: Network,
+  buffers: GenerationBuffers,
+  sizes: ModelSizes,
+  room: DialogueRoom,
+  options: GenerateOptions,
+  limits: GeneratorLimits,
+  play: (ask: Ask) => Promise<T>,
+): Promise<T> {
+  const adjusted = adjustsLogits(samplingParams(options, network.config.vocabSize));
+  const maxSlots = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(network));
+  const turnTokens = Math.min(room.turnTokens, network.config.maxPositions - 1);
+  const rows = { ...room, turnTokens };
+  const plan = await planDialogues(sizes, rows, adjusted, { ...limits, maxSlots });
+  let ended = false;
+  const shouldStop = () => ended || (options.shouldStop?.() ?? false);
+  const generation = openGeneration(network, buffers, sizes, plan, { ...options, shouldStop }, {
+    ...limits,
+    turnMs: DIALOGUE_TURN_MS,
+    // Of each dialogue the newest, and the one before while that is copied.
+    keptPrompts: 2 * room.prompts.length,
+    groupsPrompts: false,
+  });
+  try {
+    const check = () => {
+      if (ended || options.shouldStop?.()) throw new Interrupted();
+    };
+    const ask = (request: GenerateRequest) => {
+      check();
+      return generation.add(request);
+    };
+    return await stoppable(check, play(ask));
+  } finally {
+    ended = true;
+    await generation.idle();
+    options.onTiming?.(generation.timing);
+  }
+}
+
 /**
  * Opens a generation that takes requests while it runs. Until its last request has ended, the
  * model's weights must not change and no other pass of the model may run.
@@ -129,7 +194,7 @@ export function openGeneration(
   sizes: ModelSizes,
   room: GenerationSizes,
   options: GenerateOptions,
-  { stepsPerRead, prefillRows, copyBytes, turnMs, turn, keptPrompts }: GeneratorLimits,
+  { copyBytes, ...limits }: GeneratorLimits,
 ): Generation {
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
@@ -143,18 +208,7 @@ export function openGeneration(
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
   // A GPU reads the cache of branches in equal runs.
   const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
-  const shape = {
-    slots,
-    promptRows,
-    maxNewTokens,
-    branchRows,
-    adjusted,
-    stepsPerRead,
-    prefillRows,
-    turnMs,
-    turn,
-    keptPrompts,
-  };
+  const shape = { ...limits, slots, promptRows, maxNewTokens, branchRows, adjusted };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();

@@ -156,7 +156,9 @@ export class Generation {
       const completions = Array.from({ length: n }, emptyCompletion);
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
       const job = { request, decoder, params, limit, completions, left: n, resolve, reject };
-      this.#queue.push(job);
+      // A dialogue that goes on comes before those that begin: few then have rows of the cache.
+      if ((request.firstPosition ?? 0) > 0) this.#queue.unshift(job);
+      else this.#queue.push(job);
       if (signal !== undefined) this.#abortable.add(job);
       this.#queuedBranches += n;
       this.#work ??= this.#run();
@@ -380,6 +382,7 @@ export class Generation {
       return;
     }
     this.#endBranch(branch);
+    request.onBranch?.(branch.branch - (request.firstBranch ?? 0), branch.completion);
     if (--job.left > 0) return;
     this.#abortable.delete(job);
     job.resolve(job.completions);

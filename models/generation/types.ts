@@ -29,6 +29,8 @@ export interface GenerateRequest {
   onLogits?: (branch: number, logits: Float32Array | Float64Array) => void;
   /** Called for every token of branches 0 … n − 1, in order within a branch. */
   onToken?: (branch: number, token: number, logprob: number) => void;
+  /** Called for each of these branches when it has ended; must not throw. */
+  onBranch?: (branch: number, completion: Completion) => void;
   /** When it is aborted, the request soon ends and fails with the signal's reason. */
   signal?: AbortSignal;
 }
@@ -127,6 +129,19 @@ export interface GenerateOptions extends SamplingOptions {
    */
   shouldStop?: () => boolean;
 }
+
+/** Dialogues that share a generation, in tokens. */
+export interface DialogueRoom {
+  /** Of the prompt of each dialogue. */
+  prompts: readonly number[];
+  /** The maximum after the prompt, of all turns together. */
+  tokens: number;
+  /** The maximum of one answer. */
+  turnTokens: number;
+}
+
+/** Samples one answer for each branch of a request. */
+export type Ask = (request: GenerateRequest) => Promise<readonly Completion[]>;
 
 /** What a model generated after a prompt. */
 export interface Completion {

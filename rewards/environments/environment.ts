@@ -62,7 +62,8 @@ export interface Environment {
   /** @throws UsageError when it cannot be used */
   open(): Promise<EnvironmentParts>;
   /**
-   * One outcome for each call, in their order, whatever happens.
+   * One outcome for each call, in their order, whatever happens. Further calls come while earlier
+   * ones are under way: a dialogue whose call takes long must not hold up the others.
    * @param seconds the time limit for one call
    */
   answer(calls: readonly EnvironmentCall[], seconds: number): Promise<Outcome[]>;

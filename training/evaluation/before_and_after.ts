@@ -66,7 +66,7 @@ export interface EvalResult extends MixedAccuracy {
 }
 
 export interface EvalOptions {
-  model: Pick<CausalLM, "generate">;
+  model: Pick<CausalLM, "generate" | "generateDialogues">;
   /** The rewards of the run, which score the completions too. */
   rubric?: Rubric;
   /** Receives what the rewards have spent. */

@@ -9,6 +9,7 @@ import { CausalLM } from "../../models/causal_lm.ts";
 import { countGeneration } from "../../models/generation/memory/counted_generation.ts";
 import { continuedTo } from "../../models/generation/memory/largest_that.ts";
 import {
+  planDialogues,
   planEqualRequests,
   PREFILL_ROWS,
   PREFILL_ROWS_GPU,
@@ -69,6 +70,9 @@ export interface CountedStep {
 
 /** Parts of tensors that are in memory while a checkpoint is written, as measured. */
 const WRITTEN_PARTS = 16;
+
+/** More than these are not under way together. */
+const MAX_DIALOGUES = 2 ** 14;
 
 /** Bytes that writing a checkpoint takes; tensors are read from the device part by part. */
 export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSizes): number {
@@ -290,17 +294,26 @@ async function runPasses(
   store?.clear(policy.prompts * prompt + size.generated * completion);
   const generations = [];
   for (const wave of [policy, ...size.evaluations].filter(({ prompts }) => prompts > 0)) {
-    const generation = await planEqualRequests(
-      sizes,
-      { ...wave, length: prompt },
-      { maxNewTokens: completion, adjusted: size.adjusted },
-      {
-        bytes: size.generationLimit,
-        largestBuffer: sizes.card?.largestTensor ?? Infinity,
-        maxSlots: wave.slots,
-        prefillRows: sizes.card === null ? PREFILL_ROWS : PREFILL_ROWS_GPU,
-      },
-    );
+    const limits = {
+      bytes: size.generationLimit,
+      largestBuffer: sizes.card?.largestTensor ?? Infinity,
+      maxSlots: wave.slots,
+      prefillRows: sizes.card === null ? PREFILL_ROWS : PREFILL_ROWS_GPU,
+    };
+    const { adjusted, turn } = size, equal = { ...wave, length: prompt };
+    const dialogues = Math.min(wave.prompts * wave.each, MAX_DIALOGUES);
+    const generation = turn === null
+      ? await planEqualRequests(sizes, equal, { maxNewTokens: completion, adjusted }, limits)
+      : await planDialogues(
+        sizes,
+        {
+          prompts: Array(dialogues).fill(prompt),
+          tokens: completion,
+          turnTokens: Math.min(turn, completion),
+        },
+        adjusted,
+        limits,
+      );
     const { bytes } = await countGeneration(sizes, generation);
     generations.push({ generation, bytes, keep: wave === policy ? store : undefined });
   }

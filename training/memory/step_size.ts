@@ -4,6 +4,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { hasEnvironments } from "../../rewards/environments/open_environments.ts";
 import { type OptimizerKind, optimizerKind } from "../step/moments.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
@@ -53,6 +54,8 @@ export interface StepSize {
   group: number;
   /** Maximum tokens of a completion. */
   completion: number;
+  /** Of an answer, where completions are dialogues; null: they are one answer. */
+  turn: number | null;
   kept: KeptFor;
   /** Whether sampling options (repetition penalty, min_new_tokens) change the logits. */
   adjusted: boolean;
@@ -96,6 +99,9 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     generated: supervisedOnly ? 0 : sizes.generationBatchSize,
     group: training.num_generations,
     completion: training.max_completion_length,
+    turn: hasEnvironments(config)
+      ? Math.min(training.max_completion_length, config.multi_turn.max_turn_tokens ?? Infinity)
+      : null,
     kept: supervisedOnly ? "none" : keptFor(config.training),
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
     items: sft !== null && sft.max_steps > 0 ? perItem * sft.per_device_train_batch_size : 0,

@@ -6,7 +6,12 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import { playDialogues } from "../../bench/dialogue/play_dialogues.ts";
 import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
-import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import type {
+  Ask,
+  Completion,
+  DialogueRoom,
+  GenerateRequest,
+} from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
@@ -75,17 +80,21 @@ async function sampleBranches(
         firstBranch: 0,
         branches: greedy ? 1 : training.num_generations,
       }));
+      let other = false;
       const played = await playDialogues(starts, {
         ...dialogues,
         prompts,
         maxTokens: training.max_completion_length,
         seed: training.seed,
         scene: greedy ? `${step}, greedy` : `${step}`,
-        ...(greedy ? { sampling: { temperature: 0 } } : {}),
-        generate: async (asked) => (await sampler.sample(asked, step, shouldStop)).completions,
+        async generate(room, play) {
+          const talk = await sampler.converse(room, { step, greedy }, shouldStop, play);
+          other = talk.other;
+          return talk.played;
+        },
       });
       return played.map((branches, i) => ({
-        other: false,
+        other,
         rows: branches.map(({ messages, reward, about, ...dialogue }, branch) => ({
           ...dialogue,
           group: begin + i,
@@ -125,6 +134,19 @@ export interface ComingBatch {
   requests: () => readonly GenerateRequest[];
 }
 
+/** How the answers of dialogues are sampled. */
+export interface ConverseOptions {
+  /** Optimizer steps that the present policy has done. */
+  step: number;
+  /** Always the likeliest token. */
+  greedy: boolean;
+}
+
+/** What was played, and with which policy. */
+export interface Conversation<T> extends Pick<Sampled, "other"> {
+  played: T;
+}
+
 export interface Sampler {
   /**
    * Makes sure that completions can be sampled, before any work.
@@ -150,6 +172,16 @@ export interface Sampler {
     step: number,
     shouldStop: () => boolean,
   ): Promise<Sampled>;
+  /**
+   * Samples the answers of dialogues while `play` asks for them.
+   * @throws Interrupted when `shouldStop` returns true
+   */
+  converse<T>(
+    room: DialogueRoom,
+    options: ConverseOptions,
+    shouldStop: () => boolean,
+    play: (ask: Ask) => Promise<T>,
+  ): Promise<Conversation<T>>;
   /**
    * The older policies that sample batches which have begun: the files of their weights, by the
    * optimizer steps that they have done.
@@ -197,6 +229,17 @@ export class OwnSampler implements Sampler {
       keep: kept ?? undefined,
     });
     return { completions, other: false };
+  }
+
+  async converse<T>(
+    room: DialogueRoom,
+    { greedy }: ConverseOptions,
+    shouldStop: () => boolean,
+    play: (ask: Ask) => Promise<T>,
+  ): Promise<Conversation<T>> {
+    const options = rolloutOptions(this.training, this.prompts, shouldStop);
+    const how = greedy ? { ...options, temperature: 0 } : options;
+    return { played: await this.model.generateDialogues(room, how, play), other: false };
   }
 
   stalePolicies(): ReadonlyMap<number, Uint8Array> {

@@ -7,20 +7,6 @@
 #define W_ROWS 8
 #define X_ROWS 4
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
-/** A step with floats is so short that prefetch instructions take longer than they save. */
-#define FETCHES_FLOATS 0
-/** Otherwise a multiply-add replaces x by the sum, and clang copies all sums in each step. */
-#define KEEP_UNTIL_HERE(x)                                                 \
-  {                                                                        \
-    const union { f32x16 all; f32x8 parts[2]; } kept = { x };              \
-    __asm__("" : : "x"(kept.parts[0]), "x"(kept.parts[1]));                \
-  }
-#else
-#define FETCHES_FLOATS 1
-#define KEEP_UNTIL_HERE(x)
-#endif
-
 /** What W holds. */
 enum { FLOATS, F16_HALVES, BF16_HALVES };
 
@@ -63,7 +49,7 @@ INLINE void dot_pairs(const int kind, const int rows, const Dots *g, int i, int 
   for (int kk = 0; kk < g->k; kk += terms, x += terms * 4) {
     const size_t at = (size_t)kk * (kind == FLOATS ? 4 : 2);
     // Rows are several streams, which the hardware's prefetchers do not follow.
-    if ((kind != FLOATS || FETCHES_FLOATS) && i == 0 && ahead != 0 && at % 64 == 0) {
+    if (i == 0 && ahead != 0 && at % 64 == 0) {
       UNROLL for (int j = 0; j < 2 * pairs; j++) __builtin_prefetch(w[j] + ahead + at, 0, 2);
     }
     f32x16 even[X_ROWS], odd[X_ROWS];
@@ -85,10 +71,6 @@ INLINE void dot_pairs(const int kind, const int rows, const Dots *g, int i, int 
         const f32x16 high = kind == BF16_HALVES ? as_floats(words & 0xffff0000u) : upper_half(words);
         UNROLL for (int r = 0; r < rows; r++) {
           sums[r][p] = fma16(odd[r], high, fma16(even[r], low, sums[r][p]));
-        }
-        if (rows == 1) {
-          KEEP_UNTIL_HERE(low);
-          KEEP_UNTIL_HERE(high);
         }
       }
     }

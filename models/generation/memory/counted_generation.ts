@@ -135,6 +135,7 @@ export async function rehearseGeneration(
     maxNewTokens,
     branchRows,
     stepsPerRead: stepsPerRead(device),
+    groupsPrompts: true,
   };
   const decoder = new Decoder(network, workspace, shape, true, keep);
   const rows = Math.max(1, Math.min(passRows, promptRows));

@@ -3,7 +3,7 @@ import { CausalLM, type CausalLMOptions } from "../../causal_lm.ts";
 import { initWeights } from "../../network/weights/init.ts";
 import { countGeneration, packedBytes } from "./counted_generation.ts";
 import { parameterBytes } from "../../network/counted_network.ts";
-import { planEqualRequests, planSlots } from "./generation_slots.ts";
+import { planDialogues, planEqualRequests, planSlots } from "./generation_slots.ts";
 import { modelSizes } from "../../network/weights/model_sizes.ts";
 import { countedBytes, test, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { LoraOptions } from "../../network/adapters/lora.ts";
@@ -127,6 +127,36 @@ test.onReference("the plan counts prompts that are prefilled a few at a time", a
   assert.ok(measured <= planned && planned <= 1.25 * measured, `${planned}, not ${measured}`);
   const whole = await countGeneration(model.sizes, { ...generation, passRows: 480 });
   assert.ok(whole.bytes > 1.25 * planned, `${whole.bytes} at once`);
+});
+
+test.onReference("the plan counts the prompts of dialogues at their full lengths", async (device) => {
+  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
+    trainable: "none",
+  });
+  const before = device.allocatedBytes;
+  const room = { prompts: Array(12).fill(10), tokens: 40, turnTokens: 8 };
+  const sampling = { maxNewTokens: 8, temperature: 1, seed: 1, eosIds: [] };
+  await model.generateDialogues(room, sampling, async (ask) => {
+    await Promise.all(room.prompts.map(async (_, promptId) => {
+      let promptIds = Array(10).fill(promptId);
+      for (let position = 0; position < 40; position += 8) {
+        const [answer] = await ask({ promptId, promptIds, n: 1, firstPosition: position });
+        promptIds = [...promptIds, ...answer!.ids];
+      }
+    }));
+  });
+  const measured = device.peakBytes - before;
+  const limits = { bytes: 2 ** 30, largestBuffer: Infinity, maxSlots: 12, prefillRows: 1024 };
+  const plan = await planDialogues(model.sizes, room, false, limits);
+  const planned = (await countGeneration(model.sizes, plan)).bytes + packedBytes(model.sizes);
+  // All prompts may have to be computed in one pass.
+  assert.ok(measured <= planned && planned <= 1.5 * measured, `${planned}, not ${measured}`);
+  // With less memory there is less room for what may be needed again, but for one dialogue.
+  const small = await planDialogues(model.sizes, room, false, { ...limits, bytes: planned / 2 });
+  assert.ok((await countGeneration(model.sizes, small)).bytes <= planned / 2);
+  assert.ok(
+    (await planDialogues(model.sizes, room, false, { ...limits, bytes: 1 })).promptRows >= 49,
+  );
 });
 
 Deno.test("a generation respects the largest buffer of a device", async () => {

@@ -6,9 +6,14 @@
  */
 import { largestThat } from "./largest_that.ts";
 import { promptAlignment } from "../cache/cached_prompt.ts";
-import { countGeneration, type GenerationSizes } from "./counted_generation.ts";
+import {
+  countGeneration,
+  type GenerationBytes,
+  type GenerationSizes,
+} from "./counted_generation.ts";
+import { maxOf, mean } from "../../../core/statistics.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";
-import type { GenerateRequest } from "../types.ts";
+import type { DialogueRoom, GenerateRequest } from "../types.ts";
 
 /**
  * Prompt rows in one prefill, enough for the matrix products' full speed: on a CPU, and on a GPU.
@@ -56,18 +61,57 @@ export async function planSlots(
   }));
 }
 
+/** Dialogues that are between their turns, for each slot. */
+const WAITING = 3;
+
+/**
+ * The sizes for dialogues, whose prompts grow turn by turn. The slots are for dialogues in the
+ * middle. As far as the memory reaches, the prompt cache has room for all dialogues that are under
+ * way at their maximum length, so that no turn is computed again.
+ */
+export async function planDialogues(
+  sizes: ModelSizes,
+  { prompts, tokens, turnTokens }: DialogueRoom,
+  adjusted: boolean,
+  limits: SlotLimits,
+): Promise<GenerationSizes> {
+  const align = promptAlignment(sizes.config), longest = sizes.config.maxPositions - 1;
+  const lengths = prompts.map((length) => Math.min(longest, length + Math.max(0, tokens - 1)));
+  const rows = lengths.map((length) => Math.ceil(length / align) * align);
+  const requests = prompts.map((length) => ({
+    n: 1,
+    promptIds: { length: Math.min(longest, length + Math.floor(tokens / 2)) },
+  }));
+  const first = await planSlots(sizes, requests, { maxNewTokens: turnTokens, adjusted }, limits);
+  const most = maxOf(rows), underWay = Math.min(prompts.length, (1 + WAITING) * first.branches);
+  // Twice: a prompt begins with a copy of the one before it.
+  const all = Math.ceil(2 * mean(rows) * underWay / align) * align;
+  const passRows = Math.max(maxOf(lengths), Math.min(limits.prefillRows, all));
+  const least = Math.max(most, first.promptRows), units = Math.ceil((all - least) / align);
+  const sized = (more: number) => ({ ...first, passRows, promptRows: least + more * align });
+  const left = async (more: number) => leftBy(limits, await countGeneration(sizes, sized(more)));
+  const isLimited = Number.isFinite(leftBy(limits, { bytes: 0, largest: 0 }));
+  return sized(units < 1 || !isLimited ? Math.max(0, units) : await largestThat(units, left));
+}
+
+/** What a generation leaves of its limits, in bytes. */
+function leftBy(
+  { bytes, largestBuffer }: Pick<SlotLimits, "bytes" | "largestBuffer">,
+  count: GenerationBytes,
+): number {
+  return Math.min(bytes - count.bytes, largestBuffer - count.largest);
+}
+
 /** The sizes with the most branches, up to `most`, whose memory is within the limits. */
 async function largestWithin(
   sizes: ModelSizes,
   most: number,
-  { bytes, largestBuffer }: Pick<SlotLimits, "bytes" | "largestBuffer">,
+  limits: Pick<SlotLimits, "bytes" | "largestBuffer">,
   sizesOf: (branches: number) => GenerationSizes,
 ): Promise<GenerationSizes> {
-  const limited = Number.isFinite(bytes) || Number.isFinite(largestBuffer);
-  const left = async (branches: number) => {
-    const count = await countGeneration(sizes, sizesOf(branches));
-    return Math.min(bytes - count.bytes, largestBuffer - count.largest);
-  };
+  const limited = Number.isFinite(leftBy(limits, { bytes: 0, largest: 0 }));
+  const left = async (branches: number) =>
+    leftBy(limits, await countGeneration(sizes, sizesOf(branches)));
   return sizesOf(limited && most > 1 ? Math.max(1, await largestThat(most, left)) : most);
 }
 

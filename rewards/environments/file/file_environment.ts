@@ -5,8 +5,8 @@ import { type CallKind, SandboxCalls } from "../../../core/sandbox/sandbox_calls
 import { UsageError } from "../../../core/errors.ts";
 import type { Environment, EnvironmentCall, EnvironmentParts, Outcome } from "../environment.ts";
 
-/** Calls that an environment with `net` answers at the same time. */
-const CONCURRENCY_WITH_NET = 8;
+/** Calls of a process under way at the same time: all but one of them wait for something. */
+const CONCURRENCY = 256;
 
 const KIND: CallKind<EnvironmentParts, Outcome> = {
   host: {
@@ -30,10 +30,12 @@ export function fileEnvironment(
   path: string,
   net: readonly string[] = [],
 ): Environment {
-  let calls: SandboxCalls<EnvironmentParts, EnvironmentCall, Outcome> | null = null;
+  type Calls = SandboxCalls<EnvironmentParts, EnvironmentCall, Outcome>;
+  // By their limits of time: a process is ended when it is silent for longer.
+  const processes = new Map<number, Calls>();
+  let loading: Promise<string> | null = null;
   // The file is read once, so the source is the same for the whole run.
-  const opened = async () => {
-    if (calls !== null) return calls;
+  const load = async () => {
     const { url, exports } = await loadCode(path, { what: "environment" });
     if (!exports.includes("default")) {
       const found = exports.length === 0 ? "nothing" : exports.join(", ");
@@ -41,20 +43,29 @@ export function fileEnvironment(
         `${path}: exports ${found}; expected export default { reset, step?, tools?, reward? }`,
       );
     }
-    return calls = new SandboxCalls(KIND, path, url, net);
+    return url;
+  };
+  const opened = async (seconds: number) => {
+    const url = await (loading ??= load());
+    const calls: Calls = processes.get(seconds) ?? new SandboxCalls(KIND, path, url, net);
+    processes.set(seconds, calls);
+    return calls;
   };
   return {
     name,
     isSteady: net.length === 0,
     async open() {
-      const process = await opened();
+      const process = await opened(0);
       await process.start();
       return process.about!;
     },
     async answer(asked, seconds) {
-      const concurrency = net.length > 0 ? CONCURRENCY_WITH_NET : 1;
-      return await (await opened()).run(asked, {}, { timeout: seconds, concurrency });
+      const process = await opened(seconds);
+      const limits = { timeout: seconds, concurrency: CONCURRENCY };
+      return await Promise.all(asked.map((call) => process.call(call, limits)));
     },
-    close: async () => await calls?.close(),
+    async close() {
+      await Promise.all([...processes.values()].map((process) => process.close()));
+    },
   };
 }
