@@ -149,6 +149,7 @@ async function answerOne(
         promptIds,
         n: sampling.n,
         firstBranch: sampling.firstBranch,
+        firstPosition: sampling.firstPosition,
         sampling: samplingOptions(desk, model, sampling, [...endIds], maxNewTokens),
         signal,
         ...(Choice.needsLogits(context)

@@ -356,6 +356,7 @@ const NAMES = [
   "best_of",
   "prompt_id",
   "first_branch",
+  "first_position",
   "logprobs_mode",
   "add_special_tokens",
   "tokens",

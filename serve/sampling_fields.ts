@@ -21,9 +21,11 @@ export interface SamplingFields extends Distribution {
   n: number;
   /** Null = random. */
   seed: number | null;
-  /** Number of the prompt and of its first branch, which key the random draws with the seed. */
+  /** Numbers of the prompt and of its first branch, which key the random draws with the seed. */
   promptId: number;
   firstBranch: number;
+  /** Tokens of the dialogue that are in the prompt already. */
+  firstPosition: number;
   stops: string[];
   stopTokenIds: number[];
   /** Whether the text has the stop string, or the stop token's text. */
@@ -62,7 +64,7 @@ export const PLAIN_SAMPLING: SamplingDefaults = {
   repetitionPenalty: 1,
   maxTokens: null,
 };
-const MAX_STOPS = 64, MAX_STOP_LENGTH = 1024, MAX_BRANCHES = 4096;
+const MAX_STOPS = 64, MAX_STOP_LENGTH = 1024, MAX_BRANCHES = 4096, MAX_POSITION = 2 ** 20 - 1;
 /** A number of tokens that no context has, so that it is cut. */
 const ANY_COUNT = Number.MAX_SAFE_INTEGER;
 
@@ -99,6 +101,7 @@ export function samplingFields(
     seed: seed === null ? null : Number(BigInt.asUintN(53, BigInt(seed))),
     promptId: fields.integer("prompt_id", [0, 2 ** 53], 0),
     firstBranch,
+    firstPosition: fields.integer("first_position", [0, MAX_POSITION], 0),
     stops,
     stopTokenIds,
     includeStop: fields.boolean("include_stop_str_in_output", false),

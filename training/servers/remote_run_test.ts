@@ -3,6 +3,7 @@
  * killed, and what happens when servers are down, refuse, or serve something else.
  */
 import assert from "node:assert/strict";
+import { writeEnvironment } from "../../bench/dialogue/testing.ts";
 import { type ConfigChanges, type FinishedRun, tinyRunConfig } from "../testing.ts";
 import { withServers } from "./run_testing.ts";
 import { failure } from "./server_testing.ts";
@@ -30,6 +31,23 @@ Deno.test("with servers of this program, a run has the bits of a run in one proc
       assert.equal(adapters.size, 0);
     }
     assert.equal(one.requests.length + two.requests.length, STEPS * 4);
+    assert.deepEqual(warnings(finished), []);
+  }));
+
+Deno.test("dialogues with servers have the bits of dialogues in one process", () =>
+  withServers(async ({ start, run, outcome, at }) => {
+    const environment = await writeEnvironment(
+      at(""),
+      `{ step: ({ content }) => ({ content: "go on", reward: content.length % 3 }) }`,
+    );
+    const talk = { environment, multi_turn: { max_turn_tokens: 8, max_assistant_turns: 3 } };
+    await run("alone", talk);
+    const one = await start(), two = await start();
+    const finished = await run("served", { ...talk, ...openai([one.url, two.url]) });
+    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    const { metrics } = await outcome("served");
+    assert.ok(metrics.some((line) => Number(line["num_turns/max"]) > 2));
+    for (const { requests } of [one, two]) assert.ok(requests.length > STEPS);
     assert.deepEqual(warnings(finished), []);
   }));
 

@@ -13,11 +13,24 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import { HttpClient } from "../../core/remote/http.ts";
+import { stoppable } from "../../core/remote/retry.ts";
 import { runSampling, runSamplingSeed } from "../../bench/evaluation/sampling.ts";
-import type { GenerateRequest } from "../../models/generation/types.ts";
+import type {
+  Ask,
+  Completion,
+  DialogueRoom,
+  GenerateRequest,
+} from "../../models/generation/types.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
-import { type ComingBatch, OwnSampler, type Sampled, type Sampler } from "../rollout/sampler.ts";
+import {
+  type ComingBatch,
+  type Conversation,
+  type ConverseOptions,
+  OwnSampler,
+  type Sampled,
+  type Sampler,
+} from "../rollout/sampler.ts";
 import { policyLogp } from "../step/gradient_accumulation.ts";
 import { RolloutServer } from "./rollout_server.ts";
 import { bytesOf, ServedAdapter } from "./served_adapter.ts";
@@ -47,8 +60,6 @@ export interface RemoteSamplerOptions {
 const WRONG_MODEL = 0.05, WRONG_MODEL_STALE = 0.5;
 /** Differences up to this are rounding: an rgx of the same version needs no correction then. */
 const ROUNDING = 0.01;
-/** How often a stop is looked for while servers work. */
-const STOP_POLL_MS = 100;
 /** After a batch has begun, its requests need some turns of the event loop to be sent. */
 const SEND_MS = 10;
 
@@ -146,6 +157,32 @@ export class RemoteSampler implements Sampler {
       completions: answered.map(({ completions }) => completions),
       other: this.maxStaleness > 0 || answered.some(({ server }) => server.sameEngine !== true),
     };
+  }
+
+  /** Each turn is a request of its own. A server that is rgx keeps what it has computed. */
+  async converse<T>(
+    _room: DialogueRoom,
+    { step, greedy }: ConverseOptions,
+    shouldStop: () => boolean,
+    play: (ask: Ask) => Promise<T>,
+  ): Promise<Conversation<T>> {
+    await this.open(shouldStop);
+    await this.#forget(step);
+    const adapter = await this.#adapter(step, step);
+    let other = false, verified = Promise.resolve();
+    const ask = async (request: GenerateRequest): Promise<readonly Completion[]> => {
+      const { sampling } = request, how = { ...sampling, ...(greedy ? { temperature: 0 } : {}) };
+      const asked = { ...request, sampling: how };
+      const [answer] = await this.#pool.sample([asked], adapter, this.#control.signal);
+      const { server, completions } = answer!;
+      await (verified = verified.then(() => this.#verify(request, answer!, false)));
+      // Another server samples what a wrong one has answered.
+      if (this.#pool.isLeftOut(server)) return await ask(request);
+      this.#pool.hasSampled();
+      other ||= server.sameEngine !== true;
+      return completions;
+    };
+    return { played: await this.#stoppable(shouldStop, play(ask)), other };
   }
 
   stalePolicies(step: number): ReadonlyMap<number, Uint8Array> {
@@ -256,17 +293,14 @@ export class RemoteSampler implements Sampler {
 
   /** Waits for work that a stop request ends. @throws Interrupted */
   async #stoppable<T>(shouldStop: () => boolean, work: Promise<T>): Promise<T> {
-    let timer: ReturnType<typeof setInterval> | undefined;
-    const stopped = new Promise<never>((_, reject) => {
-      timer = setInterval(() => shouldStop() && reject(new Interrupted()), STOP_POLL_MS);
-    });
+    const check = () => {
+      if (shouldStop()) throw new Interrupted();
+    };
     try {
-      return await Promise.race([work, stopped]);
+      return await stoppable(check, work);
     } catch (error) {
       if (error instanceof NoServer) this.options.onNote(`${error.message} (${error.advice})`);
       throw error;
-    } finally {
-      clearInterval(timer);
     }
   }
 }

@@ -62,7 +62,8 @@ export class RolloutServer {
   #loading: Promise<void> = Promise.resolve();
   /** Ends the requests that are running. */
   #control = new AbortController();
-  #running = 0;
+  /** Requests that it is at work on. */
+  running = 0;
   #watch: ReturnType<typeof setInterval> | undefined;
 
   /** @throws UsageError for an address that is none */
@@ -104,10 +105,10 @@ export class RolloutServer {
     adapter: ServedAdapter,
     signal: AbortSignal,
   ): Promise<Completion[]> {
-    await this.#load(adapter);
     const { wire, vocabSize } = this.options;
     this.#beginWatch();
     try {
+      await this.#load(adapter);
       const json = await this.#send("/completions", {
         ...jsonBody(completionBody(request, wire, adapter.name, this.isRgx)),
         signal: AbortSignal.any([signal, this.#control.signal]),
@@ -195,7 +196,7 @@ export class RolloutServer {
 
   /** While requests run, a server that hangs is noticed. */
   #beginWatch(): void {
-    if (this.#running++ > 0) return;
+    if (this.running++ > 0) return;
     this.#watch = setInterval(() => {
       // The requests that run fail with it, and the pool marks the server as down.
       this.#probe(WATCH_PROBE_MS).catch((error) => this.#control.abort(error));
@@ -203,7 +204,7 @@ export class RolloutServer {
   }
 
   #endWatch(): void {
-    if (--this.#running === 0) clearInterval(this.#watch);
+    if (--this.running === 0) clearInterval(this.#watch);
   }
 
   /**

@@ -125,7 +125,8 @@ export class ServerPool {
     const batch = new PoolBatch(requests.length, signal);
     const share = Math.ceil(requests.length / asked.length * (several ? FIRST_SHARE : 1));
     this.#batches.add(batch);
-    for (const server of asked) {
+    // A single request goes to the server that has least to do.
+    for (const server of asked.toSorted((a, b) => a.running - b.running)) {
       // What others leave when they fail is taken by whoever is free.
       for (let i = 0; i < share; i++) {
         this.#lane(

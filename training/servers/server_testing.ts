@@ -54,6 +54,7 @@ export async function startServer(
     const [completions] = await loaded.model.generate([{
       promptId: body.prompt_id ?? 0,
       firstBranch: body.first_branch ?? 0,
+      firstPosition: body.first_position ?? 0,
       promptIds: body.prompt,
       n: body.n,
     }], {

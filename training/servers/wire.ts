@@ -22,27 +22,37 @@ export interface WireOptions {
  * @param isRgx whether the server is rgx
  */
 export function completionBody(
-  { promptId, promptIds, n, firstBranch = 0 }: GenerateRequest,
+  { promptId, promptIds, n, firstBranch = 0, firstPosition = 0, sampling: own = {} }:
+    GenerateRequest,
   { sampling, seed, eosIds }: WireOptions,
   model: string,
   isRgx: boolean,
 ): Record<string, unknown> {
-  const { stop = [], min_new_tokens = 0 } = sampling;
+  const { stop = [], min_new_tokens = 0, max_new_tokens } = sampling;
+  const most = own.maxNewTokens ?? max_new_tokens, least = Math.min(min_new_tokens, most);
   const keys = isRgx
-    ? { seed, prompt_id: promptId, first_branch: firstBranch, logprobs_mode: "policy_logprobs" }
-    : { seed: promptSeed(seed, promptId, firstBranch) };
+    ? {
+      seed,
+      prompt_id: promptId,
+      first_branch: firstBranch,
+      ...(firstPosition === 0 ? {} : { first_position: firstPosition }),
+      logprobs_mode: "policy_logprobs",
+    }
+    : {
+      seed: promptSeed(seed, promptId, firstBranch, ...firstPosition === 0 ? [] : [firstPosition]),
+    };
   return {
     model,
     prompt: promptIds,
     n,
-    max_tokens: sampling.max_new_tokens,
-    temperature: sampling.temperature,
+    max_tokens: most,
+    temperature: own.temperature ?? sampling.temperature,
     top_p: sampling.top_p,
     top_k: sampling.top_k === 0 ? -1 : sampling.top_k,
     min_p: sampling.min_p,
     repetition_penalty: sampling.repetition_penalty,
     ...(stop.length === 0 ? {} : { stop }),
-    ...(min_new_tokens === 0 ? {} : { min_tokens: min_new_tokens }),
+    ...(least === 0 ? {} : { min_tokens: least }),
     // The trainer's end tokens, whatever the server takes from the model's files.
     ignore_eos: true,
     stop_token_ids: eosIds,
@@ -53,10 +63,13 @@ export function completionBody(
   };
 }
 
-/** A seed of its own for each prompt of the run, for servers that know no other key; < 2^31. */
-function promptSeed(seed: number, promptId: number, firstBranch: number): number {
+/**
+ * A seed of its own for each prompt of the run and each turn, for servers that know no other key;
+ * < 2^31.
+ */
+function promptSeed(...values: number[]): number {
   let hash = 0x811c9dc5;
-  for (const value of [seed, promptId, firstBranch]) {
+  for (const value of values) {
     for (const word of [value >>> 0, Math.floor(value / 2 ** 32) >>> 0]) {
       hash = Math.imul(hash ^ word, 0x01000193);
       hash ^= hash >>> 15;

@@ -43,6 +43,16 @@ Deno.test("a request asks for ids, log-probabilities and the trainer's own ends"
   });
 });
 
+Deno.test("a turn of a dialogue has its own length, and goes on with the draws", () => {
+  const turn = { ...request, firstPosition: 5, sampling: { maxNewTokens: 1 } };
+  const body = completionBody(turn, options, "rgx-abc", true);
+  assert.deepEqual([body["first_position"], body["max_tokens"], body["min_tokens"]], [5, 1, 1]);
+  const seeds = [turn, { ...turn, firstPosition: 6 }, request].map((asked) =>
+    completionBody(asked, options, "m", false)["seed"]
+  );
+  assert.equal(new Set(seeds).size, 3);
+});
+
 Deno.test("a server that is not rgx gets a seed of its own for each prompt", () => {
   const seedOf = (promptId: number, seed = 42) =>
     completionBody({ ...request, promptId }, { ...options, seed }, "m", false)["seed"] as number;
