@@ -206,6 +206,8 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     });
   add("slurm bench", tables.SLURM_BENCH, from(() => import("./cluster/slurm.ts"), "slurmBench"));
 
+  add("jobs", tables.JOBS, from(() => import("./cluster/slurm.ts"), "jobs"));
+
   add("config", {
     "About:": "list, show or check configurations",
     "Examples:": "rgx config list\nrgx config show quickstart\nrgx config check my.yaml",
@@ -279,6 +281,11 @@ function trainWork(kind: RunKind): Work {
     const known = command.options.map((option) => option.long ?? "");
     const plans = options.dryRun ?? false;
     const card = cardFromFlags(options, { plans, planFlag: "--dry-run" });
+    if (options.measure && (!plans || card !== null)) {
+      throw new UsageError("--measure: the steps of a dry run are measured, on this machine", {
+        advice: plans ? "Leave out --measure for another card." : "Add --dry-run.",
+      });
+    }
     if (card !== null && !options.printConfig) {
       const { dryRunOnCard } = await import("./train/dry_run.ts");
       return await dryRunOnCard(card, config, overrides, options, known, kind);

@@ -592,6 +592,23 @@ export const SLURM = {
     for --nodes and --gpus. A flag wins.`,
 } as const;
 
+export const JOBS = {
+  ...SLURM,
+  "About:": "as rgx slurm, also for the schedulers PBS and LSF",
+  "[account]": "the account that is charged (PBS, LSF: may be left out)",
+  scheduler: "one slurm|pbs|lsf <name> = slurm -- the scheduler of the cluster",
+  directive: 'texts <line> -- a further #PBS or #BSUB line, "-m e" (repeatable)',
+  submit: "flag -- submit it with sbatch, qsub or bsub",
+  "Examples:": `
+    rgx jobs my.yaml --scheduler pbs --partition gpuq --time 08:00:00
+    rgx jobs my.yaml my_project --scheduler lsf --gpus 4 --submit
+    rgx jobs my.yaml --scheduler pbs --sweep training.learning_rate=1e-6,2e-6`,
+  "After:": `
+    Before its time is up the job saves and submits itself again; qdel and bkill end
+    it. --partition names the queue. Section slurm of the configuration has defaults
+    for its flags, as for rgx slurm.`,
+} as const;
+
 export const SLURM_BENCH = {
   "About:": "write the job script of a benchmark: models × tasks, dealt over graphics cards",
   "[account]": "the account that the job is charged to",

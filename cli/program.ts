@@ -19,7 +19,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     " ",
   ),
   "Share:": ["pull", "upload", "export", "convert", "serve"],
-  "Cluster:": ["slurm"],
+  "Cluster:": ["slurm", "jobs"],
 };
 
 /** Runs the command line and returns the exit code. */

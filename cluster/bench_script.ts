@@ -177,7 +177,7 @@ export async function benchScript(
     options.template?.name ?? "the built-in template",
     ["sbatch", "models", "tasks"],
   );
-  return { text: filled, jobName, logs, notes };
+  return { text: filled, jobName, logs, notes, submit: (path) => ["bash", path] };
 }
 
 const concurrencyLimit = (maxParallel?: number) =>

@@ -38,6 +38,8 @@ export interface JobRequest {
   warn?: number;
   /** Additional options in the form of #SBATCH lines: `--qos=high`. */
   sbatch?: readonly string[];
+  /** Additional lines of another scheduler, without #PBS or #BSUB: `-m e`. */
+  directives?: readonly string[];
   /** The value of sbatch's `--dependency`: `afterok:123`. */
   dependency?: string;
 }
@@ -45,7 +47,7 @@ export interface JobRequest {
 /** A checked request with all defaults. */
 export interface Job
   extends Omit<Required<JobRequest>, "partition" | "time" | "warn" | "dependency"> {
-  account: string;
+  account: string | null;
   partition: string | null;
   time: TimeLimit;
   /** Seconds before the time limit at which SLURM sends USR2. */
@@ -103,13 +105,20 @@ const CONDITION = "(?:singleton|(?:after(?:any|burstbuffer|corr|notok|ok)?|expan
 /** Conditions such as `afterok:12:13_4`: all of them (`,`) or one of them (`?`). */
 const DEPENDENCY = new RegExp(`^${CONDITION}(?:[,?]${CONDITION})*$`);
 
-/** Checks a request and fills in defaults. @throws UsageError for what SLURM or a shell misreads */
-export function checkJob(account: string, request: JobRequest): Job {
+/**
+ * Checks a request and fills in defaults.
+ * @param account null: nobody is charged, which SLURM does not know
+ * @throws UsageError for what SLURM or a shell misreads
+ */
+export function checkJob(account: string | null, request: JobRequest): Job {
   const time = parseTimeLimit(request.time ?? DEFAULT_TIME);
   const gpuType = request.gpuType ?? "", partition = request.partition ?? null;
-  checkSlurmName(account, "account", "ACCOUNT ");
+  if (account !== null) checkSlurmName(account, "account", "ACCOUNT ");
   if (partition !== null) checkSlurmName(partition, "partition", "--partition ");
-  if (gpuType !== "") checkSlurmName(gpuType, "gpuType", "--gpu-type ");
+  // PBS has types as RESOURCE=VALUE.
+  for (const part of gpuType === "" ? [] : gpuType.split("=")) {
+    checkSlurmName(part, "gpuType", "--gpu-type ");
+  }
   const dependency = request.dependency ?? null;
   if (dependency !== null && !DEPENDENCY.test(dependency)) {
     throw new UsageError(`--dependency ${dependency}: expected for example afterok:1234`);
@@ -127,6 +136,7 @@ export function checkJob(account: string, request: JobRequest): Job {
     requeue: request.requeue ?? true,
     signalLead: signalLeadSeconds(time, request.warn ?? null),
     sbatch: (request.sbatch ?? []).map(furtherOption),
+    directives: (request.directives ?? []).map(directive),
     dependency,
   };
 }
@@ -153,6 +163,13 @@ function furtherOption(text: string): string {
   const option = dashes === undefined ? `--${line}` : line;
   const [, before, value] = /^(--[A-Za-z-]+=)([^"'\\]*\s[^-"'\\][^"'\\]*)$/.exec(option) ?? [];
   return value === undefined || /\s-/.test(value) ? option : before + sbatchValue(value);
+}
+
+/** An additional line of another scheduler. @throws UsageError */
+function directive(text: string): string {
+  const line = text.trim().replace(/^#(?:PBS|BSUB)\s+/, "");
+  if (/^-[A-Za-z]/.test(line) && !/[\r\n]/.test(line)) return line;
+  throw new UsageError(`--directive ${JSON.stringify(text)}: expected an option, as in "-m e"`);
 }
 
 /**

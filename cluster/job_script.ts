@@ -7,6 +7,7 @@ import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { signalLeadNotes } from "./signal_lead.ts";
 import { isMinutesAndSeconds } from "../configs/types/slurm_values.ts";
+import type { SchedulerName } from "./schedulers.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import mpiChoice from "./templates/mpi.sh" with { type: "text" };
 import definition from "./templates/rgx.def" with { type: "text" };
@@ -24,6 +25,8 @@ export interface JobScript {
   logs: string;
   /** Remarks for the user that are no errors. */
   notes: string[];
+  /** The command that submits the script from this path. */
+  submit: (path: string) => string[];
 }
 
 /** The options that jobs of training and of benchmarks share. */
@@ -46,6 +49,8 @@ export interface CommonOptions extends JobRequest {
   apptainer?: string;
   /** `--device` of the program. */
   device?: string;
+  /** For which scheduler the script is; default: SLURM. */
+  scheduler?: SchedulerName;
   /** The path at which the script will be stored. */
   script?: string;
 }
@@ -112,7 +117,7 @@ export function ranksLaunch(
 
 /** Checks the options. @throws UsageError for an invalid option, or a folder that does not exist */
 export async function prepare(
-  account: string,
+  account: string | null,
   options: CommonOptions,
   jobName: string,
 ): Promise<Prepared> {
@@ -136,7 +141,9 @@ export async function prepare(
     logs,
     notes,
     values: {
-      made_by: `Written by rgx ${VERSION}; rgx slurm --help says how, docs/cluster.md why.`,
+      made_by: `Written by rgx ${VERSION}; rgx ${
+        isSlurm(options) ? "slurm" : "jobs"
+      } --help says how, docs/cluster.md why.`,
       work_dir: shellWord(workDir),
       logs: shellWord(logs),
       program: shellWords(program),
@@ -213,20 +220,27 @@ async function inImage(given: string, workDir: string, device?: string): Promise
   return ["apptainer", "exec", ...card, "--pwd", workDir, image, "rgx"];
 }
 
+const isSlurm = ({ scheduler = "slurm" }: CommonOptions) => scheduler === "slurm";
+
 /** @param bound the folder that a container must see; null = there is no container */
 function environment(
-  { online, modules = [], setup = [] }: CommonOptions,
+  options: CommonOptions,
   bound: string | null,
 ): string {
+  const { online, modules = [], setup = [] } = options;
   for (const name of modules) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._+/-]*$/.test(name)) {
       throw new UsageError(`--module ${JSON.stringify(name)}: expected the name of a module`);
     }
   }
   return [
-    "# If this job was submitted from within another one, srun would read that job's variables.",
-    "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
-    "SLURM_GPUS SLURM_STEP_ID",
+    ...(isSlurm(options)
+      ? [
+        "# If this job was submitted from within another one, srun would read that job's variables.",
+        "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
+        "SLURM_GPUS SLURM_STEP_ID",
+      ]
+      : []),
     ...setupLines(modules, setup),
     ...(bound === null ? [] : [
       "# What the container sees besides the home folder: the job's folder, and caches elsewhere.",
@@ -237,9 +251,13 @@ function environment(
       "# Compute nodes have no internet access: download models on the login node first.",
       "export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TRANSFORMERS_OFFLINE=1 WANDB_MODE=offline",
     ]),
-    "# Use the cores of the job. rgx reads SLURM_CPUS_PER_TASK itself, but srun does not.",
-    'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
-    'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
+    ...(isSlurm(options)
+      ? [
+        "# Use the cores of the job. rgx reads SLURM_CPUS_PER_TASK itself, but srun does not.",
+        'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
+        'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
+      ]
+      : []),
   ].join("\n");
 }
 

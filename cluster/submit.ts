@@ -19,7 +19,7 @@ export interface WriteOptions {
  * @throws UsageError when the file exists, or its folder does not
  */
 export async function writeScript(
-  script: JobScript,
+  script: Pick<JobScript, "text" | "logs">,
   output: string,
   { force = false, place = "--output " }: WriteOptions = {},
 ): Promise<void> {
@@ -44,27 +44,40 @@ export async function writeScript(
   await Deno.chmod(path, 0o755);
 }
 
+/** The id of a job from a line of `sbatch --parsable`. */
+const slurmId = (line: string) => /^(\d+)(?:;|$)/.exec(line)?.[1] ?? null;
+
 /**
  * Runs a command that submits jobs.
+ * @param idOf the id of a job from a line of the command's output; null: the line has none
  * @returns the ids of the jobs
- * @throws RgxError with SLURM's message when it refuses
+ * @throws RgxError with the scheduler's message when it refuses
  */
-export async function submit(command: readonly string[], folder: string): Promise<string[]> {
+export async function submit(
+  command: readonly string[],
+  folder: string,
+  idOf: (line: string) => string | null = slurmId,
+): Promise<string[]> {
   const ended = await runCommand(command, { cwd: folder, ...outsideOfJobs() });
   if (ended === null) {
-    throw new RgxError(`there is no ${command[0]} on this machine`, {
+    throw new RgxError(`there is no ${programOf(command)} on this machine`, {
       advice: "Submit the script on a login node of the cluster.",
     });
   }
   const { success, out, err } = ended;
-  const ids = out.split("\n").map((line) => line.split(";")[0]!.trim()).filter((id) => id !== "");
-  if (success && ids.every((id) => /^\d+$/.test(id))) return ids;
+  const lines = out.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  const ids = lines.flatMap((line) => idOf(line) ?? []);
+  if (success && ids.length === lines.length) return ids;
   const message = err.replaceAll(/^sbatch: (error: )?/gm, "").trim();
   const submitted = ids.length === 0 ? "" : ` (submitted: ${ids.join(", ")})`;
   throw new RgxError(
-    `sbatch refused the job${submitted}: ${message === "" ? out.trim() : message}`,
+    `${programOf(command)} refused the job${submitted}: ${message === "" ? out.trim() : message}`,
   );
 }
+
+/** The program that a command submits with. The script of a benchmark calls sbatch itself. */
+const programOf = (command: readonly string[]) =>
+  command[0] === "sh" ? "bsub" : command[0] === "bash" ? "sbatch" : command[0]!;
 
 /**
  * The environment for a command that starts a job, without SLURM's variables of the current job.

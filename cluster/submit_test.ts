@@ -3,12 +3,7 @@ import { test, withFolder } from "../core/testing.ts";
 import { checkPartitionTime, outsideOfJobs, submit, writeScript } from "./submit.ts";
 import { refuses, standIns } from "./testing.ts";
 
-const script = (folder: string) => ({
-  text: "#!/bin/bash\n",
-  jobName: "x",
-  logs: `${folder}/work/logs`,
-  notes: [],
-});
+const script = (folder: string) => ({ text: "#!/bin/bash\n", logs: `${folder}/work/logs` });
 
 test.inFolder("the folder of the logs is created; no file is replaced without --force", async (folder) => {
   const path = `${folder}/job.sh`;

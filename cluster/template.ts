@@ -6,13 +6,15 @@
 import { UsageError } from "../core/errors.ts";
 import { didYouMean } from "../core/suggest.ts";
 import requeue from "./templates/requeue.sh" with { type: "text" };
+import resubmit from "./templates/resubmit.sh" with { type: "text" };
 import supervise from "./templates/supervise.sh" with { type: "text" };
+import wait from "./templates/wait.sh" with { type: "text" };
 
 /** Matches any name, so that unknown ones are reported, but not a shell's braces `{{a,b},c}`. */
 const PLACEHOLDER = /\{\{ *([A-Za-z0-9_.-]+) *\}\}/g;
 
 /** Files of templates/ that other templates include. */
-const PARTS: Readonly<Record<string, string>> = { supervise, requeue };
+const PARTS: Readonly<Record<string, string>> = { supervise, requeue, resubmit, wait };
 
 /**
  * Replaces the placeholders of included files by their text, as --print-template shows it.
@@ -20,10 +22,12 @@ const PARTS: Readonly<Record<string, string>> = { supervise, requeue };
  *   their text
  */
 export function expandParts(template: string, without: readonly string[] = []): string {
-  const expanded = template.replace(PLACEHOLDER, (all, name: string) => {
-    const part = PARTS[name];
-    return part === undefined || without.includes(name) ? all : part.trimEnd();
-  });
+  const expand = (text: string): string =>
+    text.replace(PLACEHOLDER, (all, name: string) => {
+      const part = PARTS[name];
+      return part === undefined || without.includes(name) ? all : expand(part.trimEnd());
+    });
+  const expanded = expand(template);
   return without.reduce(
     (text, name) => text.replace(PARTS[name]!.trimEnd(), `{{${name}}}`),
     expanded,
@@ -76,14 +80,14 @@ export function fillTemplate(
   return script;
 }
 
-/** Refuses #SBATCH lines after the first command: sbatch ignores them without a message. */
+/** Refuses #SBATCH lines and the like after the first command: they are ignored there. */
 function refuseLateOptions(script: string, from: string): void {
   let command: string | null = null;
   for (const line of script.split("\n")) {
-    if (line.startsWith("#SBATCH")) {
+    if (/^#(?:SBATCH|PBS|BSUB)\b/.test(line)) {
       if (command === null) continue;
       throw new UsageError(`${from}: "${line}" is after the first command ("${command}")`, {
-        advice: "sbatch ignores options there. Move the line, or {{sbatch}}, up.",
+        advice: "Options there are ignored without a message. Move the line up.",
       });
     }
     if (command === null && line.trim() !== "" && !line.startsWith("#")) command = line.trim();

@@ -37,6 +37,8 @@ import {
 } from "./job_script.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
+import { mpirunLaunch, type SchedulerName, schedulerOf } from "./schedulers.ts";
+import jobsTemplate from "./templates/jobs.sh" with { type: "text" };
 import template from "./templates/train.sh" with { type: "text" };
 
 /** The options of a training job. */
@@ -66,8 +68,12 @@ export interface TrainScriptOptions extends CommonOptions {
   ) => Promise<ProcessNeeds | null>;
 }
 
-/** The template that `rgx slurm` fills in. */
-export const TRAIN_TEMPLATE = expandParts(template);
+const isSlurm = ({ scheduler = "slurm" }: TrainScriptOptions) => scheduler === "slurm";
+
+/** The template that is filled in for a scheduler. */
+export function trainTemplate(scheduler: SchedulerName = "slurm"): string {
+  return expandParts(isSlurm({ scheduler }) ? template : jobsTemplate);
+}
 
 /**
  * Makes the job script for `rgx train CONFIG`. The configuration is read and checked, for an array
@@ -87,7 +93,8 @@ export async function slurmScript(
 
 /** A job, with the keys of its configuration. */
 interface SectionedJob {
-  account: string;
+  /** Null: nobody is charged, which only other schedulers than SLURM know. */
+  account: string | null;
   options: TrainScriptOptions;
   /** The path of the script, and the position of its key; null: the configuration names none. */
   output: { path: string; place: string } | null;
@@ -108,7 +115,7 @@ export async function jobOfConfig(
   const read = { overrides: overridesOf(options), env, cwd };
   const found = await findSlurmSection(path, read), section = found?.section;
   const charged = account ?? section?.account ?? null;
-  if (charged === null) {
+  if (charged === null && isSlurm(options)) {
     // Mistakes of the configuration are reported first, because one of them may hide the account.
     if (found === null) await loadConfig(path, read);
     throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
@@ -148,7 +155,7 @@ const overridesOf = (
 /** The script of a job whose options are complete. @throws UsageError */
 export async function trainScript(
   config: string,
-  account: string,
+  account: string | null,
   options: TrainScriptOptions,
 ): Promise<JobScript> {
   const { sweep = [] } = options, overrides = overridesOf(options);
@@ -195,30 +202,58 @@ export async function trainScript(
   const isKnown = variants.length > 0 ||
     (await load([], "1")).config.training.output_dir === output_dir;
 
-  const ranks = job.nodes * job.tasksPerNode, launch = launchOf(job, options.mpi ?? null);
-  const text = options.template?.text ?? template;
+  const scheduler = schedulerOf(options.scheduler ?? "slurm");
+  const ranks = job.nodes * job.tasksPerNode;
+  const launch = scheduler === null ? launchOf(job, options.mpi ?? null) : mpirunLaunch(job);
+  const text = options.template?.text ?? (scheduler === null ? template : jobsTemplate);
   const name = options.template?.name ?? "the built-in template";
   const elements = variants.length === 0
     ? null
     : arrayOption(variants.map(({ index }) => index), array?.maxParallel ?? null);
-  const header = headerLines(job, { jobName, log: logs, array: elements });
+  // Elsewhere elements are counted without gaps.
+  const numbered = scheduler === null
+    ? variants
+    : variants.map((variant, index) => ({ ...variant, index }));
+  const header = scheduler === null
+    ? headerLines(job, { jobName, log: logs, array: elements })
+    : scheduler.header(job, { jobName, log: logs });
+  const further = variants.length === 0 || scheduler === null
+    ? []
+    : scheduler.array(jobName, variants.length, array?.maxParallel ?? null);
+  const submit = (path: string) =>
+    scheduler === null ? ["sbatch", "--parsable", path] : scheduler.submit(path, further);
+  const stored = options.script ?? resolve(defaultScript(jobName, options.scheduler));
   const progress = !isKnown
-    ? UNKNOWN_PROGRESS
+    ? unknownProgress(options)
     : variants.length > 0
     ? PROGRESS
-    : `${PROGRESS}\n${OTHER_FOLDER}`;
+    : `${PROGRESS}\n${otherFolder(options)}`;
   const script = fillTemplate(
-    expandParts(text, job.requeue ? [] : ["requeue"]),
+    expandParts(text, job.requeue ? [] : ["requeue", "resubmit"]),
     {
       ...values,
       environment: values["environment"] + binds,
-      sbatch: header.join("\n"),
+      ...(scheduler === null ? { sbatch: header.join("\n") } : {
+        header: header.join("\n"),
+        submit: submitText(submit(stored)),
+        script: shellWord(stored),
+        element: scheduler.element,
+        again: scheduler.again,
+        seconds: String(Math.max(1, job.time.seconds - job.signalLead)),
+        cpus: String(job.cpus),
+        resubmit: NO_REQUEUE,
+      }),
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,
       progress: job.requeue ? progress : "",
       ...launch,
       killed: ranks > 1 && job.requeue && isKnown ? killedRank('[ -e "$run/latest" ]') : "",
-      run: runLines(base, variants, job.requeue && isKnown),
+      run: runLines(
+        base,
+        numbered,
+        job.requeue && isKnown,
+        isSlurm(options) ? "SLURM_ARRAY_TASK_ID" : "element",
+      ),
       config: shellWord(path),
       overrides: words([
         ...overrides,
@@ -226,9 +261,9 @@ export async function trainScript(
       ]),
     },
     name,
-    ["sbatch", "config", ...(ranks > 1 ? ["srun", "mpi"] : [])],
+    [isSlurm(options) ? "sbatch" : "header", "config", ...(ranks > 1 ? ["srun", "mpi"] : [])],
   );
-  return { text: script, jobName, logs, notes };
+  return { text: script, jobName, logs, notes, submit };
 }
 
 /**
@@ -236,20 +271,39 @@ export async function trainScript(
  * restart looks like progress. The program also limits the number of restarts without progress
  * (training/run/sessions.ts).
  */
-const UNKNOWN_PROGRESS = 'progress() { echo "${SLURM_RESTART_COUNT:-0}"; }';
+const unknownProgress = (options: TrainScriptOptions) =>
+  `progress() { ${isSlurm(options) ? 'echo "${SLURM_RESTART_COUNT:-0}"' : "date +%s"}; }`;
 
 /** A shell function that prints the number of logged steps. Events in the log are not counted. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
-/** Shell lines that use `UNKNOWN_PROGRESS` if the script's arguments may name another folder. */
-const OTHER_FOLDER = `case $* in *output[-_]dir* | *run_name*) ${UNKNOWN_PROGRESS} ;; esac`;
+/** Shell lines that use `unknownProgress` if the script's arguments may name another folder. */
+const otherFolder = (options: TrainScriptOptions) =>
+  `case $* in *output[-_]dir* | *run_name*) ${unknownProgress(options)} ;; esac`;
 
-/** Values for SLURM's variables, which a configuration may use but which are not known yet. */
+/** The name of a script that has no other. */
+export function defaultScript(jobName: string, scheduler: SchedulerName = "slurm"): string {
+  return `${scheduler}_${jobName}.sh`;
+}
+
+/** A command that submits a script, as a user types it. */
+export function submitText([first, ...rest]: readonly string[]): string {
+  const words = rest.filter((word) => word !== "--parsable");
+  return first === "sh" ? words.at(-1)! : shellWords([first!, ...words]);
+}
+
+/** Values for the schedulers' variables, which a configuration may use but which are not known yet. */
 const jobVariables = (id: string) => ({
   SLURM_JOB_ID: id,
   SLURM_ARRAY_JOB_ID: id,
   SLURM_ARRAY_TASK_ID: id,
   SLURM_JOB_NAME: "job",
+  PBS_JOBID: id,
+  PBS_ARRAY_INDEX: id,
+  PBS_JOBNAME: "job",
+  LSB_JOBID: id,
+  LSB_JOBINDEX: id,
+  LSB_JOBNAME: "job",
 });
 
 /** The absolute path of a configuration file; names of embedded configurations are unchanged. */
@@ -361,6 +415,7 @@ function runLines(
   { config }: LoadedConfig,
   variants: readonly Variant[],
   requeue: boolean,
+  element: string,
 ): string {
   const folder = folderOf(config);
   if (variants.length === 0) return requeue ? `run=${shellWord(folder)}` : "";
@@ -370,9 +425,9 @@ function runLines(
   });
   return [
     "# The overrides of each element of the array.",
-    "case $SLURM_ARRAY_TASK_ID in",
+    `case $${element} in`,
     ...lines,
-    '  *) echo "no element $SLURM_ARRAY_TASK_ID" >&2 && exit 2 ;;',
+    `  *) echo "no element $${element}" >&2 && exit 2 ;;`,
     "esac",
   ].join("\n");
 }

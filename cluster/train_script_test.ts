@@ -3,7 +3,7 @@ import { test } from "../core/testing.ts";
 import { assertCleanShell } from "./shell_testing.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { options, refuses, run, sbatch, standIns } from "./testing.ts";
-import { slurmScript, TRAIN_TEMPLATE, type TrainScriptOptions } from "./train_script.ts";
+import { slurmScript, type TrainScriptOptions, trainTemplate } from "./train_script.ts";
 
 Deno.test("without flags a job requests the documented resources", async () => {
   const { text, jobName, logs, notes } = await slurmScript(
@@ -231,7 +231,7 @@ Deno.test("a user's template is filled in and checked for mistakes SLURM ignores
   assert.match(text, /^#SBATCH --requeue$/m);
   assert.match(text, /cd \/tmp\n\/opt\/rgx train quickstart\n$/);
   assert.equal(
-    (await fromTemplate(TRAIN_TEMPLATE)).text,
+    (await fromTemplate(trainTemplate())).text,
     (await slurmScript("quickstart", "acct", options)).text,
   );
   const spaced = await fromTemplate("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
@@ -241,7 +241,7 @@ Deno.test("a user's template is filled in and checked for mistakes SLURM ignores
   assert.equal(
     (await slurmScript("quickstart", "acct", {
       ...once,
-      template: { name: "own.sh", text: TRAIN_TEMPLATE },
+      template: { name: "own.sh", text: trainTemplate() },
     })).text,
     (await slurmScript("quickstart", "acct", once)).text,
   );

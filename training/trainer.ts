@@ -22,6 +22,7 @@ import {
 } from "./checkpoint/checkpoint_files.ts";
 import { diskWarnings } from "./run/disk_plan.ts";
 import { changedWeights } from "./curriculum/curriculum.ts";
+import type { ModelSizes } from "../models/network/weights/model_sizes.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { RunEvaluations } from "./run/run_evaluations.ts";
 import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
@@ -536,11 +537,12 @@ export class GrpoTrainer {
 
   /**
    * An estimate of the seconds that a fresh run takes on this device (`duration/time_estimate.ts`).
-   * For this the model works for some seconds; the run is the same without it.
+   * @param counted the sizes of the model, for a rough estimate at once; default: the model works
+   *   for some seconds, after which the run is the same as without it
    */
-  estimateSeconds(): Promise<number> {
+  estimateSeconds(counted: ModelSizes | null = null): Promise<number> {
     const shouldStop = () => this.#stop.requested();
-    return estimateRun(this.#options, this.#sizes, this.#prompts, shouldStop);
+    return estimateRun(this.#options, this.#sizes, this.#prompts, { counted, shouldStop });
   }
 
   /** Training problem 0 as the model would get it. */

@@ -10,7 +10,14 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
 import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
-import { jobOfConfig, TRAIN_TEMPLATE, trainScript } from "../../cluster/train_script.ts";
+import { type SchedulerName, schedulerOf } from "../../cluster/schedulers.ts";
+import {
+  defaultScript,
+  jobOfConfig,
+  submitText,
+  trainScript,
+  trainTemplate,
+} from "../../cluster/train_script.ts";
 import { isOverride } from "../../configs/foreign/config_arguments.ts";
 import { DEFAULT_TIME } from "../../configs/types/slurm_values.ts";
 import { checkMpiType } from "../../cluster/mpi_type.ts";
@@ -21,7 +28,7 @@ import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
 import { addFlags, type Flags, given, pick } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { BENCH, type JOB, type SLURM, type SLURM_BENCH } from "../flag_tables.ts";
+import { BENCH, type JOB, type JOBS, type SLURM, type SLURM_BENCH } from "../flag_tables.ts";
 import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
 import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 
@@ -30,23 +37,39 @@ type SlurmFlags = Flags<typeof JOB> & Pick<Flags<typeof SLURM>, "array" | "mpi">
 
 type SlurmBenchFlags = SlurmFlags & Flags<Omit<typeof SLURM_BENCH, "gpus">>;
 
-export async function slurmTrain(
+type JobsFlags = SlurmFlags & Flags<Omit<typeof JOBS, "gpus">>;
+
+export function slurmTrain(
   config: string | undefined,
   account: string | undefined,
   overrides: string[],
   typed: SlurmFlags & Flags<Omit<typeof SLURM, "gpus">>,
 ): Promise<void> {
-  if (typed.printTemplate) return print(TRAIN_TEMPLATE.trimEnd());
+  return jobs(config, account, overrides, { ...typed, scheduler: "slurm", directive: [] });
+}
+
+/** `rgx jobs`: a training job for any of the schedulers. */
+export async function jobs(
+  config: string | undefined,
+  account: string | undefined,
+  overrides: string[],
+  typed: JobsFlags,
+): Promise<void> {
+  const { scheduler } = typed;
+  if (typed.printTemplate) return print(trainTemplate(scheduler).trimEnd());
   if (typed.printDefinition) return print(IMAGE_DEFINITION.trimEnd());
   if (config === undefined) {
     throw new UsageError("missing argument 'config'", {
       advice: "For example: rgx slurm my_experiment.yaml my_account --time 04:00:00",
     });
   }
+  refuseOthers(typed);
   // If no account is given, the first override is taken for the account.
   const isNamed = account !== undefined && !await isOverride(account);
   const job = await jobOfConfig(config, isNamed ? account : null, {
     ...await commonOptions(typed),
+    scheduler,
+    directives: typed.directive,
     args: isNamed || account === undefined ? overrides : [account, ...overrides],
     sweep: typed.sweep,
     ...pick(typed, "array", "device", "mpi"),
@@ -54,9 +77,11 @@ export async function slurmTrain(
   });
   const { partition, time, gpuType, workDir } = job.options;
   const flags = { ...typed, ...given({ partition, time, gpuType, workDir }) };
+  const named = typed.output ?? job.output?.path;
   const write = () =>
     trainScript(config, job.account, {
       ...job.options,
+      ...(named === undefined ? {} : { script: resolve(named) }),
       ...(flags.check
         ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
         : {}),
@@ -68,9 +93,22 @@ export async function slurmTrain(
     (named) => looks ? inFolder(flags.workDir, () => missingForRun(named)) : Promise.resolve([]),
   );
   const written = flags.output === undefined ? job.output : null;
-  const output = written?.path ?? flags.output ?? `slurm_${script.jobName}.sh`;
+  const output = written?.path ?? flags.output ?? defaultScript(script.jobName, scheduler);
   const place = given({ place: written?.place });
-  await deliver(script, { output, ...place }, flags, (path) => ["sbatch", "--parsable", path]);
+  await deliver(script, { output, ...place }, flags);
+}
+
+/** Flags of one scheduler that others have not. @throws UsageError */
+function refuseOthers({ scheduler, mpi, sbatch, directive }: JobsFlags): void {
+  const isSlurm = scheduler === "slurm";
+  if (isSlurm && directive.length > 0) {
+    throw new UsageError("--directive: is for PBS and LSF", { advice: "SLURM has --sbatch." });
+  }
+  if (!isSlurm && (mpi !== undefined || sbatch.length > 0)) {
+    throw new UsageError(`${mpi === undefined ? "--sbatch" : "--mpi"}: is for SLURM`, {
+      advice: "--directive adds a line for PBS or LSF.",
+    });
+  }
 }
 
 export async function slurmBench(
@@ -114,7 +152,7 @@ export async function slurmBench(
     script: output,
   });
   script.notes.push(...notes);
-  await deliver(script, { output }, flags, (path) => ["bash", path]);
+  await deliver(script, { output }, flags);
 }
 
 /** Splits task names as `rgx bench` does. @throws UsageError for an unknown task */
@@ -204,29 +242,36 @@ async function notesOf({ notes }: JobScript, { mpi }: SlurmFlags): Promise<strin
 async function deliver(
   script: JobScript,
   { output, place }: { output: string; place?: string },
-  flags: SlurmFlags,
-  command: (path: string) => string[],
+  flags: SlurmFlags & { scheduler?: SchedulerName },
 ): Promise<void> {
   const path = resolve(output), { jobName: job_name, logs } = script;
+  const { scheduler = "slurm" } = flags;
   const notes = await notesOf(script, flags);
-  if (flags.submit) {
+  if (flags.submit && scheduler === "slurm") {
     await checkPartitionTime(flags.partition ?? null, flags.time ?? DEFAULT_TIME);
   }
   if (flags.setup.length > 0) await checkShell(script.text);
   await writeScript(script, output, given({ force: flags.force, place }));
   for (const note of notes) log(`note: ${note}`);
-  const jobs = flags.submit ? await submitWritten(command(path), flags, output) : [];
+  const jobs = flags.submit
+    ? await submitWritten(script.submit(path), scheduler, flags, output)
+    : [];
   if (flags.json) {
     return print(JSON.stringify({ script: path, job_name, logs, jobs, notes }));
   }
   print(output);
   if (flags.submit) print(`submitted: ${jobs.join(", ")}`);
-  else log(`submit it with: ${command(output)[0]} ${shellWord(output)}`);
+  else log(`submit it with: ${submitText(script.submit(output))}`);
 }
 
-async function submitWritten(command: string[], flags: SlurmFlags, output: string) {
+async function submitWritten(
+  command: string[],
+  scheduler: SchedulerName,
+  flags: SlurmFlags,
+  output: string,
+) {
   try {
-    return await submit(command, flags.workDir ?? ".");
+    return await submit(command, flags.workDir ?? ".", schedulerOf(scheduler)?.idOf);
   } catch (error) {
     log(`note: the script is written: ${output} (--force writes over it)`);
     throw error;

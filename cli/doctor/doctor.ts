@@ -33,6 +33,7 @@ import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { nativeLibraries } from "../../kernels/native/library.ts";
+import { measureDevice } from "../../training/duration/device_speed.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 import { fitReport, fitRows } from "./doctor_fit.ts";
 
@@ -271,7 +272,7 @@ async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
   for (const [name, threads] of wanted) {
     const device = await createDevice(name, threads === undefined ? {} : { threads });
     const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
-    if (!isSame) devices.push({ name, threads: device.threads, ...await measure(device) });
+    if (!isSame) devices.push({ name, threads: device.threads, ...await speedOf(device) });
     tiles ||= device.tiles ?? "";
     bf16Unit ||= device.bf16Unit ?? "";
     device.close();
@@ -279,52 +280,9 @@ async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
   return { devices, tiles, bf16Unit };
 }
 
-/**
- * The median time, in milliseconds, of the later half of runs that together last about `limit` ms.
- */
-async function median(limit: number, run: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  const begin = performance.now();
-  while (times.length < 3 || performance.now() - begin < limit) {
-    const start = performance.now();
-    await run();
-    times.push(performance.now() - start);
-  }
-  // The first half is for warming up.
-  const late = times.slice(times.length >> 1).sort((x, y) => x - y);
-  return late[late.length >> 1]!;
-}
-
-/**
- * Shapes [m, k, n] of the product x·Wᵀ, with x[m, k] and W[n, k], and the number of copied
- * elements: enough work for the device, and only for a moment.
- */
-function sizes(device: Device): { product: [number, number, number]; copied: number } {
-  if (device.name === "reference") return { product: [32, 144, 192], copied: 2 ** 18 };
-  const isCard = device.adapter !== undefined && !device.adapter.software;
-  return isCard
-    ? { product: [4096, 4096, 4096], copied: 2 ** 26 }
-    : { product: [256, 576, 1536], copied: 2 ** 23 };
-}
-
-async function measure(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
-  const { product: [m, k, n], copied } = sizes(device);
-  const create = (what: string, length: number) => device.create("float", length, `doctor.${what}`);
-  const a = create("a", m * k), b = create("b", n * k), out = create("out", m * n);
-  device.run("fill", { out: a, n: m * k, value: 0.5 });
-  device.run("fill", { out: b, n: n * k, value: 0.25 });
-  const product = await median(700, () => {
-    device.run("matmul", { a, b, out, m, n, k, transB: true });
-    return device.read(out, 0, 1);
-  });
-  for (const tensor of [a, b, out]) device.free(tensor);
-  const from = create("from", copied), to = create("to", copied);
-  const copy = await median(300, () => {
-    device.run("copy", { src: from, out: to, n: copied });
-    return device.read(to, 0, 1);
-  });
-  for (const tensor of [from, to]) device.free(tensor);
-  return { gflops: 2 * m * k * n / product / 1e6, gbytes_per_second: 8 * copied / copy / 1e6 };
+async function speedOf(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
+  const { products, bandwidth } = await measureDevice(device, 1000);
+  return { gflops: products / 1e9, gbytes_per_second: bandwidth / 1e9 };
 }
 
 type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;

@@ -14,6 +14,8 @@ export interface RunTime {
   seconds: number;
   /** Null when the share of other programs is not known. */
   others: OtherWork | null;
+  /** Whether the time was counted from the speed of a few operations, not measured. */
+  isRough?: boolean;
 }
 
 /** @param estimate measures a part of the run, and returns the seconds of all of it */
@@ -24,7 +26,8 @@ export async function measuredRunTime(estimate: () => Promise<number>): Promise<
 }
 
 /** For example "about 7 min 39 s while others use 63 % of this machine". */
-export function runTimeText({ seconds, others }: RunTime): string {
+export function runTimeText({ seconds, others, isRough = false }: RunTime): string {
+  if (isRough) return `roughly ${duration(seconds)} on this machine; --measure takes real steps`;
   const busy = otherWorkText(others);
   return `about ${duration(seconds)} ${busy === null ? "on this machine" : `while ${busy}`}`;
 }

@@ -10,6 +10,7 @@ export const TRAIN = {
   "The run:": "",
   resume: "text [checkpoint] -- continue from the newest checkpoint (--resume=NAME: from this one)",
   dryRun: "flag -- everything up to the first step: config, sample, memory, device",
+  measure: "flag -- with --dry-run: take real steps for a better estimate of the time",
   printConfig: "flag -- print the merged config as YAML and stop",
   outputDir: "text <folder> -- the folder of the run",
   maxTime: "text <hh:mm:ss> -- save and stop (exit 75) in time",

@@ -169,10 +169,14 @@ async function runTraining(
   progress.memory = parts.memory;
   progress.context = contextText(parts.model.config);
   progress.secondsLeft = await jobEnd;
-  // The estimate takes measurements of the model, so it is made only if somebody sees it.
+  // The estimate may take measurements of the model, so it is made only if somebody sees it.
+  const counted = options.dryRun && !options.measure ? parts.model.sizes : null;
   const isShown = progress.secondsLeft !== null || (!options.quiet && resume.resume === false);
   if (isShown && isFirst) {
-    progress.time = await measuredRunTime(() => trainer.estimateSeconds());
+    progress.time = {
+      ...await measuredRunTime(() => trainer.estimateSeconds(counted)),
+      isRough: counted !== null,
+    };
   }
   control.jobEnds(progress.secondsLeft);
   control.begin();

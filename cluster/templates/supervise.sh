@@ -7,11 +7,4 @@ trap 'interrupted=1; warned=1; [ -z "$program" ] || kill -USR2 "$program" 2>/dev
 # TERM: SLURM ends the job and signals the program itself. Forwarded, TERM would end srun too early.
 trap 'interrupted=1; warned=1; ending=1' TERM
 {{srun}} "${command[@]}" &
-program=$! code=0
-while interrupted=''; do
-  wait "$program"
-  code=$?
-  [ -n "$interrupted" ] || break # a signal interrupts wait: wait again
-done
-# bash says 255 where it lost the code of a program that ended as a signal came: go on later.
-[ "$code$warned" != 2551 ] || code=75
+{{wait}}

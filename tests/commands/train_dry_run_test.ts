@@ -52,6 +52,12 @@ test.inFolder("a dry run with --json prints the plan as one document, and writes
   const { disk_planned_bytes, disk_free_bytes, ...planned } = others;
   assert.ok(disk_planned_bytes > 4 * parameters && disk_free_bytes > disk_planned_bytes);
   assert.match(dry.err, /^disk +at most about .* checkpoints of .*; \S+ \wB free$/m);
+  assert.match(dry.err, /^time +roughly .* on this machine; --measure takes real\s+steps$/m);
+  const measured = await rgx(["train", config, "--dry-run", "--measure", "--output-dir", run]);
+  assert.match(measured.err, /^time +about /m);
+  const other = await rgx(["train", config, "--measure"]);
+  assert.equal(other.code, 2);
+  assert.match(other.err, /--measure: .*\nhelp: Add --dry-run/);
   assert.deepEqual(planned, {
     output_dir: run,
     status: "planned",

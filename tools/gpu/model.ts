@@ -10,7 +10,7 @@ import { loadConfig } from "../../configs/load.ts";
 import { ALL_FLOAT } from "../../models/formats/stored_weight.ts";
 import { countStep } from "../../training/memory/counted_step.ts";
 import { stepSize } from "../../training/memory/step_size.ts";
-import { decodeBytes } from "../../training/card/card_speed.ts";
+import { decodeBytes } from "../../training/duration/counted_speed.ts";
 import { BenchStep } from "../../training/grpo_step_bench.ts";
 import type { Sizes } from "./sizes.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Estimates how long a run will take before it begins: the number of prompt tokens, completion
- * tokens and trained rows, times the measured time of each on this device (`speed_probe.ts`). The
- * uncertain part is how long completions become. After a warm start they are assumed to be as long
+ * tokens and trained rows, times the time of each on this device: measured with the model
+ * (`speed_probe.ts`), or counted from its sizes (`counted_speed.ts`). The uncertain part is how long completions become. After a warm start they are assumed to be as long
  * as the worked answers. Otherwise the estimate uses how many completions ended while the speed was
  * measured, combined with a guess of twice the worked answer.
  */
@@ -9,10 +9,13 @@ import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { askedWhileTraining } from "../../data/held_out.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
+import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { type TypicalTokens, typicalTokens } from "../memory/run_memory.ts";
 import { IntervalStrategy } from "../run/interval_strategy.ts";
 import type { TrainerOptions } from "../run/trainer_options.ts";
 import { rolloutOptions } from "../../bench/evaluation/sampling.ts";
+import { countedSpeed } from "./counted_speed.ts";
+import { deviceSpeed } from "./device_speed.ts";
 import { measureModel, type ModelSpeed } from "./speed_probe.ts";
 import type { RunSizes } from "../run/run_sizes.ts";
 
@@ -42,12 +45,23 @@ const UNKNOWN_ANSWER = 1 / 4;
  */
 const WITH_SIGNAL = 3 / 4;
 
-/** Seconds of a fresh run; the model works for some seconds to measure its speed. */
+/** Options of an estimate. */
+export interface EstimateOptions {
+  /**
+   * The sizes of the model, to count its operations at once; null: it works for some seconds, and
+   * is measured.
+   */
+  counted: ModelSizes | null;
+  /** Asks whether to end the measurement. */
+  shouldStop: () => boolean;
+}
+
+/** Seconds of a fresh run. */
 export async function estimateRun(
-  { config, model, problems, phases }: TrainerOptions,
+  { config, device, model, problems, phases }: TrainerOptions,
   sizes: RunSizes,
   prompts: PromptEncoder,
-  shouldStop: () => boolean,
+  { counted, shouldStop }: EstimateOptions,
 ): Promise<number> {
   const supervisedOnly = phases === "sft";
   // Held-out preferences are read, and nothing is generated.
@@ -61,12 +75,22 @@ export async function estimateRun(
     askedBetween: between.length,
     ...typicalTokens(prompts, problems, sizes.trainProblems),
   };
+  const lanes = supervisedOnly
+    ? Math.min(config.eval.batch_size, heldOut.length)
+    : sizes.rowsPerGeneration;
+  if (counted !== null) {
+    const { promptTokens } = input, group = supervisedOnly ? 1 : config.training.num_generations;
+    const work = { promptTokens, completionTokens: workedTokens(input), group, moments: 0 };
+    const speed = countedSpeed(await deviceSpeed(device), counted, {
+      ...work,
+      lanes: Math.max(1, lanes),
+    });
+    return estimateSeconds(input, { ...speed, sampled: { tokens: 0, ended: 0 } });
+  }
   const speed = await measureModel({
     model,
     promptIds: prompts.prompt(problems.trainEntry(0)).ids,
-    lanes: supervisedOnly
-      ? Math.min(config.eval.batch_size, heldOut.length)
-      : sizes.rowsPerGeneration,
+    lanes,
     rows: (supervisedOnly ? config.sft ?? config.training : config.training)
       .per_device_train_batch_size,
     answerTokens: workedTokens(input),

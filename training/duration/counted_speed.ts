@@ -1,10 +1,9 @@
 /**
- * How fast a model would work on a card, from the figures of its data sheet. Nothing is measured:
- * products run at a share of the card's f32 peak, and what is limited by memory at a share of its
- * bandwidth. docs/cluster.md has the formulas. Left out: softmax, norms and sampling, which take
- * little beside the products, and completions that end before the others.
+ * How fast a model would work, from counted operations and bytes: on a card of a data sheet, or on
+ * this machine by the speed of a few operations. docs/cluster.md has the formulas. Left out:
+ * softmax, norms and sampling, which take little beside the products, and completions that end
+ * before the others.
  */
-import type { KnownCard } from "../../core/machine/known_cards.ts";
 import {
   headName,
   isConvolution,
@@ -21,19 +20,20 @@ import {
   type LoraPlacement,
 } from "../../models/network/weights/model_weights.ts";
 import { parameterBytes } from "../../models/network/counted_network.ts";
-import type { ModelSpeed } from "../duration/speed_probe.ts";
+import type { ModelSpeed } from "./speed_probe.ts";
 
-/**
- * Shares of the peaks that are assumed. Kernels of WebGPU have no tensor cores; others report that
- * good ones reach 40 to 70 % of the f32 peak without them.
- */
-export const PRODUCT_SHARE = 0.4, BANDWIDTH_SHARE = 0.6;
+/** Operations of a decode step for each layer and each adapted module (docs/log/gpu.md). */
+const OPERATIONS_PER_LAYER = 17, OPERATIONS_PER_ADAPTER = 3;
 
-/**
- * Operations of a decode step for each layer and each adapted module, and what one costs the host
- * (docs/log/gpu.md: 15 to 17 for each layer counted, 3 to 5 µs measured).
- */
-const OPERATIONS_PER_LAYER = 17, OPERATIONS_PER_ADAPTER = 3, OPERATION_SECONDS = 4e-6;
+/** How fast a device works. */
+export interface DeviceSpeed {
+  /** Operations of products a second. */
+  products: number;
+  /** Bytes of memory a second. */
+  bandwidth: number;
+  /** Seconds that the start of an operation takes. */
+  start: number;
+}
 
 /** The numbers of tokens that a run typically has. */
 export interface TypicalWork {
@@ -105,17 +105,16 @@ export function decodeBytes(sizes: ModelSizes, lanes: number, context: number): 
   return weights + lanes * context * perToken;
 }
 
-/** Seconds for each token on a card, and for each update of the trained values. */
-export interface CardSpeed extends Omit<ModelSpeed, "sampled"> {
+/** Seconds for each token, and for each update of the trained values. */
+export interface CountedSpeed extends Omit<ModelSpeed, "sampled"> {
   update: number;
 }
 
-export function cardSpeed(
-  { flops: peak, bandwidth }: Pick<KnownCard, "flops" | "bandwidth">,
+export function countedSpeed(
+  { products, bandwidth, start }: DeviceSpeed,
   sizes: ModelSizes,
   { promptTokens, completionTokens, group, lanes, moments }: TypicalWork,
-): CardSpeed {
-  const products = PRODUCT_SHARE * peak, memory = BANDWIDTH_SHARE * bandwidth;
+): CountedSpeed {
   const full = sizes.trainable === "full", again = sizes.recompute ? 1 : 0;
   const { layers, repeated, attention, head } = forwardFlops(
     sizes,
@@ -137,15 +136,15 @@ export function cardSpeed(
   const operations = OPERATIONS_PER_LAYER * sizes.config.numLayers +
     OPERATIONS_PER_ADAPTER * sizes.lora.length;
   const step = Math.max(
-    decodeBytes(sizes, lanes, context) / memory,
+    decodeBytes(sizes, lanes, context) / bandwidth,
     lanes * (decode.layers + decode.attention + decode.head) / products,
-    operations * OPERATION_SECONDS,
+    operations * start,
   );
   return {
     forwardRow: forward / products,
     trainedRow: trained / products,
     newToken: step / lanes,
     // Values, gradients and moments are read; values and moments are written.
-    update: (3 * gradients + 2 * moments) / memory,
+    update: (3 * gradients + 2 * moments) / bandwidth,
   };
 }

@@ -1,4 +1,4 @@
-/** The formulas of times on a card, against numbers that are worked out by hand. */
+/** The formulas of counted times, against numbers that are worked out by hand. */
 import assert from "node:assert/strict";
 import { createDevice } from "../../kernels/mod.ts";
 import type { Ops } from "../../kernels/ops/ops.ts";
@@ -8,13 +8,7 @@ import { readModelFolder } from "../../models/model_folder.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { parameterBytes } from "../../models/network/counted_network.ts";
 import { modelSizes } from "../../models/network/weights/model_sizes.ts";
-import {
-  BANDWIDTH_SHARE,
-  cardSpeed,
-  decodeBytes,
-  forwardFlops,
-  PRODUCT_SHARE,
-} from "./card_speed.ts";
+import { countedSpeed, decodeBytes, forwardFlops } from "./counted_speed.ts";
 
 /** A Llama with layers of 2·(64·64)·2 + 2·(64·32)·2 + 3·(64·128)·2 = 73,728 operations a token. */
 const CONFIG: ModelConfig = {
@@ -39,7 +33,7 @@ const LORA = {
   targetModules: ["q_proj" as const],
   modulesToSave: [],
 };
-const CARD = { flops: 10e12, bandwidth: 1e12 };
+const DEVICE = { products: 4e12, bandwidth: 6e11, start: 4e-6 };
 
 Deno.test("a forward pass has two operations for each weight and token, and attention's", () => {
   const full = modelSizes(CONFIG, { trainable: "full" });
@@ -62,8 +56,8 @@ Deno.test("a decode step reads each weight once in its type, and the keys and va
 Deno.test("training costs three forwards, two without weight gradients, one more recomputed", () => {
   const work = { promptTokens: 0, completionTokens: 100, group: 4, lanes: 8, moments: 1e6 };
   const seconds = (options: Parameters<typeof modelSizes>[1]) =>
-    cardSpeed(CARD, modelSizes(CONFIG, options), work);
-  const rate = PRODUCT_SHARE * CARD.flops;
+    countedSpeed(DEVICE, modelSizes(CONFIG, options), work);
+  const rate = DEVICE.products;
   const layers = 3 * 73_728, attention = 4 * 3 * 64 * 50, head = 2 * 1000 * 64;
   const near = (a: number, b: number) => assert.ok(Math.abs(a / b - 1) < 1e-9, `${a} is not ${b}`);
   const full = seconds({ trainable: "full" });
@@ -76,7 +70,7 @@ Deno.test("training costs three forwards, two without weight gradients, one more
   const lora = seconds({ trainable: "lora", lora: LORA });
   near(lora.trainedRow, (2 * (layers + adapters) + 3.5 * attention + 2 * head) / rate);
   const { gradients } = parameterBytes(modelSizes(CONFIG, { trainable: "lora", lora: LORA }));
-  near(lora.update, (3 * gradients + 2e6) / (BANDWIDTH_SHARE * CARD.bandwidth));
+  near(lora.update, (3 * gradients + 2e6) / (DEVICE.bandwidth));
 });
 
 Deno.test("decoding is limited by memory, by products with many lanes, or by the host", () => {
@@ -87,13 +81,16 @@ Deno.test("decoding is limited by memory, by products with many lanes, or by the
     },
   );
   const work = { promptTokens: 100, completionTokens: 100, group: 4, moments: 0 };
-  const one = cardSpeed(CARD, sizes, { ...work, lanes: 1 });
-  assert.equal(one.newToken, decodeBytes(sizes, 1, 150) / (BANDWIDTH_SHARE * CARD.bandwidth));
-  const many = cardSpeed(CARD, sizes, { ...work, lanes: 4096 });
+  const one = countedSpeed(DEVICE, sizes, { ...work, lanes: 1 });
+  assert.equal(one.newToken, decodeBytes(sizes, 1, 150) / (DEVICE.bandwidth));
+  const many = countedSpeed(DEVICE, sizes, { ...work, lanes: 4096 });
   const { layers, attention, head } = forwardFlops(sizes, 150);
-  const products = (layers + attention + head) / (PRODUCT_SHARE * CARD.flops);
+  const products = (layers + attention + head) / (DEVICE.products);
   assert.ok(Math.abs(many.newToken / products - 1) < 1e-9);
-  const tiny = cardSpeed(CARD, modelSizes(CONFIG, { trainable: "none" }), { ...work, lanes: 1 });
+  const tiny = countedSpeed(DEVICE, modelSizes(CONFIG, { trainable: "none" }), {
+    ...work,
+    lanes: 1,
+  });
   assert.ok(Math.abs(tiny.newToken - 3 * 17 * 4e-6) < 1e-9, `${tiny.newToken}`);
 });
 
