@@ -22,7 +22,6 @@ import { isOverride } from "../../configs/foreign/config_arguments.ts";
 import { DEFAULT_TIME } from "../../configs/types/slurm_values.ts";
 import { checkMpiType } from "../../cluster/mpi_type.ts";
 import { parseSignalLead } from "../../cluster/signal_lead.ts";
-import { shellWord } from "../../cluster/quote.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
