@@ -9,6 +9,7 @@ import { UsageError } from "../core/errors.ts";
 import { ENVIRONMENT_HOST, REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
 import { requireCard } from "./doctor/layout_flags.ts";
+import * as jobTables from "./cluster/job_flags.ts";
 import * as tables from "./flag_tables.ts";
 import { addFlags, oneModel, type Table } from "./flags.ts";
 import { cardFromFlags } from "./plans/card_flags.ts";
@@ -196,7 +197,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   );
   add("dashboard", tables.DASHBOARD, from(() => import("./dashboard/dashboard.ts"), "dashboard"));
 
-  add("slurm", tables.SLURM, from(() => import("./cluster/slurm.ts"), "slurmTrain"))
+  add("slurm", jobTables.SLURM, from(() => import("./cluster/slurm.ts"), "slurmTrain"))
     .hook("preSubcommand", (parent) => {
       const early = parent.options.find((option) =>
         parent.getOptionValueSource(option.attributeName()) === "cli"
@@ -204,9 +205,9 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
       if (early === undefined) return;
       parent.error(`error: write ${early.long} after "${parent.name()} bench"`);
     });
-  add("slurm bench", tables.SLURM_BENCH, from(() => import("./cluster/slurm.ts"), "slurmBench"));
+  add("slurm bench", jobTables.SLURM_BENCH, from(() => import("./cluster/slurm.ts"), "slurmBench"));
 
-  add("jobs", tables.JOBS, from(() => import("./cluster/slurm.ts"), "jobs"));
+  add("jobs", jobTables.JOBS, from(() => import("./cluster/slurm.ts"), "jobs"));
 
   add("config", {
     "About:": "list, show or check configurations",

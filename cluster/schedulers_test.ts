@@ -1,4 +1,4 @@
-/** Scripts for PBS and LSF: what they ask for, and how they go on. Stand-ins play the schedulers. */
+/** Scripts for PBS and LSF: what they ask for, and how they go on. Schedulers are stand-ins. */
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
 import { assertCleanShell } from "./shell_testing.ts";

@@ -292,7 +292,7 @@ export function submitText([first, ...rest]: readonly string[]): string {
   return first === "sh" ? words.at(-1)! : shellWords([first!, ...words]);
 }
 
-/** Values for the schedulers' variables, which a configuration may use but which are not known yet. */
+/** Values for the schedulers' variables, which a configuration may use, but which come later. */
 const jobVariables = (id: string) => ({
   SLURM_JOB_ID: id,
   SLURM_ARRAY_JOB_ID: id,

@@ -27,7 +27,8 @@ import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";
 import { addFlags, type Flags, given, pick } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
-import { BENCH, type JOB, type JOBS, type SLURM, type SLURM_BENCH } from "../flag_tables.ts";
+import { BENCH } from "../flag_tables.ts";
+import type { JOB, JOBS, SLURM, SLURM_BENCH } from "./job_flags.ts";
 import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
 import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 

@@ -1,9 +1,10 @@
 /**
  * Estimates how long a run will take before it begins: the number of prompt tokens, completion
- * tokens and trained rows, times the time of each on this device: measured with the model
- * (`speed_probe.ts`), or counted from its sizes (`counted_speed.ts`). The uncertain part is how long completions become. After a warm start they are assumed to be as long
- * as the worked answers. Otherwise the estimate uses how many completions ended while the speed was
- * measured, combined with a guess of twice the worked answer.
+ * tokens and trained rows, times the time of each on this device. That time is measured with the
+ * model (`speed_probe.ts`), or counted from its sizes (`counted_speed.ts`). The uncertain part is
+ * how long completions become. After a warm start they are assumed to be as long as the worked
+ * answers. Otherwise the estimate uses how many completions ended while the speed was measured,
+ * combined with a guess of twice the worked answer.
  */
 import { batchSizes, supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
