@@ -89,5 +89,5 @@ export type { RewardSection } from "../configs/schema/reward_section.ts";
 export type { GenerationSection, SamplingSection } from "../configs/schema/run_config.ts";
 export type { SlurmSection } from "../configs/schema/run_config.ts";
 export type { EnvironmentKeys } from "../configs/schema/run_config.ts";
-export type { EnvironmentSection } from "../rewards/environments/open_environments.ts";
+export type { EnvironmentSection, McpSection } from "../rewards/environments/open_environments.ts";
 export type { RampType, SchedulerKwargs, SchedulerType } from "../configs/schema/schedule_types.ts";
