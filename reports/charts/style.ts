@@ -1,9 +1,10 @@
 /**
- * The style of all charts: colours, sizes, and names that are wrapped and never cut. Readers with
- * any colour vision deficiency can distinguish the colours, even in greyscale: neighbours differ in
- * lightness (CIE L* 42, 77, 57, 91, 59, 68), and the later ones also have a pattern.
+ * The style of all charts: the colours of design.css, sizes, and names that are wrapped and never
+ * cut. Readers with any colour vision deficiency can distinguish the colours, even in greyscale:
+ * neighbours differ in lightness (CIE L* 42, 61, 42, 28, 58, 54), and some also have a pattern.
  */
 import { percentDigits } from "../../core/counted.ts";
+import design from "./design.css" with { type: "text" };
 import { FONT_FAMILY, textWidth } from "./font.ts";
 
 export interface SeriesStyle {
@@ -12,14 +13,16 @@ export interface SeriesStyle {
   pattern: "" | "/" | "x" | ".";
 }
 
-const SERIES: readonly SeriesStyle[] = [
-  { color: "#2166ac", pattern: "" },
-  { color: "#f5b335", pattern: "" },
-  { color: "#d6604d", pattern: "/" },
-  { color: "#dfe6ec", pattern: "" },
-  { color: "#1b9e77", pattern: "x" },
-  { color: "#b58fc4", pattern: "." },
-];
+/** The light colour of a variable of design.css. */
+function color(name: string): string {
+  return new RegExp(`--${name}: light-dark\\((#\\w{6}),`).exec(design)![1]!;
+}
+
+const PATTERNS = ["", "", "/", "", "x", "."] as const;
+const SERIES: readonly SeriesStyle[] = PATTERNS.map((pattern, i) => ({
+  color: color(`series-${i + 1}`),
+  pattern,
+}));
 
 /** Number of different styles; after that they repeat. */
 export const DISTINCT_STYLES = SERIES.length;
@@ -33,24 +36,18 @@ const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"] as c
 
 /** Style of a line and its points. Colours repeat after 6 lines, colours with dashes after 24. */
 export function lineStyle(index: number): { color: string; dash: string; symbol: string } {
-  const shifted = index + Math.floor(index / SERIES.length), { color } = seriesStyle(index);
+  const shifted = index + Math.floor(index / SERIES.length);
   return {
-    color: LINE_COLORS[color] ?? color,
+    color: seriesStyle(index).color,
     dash: DASHES[shifted % DASHES.length]!,
     symbol: SYMBOLS[shifted % SYMBOLS.length]!,
   };
 }
 
-/** Darker colours for lines, which need more contrast to white than areas. */
-const LINE_COLORS: Readonly<Record<string, string>> = {
-  "#dfe6ec": "#5b6670",
-  "#f5b335": "#c98500",
-};
-
-export const INK = "#1c2126";
-export const FAINT_INK = "#59636d";
-export const GRID = "#dde2e6";
-export const BAND = "#f1f4f6";
+export const INK = color("ink");
+export const FAINT_INK = color("faint");
+export const GRID = color("line");
+export const BAND = color("band");
 
 /** Distance of a text's lines in font sizes, as in Plotly. */
 export const LINE_SPACING = 1.3;

@@ -1,5 +1,6 @@
 /** The types of the JSON that the dashboard's server sends to its page. */
 import type { Accuracy } from "../../bench/evaluation/accuracy.ts";
+import type { PairedTest } from "../../bench/evaluation/matched_pairs.ts";
 import type {
   Failure,
   ModelResult,
@@ -18,8 +19,14 @@ export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed
 /** Correct answers to held-out problems. */
 export type AccuracyInfo = Pick<Accuracy, "accuracy" | "ci95" | "total">;
 
+/** What people write about a run; `notes.json` in its folder keeps it. */
+export interface Notes {
+  tags: string[];
+  note: string;
+}
+
 /** A run in the list. Times are ISO 8601; unknown values are null. */
-export interface RunInfo {
+export interface RunInfo extends Notes {
   id: string;
   /** The folder's name, with enough folders above it to be distinct. */
   name: string;
@@ -40,6 +47,14 @@ export interface RunInfo {
   latest: Record<string, number>;
   before: AccuracyInfo | null;
   after: AccuracyInfo | null;
+  /** After minus before, over the same problems; null: not measured. */
+  gain: PairedTest | null;
+  /** Seconds that its sessions have taken. */
+  seconds: number | null;
+  /** Completions of a step. */
+  samplesPerStep: number | null;
+  /** The same for runs whose configurations differ only in seeds and names. */
+  family: string;
   model: string | null;
   task: string | null;
   device: string | null;
@@ -59,8 +74,23 @@ export interface RunDetails extends RunInfo {
   secondsByPhase: Record<string, number>;
   /** Warnings and advice in their order. */
   remarks: RunRecord["remarks"];
-  /** Problems after training with their answers, from eval_after.jsonl or eval_before.jsonl. */
   error: string | null;
+  /** The weight of each reward in the sum. */
+  weights: Record<string, number>;
+  hasReport: boolean;
+  /** The address of its report. */
+  report?: string | null;
+}
+
+export type SparkAccuracy = AccuracyInfo & { step: number };
+
+/** What the list shows of a run's metrics. */
+export interface Spark {
+  /** Some rewards, in the order of the steps. */
+  reward: (number | null)[];
+  /** The first and the newest evaluation while training. */
+  first: SparkAccuracy | null;
+  now: SparkAccuracy | null;
 }
 
 export interface BenchmarkInfo {
@@ -95,6 +125,8 @@ export interface CurvesOfRun {
   /** All metrics of the run. */
   metrics: string[];
   curves: Record<string, Curve>;
+  /** Seconds since the first step. */
+  clock: Curve;
   problems: string[];
 }
 
@@ -104,6 +136,12 @@ export interface CompletionRow {
   row: number;
   prompt: string;
   completion: string;
+  /** The right answer; null: many are right, or it was not recorded. */
+  expected: string | null;
+  /** The messages of a dialogue; null: one answer. The loss counts those of the assistant. */
+  dialogue: { role: string; text: string }[] | null;
+  /** Why it ended, if not by itself. */
+  ending: string | null;
   /** null: no answer was found. */
   extracted: string | null;
   rewards: Record<string, number | null>;
@@ -121,6 +159,8 @@ export interface CompletionPage {
   /** Number of steps that were searched for this page. */
   searched: number;
   problems: string[];
+  /** All rewards of the run. */
+  rewards: string[];
 }
 
 export interface ConfigComparison {
@@ -129,6 +169,20 @@ export interface ConfigComparison {
   /** Every key with the values of both, as JSON; null: not set. */
   keys: { key: string; first: string | null; second: string | null; differs: boolean }[];
   problems: string[];
+}
+
+/** The answers of two runs to the same held-out problems after training. */
+export interface AnswerPairs {
+  /** Second minus first; null: the runs were not asked the same. */
+  test: PairedTest | null;
+  /** Problems that one of them has right. */
+  different: {
+    question: string;
+    expected: string | null;
+    first: string;
+    second: string;
+    firstIsRight: boolean;
+  }[];
 }
 
 export interface BenchmarkDetails extends BenchmarkInfo {
@@ -142,17 +196,22 @@ export interface BenchmarkDetails extends BenchmarkInfo {
   failures: Failure[];
 }
 
-/** A sample of a problem. */
-export interface ExampleRow extends SampleResult {
-  index: number;
+/** An answer of a model to a problem. */
+export interface ExampleAnswer extends SampleResult {
   model: string;
+}
+
+/** A problem with the answers of all models. */
+export interface ExampleRow {
+  index: number;
   question: string;
   expected: string | null;
+  answers: ExampleAnswer[];
 }
 
 export interface ExamplePage {
   rows: ExampleRow[];
-  /** Number of examples that fit the filter. */
+  /** Number of problems that fit the filter. */
   total: number;
   next: number | null;
 }

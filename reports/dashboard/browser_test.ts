@@ -32,8 +32,8 @@ async function open(page: Page, view: string): Promise<void> {
     curves: ".plot canvas",
     completions: "article",
     compare: "tbody tr",
-    benchmarks: "article",
-    run: "dl.facts",
+    benchmarks: "[data-problem]",
+    run: ".story",
   };
   await page.evaluate((hash) => location.hash = hash, `#/${view}`);
   await page.waitForSelector(contents[view.split("?")[0]!]!);
@@ -157,9 +157,10 @@ async function filters(page: Page, url: string): Promise<void> {
   assert.equal(await page.locator("article b").count(), 0);
   assert.equal(await page.locator("article mark").count(), 2);
   await page.goto(`${url}#/benchmarks`);
-  await page.waitForSelector("article");
+  await page.waitForSelector("[data-problem]");
+  await page.getByLabel("Model").selectOption("first");
   await page.getByLabel("Outcome").selectOption("wrong");
-  await page.waitForFunction(() => document.querySelectorAll("article").length === 4);
+  await page.waitForFunction(() => document.querySelectorAll("[data-problem]").length === 3);
 }
 
 Deno.test({

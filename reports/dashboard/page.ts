@@ -5,10 +5,15 @@
 import litScript from "lit-html" with { type: "text" };
 import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "text" };
 import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "text" };
+import bytes from "../../core/bytes.ts" with { type: "text" };
+import duration from "../../core/duration.ts" with { type: "text" };
+import design from "../charts/design.css" with { type: "text" };
+import metricTable from "../charts/metric_table.ts" with { type: "text" };
 import app from "./client/app.ts" with { type: "text" };
 import benchmarksView from "./client/benchmarks_view.ts" with { type: "text" };
 import chart from "./client/chart.ts" with { type: "text" };
 import compareView from "./client/compare_view.ts" with { type: "text" };
+import completionTable from "./client/completion_table.ts" with { type: "text" };
 import completionsView from "./client/completions_view.ts" with { type: "text" };
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
@@ -16,22 +21,29 @@ import page from "./client/index.html" with { type: "text" };
 import metricCharts from "./client/metric_charts.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
+import shownCurves from "./client/shown_curves.ts" with { type: "text" };
 import server from "./client/server.ts" with { type: "text" };
 import style from "./client/style.css" with { type: "text" };
 import text from "./client/text.ts" with { type: "text" };
 
+/** Scripts of the page, and modules of the program that they share. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   "app.ts": app,
   "benchmarks_view.ts": benchmarksView,
+  "bytes.ts": bytes,
   "chart.ts": chart,
   "compare_view.ts": compareView,
+  "completion_table.ts": completionTable,
   "completions_view.ts": completionsView,
   "curves_view.ts": curvesView,
   "dom.ts": dom,
+  "duration.ts": duration,
   "metric_charts.ts": metricCharts,
+  "metric_table.ts": metricTable,
   "run_view.ts": runView,
   "runs_view.ts": runsView,
   "server.ts": server,
+  "shown_curves.ts": shownCurves,
   "text.ts": text,
 };
 
@@ -72,7 +84,7 @@ export async function preparePage(): Promise<void> {
 }
 
 async function make(name: string): Promise<PageFile | null> {
-  if (name === "style.css") return { type: "text/css", body: `${uplotStyle}\n${style}` };
+  if (name === "style.css") return { type: "text/css", body: `${uplotStyle}\n${design}\n${style}` };
   if (Object.hasOwn(LIBRARIES, name)) return { type: "text/javascript", body: LIBRARIES[name]! };
   if (!Object.hasOwn(SCRIPTS, name)) return null;
   const { transform } = await import("sucrase");
@@ -80,6 +92,7 @@ async function make(name: string): Promise<PageFile | null> {
     transforms: ["typescript"],
     disableESTransforms: true,
   });
-  const body = code.replaceAll(/ from "(uplot|lit-html)"/g, ` from "./$1.js"`);
+  const body = code.replaceAll(/ from "(uplot|lit-html)"/g, ` from "./$1.js"`)
+    .replaceAll(/ from "\.\.\/[^"]*\/(\w+\.ts)"/g, ` from "./$1"`);
   return { type: "text/javascript", body };
 }

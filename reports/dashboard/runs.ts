@@ -53,8 +53,11 @@ export class Runs {
     return this.#found.benchmarks.find((benchmark) => benchmark.id === id);
   }
 
-  /** The metrics of a run, brought up to date; a long file is read on in the background. */
-  async metrics({ id, folder }: FoundRun): Promise<MetricsFile> {
+  /**
+   * The metrics of a run, brought up to date.
+   * @param isWhole a long file is read to its end in the background
+   */
+  async metrics({ id, folder }: FoundRun, isWhole = true): Promise<MetricsFile> {
     let file = this.#metrics.get(id);
     if (file === undefined) {
       this.#metrics.set(id, file = new MetricsFile(`${folder}/metrics.jsonl`));
@@ -62,7 +65,7 @@ export class Runs {
     this.#asked = performance.now();
     await file.update();
     this.#asked = performance.now();
-    if (!file.complete) {
+    if (isWhole && !file.complete) {
       this.#waiting.set(id, file);
       this.#background ??= this.#readWaiting().finally(() => this.#background = null);
     }

@@ -9,6 +9,7 @@ import { streamSSE } from "hono/streaming";
 import { callerMistake } from "../../core/remote/callers.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type Front, listenError, serveHttp } from "../../core/remote/http_front.ts";
+import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { VERSION } from "../../core/version.ts";
 import { PAGE, pageFile, preparePage } from "./page.ts";
 import { Runs } from "./runs.ts";
@@ -20,7 +21,13 @@ import { type CompletionFilter, readCompletions } from "./reading/completions.ts
 import type { FoundRun } from "./reading/find_runs.ts";
 import type { MetricsFile } from "./reading/metrics_file.ts";
 import { readPlain } from "./reading/plain_file.ts";
-import { readRunDetails, readRunInfo } from "./reading/run_state.ts";
+import {
+  answerPairs,
+  answersOf,
+  readRunDetails,
+  readRunInfo,
+  writeNotes,
+} from "./reading/run_state.ts";
 
 /** The folders that a dashboard shows, and who may read them. */
 export interface DashboardOptions {
@@ -113,7 +120,9 @@ function createApp(
   const app = new Hono();
   app.use(async (c, next) => {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(HEADERS)) {
+      if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+    }
   });
   app.use(async (c, next) => {
     const mistake = callerMistake(c.req.raw.headers, { hostname, cors: null }, "");
@@ -123,6 +132,12 @@ function createApp(
     const file = await pageFile(c.req.param("name"));
     if (file === null) return c.notFound();
     return c.body(file.body, 200, { "content-type": `${file.type}; charset=utf-8` });
+  });
+  const reports = new ReportKeys();
+  app.get("/report/:key", async (c) => {
+    const folder = reports.folderOf(c.req.param("key"));
+    const text = folder && await readPlain(`${folder}/report.html`, MAX_REPORT_BYTES);
+    return text ? c.html(text, 200, { "content-security-policy": REPORT_POLICY }) : c.notFound();
   });
   app.use(async (c, next) => {
     if (token !== null && !isRight(givenToken(c), token)) {
@@ -136,12 +151,33 @@ function createApp(
   });
   app.get("/", (c) => c.html(PAGE));
   app.get("/api/events", (c) => events(c, runs, interval, ending));
-  app.route("/api", dataRoutes(runs, VERSION));
+  app.route("/api", dataRoutes(runs, VERSION, reports, token !== null));
   app.onError((error, c) => {
     const problem = error instanceof RgxError ? error.message : `internal error: ${error.message}`;
     return c.json({ problem }, error instanceof UsageError ? 400 : 500);
   });
   return app;
+}
+
+/** A report has scripts of its own. They get nothing of the dashboard, and no connection. */
+const REPORT_POLICY =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " +
+  "img-src data: blob:; font-src data:; sandbox allow-scripts allow-downloads";
+const MAX_REPORT_BYTES = 2 ** 26;
+
+/** Addresses of reports, which do not tell a report's scripts the dashboard's token. */
+class ReportKeys {
+  readonly #keys = new Map<string, string>();
+
+  keyOf(folder: string): string {
+    const known = [...this.#keys].find(([, one]) => one === folder)?.[0] ?? newToken();
+    this.#keys.set(known, folder);
+    return known;
+  }
+
+  folderOf(key: string): string | undefined {
+    return this.#keys.get(key);
+  }
 }
 
 function givenToken(c: Context): string {
@@ -192,11 +228,12 @@ async function pause(ms: number, stop: Promise<void>): Promise<void> {
 // benchmarks.
 
 /** Maximum number of points of a curve, and of rows of a page. */
-const MAX_POINTS = 4000, MAX_ROWS = 200;
+const MAX_POINTS = 4000, MAX_ROWS = 200, SPARK_POINTS = 60;
 /** Milliseconds for which SLURM's answer is used again. */
 const QUEUE_MS = 30_000;
 
-function dataRoutes(runs: Runs, version: string): Hono {
+/** @param mayWrite whether callers have a token, without which nobody writes */
+function dataRoutes(runs: Runs, version: string, reports: ReportKeys, mayWrite: boolean): Hono {
   const app = new Hono();
   const queue = new QueueTimes();
   const run = (c: Context, name = "run") => {
@@ -225,7 +262,26 @@ function dataRoutes(runs: Runs, version: string): Hono {
   app.get("/run", async (c) => {
     const found = run(c), { job, status } = await readRunInfo(found);
     const left = job === null || status !== "running" ? null : await queue.left(job.id);
-    return c.json(await readRunDetails(found, left));
+    const details = await readRunDetails(found, left);
+    const report = details.hasReport ? `report/${reports.keyOf(found.folder)}` : null;
+    return c.json({ ...details, report });
+  });
+  app.post("/notes", async (c) => {
+    requireWriter(c, mayWrite);
+    return c.json(await writeNotes(run(c).folder, jsonObjectOrNull(await c.req.text()) ?? {}));
+  });
+  app.get("/sparks", async (c) => {
+    const sparks = await Promise.all(
+      runs.found.runs.map(async (one) =>
+        [one.id, (await runs.metrics(one, false)).spark(SPARK_POINTS)] as const
+      ),
+    );
+    return c.json(Object.fromEntries(sparks));
+  });
+  app.get("/pairs", async (c) => {
+    const folders = [run(c), run(c, "other")].map(({ folder }) => folder);
+    const [first, second] = await Promise.all(folders.map((one) => answersOf(one, "after")));
+    return c.json(answerPairs(first!, second!));
   });
   app.get("/curves", async (c) => {
     const found = run(c);
@@ -245,6 +301,20 @@ function dataRoutes(runs: Runs, version: string): Hono {
     async (c) => c.json(await runs.benchmarks.examples(benchmark(c), exampleFilter(c))),
   );
   return app;
+}
+
+/**
+ * Only the page may write: a request of another page has no bearer token, since it cannot set the
+ * header.
+ * @throws UsageError for others
+ */
+function requireWriter(c: Context, mayWrite: boolean): void {
+  if (mayWrite && c.req.header("authorization") !== undefined) return;
+  throw new UsageError(
+    mayWrite
+      ? "this request needs the token in the header Authorization: Bearer TOKEN"
+      : "this dashboard has no token, so it writes nothing: start it without --no-token",
+  );
 }
 
 /** The seconds that SLURM leaves to jobs, where it has its commands. */
@@ -276,6 +346,7 @@ function curvesOf(run: string, file: MetricsFile, c: Context): CurvesOfRun {
     complete: file.complete,
     metrics: [...file.series.keys()],
     curves,
+    clock: file.clock.curve(points, 0),
     problems: file.problem === null ? [] : [file.problem],
   };
 }

@@ -6,6 +6,7 @@ import type {
   ExamplePage,
   Overview,
   RunDetails,
+  RunInfo,
 } from "./api.ts";
 import {
   metricsLine,
@@ -79,10 +80,14 @@ Deno.test("the list, curves, configurations and results are answered", () =>
     assert.equal(result.comparisons[0]!.p_value, 0.5);
     const examples = (more: string) =>
       ask<ExamplePage>(url, `examples?id=${id}&task=spell_backward&${more}`);
-    assert.equal((await examples("")).total, 8);
+    assert.equal((await examples("")).total, 4);
     assert.equal((await examples("model=first&outcome=wrong")).total, 3);
     const page = await examples("outcome=right&text=QUESTION&limit=1&offset=1");
-    assert.deepEqual([page.total, page.next, page.rows[0]!.model], [4, 2, "second"]);
+    assert.deepEqual([page.total, page.next], [3, 2]);
+    assert.deepEqual(page.rows[0]!.answers.map(({ model, score }) => [model, score]), [
+      ["first", 0],
+      ["second", 1],
+    ]);
   }));
 
 Deno.test("questions about what is not there are answered with a sentence", () =>
@@ -245,6 +250,32 @@ Deno.test("a dashboard changes no file", () =>
     assert.deepEqual(await look(), before);
   }));
 
+Deno.test("tags and notes are kept for the page alone, with the token in the header", () =>
+  withDashboard(write, async ({ url }, folder) => {
+    const { origin } = new URL(url), { runs } = await ask<Overview>(url, "overview");
+    const post = async (headers: HeadersInit, where = origin) => {
+      const notes = { tags: [" good ", "good", ""], note: "Look <b>here</b>." };
+      const response = await fetch(`${where}/api/notes?run=${runs[0]!.id}&token=${TOKEN}`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify(notes),
+      });
+      return [response.status, await response.text()] as const;
+    };
+    const authorization = `Bearer ${TOKEN}`;
+    assert.equal((await post({}))[0], 400);
+    assert.equal((await post({ authorization, origin: "http://evil.example" }))[0], 403);
+    assert.deepEqual((await ask<Overview>(url, "overview")).runs[0]!.tags, []);
+    assert.equal((await post({ authorization, origin }))[0], 200);
+    const [{ tags, note }] = (await ask<Overview>(url, "overview")).runs as [RunInfo];
+    assert.deepEqual([tags, note], [["good"], "Look <b>here</b>."]);
+    const open = await startDashboard({ folders: [folder], token: null });
+    const [status, said] = await post({ authorization }, open.url.replace(/\/$/, ""));
+    await open.close();
+    assert.equal(status, 400);
+    assert.match(said, /no token, so it writes nothing/);
+  }));
+
 Deno.test("a port that is taken and an address of another machine are refused", () =>
   withDashboard(write, async ({ url }, folder) => {
     const port = Number(new URL(url).port), common = { folders: [folder], token: null };
@@ -259,7 +290,7 @@ Deno.test("every script that the scripts of the page import is served", async ()
   const client = new URL("client/", import.meta.url), names = new Set<string>();
   for (const { name } of Deno.readDirSync(client)) {
     if (!name.endsWith(".ts")) continue;
-    const imports = /^import (?!type )[^;]*? from "\.\/([^"]+)";/gm;
+    const imports = /^import (?!type )[^;]*? from "\.[^"]*\/([^"/]+)";/gm;
     const text = await Deno.readTextFile(new URL(name, client));
     for (const [, imported] of text.matchAll(imports)) names.add(imported!);
   }

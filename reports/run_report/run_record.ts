@@ -139,16 +139,22 @@ export interface PairedTests {
 }
 
 async function readAnswers(folder: string): Promise<Pick<RunRecord, "heldOut" | "paired">> {
-  const [before, after] = await Promise.all(["before", "after"].map(async (moment) => {
-    const text = await readIfThere(`${folder}/eval_${moment}.jsonl`) ?? "";
-    const rows = text.split("\n").map((line) => objectOf(() => JSON.parse(line)));
-    return rows.filter(({ question }) => typeof question === "string");
-  }));
+  const [before, after] = await Promise.all(
+    ["before", "after"].map(async (moment) =>
+      answerRows(await readIfThere(`${folder}/eval_${moment}.jsonl`) ?? "")
+    ),
+  );
   return { heldOut: heldOutAnswers(before!, after!), paired: pairedTests(before!, after!) };
 }
 
+/** The answers in the text of eval_before.jsonl or eval_after.jsonl. */
+export function answerRows(text: string): Json[] {
+  const rows = text.split("\n").map((line) => objectOf(() => JSON.parse(line)));
+  return rows.filter(({ question }) => typeof question === "string");
+}
+
 /** null where the rows are not answers to the same problems in the same order. */
-function pairedTests(before: readonly Json[], after: readonly Json[]): PairedTests | null {
+export function pairedTests(before: readonly Json[], after: readonly Json[]): PairedTests | null {
   const isSame = before.length > 0 && before.length === after.length &&
     before.every((row, i) =>
       ["question", "temperature"].every((key) => row[key] === after[i]![key])

@@ -60,6 +60,7 @@ const COMPANIONS: ReadonlySet<string> = new Set([
   "report.html",
   "eval_before.jsonl",
   "eval_after.jsonl",
+  "notes.json", // of the dashboard
 ]);
 
 /**

@@ -1,6 +1,6 @@
 /** Results of benchmarks: charts, numbers, and every problem with its answers. */
 import { html, nothing, render, svg } from "lit-html";
-import type { BenchmarkDetails, ExamplePage, ExampleRow } from "../api.ts";
+import type { BenchmarkDetails, ExampleAnswer, ExamplePage, ExampleRow } from "../api.ts";
 import {
   choice,
   debounced,
@@ -10,7 +10,6 @@ import {
   type Part,
   problemBox,
   table,
-  tag,
   valueOf,
   type View,
 } from "./dom.ts";
@@ -76,11 +75,14 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       task,
       one.model,
       accuracyText(one),
-      `${one.correct} / ${one.total}`,
-      short(one.mean_score),
-      percent(one.format_rate),
-      percent(one.truncated_rate),
-      short(one.mean_completion_tokens),
+      // Without answers there is nothing to take a share or a mean of.
+      ...(one.total === 0 ? Array(5).fill("–") : [
+        `${one.correct} / ${one.total}`,
+        short(one.mean_score),
+        percent(one.format_rate),
+        percent(one.truncated_rate),
+        short(one.mean_completion_tokens),
+      ]),
       String(one.errors ?? 0),
     ])
   );
@@ -161,7 +163,7 @@ function examples(details: BenchmarkDetails, { parameters, remember }: PageState
       if (mine !== number) return;
       rows = offset === null ? page.rows : [...rows, ...page.rows];
       next = page.next;
-      draw(`${page.total} answers`);
+      draw(`${page.total} problems`);
     } catch (error) {
       draw((error as Error).message);
     }
@@ -187,7 +189,7 @@ function examples(details: BenchmarkDetails, { parameters, remember }: PageState
           <label>Search<input type="search" value=${text} @input=${find}></label>
         </div>
         <p class="note" role="status">${note}</p>
-        ${rows.map((row) => card(row, text!))}
+        ${answerTable(rows, models, text!)}
         <p>
           <button type="button" ?hidden=${next === null} @click=${() => load(next)}>More</button>
         </p>
@@ -200,23 +202,56 @@ function examples(details: BenchmarkDetails, { parameters, remember }: PageState
   return content;
 }
 
-function card(row: ExampleRow, text: string): Part {
-  const isRight = row.score >= 1 - 1e-9;
-  const outcome = isRight ? "right" : row.error !== undefined ? "failed" : "wrong";
+/** A row for each problem: the question once, and the answer of each model beside it. */
+function answerTable(rows: readonly ExampleRow[], models: readonly string[], text: string): Part {
+  const head = (name: string) => html`<th scope="col">${name}</th>`;
   return html`
-    <article class="card">
-      <p>
-        <strong>Problem ${row.index}</strong> · ${row.model}
-        ${tag(outcome, isRight ? "good" : "bad")}
-        ${tag(`score ${short(row.score)}`)}
-        ${tag(row.extracted === null ? "no answer" : `answer: ${row.extracted}`)}
-        ${row.expected === null ? nothing : tag(`expected: ${row.expected}`)}
-        ${row.truncated ? tag("cut off", "bad") : nothing}
-      </p>
-      ${row.error === undefined ? nothing : html`<p>${row.error}</p>`}
-      <pre tabindex="0">${marked(row.question, text)}</pre>
-      <pre tabindex="0">${marked(row.completion, text)}</pre>
-    </article>
+    <div class="wide" role="region" aria-label="Problems" tabindex="0">
+      <table class="answers">
+        <thead>
+          <tr>${["problem", "expected", ...models].map(head)}</tr>
+        </thead>
+        <tbody>
+          ${rows.map(({ index, question, expected, answers }) =>
+            html`
+              <tr data-problem=${index}>
+                <td><small>${index}</small>
+                  <span class="said">${marked(question.trim(), text)}</span></td>
+                <td>${expected ?? html`<span class="note">any that is right</span>`}</td>
+                ${models.map((model) => {
+                  const own = answers.filter((one) => one.model === model);
+                  return html`<td>${
+                    own.length === 0
+                      ? html`<span class="note">not asked</span>`
+                      : own.map((one) => answer(one, text))
+                  }</td>`;
+                })}
+              </tr>
+            `
+          )}
+        </tbody>
+      </table>
+    </div>
+  `;
+}
+
+/** An answer with its outcome; the whole completion is below it when it is opened. */
+function answer(
+  { score, error, extracted, completion, truncated }: ExampleAnswer,
+  text: string,
+): Part {
+  const isRight = score >= 1 - 1e-9;
+  const outcome = isRight ? "right" : error !== undefined ? "failed" : "wrong";
+  return html`
+    <details class="answer" ?open=${text !== ""}>
+      <summary>
+        <b class=${isRight ? "good" : "bad"}><span aria-hidden="true">${isRight ? "✓" : "✗"}</span>
+          <span class="hidden">${outcome}</span> ${extracted ?? "no answer"}</b>
+        ${isRight || score === 0 ? nothing : html`<small>score ${short(score)}</small>`}
+        ${truncated ? html`<small>cut off</small>` : nothing}
+      </summary>
+      <pre tabindex="0">${error ?? marked(completion, text)}</pre>
+    </details>
   `;
 }
 

@@ -5,20 +5,30 @@
  */
 import { html, nothing, render } from "lit-html";
 import uPlot from "uplot";
+import { metricOf, type Unit } from "../../charts/metric_table.ts";
 import type { Curve } from "../api.ts";
-import type { Part } from "./dom.ts";
-import { bytesText, metricText, percent, short } from "./text.ts";
+import { type Part, save } from "./dom.ts";
+import { metricText, short, timeText } from "./text.ts";
 
 export interface ShownRun {
   id: string;
   name: string;
   /** Position among all runs, which gives it its colour. */
   index: number;
+  /** Its values have an axis of their own, at the right, and are those of this metric. */
+  right?: string;
 }
 
-const LIGHT = ["#1f5fa6", "#b85600", "#187a58", "#a8265a", "#6546a8", "#4d5964", "#87690b"];
-const DARK = ["#6db3f2", "#f5a352", "#5fd0a4", "#f285b0", "#b9a2f5", "#c0c8d0", "#dcc34e"];
-const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+/** How all charts of a page are drawn. */
+export interface Look {
+  /** What the positions of the curves are: steps, seconds or completions. */
+  x: "step" | "time" | "samples";
+  isLog: boolean;
+  /** The part of the positions that is shown; null: all. */
+  range: readonly [from: number, to: number] | null;
+}
+
+const COLORS = 6, DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
 /** A short piece of a run's line, as the key of its colour. */
 export function swatch(index: number): Part {
@@ -38,17 +48,19 @@ export function swatch(index: number): Part {
   `;
 }
 
-/** Colour and dashes of a run; they repeat after 28 runs. */
-export function lineStyle(index: number): { color: string; dash: number[] } {
-  const colors = isDark() ? DARK : LIGHT;
-  return {
-    color: colors[index % colors.length]!,
-    dash: [...DASHES[Math.floor(index / colors.length) % DASHES.length]!],
-  };
+/** A colour of design.css, in the theme of now. */
+export function themeColor(name: string): string {
+  const value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+  const [light, dark] = value.match(/#\w+/g)!;
+  return document.documentElement.dataset["theme"] === "dark" ? dark! : light!;
 }
 
-function isDark(): boolean {
-  return document.documentElement.dataset["theme"] === "dark";
+/** Colour and dashes of a run; they repeat after 24 runs. */
+export function lineStyle(index: number): { color: string; dash: number[] } {
+  return {
+    color: themeColor(`series-${index % COLORS + 1}`),
+    dash: [...DASHES[Math.floor(index / COLORS) % DASHES.length]!],
+  };
 }
 
 /** The text about a run at a step. */
@@ -60,7 +72,9 @@ interface Reading {
 }
 
 const cursors = uPlot.sync("steps");
-const HEIGHT = 210, FEW = 10;
+const FEW = 10;
+const X_NAMES = { step: "step", time: "time", samples: "completions" };
+const UNITS: Readonly<Partial<Record<Unit, string>>> = { share: "%", s: "seconds" };
 
 export class Chart {
   readonly element: HTMLElement = document.createElement("section");
@@ -70,17 +84,36 @@ export class Chart {
   #runs: readonly ShownRun[] = [];
   #curves: readonly (Curve | undefined)[] = [];
   #steps: readonly number[] = [];
+  #look: Look = { x: "step", isLog: false, range: null };
 
-  /** @param zoom called with the range of steps that was chosen; null: everything */
+  /**
+   * @param zoom called with the range of steps that was chosen; null: everything
+   * @param height of the plot in pixels
+   * @param title what stands above it; default: the metric
+   */
   constructor(
     readonly metric: string,
     private readonly zoom: (range: [from: number, to: number] | null) => void,
+    private readonly height = 230,
+    title = metric,
   ) {
     const key = (event: KeyboardEvent) => this.#key(event), all = () => this.zoom(null);
+    const { meaning } = metricOf(metric);
     this.element.className = "chart";
     render(
       html`
-        <h3>${metric}</h3>
+        <div class="chart-head">
+          <h3 title=${meaning}>${title}</h3>
+          <span class="small-buttons">
+            <button type="button" aria-label=${`${title} as PNG`} @click=${() => this.#png()}>
+              PNG
+            </button>
+            <button type="button" aria-label=${`${title} as CSV`} @click=${() => this.#csv()}>
+              CSV
+            </button>
+          </span>
+          <p class="meaning" title=${meaning}>${meaning}</p>
+        </div>
         <div class="plot" tabindex="0" role="img" @keydown=${key} @dblclick=${all}></div>
         <p class="reading"></p>
       `,
@@ -88,39 +121,48 @@ export class Chart {
     );
     this.#plot = this.element.querySelector(".plot")!;
     this.#reading = this.element.querySelector(".reading")!;
+    this.#plot.style.minHeight = `${height}px`;
   }
 
   /** @param curves one for each run; undefined: the run does not have this metric */
-  draw(runs: readonly ShownRun[], curves: readonly (Curve | undefined)[]): void {
-    this.#runs = runs;
-    this.#curves = curves;
+  draw(
+    runs: readonly ShownRun[],
+    curves: readonly (Curve | undefined)[],
+    look: Look = this.#look,
+  ): void {
+    [this.#runs, this.#curves, this.#look] = [runs, curves, look];
     this.redraw();
   }
 
   /** Draws the same again, in the colours and the size of now. */
   redraw(): void {
     const tables: uPlot.AlignedData[] = [], series: uPlot.Series[] = [{ label: "step" }];
+    const bands: uPlot.Band[] = [];
+    const drawable = (values: readonly (number | null)[]) =>
+      this.#look.isLog ? values.map((one) => one !== null && one > 0 ? one : null) : values;
     this.#curves.forEach((curve, r) => {
       if (curve === undefined || curve.steps.length === 0) return;
-      const { color, dash } = lineStyle(this.#runs[r]!.index),
-        isFew = curve.steps.length <= 3 * FEW;
-      const hasSmooth = isSmoothed(curve);
-      const columns: (readonly (number | null)[])[] = [curve.values];
+      const run = this.#runs[r]!, { color, dash } = lineStyle(run.index);
+      const isFew = curve.steps.length <= 3 * FEW, hasSmooth = isSmoothed(curve);
+      const common = { scale: run.right === undefined ? "y" : "right", spanGaps: true };
+      const columns: (readonly (number | null)[])[] = [drawable(curve.values)];
       series.push({
+        ...common,
         stroke: hasSmooth ? `${color}59` : color,
-        width: hasSmooth ? 1 : 1.8,
+        width: hasSmooth ? 1 : 2,
         dash: hasSmooth ? [] : dash,
-        points: { show: isFew && !hasSmooth, size: 5, fill: color },
-        spanGaps: true,
+        points: { show: isFew && !hasSmooth, size: 6, fill: color },
       });
       if (hasSmooth) {
-        columns.push(curve.smooth!);
-        series.push({ stroke: color, width: 2, dash, points: { show: false }, spanGaps: true });
+        columns.push(drawable(curve.smooth!));
+        series.push({ ...common, stroke: color, width: 2, dash, points: { show: false } });
       }
-      for (const edge of [curve.low, curve.high]) {
-        if (edge === undefined) continue;
-        columns.push(edge);
-        series.push({ stroke: `${color}80`, width: 1, dash: [2, 4], spanGaps: true });
+      if (curve.low !== undefined && curve.high !== undefined) {
+        columns.push(drawable(curve.low), drawable(curve.high));
+        for (let edge = 0; edge < 2; edge++) {
+          series.push({ ...common, stroke: `${color}66`, width: 1, points: { show: false } });
+        }
+        bands.push({ series: [series.length - 1, series.length - 2], fill: `${color}26` });
       }
       tables.push([curve.steps, ...columns] as uPlot.AlignedData);
     });
@@ -128,34 +170,56 @@ export class Chart {
     this.#chart = null;
     const data = tables.length === 0 ? [[]] : uPlot.join(tables);
     this.#steps = data[0] as number[];
-    this.#describe();
-    this.#plot.replaceChildren();
-    if (tables.length === 0) return;
-    this.#chart = new uPlot(this.#options(series), data as uPlot.AlignedData, this.#plot);
-  }
-
-  resize(): void {
-    const width = this.#plot.clientWidth;
-    if (width > 0 && this.#chart !== null && width !== this.#chart.width) {
-      this.#chart.setSize({ width, height: HEIGHT });
+    if (this.#steps.length > 0) {
+      const options = { ...this.#options(), series, bands };
+      this.#chart = new uPlot(options as uPlot.Options, data as uPlot.AlignedData, this.#plot);
     }
+    this.#describe();
   }
 
   destroy(): void {
     this.#chart?.destroy();
+    this.#chart = null;
   }
 
-  #options(series: uPlot.Series[]): uPlot.Options {
-    const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue("--faint"), grid = style.getPropertyValue("--line");
-    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
+  #options(): Omit<uPlot.Options, "series"> {
+    const grid = { stroke: themeColor("line"), width: 1 }, font = "12px system-ui, sans-serif";
+    const axis = { stroke: themeColor("faint"), grid, ticks: grid, font, labelFont: font };
+    const right = this.#runs.find((run) => run.right !== undefined)?.right;
+    const { range } = this.#look;
+    const values = (metric: string): uPlot.Axis => ({
+      ...axis,
+      size: 62,
+      label: labelOf(metric),
+      labelSize: 18,
+      values: (_, ticks) => ticks.map((value) => value === null ? "" : tickText(metric, value)),
+    });
+    const scale = (metric: string): uPlot.Scale =>
+      this.#look.isLog ? { distr: 3 } : {
+        range: (_, low, high) => rangeOf(metric, low, high),
+      };
     return {
       width: Math.max(200, this.#plot.clientWidth),
-      height: HEIGHT,
-      series,
+      height: this.height,
       legend: { show: false },
-      scales: { x: { time: false }, y: { range: (_, low, high) => this.#range(low, high) } },
-      axes: [axis, { ...axis, size: 66, values: (_, ticks) => ticks.map((v) => this.#tick(v)) }],
+      scales: {
+        x: { time: false, ...(range !== null && { range: [...range] as [number, number] }) },
+        y: scale(this.metric),
+        ...(right !== undefined && { right: scale(right) }),
+      },
+      axes: [
+        {
+          ...axis,
+          size: 34,
+          label: this.metric.startsWith("sft/") ? "supervised step" : X_NAMES[this.#look.x],
+          labelSize: 18,
+          values: (_, ticks) => ticks.map((one) => this.#place(one)),
+        },
+        values(this.metric),
+        ...(right === undefined
+          ? []
+          : [{ ...values(right), side: 1, scale: "right", grid: { show: false } }]),
+      ],
       cursor: {
         sync: { key: cursors.key },
         drag: { x: true, y: false, setScale: false },
@@ -173,24 +237,9 @@ export class Chart {
     };
   }
 
-  /** Some room above and below; equal values get a scale too. */
-  #range(low: number | null, high: number | null): [number, number] {
-    const [from, to] = [low ?? 0, high ?? 0], size = Math.max(Math.abs(from), Math.abs(to));
-    if (to - from > 1e-6 * size) {
-      const room = 0.06 * (to - from);
-      return [from >= 0 ? Math.max(0, from - room) : from - room, to + room];
-    }
-    if (isShare(this.metric)) return [0, 1];
-    return size === 0 ? [-1, 1] : [from - size / 2, to + size / 2];
-  }
-
-  #tick(value: number): string {
-    if (/bytes$/.test(this.metric)) return bytesText(value);
-    return isShare(this.metric) ? `${Number((100 * value).toPrecision(3))} %` : short(value);
-  }
-
-  #value(value: number): string {
-    return isShare(this.metric) ? percent(value) : metricText(this.metric, value);
+  /** A position as text. */
+  #place(x: number): string {
+    return this.#look.x === "time" ? timeText(x) : short(x);
   }
 
   /** The label for screen readers, and the newest values below the chart. */
@@ -198,7 +247,9 @@ export class Chart {
     const parts = this.#latest(Infinity);
     const range = this.#steps.length === 0
       ? "no values"
-      : `steps ${this.#steps[0]} to ${this.#steps.at(-1)}`;
+      : `${X_NAMES[this.#look.x]} ${this.#place(this.#steps[0]!)} to ${
+        this.#place(this.#steps.at(-1)!)
+      }`;
     this.#plot.setAttribute(
       "aria-label",
       `Curves of ${this.metric}, ${range}. ${
@@ -212,13 +263,14 @@ export class Chart {
   #latest(step: number): Reading[] {
     return this.#curves.flatMap((curve, r) => {
       if (curve === undefined) return [];
+      const run = this.#runs[r]!, metric = run.right ?? this.metric;
       const at = curve.steps.findLastIndex((one) => one <= step);
       const value = curve.values[at], smooth = isSmoothed(curve) ? curve.smooth![at] : null;
       if (at < 0 || value === null || value === undefined) return [];
       return [{
-        run: this.#runs[r]!,
-        value: this.#value(value),
-        smooth: smooth === null || smooth === undefined ? null : this.#value(smooth),
+        run,
+        value: metricText(metric, value),
+        smooth: smooth === null || smooth === undefined ? null : metricText(metric, smooth),
       }];
     });
   }
@@ -226,7 +278,7 @@ export class Chart {
   #say(index: number | null): void {
     const step = index === null ? undefined : this.#steps[index];
     if (step === undefined) this.#show("newest", this.#latest(Infinity));
-    else this.#show(`step ${step}`, this.#latest(step));
+    else this.#show(`${X_NAMES[this.#look.x]} ${this.#place(step)}`, this.#latest(step));
   }
 
   /** One line for each run: its colour, its name, its value. */
@@ -264,7 +316,39 @@ export class Chart {
     if (index === undefined) return;
     event.preventDefault();
     this.#reading.setAttribute("aria-live", "polite");
-    chart.setCursor({ left: chart.valToPos(this.#steps[index]!, "x"), top: HEIGHT / 2 });
+    chart.setCursor({ left: chart.valToPos(this.#steps[index]!, "x"), top: this.height / 2 });
+  }
+
+  /** The chart as it is on the screen, with its title and the names of the runs. */
+  #png(): void {
+    const plot = this.#plot.querySelector("canvas");
+    if (plot === null) return;
+    const picture = document.createElement("canvas"), pen = picture.getContext("2d")!;
+    const line = 22 * devicePixelRatio, names = this.#runs.map(({ name }) => name);
+    [picture.width, picture.height] = [plot.width, plot.height + line * (names.length + 1.5)];
+    pen.fillStyle = themeColor("back");
+    pen.fillRect(0, 0, picture.width, picture.height);
+    pen.font = `${0.65 * line}px system-ui, sans-serif`;
+    [this.metric, ...names].forEach((text, i) => {
+      pen.fillStyle = i === 0 ? themeColor("ink") : lineStyle(this.#runs[i - 1]!.index).color;
+      pen.fillText(text, line / 2, line * (i + 0.9));
+    });
+    pen.drawImage(plot, 0, line * (names.length + 1.5));
+    picture.toBlob((blob) => blob && save(`${this.#fileName()}.png`, blob));
+  }
+
+  #csv(): void {
+    const cell = (text: string) => `"${text.replaceAll('"', '""')}"`;
+    const rows = this.#runs.flatMap(({ name }, r) => {
+      const { steps = [], values = [] } = this.#curves[r] ?? {};
+      return steps.map((step, i) => `${cell(name)},${step},${values[i] ?? ""}`);
+    });
+    const text = [`run,${X_NAMES[this.#look.x]},${cell(this.metric)}`, ...rows].join("\n") + "\n";
+    save(`${this.#fileName()}.csv`, new Blob([text], { type: "text/csv" }));
+  }
+
+  #fileName(): string {
+    return this.metric.replaceAll(/\W+/g, "_");
   }
 }
 
@@ -273,7 +357,25 @@ function isSmoothed(curve: Curve): boolean {
   return curve.smooth !== undefined && curve.steps.length > FEW;
 }
 
-function isShare(metric: string): boolean {
-  return /accuracy|_rate$|clipped_ratio$|^frac_/.test(metric) && metric !== "learning_rate" &&
-    metric !== "sft/learning_rate";
+/** The name of an axis with its unit. */
+function labelOf(metric: string): string {
+  const { unit } = metricOf(metric), name = metric.replace(/^.*\/(?=.*\/)/, "");
+  return unit === "" || unit === "bytes" ? name : `${name} (${UNITS[unit] ?? unit})`;
+}
+
+function tickText(metric: string, value: number): string {
+  const { unit } = metricOf(metric);
+  if (unit === "share") return `${Number((100 * value).toPrecision(3))} %`;
+  return unit === "bytes" ? metricText(metric, value) : short(value);
+}
+
+/** Some room above and below; equal values get a scale too. */
+function rangeOf(metric: string, low: number | null, high: number | null): [number, number] {
+  const [from, to] = [low ?? 0, high ?? 0], size = Math.max(Math.abs(from), Math.abs(to));
+  if (to - from > 1e-6 * size) {
+    const room = 0.06 * (to - from);
+    return [from >= 0 ? Math.max(0, from - room) : from - room, to + room];
+  }
+  if (metricOf(metric).unit === "share") return [0, 1];
+  return size === 0 ? [-1, 1] : [from - size / 2, to + size / 2];
 }

@@ -1,8 +1,9 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
 import { html, render } from "lit-html";
-import type { CurvesOfRun, Overview } from "../api.ts";
-import { debounced, type PageState, problemBox, valueOf, type View } from "./dom.ts";
-import { type ShownRun, swatch } from "./chart.ts";
+import type { CurvesOfRun, Overview, RunInfo } from "../api.ts";
+import { choice, debounced, type PageState, problemBox, valueOf, type View } from "./dom.ts";
+import { type Look, type ShownRun, swatch } from "./chart.ts";
+import { shownCurves } from "./shown_curves.ts";
 import { MetricCharts } from "./metric_charts.ts";
 import { ask } from "./server.ts";
 
@@ -13,7 +14,10 @@ const POINTS = 9000, MIN_POINTS = 120, MAX_POINTS = 700;
 
 export function curvesView({ overview, parameters, remember }: PageState): View {
   const all: ShownRun[] = overview.runs.map(({ id, name }, index) => ({ id, name, index }));
+  const infos = new Map(overview.runs.map((run): [string, RunInfo] => [run.id, run]));
   let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
+  const state: Record<string, string> = {};
+  for (const name of ["x", "scale", "lines"]) state[name] = parameters.get(name) ?? "";
   let range: [number, number] | null = null;
 
   const chooser = new RunChooser(all, chosenAtFirst(overview, parameters), (ids) => {
@@ -21,7 +25,11 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     reload();
   });
   const charts = new MetricCharts(
-    { open: parameters.get("open") ?? "", closed: parameters.get("closed") ?? "" },
+    {
+      open: parameters.get("open") ?? "",
+      closed: parameters.get("closed") ?? "",
+      order: parameters.get("order") ?? "",
+    },
     zoom,
     (groups, isOpen) => {
       remember({ ...groups });
@@ -44,6 +52,18 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     arrange();
     reload();
   }
+
+  const set = (name: string) => (value: string) => {
+    state[name] = value;
+    remember({ [name]: value });
+    range = null;
+    void load(chooser.chosen);
+  };
+  const look = (): Look => ({
+    x: (state["x"] || "step") as Look["x"],
+    isLog: state["scale"] === "log",
+    range,
+  });
 
   function zoom(next: [number, number] | null): void {
     range = next;
@@ -69,12 +89,30 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
               @input=${smooth}
             >
           </label>
+          ${choice(
+            "By",
+            [["", "step"], ["time", "time"], ["samples", "completions"]],
+            state["x"]!,
+            set("x"),
+          )}
+          ${choice(
+            "Scale",
+            [["", "linear"], ["log", "logarithmic"]],
+            state["scale"]!,
+            set("scale"),
+          )}
+          ${choice(
+            "Lines",
+            [["", "runs"], ["seeds", "mean and spread of seeds"]],
+            state["lines"]!,
+            set("lines"),
+          )}
           <label>Metrics<input type="search" @input=${find}></label>
           <button type="button" ?disabled=${range === null} @click=${() => zoom(null)}>
             All steps
           </button>
+          <span class="note" role="status">${progressNote(runs, answers, all.length)}</span>
         </div>
-        <p class="note" role="status">${progressNote(runs, answers, all.length)}</p>
         ${charts.element}
       `,
       content,
@@ -85,7 +123,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   const question = (): CurveQuestion => ({
     points: pointsOfRun(chooser.chosen.length),
     smoothing,
-    range,
+    range: look().x === "step" ? range : null,
   });
 
   /** @param isAnew whether the question has changed, so that earlier answers no longer count */
@@ -105,7 +143,14 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   function draw(): void {
     const runs = chooser.chosen;
     arrange();
-    charts.draw(runs, (metric) => runs.map(({ id }) => answers.of(id)?.curves[metric]));
+    const shown = shownCurves(
+      runs,
+      infos,
+      (id) => answers.of(id),
+      look(),
+      state["lines"] === "seeds",
+    );
+    charts.draw(shown.runs, shown.curves, look());
     drawPage();
   }
 
@@ -289,11 +334,13 @@ class RunChooser {
         <summary>Runs</summary>
         <fieldset>
           <legend class="hidden">Runs to show</legend>
-          <div class="choices">${boxes}</div>
-          <p>
-            <button type="button" @click=${() => this.#choose(this.#all, true)}>All</button>
-            <button type="button" @click=${() => this.#choose(this.#all, false)}>None</button>
-          </p>
+          <div class="choices">
+            ${boxes}
+            <span class="small-buttons">
+              <button type="button" @click=${() => this.#choose(this.#all, true)}>All</button>
+              <button type="button" @click=${() => this.#choose(this.#all, false)}>None</button>
+            </span>
+          </div>
         </fieldset>
       `,
       this.element,

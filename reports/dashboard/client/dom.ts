@@ -92,6 +92,54 @@ export function marked(text: string, part: string): (Part | string)[] {
   return [...pieces, text.slice(from)];
 }
 
+/** Names with their values, in a row of columns. */
+export function facts(pairs: readonly (readonly [name: string, value: string | Part])[]): Part {
+  return html`
+    <dl class="facts">
+      ${pairs.map(([name, value]) =>
+        html`
+          <div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>
+        `
+      )}
+    </dl>
+  `;
+}
+
+/** A part of a page that is folded at first. */
+export function folded(title: string, content: Part): Part {
+  return html`<details class="fold"><summary><h2>${title}</h2></summary>${content}</details>`;
+}
+
+/** Lets the browser keep a file that the page has made. */
+export function save(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** A share with its 95 % interval, drawn on the scale from 0 to 100 %. */
+export function intervalBar(
+  { accuracy, ci95: [low, high] }: { accuracy: number; ci95: readonly [number, number] },
+  kind: string,
+): Part {
+  const at = (share: number) => 100 * share;
+  return html`
+    <svg class=${`interval ${kind}`} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="track" x="0" y="3.5" width="100" height="3"></rect>
+      <rect class="range" x=${at(low)} y="2" width=${Math.max(
+        0.5,
+        at(high - low),
+      )} height="6"></rect>
+      <rect class="point" x=${Math.min(99, at(accuracy))} y="0" width="1" height="10"></rect>
+    </svg>
+  `;
+}
+
 /** Calls `work` when nothing was typed for a moment. */
 export function debounced(work: () => void, ms = 250): () => void {
   let timer = 0;

@@ -1,35 +1,36 @@
 /** The charts of the metrics, in groups that the user opens and closes. */
 import { html, nothing, render } from "lit-html";
 import type { Curve } from "../api.ts";
-import { Chart, type ShownRun } from "./chart.ts";
+import { METRIC_GROUPS, metricOf } from "../../charts/metric_table.ts";
+import { Chart, type Look, type ShownRun } from "./chart.ts";
 import type { Part } from "./dom.ts";
 
-/** Titles of the groups that the user opened and closed, joined by `|`. */
-export interface OpenGroups {
-  open: string;
-  closed: string;
-}
+/** Titles of the groups that the user opened, closed, and put first, joined by `|`. */
+export type Groups = Record<"open" | "closed" | "order", string>;
 
 export class MetricCharts {
   readonly element: HTMLElement = document.createElement("div");
   readonly #charts = new Map<string, Chart>();
   readonly #opened: Set<string>;
   readonly #closed: Set<string>;
+  /** Titles of groups in the order that the user has made. */
+  #order: string[];
   /** The metrics that have charts now. */
   #shown = "";
 
   /**
    * @param groups what the user opened and closed before
    * @param zoom called with the steps that the user selects in a chart, or null for all
-   * @param toggled called when the user opens or closes a group
+   * @param changed called when the user opens, closes or moves a group
    */
   constructor(
-    groups: OpenGroups,
+    groups: Groups,
     private readonly zoom: (range: [number, number] | null) => void,
-    private readonly toggled: (groups: OpenGroups, isOpen: boolean) => void,
+    private readonly changed: (groups: Groups, isOpen: boolean) => void,
   ) {
     this.#opened = new Set(groups.open.split("|"));
     this.#closed = new Set(groups.closed.split("|"));
+    this.#order = groups.order.split("|");
   }
 
   /** Makes a chart for each metric whose name contains `wanted`; "" = all. */
@@ -39,7 +40,24 @@ export class MetricCharts {
     this.#shown = fitting.join();
     // The groups are made again, because the browser opens and closes existing ones by itself.
     render(nothing, this.element);
-    render(groupMetrics(fitting).map((group) => this.#group(group, wanted !== "")), this.element);
+    const groups = groupMetrics(fitting, this.#order), titles = groups.map(({ title }) => title);
+    const raise = (at: number) => {
+      [titles[at - 1], titles[at]] = [titles[at]!, titles[at - 1]!];
+      this.#order = titles;
+      this.#shown = "";
+      this.#tell(true);
+    };
+    render(
+      groups.map((group, at) =>
+        this.#group(group, wanted !== "", at === 0 ? null : () => raise(at))
+      ),
+      this.element,
+    );
+  }
+
+  #tell(isOpen: boolean): void {
+    const [open, closed, order] = [this.#opened, this.#closed, this.#order].map(listed);
+    this.changed({ open: open!, closed: closed!, order: order! }, isOpen);
   }
 
   /** The metrics of open groups. */
@@ -54,8 +72,9 @@ export class MetricCharts {
   draw(
     runs: readonly ShownRun[],
     curves: (metric: string) => readonly (Curve | undefined)[],
+    look: Look,
   ): void {
-    for (const metric of this.open) this.#charts.get(metric)?.draw(runs, [...curves(metric)]);
+    for (const metric of this.open) this.#charts.get(metric)?.draw(runs, curves(metric), look);
   }
 
   redraw(): void {
@@ -66,10 +85,14 @@ export class MetricCharts {
     for (const chart of this.#charts.values()) chart.destroy();
   }
 
-  /** @param isSearched the user searches: all groups are open, and stay as they were afterwards */
+  /**
+   * @param isSearched the user searches: all groups are open, and stay as they were afterwards
+   * @param raise puts it before the group above; null: it is the first
+   */
   #group(
     { title, metrics, isOpen }: ReturnType<typeof groupMetrics>[number],
     isSearched: boolean,
+    raise: (() => void) | null,
   ): Part {
     const opened = this.#opened, closed = this.#closed;
     const toggle = ({ target }: Event) => {
@@ -78,7 +101,11 @@ export class MetricCharts {
       const [to, from] = isNowOpen ? [opened, closed] : [closed, opened];
       to.add(title);
       from.delete(title);
-      this.toggled({ open: listed(opened), closed: listed(closed) }, isNowOpen);
+      this.#tell(isNowOpen);
+    };
+    const lift = (event: Event) => {
+      event.preventDefault(); // the group stays open
+      raise?.();
     };
     return html`
       <details
@@ -89,6 +116,11 @@ export class MetricCharts {
       >
         <summary>
           <h2>${title} (${metrics.length})</h2>
+          ${raise === null ? nothing : html`
+            <span class="small-buttons">
+              <button type="button" aria-label=${`${title}: move up`} @click=${lift}>↑</button>
+            </span>
+          `}
         </summary>
         <div class="charts">${metrics.map((metric) => this.#chart(metric).element)}</div>
       </details>
@@ -102,7 +134,7 @@ export class MetricCharts {
   }
 }
 
-const listed = (titles: Set<string>) => [...titles].filter((title) => title !== "").join("|");
+const listed = (titles: Iterable<string>) => [...titles].filter((title) => title !== "").join("|");
 
 // Which metrics are shown together, and in what order.
 
@@ -113,29 +145,18 @@ interface MetricGroup {
   isOpen: boolean;
 }
 
-const GROUPS: readonly (readonly [title: string, fits: RegExp, isOpen: boolean])[] = [
-  ["Reward", /^(reward|reward_std|frac_reward_zero_std)$/, true],
-  ["Held-out problems", /^eval_(greedy_)?(accuracy|mean_score|format_rate|truncated_rate)$/, true],
-  ["Parts of the reward", /^rewards\/.*\/mean$/, true],
-  ["Length", /^completions\/(mean_length|max_length|clipped_ratio)$/, true],
-  ["KL, clipping, entropy", /^(kl|entropy|clip_ratio\/(region|low|high)_mean)$/, true],
-  ["Loss", /^(loss|grad_norm|learning_rate)$/, true],
-  ["Speed", /^(throughput\/tokens_per_second|step_time)$/, true],
-  ["Memory", /^memory\/(peak_bytes|host_bytes|wasm_bytes)$/, true],
-  ["Supervised warm start", /^sft\/(loss|entropy|grad_norm|learning_rate)$/, false],
-  ["Time by phase", /^time\//, false],
-];
+/** Groups that are closed at first. */
+const CLOSED = new Set(["Supervised warm start", "Time by phase", METRIC_GROUPS.at(-1)]);
 
-/** The metrics in their groups; the last group has all others. */
-function groupMetrics(names: readonly string[]): MetricGroup[] {
-  const left = new Set(names), groups: MetricGroup[] = [];
-  for (const [title, fits, isOpen] of GROUPS) {
-    const metrics = names.filter((name) => fits.test(name));
-    for (const name of metrics) left.delete(name);
-    if (metrics.length > 0) groups.push({ title, metrics, isOpen });
-  }
-  if (left.size > 0) {
-    groups.push({ title: "All others", metrics: [...left].sort(), isOpen: false });
-  }
-  return groups;
+/** The metrics in their groups. @param order titles that come first */
+function groupMetrics(names: readonly string[], order: readonly string[]): MetricGroup[] {
+  const rank = (title: string) => {
+    const at = order.indexOf(title);
+    return at < 0 ? order.length + METRIC_GROUPS.indexOf(title) : at;
+  };
+  const sorted = names.toSorted((a, b) => metricOf(a).rank - metricOf(b).rank || (a < b ? -1 : 1));
+  const groups = Map.groupBy(sorted, (name) => metricOf(name).group);
+  return METRIC_GROUPS.filter((title) => groups.has(title))
+    .toSorted((a, b) => rank(a) - rank(b))
+    .map((title) => ({ title, metrics: groups.get(title)!, isOpen: !CLOSED.has(title) }));
 }

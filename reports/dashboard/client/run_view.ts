@@ -1,9 +1,34 @@
-/** One run: its state, its job, its sessions, and its warnings and advice. */
+/**
+ * One run as a story: where it is, what the training is worth so far, the reward with the
+ * evaluations in it, what was noticed, completions of now; its details are folded.
+ */
 import { html, nothing, render } from "lit-html";
-import type { RunDetails } from "../api.ts";
-import { debounced, type PageState, type Part, problemBox, table, type View } from "./dom.ts";
+import type { CompletionPage, CurvesOfRun, RunDetails, Spark } from "../api.ts";
+import { Chart, type ShownRun } from "./chart.ts";
+import { completionTable } from "./completion_table.ts";
+import {
+  debounced,
+  facts,
+  folded,
+  intervalBar,
+  type PageState,
+  type Part,
+  problemBox,
+  table,
+  valueOf,
+  type View,
+} from "./dom.ts";
 import { ask } from "./server.ts";
-import { accuracyText, agoText, dateText, metricText, short, timeText } from "./text.ts";
+import {
+  accuracyText,
+  agoText,
+  dateText,
+  gainText,
+  intervalText,
+  metricText,
+  percent,
+  timeText,
+} from "./text.ts";
 
 /** The metrics of the newest step that are shown. */
 const SHOWN = [
@@ -13,67 +38,224 @@ const SHOWN = [
   "entropy",
   "completions/mean_length",
   "grad_norm",
+  "learning_rate",
+  "step_time",
   "throughput/tokens_per_second",
+  "num_tokens",
   "memory/peak_bytes",
+  "memory/host_bytes",
 ];
+/** Completions of the newest step that are shown. */
+const COMPLETIONS = 6;
 
 export async function runView({ parameters }: PageState): Promise<View> {
-  const run = parameters.get("run") ?? "", details = await ask<RunDetails>("run", { run });
-  const content = document.createElement("div");
-  render(contents(details), content);
-  const update = debounced(async () => {
-    const found = await ask<RunDetails>("run", { run }).catch(() => null);
-    if (found !== null) render(contents(found), content);
-  }, 300);
+  const run = parameters.get("run") ?? "", content = document.createElement("div");
+  let range: [number, number] | null = null;
+  const chart = new Chart(
+    "reward",
+    (next) => {
+      range = next;
+      void load();
+    },
+    300,
+    "Reward and held-out accuracy",
+  );
+  const load = async () => {
+    const metrics = "reward,sft/loss,eval_accuracy", [from, to] = range ?? [null, null];
+    const [details, sparks, curves, completions] = await Promise.all([
+      ask<RunDetails>("run", { run }),
+      ask<Record<string, Spark>>("sparks", { run }),
+      ask<CurvesOfRun>("curves", { run, metrics, points: 800, smoothing: 0.8, from, to }),
+      ask<CompletionPage>("completions", { run, limit: COMPLETIONS }),
+    ]);
+    const { reward, eval_accuracy: accuracy } = curves.curves, isShown = reward !== undefined;
+    render(contents(details, sparks[run]!, isShown ? chart.element : null, completions), content);
+    const shown: ShownRun[] = [
+      { id: run, name: "reward", index: 0 },
+      { id: run, name: "held-out accuracy", index: 1, right: "eval_accuracy" },
+    ];
+    // The chart has its width after it is on the page.
+    const draw = () => chart.draw(shown.slice(0, accuracy ? 2 : 1), [reward, accuracy]);
+    if (isShown) requestAnimationFrame(draw);
+    return details;
+  };
+  const details = await load(), update = debounced(() => void load().catch(() => {}), 300);
   return {
     title: details.name,
     content,
-    changed({ metrics, states }) {
-      if (metrics.includes(run) || states.includes(run)) update();
+    changed({ metrics, states, completions }) {
+      if ([metrics, states, completions].some((ids) => ids.includes(run))) update();
     },
+    redraw: () => chart.redraw(),
+    leave: () => chart.destroy(),
   };
 }
 
-function contents(run: RunDetails): Part {
-  const { id, job, step, totalSteps, latest, sessions, remarks } = run;
-  const phases = Object.entries(run.secondsByPhase);
+function contents(
+  run: RunDetails,
+  spark: Spark,
+  chart: HTMLElement | null,
+  completions: CompletionPage,
+): Part {
+  const { id, remarks } = run, phases = Object.entries(run.secondsByPhase);
   return html`
     ${problemBox([...run.problems, ...(run.error === null ? [] : [`It failed: ${run.error}`])])}
-    <p>
-      <a href=${`#/curves?runs=${id}`}>Curves</a> ·
-      ${run.hasCompletions
+    <p class="links">
+      <a href=${`#/curves?runs=${id}`}>All curves</a>
+      ${run.hasCompletions ? html`<a href=${`#/completions?run=${id}`}>Completions</a>` : nothing}
+      <a href=${`#/compare?first=${id}`}>Configuration</a>
+      ${run.report
+        ? html`<a href=${run.report} target="_blank" rel="noopener">Report</a>`
+        : nothing}
+    </p>
+    <div class="story">
+      <section class="panel">${progress(run)}</section>
+      <section class="panel">${worth(run, spark)}</section>
+    </div>
+    ${chart ?? html`<p class="note">No step of GRPO yet; All curves has the warm start.</p>`}
+    <h2>What was noticed</h2>
+    ${remarks.length === 0 ? html`<p class="note">Nothing that needs your attention.</p>` : html`
+      <ul class="remarks">
+        ${remarks.map(({ kind, step, text, tries }) =>
+          html`
+            <li class=${kind}>
+              <b>${kind}${step === null ? "" : `, step ${step}`}</b> ${text}
+              ${tries.length === 0 ? nothing : html`
+                <div class="tries">
+                  Try: ${tries.map((key) =>
+                    html`
+                      <code>${key}</code>
+                    `
+                  )}
+                </div>
+              `}
+            </li>
+          `
+        )}
+      </ul>
+    `}
+    ${completions.rows.length === 0 ? nothing : html`
+      <h2>Completions of step ${completions.rows[0]!.step}</h2>
+      ${completionTable(completions.rows, run.weights)}
+    `}
+    ${notes(run)}
+    ${folded(
+      "Newest step",
+      facts(
+        SHOWN.filter((name) => run.latest[name] !== undefined)
+          .map((name) => [name, metricText(name, run.latest[name]!)]),
+      ),
+    )}
+    ${phases.length === 0 ? nothing : folded(
+      "Time by phase",
+      facts(phases.map(([phase, seconds]) => [phase.replaceAll("_", " "), timeText(seconds)])),
+    )}
+    ${folded("Where it runs", where(run))}
+  `;
+}
+
+/** The state, how far it is, and how long it still takes. */
+function progress(run: RunDetails): Part {
+  const { status, step, totalSteps, seconds, lastSign } = run;
+  const steps = `step ${step ?? 0}${totalSteps === null ? "" : ` of ${totalSteps}`}`;
+  const isRunning = status === "running";
+  return html`
+    <p class="label">State</p>
+    <p class="big"><span class=${`status ${status}`}>${status}</span> <small>${steps}</small></p>
+    <progress value=${run.progress ?? 0} max="1" aria-label="progress"></progress>
+    <p class="note">
+      ${isRunning
         ? html`
-          <a href=${`#/completions?run=${id}`}>Completions</a> ·
+          <b>${timeText(run.secondsLeft)} left</b> if steps stay as fast as the newest
+                  ones, and the evaluation at the end.
         `
         : nothing}
-      <a href=${`#/compare?first=${id}`}>Configuration</a>
+      ${seconds === null ? nothing : `${timeText(seconds)} so far. `}
+      ${isRunning ? `Last sign ${agoText(lastSign)}.` : `Started ${dateText(run.started)}.`}
     </p>
+    <p class="note">${run.model ?? "–"} on ${run.task ?? "–"}${run.device === null
+      ? ""
+      : `, ${run.device}`}</p>
+  `;
+}
+
+/** Held-out accuracy before, and now or after. */
+function worth(run: RunDetails, { first: atFirst, now }: Spark): Part {
+  const { after, gain, status } = run, last = after ?? now, before = run.before ?? atFirst;
+  const name = after !== null ? "after" : now === null ? "now" : `step ${now.step}`;
+  const line = (label: string, value: typeof last, kind: string) =>
+    html`
+      <div class="measure">
+        <span class="label">${label}</span>
+        ${value === null ? html`<span class="note">not measured yet</span>` : html`
+          <span class="big">${percent(value.accuracy)}</span>
+          <span class="ci">${intervalText(value)} of ${value.total}</span>
+          ${intervalBar(value, kind)}
+        `}
+      </div>
+    `;
+  const isShown = gain !== null && (gain.ci95[0] > 0 || gain.ci95[1] < 0);
+  const verdict = gain === null
+    ? status === "running"
+      ? "The interval of the difference follows at the end, where the same problems are asked."
+      : ""
+    : `${gainText(gain)} on the same problems: ${
+      !isShown ? "within chance" : gain.difference > 0 ? "the model got better" : "it got worse"
+    }.`;
+  return html`
+    <p class="label">Held-out accuracy, with 95 % intervals</p>
+    ${before === null && last === null
+      ? html`<p class="note">Nothing was measured (eval.num_examples).</p>`
+      : html`
+        ${line("before", before, "before")} ${line(name, last, "after")}
+        <p class="note">${verdict}</p>
+      `}
+  `;
+}
+
+/** Tags and a note, which everybody sees who looks at the run. */
+function notes(run: RunDetails): Part {
+  const given = { tags: run.tags.join(", "), note: run.note };
+  const keep = async (event: Event) => {
+    event.preventDefault();
+    const said = (event.target as HTMLElement).querySelector("output")!;
+    said.value = await ask("notes", { run: run.id }, {
+      tags: given.tags.split(","),
+      note: given.note,
+    }).then(() => "Saved.", (error) => (error as Error).message);
+  };
+  return html`
+    <h2>Tags and notes</h2>
+    <form class="controls notes" @submit=${keep}>
+      <label>Tags, with commas<input value=${given.tags} @input=${(event: Event) =>
+        given.tags = valueOf(event)}></label>
+      <label class="grow">Note<input value=${given.note} @input=${(event: Event) =>
+        given.note = valueOf(event)}></label>
+      <button>Save</button>
+      <output class="note"></output>
+    </form>
+  `;
+}
+
+function where(run: RunDetails): Part {
+  const { job, sessions } = run;
+  return html`
     ${facts([
-      ["state", run.status],
-      ["step", `${step ?? "–"}${totalSteps === null ? "" : ` of ${totalSteps}`}`],
-      ["time left (estimate)", run.status === "running" ? timeText(run.secondsLeft) : "–"],
-      ["last sign of life", agoText(run.lastSign)],
-      ["started", dateText(run.started)],
-      ["accuracy before", accuracyText(run.before)],
-      ["accuracy after", accuracyText(run.after)],
-      ["model", run.model ?? "–"],
-      ["task", run.task ?? "–"],
-      ["device", run.device ?? "–"],
       ["folder", run.folder],
       ...(run.runName === null ? [] : [["run_name", run.runName] as const]),
+      ["job", job === null ? "none" : `${job.id}${job.name === null ? "" : ` (${job.name})`}`],
+      ...(job === null ? [] : [
+        ["node", job.node ?? "–"] as const,
+        ["requeued", `${job.restarts} times`] as const,
+        ["starts without progress", String(run.restartsWithoutProgress)] as const,
+        [
+          "time left in the job",
+          run.jobSecondsLeft === null ? "not known here" : timeText(run.jobSecondsLeft),
+        ] as const,
+      ]),
+      ["accuracy before", accuracyText(run.before)],
+      ["accuracy after", accuracyText(run.after)],
     ])}
-    <h2>Job</h2>
-    ${job === null ? html`<p>This run is not in a job of a scheduler.</p>` : facts([
-      ["job", `${job.id}${job.name === null ? "" : ` (${job.name})`}`],
-      ["node", job.node ?? "–"],
-      ["requeued", `${job.restarts} times`],
-      ["starts without progress", String(run.restartsWithoutProgress)],
-      [
-        "time left in the job",
-        run.jobSecondsLeft === null ? "not known here" : timeText(run.jobSecondsLeft),
-      ],
-    ])}
-    <h2>Starts (${sessions.length})</h2>
     ${table(
       "Starts of this run",
       ["start", "end", "state", "from", "to", "host", "job"],
@@ -87,49 +269,5 @@ function contents(run: RunDetails): Part {
         job === null ? "–" : `${job}${restart ? `, requeued ${restart} times` : ""}`,
       ]),
     )}
-    <h2>Newest step</h2>
-    ${facts(
-      SHOWN.filter((name) => latest[name] !== undefined)
-        .map((name) => [name, metricText(name, latest[name]!)]),
-    )}
-    <h2>What was noticed</h2>
-    ${remarks.length === 0 ? html`<p>Nothing.</p>` : html`
-      <ul>
-        ${remarks.map(({ kind, step, text, tries }) =>
-          html`
-            <li>
-              ${kind}${step === null ? "" : ` at step ${step}`}: ${text}
-              ${tries.map((key) =>
-                html`
-                  <code>${key}</code>
-                `
-              )}
-            </li>
-          `
-        )}
-      </ul>
-    `}
-    ${phases.length === 0 ? nothing : html`
-      <h2>Time by phase</h2>
-      ${facts(phases.map(([phase, seconds]) => [
-        phase,
-        seconds < 60 ? `${short(seconds)} s` : timeText(seconds),
-      ]))}
-    `}
-  `;
-}
-
-function facts(pairs: readonly (readonly [name: string, value: string])[]): Part {
-  return html`
-    <dl class="facts">
-      ${pairs.map(([name, value]) =>
-        html`
-          <div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>
-        `
-      )}
-    </dl>
   `;
 }

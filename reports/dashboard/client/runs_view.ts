@@ -1,78 +1,143 @@
-/** The list of runs, with the state of each, and links to curves of several. */
-import { html, nothing, render } from "lit-html";
-import type { AccuracyInfo, Overview, RunInfo } from "../api.ts";
-import { debounced, type PageState, type Part, problemBox, valueOf, type View } from "./dom.ts";
+/** The list of runs, sorted and filtered, with the course of each, and links to several. */
+import { html, nothing, render, svg } from "lit-html";
+import type { Overview, RunInfo, Spark } from "../api.ts";
+import {
+  choice,
+  debounced,
+  intervalBar,
+  type PageState,
+  type Part,
+  problemBox,
+  tag,
+  valueOf,
+  type View,
+} from "./dom.ts";
 import { ask } from "./server.ts";
-import { accuracyText, agoText, short, timeText } from "./text.ts";
+import { agoText, gainText, percent, short, timeText } from "./text.ts";
 
-/** The interval goes to a line of its own where the table is narrow. */
-function accuracyCell(value: AccuracyInfo | null): Part {
-  const [share, interval] = accuracyText(value).split(" [");
-  return html`<span><span class="ci">${share}</span>${
-    interval === undefined ? nothing : html`
-      <span class="ci">[${interval}</span>
-    `
-  }</span>`;
+type Sparks = Readonly<Record<string, Spark>>;
+type Sortable = string | number | null | undefined;
+
+interface Column {
+  head: string;
+  isNumber?: true;
+  cell: (run: RunInfo, spark: Spark | undefined) => Part | string;
+  /** What the list is sorted by. */
+  by: (run: RunInfo, spark: Spark | undefined) => Sortable;
 }
 
-/** The columns of the list: heading, whether they hold numbers, and the cell of a run. */
-const COLUMNS: readonly (readonly [
-  head: string,
-  isNumber: boolean,
-  cell: (run: RunInfo) => Part | string,
-])[] = [
-  ["run", false, ({ id, name }) => html`<a href=${`#/run?run=${id}`}>${name}</a>`],
-  ["state", false, ({ status }) => html`<span class=${`status ${status}`}>${status}</span>`],
-  ["step", true, stepCell],
-  ["time left", true, (run) => run.status === "running" ? timeText(run.secondsLeft) : "–"],
-  ["reward", true, ({ latest }) => short(latest["reward"])],
-  ["accuracy before", true, ({ before }) => accuracyCell(before)],
-  ["after", true, ({ after }) => accuracyCell(after)],
-  ["task", false, ({ task }) => task ?? "–"],
-  ["job", false, ({ job }) => job?.id ?? "–"],
-  ["restarts", true, restartsText],
-  ["last sign", true, ({ lastSign }) => agoText(lastSign)],
+const COLUMNS: readonly Column[] = [
+  { head: "run", cell: nameCell, by: ({ name }) => name },
+  { head: "state", cell: stateCell, by: ({ status }) => status },
+  {
+    head: "reward",
+    isNumber: true,
+    cell: ({ latest }, spark) =>
+      html`<span class="spark-cell">${sparkline(spark?.reward ?? [])}<b>${
+        short(latest["reward"])
+      }</b></span>`,
+    by: ({ latest }) => latest["reward"],
+  },
+  {
+    head: "held-out accuracy",
+    isNumber: true,
+    cell: accuracyCell,
+    by: ({ after, before }, spark) => (after ?? spark?.now ?? before)?.accuracy,
+  },
+  {
+    head: "gain [95 %]",
+    isNumber: true,
+    cell: ({ gain }) => gain === null ? "–" : gainCell(gain),
+    by: ({ gain }) => gain?.difference,
+  },
+  { head: "model", cell: ({ model }) => shortPath(model), by: ({ model }) => model },
+  { head: "task", cell: ({ task }) => shortPath(task), by: ({ task }) => task },
+  {
+    head: "duration",
+    isNumber: true,
+    cell: ({ seconds }) => timeText(seconds),
+    by: ({ seconds }) => seconds,
+  },
+  {
+    head: "last sign",
+    isNumber: true,
+    cell: ({ lastSign }) => agoText(lastSign),
+    by: ({ lastSign }) => lastSign,
+  },
 ];
 
-const classOf = (isNumber: boolean) => isNumber ? "number" : nothing;
-
-function stepCell({ name, step, totalSteps, progress }: RunInfo): Part {
-  const bar = progress === null ? nothing : html`
-    <progress value=${progress} max="1" aria-label=${`progress of ${name}`}></progress>
+function nameCell({ id, name, runName, tags, note, job, restarts }: RunInfo): Part {
+  const more = [
+    ...(runName === null || runName === name ? [] : [runName]),
+    ...(job === null ? [] : [`job ${job.id}`]),
+    ...(restarts === 0 ? [] : [`${restarts} restart${restarts === 1 ? "" : "s"}`]),
+    ...(note === "" ? [] : [note]),
+  ].join(" · ");
+  return html`
+    <a href=${`#/run?run=${id}`}>${breakable(name)}</a> ${tags.map((one) => tag(one))}
+    ${more === "" ? nothing : html`<small class="note">${more}</small>`}
   `;
-  return html`<span>${bar} ${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}</span>`;
 }
 
-function restartsText({ restarts, job, restartsWithoutProgress: idle }: RunInfo): string {
-  const count = Math.max(restarts, job?.restarts ?? 0);
-  if (count === 0) return "–";
-  return idle > 0 ? `${count}, ${idle} without progress` : `${count}`;
+/** A name that may be broken after the signs that separate its parts, and nowhere else. */
+function breakable(name: string): (Part | string)[] {
+  return name.split(/(?<=[/_.-])/).flatMap((part, i) => i === 0 ? [part] : [html`<wbr>`, part]);
 }
 
-/** @param choose called when the user checks or unchecks the box of the run */
-function runRow(run: RunInfo, isChosen: boolean, choose: (id: string) => void): Part {
-  const cells = COLUMNS.map(([head, isNumber, cell]) =>
-    head === "run"
-      ? html`<th scope="row">${cell(run)}</th>`
-      : html`<td data-label=${head} class=${classOf(isNumber)}>${cell(run)}</td>`
+/** The end of a path, and all of it at the pointer. */
+function shortPath(path: string | null): Part | string {
+  if (path === null) return "–";
+  return html`<span title=${path}>${breakable(path.split("/").at(-1)!)}</span>`;
+}
+
+function stateCell({ name, status, step, totalSteps, progress, secondsLeft }: RunInfo): Part {
+  const left = status === "running" ? html`<small>${timeText(secondsLeft)} left</small>` : nothing;
+  return html`<span class="state-cell"><span class=${`status ${status}`}>${status}</span>
+    <small class="note">${step ?? "–"}${totalSteps === null ? "" : ` / ${totalSteps}`}</small>
+    ${
+    progress === null || status === "completed" ? nothing : html`
+      <progress value=${progress} max="1" aria-label=${`progress of ${name}`}></progress>
+    `
+  }${left}</span>`;
+}
+
+function accuracyCell({ after, status, ...run }: RunInfo, spark: Spark | undefined): Part {
+  const before = run.before ?? spark?.first ?? null;
+  const last = after ?? (status === "completed" ? null : spark?.now ?? null);
+  if (before === null && last === null) return html`–`;
+  const share = (value: typeof last) => value === null ? "–" : percent(value.accuracy);
+  return html`<span class="accuracy-cell">
+    <span class="ci">${share(before)} → <b>${share(last)}</b></span>
+    ${last === null ? nothing : intervalBar(last, "after")}</span>`;
+}
+
+function gainCell(gain: NonNullable<RunInfo["gain"]>): Part {
+  const [low, high] = gain.ci95, kind = low > 0 ? "good" : high < 0 ? "bad" : "";
+  const [points, interval] = gainText(gain).split(" points ");
+  return html`<span class="ci"><b class=${kind}>${points}</b> <small>${interval}</small></span>`;
+}
+
+/** The course of a metric without scales. */
+function sparkline(values: readonly (number | null)[]): Part {
+  const known = values.filter((value) => value !== null);
+  if (known.length < 2) return html`<span class="spark"></span>`;
+  const low = Math.min(...known), size = Math.max(...known) - low || 1, last = known.length - 1;
+  const points = known.map((value, i) =>
+    `${(100 * i / last).toFixed(1)},${(22 - 20 * (value - low) / size).toFixed(1)}`
   );
   return html`
-    <tr data-run=${run.id}>
-      <td data-label="chosen">
-        <input
-          type="checkbox"
-          aria-label=${`choose ${run.name}`}
-          .checked=${isChosen}
-          @change=${() => choose(run.id)}
-        >
-      </td>
-      ${cells}
-    </tr>
+    <svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+      ${svg`<polyline points=${points.join(" ")}></polyline>`}
+    </svg>
   `;
 }
 
+const classOf = ({ isNumber }: Column) => isNumber ? "number" : nothing;
+
 export function runsView({ overview, parameters, remember }: PageState): View {
-  let { runs } = overview, search = parameters.get("search") ?? "";
+  let { runs } = overview, sparks: Sparks = {};
+  const state: Record<string, string> = {};
+  for (const name of ["search", "status", "tag", "sort"]) state[name] = parameters.get(name) ?? "";
   const chosen = new Set((parameters.get("runs") ?? "").split(",").filter((id) => id !== ""));
   const content = document.createElement("div");
 
@@ -84,11 +149,11 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     location.hash = `#/${view}?${query}`;
   }
 
-  function find(event: Event): void {
-    search = valueOf(event);
-    remember({ search });
+  const set = (name: string) => (value: string) => {
+    state[name] = value;
+    remember({ [name]: value });
     draw();
-  }
+  };
 
   function choose(id: string): void {
     if (!chosen.delete(id)) chosen.add(id);
@@ -96,39 +161,110 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     draw();
   }
 
-  function draw(): void {
-    const wanted = search.trim().toLowerCase();
-    const fitting = runs.filter((run) =>
-      [run.name, run.folder, run.runName, run.task, run.model, run.status].some((text) =>
-        text?.toLowerCase().includes(wanted)
-      )
+  function fitting(): RunInfo[] {
+    const wanted = state["search"]!.trim().toLowerCase(), { status, tag, sort } = state;
+    const found = runs.filter((run) =>
+      (status === "" || run.status === status) && (tag === "" || run.tags.includes(tag!)) &&
+      [run.name, run.folder, run.runName, run.task, run.model, run.note, ...run.tags]
+        .some((text) => text?.toLowerCase().includes(wanted))
     );
+    const column = COLUMNS.find(({ head }) => head === sort!.replace(/^-/, ""));
+    if (column === undefined) return found;
+    const sign = sort!.startsWith("-") ? -1 : 1;
+    return found.toSorted((one, other) =>
+      compared(column.by(one, sparks[one.id]), column.by(other, sparks[other.id]), sign)
+    );
+  }
+
+  function heading(column: Column): Part {
+    const { head } = column, { sort } = state;
+    const isUp = sort === head, isDown = sort === `-${head}`;
+    // The largest number is mostly wanted first.
+    const next = column.isNumber
+      ? isDown ? head : isUp ? "" : `-${head}`
+      : isUp
+      ? `-${head}`
+      : isDown
+      ? ""
+      : head;
+    return html`
+      <th
+        scope="col"
+        class=${classOf(column)}
+        aria-sort=${isUp ? "ascending" : isDown ? "descending" : nothing}
+      >
+        <button type="button" class="sort" @click=${() => set("sort")(next)}>
+          ${head}${isUp ? " ↑" : isDown ? " ↓" : ""}
+        </button>
+      </th>
+    `;
+  }
+
+  function row(run: RunInfo): Part {
+    const cells = COLUMNS.map((column) => {
+      const cell = column.cell(run, sparks[run.id]), { head } = column;
+      return head === "run"
+        ? html`<th scope="row">${cell}</th>`
+        : html`<td data-label=${head} class=${classOf(column)}>${cell}</td>`;
+    });
+    return html`
+      <tr data-run=${run.id}>
+        <td class="choose">
+          <input
+            type="checkbox"
+            aria-label=${`choose ${run.name}`}
+            .checked=${chosen.has(run.id)}
+            @change=${() => choose(run.id)}
+          >
+        </td>
+        ${cells}
+      </tr>
+    `;
+  }
+
+  function draw(): void {
+    const found = fitting(),
+      same = (names: Iterable<string>) =>
+        [["", "all"], ...[...new Set(names)].sort().map((name) => [name, name])] as [
+          string,
+          string,
+        ][];
     const note = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
-      : `${fitting.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
+      : `${found.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
     const curves = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
-    const heads = COLUMNS.map(([head, isNumber]) =>
-      html`<th scope="col" class=${classOf(isNumber)}>${head}</th>`
-    );
+    const tags = same(runs.flatMap((run) => run.tags));
+    const find = (event: Event) => set("search")(valueOf(event));
     render(
       html`
         ${problemBox(runs.flatMap((run) => run.problems))}
         <div class="controls">
-          <label>Search<input type="search" value=${search} @input=${find}></label>
+          <label>Search<input type="search" value=${state["search"]} @input=${find}></label>
+          ${choice(
+            "State",
+            same(runs.map(({ status }) => status)),
+            state["status"]!,
+            set("status"),
+          )}
+          ${tags.length > 1 ? choice("Tag", tags, state["tag"]!, set("tag")) : nothing}
           <button type="button" @click=${() => open("curves")}>${curves}</button>
           <button
             type="button"
             ?disabled=${chosen.size !== 2}
+            title="Choose two runs in the list"
             @click=${() => open("compare")}
           >Compare two</button>
+          <span class="note" role="status">${note}</span>
         </div>
-        <p class="note" role="status">${note}</p>
         <div class="wide" role="region" aria-label="Runs" tabindex="0">
           <table class="list">
             <thead>
-              <tr><th scope="col">chosen</th>${heads}</tr>
+              <tr>
+                <th scope="col" class="choose"><span class="hidden">chosen</span></th>
+                ${COLUMNS.map(heading)}
+              </tr>
             </thead>
-            <tbody>${fitting.map((run) => runRow(run, chosen.has(run.id), choose))}</tbody>
+            <tbody>${found.map(row)}</tbody>
           </table>
         </div>
       `,
@@ -137,11 +273,23 @@ export function runsView({ overview, parameters, remember }: PageState): View {
   }
 
   draw();
+  const look = async () => {
+    sparks = await ask<Sparks>("sparks").catch(() => sparks);
+    draw();
+  };
+  void look();
   const update = debounced(async () => {
     const found = await ask<Overview>("overview").catch(() => null);
     if (found === null) return;
     runs = found.runs;
-    draw();
+    await look();
   }, 300);
   return { title: "Runs", content, changed: () => update() };
+}
+
+/** Unknown values come last. */
+function compared(a: Sortable, b: Sortable, sign: number): number {
+  const [isNone, isOtherNone] = [a, b].map((value) => value === null || value === undefined);
+  if (isNone || isOtherNone) return Number(isNone) - Number(isOtherNone);
+  return sign * (typeof a === "number" ? a - Number(b) : String(a).localeCompare(String(b)));
 }

@@ -6,10 +6,14 @@ const token = new URLSearchParams(location.search).get("token") ?? "";
 /** A problem that the server reports, to be shown as it is. */
 export class Problem extends Error {}
 
-/** @throws Problem when the server refuses or is gone */
+/**
+ * @param body what the server is to do; without it, the question only reads
+ * @throws Problem when the server refuses or is gone
+ */
 export async function ask<T>(
   what: string,
   parameters: Readonly<Record<string, string | number | null>> = {},
+  body?: unknown,
 ): Promise<T> {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -19,15 +23,16 @@ export async function ask<T>(
   try {
     response = await fetch(`api/${what}?${query}`, {
       headers: token === "" ? {} : { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
     });
   } catch {
     throw new Problem("The dashboard does not answer; it may have been ended.");
   }
   if (response.ok) return await response.json();
-  const body = await response.text();
-  let text = body;
+  const answer = await response.text();
+  let text = answer;
   try {
-    text = JSON.parse(body).problem ?? body;
+    text = JSON.parse(answer).problem ?? answer;
   } catch {
     // not JSON: shown as it is
   }

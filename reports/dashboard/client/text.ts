@@ -1,43 +1,61 @@
 /** Numbers, times and sizes as text. */
+import { bytesText } from "../../../core/bytes.ts";
+import { duration } from "../../../core/duration.ts";
+import { metricOf } from "../../charts/metric_table.ts";
 
 /** Four significant digits; large and small numbers with a power of ten. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e9 || size < 1e-4) return value.toExponential(2);
-  if (Number.isInteger(value)) return value.toLocaleString("en-US").replaceAll(",", " ");
-  return String(Number(value.toPrecision(4)));
+  if (size >= 1e9 || size < 1e-4) return signed(value.toExponential(2));
+  const digits = Number(value.toPrecision(size >= 1000 ? 6 : 4));
+  // A thin space between thousands, which does not break.
+  return signed(
+    digits.toLocaleString("en-US", { maximumFractionDigits: 7 })
+      .replaceAll(",", "\u202f"),
+  );
 }
+
+const signed = (text: string) => text.replace(/^-/, "−");
 
 export function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** "38.6 % [34.3, 42.9]" */
-export function accuracyText(
-  value: { accuracy: number; ci95: readonly [number, number]; total?: number } | null,
-): string {
-  if (value === null || value.total === 0) return "–";
-  const [low, high] = value.ci95.map((end) => (100 * end).toFixed(1));
-  return `${percent(value.accuracy)} [${low}, ${high}]`;
+interface Interval {
+  ci95: readonly [number, number];
 }
 
-/** "2 h 5 min" */
+/** "[34.3, 42.9]" */
+export function intervalText({ ci95 }: Interval): string {
+  return `[${ci95.map((end) => signed((100 * end).toFixed(1))).join(", ")}]`;
+}
+
+/** "38.6 % [34.3, 42.9]" */
+export function accuracyText(value: Interval & { accuracy: number; total?: number } | null) {
+  if (value === null) return "–";
+  return value.total === 0 ? "not asked" : `${percent(value.accuracy)} ${intervalText(value)}`;
+}
+
+/** "+12.4 points [3.1, 21.7]" */
+export function gainText(gain: Interval & { difference: number }): string {
+  const points = (100 * gain.difference).toFixed(1);
+  return `${gain.difference > 0 ? "+" : ""}${signed(points)} points ${intervalText(gain)}`;
+}
+
+/** "2 h 5 min"; "0.34 s" */
 export function timeText(seconds: number | null): string {
   if (seconds === null) return "–";
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
-  if (hours === 0) return `${minutes} min`;
-  const days = Math.floor(hours / 24);
-  return days === 0 ? `${hours} h ${minutes % 60} min` : `${days} d ${hours % 24} h`;
+  return seconds < 10 ? `${short(Number(seconds.toPrecision(2)))} s` : duration(seconds);
 }
 
 /** "3 min ago", by this machine's clock. */
 export function agoText(iso: string | null): string {
   if (iso === null) return "–";
-  const seconds = (Date.now() - Date.parse(iso)) / 1000;
-  return seconds < 5 ? "just now" : `${timeText(seconds)} ago`;
+  const seconds = (Date.now() - Date.parse(iso)) / 1000, days = Math.floor(seconds / 86_400);
+  if (days > 1) return `${days} days ago`;
+  return seconds < 5 ? "just now" : `${duration(seconds).replace(/ \d+ (s|min)$/, "")} ago`;
 }
 
 /** Local date and time. */
@@ -50,16 +68,11 @@ export function dateText(iso: string | null): string {
   });
 }
 
-export function bytesText(bytes: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let size = bytes, unit = 0;
-  while (size >= 1000 && unit < units.length - 1) [size, unit] = [size / 1000, unit + 1];
-  return `${size.toPrecision(3)} ${units[unit]}`;
-}
-
 /** A metric's value with its unit, by the metric's name. */
 export function metricText(name: string, value: number): string {
-  if (/bytes$/.test(name)) return bytesText(value);
-  if (/^time\/|step_time$/.test(name)) return `${short(value)} s`;
-  return short(value);
+  const { unit } = metricOf(name);
+  if (unit === "share") return `${short(Number((100 * value).toPrecision(4)))} %`;
+  if (unit === "bytes") return bytesText(value);
+  if (unit === "s") return timeText(value);
+  return unit === "" ? short(value) : `${short(value)} ${unit}`;
 }

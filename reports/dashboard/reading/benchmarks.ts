@@ -1,7 +1,6 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
 import { averageAccuracy } from "../../../bench/results/average.ts";
 import {
-  type ExampleResult,
   readResultFile,
   type ResultFile,
   samplesOf,
@@ -102,16 +101,22 @@ export class Benchmarks {
     };
   }
 
-  /** The problems of a task with the answers of its models; a problem's models lie together. */
+  /** The problems of a task, each with the answers of its models. */
   async examples(found: FoundBenchmark, filter: ExampleFilter): Promise<ExamplePage> {
     const { file } = await this.#read(found);
     const task = tasksOf(file).find((one) => one.task === filter.task);
-    const rows: ExampleRow[] = [];
+    const rows = new Map<number, ExampleRow>();
     for (const [model, { examples }] of Object.entries(task?.models ?? {})) {
-      if (filter.model !== "" && model !== filter.model) continue;
-      for (const example of examples) rows.push(...rowsOf(model, example));
+      for (const example of examples) {
+        const { index, question, expected } = example;
+        const row = rows.get(index) ?? { index, question, expected: expected ?? null, answers: [] };
+        rows.set(index, row);
+        for (const sample of samplesOf(example)) {
+          row.answers.push({ ...sample, extracted: sample.extracted ?? null, model });
+        }
+      }
     }
-    const fitting = rows.filter((row) => fits(row, filter))
+    const fitting = [...rows.values()].filter((row) => fits(row, filter))
       .sort((a, b) => a.index - b.index);
     const end = filter.offset + filter.limit;
     return {
@@ -127,25 +132,16 @@ function tasksOf(file: ResultFile | null): TaskResults[] {
   return file.kind === "task" ? [file] : Object.values(file.tasks);
 }
 
-function rowsOf(model: string, example: ExampleResult): ExampleRow[] {
-  const { index, question, expected } = example;
-  return samplesOf(example).map((sample) => ({
-    ...sample,
-    extracted: sample.extracted ?? null,
-    index,
-    model,
-    question,
-    expected: expected ?? null,
-  }));
-}
-
-function fits(row: ExampleRow, { outcome, text }: ExampleFilter): boolean {
-  const wanted = text.toLowerCase();
-  const isFound = wanted === "" ||
-    [row.question, row.completion, row.expected ?? "", row.extracted ?? ""].some((part) =>
-      part.toLowerCase().includes(wanted)
-    );
-  if (!isFound || outcome === "all") return isFound;
-  if (outcome === "unanswered") return row.extracted === null;
-  return (row.score >= CORRECT) === (outcome === "right");
+/** Whether one answer, of the chosen model, has the outcome and the text. */
+function fits({ question, expected, answers }: ExampleRow, filter: ExampleFilter): boolean {
+  const { model, outcome } = filter, wanted = filter.text.toLowerCase();
+  return answers.some((answer) => {
+    if (model !== "" && answer.model !== model) return false;
+    const isFound = wanted === "" ||
+      [question, answer.completion, expected ?? "", answer.extracted ?? ""]
+        .some((part) => part.toLowerCase().includes(wanted));
+    if (!isFound || outcome === "all") return isFound;
+    if (outcome === "unanswered") return answer.extracted === null;
+    return (answer.score >= CORRECT) === (outcome === "right");
+  });
 }

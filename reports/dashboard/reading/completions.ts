@@ -65,7 +65,10 @@ export async function readCompletions(
   const span = steps.length === 0
     ? null
     : { first: steps[0]!, last: steps.at(-1)!, count: steps.length };
-  return { rows, next, steps: span, searched, problems };
+  const rewards = Object.keys(
+    rows[0]?.rewards ?? (await readStep(folder, steps.at(-1) ?? 0, source, []))[0]?.rewards ?? {},
+  );
+  return { rows, next, steps: span, searched, problems, rewards };
 }
 
 /** The steps with a table; none where the folder of tables is a link to somewhere else. */
@@ -110,12 +113,30 @@ async function readStep(
       row: i,
       prompt,
       completion,
+      expected: typeof row["expected"] === "string" ? row["expected"] : null,
+      dialogue: Array.isArray(row["dialogue"]) ? row["dialogue"].map(messageOf) : null,
+      ending: typeof row["stop"] === "string"
+        ? row["stop"]
+        : row["truncated"] === true
+        ? "cut off"
+        : null,
       extracted: answerOf(completion, { metadata: { source_dataset: source } }, prompt),
       rewards: pick(row, rewardNames) as Record<string, number | null>,
       advantage: typeof row["advantage"] === "number" ? row["advantage"] : null,
       extras: pick(row, extraNames),
     };
   });
+}
+
+/** A message with its calls of tools as text. */
+function messageOf(message: unknown): { role: string; text: string } {
+  const { role, content, tool_calls: calls } = message as Record<string, unknown>;
+  const called = (Array.isArray(calls) ? calls : []).map((call) => {
+    const { name, arguments: given } = call.function ?? call;
+    return `${name}(${typeof given === "string" ? given : JSON.stringify(given)})`;
+  });
+  const said = typeof content === "string" ? content : content ? JSON.stringify(content) : "";
+  return { role: String(role), text: [said, ...called].filter((one) => one !== "").join("\n") };
 }
 
 function plain(value: unknown): string | number | boolean | null {

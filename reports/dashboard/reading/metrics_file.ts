@@ -6,9 +6,9 @@
  */
 import { isRecord } from "../../../core/json_file.ts";
 import { readPart } from "../../../core/text_file.ts";
-import { eachMeasurement } from "../../charts/run_metrics.ts";
+import { eachMeasurement, type Point } from "../../charts/run_metrics.ts";
 import { plainFile } from "./plain_file.ts";
-import type { Curve } from "../api.ts";
+import type { Curve, Spark, SparkAccuracy } from "../api.ts";
 
 /** Files up to this size are read at once. */
 const SMALL_BYTES = 1 << 20;
@@ -31,6 +31,9 @@ export type Row = Readonly<Record<string, unknown>>;
 export class MetricsFile {
   /** Metrics of all lines that were read, or of a few of them until `complete`. */
   series = new Map<string, Series>();
+  /** Seconds since the first step; supervised steps are not counted. */
+  clock: Series = new Series();
+  #begin: number | null = null;
   complete = false;
   /** Number of lines that are not JSON objects. */
   damaged = 0;
@@ -78,7 +81,7 @@ export class MetricsFile {
     try {
       const all = new MetricsFile(this.path);
       await all.#readFrom(file, (await file.stat()).size);
-      this.series = all.series;
+      [this.series, this.clock, this.#begin] = [all.series, all.clock, all.#begin];
       [this.complete, this.damaged, this.#damage] = [true, all.damaged, all.#damage];
       [this.#at, this.#lines, this.#mark] = [all.#at, all.#lines, all.#mark];
     } catch {
@@ -90,7 +93,7 @@ export class MetricsFile {
   }
 
   #forget(): void {
-    this.series = new Map();
+    [this.series, this.clock, this.#begin] = [new Map(), new Series(), null];
     [this.complete, this.damaged, this.#at, this.#lines] = [false, 0, 0, 0];
     this.#mark = new Uint8Array(0);
   }
@@ -135,16 +138,42 @@ export class MetricsFile {
       if (end < 0 || at + start <= last) continue;
       last = at + start;
       const row = rowOf(new TextDecoder().decode(bytes.subarray(start, end)));
-      if (row !== null) addRow(this.series, row);
+      if (row !== null) this.#add(row);
     }
   }
 
   #take(line: string): void {
     if (line.trim() === "") return;
     const row = rowOf(line);
-    if (row !== null) return addRow(this.series, row);
+    if (row !== null) return this.#add(row);
     this.damaged++;
     this.#damage ??= `line ${this.#lines} is damaged (cut, or not JSON)`;
+  }
+
+  #add(row: Row): void {
+    addRow(this.series, row);
+    const { step, split, time } = row, at = Date.parse(String(time)) / 1000;
+    if (split !== "train" || typeof step !== "number" || !(at > 0)) return;
+    this.#begin ??= at;
+    this.clock.add(step, at - this.#begin);
+  }
+
+  /** What a list of runs shows. @param points the most rewards */
+  spark(points: number): Spark {
+    const evaluation = (which: "first" | "last"): SparkAccuracy | null => {
+      const [at, total] = ["eval_accuracy", "eval_total"].map((name) =>
+        this.series.get(name)?.[which]
+      );
+      if (!at?.ci95 || !total?.value) return null;
+      return { accuracy: at.value, ci95: [...at.ci95], total: total.value, step: at.step };
+    };
+    const first = evaluation("first"), last = evaluation("last");
+    return {
+      reward: (this.series.get("reward") ?? this.series.get("sft/loss"))
+        ?.curve(points, 0.5).smooth ?? [],
+      first,
+      now: last?.step === first?.step ? null : last,
+    };
   }
 }
 
@@ -202,6 +231,20 @@ export class Series {
 
   get length(): number {
     return this.#length;
+  }
+
+  get first(): Point | null {
+    return this.#point(0);
+  }
+
+  get last(): Point | null {
+    return this.#point(this.#length - 1);
+  }
+
+  #point(at: number): Point | null {
+    const ci95 = this.#intervals.get(at);
+    if (at < 0 || at >= this.#length) return null;
+    return { step: this.#steps[at]!, value: this.#values[at]!, ...(ci95 && { ci95 }) };
   }
 
   add(step: number, value: number, ci95?: readonly [low: number, high: number]): void {

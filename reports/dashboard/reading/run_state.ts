@@ -4,18 +4,24 @@
  * another version; then the rest is shown, and a sentence says what is wrong.
  */
 import { parse } from "yaml";
+import { writeFileAtomic } from "../../../core/atomic_file.ts";
+import { sha256Hex } from "../../../core/checksums.ts";
 import { LOCK_FILE } from "../../../core/lock.ts";
 import { processIsAlive, processSpace } from "../../../core/machine/process_alive.ts";
-import { objectOf, remarksOf } from "../../run_report/run_record.ts";
+import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
+import type { PairedTest } from "../../../bench/evaluation/matched_pairs.ts";
+import { rewardMetrics } from "../../../configs/schema/metric_names.ts";
+import type { RunConfig } from "../../../configs/schema/run_config.ts";
+import { answerRows, objectOf, pairedTests, remarksOf } from "../../run_report/run_record.ts";
 import { readSessions, RUN_FORMAT } from "../../../training/run/sessions.ts";
-import type { AccuracyInfo, RunDetails, RunInfo, RunStatus } from "../api.ts";
+import type { AccuracyInfo, AnswerPairs, Notes, RunDetails, RunInfo, RunStatus } from "../api.ts";
 import type { FoundRun } from "./find_runs.ts";
-import { readPlain } from "./plain_file.ts";
+import { plainFile, readPlain } from "./plain_file.ts";
 import { newestRows, type Row } from "./metrics_file.ts";
 
 /** Maximum age of a heartbeat. A lock with an older one is abandoned. */
 const SILENT_MS = 300_000;
-const MAX_LOG_BYTES = 2 ** 26;
+const MAX_LOG_BYTES = 2 ** 26, MAX_ANSWERS_BYTES = 2 ** 26;
 const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"];
 
 type Json = Readonly<Record<string, unknown>>;
@@ -35,7 +41,11 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
   const rows = await newestRows(`${folder}/metrics.jsonl`);
   const steps = stepsOf(config, rows);
   const sessions = readSessions(run), started = text(run["start"]);
-  const job = object(run["job"]);
+  const job = object(run["job"]),
+    last = await lastSign(folder),
+    training = object(config["training"]);
+  const [batch, parts] = ["per_device_train_batch_size", "gradient_accumulation_steps"]
+    .map((key) => number(training[key]));
   return {
     id,
     name,
@@ -44,10 +54,15 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
     status: await statusOf(folder, run, now),
     ...steps,
     started,
-    lastSign: await lastSign(folder),
+    lastSign: last,
     latest: latestOf(rows),
     before: accuracyOf(run["eval_before"]),
     after: accuracyOf(run["eval_after"]),
+    gain: await gainOf(folder),
+    seconds: number(run["seconds"]) ?? secondsOf(sessions, last),
+    samplesPerStep: batch ? batch * (parts ?? 1) : null,
+    family: familyOf(config),
+    ...await readNotes(folder, problems),
     model: text(object(config["model"])["model_name_or_path"]) ??
       (object(config["model"])["init"] ? "a new model" : null),
     task: taskOf(object(config["data"])),
@@ -83,7 +98,100 @@ export async function readRunDetails(
     ),
     remarks: remarksOf(log),
     error: text(run["error"]),
+    weights: await weightsOf(folder),
+    hasReport: await plainFile(`${folder}/report.html`, MAX_ANSWERS_BYTES)
+      .then((file) => file !== null, () => false),
   };
+}
+
+/** The weights of the rewards, by their names in the tables; none where the file is damaged. */
+async function weightsOf(folder: string): Promise<Record<string, number>> {
+  const config = await readObject(`${folder}/config.yaml`, parse, []);
+  try {
+    const rewards = config["rewards"] as RunConfig["rewards"];
+    return Object.fromEntries(
+      rewardMetrics(rewards).map((name, i) => [name, rewards[i]!.weight ?? 1]),
+    );
+  } catch {
+    return {};
+  }
+}
+
+/** Tells which runs differ only in seeds and names. */
+function familyOf(config: Json): string {
+  const { seed: _, data_seed: __, output_dir: ___, ...training } = object(config["training"]);
+  const rest = JSON.stringify({ ...config, training, logging: null });
+  return sha256Hex(new TextEncoder().encode(rest)).slice(0, 12);
+}
+
+/** Seconds of all sessions. @param last the end of one that has none */
+function secondsOf(sessions: ReturnType<typeof readSessions>, last: string | null): number | null {
+  const seconds = sessions.map(({ start, end }) =>
+    (Date.parse(end ?? last ?? start) - Date.parse(start)) / 1000
+  );
+  return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + Math.max(0, one), 0);
+}
+
+/** Comparisons of answers, until the file of the later answers changes. */
+const gains = new Map<string, { version: string; gain: PairedTest | null }>();
+
+async function gainOf(folder: string): Promise<PairedTest | null> {
+  const path = `${folder}/eval_after.jsonl`, info = await Deno.lstat(path).catch(() => null);
+  if (info === null) return null;
+  const version = `${info.size} ${info.mtime?.getTime()}`, known = gains.get(folder);
+  if (known?.version === version) return known.gain;
+  const [before, after] = await Promise.all(
+    ["before", "after"].map((when) => answersOf(folder, when)),
+  );
+  const gain = pairedTests(before!, after!)?.sampled ?? null;
+  gains.set(folder, { version, gain });
+  return gain;
+}
+
+/** The answers to held-out problems. @param when "before" or "after" training */
+export async function answersOf(folder: string, when: string): Promise<Json[]> {
+  const path = `${folder}/eval_${when}.jsonl`;
+  return answerRows(await readPlain(path, MAX_ANSWERS_BYTES).catch(() => null) ?? "");
+}
+
+/** The answers of two runs to the same problems, at the lowest temperature of both. */
+export function answerPairs(first: readonly Json[], second: readonly Json[]): AnswerPairs {
+  const least = (rows: readonly Json[]) =>
+    Math.min(...rows.map((row) => Number(row["temperature"])));
+  const [a, b] = [first, second].map((rows) =>
+    rows.filter((row) => row["temperature"] === least(rows))
+  ) as [Json[], Json[]];
+  const isRight = (row: Json) => isCorrect({ score: Number(row["score"]) });
+  const different = pairedTests(a, b) === null ? [] : a.map((row, i) => [row, b[i]!] as const)
+    .filter(([one, other]) => isRight(one) !== isRight(other));
+  return {
+    test: pairedTests(a, b)?.sampled ?? null,
+    different: different.map(([one, other]) => ({
+      question: String(one["question"]),
+      expected: text(one["expected"]),
+      first: String(one["extracted"] ?? one["completion"]),
+      second: String(other["extracted"] ?? other["completion"]),
+      firstIsRight: isRight(one),
+    })),
+  };
+}
+
+const NOTES = "notes.json";
+const MAX_TAGS = 20, MAX_NOTE = 4000;
+
+async function readNotes(folder: string, problems: string[]): Promise<Notes> {
+  const { tags, note } = await readObject(`${folder}/${NOTES}`, JSON.parse, problems);
+  return { tags: Array.isArray(tags) ? tags.map(String) : [], note: text(note) ?? "" };
+}
+
+/** Keeps tags and a note in the run's folder. @param given what the page has sent */
+export async function writeNotes(folder: string, given: Json): Promise<Notes> {
+  const tags = (Array.isArray(given["tags"]) ? given["tags"] : [])
+    .map((tag) => String(tag).trim().slice(0, 40)).filter((tag) => tag !== "");
+  const note = String(given["note"] ?? "").slice(0, MAX_NOTE);
+  const notes = { tags: [...new Set(tags)].slice(0, MAX_TAGS), note };
+  await writeFileAtomic(`${folder}/${NOTES}`, JSON.stringify(notes, null, 2) + "\n");
+  return notes;
 }
 
 /** The task, the data set, or the names of several tasks. */
