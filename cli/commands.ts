@@ -195,6 +195,7 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
     },
     from(() => import("./reports/report.ts"), "report"),
   );
+  add("watch", tables.WATCH, from(() => import("./reports/watch.ts"), "watch"));
   add("dashboard", tables.DASHBOARD, from(() => import("./dashboard/dashboard.ts"), "dashboard"));
 
   add("slurm", jobTables.SLURM, from(() => import("./cluster/slurm.ts"), "slurmTrain"))

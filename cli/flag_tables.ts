@@ -533,6 +533,17 @@ export const DASHBOARD = {
   "After:": "It reads only. Ctrl-C ends it.",
 } as const;
 
+export const WATCH = {
+  "About:": "a run in the terminal: its curve, time left, last completions",
+  "<run>": "output folder of rgx train",
+  once: "flag -- print it once",
+  json: "flag -- one JSON document: status, steps, time left, reward, accuracies",
+  "Examples:": `
+    rgx watch experiments/quickstart
+    rgx watch runs/a --once`,
+  "After:": "It ends with the run, or with Ctrl-C, which leaves the run alone.",
+} as const;
+
 export const DOCTOR = {
   "About:": "what this machine (or this job) offers, whether a config fits, and what to fix",
   "[config]": "a YAML file or the name of an embedded config: does it fit here?",

@@ -268,7 +268,7 @@ interface Bar {
 }
 
 /** About the width of a column, so that letters keep their size. */
-const MAX_WIDTH = 390, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
+const MAX_WIDTH = 430, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
 
 function barChart(title: string, bars: readonly Bar[]): Part {
   const width = Math.max(240, Math.min(MAX_WIDTH, innerWidth - 48)), plot = width - RIGHT;
@@ -300,7 +300,7 @@ function barChart(title: string, bars: readonly Bar[]): Part {
     ];
   });
   return html`
-    <svg class="bars" viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${`${title}. ${text}`}>
+    <svg class="bars" width=${width} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${`${title}. ${text}`}>
       ${grid}${rows}
     </svg>
   `;

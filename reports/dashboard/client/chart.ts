@@ -74,6 +74,9 @@ interface Reading {
 const cursors = uPlot.sync("steps");
 const FEW = 10;
 const X_NAMES = { step: "step", time: "time", samples: "completions" };
+/** Of a logarithmic axis, only powers of ten have a line. */
+const powers = (_: uPlot, splits: number[]) =>
+  splits.map((value) => Number.isInteger(Number(Math.log10(value).toFixed(9))) ? value : null);
 const UNITS: Readonly<Partial<Record<Unit, string>>> = { share: "%", s: "seconds" };
 
 export class Chart {
@@ -193,6 +196,7 @@ export class Chart {
       label: labelOf(metric),
       labelSize: 18,
       values: (_, ticks) => ticks.map((value) => value === null ? "" : tickText(metric, value)),
+      ...(this.#look.isLog && { grid: { ...grid, filter: powers }, ticks: { show: false } }),
     });
     const scale = (metric: string): uPlot.Scale =>
       this.#look.isLog ? { distr: 3 } : {
@@ -211,9 +215,11 @@ export class Chart {
         {
           ...axis,
           size: 34,
-          label: this.metric.startsWith("sft/") ? "supervised step" : X_NAMES[this.#look.x],
+          label: this.metric.startsWith("sft/")
+            ? "supervised step"
+            : `${X_NAMES[this.#look.x]}${this.#look.x === "time" ? " (h:min:s)" : ""}`,
           labelSize: 18,
-          values: (_, ticks) => ticks.map((one) => this.#place(one)),
+          values: (_, ticks) => ticks.map((one) => this.#tick(one)),
         },
         values(this.metric),
         ...(right === undefined
@@ -240,6 +246,16 @@ export class Chart {
   /** A position as text. */
   #place(x: number): string {
     return this.#look.x === "time" ? timeText(x) : short(x);
+  }
+
+  /** A position below the axis: short, so that neighbours do not touch. */
+  #tick(x: number): string {
+    if (this.#look.x !== "time") return short(x);
+    const [hours, minutes, seconds] = [x / 3600, x / 60 % 60, x % 60].map(Math.floor);
+    const two = (value: number) => String(value).padStart(2, "0");
+    return hours! > 0
+      ? `${hours}:${two(minutes!)}:${two(seconds!)}`
+      : `${minutes}:${two(seconds!)}`;
   }
 
   /** The label for screen readers, and the newest values below the chart. */

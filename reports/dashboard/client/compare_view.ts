@@ -1,8 +1,23 @@
-/** The differences between two runs' configurations. */
+/** Two runs beside each other: their curves, what differs in their configurations, their answers. */
 import { html, nothing, render } from "lit-html";
-import type { ConfigComparison } from "../api.ts";
-import { choice, failureBox, type PageState, type Part, problemBox, type View } from "./dom.ts";
+import type { AnswerPairs, ConfigComparison, CurvesOfRun } from "../api.ts";
+import { Chart, type ShownRun } from "./chart.ts";
+import {
+  choice,
+  failureBox,
+  type PageState,
+  type Part,
+  problemBox,
+  table,
+  type View,
+} from "./dom.ts";
 import { ask } from "./server.ts";
+import { gainText } from "./text.ts";
+
+/** Metrics whose curves are shown of two runs. */
+const METRICS = ["reward", "eval_accuracy"];
+/** Problems with different answers that are shown. */
+const MAX_PROBLEMS = 20;
 
 export function compareView({ overview, parameters, remember }: PageState): View {
   const { runs } = overview;
@@ -11,13 +26,43 @@ export function compareView({ overview, parameters, remember }: PageState): View
   }
   let first = parameters.get("first") || runs[0]!.id;
   let second = parameters.get("second") ?? "", onlyDifferent = parameters.get("all") !== "1";
-  const content = document.createElement("div");
-  const options = runs.map(({ id, name }) => [id, name] as const);
+  const content = document.createElement("div"),
+    options = runs.map(({ id, name }) => [id, name] as const);
+  const charts = METRICS.map((metric) => new Chart(metric, () => {}));
 
   async function load(): Promise<void> {
     remember({ first, second, all: onlyDifferent ? "" : "1" });
-    const found = ask<ConfigComparison>("config", { run: first, other: second });
-    draw(await found.then((keys) => comparison(keys, onlyDifferent), failureBox));
+    try {
+      const keys = comparison(
+        await ask<ConfigComparison>("config", { run: first, other: second }),
+        onlyDifferent,
+      );
+      if (second === "") return draw(keys);
+      const metrics = METRICS.join(","), ids = [first, second];
+      const [pairs, ...curves] = await Promise.all([
+        ask<AnswerPairs>("pairs", { run: first, other: second }),
+        ...ids.map((run) =>
+          ask<CurvesOfRun>("curves", { run, metrics, points: 500, smoothing: 0.8 })
+        ),
+      ]);
+      const shown = ids.map((id): ShownRun => {
+        const index = runs.findIndex((run) => run.id === id);
+        return { id, name: runs[index]!.name, index };
+      });
+      const names = shown.map(({ name }) => name);
+      draw(html`
+        <div class="charts">${charts.map(({ element }) => element)}</div>
+        <h2>What differs in the configurations</h2>
+        ${keys}
+        <h2>Answers to the same held-out problems</h2>
+        ${answers(pairs, names)}
+      `);
+      for (const chart of charts) {
+        chart.draw(shown, curves.map((one) => one.curves[chart.metric]));
+      }
+    } catch (error) {
+      draw(failureBox(error));
+    }
   }
 
   function draw(result: Part): void {
@@ -48,7 +93,12 @@ export function compareView({ overview, parameters, remember }: PageState): View
 
   draw(nothing);
   void load();
-  return { title: "Configurations", content };
+  return {
+    title: "Configurations",
+    content,
+    redraw: () => charts.forEach((chart) => chart.redraw()),
+    leave: () => charts.forEach((chart) => chart.destroy()),
+  };
 }
 
 function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
@@ -83,5 +133,35 @@ function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
         </tbody>
       </table>
     </div>
+  `;
+}
+
+function answers({ test, different }: AnswerPairs, names: readonly string[]): Part {
+  if (test === null) {
+    return html`<p class="note">They did not answer the same held-out problems after training.</p>`;
+  }
+  const { n, only_first: one, only_second: other, p_value: p } = test;
+  const rows = different.slice(0, MAX_PROBLEMS).map((
+    { question, expected, firstIsRight, ...given },
+  ) => [
+    question,
+    expected ?? "–",
+    `${firstIsRight ? "✓" : "✗"} ${given.first}`,
+    `${firstIsRight ? "✗" : "✓"} ${given.second}`,
+  ]);
+  return html`
+    <p>
+      ${names[1]} beside ${names[0]}: <b>${gainText(
+        test,
+      )}</b>, ${n} problems. Only the first is right
+      on ${one} of them, only the second on ${other} (p ${p < 0.001
+        ? "< 0.001"
+        : `= ${p.toFixed(3)}`}:
+      how often chance alone makes such a difference).
+    </p>
+    ${rows.length === 0 ? nothing : table("Answers", ["problem", "expected", ...names], rows)}
+    ${different.length > MAX_PROBLEMS
+      ? html`<p class="note">and ${different.length - MAX_PROBLEMS} problems more</p>`
+      : nothing}
   `;
 }

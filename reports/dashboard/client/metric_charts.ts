@@ -103,11 +103,8 @@ export class MetricCharts {
       from.delete(title);
       this.#tell(isNowOpen);
     };
-    const lift = (event: Event) => {
-      event.preventDefault(); // the group stays open
-      raise?.();
-    };
     return html`
+      <div class="group-box">
       <details
         class="group"
         data-metrics=${metrics.join(",")}
@@ -116,14 +113,13 @@ export class MetricCharts {
       >
         <summary>
           <h2>${title} (${metrics.length})</h2>
-          ${raise === null ? nothing : html`
-            <span class="small-buttons">
-              <button type="button" aria-label=${`${title}: move up`} @click=${lift}>↑</button>
-            </span>
-          `}
         </summary>
         <div class="charts">${metrics.map((metric) => this.#chart(metric).element)}</div>
       </details>
+      ${raise === null ? nothing : html`
+        <button type="button" aria-label=${`${title}: move up`} @click=${raise}>↑</button>
+      `}
+      </div>
     `;
   }
 

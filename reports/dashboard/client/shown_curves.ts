@@ -33,7 +33,7 @@ export function shownCurves(
   return {
     runs: families.map((family) => {
       const [first] = family as [ShownRun], count = family.length;
-      return count === 1 ? first : { ...first, name: `${first.name} and ${count - 1} seeds more` };
+      return count === 1 ? first : { ...first, name: `${first.name} (mean of ${count} seeds)` };
     }),
     curves: (metric) =>
       families.map((family) => {
@@ -43,21 +43,24 @@ export function shownCurves(
   };
 }
 
-/** The mean of several curves, with one standard deviation to each side. */
+/**
+ * The mean of several curves, with one standard deviation to each side, as far as all of them go: a
+ * curve that ends would make the mean jump.
+ */
 function meanCurve(curves: readonly Curve[]): Curve {
-  const steps = [...new Set(curves.flatMap((curve) => curve.steps))].sort((a, b) => a - b);
-  const rows = steps.map((step) => {
+  const mean: Curve = { steps: [], values: [], low: [], high: [] };
+  for (const step of [...new Set(curves.flatMap((curve) => curve.steps))].sort((a, b) => a - b)) {
     const values = curves.map((curve) => valueAt(curve, step)).filter((one) => one !== null);
-    const mean = values.reduce((sum, one) => sum + one, 0) / values.length;
-    const squares = values.reduce((sum, one) => sum + (one - mean) ** 2, 0);
-    const spread = values.length < 2 ? null : Math.sqrt(squares / (values.length - 1));
-    return { value: values.length === 0 ? null : mean, spread };
-  });
-  const edge = (sign: number) =>
-    rows.map(({ value, spread }) =>
-      value === null || spread === null ? null : value + sign * spread
-    );
-  return { steps, values: rows.map(({ value }) => value), low: edge(-1), high: edge(1) };
+    if (values.length < curves.length) continue;
+    const middle = values.reduce((sum, one) => sum + one, 0) / values.length;
+    const squares = values.reduce((sum, one) => sum + (one - middle) ** 2, 0);
+    const spread = Math.sqrt(squares / (values.length - 1));
+    mean.steps.push(step);
+    mean.values.push(middle);
+    mean.low!.push(middle - spread);
+    mean.high!.push(middle + spread);
+  }
+  return mean;
 }
 
 /** The smoothed value at a step, between the two nearest ones; null outside of the curve. */

@@ -27,6 +27,21 @@ export interface CompletionFilter {
   limit: number;
 }
 
+/** A filter that leaves nothing out. */
+export const ALL_COMPLETIONS: CompletionFilter = {
+  from: null,
+  to: null,
+  prompt: "",
+  text: "",
+  answer: "any",
+  advantage: "any",
+  reward: "",
+  min: null,
+  max: null,
+  after: null,
+  limit: 50,
+};
+
 /** Number of steps that one page looks at. */
 const MAX_STEPS = 200;
 const MAX_FILE_BYTES = 2 ** 28;

@@ -1,21 +1,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../../core/testing.ts";
 import { writeCompletions } from "../testing.ts";
-import { type CompletionFilter, readCompletions } from "./completions.ts";
-
-const ALL: CompletionFilter = {
-  from: null,
-  to: null,
-  prompt: "",
-  text: "",
-  answer: "any",
-  advantage: "any",
-  reward: "",
-  min: null,
-  max: null,
-  after: null,
-  limit: 50,
-};
+import { ALL_COMPLETIONS as ALL, readCompletions } from "./completions.ts";
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
@@ -32,6 +18,9 @@ Deno.test("completions have their extracted answer, rewards, and further columns
       row: 0,
       prompt: "abc",
       completion: "<answer>cba</answer>",
+      dialogue: null,
+      ending: null,
+      expected: null,
       extracted: "cba",
       rewards: { correctness: 1 },
       advantage: 1,

@@ -165,7 +165,7 @@ export class MetricsFile {
         this.series.get(name)?.[which]
       );
       if (!at?.ci95 || !total?.value) return null;
-      return { accuracy: at.value, ci95: [...at.ci95], total: total.value, step: at.step };
+      return { accuracy: rounded(at.value), ci95: [...at.ci95], total: total.value, step: at.step };
     };
     const first = evaluation("first"), last = evaluation("last");
     return {
@@ -248,7 +248,10 @@ export class Series {
   }
 
   add(step: number, value: number, ci95?: readonly [low: number, high: number]): void {
+    // Of two values at a step, such as of two evaluations, the later one counts.
+    if (this.last?.step === step) this.#length--;
     const at = this.#length++;
+    this.#intervals.delete(at);
     if (at === this.#steps.length) {
       this.#steps = grown(this.#steps, new Uint32Array(2 * at));
       this.#values = grown(this.#values, new Float32Array(2 * at));

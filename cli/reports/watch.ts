@@ -1,0 +1,176 @@
+/**
+ * `rgx watch`: a run in the terminal, from the files that it writes. On a terminal the picture is
+ * redrawn until the run or a signal ends it. In a pipe there is one line for now, and one when the
+ * run has ended.
+ */
+import { duration } from "../../core/duration.ts";
+import { UsageError } from "../../core/errors.ts";
+import { percent } from "../../reports/charts/style.ts";
+import type { AccuracyInfo, CompletionRow, RunDetails } from "../../reports/dashboard/api.ts";
+import { ALL_COMPLETIONS, readCompletions } from "../../reports/dashboard/reading/completions.ts";
+import { checkFolders } from "../../reports/dashboard/reading/find_runs.ts";
+import { MetricsFile } from "../../reports/dashboard/reading/metrics_file.ts";
+import { readRunDetails } from "../../reports/dashboard/reading/run_state.ts";
+import { short } from "../../reports/run_report/sections.ts";
+import type { Flags } from "../flags.ts";
+import type { WATCH } from "../flag_tables.ts";
+import { stopSignal } from "../signals.ts";
+import { RedrawnLines } from "../terminal/redrawn_lines.ts";
+import {
+  columns,
+  isInteractive,
+  paint,
+  print,
+  withoutControl,
+  wrap,
+} from "../terminal/terminal.ts";
+import { brailleCurve } from "./braille.ts";
+
+/** Lines of the curve, and columns of the whole picture. */
+const HEIGHT = 8, WIDTH = 80;
+/** Completions of the newest step that are shown. */
+const COMPLETIONS = 4;
+const REDRAW_MS = 2000;
+
+export async function watch(run: string, options: Flags<typeof WATCH>): Promise<void> {
+  const folder = run.replace(/(?<=.)\/+$/, "");
+  await checkFolders([folder]);
+  const watched = new WatchedRun(folder);
+  if (options.json) {
+    const { details, now } = await watched.look();
+    const { status, step, totalSteps, secondsLeft, latest, before, after } = details;
+    const reward = latest["reward"] ?? null;
+    return print(
+      JSON.stringify({ status, step, totalSteps, secondsLeft, reward, before, now, after }),
+    );
+  }
+  const stop = stopSignal().then(() => true), isLive = isInteractive() && !options.once;
+  const lines = new RedrawnLines();
+  for (let isFirst = true;; isFirst = false) {
+    const look = await watched.look(), isOver = look.details.status !== "running";
+    if (isLive) lines.draw(...picture(look));
+    else if (options.once) print(picture(look).join("\n"));
+    else if (isFirst || isOver) print(summary(look));
+    if (isOver || options.once) return;
+    const pause = new Promise<false>((resolve) => setTimeout(() => resolve(false), REDRAW_MS));
+    if (await Promise.race([stop, pause])) return;
+  }
+}
+
+/** What a run's files say at one moment. */
+interface Look {
+  details: RunDetails;
+  rewards: readonly number[];
+  steps: readonly [first: number, last: number];
+  /** The newest evaluation while training. */
+  now: (AccuracyInfo & { step: number }) | null;
+  completions: readonly CompletionRow[];
+}
+
+class WatchedRun {
+  readonly #metrics: MetricsFile;
+
+  constructor(private readonly folder: string) {
+    this.#metrics = new MetricsFile(`${folder}/metrics.jsonl`);
+  }
+
+  /** @throws UsageError when the folder is no run */
+  async look(): Promise<Look> {
+    const { folder } = this, name = folder.split("/").at(-1)!;
+    const details = await readRunDetails({ id: "", name, folder }, null);
+    if (details.status === "unknown" && details.step === null) {
+      throw new UsageError(`${folder}: no run in this folder`, {
+        advice: "Name the output folder of a run of rgx train.",
+      });
+    }
+    await this.#metrics.update();
+    await this.#metrics.readRest();
+    const curve = this.#metrics.series.get("reward")?.curve(4 * WIDTH, 0.6);
+    const { rows } = await readCompletions(folder, details.task, {
+      ...ALL_COMPLETIONS,
+      limit: COMPLETIONS,
+    });
+    const spark = this.#metrics.spark(2);
+    return {
+      details,
+      rewards: (curve?.smooth ?? []).filter((value) => value !== null),
+      steps: [curve?.steps[0] ?? 0, curve?.steps.at(-1) ?? 0],
+      now: spark.now ?? spark.first,
+      completions: rows,
+    };
+  }
+}
+
+function stepText({ step, totalSteps }: RunDetails): string {
+  return `step ${step ?? 0}${totalSteps === null ? "" : ` of ${totalSteps}`}`;
+}
+
+/** One line. */
+function summary({ details, now }: Look): string {
+  const { name, status, secondsLeft, latest, after } = details, last = after ?? now;
+  return [
+    `${name}: ${status}, ${stepText(details)}`,
+    ...(latest["reward"] === undefined ? [] : [`reward ${short(latest["reward"])}`]),
+    ...(last === null ? [] : [`held-out accuracy ${percent(last.accuracy)}`]),
+    ...(status !== "running" || secondsLeft === null ? [] : [`${duration(secondsLeft)} left`]),
+  ].join(", ");
+}
+
+/** The lines of the picture. */
+function picture({ details, rewards, steps, now, completions }: Look): string[] {
+  const { name, status, secondsLeft, before, after, latest, remarks } = details;
+  const width = Math.min(WIDTH, columns() - 1), isRunning = status === "running";
+  const share = (value: AccuracyInfo) =>
+    `${percent(value.accuracy)} [${value.ci95.map((end) => (100 * end).toFixed(1)).join(", ")}]`;
+  const last = after ?? now;
+  const advice = remarks.at(-1);
+  return [
+    `${paint("bold", name)}  ${paint(isRunning ? "cyan" : "green", status)}  ${stepText(details)}`,
+    ...(isRunning && secondsLeft !== null
+      ? [
+        `${duration(secondsLeft)} left, if steps stay as fast as the newest ones,`,
+        paint("dim", "and the time of the evaluation at the end"),
+      ]
+      : []),
+    ...(last === null && before === null ? [] : [
+      `held-out accuracy ${before === null ? "" : `${share(before)} → `}${
+        last === null ? "not measured since" : share(last)
+      }`,
+    ]),
+    "",
+    ...curveLines(rewards, steps, width, latest["reward"]),
+    ...(advice === undefined
+      ? []
+      : ["", ...wrap(`${advice.kind}: ${withoutControl(advice.text)}`, width)]),
+    ...(completions.length === 0 ? [] : [
+      "",
+      `completions of step ${completions[0]!.step}: advantage, completion`,
+      ...completions.map(({ advantage, completion }) =>
+        `${short(advantage ?? 0).padStart(7)}  ${
+          withoutControl(completion.replaceAll("\n", " ⏎ "))
+        }`
+      ),
+    ]),
+  ];
+}
+
+function curveLines(
+  rewards: readonly number[],
+  [first, last]: readonly [number, number],
+  width: number,
+  newest: number | undefined,
+): string[] {
+  if (rewards.length < 2) return ["No curve of the reward yet."];
+  const [low, high] = [Math.min(...rewards), Math.max(...rewards)], labels = [high, low].map(short);
+  const room = Math.max(...labels.map((label) => label.length)) + 1;
+  const curve = brailleCurve(rewards, width - room - 1, HEIGHT);
+  const axis = `${" ".repeat(room)}${String(first)}`;
+  return [
+    `reward, a running mean; now ${newest === undefined ? "–" : short(newest)}`,
+    ...curve.map((line, i) => {
+      const label = i === 0 ? labels[0]! : i === HEIGHT - 1 ? labels[1]! : "";
+      return `${label.padStart(room - 1)} ${paint("cyan", line)}`;
+    }),
+    `${axis}${`step ${last}`.padStart(width - axis.length)}`,
+  ];
+}
