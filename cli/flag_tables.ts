@@ -525,12 +525,13 @@ export const DASHBOARD = {
   host: "text <address> -- 0.0.0.0: reached from other machines (default 127.0.0.1)",
   token: `text <text> -- the token in the address; default: a new one at each start |
     off -- everybody who reaches the port may read`,
+  allowRuns: "flag -- the page may start, stop and resume runs, as you could here",
   json: "flag -- one JSON document: url, folders",
   "Examples:": `
     rgx dashboard
     rgx dashboard experiments/quickstart benchmark_results
     rgx dashboard /shared/runs --port 7000`,
-  "After:": "It reads only. Ctrl-C ends it.",
+  "After:": "Without --allow-runs it writes only tags and notes. Ctrl-C ends it.",
 } as const;
 
 export const WATCH = {

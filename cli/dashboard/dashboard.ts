@@ -28,6 +28,7 @@ export async function dashboard(
     hostname: host,
     port,
     token: tokenOf(options.token),
+    allowRuns: options.allowRuns ?? false,
   });
   const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
   try {

@@ -105,6 +105,32 @@ export interface Overview {
   runs: RunInfo[];
   benchmarks: BenchmarkInfo[];
   version: string;
+  /** Whether the page may start runs. */
+  allowsRuns: boolean;
+}
+
+/** A key of a configuration in the form of a new run. */
+export interface LaunchKey {
+  key: string;
+  /** What kind of value is expected, and all values if there are few. */
+  expected: string;
+  values: string[];
+  meaning: string;
+  /** The default, and the value in the recipe. */
+  usual: string;
+  value: string;
+}
+
+export interface LaunchForm {
+  recipes: string[];
+  recipe: string;
+  keys: LaunchKey[];
+}
+
+/** The answer of a process: its messages, and whether it did what was asked. */
+export interface Said {
+  isOk: boolean;
+  text: string;
 }
 
 /** A curve, thinned: the lowest and the highest value of each part of the steps. */

@@ -18,6 +18,7 @@ import completionsView from "./client/completions_view.ts" with { type: "text" }
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
 import page from "./client/index.html" with { type: "text" };
+import launchView from "./client/launch_view.ts" with { type: "text" };
 import metricCharts from "./client/metric_charts.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
@@ -38,6 +39,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "curves_view.ts": curvesView,
   "dom.ts": dom,
   "duration.ts": duration,
+  "launch_view.ts": launchView,
   "metric_charts.ts": metricCharts,
   "metric_table.ts": metricTable,
   "run_view.ts": runView,

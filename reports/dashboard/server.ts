@@ -9,8 +9,9 @@ import { streamSSE } from "hono/streaming";
 import { callerMistake } from "../../core/remote/callers.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type Front, listenError, serveHttp } from "../../core/remote/http_front.ts";
-import { jsonObjectOrNull } from "../../core/json_file.ts";
+import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { VERSION } from "../../core/version.ts";
+import { Launcher, type LaunchRequest } from "./launch.ts";
 import { PAGE, pageFile, preparePage } from "./page.ts";
 import { Runs } from "./runs.ts";
 import { compareConfigs } from "../../configs/config_difference.ts";
@@ -42,6 +43,8 @@ export interface DashboardOptions {
    * may read.
    */
   token?: string | null;
+  /** Whether people may start, stop and resume runs; needs a token. Default false. */
+  allowRuns?: boolean;
   /** Milliseconds between two looks at the files; default 2000. */
   interval?: number;
 }
@@ -84,7 +87,11 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const { hostname = "127.0.0.1", port = 0, token = newToken(), interval = 2000 } = options;
   const runs = new Runs(options.folders ?? ["."]), ending = new AbortController();
   await Promise.all([runs.refresh(), preparePage()]);
-  const app = createApp(runs, { hostname, token, interval }, ending.signal);
+  const launcher = options.allowRuns ? new Launcher(runs.folders[0]!) : null;
+  if (launcher !== null && token === null) {
+    throw new UsageError("runs are started only with a token: leave out --no-token");
+  }
+  const app = createApp(runs, { hostname, token, interval, launcher }, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));
   const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
   const address = `http://${shown}:${server.port}/`;
@@ -114,7 +121,12 @@ function listen(
 
 function createApp(
   runs: Runs,
-  { hostname, token, interval }: { hostname: string; token: string | null; interval: number },
+  { hostname, token, interval, launcher }: {
+    hostname: string;
+    token: string | null;
+    interval: number;
+    launcher: Launcher | null;
+  },
   ending: AbortSignal,
 ): Hono {
   const app = new Hono();
@@ -151,7 +163,12 @@ function createApp(
   });
   app.get("/", (c) => c.html(PAGE));
   app.get("/api/events", (c) => events(c, runs, interval, ending));
-  app.route("/api", dataRoutes(runs, VERSION, reports, token !== null));
+  app.use("/api/*", async (c, next) => {
+    if (c.req.method !== "GET") requireWriter(c, token !== null);
+    return await next();
+  });
+  app.route("/api", dataRoutes(runs, VERSION, reports, launcher !== null));
+  if (launcher !== null) app.route("/api", launchRoutes(runs, launcher));
   app.onError((error, c) => {
     const problem = error instanceof RgxError ? error.message : `internal error: ${error.message}`;
     return c.json({ problem }, error instanceof UsageError ? 400 : 500);
@@ -232,15 +249,37 @@ const MAX_POINTS = 4000, MAX_ROWS = 200, SPARK_POINTS = 60;
 /** Milliseconds for which SLURM's answer is used again. */
 const QUEUE_MS = 30_000;
 
-/** @param mayWrite whether callers have a token, without which nobody writes */
-function dataRoutes(runs: Runs, version: string, reports: ReportKeys, mayWrite: boolean): Hono {
+/** Runs that are started, stopped and resumed from the page. */
+function launchRoutes(runs: Runs, launcher: Launcher): Hono {
+  const app = new Hono();
+  const request = async (c: Context): Promise<LaunchRequest> => {
+    const { recipe, name, keys } = jsonObjectOrNull(await c.req.text()) ?? {};
+    const values = Object.entries(isRecord(keys) ? keys : {});
+    return {
+      recipe: String(recipe),
+      name: String(name),
+      keys: Object.fromEntries(values.map(([key, value]) => [key, String(value)])),
+    };
+  };
+  app.get("/form", async (c) => c.json(await launcher.form(text(c, "recipe"))));
+  app.post("/plan", async (c) => c.json(await launcher.plan(await request(c))));
+  app.post("/start", async (c) => c.json(await launcher.start(await request(c))));
+  app.post("/stop", async (c) => c.json(await launcher.stop(foundRun(runs, c).folder)));
+  app.post("/resume", async (c) => c.json(await launcher.resume(foundRun(runs, c).folder)));
+  return app;
+}
+
+/** @throws UsageError when there is no run of this id */
+function foundRun(runs: Runs, c: Context, name = "run"): FoundRun {
+  const found = runs.run(c.req.query(name) ?? "");
+  if (found !== undefined) return found;
+  throw new UsageError("there is no such run (any more)");
+}
+
+function dataRoutes(runs: Runs, version: string, reports: ReportKeys, allowsRuns: boolean): Hono {
   const app = new Hono();
   const queue = new QueueTimes();
-  const run = (c: Context, name = "run") => {
-    const found = runs.run(c.req.query(name) ?? "");
-    if (found !== undefined) return found;
-    throw new UsageError("there is no such run (any more)");
-  };
+  const run = (c: Context, name = "run") => foundRun(runs, c, name);
   const benchmark = (c: Context) => {
     const found = runs.benchmark(c.req.query("id") ?? "");
     if (found !== undefined) return found;
@@ -256,6 +295,7 @@ function dataRoutes(runs: Runs, version: string, reports: ReportKeys, mayWrite: 
         runs: await Promise.all(found.runs.map((one) => readRunInfo(one))),
         benchmarks: found.benchmarks.map((one) => runs.benchmarks.info(one)),
         version,
+        allowsRuns,
       } satisfies Overview,
     );
   });
@@ -267,7 +307,6 @@ function dataRoutes(runs: Runs, version: string, reports: ReportKeys, mayWrite: 
     return c.json({ ...details, report });
   });
   app.post("/notes", async (c) => {
-    requireWriter(c, mayWrite);
     return c.json(await writeNotes(run(c).folder, jsonObjectOrNull(await c.req.text()) ?? {}));
   });
   app.get("/sparks", async (c) => {

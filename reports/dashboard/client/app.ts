@@ -6,6 +6,7 @@ import { compareView } from "./compare_view.ts";
 import { completionsView } from "./completions_view.ts";
 import { curvesView } from "./curves_view.ts";
 import { failureBox, type PageState, type View } from "./dom.ts";
+import { launchView } from "./launch_view.ts";
 import { runView } from "./run_view.ts";
 import { runsView } from "./runs_view.ts";
 import { ask, listen } from "./server.ts";
@@ -21,6 +22,8 @@ const VIEWS: readonly (readonly [
   ["compare", "Configurations", compareView],
   ["benchmarks", "Benchmarks", benchmarksView],
 ];
+/** A view that exists where the dashboard may start runs. */
+const LAUNCH = ["start", "Start a run", launchView] as const;
 
 const [main, views, live, themeButton] = ["#main", "#views", "#live", "#theme"].map((selector) =>
   document.querySelector<HTMLElement>(selector)!
@@ -39,16 +42,17 @@ function fill(title: string, content: View["content"]): void {
 async function show(moveFocus: boolean): Promise<void> {
   const number = ++shown, { path, parameters } = address();
   const here = path === "run" ? "runs" : path;
-  render(
-    VIEWS.map(([path, name]) => {
-      const current = path === here ? "page" : nothing;
-      return html`<li><a href=${`#/${path}`} aria-current=${current}>${name}</a></li>`;
-    }),
-    views,
-  );
   try {
     const overview = await ask<Overview>("overview");
-    const make = path === "run" ? runView : VIEWS.find(([name]) => name === path)?.[2] ?? runsView;
+    const all = overview.allowsRuns ? [...VIEWS, LAUNCH] : VIEWS;
+    render(
+      all.map(([path, name]) => {
+        const current = path === here ? "page" : nothing;
+        return html`<li><a href=${`#/${path}`} aria-current=${current}>${name}</a></li>`;
+      }),
+      views,
+    );
+    const make = path === "run" ? runView : all.find(([name]) => name === path)?.[2] ?? runsView;
     const state: PageState = { overview, parameters, remember: (given) => remember(path, given) };
     const next = await make(state);
     if (number !== shown) return next.leave?.();

@@ -74,6 +74,8 @@ interface Reading {
 const cursors = uPlot.sync("steps");
 const FEW = 10;
 const X_NAMES = { step: "step", time: "time", samples: "completions" };
+/** Distances of the marks of steps: whole numbers. */
+const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((size) => [size, 2 * size, 5 * size]);
 /** Of a logarithmic axis, only powers of ten have a line. */
 const powers = (_: uPlot, splits: number[]) =>
   splits.map((value) => Number.isInteger(Number(Math.log10(value).toFixed(9))) ? value : null);
@@ -92,16 +94,16 @@ export class Chart {
   /**
    * @param zoom called with the range of steps that was chosen; null: everything
    * @param height of the plot in pixels
-   * @param title what stands above it; default: the metric
+   * @param title what stands above it; default: the metric, with its meaning
    */
   constructor(
     readonly metric: string,
     private readonly zoom: (range: [from: number, to: number] | null) => void,
     private readonly height = 230,
     title = metric,
+    meaning = metricOf(metric).meaning,
   ) {
     const key = (event: KeyboardEvent) => this.#key(event), all = () => this.zoom(null);
-    const { meaning } = metricOf(metric);
     this.element.className = "chart";
     render(
       html`
@@ -215,6 +217,7 @@ export class Chart {
         {
           ...axis,
           size: 34,
+          ...(this.#look.x !== "time" && { incrs: WHOLE }),
           label: this.metric.startsWith("sft/")
             ? "supervised step"
             : `${X_NAMES[this.#look.x]}${this.#look.x === "time" ? " (h:min:s)" : ""}`,

@@ -3,6 +3,7 @@ import { html, nothing, render } from "lit-html";
 import type { AnswerPairs, ConfigComparison, CurvesOfRun } from "../api.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import {
+  breakable,
   choice,
   failureBox,
   type PageState,
@@ -51,6 +52,7 @@ export function compareView({ overview, parameters, remember }: PageState): View
       });
       const names = shown.map(({ name }) => name);
       draw(html`
+        <h2 class="hidden">Curves</h2>
         <div class="charts">${charts.map(({ element }) => element)}</div>
         <h2>What differs in the configurations</h2>
         ${keys}
@@ -124,7 +126,7 @@ function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
           ${shown.map(({ key, differs, ...values }) =>
             html`
               <tr class=${differs && !onlyDifferent ? "differs" : nothing}>
-                <th scope="row">${key}</th>
+                <th scope="row">${breakable(key)}</th>
                 <td>${values.first ?? "not set"}</td>
                 ${second === null ? nothing : html`<td>${values.second ?? "not set"}</td>`}
               </tr>

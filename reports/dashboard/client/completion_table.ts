@@ -40,7 +40,7 @@ function groupTable(
           <span class="expected"><span class="label">expected</span> <b>${expected}</b></span>
         `}
       </div>
-      <div class="wide" role="region" aria-label=${`completions of step ${step}`} tabindex="0">
+      <div class="wide" role="group" aria-label=${`completions of step ${step}`} tabindex="0">
         <table class="completions">
           <thead>
             <tr>

@@ -92,6 +92,11 @@ export function marked(text: string, part: string): (Part | string)[] {
   return [...pieces, text.slice(from)];
 }
 
+/** A name that may be broken after the signs that separate its parts, and nowhere else. */
+export function breakable(name: string): (Part | string)[] {
+  return name.split(/(?<=[/_.-])/).flatMap((part, i) => i === 0 ? [part] : [html`<wbr>`, part]);
+}
+
 /** Names with their values, in a row of columns. */
 export function facts(pairs: readonly (readonly [name: string, value: string | Part])[]): Part {
   return html`

@@ -3,7 +3,7 @@
  * evaluations in it, what was noticed, completions of now; its details are folded.
  */
 import { html, nothing, render } from "lit-html";
-import type { CompletionPage, CurvesOfRun, RunDetails, Spark } from "../api.ts";
+import type { CompletionPage, CurvesOfRun, RunDetails, Said, Spark } from "../api.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import { completionTable } from "./completion_table.ts";
 import {
@@ -48,7 +48,7 @@ const SHOWN = [
 /** Completions of the newest step that are shown. */
 const COMPLETIONS = 6;
 
-export async function runView({ parameters }: PageState): Promise<View> {
+export async function runView({ overview, parameters }: PageState): Promise<View> {
   const run = parameters.get("run") ?? "", content = document.createElement("div");
   let range: [number, number] | null = null;
   const chart = new Chart(
@@ -69,7 +69,13 @@ export async function runView({ parameters }: PageState): Promise<View> {
       ask<CompletionPage>("completions", { run, limit: COMPLETIONS }),
     ]);
     const { reward, eval_accuracy: accuracy } = curves.curves, isShown = reward !== undefined;
-    render(contents(details, sparks[run]!, isShown ? chart.element : null, completions), content);
+    render(
+      [
+        overview.allowsRuns ? control(details) : nothing,
+        contents(details, sparks[run]!, isShown ? chart.element : null, completions),
+      ],
+      content,
+    );
     const shown: ShownRun[] = [
       { id: run, name: "reward", index: 0 },
       { id: run, name: "held-out accuracy", index: 1, right: "eval_accuracy" },
@@ -112,6 +118,7 @@ function contents(
       <section class="panel">${progress(run)}</section>
       <section class="panel">${worth(run, spark)}</section>
     </div>
+    <h2 class="hidden">Course</h2>
     ${chart ?? html`<p class="note">No step of GRPO yet; All curves has the warm start.</p>`}
     <h2>What was noticed</h2>
     ${remarks.length === 0 ? html`<p class="note">Nothing that needs your attention.</p>` : html`
@@ -154,6 +161,24 @@ function contents(
   `;
 }
 
+/** Stops a run, or goes on with one that has not ended. */
+function control({ id, status }: RunDetails): Part {
+  if (status === "completed") return nothing;
+  const what = status === "running" ? "stop" : "resume";
+  const send = async (event: Event) => {
+    const said = (event.target as HTMLElement).nextElementSibling as HTMLOutputElement;
+    said.value = "…";
+    said.value = await ask<Said>(what, { run: id }, {})
+      .then(({ text }) => text, (error) => (error as Error).message);
+  };
+  return html`
+    <p class="control">
+      <button type="button" @click=${send}>${what === "stop" ? "Stop and save" : "Resume"}</button>
+      <output class="note"></output>
+    </p>
+  `;
+}
+
 /** The state, how far it is, and how long it still takes. */
 function progress(run: RunDetails): Part {
   const { status, step, totalSteps, seconds, lastSign } = run;
@@ -170,7 +195,7 @@ function progress(run: RunDetails): Part {
                   ones, and the evaluation at the end.
         `
         : nothing}
-      ${seconds === null ? nothing : `${timeText(seconds)} so far. `}
+      ${seconds === null ? nothing : `${timeText(seconds)}${isRunning ? " so far" : ""}. `}
       ${isRunning ? `Last sign ${agoText(lastSign)}.` : `Started ${dateText(run.started)}.`}
     </p>
     <p class="note">${run.model ?? "–"} on ${run.task ?? "–"}${run.device === null

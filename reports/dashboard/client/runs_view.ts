@@ -2,6 +2,7 @@
 import { html, nothing, render, svg } from "lit-html";
 import type { Overview, RunInfo, Spark } from "../api.ts";
 import {
+  breakable,
   choice,
   debounced,
   intervalBar,
@@ -77,11 +78,6 @@ function nameCell({ id, name, runName, tags, note, job, restarts }: RunInfo): Pa
     <a href=${`#/run?run=${id}`}>${breakable(name)}</a> ${tags.map((one) => tag(one))}
     ${more === "" ? nothing : html`<small class="note">${more}</small>`}
   `;
-}
-
-/** A name that may be broken after the signs that separate its parts, and nowhere else. */
-function breakable(name: string): (Part | string)[] {
-  return name.split(/(?<=[/_.-])/).flatMap((part, i) => i === 0 ? [part] : [html`<wbr>`, part]);
 }
 
 /** The end of a path, and all of it at the pointer. */

@@ -1,0 +1,148 @@
+/**
+ * Runs that a person starts from the page: what can be set, the plan, start, stop and resume. Each
+ * is a process of this program with the words of its command line, so plans and errors are those of
+ * the terminal. Only `rgx dashboard --allow-runs` offers it.
+ */
+import { experimentNames } from "../../configs/documents/embedded.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { SECTIONS } from "../../configs/schema/schema.ts";
+import { REQUIRED } from "../../configs/types/key_spec.ts";
+import { UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
+import { LOCK_FILE } from "../../core/lock.ts";
+import { processIsAlive, processSpace } from "../../core/machine/process_alive.ts";
+import { programCommand } from "../../core/program_command.ts";
+import { objectOf } from "../run_report/run_record.ts";
+import type { LaunchForm, LaunchKey, Said } from "./api.ts";
+import { readPlain } from "./reading/plain_file.ts";
+
+/** What the page asks for. */
+export interface LaunchRequest {
+  recipe: string;
+  /** Folder of the run below the dashboard's first folder. */
+  name: string;
+  /** Values as in a YAML file, by dotted keys. */
+  keys: Readonly<Record<string, string>>;
+}
+
+/** The most characters of a process's messages that are kept. */
+const MAX_SAID = 20_000;
+/** How long a start may take until it is called a start, in milliseconds. */
+const START_MS = 4000;
+const NAME = /^\w[\w.-]{0,80}$/;
+
+export class Launcher {
+  /** @param folder where new runs get their folders */
+  constructor(private readonly folder: string) {}
+
+  /** The recipes, and all keys with their values in one of them. */
+  async form(recipe: string): Promise<LaunchForm> {
+    const recipes = experimentNames(), chosen = recipes.includes(recipe) ? recipe : "quickstart";
+    const loaded = await loadConfig(chosen, { overrides: [], env: Deno.env.toObject() });
+    const keys = SECTIONS.flatMap(({ path, keys }) =>
+      Object.entries(keys).map(([name, { type, doc, default: usual }]): LaunchKey => {
+        const key = path === "" ? name : `${path}.${name}`;
+        const found = key.split(".").reduce<unknown>(
+          (value, part) => isRecord(value) ? value[part] : undefined,
+          loaded.config,
+        );
+        return {
+          key,
+          expected: type.expected,
+          values: [...type.values ?? []],
+          meaning: doc,
+          usual: usual === REQUIRED
+            ? "required"
+            : yamlText(typeof usual === "function" ? null : usual),
+          value: yamlText(found ?? null),
+        };
+      })
+    );
+    return { recipes, recipe: chosen, keys };
+  }
+
+  /** What the run would do, or what is wrong with it. */
+  plan(request: LaunchRequest): Promise<Said> {
+    return run([...this.#words(request), "--dry-run"]);
+  }
+
+  /** Starts a run; its process goes on when the dashboard ends. */
+  start(request: LaunchRequest): Promise<Said> {
+    return begin(this.#words(request));
+  }
+
+  resume(folder: string): Promise<Said> {
+    return begin(["train", folder, "--resume"]);
+  }
+
+  /** Asks the process of a run to save and to end. @throws UsageError where there is none here */
+  async stop(folder: string): Promise<Said> {
+    const lock = await readPlain(`${folder}/${LOCK_FILE}`).catch(() => null) ?? "{}";
+    const { pid, space } = objectOf(() => JSON.parse(lock));
+    const isHere = typeof pid === "number" && space === processSpace() && processIsAlive(pid);
+    if (!isHere) {
+      throw new UsageError(`${folder}: no process of this machine is training there`, {
+        advice: "A run on another machine is stopped there, or by its scheduler.",
+      });
+    }
+    Deno.kill(pid, "SIGTERM");
+    return { isOk: true, text: "It saves a checkpoint and ends." };
+  }
+
+  #words({ recipe, name, keys }: LaunchRequest): string[] {
+    if (!experimentNames().includes(recipe)) throw new UsageError(`there is no recipe "${recipe}"`);
+    if (!NAME.test(name)) {
+      throw new UsageError(
+        `"${name}": expected a name of letters, digits, "_", "-" and ".", found another one`,
+      );
+    }
+    const known = new Set(
+      SECTIONS.flatMap(({ path, keys }) =>
+        Object.keys(keys).map((key) => path === "" ? key : `${path}.${key}`)
+      ),
+    );
+    const wrong = Object.keys(keys).find((key) => !known.has(key));
+    if (wrong !== undefined) throw new UsageError(`there is no key "${wrong}"`);
+    const overrides = Object.entries(keys).map(([key, value]) => `${key}=${value}`);
+    return ["train", recipe, ...overrides, "--output-dir", `${this.folder}/${name}`];
+  }
+}
+
+const yamlText = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value);
+
+function spawn(words: readonly string[], isDetached: boolean): Deno.ChildProcess {
+  const [program, ...args] = programCommand();
+  return new Deno.Command(program!, {
+    args: [...args, ...words],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+    detached: isDetached,
+  }).spawn();
+}
+
+/** Runs a command to its end. */
+async function run(words: readonly string[]): Promise<Said> {
+  const child = spawn(words, false), { stderr, code } = await child.output();
+  return { isOk: code === 0, text: new TextDecoder().decode(stderr).slice(-MAX_SAID) };
+}
+
+/** Starts a command that goes on; what it says in its first moments is told. */
+async function begin(words: readonly string[]): Promise<Said> {
+  const child = spawn(words, true), decoder = new TextDecoder();
+  let text = "", code: number | null = null;
+  const reading = (async () => {
+    // Its messages are read to the end, so that it never waits for a reader.
+    for await (const bytes of child.stderr) {
+      text = (text + decoder.decode(bytes, { stream: true })).slice(-MAX_SAID);
+    }
+    ({ code } = await child.status);
+  })();
+  child.unref();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const moment = new Promise<void>((resolve) => timer = setTimeout(resolve, START_MS));
+  await Promise.race([reading, moment]);
+  clearTimeout(timer);
+  return { isOk: code === null || code === 0, text: code === null ? "It has started." : text };
+}
