@@ -1,4 +1,4 @@
-/** Two runs beside each other: their curves, what differs in their configurations, their answers. */
+/** Two runs beside each other: curves, differences of the configurations, their answers. */
 import { html, nothing, render } from "lit-html";
 import type { AnswerPairs, ConfigComparison, CurvesOfRun } from "../api.ts";
 import { Chart, type ShownRun } from "./chart.ts";
