@@ -289,7 +289,7 @@ Deno.test("an unknown task or reward is named with the nearest one", async () =>
   assert.match(lines[1]!, /^f\.yaml:6:5: rewards\.1\.wieght: unknown field of reward brevity/);
   assert.match(lines[1]!, /, did you mean weight\?$/);
   const [python] = await errorsOf("model: m\ntask: chain_sum\nreward_funcs: [mine.short]\n");
-  assert.match(python!, /unknown reward "mine\.short": Python is not run; .*\{path: /);
+  assert.match(python!, /unknown reward "mine\.short": .*\{path: .*--allow-python/);
 });
 
 Deno.test("a reward list of a wrong form is refused", async () => {

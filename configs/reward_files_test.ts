@@ -69,6 +69,35 @@ Deno.test("hosts may stand in permissions; a cache and another name can be asked
   assert.match(wrong.join("\n"), /:4:\d+: rewards\.0\.prompt_template: \{gold\} is unknown/);
 });
 
+Deno.test("a function of Python is a reward, as TRL, verl and rgx name it", async () => {
+  const files = { "lib/own.py": "", "v.py": "" };
+  const read = async (yaml: string) =>
+    (await load(yaml, {}, files)).config.rewards.map(({ name, weight, params, file }) => [
+      name,
+      weight,
+      { ...params },
+      file!.path,
+      file!.function,
+      file!.python,
+    ]);
+  const own = "  - {path: v.py, function: f, python: py3, weight: 2, bonus: 1}\n  - {path: v.py}\n";
+  assert.deepEqual(await read(HEAD + own), [
+    ["f", 2, { bonus: 1 }, "v.py", "f", "py3"],
+    ["v", 1, {}, "v.py", undefined, undefined],
+  ]);
+  const trl = "model: m\ntask: chain_sum\nreward_funcs: [lib.own.reward]\n";
+  assert.deepEqual(await read(trl), [["reward", 1, {}, "lib/own.py", "reward", undefined]]);
+  const verl = "model: m\ntask: chain_sum\nactor_rollout_ref: {}\n" +
+    "custom_reward_function: {path: v.py, reward_kwargs: {bonus: 3}}\n";
+  assert.deepEqual(await read(verl), [
+    ["compute_score", 1, { bonus: 3 }, "v.py", "compute_score", undefined],
+  ]);
+  const [line] = await errorsOf(HEAD + "  - {path: v.py, net: a.org}\n", {}, files);
+  assert.match(line!, /^f\.yaml:4:18: rewards\.0\.net: a reward in Python has no sandbox/);
+  const [unknown] = await errorsOf(HEAD + "  - no.such.reward\n", {}, files);
+  assert.match(unknown!, /rewards\.0: unknown reward .* runs with --allow-python/);
+});
+
 Deno.test("a reward's file is looked for beside the configuration, then in the cwd", async () => {
   const files = {
     "sub/base.yaml": HEAD + "  - path: ./r.ts\n",

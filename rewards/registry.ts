@@ -119,8 +119,8 @@ export function getReward(written: string): BuiltInReward {
   // TRL and others name functions by their place: module.function.
   if (/^[\w-]+(?:[./:][\w-]+)+$/.test(name)) {
     throw new UsageError(
-      `unknown reward "${name}": Python is not run; a reward of your own is a file of TypeScript ` +
-        "or JavaScript, {path: ./my_reward.ts} (docs/rewards.md)",
+      `unknown reward "${name}": a function in Python is {path: my_lib/rewards.py, function: NAME}, ` +
+        "and runs with --allow-python (docs/rewards.md)",
     );
   }
   throw new UsageError(

@@ -74,9 +74,24 @@ export async function resolveFiles(
   const rewards = nodeAt(tree, ["rewards"]);
   if (rewards?.kind !== "list") return tree;
   const items = await Promise.all(
-    rewards.items.map((item, i) => resolveCode(item, `rewards.${i}`, "reward", cwd, problems)),
+    rewards.items.map(async (item, i) =>
+      resolveCode(await asFunction(item, cwd), `rewards.${i}`, "reward", cwd, problems)
+    ),
   );
   return withEntry(tree, "rewards", { ...rewards, items });
+}
+
+/** TRL's `my_lib.rewards.reward` as the function of a file, if there is `my_lib/rewards.py`. */
+async function asFunction(item: ConfigNode, cwd: string): Promise<ConfigNode> {
+  const [, module, name] = item.kind === "scalar"
+    ? /^((?:\w+\.)*\w+)\.(\w+)$/.exec(String(item.value)) ?? []
+    : [];
+  const path = `${module?.replaceAll(".", "/")}.py`;
+  if (module === undefined || (await findCode(path, item.at.source.directory, cwd)).path === null) {
+    return item;
+  }
+  const file = withEntry(emptyMap(item.at), "path", { kind: "scalar", value: path, at: item.at });
+  return withEntry(file, "function", { kind: "scalar", value: name!, at: item.at });
 }
 
 /** The first split that is trained on. A text that names none is reported with its key. */

@@ -158,5 +158,5 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
   );
   assert.match(await changed("[{path", "[{path: d.jsonl}, {path"), /datasets: expected one/);
   assert.match(await changed("{reward", "{async_prefetch: true, reward"), /max_staleness/);
-  assert.match(await changed("trl.rewards.acc", "mine.acc"), /rewards\.0: .*Python is not run/);
+  assert.match(await changed("trl.rewards.acc", "mine.acc"), /rewards\.0: .*--allow-python/);
 });

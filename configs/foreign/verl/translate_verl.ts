@@ -20,6 +20,7 @@ export function translateVerl(translation: Translation): void {
   translateTrainer(translation);
   translateData(translation);
   translateFrequency(translation);
+  translateReward(translation);
   translateSampling(translation);
   noteUnits(translation);
 }
@@ -154,6 +155,21 @@ function noteUnits(translation: Translation): void {
     `verl counts generations and rgx optimizer steps, of which a generation has ${updates}` +
     ` here: for as much as in verl, write ${counted.map(({ written }) => written).join(" ")}`;
   translation.note(counted[0]!.node, text);
+}
+
+/** The function of a Python file that verl names is the reward. */
+function translateReward(translation: Translation): void {
+  for (const section of ["custom_reward_function", "reward.custom_reward_function"]) {
+    const path = translation.text(`${section}.path`);
+    if (path === null) continue;
+    const kwargs = translation.given(`${section}.reward_kwargs`);
+    const reward = {
+      path,
+      function: translation.text(`${section}.name`) ?? "compute_score",
+      ...(kwargs?.kind === "map" && toJson(kwargs) as Record<string, Json>),
+    };
+    translation.prefer("rewards", [reward], translation.node(`${section}.path`)!);
+  }
 }
 
 /** The keys with DAPO's punishment in recipes, and beside them the longest completion. */

@@ -415,9 +415,10 @@ resume_from_path: any a path, null or false -> training.resume_from_checkpoint i
 ~ distillation.* distillation.distillation_loss.topk: distillation.enabled, which is refused
 ! distillation.enabled [false]: rewards are functions, there is no teacher
 [, reward]
-! custom_reward_function.path: ${FUNCTIONS}
-~ custom_reward_function.name custom_reward_function.reward_kwargs: custom_reward_function.path,
-  which is refused
+custom_reward_function.path: any a path or null -- the reward, as {path, function}; runs with
+  --allow-python
+custom_reward_function.name: any a name or null -- its function (compute_score)
+custom_reward_function.reward_kwargs: any a map or null -- its parameters
 [, reward, reward_model]
 ! sandbox_fusion.url: rgx serves no sandbox to rewards; rewards: [{path}]
 ~ sandbox_fusion.max_concurrent sandbox_fusion.memory_limit_mb: sandbox_fusion.url, which is refused
