@@ -90,11 +90,11 @@ Deno.test("what is expected to act and does not is noted with what rgx does inst
 
 Deno.test("a flat key and the same key in its section are one, and the later one counts", async () => {
   const files = {
-    "base.yaml": "training: {lora_target_parameters: [t], auto_find_batch_size: true}\n",
+    "base.yaml": "training: {neftune_noise_alpha: 5, auto_find_batch_size: true}\n",
   };
   const yaml =
-    `_base_: base.yaml\n${MINIMAL}lora_target_parameters: null\nauto_find_batch_size: false\n`;
+    `_base_: base.yaml\n${MINIMAL}neftune_noise_alpha: null\nauto_find_batch_size: false\n`;
   assert.deepEqual(await errorsOf(yaml, {}, files), []);
-  const overrides = ["--lora-target-parameters", "null", "training.auto_find_batch_size=false"];
+  const overrides = ["--neftune-noise-alpha", "null", "training.auto_find_batch_size=false"];
   assert.deepEqual(await errorsOf(`_base_: base.yaml\n${MINIMAL}`, { overrides }, files), []);
 });

@@ -143,7 +143,6 @@ export const PEFT = table(
 ! layers_pattern ["layers", "h", ["layers"], ["h"], []]: lora.layers_to_transform counts the layers of
   the model
 ! layer_replication alora_invocation_tokens: ${ADAPTER_FORMS}
-! target_parameters: lora.target_modules
 ! loftq_config eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config
   kasa_config [{}]: ${ADAPTER_FORMS}
 ! peft_type ["LORA"]: ${ADAPTER_FORMS}

@@ -43,6 +43,7 @@ use_peft lora.use_peft model.use_peft = lora.enabled
 lora_r lora.lora_r = lora.r
 lora_target_modules lora.lora_target_modules = lora.target_modules
 lora_modules_to_save lora.lora_modules_to_save = lora.modules_to_save
+lora_target_parameters lora.lora_target_parameters = lora.target_parameters
 model.model_revision /model_revision /model_init_kwargs.revision
   /training.model_init_kwargs.revision /lora.revision: name? -- a branch, tag or commit of a model of
   the Hub: model_name_or_path: ORG/NAME@REVISION
@@ -75,7 +76,6 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout
 ! num_processes num_machines [1]: ${RANKS}
 ! accelerate_config ["single_gpu"]: ${RANKS}
 ! reward_model_name_or_path: rewards are functions: rewards: [{name, weight}]
-! lora_target_parameters: lora.target_modules
 ? model_init_kwargs [{}]: of it dtype, revision, rope_scaling, load_in_4bit and load_in_8bit are read
 - ds3_gather_for_generation ignore_bias_buffers: no weight is divided over ranks
 - pad_to_multiple_of: ${UNPADDED}

@@ -30,6 +30,7 @@ const OF_THE_FILE: Readonly<Record<string, Json>> = {
   lora_alpha: 8,
   lora_dropout: 0,
   target_modules: null,
+  target_parameters: [],
   use_rslora: false,
   use_dora: false,
   bias: "none",

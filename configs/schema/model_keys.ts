@@ -94,6 +94,9 @@ export const LORA = {
     target_modules: `targets? = null -- modules with an adapter: names, ends of paths, or an
       expression for the whole path; null = q_proj and v_proj, of GPT-2 c_attn; all-linear = all
       of the layers; lm_head = the head; embed_tokens, of GPT-2 wte = the embedding`,
+    target_parameters:
+      `modules = [] -- parameters of experts and routers with an adapter, by the end
+      of their path: mlp.experts.gate_up_proj, mlp.experts.down_proj, mlp.gate.weight`,
     use_rslora: "bool = false -- the adapter's output is scaled by lora_alpha / √r",
     use_dora: `bool = false -- DoRA: beside A and B, a magnitude is trained for every output of an
       adapted module`,

@@ -4,6 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LoraSection } from "../../configs/schema/run_config.ts";
+import { parameterNames } from "../../models/architectures/mixtures.ts";
 import { architectureOf, moduleNames } from "../../models/architectures/mod.ts";
 import { type LoraOptions, weightInit } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
@@ -28,6 +29,7 @@ function shapeOf(lora: LoraSection, model: ModelConfig) {
     r: lora.r,
     alpha: lora.lora_alpha,
     targetModules: targetsOf(lora, model),
+    ...(lora.target_parameters.length === 0 ? {} : { targetParameters: lora.target_parameters }),
     useRslora: lora.use_rslora,
     ...(lora.use_dora ? { useDora: true } : {}),
     ...(lora.lora_bias ? { loraBias: true } : {}),
@@ -82,7 +84,10 @@ export function peftConfig(
 function withNames(config: PeftConfig, model: ModelConfig): PeftConfig {
   const { targetModules, layersToTransform } = config;
   if (targetModules === "all-linear") {
-    const names = moduleNames(model).map((name) => name.split(".").at(-1)!);
+    // "all-linear" are no parameters of experts here; in PEFT the words mean these, too.
+    const parameters = parameterNames(model);
+    const names = moduleNames(model).filter((name) => !parameters.includes(name))
+      .map((name) => name.split(".").at(-1)!);
     return { ...config, targetModules: [...new Set(names)] };
   }
   if (typeof targetModules !== "string" || layersToTransform === null) return config;

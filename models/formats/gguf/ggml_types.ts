@@ -1,10 +1,11 @@
 /**
  * The element types of GGUF files: the weights and bytes of a block, and its values, with the same
- * bits as ggml (kernels/weights/blocks.ts). Left out: making blocks, and the types in REFUSED, of
- * which only the name is known.
+ * bits as ggml (kernels/weights/blocks.ts, other_blocks.ts). Left out: making blocks, and the
+ * types in REFUSED, of which only the name is known.
  */
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { BLOCK_CODES } from "../../../kernels/weights/blocks.ts";
+import { OTHER_BLOCKS } from "./other_blocks.ts";
 import { rowBuffer } from "../../../kernels/weights/layout.ts";
 import { BLOCK_SHAPES, type BlockType } from "../../../kernels/weights/types.ts";
 
@@ -19,7 +20,7 @@ export interface GgmlType {
 }
 
 /** Types that rgx reads, by ggml's number. */
-export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
+export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map<number, GgmlType>([
   [0, {
     name: "F32",
     weights: 1,
@@ -44,24 +45,30 @@ export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map([
     bytes: 2,
     widen: (b, out) => out.set(widenBF16(new Uint16Array(b.buffer, b.byteOffset, out.length))),
   }],
+  ...OTHER_BLOCKS.map(({ id, name, weights, bytes, widen }) =>
+    [id, {
+      name,
+      weights,
+      bytes,
+      widen(blocks: Uint8Array, out: Float32Array) {
+        for (let at = 0, to = 0; to < out.length; at += bytes, to += weights) {
+          widen(blocks, at, out, to);
+        }
+      },
+    }] as const
+  ),
 ]);
 
 /** Names of types that rgx does not read, for messages. */
 const REFUSED: Readonly<Record<number, string>> = {
-  7: "Q5_1",
   9: "Q8_1",
-  10: "Q2_K",
-  11: "Q3_K",
-  13: "Q5_K",
   15: "Q8_K",
   16: "IQ2_XXS",
   17: "IQ2_XS",
   18: "IQ3_XXS",
   19: "IQ1_S",
-  20: "IQ4_NL",
   21: "IQ3_S",
   22: "IQ2_S",
-  23: "IQ4_XS",
   24: "I8",
   25: "I16",
   26: "I32",
@@ -70,7 +77,6 @@ const REFUSED: Readonly<Record<number, string>> = {
   29: "IQ1_M",
   34: "TQ1_0",
   35: "TQ2_0",
-  39: "MXFP4",
 };
 
 export function ggmlTypeName(id: number): string {

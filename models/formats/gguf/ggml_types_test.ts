@@ -14,9 +14,10 @@ interface GoldenType {
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 Deno.test("blocks of every quantised type widen to the same bits as in ggml", async () => {
-  const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
-    types: Record<string, GoldenType>;
-  };
+  const read = async (path: string): Promise<Record<string, GoldenType>> =>
+    JSON.parse(await Deno.readTextFile(path)).types;
+  const others = await read(goldenPath("gguf_blocks.json")!);
+  const types = { ...await read(`${golden}/blocks.json`), ...others };
   let cases = 0;
   for (const [name, expected] of Object.entries(types)) {
     const type = GGML_TYPES.get(expected.id)!;
@@ -40,6 +41,7 @@ Deno.test("blocks of every quantised type widen to the same bits as in ggml", as
 });
 
 Deno.test("every type has a name, supported or not", () => {
+  assert.equal(ggmlTypeName(19), "IQ1_S");
   assert.equal(ggmlTypeName(13), "Q5_K");
   assert.equal(ggmlTypeName(12), "Q4_K");
   assert.equal(ggmlTypeName(4), "number 4");

@@ -102,10 +102,10 @@ Deno.test("every broken rule of the format is refused with what was found", asyn
 });
 
 Deno.test("unsupported types, parts and missing files have their own advice", async () => {
-  const q5k = encodeTestGguf({}, [{ ...TENSORS[1]!, typeId: 13 }]);
+  const iq1 = encodeTestGguf({}, [{ ...TENSORS[1]!, typeId: 19 }]);
   await assert.rejects(
-    parseGguf(q5k, "m.gguf"),
-    /m\.gguf: tensor "b" is of type Q5_K, which is not read \(only F32, F16, Q4_0, .*BF16\)/,
+    parseGguf(iq1, "m.gguf"),
+    /m\.gguf: tensor "b" is of type IQ1_S, which is not read \(only F32, F16, Q4_0, .*MXFP4\)/,
   );
   const part = encodeTestGguf({ "split.count": ["u32", 3] }, []);
   await assert.rejects(parseGguf(part, "m.gguf"), /one of 3 parts/);
