@@ -240,6 +240,15 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   }, from(() => import("./train/config.ts"), "checkConfigs")).allowUnknownOption();
   add("doctor", tables.DOCTOR, doctor);
 
+  add("licenses", {
+    "About:": "the licences of what this program holds",
+    "[names...]": "parts whose licence texts are printed",
+    text: "flag -- all texts",
+    sbom: "flag -- a bill of materials, as CycloneDX",
+    json: JSON_FLAG,
+    "Examples:": "rgx licenses\nrgx licenses hono\nrgx licenses --sbom > sbom.json",
+  }, from(() => import("./licenses/licenses.ts"), "licenses"));
+
   add("completions", {
     "About:": "a script that lets a shell complete commands, flags, tasks and keys",
     "Examples:": `

@@ -13,7 +13,17 @@ const TRAINS = ["train", "sft", "dpo"];
 
 /** The commands in the order of `--help`, grouped by the user's purpose. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  "Start:": ["init", "tasks", "rewards", "env", "config", "doctor", "completions", "help"],
+  "Start:": [
+    "init",
+    "tasks",
+    "rewards",
+    "env",
+    "config",
+    "doctor",
+    "licenses",
+    "completions",
+    "help",
+  ],
   "Train:": ["train", "sft", "dpo", "sweep"],
   "Measure:": "bench eval plot curves report dashboard score rescore generate chat logprobs".split(
     " ",

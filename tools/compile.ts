@@ -54,16 +54,21 @@ const UNREAD = new RegExp(
   ].join("|"),
 );
 
+/** The folder of packages in Deno's cache. */
+export async function npmCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return (JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string }).npmCache;
+}
+
 /** The paths of these files in Deno's cache. */
 async function unreadFiles(): Promise<string[]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string };
+  const cache = await npmCache();
   const { npm } = JSON.parse(await Deno.readTextFile(new URL(LOCK, ROOT)));
   const found: string[] = [];
   for (const name of Object.keys(npm)) {
     // "name@version", and behind a "_" the packages that it was resolved with.
     const [, packageName, version] = /^(.+?)@([^@_]+)/.exec(name)!;
-    const folder = `${npmCache}/registry.npmjs.org/${packageName}/${version}`;
+    const folder = `${cache}/registry.npmjs.org/${packageName}/${version}`;
     for (const path of filesBelow(folder)) if (UNREAD.test(path)) found.push(path);
   }
   return found;

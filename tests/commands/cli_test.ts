@@ -14,6 +14,7 @@ Deno.test("every command has help with examples, in 80 columns", async () => {
   const commands =
     "train,sft,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
     "export,convert,pull,upload,bench,eval,plot,curves,report,dashboard,slurm,slurm bench,jobs,config,config show," +
+    "licenses," +
     "config check,doctor,init,sweep,rescore,serve,chat,rewards list,rewards show,rewards test";
   const names = commands.split(",");
   // One process prints all of them, because starting one takes a moment.
