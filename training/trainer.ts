@@ -539,6 +539,7 @@ export class GrpoTrainer {
    * An estimate of the seconds that a fresh run takes on this device (`duration/time_estimate.ts`).
    * @param counted the sizes of the model, for a rough estimate at once; default: the model works
    *   for some seconds, after which the run is the same as without it
+   * @internal
    */
   estimateSeconds(counted: ModelSizes | null = null): Promise<number> {
     const shouldStop = () => this.#stop.requested();
