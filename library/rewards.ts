@@ -50,6 +50,7 @@ export {
   type RubricSection,
 } from "../rewards/rubric.ts";
 export { SAMPLE_PARTS } from "../rewards/types.ts";
+export type { PythonOptions } from "../rewards/custom/custom_scorer.ts";
 export type { RewardFile } from "../rewards/custom/reward_file.ts";
 export type { ScorerReward } from "../rewards/scorer.ts";
 export type {
