@@ -55,6 +55,11 @@ export interface Device {
    */
   computeDtype: ComputeDtype;
   /**
+   * Only the CPU: the bits of a row in a product with a stored weight do not depend on the number
+   * of rows. Products of one and two rows take longer. Default false; set it as `computeDtype`.
+   */
+  steady?: boolean;
+  /**
    * Only devices of graphics cards: the kernels that operations use, by the class of their shapes,
    * where the tuner (tuning/) has measured them. A class that is not there follows the operation's
    * own rule.

@@ -160,6 +160,8 @@ export async function generateDialogues<T>(
   const plan = await planDialogues(sizes, rows, adjusted, { ...limits, maxSlots });
   let ended = false;
   const shouldStop = () => ended || (options.shouldStop?.() ?? false);
+  // Which rows are together depends on how long replies take.
+  network.device.steady = true;
   const generation = openGeneration(network, buffers, sizes, plan, { ...options, shouldStop }, {
     ...limits,
     turnMs: DIALOGUE_TURN_MS,
@@ -179,6 +181,7 @@ export async function generateDialogues<T>(
   } finally {
     ended = true;
     await generation.idle();
+    network.device.steady = false;
     options.onTiming?.(generation.timing);
   }
 }

@@ -181,6 +181,7 @@ function cpuScratch(device: CountingDevice): ScratchOf {
   const context: WasmContext = {
     threads: device.threads,
     computeDtype: device.computeDtype,
+    steady: false,
     pointer: () => 0,
     u32: ({ length }) => new Uint32Array(length),
     f32: ({ length }) => new Float32Array(length),

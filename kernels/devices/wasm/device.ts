@@ -78,6 +78,7 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
   readonly tiles: string;
   readonly bf16Unit: string;
   computeDtype: ComputeDtype = "float32";
+  steady = false;
   beforeRun: (() => void) | null = null;
   readonly #memory = new WasmMemory();
   readonly #pool: ThreadPool;
@@ -228,6 +229,7 @@ export class WasmDevice extends TensorBytes implements Device, WasmContext {
     const host = {
       threads: this.threads,
       computeDtype: this.computeDtype,
+      steady: this.steady,
       addressOf: (tensor: Tensor) => {
         const { host, address } = this.#checked(tensor);
         return host === null ? address : null;

@@ -20,6 +20,7 @@ export class Unrecordable extends Error {}
 export interface RecorderHost {
   readonly threads: number;
   readonly computeDtype: ComputeDtype;
+  readonly steady: boolean;
   /** Address of a tensor, or null when it is outside the shared memory. */
   addressOf(tensor: Tensor): number | null;
   /** The tensor that this is a view of. */
@@ -39,6 +40,7 @@ interface ScratchBlock {
 export class Recorder implements WasmContext {
   readonly threads: number;
   readonly computeDtype: ComputeDtype;
+  readonly steady: boolean;
   readonly stages: PlacedJob[][] = [];
   /** The last stages that write and read each tensor. The key is the base tensor of views. */
   readonly tensors = new Map<Tensor, { written: number; read: number }>();
@@ -50,6 +52,7 @@ export class Recorder implements WasmContext {
   constructor(private readonly host: RecorderHost) {
     this.threads = host.threads;
     this.computeDtype = host.computeDtype;
+    this.steady = host.steady;
   }
 
   /** Records an operation. @param touched its tensors, each with whether it is written */

@@ -51,6 +51,8 @@ export interface WasmContext {
   readonly threads: number;
   /** The type of both sides of matrix products. */
   readonly computeDtype: ComputeDtype;
+  /** The bits of a product's row do not depend on the number of rows (device.ts). */
+  readonly steady: boolean;
   /** Address of a tensor's first element; of a view it is the view's first element. */
   pointer(tensor: Tensor): number;
   /**

@@ -20,6 +20,7 @@ export const matmulWasm: WasmOp<MatmulArgs> = (args, ctx) => {
     int8: args.activations === "int8",
     alpha: args.alpha ?? 1,
     accumulate: args.accumulate ?? false,
+    steady: ctx.steady,
     lora: hasLora
       ? { xa: ctx.pointer(xa), loraB: ctx.pointer(loraB), r, loraScale: args.loraScale ?? 1 }
       : undefined,

@@ -64,9 +64,21 @@ export function gemm(ctx: WasmContext, g: GemmArgs): void {
     product(ctx, g);
     return;
   }
-  const { xa: a, loraB: b, r: k, loraScale: alpha } = lora, { out } = g;
+  const { xa: a, loraB: b, r: k, loraScale: alpha } = lora, { out, steady } = g;
   product(ctx, { ...g, lora: undefined });
-  product(ctx, { a, b, out, m, n, k, transA: false, transB: true, alpha, accumulate: true });
+  product(ctx, {
+    a,
+    b,
+    out,
+    m,
+    n,
+    k,
+    transA: false,
+    transB: true,
+    alpha,
+    accumulate: true,
+    steady,
+  });
 }
 
 /** Whether a kernel that multiplies by a weight adds an adapter's product as well. */

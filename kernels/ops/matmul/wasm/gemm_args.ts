@@ -20,7 +20,7 @@ export interface GemmArgs {
   alpha: number;
   accumulate: boolean;
   /** The bits of a row do not depend on the number of rows: there are no dot products. */
-  steady?: boolean;
+  steady?: boolean | undefined;
   /** An adapter's product that is added to the result. */
   lora?: LoraArgs | undefined;
 }
