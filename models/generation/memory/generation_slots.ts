@@ -63,6 +63,8 @@ export async function planSlots(
 
 /** Dialogues that are between their turns, for each slot. */
 const WAITING = 3;
+/** The rows that may be missing are tried in so many parts: each try takes a moment. */
+const PARTS = 8;
 
 /**
  * The sizes for dialogues, whose prompts grow turn by turn. The slots are for dialogues in the
@@ -87,11 +89,15 @@ export async function planDialogues(
   // Twice: a prompt begins with a copy of the one before it.
   const all = Math.ceil(2 * mean(rows) * underWay / align) * align;
   const passRows = Math.max(maxOf(lengths), Math.min(limits.prefillRows, all));
-  const least = Math.max(most, first.promptRows), units = Math.ceil((all - least) / align);
-  const sized = (more: number) => ({ ...first, passRows, promptRows: least + more * align });
-  const left = async (more: number) => leftBy(limits, await countGeneration(sizes, sized(more)));
+  const least = Math.max(most, first.promptRows), more = Math.max(0, all - least);
+  const sized = (parts: number) => ({
+    ...first,
+    passRows,
+    promptRows: least + Math.ceil(more * parts / PARTS / align) * align,
+  });
+  const left = async (parts: number) => leftBy(limits, await countGeneration(sizes, sized(parts)));
   const isLimited = Number.isFinite(leftBy(limits, { bytes: 0, largest: 0 }));
-  return sized(units < 1 || !isLimited ? Math.max(0, units) : await largestThat(units, left));
+  return sized(more > 0 && isLimited ? await largestThat(PARTS, left) : PARTS);
 }
 
 /** What a generation leaves of its limits, in bytes. */
