@@ -168,15 +168,16 @@ const CASES: [name: string, yaml: string, ...errors: string[]][] = [
     "lora: {target_modules: [q_prj]}\n",
     "f.yaml:4:25: lora.target_modules.0: expected q_proj, k_proj, v_proj, o_proj, gate_proj, " +
     "up_proj, down_proj, c_attn, c_proj, c_fc, qkv_proj, gate_up_proj, input_linear, " +
-    "output_linear, in_proj, out_proj, w1, w2, w3, lm_head, embed_tokens or wte, found text " +
-    '"q_prj", did you mean q_proj?',
+    "output_linear, in_proj, out_proj, w1, w2, w3, in_proj_qkv, in_proj_z, in_proj_b, in_proj_a, " +
+    'lm_head, embed_tokens or wte, found text "q_prj", did you mean q_proj?',
   ],
   [
     "LoRA modules as one name",
     "lora: {target_modules: q_proj}\n",
     "f.yaml:4:24: lora.target_modules: expected a list of q_proj, k_proj, v_proj, o_proj, gate_proj, " +
     "up_proj, down_proj, c_attn, c_proj, c_fc, qkv_proj, gate_up_proj, input_linear, " +
-    "output_linear, in_proj, out_proj, w1, w2, w3, lm_head, embed_tokens, wte, or all-linear or a " +
+    "output_linear, in_proj, out_proj, w1, w2, w3, in_proj_qkv, in_proj_z, in_proj_b, in_proj_a, " +
+    "lm_head, embed_tokens, wte, or all-linear or a " +
     'regular expression for the whole path or null, found text "q_proj"',
   ],
   [

@@ -118,6 +118,18 @@ export const KNOWN_MODELS: readonly KnownModel[] = [
         full_attn_idxs: [2, 5, 8, 10, 12, 14],
       }),
     })),
+  ...([
+    ["0.8B", [1024, 3584, 24, 8, 2], 16],
+    ["2B", [2048, 6144, 24, 8, 2], 16],
+    ["4B", [2560, 9216, 32, 16, 4], 32],
+  ] as const)
+    .map(([size, [...sizes], linear_num_value_heads]) => ({
+      names: [`Qwen/Qwen3.5-${size}`, `Qwen/Qwen3.5-${size}-Base`],
+      shape: family("qwen3_5_text", 248320, sizes as Sizes, 262144, {
+        ...TIED,
+        linear_num_value_heads,
+      }),
+    })),
   {
     names: ["microsoft/Phi-4-mini-instruct"],
     shape: family("phi3", 200064, [3072, 8192, 32, 24, 8], 131072, {

@@ -39,6 +39,8 @@ const FAMILIES = [
   "mistral3",
   "qwen3_moe",
   "mixtral",
+  "qwen3_5_text",
+  "qwen3_5",
 ];
 
 for (const family of FAMILIES) {

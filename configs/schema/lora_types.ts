@@ -16,8 +16,8 @@ import {
 } from "../types/value_types.ts";
 
 /**
- * Linear modules that can have an adapter: those of a layer (of Llama, GPT-2, Phi, Granite 4 and
- * LFM2), the head, and tables of embeddings.
+ * Linear modules that can have an adapter: those of a layer (of Llama, GPT-2, Phi, Granite 4,
+ * LFM2 and Qwen3.5), the head, and tables of embeddings.
  */
 const LORA_MODULES = [
   "q_proj",
@@ -39,6 +39,10 @@ const LORA_MODULES = [
   "w1",
   "w2",
   "w3",
+  "in_proj_qkv",
+  "in_proj_z",
+  "in_proj_b",
+  "in_proj_a",
   "lm_head",
   "embed_tokens",
   "wte",

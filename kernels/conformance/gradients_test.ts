@@ -5,9 +5,11 @@
  */
 import assert from "node:assert/strict";
 import type { HostArray } from "../tensor.ts";
+import { NO_STATE, stateSize } from "../ops/delta_rule/spec.ts";
 import { NO_ROW } from "../ops/short_conv/spec.ts";
 import { convolutionTables } from "../ops/short_conv/tables.ts";
 import { assertWithin, largest } from "../testing.ts";
+import { deltaInputs } from "./cases/delta_rule_testing.ts";
 import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
 
 Deno.test("the gradients of a linear layer are matrix products", async () => {
@@ -181,6 +183,61 @@ Deno.test("route_backward is the gradient of the gates and of the mean probabili
     const dlogits = empty(rows * experts);
     const back = await run("route_backward", { ...shape, ...of, dgates, balance, dlogits });
     await checkGradient("dlogits", logits, back.get("dlogits")!, loss);
+  }
+});
+
+Deno.test("delta_rule_backward is the gradient of delta_rule over prompts and branches", async () => {
+  const tree = {
+    segments: [
+      [0, 4, NO_STATE, 0],
+      [4, 6, NO_STATE, 1],
+      [6, 9, 0, NO_STATE],
+      [9, 10, 0, NO_STATE],
+      [
+        10,
+        12,
+        1,
+        NO_STATE,
+      ],
+    ],
+    roots: 2,
+  } as const;
+  for (const sizes of [[1, 1, 3, 2], [2, 4, 2, 3]] as const) {
+    const { state: _, dout: given, ...floats } = deltaInputs("gradients", tree, sizes);
+    const exact = (name: "x" | "a" | "b" | "aLog" | "dtBias") => Float64Array.from(floats[name]);
+    const args = {
+      ...floats,
+      x: exact("x"),
+      a: exact("a"),
+      b: exact("b"),
+      aLog: exact("aLog"),
+      dtBias: exact("dtBias"),
+    };
+    const { rows, valueHeads } = args, gates = rows * valueHeads, dout = Float64Array.from(given);
+    const state = empty(2 * stateSize(args)), n = dout.length;
+    const loss = async () => {
+      const forward = { ...args, roots: 2, state, out: empty(n) };
+      return dot(dout, (await run("delta_rule", forward)).get("out")!);
+    };
+    const outputs = { da: empty(gates), db: empty(gates), dlog: empty(gates) };
+    const back = await run("delta_rule_backward", {
+      ...args,
+      dout,
+      dx: empty(args.x.length),
+      ...outputs,
+      states: 2,
+      longest: 4,
+    });
+    const ofHeads = (each: HostArray) =>
+      Float64Array.from(
+        { length: valueHeads },
+        (_, head) => [...each].reduce((sum, x, i) => i % valueHeads === head ? sum + x : sum, 0),
+      );
+    await checkGradient("dx", args.x, back.get("dx")!, loss);
+    await checkGradient("da", args.a, back.get("da")!, loss);
+    await checkGradient("db", args.b, back.get("db")!, loss);
+    await checkGradient("daLog", args.aLog, ofHeads(back.get("dlog")!), loss);
+    await checkGradient("ddtBias", args.dtBias, ofHeads(back.get("da")!), loss);
   }
 });
 

@@ -8,6 +8,7 @@ import {
 import { biasCases } from "./cases/bias_testing.ts";
 import { doraCases } from "./cases/dora_testing.ts";
 import { decodeLayerCases } from "./cases/decode_layer_testing.ts";
+import { deltaRuleCases } from "./cases/delta_rule_testing.ts";
 import { dropoutCases } from "./cases/dropout_testing.ts";
 import { elementwiseCases } from "./cases/elementwise_testing.ts";
 import { expertCases } from "./cases/experts_testing.ts";
@@ -44,6 +45,7 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["elementwise", elementwiseCases],
   ["short_conv", shortConvCases],
   ["experts", expertCases],
+  ["delta_rule", deltaRuleCases],
   ["dropout", dropoutCases],
   ["adjust_logits", adjustLogitsCases],
   ["stored weights", storedCases],

@@ -17,6 +17,7 @@ import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { checks } from "./check_cases.ts";
 import { nativeLibraries } from "./library.ts";
+import { DELTA_TREES, deltaInputs } from "../conformance/cases/delta_rule_testing.ts";
 import { NO_ROW } from "../ops/short_conv/spec.ts";
 import { convolutionTables } from "../ops/short_conv/tables.ts";
 
@@ -339,7 +340,10 @@ function rowOperations(random: RandomStream): GuardedCase[] {
     { op: "multiply", args: { a: floats(n), b: floats(n), out: floats(n), n } },
     { op: "soft_cap", args: { x: floats(n), out: floats(n), n, cap: 2 } },
     { op: "soft_cap_backward", args: { dout: floats(n), y: floats(n), dx: floats(n), n, cap: 2 } },
+    { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n, sigmoid: true } },
+    { op: "swiglu_backward", args: { ...gated, dup: floats(n), sigmoid: true } },
     ...shortConvolution(random, rows, d),
+    ...deltaRules(random),
   ];
 }
 
@@ -364,6 +368,20 @@ function shortConvolution(random: RandomStream, rows: number, d: number): Guarde
         dweight: floats(d * taps),
       },
     },
+  ];
+}
+
+function deltaRules(random: RandomStream): GuardedCase[] {
+  const keyHeads = random.int(1, 2), valueHeads = keyHeads * random.int(1, 2);
+  const sizes = [keyHeads, valueHeads, random.int(1, 40), random.int(1, 40)] as const;
+  const tree = random.choice(DELTA_TREES.slice(1)), { roots } = tree;
+  const { state, dout, ...inputs } = deltaInputs(`bounds ${random.u32()}`, tree, sizes);
+  const { rows } = inputs, gates = rows * valueHeads, floats = (n: number) => normals(random, n);
+  const outputs = { da: floats(gates), db: floats(gates), dlog: floats(gates) };
+  const back = { dout, dx: floats(inputs.x.length), ...outputs, states: 2, longest: rows };
+  return [
+    { op: "delta_rule", args: { ...inputs, roots, state, out: floats(dout.length) } },
+    { op: "delta_rule_backward", args: { ...inputs, ...back } },
   ];
 }
 

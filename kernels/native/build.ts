@@ -54,6 +54,7 @@ const KERNELS = [
   "adamw_8bit.c",
   "adjust_logits.c",
   "bf16_weights.c",
+  "delta_rule.c",
   "dropout.c",
   "gelu.c",
   "layernorm.c",

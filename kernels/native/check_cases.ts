@@ -7,6 +7,7 @@ import { BRANCH } from "../ops/attention_decode/spec.ts";
 import { SEGMENT } from "../ops/attention/spec.ts";
 import { INT8_ACTIVATIONS, packedLength } from "../ops/matmul/spec.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
+import { deltaWidth, NO_STATE, stateSize } from "../ops/delta_rule/spec.ts";
 import { NO_ROW } from "../ops/short_conv/spec.ts";
 import { convolutionTables } from "../ops/short_conv/tables.ts";
 import type { HostArray, Tensor } from "../tensor.ts";
@@ -391,6 +392,7 @@ function elements(numbers: Numbers): Check[] {
       "dx",
     ]),
     ...shortConvolution(numbers),
+    ...deltaRules(numbers),
     check("copy", { src: floats(n), out: floats(n), n }, ["out"]),
     check("fill", { out: floats(n), n, value: 3 }, ["out"]),
   ];
@@ -417,6 +419,43 @@ function shortConvolution(numbers: Numbers): Check[] {
       dgate: floats(n),
       dweight: floats(d * taps),
     }, ["dx", "dgate", "dweight"]),
+  ];
+}
+
+/** A delta rule of a prompt and a branch, and the gate of attention. */
+function deltaRules(numbers: Numbers): Check[] {
+  const sizes = { keyHeads: 1, valueHeads: 2, keyDim: 20, valueDim: 19 }, rows = 7, gates = 14;
+  const floats = (count: number) => numbers.floats(count), n = gates * sizes.valueDim;
+  const segments = Uint32Array.from([0, 4, NO_STATE, 0, 4, 7, 0, NO_STATE]);
+  const inputs = { x: floats(rows * deltaWidth(sizes)), a: floats(gates), b: floats(gates) };
+  const heads = { aLog: floats(2), dtBias: floats(2), segments, segmentCount: 2, rows };
+  const gate = { gate: floats(n), up: floats(n), n, sigmoid: true };
+  return [
+    check("delta_rule", {
+      ...sizes,
+      ...inputs,
+      ...heads,
+      roots: 1,
+      state: floats(stateSize(sizes)),
+      out: floats(n),
+    }, ["state", "out"]),
+    check("delta_rule_backward", {
+      ...sizes,
+      ...inputs,
+      ...heads,
+      dout: floats(n),
+      dx: floats(inputs.x.length),
+      da: floats(gates),
+      db: floats(gates),
+      dlog: floats(gates),
+      states: 1,
+      longest: 4,
+    }, ["dx", "da", "db", "dlog"]),
+    check("swiglu", { ...gate, out: floats(n) }, ["out"]),
+    check("swiglu_backward", { ...gate, dout: floats(n), dgate: floats(n), dup: floats(n) }, [
+      "dgate",
+      "dup",
+    ]),
   ];
 }
 

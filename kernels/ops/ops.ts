@@ -33,6 +33,7 @@ import type {
   RouteBackwardArgs,
 } from "./experts/spec.ts";
 import type { ShortConvArgs, ShortConvBackwardArgs } from "./short_conv/spec.ts";
+import type { DeltaRuleArgs, DeltaRuleBackwardArgs } from "./delta_rule/spec.ts";
 
 export interface Ops {
   matmul: MatmulArgs;
@@ -80,6 +81,8 @@ export interface Ops {
   route_backward: RouteBackwardArgs;
   expert_matmul: ExpertMatmulArgs;
   expert_gradient: ExpertGradientArgs;
+  delta_rule: DeltaRuleArgs;
+  delta_rule_backward: DeltaRuleBackwardArgs;
 }
 
 export type OpName = keyof Ops;

@@ -56,6 +56,20 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
     chosen: 2,
     normalize: true,
   });
+  const delta = () => ({
+    x: F(18),
+    a: F(6),
+    b: F(6),
+    aLog: F(2),
+    dtBias: F(2),
+    segments: U(8),
+    segmentCount: 2,
+    rows: 3,
+    keyHeads: 1,
+    valueHeads: 2,
+    keyDim: 2,
+    valueDim: 1,
+  });
   return {
     matmul: {
       a: F(6),
@@ -159,6 +173,17 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
     },
     scale_columns: { x: F(6), gain: F(3), out: F(6), rows: 2, d: 3 },
     scale_columns_backward: { dout: F(6), x: F(6), rho: F(3), dmagnitude: F(3), rows: 2, d: 3 },
+    delta_rule: { ...delta(), roots: 1, state: F(4), out: F(6) },
+    delta_rule_backward: {
+      ...delta(),
+      dout: F(6),
+      dx: F(18),
+      da: F(6),
+      db: F(6),
+      dlog: F(6),
+      states: 1,
+      longest: 2,
+    },
     gelu: { x: F(5), out: F(5), n: 5 },
     gelu_backward: { dout: F(5), x: F(5), dx: F(5), activated: F(5), n: 5 },
     rope: { x: F(16), cos: F(6), sin: F(6), positions: U(2), rows: 2, heads: 2, headDim: 4 },

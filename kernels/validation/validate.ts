@@ -23,6 +23,7 @@ import {
   checkSumSquares,
   checkWidenBf16,
 } from "./optimizer.ts";
+import { DELTA_SEGMENT, deltaWidth, stateSize } from "../ops/delta_rule/spec.ts";
 import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { seenWords } from "../ops/adjust_logits/spec.ts";
 import { COLUMNS, SITES } from "../ops/dropout/spec.ts";
@@ -315,22 +316,39 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("dx", n, ["dout"]);
   },
 
-  short_conv({ rows, d, taps }, call) {
+  short_conv({ rows, d, taps, gate }, call) {
     call.sizes({ rows });
     shortConvSizes(d, taps, call);
     // The number of the table's rows is known to the caller only.
-    call.inputs({ x: rows * d, table: 0, weight: d * taps, gate: rows * d });
+    call.inputs({ x: rows * d, table: 0, weight: d * taps, gate: gate && rows * d });
     call.inputs({ before: rows * (taps - 1) }, "u32");
     call.outputs({ out: rows * d });
   },
 
-  short_conv_backward({ rows, d, taps, dweight }, call) {
+  short_conv_backward({ rows, d, taps, gate, dgate, dweight }, call) {
     call.sizes({ rows });
     shortConvSizes(d, taps, call);
-    call.inputs({ dout: rows * d, x: rows * d, weight: d * taps, gate: rows * d });
+    call.inputs({ dout: rows * d, x: rows * d, weight: d * taps, gate: gate && rows * d });
     const before = rows * (taps - 1);
     call.inputs({ before, after: before + 1, users: 0 }, "u32");
-    call.outputs({ dx: rows * d, dgate: rows * d, dweight: dweight && d * taps });
+    call.outputs({ dx: rows * d, dgate: dgate && rows * d, dweight: dweight && d * taps });
+  },
+
+  delta_rule(args, call) {
+    const { rows, roots, segmentCount, valueHeads, valueDim } = args;
+    deltaInputs(args, call);
+    call.sizes({ roots });
+    if (roots > segmentCount) call.fail("roots", roots, `at most ${segmentCount} segments`);
+    // How many states there are, the caller knows.
+    call.outputs({ state: stateSize(args), out: rows * valueHeads * valueDim });
+  },
+
+  delta_rule_backward(args, call) {
+    const { rows, valueHeads, valueDim, states, longest } = args, gates = rows * valueHeads;
+    deltaInputs(args, call);
+    call.sizes({ states, longest });
+    call.inputs({ dout: gates * valueDim });
+    call.outputs({ dx: rows * deltaWidth(args), da: gates, db: gates, dlog: gates });
   },
 
   route(args, call) {
@@ -379,6 +397,19 @@ function routePlaces({ rows, experts, chosen }: RouteShape, call: Call): number 
   call.positive({ experts, chosen });
   if (chosen > experts) call.fail("chosen", chosen, `at most experts (${experts})`);
   return rows * chosen;
+}
+
+function deltaInputs(args: Ops["delta_rule" | "delta_rule_backward"], call: Call): void {
+  const { rows, segmentCount, keyHeads, valueHeads, keyDim, valueDim } = args;
+  call.sizes({ rows, segmentCount });
+  call.positive({ keyHeads, valueHeads, keyDim, valueDim });
+  if (valueHeads % keyHeads !== 0) {
+    call.fail("valueHeads", valueHeads, `a multiple of keyHeads (${keyHeads})`);
+  }
+  const gates = rows * valueHeads;
+  call.inputs({ x: rows * deltaWidth(args), a: gates, b: gates });
+  call.inputs({ aLog: valueHeads, dtBias: valueHeads });
+  call.inputs({ segments: segmentCount * DELTA_SEGMENT.columns }, "u32");
 }
 
 function shortConvSizes(d: number, taps: number, call: Call): void {

@@ -119,6 +119,8 @@ Deno.test("an output may not overlap the memory of another argument", () => {
     expert_matmul: ["out"],
     expert_gradient: ["out"],
     short_conv_backward: ["dx", "dgate", "dweight"],
+    delta_rule: ["state", "out"],
+    delta_rule_backward: ["dx", "da", "db", "dlog"],
     add_bias: ["x"],
     add_bias_backward: ["dbias"],
     dora_gain: ["rho", "gain"],

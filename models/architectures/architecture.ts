@@ -23,6 +23,7 @@ export const ARCHITECTURE_NAMES = [
   "lfm2",
   "qwen3_moe",
   "mixtral",
+  "qwen3_5_text",
 ] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
@@ -30,8 +31,8 @@ export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
 /**
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
  * and values together, `gateUp` both inputs of the MLP's product. `convIn` and `convOut` are before
- * and after a convolution; `router` chooses experts. Their order must never change: it keys the
- * dropout of adapters.
+ * and after a convolution; `router` chooses experts; those of `delta` are before and after a delta
+ * rule (delta_layer.ts). Their order must never change: it keys the dropout of adapters.
  */
 export const MODULES = [
   "q",
@@ -46,6 +47,11 @@ export const MODULES = [
   "convIn",
   "convOut",
   "router",
+  "deltaQkv",
+  "deltaZ",
+  "deltaB",
+  "deltaA",
+  "deltaOut",
 ] as const;
 export type Module = typeof MODULES[number];
 
@@ -54,8 +60,8 @@ export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 
 /**
- * Norms of a layer: before attention and MLP, after them, and those of queries and keys before
- * their rotation.
+ * Norms of a layer: before attention and MLP, after them, those of queries and keys before their
+ * rotation, and that of the heads that a delta rule computes.
  */
 export const LAYER_NORMS = [
   "inputNorm",
@@ -64,15 +70,37 @@ export const LAYER_NORMS = [
   "mlpOutNorm",
   "qNorm",
   "kNorm",
+  "deltaNorm",
 ] as const;
 export type LayerNorm = typeof LAYER_NORMS[number];
 
-/** Parts of a layer that have weights; `conv` is the short convolution itself. */
-export type LayerPart = Module | LayerNorm | "conv";
+/**
+ * Parts of a layer that have weights; `conv` is the short convolution itself, `aLog` and `dtBias`
+ * have a number for each head of a delta rule.
+ */
+export type LayerPart = Module | LayerNorm | "conv" | "aLog" | "dtBias";
 
-/** Parts that only layers with attention have, and those of layers with a convolution. */
-export const ATTENTION_PARTS: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm"];
-export const CONV_PARTS: readonly LayerPart[] = ["convIn", "conv", "convOut"];
+const ATTENTION: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm"];
+/** Parts that only layers have that mix positions in this way. */
+export const MIXER_PARTS: Readonly<Record<LayerType, readonly LayerPart[]>> = {
+  full: ATTENTION,
+  sliding: ATTENTION,
+  conv: ["convIn", "conv", "convOut"],
+  linear: [
+    "deltaQkv",
+    "deltaZ",
+    "deltaB",
+    "deltaA",
+    "conv",
+    "aLog",
+    "dtBias",
+    "deltaNorm",
+    "deltaOut",
+  ],
+};
+
+/** Kinds of attention in a layer, or a short convolution or a delta rule in its place. */
+export type LayerType = "full" | "sliding" | "conv" | "linear";
 
 /** Parts that a model has once. */
 export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
@@ -121,6 +149,8 @@ export interface Architecture {
   readonly unrotated?: "listed" | "by type";
   /** Whether `partial_rotary_factor` is the share of a head that is rotated. */
   readonly partialRotary?: boolean;
+  /** Whether queries come with a gate of what their head attends to. */
+  readonly attentionGate?: boolean;
   /** Whether queries grow with the position (`llama_4_scaling_beta`). */
   readonly growingQueries?: boolean;
   /** Names of the parts in transformers: of those that there are once, … */

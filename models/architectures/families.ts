@@ -100,6 +100,13 @@ const FAMILIES: readonly Family[] = [
     tokenizer: "Qwen 2.5",
     special: "a mixture of experts in all layers; adapters on them by `target_parameters`",
   },
+  {
+    title: "Qwen3.5",
+    names: ["qwen3_5_text"],
+    wrapper: "qwen3_5",
+    tokenizer: null,
+    special: "gated delta rules in three of four layers; attention with gates in the others",
+  },
 ];
 
 /** The family of a model and what can be done with it, in words. */

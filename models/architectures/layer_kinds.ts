@@ -3,13 +3,16 @@
  * which layers have a sliding window, and which do not rotate queries and keys.
  */
 import { UsageError } from "../../core/errors.ts";
-import type { Architecture } from "./architecture.ts";
+import type { Architecture, LayerType } from "./architecture.ts";
 import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./config_fields.ts";
 import { architectureOf } from "./mod.ts";
-import { type LayerType, layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
+import { layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
 
 /** What the keys say. */
-type LayerKinds = Pick<ModelConfig, "slidingWindow" | "layerTypes" | "unrotated" | "convTaps">;
+type LayerKinds = Pick<
+  ModelConfig,
+  "slidingWindow" | "layerTypes" | "unrotated" | "convTaps" | "delta"
+>;
 
 /** What configurations mean that do not set these keys. */
 const DEFAULT_WINDOW = 4096, DEFAULT_WINDOW_LAYERS = 28, DEFAULT_INTERVAL = 4;
@@ -20,9 +23,34 @@ const TYPES: Readonly<Record<string, LayerType>> = {
   attention: "full",
   sliding_attention: "sliding",
   conv: "conv",
+  linear_attention: "linear",
 };
-/** The key of a convolution's positions. */
-const TAPS = "conv_L_cache";
+/** The reverse, as files of today call them. */
+const NAMES: Readonly<Record<LayerType, string>> = {
+  full: "full_attention",
+  sliding: "sliding_attention",
+  conv: "conv",
+  linear: "linear_attention",
+};
+/** The key of a convolution's positions and what a missing one means, also with delta rules. */
+const TAPS = { linear: ["linear_conv_kernel_dim", 4], conv: ["conv_L_cache", 3] } as const;
+/** The keys of a delta rule's sizes, and what missing ones mean. */
+const DELTA = {
+  keyHeads: ["linear_num_key_heads", 16],
+  valueHeads: ["linear_num_value_heads", 32],
+  keyDim: ["linear_key_head_dim", 128],
+  valueDim: ["linear_value_head_dim", 128],
+} as const;
+const DELTA_ENTRIES = Object.entries(DELTA) as [keyof typeof DELTA, readonly [string, number]][];
+
+/** What an architecture has in place of attention in some layers; in most a window. */
+function otherType({ inLayer }: Architecture): LayerType {
+  return inLayer.deltaQkv !== undefined
+    ? "linear"
+    : inLayer.conv !== undefined
+    ? "conv"
+    : "sliding";
+}
 
 /** @throws UsageError for kinds that are not supported */
 export function readLayerKinds(
@@ -37,15 +65,25 @@ export function readLayerKinds(
   const window = readWindow(json, architecture, numLayers, where);
   return {
     ...window,
-    ...(window.layerTypes?.includes("conv") ? { convTaps: readTaps(json, where) } : {}),
+    ...readMixers(json, window.layerTypes ?? [], where),
     ...(unrotated.length === 0 ? {} : { unrotated }),
   };
 }
 
-function readTaps(json: Json, where: string): number {
-  const taps = readCount({ [TAPS]: json[TAPS] ?? 3 }, TAPS, where);
-  if (taps >= 2) return taps;
-  throw new UsageError(`${where}: ${TAPS} is ${taps}, expected at least 2`);
+function readMixers(
+  json: Json,
+  types: readonly LayerType[],
+  where: string,
+): Pick<ModelConfig, "convTaps" | "delta"> {
+  const type = types.find((type) => type === "conv" || type === "linear");
+  if (type === undefined) return {};
+  const count = ([key, absent]: readonly [string, number]) =>
+    readCount({ [key]: json[key] ?? absent }, key, where);
+  const convTaps = count(TAPS[type]), [key] = TAPS[type];
+  if (convTaps < 2) throw new UsageError(`${where}: ${key} is ${convTaps}, expected at least 2`);
+  if (type === "conv") return { convTaps };
+  const sizes = DELTA_ENTRIES.map(([name, key]) => [name, count(key)]);
+  return { convTaps, delta: Object.fromEntries(sizes) };
 }
 
 function readWindow(
@@ -60,8 +98,7 @@ function readWindow(
   const { slidingWindow: absent = DEFAULT_WINDOW } = defaults;
   const given = json[key] === undefined ? absent : json[key];
   requireNeutral(json, { use_sliding_window: [true, false] }, where);
-  const convolves = architecture.inLayer.conv !== undefined;
-  const types = readTypes(json, isTyped ? numLayers : null, convolves, where);
+  const types = readTypes(json, isTyped ? numLayers : null, otherType(architecture), where);
   if (types === null && isTyped && fullEvery === undefined) {
     throw new UsageError(`${where}: layer_types is missing, expected "attention" for each layer`);
   }
@@ -86,7 +123,7 @@ function readWindow(
     { length: numLayers },
     (_, l) => all("full") ? "full" : types?.[l] ?? usual(l),
   );
-  if (layerTypes.includes("conv")) return { layerTypes };
+  if (layerTypes.some((type) => type === "conv" || type === "linear")) return { layerTypes };
   if (!layerTypes.includes("sliding")) return {};
   if (slidingWindow === null) {
     throw new UsageError(`${where}: ${key} is missing, which layer_types with sliding layers need`);
@@ -98,7 +135,7 @@ function readWindow(
 function readTypes(
   json: Json,
   length: number | null,
-  convolves: boolean,
+  other: LayerType,
   where: string,
 ): LayerType[] | null {
   const key = "layer_types", list = json[key] ?? [];
@@ -108,12 +145,12 @@ function readTypes(
   if (list.length === 0) return null;
   const known = (type: unknown) =>
     typeof type === "string" && Object.hasOwn(TYPES, type) &&
-    (convolves ? type !== "sliding_attention" : type !== "conv");
+    ["full", other].includes(TYPES[type]!);
   const unknown = list.find((type) => !known(type));
   if (unknown !== undefined) {
     throw new UsageError(
       `${where}: ${key} has ${JSON.stringify(unknown)}, which is not supported ` +
-        `(only "full_attention" and "${convolves ? "conv" : "sliding_attention"}")`,
+        `(only "full_attention" and "${NAMES[other]}")`,
     );
   }
   if (length !== null && list.length !== length) {
@@ -154,7 +191,7 @@ function readUnrotated(
 /** The keys that {@link readLayerKinds} reads. */
 export function layerKindKeys(config: ModelConfig): Record<string, unknown> {
   const { window: kind, unrotated: unrotatedKind } = architectureOf(config);
-  const { slidingWindow = null, layerTypes, unrotated = [], numLayers } = config;
+  const { slidingWindow = null, layerTypes, unrotated = [], numLayers, convTaps, delta } = config;
   const each = <T>(of: (layer: number) => T) => Array.from({ length: numLayers }, (_, l) => of(l));
   const types = each((l) => layerType(config, l));
   return {
@@ -163,9 +200,14 @@ export function layerKindKeys(config: ModelConfig): Record<string, unknown> {
       ? { use_sliding_window: true, max_window_layers: 0 }
       : {}),
     ...(kind === "typed" || layerTypes !== undefined
-      ? { layer_types: types.map((type) => type === "conv" ? type : `${type}_attention`) }
+      ? { layer_types: types.map((type) => NAMES[type]) }
       : {}),
-    ...(config.convTaps === undefined ? {} : { [TAPS]: config.convTaps }),
+    ...(convTaps === undefined
+      ? {}
+      : { [TAPS[delta === undefined ? "conv" : "linear"][0]]: convTaps }),
+    ...Object.fromEntries(
+      delta === undefined ? [] : DELTA_ENTRIES.map(([name, [key]]) => [key, delta[name]]),
+    ),
     ...(unrotatedKind === "listed"
       ? { no_rope_layers: each((l) => unrotated.includes(l) ? 0 : 1) }
       : {}),

@@ -1,16 +1,16 @@
 /**
  * All architectures by `model_type`, and what a configuration's architecture says about its parts.
  */
+import { deltaWidth } from "../../kernels/ops/delta_rule/spec.ts";
 import { layerType, type ModelConfig } from "./model_config.ts";
 import {
   type Architecture,
   type ArchitectureName,
-  ATTENTION_PARTS,
-  CONV_PARTS,
   type HeadModule,
   LAYER_NORMS,
   type LayerNorm,
   type LayerPart,
+  MIXER_PARTS,
   type Module,
   MODULES,
   type OncePart,
@@ -24,6 +24,7 @@ import { LLAMA, MINISTRAL3, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
 import { isOfExperts, MIXTRAL, QWEN3_MOE } from "./mixtures.ts";
 import { OLMO2, OLMO3 } from "./olmo.ts";
 import { PHI3 } from "./phi.ts";
+import { QWEN3_5 } from "./qwen3_5.ts";
 import { SMOLLM3 } from "./smollm3.ts";
 import { nameInWrapper } from "./wrapper.ts";
 
@@ -45,6 +46,7 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   lfm2: LFM2,
   qwen3_moe: QWEN3_MOE,
   mixtral: MIXTRAL,
+  qwen3_5_text: QWEN3_5,
 };
 
 export function architectureOf(config: ModelConfig): Architecture {
@@ -68,13 +70,18 @@ export function headName(config: ModelConfig): string {
 export function hasPart(config: ModelConfig, part: LayerPart, layer?: number): boolean {
   if (architectureOf(config).inLayer[part] === undefined) return false;
   if (layer === undefined) return true;
-  const others = isConvolution(config, layer) ? ATTENTION_PARTS : CONV_PARTS;
-  return !others.includes(part);
+  const parts = Object.values(MIXER_PARTS), own = MIXER_PARTS[layerType(config, layer)];
+  return own.includes(part) || parts.every((others) => !others.includes(part));
 }
 
-/** Whether a layer has a short convolution in place of attention. */
-export function isConvolution(config: ModelConfig, layer: number): boolean {
-  return layerType(config, layer) === "conv";
+/** Whether a layer has attention, and not a short convolution or a delta rule in its place. */
+export function hasAttention(config: ModelConfig, layer: number): boolean {
+  return ["full", "sliding"].includes(layerType(config, layer));
+}
+
+/** Channels of a layer's short convolution. */
+export function convWidth({ delta, hiddenSize }: ModelConfig): number {
+  return delta === undefined ? hiddenSize : deltaWidth(delta);
 }
 
 /** Linear modules of a layer; without a layer, of all kinds of layers. */
@@ -99,9 +106,10 @@ export function linearDims(
 ): [inDim: number, out: number] {
   const d = config.hiddenSize, f = config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
+  const { valueHeads = 0, valueDim = 0 } = config.delta ?? {};
   switch (module) {
     case "q":
-      return [d, q];
+      return [d, architectureOf(config).attentionGate ? 2 * q : q];
     case "k":
     case "v":
       return [d, kv];
@@ -122,6 +130,15 @@ export function linearDims(
       return [d, d];
     case "router":
       return [d, config.experts?.count ?? 1];
+    case "deltaQkv":
+      return [d, convWidth(config)];
+    case "deltaZ":
+      return [d, valueHeads * valueDim];
+    case "deltaB":
+    case "deltaA":
+      return [d, valueHeads];
+    case "deltaOut":
+      return [valueHeads * valueDim, d];
     case "lm_head":
       return [d, config.vocabSize];
   }
@@ -129,6 +146,7 @@ export function linearDims(
 
 /** Elements that a norm of a layer sees at once. */
 export function normWidth(config: ModelConfig, norm: LayerNorm): number {
+  if (norm === "deltaNorm") return config.delta!.valueDim;
   if (norm !== "qNorm" && norm !== "kNorm") return config.hiddenSize;
   const heads = norm === "qNorm" ? config.numHeads : config.numKvHeads;
   return config.headDim * (architectureOf(config).headNorm === "row" ? heads : 1);
@@ -161,9 +179,14 @@ export function peftPath({ wrapped = false }: ModelConfig, path: string): string
   return wrapped ? nameInWrapper(path) : path;
 }
 
+/** Whether a part has no module, but a number for each head. */
+function isNumber(part: LayerPart | OncePart): boolean {
+  return part === "aLog" || part === "dtBias";
+}
+
 /** A tensor of the base model. */
 export interface ModelTensor {
-  /** Its name in transformers: the path of its part, and its kind. */
+  /** Its name in transformers: the path of its part, and its kind where that has one. */
   name: string;
   part: LayerPart | OncePart;
   /** Null for what there is once. */
@@ -189,7 +212,8 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
     const path = layer === null
       ? names[part as OncePart]
       : modulePath(config, layer, part as LayerPart);
-    tensors.push({ name: `${path}.${kind}`, part, layer, shape, ...more, kind, decay });
+    const name = isNumber(part) ? path! : `${path}.${kind}`;
+    tensors.push({ name, part, layer, shape, ...more, kind, decay });
   };
   const norm = (part: LayerPart | OncePart, layer: number | null, width = d) => {
     add(part, layer, [width]);
@@ -203,7 +227,10 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
       if (hasPart(config, part, layer)) norm(part, layer, normWidth(config, part));
     }
     if (hasPart(config, "conv", layer)) {
-      add("conv", layer, [d, 1, config.convTaps!], { decay: true });
+      add("conv", layer, [convWidth(config), 1, config.convTaps!], { decay: true });
+    }
+    for (const part of ["aLog", "dtBias"] as const) {
+      if (hasPart(config, part, layer)) add(part, layer, [config.delta!.valueHeads]);
     }
     for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);

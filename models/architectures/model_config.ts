@@ -3,12 +3,10 @@
  * the checks that it is possible. hf_config.ts maps it to and from a `config.json`.
  */
 import { UsageError } from "../../core/errors.ts";
-import type { ArchitectureName, Module, Scalar, SoftCap } from "./architecture.ts";
+import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
+import type { ArchitectureName, LayerType, Module, Scalar, SoftCap } from "./architecture.ts";
 import { type RopeConfig, ropeFrequencies } from "./rope_frequencies.ts";
 import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
-
-/** Kinds of attention in a layer, or a short convolution in its place. */
-export type LayerType = "full" | "sliding" | "conv";
 
 /** The sizes and settings of a model, as its config.json has them. */
 export interface ModelConfig {
@@ -74,6 +72,11 @@ export interface ModelConfig {
     readonly chosen: number;
     readonly normalize: boolean;
   };
+  /**
+   * The heads of delta rules, which layers of the type "linear" have.
+   * @internal
+   */
+  readonly delta?: DeltaSizes;
   /**
    * Whether it is the text part of a model that also sees (wrapper.ts): names of adapters have that
    * model's prefix.
@@ -173,7 +176,16 @@ function modelConfigProblems(config: ModelConfig): string[] {
     if (value > 0 && Number.isFinite(value)) continue;
     problems.push(`the soft cap of ${name} is ${value}, expected a positive number`);
   }
-  if (config.layerTypes?.includes("conv") && !((config.convTaps ?? 0) >= 2)) {
+  const { delta, layerTypes = [] } = config;
+  if (delta !== undefined && delta.valueHeads % delta.keyHeads !== 0) {
+    problems.push(
+      `${delta.valueHeads} value heads cannot share ${delta.keyHeads} key heads evenly`,
+    );
+  }
+  if (
+    layerTypes.some((type) => type === "conv" || type === "linear") &&
+    !((config.convTaps ?? 0) >= 2)
+  ) {
     problems.push(`a convolution reads ${config.convTaps} positions, expected at least 2`);
   }
   const { rotaryDim = config.headDim, experts } = config;

@@ -122,7 +122,11 @@ export function readRopes(
     const { name, rope } = ropeSection(json, where), { [SHARE]: inside, ...section } = rope;
     const share = readNumber({ [SHARE]: inside ?? json[SHARE] ?? 1 }, SHARE, where);
     const rotaryDim = Math.floor(headDim * share);
-    const all = { [ORIGINAL]: PHI_LENGTH, ...json, rope_scaling: null, [name]: section };
+    // Of a text, all three positions of a token are its place.
+    const { mrope_section: _, mrope_interleaved: _2, ...plain } = section;
+    const length = architecture.name === "phi3" ? { [ORIGINAL]: PHI_LENGTH } : {};
+    const own = architecture.attentionGate ? plain : section;
+    const all = { ...length, ...json, rope_scaling: null, [name]: own };
     const keys = read(all, where, usual, rotaryDim);
     return { ...keys, ...(rotaryDim === headDim ? {} : { rotaryDim }) };
   }

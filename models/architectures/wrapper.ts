@@ -11,14 +11,22 @@ interface Wrapper {
   readonly className: string;
   /** What the text model may be. */
   readonly texts: readonly ArchitectureName[];
+  /** Whether the head is tied where no key says it. */
+  readonly ties: boolean;
 }
 
 /** The wrappers by `model_type`. */
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
-  gemma3: { className: "Gemma3ForConditionalGeneration", texts: ["gemma3_text"] },
+  gemma3: { className: "Gemma3ForConditionalGeneration", texts: ["gemma3_text"], ties: true },
   mistral3: {
     className: "Mistral3ForConditionalGeneration",
     texts: ["ministral3", "mistral"],
+    ties: true,
+  },
+  qwen3_5: {
+    className: "Qwen3_5ForConditionalGeneration",
+    texts: ["qwen3_5_text"],
+    ties: false,
   },
 };
 
@@ -38,6 +46,9 @@ const OTHERS = new Set([
   "projector_hidden_act",
   "spatial_merge_size",
   "vision_feature_layer",
+  "video_token_id",
+  "vision_start_token_id",
+  "vision_end_token_id",
 ]);
 
 /**
@@ -47,7 +58,8 @@ const OTHERS = new Set([
 export function wrappedConfig(json: Json, where: string): Json | null {
   const type = json["model_type"];
   if (typeof type !== "string" || !Object.hasOwn(WRAPPERS, type)) return null;
-  const { className, texts } = WRAPPERS[type]!, classes = json["architectures"] ?? [className];
+  const { className, texts, ties } = WRAPPERS[type]!,
+    classes = json["architectures"] ?? [className];
   if (!Array.isArray(classes) || !classes.every((found) => found === className)) {
     throw new UsageError(
       `${where}: architectures is ${JSON.stringify(classes)}, which is not supported for a ` +
@@ -73,7 +85,7 @@ export function wrappedConfig(json: Json, where: string): Json | null {
     ...Object.fromEntries(ids),
     quantization_config: json["quantization_config"] ?? inner["quantization_config"] ?? null,
     // As in transformers, the wrapper decides, whatever the text model's says.
-    tie_word_embeddings: json["tie_word_embeddings"] ?? true,
+    tie_word_embeddings: json["tie_word_embeddings"] ?? ties,
   };
 }
 

@@ -9,7 +9,7 @@ import { UsageError } from "../../core/errors.ts";
 import type { LayerPart } from "../architectures/architecture.ts";
 import {
   architectureOf,
-  isConvolution,
+  hasAttention,
   type ModelTensor,
   modelTensors,
   scalarOf,
@@ -101,7 +101,7 @@ export function ggufMetadata(
     out.set(`${gguf}.${key}`, ["f32", config.softCaps?.[cap] ?? 0]);
   }
   if (config.convTaps !== undefined) {
-    const heads = (layer: number) => isConvolution(config, layer) ? 0 : config.numKvHeads;
+    const heads = (layer: number) => hasAttention(config, layer) ? config.numKvHeads : 0;
     const layers = Array.from({ length: config.numLayers }, (_, layer) => heads(layer));
     out.set(`${gguf}.${KV_HEADS}`, ["i32", layers]);
     out.set(`${gguf}.${CONV_TAPS}`, ["u32", config.convTaps]);

@@ -7,12 +7,13 @@
  */
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import { layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures/mod.ts";
+import { convWidth, layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures/mod.ts";
 import type { ActivationStore } from "../network/activation_store.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
 import {
   bufferName,
   embed,
+  gateAttention,
   type Network,
   rotate,
   type SaveLayer,
@@ -22,6 +23,7 @@ import {
   type TrunkPass,
 } from "../network/forward_pass.ts";
 import { convolve } from "../network/convolution.ts";
+import { deltaForward } from "../network/delta_layer.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
 import {
   type LayerActivations,
@@ -65,6 +67,8 @@ export interface DecoderShape {
   branchRows: number | null;
   /** Rows of the prompt cache. */
   promptRows: number;
+  /** Prompts that may have a state in it, in models with delta rules. */
+  promptStates: number;
   /** Maximum number of steps until the host reads the tokens. */
   stepsPerRead: number;
   /**
@@ -85,7 +89,7 @@ export interface Prefill {
 type StepRows =
   & Pick<
     StepColumns,
-    "positions" | "cacheRow" | "branches" | "keptRow" | "convRow" | "convBefore"
+    "positions" | "cacheRow" | "branches" | "keptRow" | "convRow" | "convBefore" | "segments"
   >
   & { angles: AnglesOf; count: number };
 
@@ -143,7 +147,7 @@ export class Decoder {
     private readonly adapter: boolean,
     keep?: ActivationStore,
   ) {
-    const { slots, maxNewTokens, branchRows, promptRows, stepsPerRead } = shape;
+    const { slots, maxNewTokens, branchRows, promptRows, promptStates, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
     const length = rowsFor(maxNewTokens);
     this.#cacheUnit = branchRows === null ? length : 1;
@@ -153,10 +157,12 @@ export class Decoder {
       this.#sampler.stride,
       this.#cacheUnit,
       promptRows,
+      promptStates,
     );
     this.#fused = isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
-    const rows = { prompts: promptRows, branches: branchRows ?? slots * length, slots };
+    const branches = branchRows ?? slots * length;
+    const rows = { prompts: promptRows, branches, slots, promptStates };
     this.#cache = new KvCache(network, workspace, rows, packsKeys);
     this.#kept = keep === undefined ? null : new KeptRows(keep, workspace, promptRows);
     // With fused layers a recording is small: one for each number of rows can be kept.
@@ -186,7 +192,9 @@ export class Decoder {
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
-    const isGrouped = network.device.adapter !== undefined && this.shape.groupsPrompts;
+    // And the state after a shared prefix is not kept.
+    const isGrouped = network.device.adapter !== undefined && this.shape.groupsPrompts &&
+      config.delta === undefined;
     const minShared = isGrouped ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(
       prompts.map(({ ids }) => ids),
@@ -198,6 +206,7 @@ export class Decoder {
     const save = this.#kept?.saver(batch.rows);
     const trunk = run(batch, {
       save,
+      ...(config.delta === undefined ? {} : { states: this.#cache.promptStates(prompts) }),
       ...(rowOfToken === null ? { cached } : this.#cache.storeGroups(rowOfToken, cached)),
     });
     this.#kept?.addGroups(batch, prompts);
@@ -222,7 +231,8 @@ export class Decoder {
   /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
-    return device.adapter === undefined && layerWindows(config).every((window) => window === null);
+    return device.adapter === undefined && config.delta === undefined &&
+      layerWindows(config).every((window) => window === null);
   }
 
   /** Whether steps are faster when they know which prompts share a prefix. */
@@ -381,14 +391,23 @@ export class Decoder {
   /** The same with an operation for each part of a layer. */
   #runLayers(
     fed: Tensor,
-    { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, count }: StepRows,
+    { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, ...states }: StepRows,
   ): Tensor {
     const { network: { device, config, weights } } = this, d = config.hiddenSize;
+    const { segments, count } = states;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, windows = layerWindows(config);
 
     const attend = (activations: LayerActivations) => {
-      const { layer, q, k, v, attn, convBx } = activations;
+      const { layer, q, k, v, attn, convBx, deltaQkv } = activations;
+      if (deltaQkv !== null) {
+        const { state, inputs: table } = this.#cache.states[layer]!;
+        const step = { segments, segmentCount: count, roots: count, state };
+        deltaForward(this.network, activations, count, { table, before: convBefore, ...step });
+        const row = { index: convRow, rows: count, d: convWidth(config) };
+        device.run("scatter_rows", { src: deltaQkv, table, ...row });
+        return;
+      }
       if (convBx !== null) {
         const table = this.#cache.convolved[layer]!;
         convolve(this.network, activations, count, () => ({ table, before: convBefore }));
@@ -417,6 +436,7 @@ export class Decoder {
         scale: scalarOf(config, "attention"),
         ...scoreOptions(config, layer),
       });
+      gateAttention(this.network, activations, count);
     };
     const pass: LayerPass = {
       device,

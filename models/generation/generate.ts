@@ -209,9 +209,10 @@ export function openGeneration(
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
+  const { promptStates = slots } = room;
   // A GPU reads the cache of branches in equal runs.
   const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
-  const shape = { ...limits, slots, promptRows, maxNewTokens, branchRows, adjusted };
+  const shape = { ...limits, slots, promptRows, promptStates, maxNewTokens, branchRows, adjusted };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();

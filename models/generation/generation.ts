@@ -92,7 +92,9 @@ export class Generation {
   ) {
     const { adapter = true, keep } = defaults;
     this.#decoder = new Decoder(network, workspace, shape, adapter, keep);
-    this.#promptRows = new RowAllocator(shape.promptRows, promptAlignment(network.config));
+    const { promptRows, promptStates } = shape, align = promptAlignment(network.config);
+    const states = network.config.delta === undefined ? null : new RowAllocator(promptStates, 1);
+    this.#promptRows = new RowAllocator(promptRows, align, states);
     const { slots, maxNewTokens, branchRows } = shape;
     this.#branchRows = new RowAllocator(branchRows ?? slots * rowsFor(maxNewTokens), 1);
     this.#freeSlots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
@@ -264,7 +266,8 @@ export class Generation {
     const busy = this.#active.length + this.#prefilled.length, { decoder } = this.#queue[0]!;
     const limits = { branches: slots - busy, rows: prefillRows, align: this.#promptRows.align };
     const { sources, wanted } = nextPrompts(this.#queue, this.#prompts, limits, ropeScaling);
-    const run = this.#promptRows.allocate(this.#queue[0]!.request.promptIds.length, wanted);
+    const { states } = this.#promptRows, { length } = this.#queue[0]!.request.promptIds;
+    const run = states?.freeRows === 0 ? null : this.#promptRows.allocate(length, wanted);
     // The rows of kept prompts may be the ones that are missing: release some and try again.
     if (run === null && this.#prompts.releaseOldest()) return true;
     if (run === null) {
@@ -272,7 +275,7 @@ export class Generation {
       if (busy > 0) return false;
       throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
     }
-    const { placed, end } = placePrompts(this.#queue, sources, run, limits.align);
+    const { placed, end } = placePrompts(this.#queue, sources, run, this.#promptRows);
     this.#promptRows.release({ begin: end, end: run.end });
     for (const { source, prefill } of placed) {
       if (source !== null) this.#prompts.touch(source);

@@ -3,7 +3,12 @@
  * gives them rows of it.
  */
 import type { RopeScaling } from "../architectures/rope_scaling.ts";
-import { type CachedPrompt, type RowRange, sharedPrefixOf } from "./cache/cached_prompt.ts";
+import {
+  type CachedPrompt,
+  type RowAllocator,
+  type RowRange,
+  sharedPrefixOf,
+} from "./cache/cached_prompt.ts";
 import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
 import type { PromptCache, SharedPrompt } from "./cache/prompt_cache.ts";
 import type { Decoder } from "./decoder.ts";
@@ -63,7 +68,8 @@ export interface PlacedPrompt {
 }
 
 /**
- * Gives the first prompts of the queue consecutive rows, as many prompts as fit.
+ * Gives the first prompts of the queue consecutive rows, as many prompts as fit, and a state each
+ * where they have one.
  * @param sources where the beginnings of the prompts are, from `nextPrompts`
  * @param rows free rows, enough for the first prompt
  * @returns the prompts, and the first row that is still free
@@ -72,20 +78,21 @@ export function placePrompts(
   queue: readonly Job[],
   sources: readonly PromptSource[],
   rows: RowRange,
-  align: number,
+  { align, states }: RowAllocator,
 ): { placed: PlacedPrompt[]; end: number } {
   const placed: PlacedPrompt[] = [];
   let { begin } = rows;
   for (const [i, { shared, prompt: source }] of sources.entries()) {
     const job = queue[i]!, { decoder, request: { promptIds: ids, promptId } } = job;
     const end = begin + ids.length;
-    if (end > rows.end) break;
+    if (end > rows.end || states?.freeRows === 0) break;
+    const state = states?.allocate(1, 1)?.begin;
     const allocatedEnd = Math.min(begin + cacheRows(ids, decoder, align), rows.end);
     const sharedPrefix = decoder.usesSharedPrefixes
       ? sharedPrefixOf(source ?? placed.at(-1)?.cached ?? null, shared)
       : null;
-    const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix };
-    placed.push({ job, cached, source, prefill: { ids, cached, shared, source, promptId } });
+    const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix, state };
+    placed.push({ job, cached, source, prefill: { ids, cached, state, shared, source, promptId } });
     begin = allocatedEnd;
   }
   return { placed, end: begin };

@@ -5,6 +5,7 @@
 import { sampleCounter } from "../../core/philox.ts";
 import { BRANCH } from "../../kernels/ops/attention_decode/spec.ts";
 import { COUNTER_WORDS } from "../../kernels/ops/sample/spec.ts";
+import { DELTA_SEGMENT } from "../../kernels/ops/delta_rule/spec.ts";
 import { NO_ROW } from "../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows, RowRange } from "./cache/cached_prompt.ts";
@@ -32,13 +33,15 @@ const STEP = {
   slots: 3 + COUNTER_WORDS,
   keptRow: 4 + COUNTER_WORDS,
   convRow: 5 + COUNTER_WORDS,
-  convBefore: 6 + COUNTER_WORDS,
+  segments: 6 + COUNTER_WORDS,
+  convBefore: 6 + COUNTER_WORDS + DELTA_SEGMENT.columns,
 } as const;
 
 /**
- * The columns: u32 [stride], except counters [stride, COUNTER_WORDS] and convBefore [stride, taps −
- * 1]. The latter are rows of the tables of convolutions (kv_cache.ts), and `convRow` is where a
- * row's own gated input goes.
+ * The columns: u32 [stride], except counters [stride, COUNTER_WORDS], convBefore [stride, taps − 1]
+ * and segments [stride, DELTA_SEGMENT.columns]. convBefore are rows of the tables of convolutions
+ * (kv_cache.ts), and `convRow` is where a row's own gated input goes. `segments` says from which
+ * state a delta rule goes on, and where that of the branch is.
  */
 export type StepColumns =
   & Readonly<
@@ -50,7 +53,8 @@ export type StepColumns =
       | "slots"
       | "keptRow"
       | "convRow"
-      | "convBefore",
+      | "convBefore"
+      | "segments",
       Tensor
     >
   >
@@ -74,6 +78,7 @@ export class StepTable {
    * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
    * @param cacheUnit rows of the branch cache that the table counts as one
    * @param promptRows rows of the prompt cache
+   * @param promptStates states of prompts in it
    */
   constructor(
     private readonly network: Network,
@@ -81,6 +86,7 @@ export class StepTable {
     private readonly stride: number,
     private readonly cacheUnit: number,
     private readonly promptRows: number,
+    private readonly promptStates: number,
   ) {
     this.#windows = layerWindows(network.config);
     const taps = network.config.convTaps ?? 1, firstBranch = STEP.convBefore + taps - 1;
@@ -99,6 +105,7 @@ export class StepTable {
       ),
       convRow: column(STEP.convRow, 1),
       convBefore: column(STEP.convBefore, taps - 1),
+      segments: column(STEP.segments, DELTA_SEGMENT.columns),
       slots: column(STEP.slots, 1),
       keptRow: column(STEP.keptRow, 1),
     };
@@ -139,7 +146,23 @@ export class StepTable {
       table[counterAt + 2] = counter[2];
       table[counterAt + 3] = seed[0];
       table[counterAt + 4] = seed[1];
-      if (earlier > 0) {
+      if (config.delta !== undefined) {
+        const own = this.promptStates + Math.max(0, slot), first = prompt.state ?? 0;
+        const at = STEP.segments * stride + DELTA_SEGMENT.columns * row;
+        table[at + DELTA_SEGMENT.begin] = row;
+        table[at + DELTA_SEGMENT.end] = row + 1;
+        table[at + DELTA_SEGMENT.from] = fed === 0 ? first : own;
+        table[at + DELTA_SEGMENT.to] = own;
+        // The last positions take turns, in the prompt's state and in the branch's.
+        const length = end - begin;
+        table[STEP.convRow * stride + row] = own * earlier + place % earlier;
+        for (let t = 1; t <= earlier; t++) {
+          const at = place - t, state = at < length ? first : own;
+          table[STEP.convBefore * stride + row * earlier + t - 1] = at < 0
+            ? NO_ROW
+            : state * earlier + at % earlier;
+        }
+      } else if (earlier > 0) {
         // The branch's last positions take turns; before them come the prompt's.
         const own = this.promptRows + Math.max(0, slot) * earlier;
         table[STEP.convRow * stride + row] = own + fed % earlier;

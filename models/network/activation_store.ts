@@ -14,7 +14,20 @@ import type { Residual } from "./decoder_layer.ts";
 
 /** The results of a layer's products, and the residual stream before attention and MLP. */
 const KEPT = {
-  attention: ["h", "q", "k", "v", "convB", "convC", "convX"],
+  attention: [
+    "h",
+    "q",
+    "k",
+    "v",
+    "attnGate",
+    "convB",
+    "convC",
+    "convX",
+    "deltaQkv",
+    "deltaZ",
+    "deltaB",
+    "deltaA",
+  ],
   mlp: ["mid", "gate", "up"],
 } as const satisfies Record<LayerPart, readonly string[]>;
 

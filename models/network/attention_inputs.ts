@@ -18,14 +18,23 @@ import {
 import type { LayerWeights } from "./weights/model_weights.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
-/** n1 → q, k, v, before rotation; or the gates and the input of a convolution. */
+/** The modules before a delta rule, which are also the names of their outputs. */
+const DELTA_INPUTS = ["deltaQkv", "deltaZ", "deltaB", "deltaA"] as const;
+
+/** n1 → q, k, v, before rotation; or the inputs of a convolution or a delta rule. */
 export function attentionInputs(
   pass: LayerPass,
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
   const x = activations.n1, { convB, convC, convX } = activations;
-  const { fused: { qkv, convIn } } = pass;
+  const { fused: { qkv, convIn, q: queries } } = pass;
+  if (activations.deltaQkv !== null) {
+    for (const module of DELTA_INPUTS) {
+      project(pass, weights, activations, module, x, activations[module]!);
+    }
+    return;
+  }
   if (convX !== null) {
     project(pass, weights, activations, "convIn", x, convIn!.out);
     splitParts(pass, convIn!, [convB!, convC!, convX]);
@@ -36,7 +45,9 @@ export function attentionInputs(
     splitParts(pass, qkv, [activations.q, activations.k, activations.v]);
     return;
   }
-  project(pass, weights, activations, "q", x, activations.rawQ ?? activations.q);
+  const q = activations.rawQ ?? activations.q;
+  project(pass, weights, activations, "q", x, queries?.out ?? q);
+  if (queries !== null) splitParts(pass, queries, [q, activations.attnGate!]);
   project(pass, weights, activations, "k", x, activations.rawK ?? activations.k);
   project(pass, weights, activations, "v", x, activations.v);
   headNormsForward(pass, weights, activations);
@@ -57,7 +68,7 @@ export function headNormsForward(
 }
 
 /**
- * dq, dk, dv (before rotation), or those of a convolution's parts → dnormed, adding the gradients
+ * dq, dk, dv (before rotation), or those of another mixer's inputs → dnormed, adding the gradients
  * of trained weights. Without `needsInput` only these gradients are computed. Overwrites dattn and
  * dq.
  */
@@ -67,10 +78,15 @@ export function attentionInputsBackward(
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { device, rows, scratch, fused: { qkv, convIn } } = pass;
+  const { device, rows, scratch, fused: { qkv, convIn, q: queries } } = pass;
   const dx = needsInput ? scratch.dnormed : null;
   const backward = (module: Module, dy: Tensor, accumulate = false) =>
     projectBackward(pass, weights, activations, module, { x: activations.n1, dy, dx, accumulate });
+  if (activations.deltaQkv !== null) {
+    const { dqkv, dz, db, da } = scratch;
+    [dqkv, dz, db, da].forEach((dy, i) => backward(DELTA_INPUTS[i]!, dy, i > 0));
+    return;
+  }
   if (activations.convX !== null) {
     joinParts(pass, convIn!, [scratch.dmixed, scratch.dgate, scratch.dconv]);
     backward("convIn", convIn!.out);
@@ -94,7 +110,8 @@ export function attentionInputsBackward(
     dq = through(q, scratch.dq, scratch.dattn);
     dk = through(k, scratch.dk, scratch.dq);
   }
-  backward("q", dq);
+  if (queries !== null) joinParts(pass, queries, [dq, scratch.dattnGate]);
+  backward("q", queries?.out ?? dq);
   backward("k", dk, true);
   backward("v", scratch.dv, true);
 }

@@ -70,6 +70,17 @@ function mix(
   });
 }
 
+/** Where the rows before each row of a packed batch are, and the reverse, on the device. */
+export function convolutionRows(
+  workspace: Workspace,
+  packed: PackedBatch,
+  taps: number,
+): Record<"before" | "after" | "users", Tensor> {
+  const tables = convolutionTables(previousRows(packed), taps);
+  const upload = (name: keyof typeof tables) => workspace.upload(`conv.${name}`, tables[name]);
+  return { before: upload("before"), after: upload("after"), users: upload("users") };
+}
+
 /** The tables of a packed batch, and what needs them. */
 interface PackedConvolution extends Record<"before" | "after" | "users", Tensor> {
   /** Stores the gated inputs where they are kept for later rows, and finds those before. */
@@ -90,15 +101,12 @@ export function packedConvolution(
   store: StoreConvolved = (_, table, before) => ({ table, before }),
 ): PackedConvolution | null {
   const { device, config } = network;
-  if (!hasPart(config, "conv")) return null;
+  if (!hasPart(config, "convIn")) return null;
   const taps = config.convTaps!, d = config.hiddenSize;
-  const tables = convolutionTables(previousRows(packed), taps);
-  const upload = (name: keyof typeof tables) => workspace.upload(`conv.${name}`, tables[name]);
-  const before = upload("before"), find = (layer: number, bx: Tensor) => store(layer, bx, before);
+  const tables = convolutionRows(workspace, packed, taps), { before } = tables;
+  const find = (layer: number, bx: Tensor) => store(layer, bx, before);
   return {
-    before,
-    after: upload("after"),
-    users: upload("users"),
+    ...tables,
     find,
     lastRows(all, last, { index, count }) {
       gateInputs(network, all, packed.rows);

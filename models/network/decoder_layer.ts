@@ -14,6 +14,7 @@ import {
   type LayerActivations,
   type LayerBackwardPass,
   type LayerPass,
+  mixerOutput,
   project,
   projectBackward,
 } from "./layer_buffers.ts";
@@ -71,14 +72,14 @@ function sumAndNorm(
   } else if (b !== undefined) device.run("add", { a, b, out: out!, n: rows * d });
 }
 
-/** attn (or mixed) → what attention (or a convolution) adds to the residual stream. */
+/** What attention or another mixer leaves → what it adds to the residual stream. */
 export function attentionOutput(
   pass: LayerPass,
   weights: LayerWeights,
   activations: LayerActivations,
 ): void {
-  const { attn, mixed, attentionOut: raw, rhoAttentionOut: rho } = activations;
-  const [module, x] = mixed === null ? ["o", attn] as const : ["convOut", mixed] as const;
+  const { attentionOut: raw, rhoAttentionOut: rho } = activations;
+  const [module, x] = mixerOutput(activations);
   project(pass, weights, activations, module, x, raw ?? pass.projected);
   branchForward(pass, weights.attentionOutNorm, raw, rho);
 }
@@ -149,16 +150,15 @@ export function layerBackward(
   needsInput: boolean,
 ): void {
   const { scratch } = pass;
-  const { mid, mean2, rho2, h, mean1, rho1, attn, mixed } = activations;
+  const { mid, mean2, rho2, h, mean1, rho1, gated, mixed } = activations;
   const { attentionOut, rhoAttentionOut } = activations;
 
   mlpBackward(pass, weights, activations);
   throughNorm(pass, weights.postNorm, { x: mid, mean: mean2, rho: rho2 });
 
   const dy = branchBackward(pass, weights.attentionOutNorm, attentionOut, rhoAttentionOut);
-  const [module, x, dx] = mixed === null
-    ? ["o", attn, scratch.dattn] as const
-    : ["convOut", mixed, scratch.dmixed] as const;
+  const { dattn, dgated, dmixed } = scratch, [module, x] = mixerOutput(activations);
+  const dx = mixed !== null ? dmixed : gated !== null ? dgated : dattn;
   projectBackward(pass, weights, activations, module, { x, dy, dx });
   pass.attendBackward(activations, scratch);
   attentionInputsBackward(pass, weights, activations, needsInput);

@@ -35,6 +35,7 @@ import {
   packedConvolution,
   type StoreConvolved,
 } from "./convolution.ts";
+import { packedDelta, type PromptStates } from "./delta_layer.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { LayerAngles, RopeTables } from "./rope_table.ts";
 import { weightType } from "../formats/stored_weight.ts";
@@ -76,6 +77,8 @@ export interface TrunkOptions {
   /** Stores the rotated keys and values and returns where attention reads them. */
   store?: (layer: number, k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
   storeConvolved?: StoreConvolved;
+  /** Where the states of prompts stay, in models with delta rules. */
+  states?: PromptStates;
   /** Keeps the layers' results for a later training pass. Not with `lastRows`. */
   save?: SaveLayer | undefined;
 }
@@ -226,7 +229,7 @@ export function embed(
 
 /**
  * RoPE, where the architecture has it, and attention over the segments of a packed batch; or in
- * some layers a convolution.
+ * some layers a convolution or a delta rule.
  */
 interface PackedAttention {
   forward(activations: LayerActivations): void;
@@ -243,9 +246,9 @@ export function packedAttention(
   workspace: Workspace,
   packed: PackedBatch,
   positions: Tensor,
-  { store = (_, k, v) => ({ k, v }), storeConvolved }: Pick<
+  { store = (_, k, v) => ({ k, v }), storeConvolved, states }: Pick<
     TrunkOptions,
-    "store" | "storeConvolved"
+    "store" | "storeConvolved" | "states"
   > = {},
 ): PackedAttention {
   const { device, config } = network;
@@ -258,15 +261,18 @@ export function packedAttention(
   const scale = scalarOf(config, "attention");
   const shapeOf = (layer: number) => ({ ...table, scale, ...scoreOptions(config, layer) });
   const convolution = packedConvolution(network, workspace, packed, storeConvolved);
+  const delta = packedDelta(network, workspace, packed, states);
   return {
     forward(activations: LayerActivations): void {
-      const { layer, q, k, v, attn, lse, mixed } = activations;
+      const { layer, q, k, v, attn, lse, mixed, deltaQkv } = activations;
+      if (deltaQkv !== null) return delta!.forward(activations);
       if (mixed !== null) {
         convolve(network, activations, rows, convolution!.find);
         return;
       }
       rotate(network, angles(layer), { q, k }, rows);
       device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...shapeOf(layer) });
+      gateAttention(network, activations, rows);
     },
     lastRows(all, last, index, count): void {
       const { layer, q, k, v } = all;
@@ -290,10 +296,23 @@ export function packedAttention(
       });
     },
     backward(activations: LayerActivations, scratch: BackwardScratch): void {
-      const { layer, q, k, v, attn, lse, mixed } = activations, { dattn, dq, dk, dv } = scratch;
+      const { layer, q, k, v, attn, lse, mixed, attnGate } = activations;
+      const { dattn, dq, dk, dv, dgated, dattnGate } = scratch;
+      if (activations.deltaQkv !== null) return delta!.backward(activations, scratch);
       if (mixed !== null) {
         convolveBackward(network, activations, scratch, rows, convolution!);
         return;
+      }
+      if (attnGate !== null) {
+        device.run("swiglu_backward", {
+          dout: dgated,
+          gate: attnGate,
+          up: attn,
+          dgate: dattnGate,
+          dup: dattn,
+          n: rows * heads * headDim,
+          sigmoid: true,
+        });
       }
       device.run("attention_backward", {
         q,
@@ -310,6 +329,17 @@ export function packedAttention(
       rotate(network, angles(layer), { q: dq, k: dk }, rows, true);
     },
   };
+}
+
+/** attn, attnGate → gated, where the architecture has such gates. */
+export function gateAttention(
+  { device, config }: Pick<Network, "device" | "config">,
+  { attn: up, attnGate: gate, gated }: LayerActivations,
+  rows: number,
+): void {
+  if (gate === null) return;
+  const n = rows * config.numHeads * config.headDim;
+  device.run("swiglu", { gate, up, out: gated!, n, sigmoid: true });
 }
 
 /** Segment table with one segment for each of `count` rows. */

@@ -4,8 +4,9 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerNorm, Module } from "../architectures/architecture.ts";
 import {
   architectureOf,
+  convWidth,
+  hasAttention,
   hasPart,
-  isConvolution,
   modulesOf,
   normWidth,
   scalarOf,
@@ -14,14 +15,15 @@ import { isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, ModelWeights } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
+import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import { normBackward, normForward, type NormWeights } from "./norm.ts";
 
 /**
- * Activations of one layer; the backward reads all of them. A layer with a convolution does not
- * have those of attention, which must not be read.
+ * Activations of one layer; the backward reads all of them. A layer with a convolution or a delta
+ * rule does not have those of attention, which must not be read.
  */
 export interface LayerActivations {
   /** The layer's number. */
@@ -47,7 +49,23 @@ export interface LayerActivations {
   convC: Tensor | null; // [rows, d]
   convX: Tensor | null; // [rows, d]
   convBx: Tensor | null; // [rows, d]
-  mixed: Tensor | null; // [rows, d]
+  /** What a convolution or a delta rule leaves, the input of the last projection. */
+  mixed: Tensor | null; // [rows, d] or [rows, valueHeads·valueDim]
+  /**
+   * Of a delta rule (delta_layer.ts): the input of its convolution and its output, the inputs of
+   * its gates, and what it computes, before and after the norm.
+   */
+  deltaQkv: Tensor | null; // [rows, convWidth]
+  deltaX: Tensor | null; // [rows, convWidth]
+  deltaZ: Tensor | null; // [rows, valueHeads·valueDim]
+  deltaB: Tensor | null; // [rows, valueHeads]
+  deltaA: Tensor | null; // [rows, valueHeads]
+  deltaOut: Tensor | null; // [rows, valueHeads·valueDim]
+  deltaNormed: Tensor | null; // [rows, valueHeads·valueDim]
+  rhoDelta: Tensor | null; // [rows, valueHeads]
+  /** The gate of attention, and what it leaves, where the architecture has it. */
+  attnGate: Tensor | null; // [rows, heads·headDim]
+  gated: Tensor | null; // [rows, heads·headDim]
   /** Outputs of the last projection of attention and MLP, where a norm follows, and its ρ. */
   attentionOut: Tensor | null; // [rows, d]
   mlpOut: Tensor | null; // [rows, d]
@@ -107,7 +125,7 @@ export function activationWidths(
   config: ModelConfig,
   layer: number,
 ): Partial<Record<Stored, number>> {
-  const { layerNorm, activation } = architectureOf(config);
+  const { layerNorm, activation, attentionGate } = architectureOf(config);
   const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
   const q = heads * headDim, kv = kvHeads * headDim;
@@ -115,9 +133,18 @@ export function activationWidths(
   return {
     h: d,
     ...(has("inputNorm") ? { n1: d, rho1: 1 } : {}),
-    ...(isConvolution(config, layer)
+    ...(hasAttention(config, layer)
+      ? {
+        q,
+        k: kv,
+        v: kv,
+        attn: q,
+        lse: heads,
+        ...(attentionGate ? { attnGate: q, gated: q } : {}),
+      }
+      : config.delta === undefined
       ? { convB: d, convC: d, convX: d, convBx: d, mixed: d }
-      : { q, k: kv, v: kv, attn: q, lse: heads }),
+      : deltaWidths(config, config.delta)),
     ...(has("attentionOutNorm") ? { attentionOut: d, rhoAttentionOut: 1 } : {}),
     ...(has("mlpOutNorm") ? { mlpOut: d, rhoMlpOut: 1 } : {}),
     mid: d,
@@ -133,6 +160,21 @@ export function activationWidths(
         rhoK: kv / normWidth(config, "kNorm"),
       }
       : {}),
+  };
+}
+
+function deltaWidths(config: ModelConfig, { valueHeads, valueDim }: DeltaSizes) {
+  const width = convWidth(config), out = valueHeads * valueDim;
+  return {
+    deltaQkv: width,
+    deltaX: width,
+    deltaZ: out,
+    deltaB: valueHeads,
+    deltaA: valueHeads,
+    deltaOut: out,
+    deltaNormed: out,
+    rhoDelta: valueHeads,
+    mixed: out,
   };
 }
 
@@ -161,6 +203,16 @@ const ABSENT = {
   convX: null,
   convBx: null,
   mixed: null,
+  deltaQkv: null,
+  deltaX: null,
+  deltaZ: null,
+  deltaB: null,
+  deltaA: null,
+  deltaOut: null,
+  deltaNormed: null,
+  rhoDelta: null,
+  attnGate: null,
+  gated: null,
   rawQ: null,
   rawK: null,
   rhoQ: null,
@@ -215,12 +267,20 @@ export function layerActivations(
   };
 }
 
+/** The last projection of a layer's mixer, and its input. */
+export function mixerOutput({ attn, gated, mixed, deltaZ }: LayerActivations): [Module, Tensor] {
+  if (mixed === null) return ["o", gated ?? attn];
+  return [deltaZ === null ? "convOut" : "deltaOut", mixed];
+}
+
 /** The output of a module that computes several parts, and where these are in it. */
 export interface FusedOutput {
   out: Tensor; // [rows, Σ widths]
   /** The parts are in pieces of this number of elements. */
   piece: number;
   parts: readonly { index: Tensor; pieces: number }[];
+  /** How often a row has all parts: once, or for each head. */
+  repeats: number;
 }
 
 /** The buffer of a fused module, whose rows are parts of these widths. */
@@ -229,6 +289,7 @@ function fusedOutput(
   name: string,
   rows: number,
   widths: readonly number[],
+  repeats = 1,
 ): FusedOutput {
   const piece = widths.reduce(commonDivisor), total = widths.reduce((sum, w) => sum + w) / piece;
   let first = 0;
@@ -236,12 +297,12 @@ function fusedOutput(
     const pieces = width / piece, from = first;
     first += pieces;
     const index = Uint32Array.from(
-      { length: rows * pieces },
+      { length: rows * repeats * pieces },
       (_, i) => Math.floor(i / pieces) * total + from + i % pieces,
     );
     return { index: workspace.upload(`${name}.${part}`, index), pieces };
   });
-  return { out: workspace.get(name, rows * total * piece), piece, parts };
+  return { out: workspace.get(name, rows * repeats * total * piece), piece, parts, repeats };
 }
 
 function commonDivisor(a: number, b: number): number {
@@ -251,22 +312,22 @@ function commonDivisor(a: number, b: number): number {
 /** Copies the parts of a fused module's output to tensors of their own. */
 export function splitParts(
   { device, rows }: Pick<LayerPass, "device" | "rows">,
-  { out: table, piece: d, parts }: FusedOutput,
+  { out: table, piece: d, parts, repeats }: FusedOutput,
   to: readonly Tensor[],
 ): void {
   parts.forEach(({ index, pieces }, i) => {
-    device.run("gather_rows", { table, index, out: to[i]!, rows: rows * pieces, d });
+    device.run("gather_rows", { table, index, out: to[i]!, rows: rows * repeats * pieces, d });
   });
 }
 
 /** The reverse. */
 export function joinParts(
   { device, rows }: Pick<LayerPass, "device" | "rows">,
-  { out: table, piece: d, parts }: FusedOutput,
+  { out: table, piece: d, parts, repeats }: FusedOutput,
   from: readonly Tensor[],
 ): void {
   parts.forEach(({ index, pieces }, i) => {
-    device.run("scatter_rows", { src: from[i]!, index, table, rows: rows * pieces, d });
+    device.run("scatter_rows", { src: from[i]!, index, table, rows: rows * repeats * pieces, d });
   });
 }
 
@@ -280,10 +341,21 @@ export interface BackwardScratch {
   dq: Tensor; // [rows, heads·headDim]
   dk: Tensor; // [rows, kvHeads·headDim]
   dv: Tensor; // [rows, kvHeads·headDim]
+  /** Of attention with a gate: the derivatives by what the gate leaves, and by the gate. */
+  dgated: Tensor; // [rows, heads·headDim]
+  dattnGate: Tensor; // [rows, heads·headDim]
   /** Of a convolution: the derivatives by its output, its gate and its gated input. */
-  dmixed: Tensor; // [rows, d]
+  dmixed: Tensor; // [rows, d], or of a delta rule [rows, valueHeads·valueDim]
   dgate: Tensor; // [rows, d]
   dconv: Tensor; // [rows, d]
+  /** Of a delta rule: the derivatives by its activations, and by aLog of each row. */
+  dqkv: Tensor; // [rows, convWidth]
+  ddeltaX: Tensor; // [rows, convWidth]
+  dz: Tensor; // [rows, valueHeads·valueDim]
+  ddelta: Tensor; // [rows, valueHeads·valueDim]
+  db: Tensor; // [rows, valueHeads]
+  da: Tensor; // [rows, valueHeads]
+  dlog: Tensor; // [rows, valueHeads]
   /** [rows, largest r]; null without adapters. */
   du: Tensor | null;
 }
@@ -294,8 +366,25 @@ export function backwardWidths(
 ): Partial<Record<Exclude<keyof BackwardScratch, "du">, number>> {
   const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
   const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
-  const ofConvolution = hasPart(config, "conv") ? { dmixed: d, dgate: d, dconv: d } : {};
-  return { dh: d, dnormed: d, dactivated: f, dattn: q, dq: q, dk: kv, dv: kv, ...ofConvolution };
+  const { delta } = config, { valueHeads = 0, valueDim = 0 } = delta ?? {};
+  const out = valueHeads * valueDim, width = convWidth(config);
+  const ofMixer = delta !== undefined
+    ? {
+      dqkv: width,
+      ddeltaX: width,
+      dz: out,
+      ddelta: out,
+      dmixed: out,
+      db: valueHeads,
+      da: valueHeads,
+      dlog: valueHeads,
+    }
+    : hasPart(config, "conv")
+    ? { dmixed: d, dgate: d, dconv: d }
+    : {};
+  const ofGate = architectureOf(config).attentionGate ? { dgated: q, dattnGate: q } : {};
+  const ofAttention = { dattn: q, dq: q, dk: kv, dv: kv, ...ofGate };
+  return { dh: d, dnormed: d, dactivated: f, ...ofAttention, ...ofMixer };
 }
 
 // What the parts of a decoder layer (attention inputs, MLP) get from the pass that runs them: the
@@ -314,8 +403,11 @@ export interface LayerPass {
   projected: Tensor;
   /** Input of the MLP's last projection, [rows, f]. */
   activated: Tensor;
-  /** Where one module computes several things (q, k and v; gate and up): its output; else null. */
-  fused: Record<"qkv" | "gateUp" | "convIn", FusedOutput | null>;
+  /**
+   * Where one module computes several things (q, k and v; gate and up; q and its gate): its output;
+   * else null.
+   */
+  fused: Record<"qkv" | "gateUp" | "convIn" | "q", FusedOutput | null>;
   /** Null where the MLP is not a mixture of experts. */
   experts: ExpertScratch | null;
   /** Dropout of the adapters' inputs; null = none. */
@@ -372,7 +464,7 @@ export function passScratch(
 ): Pick<LayerPass, "projected" | "activated" | "fused" | "experts"> {
   const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize: f } = config;
   const q = numHeads * headDim, kv = numKvHeads * headDim;
-  const fused = (module: keyof LayerPass["fused"], ...widths: number[]) =>
+  const fused = (module: "qkv" | "gateUp" | "convIn", ...widths: number[]) =>
     hasPart(config, module)
       ? fusedOutput(
         workspace,
@@ -389,6 +481,9 @@ export function passScratch(
       qkv: fused("qkv", q, kv, kv),
       gateUp: fused("gateUp", f, f),
       convIn: fused("convIn", hiddenSize, hiddenSize, hiddenSize),
+      q: architectureOf(config).attentionGate
+        ? fusedOutput(workspace, "q", rows, [headDim, headDim], numHeads)
+        : null,
     },
   };
 }

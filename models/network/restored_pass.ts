@@ -13,7 +13,12 @@ import {
   packedAttention,
   type TrunkPass,
 } from "./forward_pass.ts";
-import { type LayerActivations, layerActivations, type LayerPass } from "./layer_buffers.ts";
+import {
+  type LayerActivations,
+  layerActivations,
+  type LayerPass,
+  mixerOutput,
+} from "./layer_buffers.ts";
 import { linearProduct, lowRankInput } from "./linear.ts";
 import { attentionOutput } from "./decoder_layer.ts";
 import { activate, mlpInputs, mlpOutput } from "./mlp.ts";
@@ -78,7 +83,7 @@ function restoreLayer(
   activations: LayerActivations,
 ): void {
   const { device, config, rows, activated } = pass;
-  const { h, mid, n1, n2, attn, mixed } = activations;
+  const { h, mid, n1, n2 } = activations;
   const lowRank = (x: Tensor, ...modules: Module[]) => {
     for (const module of modules) {
       const u = activations.u[module];
@@ -99,12 +104,12 @@ function restoreLayer(
   };
   const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
   norm(weights.inputNorm, { x: h, ...to1 });
-  lowRank(n1, "q", "k", "v", "qkv", "convIn");
+  lowRank(n1, "q", "k", "v", "qkv", "convIn", "deltaQkv", "deltaZ", "deltaB", "deltaA");
   headNormsForward(pass, weights, activations);
   pass.attend(activations);
+  const [module, left] = mixerOutput(activations);
   if (weights.attentionOutNorm !== null) attentionOutput(pass, weights, activations);
-  else if (mixed === null) lowRank(attn, "o");
-  else lowRank(mixed, "convOut");
+  else lowRank(left, module);
   const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
   norm(weights.postNorm, { x: mid, ...to2 });
   if (activations.routing !== null) {

@@ -5,8 +5,8 @@
  * before the others.
  */
 import {
+  hasAttention,
   headName,
-  isConvolution,
   linearDims,
   modulePath,
   modulesOf,
@@ -59,7 +59,7 @@ export interface ForwardFlops {
 const layerNumbers = ({ numLayers }: ModelConfig) => Array.from({ length: numLayers }, (_, l) => l);
 
 const attentionLayers = (config: ModelConfig) =>
-  layerNumbers(config).filter((layer) => !isConvolution(config, layer)).length;
+  layerNumbers(config).filter((layer) => hasAttention(config, layer)).length;
 
 /** @param context tokens that a token attends to */
 export function forwardFlops({ config, lora }: ModelSizes, context: number): ForwardFlops {

@@ -24,6 +24,7 @@ export function shortConvCases(): Case[] {
       // In decoding, the earlier positions are in another table.
       const table = normals(random, 50 * d);
       const places = before.map((row) => row === NO_ROW ? row : row % 50);
+      const dweight = normals(random, d * taps);
       const back = {
         ...shape,
         ...reverse,
@@ -32,7 +33,7 @@ export function shortConvCases(): Case[] {
         dx: junk(n),
         dgate: junk(n),
       };
-      const dweight = normals(random, d * taps);
+      const { gate: _, ...ungated } = shape, { gate: _2, dgate: _3, ...backUngated } = back;
       const limits = { dx: ofLargest(), dgate: ofLargest() };
       return [
         testCase("short_conv", name, { ...shape, x, table: x, out: junk(n) }, { out: ofLargest() }),
@@ -42,6 +43,16 @@ export function shortConvCases(): Case[] {
           { ...shape, before: places, x, table, out: junk(n) },
           { out: ofLargest() },
         ),
+        testCase("short_conv", `${name}, ungated`, {
+          ...ungated,
+          x,
+          table: x,
+          out: junk(n),
+        }, { out: ofLargest() }),
+        testCase("short_conv_backward", `${name}, ungated`, { ...backUngated, dweight }, {
+          dx: ofLargest(),
+          dweight: ofLargest(),
+        }),
         testCase("short_conv_backward", `${name}, frozen`, back, limits),
         testCase("short_conv_backward", name, { ...back, dweight }, {
           ...limits,

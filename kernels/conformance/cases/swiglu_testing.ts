@@ -3,17 +3,19 @@ import { junk, normals, stream } from "../../testing.ts";
 import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
 import { LENGTHS } from "./elementwise_testing.ts";
 
-/** The gate's function is SiLU, and GELU for some lengths. */
+/** The gate's function is SiLU, and GELU or σ for some lengths. */
 export function swigluCases(): Case[] {
-  const gelus = [0, 1, 17, 64, 1009, 100_003];
-  return [...LENGTHS.flatMap((n) => casesOf(n, {})), ...gelus.flatMap((n) => casesOf(n, GELU))];
+  const some = [0, 1, 17, 64, 1009, 100_003];
+  return [
+    ...LENGTHS.flatMap((n) => casesOf(n, {})),
+    ...some.flatMap((n) => [...casesOf(n, { gelu: true }), ...casesOf(n, { sigmoid: true })]),
+  ];
 }
 
-const GELU = { gelu: true };
-
-function casesOf(length: number, option: { gelu?: boolean }): Case[] {
+function casesOf(length: number, option: { gelu?: boolean; sigmoid?: boolean }): Case[] {
   const n = { n: length, ...option };
-  const random = stream(`swiglu ${length}`), name = option.gelu ? " gelu" : "";
+  const random = stream(`swiglu ${length}`),
+    name = Object.keys(option).map((key) => ` ${key}`).join();
   const gate = normals(random, length),
     up = normals(random, length),
     dout = normals(random, length);

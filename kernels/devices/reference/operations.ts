@@ -19,6 +19,7 @@ import {
   routeBackwardReference,
   routeReference,
 } from "../../ops/experts/reference.ts";
+import { deltaRule, deltaRuleBackward } from "../../ops/delta_rule/reference.ts";
 import { shortConv, shortConvBackward } from "../../ops/short_conv/reference.ts";
 import { addBias, addBiasBackward } from "../../ops/bias/reference.ts";
 import { doraGain, scaleColumns, scaleColumnsBackward } from "../../ops/dora/reference.ts";
@@ -84,4 +85,6 @@ export const REFERENCE_OPS: {
   route_backward: routeBackwardReference,
   expert_matmul: expertMatmul,
   expert_gradient: expertGradient,
+  delta_rule: deltaRule,
+  delta_rule_backward: deltaRuleBackward,
 };

@@ -19,6 +19,7 @@ import {
   routeBackwardWasm,
   routeWasm,
 } from "../../ops/experts/wasm.ts";
+import { deltaRuleBackwardWasm, deltaRuleWasm } from "../../ops/delta_rule/wasm.ts";
 import { shortConvBackwardWasm, shortConvWasm } from "../../ops/short_conv/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
 import { geluBackwardWasm, geluWasm } from "../../ops/gelu/wasm.ts";
@@ -80,6 +81,8 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   route_backward: routeBackwardWasm,
   expert_matmul: expertMatmulWasm,
   expert_gradient: expertGradientWasm,
+  delta_rule: deltaRuleWasm,
+  delta_rule_backward: deltaRuleBackwardWasm,
   head: headWasm,
   head_backward: headBackwardWasm,
 };

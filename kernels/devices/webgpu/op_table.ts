@@ -18,6 +18,7 @@ import {
   routeBackwardWebgpu,
   routeWebgpu,
 } from "../../ops/experts/webgpu.ts";
+import { deltaRuleBackwardWebgpu, deltaRuleWebgpu } from "../../ops/delta_rule/webgpu.ts";
 import { shortConvBackwardWebgpu, shortConvWebgpu } from "../../ops/short_conv/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
@@ -90,4 +91,6 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   route_backward: routeBackwardWebgpu,
   expert_matmul: expertMatmulWebgpu,
   expert_gradient: expertGradientWebgpu,
+  delta_rule: deltaRuleWebgpu,
+  delta_rule_backward: deltaRuleBackwardWebgpu,
 };

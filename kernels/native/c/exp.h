@@ -31,6 +31,11 @@ INLINE float exp1(float x) {
   return exp16((f32x16)x)[0];
 }
 
+/** σ(a) = 1/(1 + e^−a). */
+INLINE f32x16 sigmoid(f32x16 a) {
+  return 1.0f / (1.0f + exp16(-a));
+}
+
 /** tanh x: near 0 an odd polynomial (Cephes), so that small numbers keep their digits. */
 INLINE f32x16 tanh16(f32x16 x) {
   const f32x16 one = 1.0f, size = max16(x, -x), z = x * x;

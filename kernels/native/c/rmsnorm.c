@@ -3,14 +3,6 @@
 #include "elements.h"
 #include "rows.h"
 
-/** The sum of 16 running sums, in the order of sum_squares_row. */
-INLINE float sum_lanes(f32x16 s) {
-  float t[4];
-  s = settled(s);
-  UNROLL for (int i = 0; i < 4; i++) t[i] = (s[i] + s[i + 4]) + (s[i + 8] + s[i + 12]);
-  return (t[0] + t[1]) + (t[2] + t[3]);
-}
-
 /** Σ x². */
 static float sum_squares(const char *x, int d) {
   f32x16 s = 0.0f;

@@ -10,6 +10,11 @@
 /** Elements of a tap in the scratch. */
 #define WIDTH(d) ((size_t)round_up16(d))
 
+/** The lanes of a gate; without one they are 1. */
+INLINE f32x16 load_gate(const char *gate, size_t at, int count) {
+  return gate == NULL ? (f32x16)1.0f : load_lanes(gate + at, count);
+}
+
 typedef struct {
   double x, table, before, weight, gate, out, d, taps;
 } ShortConvArgs;
@@ -40,7 +45,7 @@ INLINE f32x16 convolved(
 
 /** Scratch: taps · WIDTH floats. */
 KERNEL(short_conv, ShortConvArgs) {
-  const char *const x = AT(x), *const table = AT(table), *const gate = AT(gate);
+  const char *const x = AT(x), *const table = AT(table), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const out = AT(out);
   const uint32_t *const before = (const uint32_t *)AT(before);
   const int d = args->d, taps = args->taps;
@@ -53,7 +58,7 @@ KERNEL(short_conv, ShortConvArgs) {
       const int count = min(LANES, d - c);
       const size_t at = from + (size_t)c * 4;
       const f32x16 sum = convolved(w, x + from, table, rows, d, taps, c, count);
-      store_lanes(out + at, load_lanes(gate + at, count) * sum, count);
+      store_lanes(out + at, load_gate(gate, at, count) * sum, count);
     }
   }
 }
@@ -64,7 +69,7 @@ typedef struct {
 
 /** Scratch: taps · WIDTH floats. */
 KERNEL(short_conv_backward, ShortConvBackwardArgs) {
-  const char *const dout = AT(dout), *const x = AT(x), *const gate = AT(gate);
+  const char *const dout = AT(dout), *const x = AT(x), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const dx = AT(dx), *const dgate = AT(dgate);
   const uint32_t *const before = (const uint32_t *)AT(before);
   const uint32_t *const after = (const uint32_t *)AT(after), *const users = (const uint32_t *)AT(users);
@@ -79,15 +84,15 @@ KERNEL(short_conv_backward, ShortConvBackwardArgs) {
       const uint32_t *rows = before + (size_t)row * (taps - 1);
       const f32x16 sum = convolved(w, x + from, x, rows, d, taps, c, count);
       const f32x16 own = load_lanes(dout + at, count);
-      store_lanes(dgate + at, own * sum, count);
-      f32x16 slope = own * load_lanes(gate + at, count) * load16((const char *)(w + c));
+      if (gate != NULL) store_lanes(dgate + at, own * sum, count);
+      f32x16 slope = own * load_gate(gate, at, count) * load16((const char *)(w + c));
       for (int t = 1; t < taps; t++) {
         const uint32_t *range = after + (size_t)row * (taps - 1) + t - 1;
         const f32x16 tap = load16((const char *)(w + t * WIDTH(d) + c));
         for (uint32_t user = range[0]; user < range[1]; user++) {
           const size_t there = (size_t)users[user] * d * 4 + channel;
           slope = fma16(
-            load_lanes(dout + there, count) * load_lanes(gate + there, count), tap, slope
+            load_lanes(dout + there, count) * load_gate(gate, there, count), tap, slope
           );
         }
       }
@@ -102,7 +107,7 @@ typedef struct {
 
 /** dweight += Σ_i dout_i·gate_i·x(i, t). Unit: 16 channels, all rows in order. */
 KERNEL(short_conv_weight, ShortConvWeightArgs) {
-  const char *const dout = AT(dout), *const x = AT(x), *const gate = AT(gate);
+  const char *const dout = AT(dout), *const x = AT(x), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const dweight = AT(dweight);
   const uint32_t *const before = (const uint32_t *)AT(before);
   const int rows = args->rows, d = args->d, taps = args->taps;
@@ -114,7 +119,7 @@ KERNEL(short_conv_weight, ShortConvWeightArgs) {
         const uint32_t other = t == 0 ? (uint32_t)row : before[(size_t)row * (taps - 1) + t - 1];
         if (other == NONE) continue;
         const size_t at = ((size_t)row * d + c) * 4, there = ((size_t)other * d + c) * 4;
-        const f32x16 slope = load_lanes(dout + at, count) * load_lanes(gate + at, count);
+        const f32x16 slope = load_lanes(dout + at, count) * load_gate(gate, at, count);
         sum = fma16(slope, load_lanes(x + there, count), sum);
       }
       char lanes[ROW] __attribute__((aligned(64)));

@@ -4,11 +4,6 @@
 #include "exp.h"
 #include "rows.h"
 
-/** σ(a) = 1/(1 + e^−a). */
-INLINE f32x16 sigmoid(f32x16 a) {
-  return 1.0f / (1.0f + exp16(-a));
-}
-
 /** Bytes that swiglu fetches ahead. */
 #define AHEAD 2048
 
@@ -47,5 +42,24 @@ KERNEL(swiglu_backward, SwigluBackwardArgs) {
     if (activated != NULL) STORE(activated, a * s * b);
     STORE(dgate, z * b * (1.0f + a * (1.0f - s)));
     STORE(dup, z * a);
+  })
+}
+
+/** The same with σ as the gate's function. */
+KERNEL(sigmoid_gate, SwigluArgs) {
+  const char *const gate = AT(gate), *const up = AT(up);
+  char *const out = AT(out);
+  EACH_OF_UNITS(args->n, STORE(out, sigmoid(LOAD(gate)) * LOAD(up));)
+}
+
+KERNEL(sigmoid_gate_backward, SwigluBackwardArgs) {
+  const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
+  char *const dgate = AT(dgate), *const dup = AT(dup);
+  char *const activated = args->activated == 0 ? NULL : AT(activated);
+  EACH_OF_UNITS(args->n, {
+    const f32x16 b = LOAD(up), s = sigmoid(LOAD(gate)), z = LOAD(dout) * s;
+    if (activated != NULL) STORE(activated, s * b);
+    STORE(dgate, z * b * (1.0f - s));
+    STORE(dup, z);
   })
 }

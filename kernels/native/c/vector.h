@@ -87,6 +87,14 @@ INLINE u32x16 shift_signed(u32x16 words, int by) {
 
 #include "target.h"
 
+/** The sum of 16 running sums, in the order of sum_squares_row (sums.c). */
+INLINE float sum_lanes(f32x16 s) {
+  float t[4];
+  s = settled(s);
+  UNROLL for (int i = 0; i < 4; i++) t[i] = (s[i] + s[i + 4]) + (s[i + 8] + s[i + 12]);
+  return (t[0] + t[1]) + (t[2] + t[3]);
+}
+
 /** Transposes 16 rows of 16 columns. */
 #define TRANSPOSE16(r) \
   EXCHANGE(r, 1)       \

@@ -59,6 +59,8 @@ export interface KernelArguments {
   scatter_add_rows: "src" | "order" | "runs" | "target" | "table" | "d";
   swiglu: "gate" | "up" | "out" | "n";
   swiglu_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n";
+  sigmoid_gate: "gate" | "up" | "out" | "n";
+  sigmoid_gate_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n";
   sample_plain: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab" | "temperature";
   sample_filtered: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab"
     | "temperature" | "topK" | "topP" | "minP";
@@ -87,6 +89,14 @@ export interface KernelArguments {
   round_bf16_kahan: "x" | "weight" | "rest" | "n";
   round_bf16_stochastic: "x" | "weight" | "n" | "firstBlock" | "c1" | "c2" | "c3" | "seedLow"
     | "seedHigh";
+  delta_prepare: "x" | "a" | "b" | "aLog" | "dtBias" | "qk" | "gates" | "keyHeads" | "valueHeads"
+    | "keyDim" | "valueDim";
+  delta_rule: "x" | "qk" | "gates" | "segments" | "first" | "state" | "out" | "keyHeads"
+    | "valueHeads" | "keyDim" | "valueDim";
+  delta_rule_backward: "x" | "dout" | "qk" | "gates" | "dqk" | "dgates" | "dx" | "segments"
+    | "segmentCount" | "states" | "longest" | "keyHeads" | "valueHeads" | "keyDim" | "valueDim";
+  delta_prepare_backward: "x" | "a" | "b" | "aLog" | "dtBias" | "gates" | "dqk" | "dgates" | "dx"
+    | "da" | "db" | "dlog" | "keyHeads" | "valueHeads" | "keyDim" | "valueDim";
   dropout: "x" | "keys" | "out" | "d" | "threshold" | "scale" | "site" | "seedLow" | "seedHigh"
     | "accumulate";
   gelu: "x" | "out" | "n";

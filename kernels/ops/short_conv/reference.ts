@@ -9,7 +9,7 @@ const rowBefore = (before: Uint32Array, taps: number, i: number, t: number) =>
 export function shortConv(args: ShortConvArgs): void {
   const { rows, d, taps } = args, before = words(args.before);
   const x = floats(args.x), table = floats(args.table), weight = floats(args.weight);
-  const gate = floats(args.gate), out = floats(args.out);
+  const gate = args.gate && floats(args.gate), out = floats(args.out);
   for (let i = 0; i < rows; i++) {
     for (let c = 0; c < d; c++) {
       let sum = weight[c * taps + taps - 1]! * x[i * d + c]!;
@@ -17,20 +17,20 @@ export function shortConv(args: ShortConvArgs): void {
         const row = rowBefore(before, taps, i, t);
         if (row !== NO_ROW) sum += weight[c * taps + taps - 1 - t]! * table[row * d + c]!;
       }
-      out[i * d + c] = gate[i * d + c]! * sum;
+      out[i * d + c] = (gate?.[i * d + c] ?? 1) * sum;
     }
   }
 }
 
 export function shortConvBackward(args: ShortConvBackwardArgs): void {
   const { rows, d, taps } = args, before = words(args.before);
-  const x = floats(args.x), weight = floats(args.weight), gate = floats(args.gate);
+  const x = floats(args.x), weight = floats(args.weight), gate = args.gate && floats(args.gate);
   const dout = floats(args.dout), dweight = args.dweight && floats(args.dweight);
   const dx = new Float64Array(rows * d), dgate = new Float64Array(rows * d);
   const dw = new Float64Array(d * taps);
   for (let i = 0; i < rows; i++) {
     for (let c = 0; c < d; c++) {
-      const at = i * d + c, g = dout[at]! * gate[at]!;
+      const at = i * d + c, g = dout[at]! * (gate?.[at] ?? 1);
       for (let t = 0; t < taps; t++) {
         const row = t === 0 ? i : rowBefore(before, taps, i, t), w = c * taps + taps - 1 - t;
         if (row === NO_ROW) continue;
@@ -42,6 +42,6 @@ export function shortConvBackward(args: ShortConvBackwardArgs): void {
     }
   }
   floats(args.dx).set(dx);
-  floats(args.dgate).set(dgate);
+  if (args.dgate) floats(args.dgate).set(dgate);
   if (dweight) dw.forEach((value, i) => dweight[i] = dweight[i]! + value);
 }

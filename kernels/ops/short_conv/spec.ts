@@ -1,5 +1,5 @@
 /**
- * A causal convolution over a few positions, channel by channel, with a gate (LFM2):
+ * A causal convolution over a few positions, channel by channel, with a gate (LFM2) or without:
  *   out_i = gate_i ⊙ Σ_t w_t ⊙ x(i, t) for t < taps
  * x(i, 0) is row i of x, and x(i, t) the row of `table` for the position t before it. w_t is column
  * taps − 1 − t of the weight: the newest position has the last one.
@@ -19,7 +19,7 @@ export interface ShortConvArgs {
   table: Tensor; // [*, d]; it may be x
   before: Tensor; // u32 [rows, taps − 1]: rows of the table, or NO_ROW
   weight: Tensor; // [d, taps]
-  gate: Tensor; // [rows, d]
+  gate?: Tensor; // [rows, d]; absent = 1
   out: Tensor; // [rows, d]
   rows: number;
   d: number;
@@ -38,9 +38,9 @@ export interface ShortConvBackwardArgs {
   after: Tensor; // u32 [rows·(taps − 1) + 1]
   users: Tensor; // u32
   weight: Tensor; // [d, taps]
-  gate: Tensor; // [rows, d]
+  gate?: Tensor; // [rows, d]; absent = 1
   dx: Tensor; // [rows, d], overwritten
-  dgate: Tensor; // [rows, d], overwritten
+  dgate?: Tensor; // [rows, d], overwritten; with a gate
   dweight?: Tensor; // [d, taps], increased; absent when frozen
   rows: number;
   d: number;

@@ -4,7 +4,7 @@
  */
 import { GROUP } from "../common/wgsl/reduce.ts";
 import { perElement } from "../common/wgsl/entry.ts";
-import { kernel } from "../common/wgsl/kernel.ts";
+import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { NO_ROW, type ShortConvArgs, type ShortConvBackwardArgs } from "./spec.ts";
 
@@ -21,34 +21,42 @@ const convolved = (table: string) =>
     if (other != ${NO_ROW}u) { sum = fma(weight[newest - t], ${table}[other * p.d + c], sum); }
   }`;
 
-const forward = kernel({
-  name: "short_conv",
+/** Whether there is a gate. */
+interface Variant {
+  gated: boolean;
+}
+const gateBuffer = ({ gated }: Variant) => gated ? { gate: "read f32" } : {};
+/** WGSL: the gate of an element. */
+const gateAt = ({ gated }: Variant, i: string) => gated ? `gate[${i}]` : "1.0";
+
+const forward = variants((variant: Variant) => ({
+  name: `short_conv${variant.gated ? "" : ".ungated"}`,
   buffers: {
     x: "read f32",
     rows: "read f32",
     before: "read u32",
     weight: "read f32",
-    gate: "read f32",
+    ...gateBuffer(variant),
     mixed: "write f32",
   },
   params: PARAMS,
   code: perElement(`${convolved("rows")}
-  mixed[i] = gate[i] * sum;`),
-});
+  mixed[i] = ${gateAt(variant, "i")} * sum;`),
+}));
 
 export const shortConvWebgpu: WebgpuOp<ShortConvArgs> = (args, ctx) => {
   const { x, table, before, weight, gate, out, rows, d, taps } = args, n = rows * d;
   if (n === 0) return;
   ctx.dispatch({
-    kernel: forward,
-    buffers: { x, rows: table, before, weight, gate, mixed: out },
+    kernel: forward({ gated: gate !== undefined }),
+    buffers: { x, rows: table, before, weight, ...(gate && { gate }), mixed: out },
     params: { n, d, taps },
     groups: ctx.grid(Math.ceil(n / GROUP)),
   });
 };
 
-const backward = kernel({
-  name: "short_conv_backward",
+const backward = variants((variant: Variant) => ({
+  name: `short_conv_backward${variant.gated ? "" : ".ungated"}`,
   buffers: {
     dout: "read f32",
     x: "read f32",
@@ -56,32 +64,32 @@ const backward = kernel({
     after: "read u32",
     users: "read u32",
     weight: "read f32",
-    gate: "read f32",
+    ...gateBuffer(variant),
     dx: "write f32",
-    dgate: "write f32",
+    ...(variant.gated ? { dgate: "write f32" } : {}),
   },
   params: PARAMS,
   code: perElement(`${convolved("x")}
-  dgate[i] = dout[i] * sum;
-  var slope = dout[i] * gate[i] * weight[newest];
+  ${variant.gated ? "dgate[i] = dout[i] * sum;" : ""}
+  var slope = dout[i] * ${gateAt(variant, "i")} * weight[newest];
   for (var t = 1u; t < p.taps; t++) {
     let place = row * (p.taps - 1u) + t - 1u;
     for (var user = after[place]; user < after[place + 1u]; user++) {
       let there = users[user] * p.d + c;
-      slope = fma(dout[there] * gate[there], weight[newest - t], slope);
+      slope = fma(dout[there] * ${gateAt(variant, "there")}, weight[newest - t], slope);
     }
   }
   dx[i] = slope;`),
-});
+}));
 
 /** One invocation for each channel and tap, which goes through all rows. */
-const weightGradient = kernel({
-  name: "short_conv_backward.weight",
+const weightGradient = variants((variant: Variant) => ({
+  name: `short_conv_backward.weight${variant.gated ? "" : ".ungated"}`,
   buffers: {
     dout: "read f32",
     x: "read f32",
     before: "read u32",
-    gate: "read f32",
+    ...gateBuffer(variant),
     dweight: "write f32",
   },
   params: { ...PARAMS, rows: "u32" },
@@ -93,25 +101,26 @@ const weightGradient = kernel({
     if (t > 0u) { other = before[row * (p.taps - 1u) + t - 1u]; }
     if (other == ${NO_ROW}u) { continue; }
     let at = row * p.d + c;
-    sum = fma(dout[at] * gate[at], x[other * p.d + c], sum);
+    sum = fma(dout[at] * ${gateAt(variant, "at")}, x[other * p.d + c], sum);
   }
   dweight[(c + 1u) * p.taps - 1u - t] += sum;`),
-});
+}));
 
 export const shortConvBackwardWebgpu: WebgpuOp<ShortConvBackwardArgs> = (args, ctx) => {
   const { dout, x, before, after, users, weight, gate, dx, dgate, dweight } = args;
   const { rows, d, taps } = args, n = rows * d, shape = { d, taps };
   if (n === 0) return;
+  const variant = { gated: gate !== undefined }, gates = gate && { gate };
   ctx.dispatch({
-    kernel: backward,
-    buffers: { dout, x, before, after, users, weight, gate, dx, dgate },
+    kernel: backward(variant),
+    buffers: { dout, x, before, after, users, weight, ...gates, dx, ...(dgate && { dgate }) },
     params: { n, ...shape },
     groups: ctx.grid(Math.ceil(n / GROUP)),
   });
   if (dweight === undefined) return;
   ctx.dispatch({
-    kernel: weightGradient,
-    buffers: { dout, x, before, gate, dweight },
+    kernel: weightGradient(variant),
+    buffers: { dout, x, before, ...gates, dweight },
     params: { n: d * taps, ...shape, rows },
     groups: ctx.grid(Math.ceil(d * taps / GROUP)),
   });

@@ -2,7 +2,7 @@
  * SwiGLU: out = silu(gate)·up, silu(a) = a·σ(a). Backward, with σ = σ(gate):
  *   dgate = dout·up·σ·(1 + gate·(1 − σ));  dup = dout·gate·σ.
  * σ must not overflow for large negative gates. With `gelu` (GeGLU; Shazeer 2020) the function of
- * the gate is GELU in its tanh form (../gelu/spec.ts) in place of silu.
+ * the gate is GELU in its tanh form (../gelu/spec.ts) in place of silu, with `sigmoid` σ itself.
  */
 import type { Tensor } from "../../tensor.ts";
 
@@ -12,6 +12,7 @@ export interface SwigluArgs {
   out: Tensor; // [n], may be gate or up
   n: number;
   gelu?: boolean;
+  sigmoid?: boolean;
 }
 
 export interface SwigluBackwardArgs {
@@ -24,4 +25,5 @@ export interface SwigluBackwardArgs {
   activated?: Tensor; // [n]
   n: number;
   gelu?: boolean;
+  sigmoid?: boolean;
 }

@@ -3,8 +3,11 @@ import { byElements } from "../common/wasm_jobs.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
+const kernelOf = ({ gelu, sigmoid }: Pick<SwigluArgs, "gelu" | "sigmoid">) =>
+  gelu ? "geglu" : sigmoid ? "sigmoid_gate" : "swiglu";
+
 export const swigluWasm: WasmOp<SwigluArgs> = (args, ctx) =>
-  byElements(ctx, args.gelu ? "geglu" : "swiglu", 4, args);
+  byElements(ctx, kernelOf(args), 4, args);
 
 export const swigluBackwardWasm: WasmOp<SwigluBackwardArgs> = (args, ctx) =>
-  byElements(ctx, args.gelu ? "geglu_backward" : "swiglu_backward", 4, args);
+  byElements(ctx, `${kernelOf(args)}_backward`, 4, args);

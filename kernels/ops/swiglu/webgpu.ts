@@ -1,7 +1,7 @@
 /**
  * GPU bindings of SwiGLU: one invocation for each element. The exponential is that of
  * common/wgsl/math.ts, whose error is at most 2 units in the last place. In the code `s` is the
- * logistic gate of `a`, so the gate's function is a·s for SiLU and for GELU.
+ * logistic gate of `a`, so the gate's function is a·s for SiLU and for GELU, and s for σ.
  */
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
@@ -11,25 +11,35 @@ import { eachElement } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./spec.ts";
 
-/** WGSL: `s` of `a`, and what the derivative of a·s needs. */
-const gateCode = (gelu: boolean) => gelu ? GATE : "let s = sigmoid_f32(a);";
-const functions = (gelu: boolean) => gelu ? EXP : EXP + SIGMOID;
+type Gate = "gelu" | "sigmoid" | "silu";
+const gateOf = ({ gelu, sigmoid }: Pick<SwigluArgs, "gelu" | "sigmoid">): Gate =>
+  gelu ? "gelu" : sigmoid ? "sigmoid" : "silu";
+const NAMES: Record<Gate, string> = { gelu: "geglu", sigmoid: "sigmoid_gate", silu: "swiglu" };
+/** WGSL: `s` of `a`, and what the derivative of a·s needs; the value; its derivative. */
+const gateCode = (gate: Gate) => gate === "gelu" ? GATE : "let s = sigmoid_f32(a);";
+const value = (gate: Gate) => gate === "sigmoid" ? "s" : "a * s";
+const SLOPES: Record<Gate, string> = {
+  gelu: SLOPE,
+  sigmoid: "s * (1.0 - s)",
+  silu: "s * fma(a, 1.0 - s, 1.0)",
+};
+const functions = (gate: Gate) => gate === "gelu" ? EXP : EXP + SIGMOID;
 
-const forward = variants(({ gelu }: { gelu: boolean }) => ({
-  name: gelu ? "geglu" : "swiglu",
+const forward = variants(({ gate }: { gate: Gate }) => ({
+  name: NAMES[gate],
   buffers: { gate: "read f32", up: "read f32", product: "write f32" },
   params: { n: "u32" as const },
-  code: functions(gelu) + perElement(`
+  code: functions(gate) + perElement(`
   let a = gate[i];
-  ${gateCode(gelu)}
-  product[i] = a * s * up[i];`),
+  ${gateCode(gate)}
+  product[i] = ${value(gate)} * up[i];`),
 }));
 
-export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n, gelu = false }, ctx) =>
-  eachElement(ctx, forward({ gelu }), n, { gate, up, product: out });
+export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n, ...kind }, ctx) =>
+  eachElement(ctx, forward({ gate: gateOf(kind) }), n, { gate, up, product: out });
 
-const backward = variants(({ activated, gelu }: { activated: boolean; gelu: boolean }) => ({
-  name: `${gelu ? "geglu" : "swiglu"}_backward${activated ? ".activated" : ""}`,
+const backward = variants(({ activated, gate }: { activated: boolean; gate: Gate }) => ({
+  name: `${NAMES[gate]}_backward${activated ? ".activated" : ""}`,
   buffers: {
     dout: "read f32",
     gate: "read f32",
@@ -39,18 +49,18 @@ const backward = variants(({ activated, gelu }: { activated: boolean; gelu: bool
     ...(activated ? { activation: "write f32" } : {}),
   },
   params: { n: "u32" as const },
-  code: functions(gelu) + perElement(`
+  code: functions(gate) + perElement(`
   let a = gate[i];
   let u = up[i];
-  ${gateCode(gelu)}
+  ${gateCode(gate)}
   let d = dout[i];
-  dgate[i] = d * u * ${gelu ? SLOPE : "s * fma(a, 1.0 - s, 1.0)"};
-  dup[i] = d * a * s;
-  ${activated ? "activation[i] = a * s * u;" : ""}`),
+  dgate[i] = d * u * ${SLOPES[gate]};
+  dup[i] = d * ${value(gate)};
+  ${activated ? `activation[i] = ${value(gate)} * u;` : ""}`),
 }));
 
 export const swigluBackwardWebgpu: WebgpuOp<SwigluBackwardArgs> = (args, ctx) => {
-  const { dout, gate, up, dgate, dup, activated, n, gelu = false } = args;
-  const kernel = backward({ activated: activated !== undefined, gelu });
+  const { dout, gate, up, dgate, dup, activated, n } = args;
+  const kernel = backward({ activated: activated !== undefined, gate: gateOf(args) });
   eachElement(ctx, kernel, n, { dout, gate, up, dgate, dup, activation: activated });
 };

@@ -34,6 +34,14 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   conv: "shortconv.conv",
   convOut: "shortconv.out_proj",
   router: "ffn_gate_inp",
+  deltaQkv: "attn_qkv",
+  deltaZ: "attn_gate",
+  deltaB: "ssm_beta",
+  deltaA: "ssm_alpha",
+  aLog: "ssm_a",
+  dtBias: "ssm_dt",
+  deltaNorm: "ssm_norm",
+  deltaOut: "ssm_out",
 };
 /** Names that differ in files of one architecture. */
 const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {

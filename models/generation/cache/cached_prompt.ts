@@ -5,12 +5,15 @@
  */
 import { PANEL } from "../../../kernels/ops/matmul/spec.ts";
 import { VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
+import { hasPart } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** Where a prompt is in the cache. */
 export interface PromptRows extends RowRange {
   /** Another prompt whose first `rows` rows are the same. */
   sharedPrefix: { prompt: RowRange; rows: number } | null;
+  /** The number of the state at its end, in models with delta rules. */
+  state?: number | undefined;
 }
 
 export interface CachedPrompt extends PromptRows {
@@ -45,6 +48,8 @@ export function sharedPrefixOf(
 export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
   if (--prompt.references > 0) return;
   cache.release({ begin: prompt.begin, end: prompt.allocatedEnd });
+  const { state } = prompt;
+  if (state !== undefined) cache.states?.release({ begin: state, end: state + 1 });
   if (prompt.sharedPrefix !== null) releasePrompt(prompt.sharedPrefix.prompt, cache);
 }
 
@@ -53,8 +58,8 @@ export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
  * of packed keys can begin there.
  */
 export function promptAlignment(config: ModelConfig): number {
-  const { numKvHeads, headDim, hiddenSize, convTaps } = config;
-  const widths = [numKvHeads * headDim, ...(convTaps === undefined ? [] : [hiddenSize])];
+  const { numKvHeads, headDim, hiddenSize } = config, convolves = hasPart(config, "convIn");
+  const widths = [numKvHeads * headDim, ...(convolves ? [hiddenSize] : [])];
   let rows = VIEW_ALIGNMENT;
   const fits = (n: number) => widths.every((width) => (n * width) % VIEW_ALIGNMENT === 0);
   while (rows % 2 === 0 && fits(rows / 2)) rows /= 2;
@@ -75,8 +80,15 @@ export class RowAllocator {
   /** Ascending; none is empty, and no two touch. */
   #holes: RowRange[];
 
-  /** @param align runs begin at multiples of it */
-  constructor(readonly rows: number, readonly align: number) {
+  /**
+   * @param align runs begin at multiples of it
+   * @param states the states that prompts have beside their rows; null = they have none
+   */
+  constructor(
+    readonly rows: number,
+    readonly align: number,
+    readonly states: RowAllocator | null = null,
+  ) {
     this.#holes = rows > 0 ? [{ begin: 0, end: rows }] : [];
   }
 

@@ -2,11 +2,16 @@
  * The KV cache: buffers for the keys and values of each layer. A prefill writes those of the
  * prompts, and every decode step reads them for all branches of a prompt. A decode step also writes
  * one row per branch to the branches' buffers. A layer with a convolution has one table instead:
- * the gated inputs of the prompts, and for each branch those of the last positions, in turn.
+ * the gated inputs of the prompts, and for each branch those of the last positions, in turn. A
+ * layer with a delta rule has states: at the end of each prompt, and of each branch. Each comes
+ * with the inputs of its convolution at the last positions, in turn.
  */
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
+import { stateSize } from "../../../kernels/ops/delta_rule/spec.ts";
 import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
+import { convWidth } from "../../architectures/mod.ts";
+import type { PromptStates } from "../../network/delta_layer.ts";
 import type { Network, TrunkOptions } from "../../network/forward_pass.ts";
 import type { Workspace } from "../../network/workspace.ts";
 import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
@@ -54,6 +59,12 @@ function rowsBefore(cacheRow: Uint32Array, positions: Uint32Array, taps: number)
   return before;
 }
 
+/** The states of a layer's delta rule: those of prompts, then those of slots. */
+interface DeltaCache {
+  state: Tensor; // [prompts + slots, stateSize]
+  inputs: Tensor; // [(prompts + slots)·(taps − 1), convWidth]
+}
+
 export class KvCache {
   readonly prompts: readonly LayerCache[];
   readonly branches: readonly LayerCache[];
@@ -61,6 +72,8 @@ export class KvCache {
   readonly packedKeys: readonly Tensor[] | null;
   /** Tables of convolutions [prompt rows + slots·(taps − 1), d], by layer; null = attention. */
   readonly convolved: readonly (Tensor | null)[];
+  /** By layer; null = no delta rule. */
+  readonly states: readonly (DeltaCache | null)[];
 
   /**
    * @param rows number of rows for all prompts, and for all branches
@@ -69,7 +82,7 @@ export class KvCache {
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
-    rows: { prompts: number; branches: number; slots: number },
+    rows: { prompts: number; branches: number; slots: number; promptStates: number },
     packsKeys: boolean,
   ) {
     const { config, weights: { layers } } = network, { hiddenSize, convTaps = 1 } = config;
@@ -89,8 +102,15 @@ export class KvCache {
       : null;
     this.branches = layerCaches(network, workspace, "branches", rows.branches);
     const length = (rows.prompts + rows.slots * (convTaps - 1)) * hiddenSize;
-    this.convolved = layers.map(({ conv }, layer) =>
-      conv === null ? null : workspace.get(`cache.${layer}.conv`, length)
+    this.convolved = layers.map(({ conv, delta }, layer) =>
+      conv === null || delta !== null ? null : workspace.get(`cache.${layer}.conv`, length)
+    );
+    const count = rows.promptStates + rows.slots, width = count * convWidth(config);
+    this.states = layers.map(({ delta }, layer) =>
+      delta === null ? null : {
+        state: workspace.get(`cache.${layer}.state`, count * stateSize(config.delta!)),
+        inputs: workspace.get(`cache.${layer}.inputs`, width * (convTaps - 1)),
+      }
     );
   }
 
@@ -106,9 +126,36 @@ export class KvCache {
     const view = (cache: Tensor, width: number) => cache.view(begin * width, (end - begin) * width);
     return (layer) => {
       const table = this.convolved[layer]!;
+      if (this.states[layer] !== null) return {};
       if (table !== null) return { convBx: view(table, this.network.config.hiddenSize) };
       const { k, v } = this.prompts[layer]!;
       return { k: view(k, this.#width), v: view(v, this.#width) };
+    };
+  }
+
+  /** Where the states of prompts go that are computed one after the other, each alone. */
+  promptStates(prompts: readonly PrefillPrompt[]): PromptStates {
+    const { workspace, network: { device, config } } = this, d = convWidth(config);
+    const earlier = (config.convTaps ?? 1) - 1, from: number[] = [], to: number[] = [];
+    let end = 0;
+    for (const { ids: { length }, state = 0 } of prompts) {
+      end += length;
+      for (let t = 1; t <= Math.min(earlier, length); t++) {
+        from.push(end - t);
+        to.push(state * earlier + (length - t) % earlier);
+      }
+    }
+    const source = workspace.upload("prefix.copy.0", Uint32Array.from(from)), rows = from.length;
+    const target = workspace.upload("prefix.copy.1", Uint32Array.from(to));
+    return {
+      to: Uint32Array.from(prompts, ({ state = 0 }) => state),
+      tableOf: (layer) => this.states[layer]!.state,
+      keepInputs: (layer, table) => {
+        const src = workspace.get("prefix.copies", rows * d);
+        device.run("gather_rows", { table, index: source, out: src, rows, d });
+        const { inputs } = this.states[layer]!;
+        device.run("scatter_rows", { src, index: target, table: inputs, rows, d });
+      },
     };
   }
 

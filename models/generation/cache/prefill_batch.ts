@@ -16,6 +16,8 @@ export interface PrefillPrompt {
   promptId: number;
   /** Its rows of the prompt cache, one per token. */
   cached: RowRange;
+  /** The number of the state at its end, in models with delta rules. */
+  state?: number | undefined;
   /** Number of tokens at its start that are shared with another prompt; less than all of them. */
   shared: number;
   /** Cache rows of an earlier prompt that has them; null = the prompt before it in the batch. */

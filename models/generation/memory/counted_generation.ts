@@ -21,6 +21,8 @@ import { continuedTo } from "./largest_that.ts";
 export interface GenerationSizes {
   /** Rows of the prompt cache. */
   promptRows: number;
+  /** Prompts that may be in the cache at once in models with delta rules; absent = branches. */
+  promptStates?: number;
   /** Maximum number of prompt rows in one prefill; absent = all. */
   passRows?: number;
   branches: number;
@@ -128,10 +130,11 @@ export async function rehearseGeneration(
   // A prompt leaves a position for a token of its completion.
   const maxLength = maxPositions - 1;
   const { promptRows, branches, maxNewTokens, adjusted = false } = generation;
-  const { passRows = promptRows, branchRows = null } = generation;
+  const { passRows = promptRows, branchRows = null, promptStates = branches } = generation;
   const shape = {
     slots: branches,
     promptRows,
+    promptStates,
     maxNewTokens,
     branchRows,
     stepsPerRead: stepsPerRead(device),
@@ -158,7 +161,7 @@ export async function rehearseGeneration(
       form: isChanged ? { allowed: seen } as never : null,
       params: isChanged ? changed : params,
       cached: { begin: branch * last, end: (branch + 1) * last },
-      prompt: { ...prompts[branch % count]!.cached, sharedPrefix: null },
+      prompt: { ...prompts[branch % count]!.cached, sharedPrefix: null, state: 0 },
       kept: null,
     };
   });
@@ -191,7 +194,7 @@ function promptsOf(
     const shared = token === before ? end - begin - 1 : 0;
     before = token;
     const ids = Array<number>(end - begin).fill(token);
-    return { ids, promptId, cached: { begin, end }, shared, source: null };
+    return { ids, promptId, cached: { begin, end }, state: 0, shared, source: null };
   });
 }
 

@@ -52,8 +52,10 @@ export async function planSlots(
   const passRows = Math.min(longest, sized.reduce((sum, { length }) => sum + length, 0));
   const total = requests.reduce((sum, { n }) => sum + n, 0);
   const most = Math.max(1, Math.min(total, limits.maxSlots));
+  const fewest = sized.reduce((least, { n }) => Math.min(least, n), Infinity);
   return await largestWithin(sizes, most, limits, (branches) => ({
     promptRows: promptRowsFor(sized, branches),
+    promptStates: promptsFor(sized.length, fewest, branches),
     passRows,
     branches,
     maxNewTokens,
@@ -150,6 +152,11 @@ function promptRowsFor(
   return Math.min(all, maxHeld + 3 * longest);
 }
 
+/** The same number of prompts, which have `each` branches or more. */
+function promptsFor(prompts: number, each: number, branches: number): number {
+  return Math.min(prompts, Math.ceil(branches / Math.ceil(each / 2)) + 3);
+}
+
 /**
  * The result of `planSlots` for `prompts` requests of `each` completions whose prompts have
  * `length` tokens. It needs no list, since there may be millions of requests.
@@ -163,7 +170,8 @@ export async function planEqualRequests(
   const align = promptAlignment(sizes.config), rows = Math.ceil(length / align) * align;
   const most = Math.max(1, Math.min(prompts * each, limits.maxSlots));
   return await largestWithin(sizes, most, limits, (branches) => ({
-    promptRows: rows * Math.min(prompts, Math.ceil(branches / Math.ceil(each / 2)) + 3),
+    promptRows: rows * promptsFor(prompts, each, branches),
+    promptStates: promptsFor(prompts, each, branches),
     passRows: Math.min(Math.max(limits.prefillRows, length), prompts * length),
     branches,
     maxNewTokens,

@@ -60,12 +60,16 @@ export function initWeights(
   for (const { name, part, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (decay) {
-      const writesResidual = part === "o" || part === "down" || part === "convOut";
+      const writesResidual = part === "o" || part === "down" || part === "convOut" ||
+        part === "deltaOut";
       const range = options.scaleResidual && writesResidual ? residualRange : initializerRange;
       const stream = RandomStream.forPurpose(seed, "init", name);
       for (let i = 0; i < data.length; i++) data[i] = range * stream.normal();
+    } else if (part === "aLog") {
+      // Heads that forget at different rates.
+      data.forEach((_, head) => data[head] = Math.log(1 + 15 * (head + 0.5) / data.length));
     } else if (!name.endsWith(".bias")) {
-      data.fill(architectureOf(config).norm1 ? 0 : 1);
+      data.fill(part !== "deltaNorm" && part !== "dtBias" && architectureOf(config).norm1 ? 0 : 1);
     }
     weights.set(name, data);
   }

@@ -253,6 +253,8 @@ export async function initializeAdapter(
 export type LayerWeights = Record<Module, Linear> & {
   /** The weight of a short convolution, [d, 1, taps]; null = the layer has attention. */
   conv: Parameter | null;
+  /** What only a delta rule has; null without one. */
+  delta: { aLog: Parameter; dtBias: Parameter; norm: NormWeights } | null;
   /** Norms before attention and MLP; null = there is none. */
   inputNorm: NormWeights | null;
   postNorm: NormWeights | null;
@@ -305,10 +307,10 @@ export function arrangeWeights(
   const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
   const copies = new Map(saved.map(({ replaces, name }) => [replaces, name]));
   const get = (name: string): Parameter => parameters.get(copies.get(name) ?? name);
-  const norm = (name: string): NormWeights => ({
+  const norm = (name: string, offset = norm1 ? 1 : 0): NormWeights => ({
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
-    offset: norm1 ? 1 : 0,
+    offset,
   });
   const adapterAt = (path: string): LoraWeights | null => {
     const adapter = placed.get(path);
@@ -362,6 +364,13 @@ export function arrangeWeights(
       conv: hasPart(config, "conv", layer)
         ? get(`${modulePath(config, layer, "conv")}.weight`)
         : null,
+      delta: hasPart(config, "aLog", layer)
+        ? {
+          aLog: get(modulePath(config, layer, "aLog")),
+          dtBias: get(modulePath(config, layer, "dtBias")),
+          norm: norm(modulePath(config, layer, "deltaNorm"), 0),
+        }
+        : null,
       inputNorm: normOf("inputNorm"),
       postNorm: normOf("postNorm"),
       attentionOutNorm: normOf("attentionOutNorm"),
@@ -399,16 +408,17 @@ export function arrangeWeights(
  */
 function lowestTrained(layers: readonly LayerWeights[]): number {
   for (const [l, layer] of layers.entries()) {
-    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, conv, ...linears } =
-      layer;
+    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, ...others } = layer;
+    const { conv, delta, ...linears } = others, numbers = [conv, delta?.aLog, delta?.dtBias];
     const trains = (norm: NormWeights | null) =>
       norm !== null && (norm.weight.grad !== null || norm.bias?.grad != null);
     if (trains(inputNorm)) return l - 1;
-    const norms = [postNorm, attentionOutNorm, mlpOutNorm, ...Object.values(headNorms ?? {})];
+    const heads = [...Object.values(headNorms ?? {}), delta?.norm ?? null];
+    const norms = [postNorm, attentionOutNorm, mlpOutNorm, ...heads];
     const inLinears = Object.values(linears as Record<Module, Linear>).some(
       ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
     );
-    if (inLinears || norms.some(trains) || conv?.grad != null) return l;
+    if (inLinears || norms.some(trains) || numbers.some((one) => one?.grad != null)) return l;
   }
   return layers.length;
 }

@@ -90,6 +90,14 @@ FAMILIES = {
         "sliding_window": 9, "router_aux_loss_coef": 0.5,
         "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
     },
+    "qwen3_5_text": {
+        **SIZES, "head_dim": 16, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+        "linear_key_head_dim": 8, "linear_value_head_dim": 4, "tie_word_embeddings": True,
+        "rope_parameters": {
+            "rope_theta": 500.0, "rope_type": "default", "partial_rotary_factor": 0.25,
+            "mrope_section": [1, 1, 0], "mrope_interleaved": True,
+        },
+    },
 }
 
 
@@ -101,6 +109,10 @@ PIXTRAL = {
     "model_type": "pixtral", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
     "num_attention_heads": 2, "image_size": 28, "patch_size": 14, "head_dim": 4,
 }
+QWEN_VISION = {
+    "depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "patch_size": 4,
+    "out_hidden_size": 16, "num_position_embeddings": 16,
+}
 # Models that also see; only their text is computed.
 FAMILIES |= {
     "gemma3": {"vision_config": SIGLIP, "mm_tokens_per_image": 4, "text_config": {
@@ -110,7 +122,21 @@ FAMILIES |= {
         "vision_config": PIXTRAL, "tie_word_embeddings": False,
         "text_config": {"model_type": "ministral3", **FAMILIES["ministral3"]},
     },
+    "qwen3_5": {
+        "vision_config": QWEN_VISION, "tie_word_embeddings": True,
+        "text_config": {"model_type": "qwen3_5_text", **FAMILIES["qwen3_5_text"]},
+    },
 }
+
+
+def in_float64():
+    """Lets a float64 model stay in float64 where transformers goes to float32: delta rules."""
+    narrow, to = torch.Tensor.float, torch.Tensor.to
+    stays = lambda x: x.dtype == torch.float64
+    torch.Tensor.float = lambda x: x if stays(x) else narrow(x)
+    torch.Tensor.to = lambda x, *args, **more: (
+        x if stays(x) and torch.float32 in args else to(x, *args, **more)
+    )
 
 
 def loss_of(logits, ids):
@@ -180,7 +206,7 @@ def record(family, folder):
 
 def record_adapter(model, folder, ids):
     sees = any("language_model" in name for name, _ in model.named_modules())
-    targets = r".*language_model.*\.[a-z]+_proj" if sees else "all-linear"
+    targets = r".*language_model.*\.[a-z]+_proj(_[a-z]+)?" if sees else "all-linear"
     experts = [n for n in ("gate_up_proj", "down_proj") if hasattr(model.config, "num_experts")]
     options = peft.LoraConfig(
         r=2, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM",
@@ -204,4 +230,6 @@ def record_adapter(model, folder, ids):
 
 
 for family in sys.argv[2:] or FAMILIES:
+    if family.startswith("qwen3_5"):
+        in_float64()  # These are the last ones.
     record(family, pathlib.Path(sys.argv[1], family))
