@@ -110,6 +110,9 @@ const DOCUMENTS = ["task: chain_sum", "dataset_name: f.jsonl", "dataset_name: or
   (source) => MINIMAL.replace("model: m", "model_name: m").replace("task: chain_sum", source),
 );
 
+/** The configurations of documents without the key that is tried. */
+const withoutKey = new Map<string, string>();
+
 type Outcome = "effect" | "noted" | "refused";
 
 /** What loading the key with one value or another comes to. */
@@ -136,8 +139,10 @@ async function outcomes(name: string, written: string): Promise<Set<Outcome>> {
       const files = { "f.jsonl": '{"question": "q", "answer": "a"}\n' };
       try {
         const loaded = await load(text, {}, files);
-        const without = await load(base, {}, files).catch(() => null);
-        const changed = JSON.stringify(without?.config) !== JSON.stringify(loaded.config);
+        const without = withoutKey.get(base) ??
+          await load(base, {}, files).then(({ config }) => JSON.stringify(config), () => "none");
+        withoutKey.set(base, without);
+        const changed = without !== JSON.stringify(loaded.config);
         if (changed) found.add("effect");
         else if (loaded.notes.some((note) => note.includes(name))) found.add("noted");
       } catch (error) {
