@@ -198,12 +198,11 @@ export function fullPlan(): PlannedJob[] {
     },
     tests("tasks", ["--ignore=tasks/categories/", "tasks/"]),
     { ...tests("configs", []), together: testFiles("configs") },
-    tests("rewards", ["rewards/"]),
-    tests("bench, reports, serve", [
-      "bench/",
-      "reports/",
-      "serve/",
-    ]),
+    { ...tests("rewards", []), together: testFiles("rewards") },
+    {
+      ...tests("bench, reports, serve", []),
+      together: testFiles("bench", "reports", "serve"),
+    },
     {
       ...tests("core, hub, cluster, cli", []),
       together: testFiles("core", "hub", "cluster", "cli"),
