@@ -77,12 +77,12 @@ export const MULTI_TURN = {
 
 /** A file, a program, a server, or the name of one of rgx's environments. */
 const ENVIRONMENT: ValueType<EnvironmentSection> = {
-  expected: "{path: FILE.ts}, {command: [PROGRAM, …]}, {mcp: {…}}, or the name of an environment",
+  expected: "{path: FILE.ts}, {command: [PROGRAM, …]}, {url: ws://…}, {mcp: {…}}, or a name",
   ts: "EnvironmentSection",
   read(node, complain) {
     if (node.kind === "scalar" && typeof node.value === "string") {
       const value: ConfigNode = { ...node, kind: "scalar" };
-      const key = isCodePath(node.value) ? "path" : "name";
+      const key = isCodePath(node.value) ? "path" : ADDRESS.test(node.value) ? "url" : "name";
       return this.read(withEntry(emptyMap(node.at), key, value), complain);
     }
     const read = FIELDS.read(node, complain);
@@ -99,13 +99,25 @@ const HOSTS = refine(
   (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
 );
 const COMMAND = oneOrMore(text(), "a list: the program and its arguments");
-const MCP = fields({ command: COMMAND, workers: int({ min: 1 }) }, "{command: [PROGRAM, …]}");
+const ADDRESS = /^(?:ws|http)s?:\/\//;
+const URL_TEXT = refine(
+  text(),
+  (address) =>
+    ADDRESS.test(address) && URL.canParse(address)
+      ? null
+      : `expected an address such as ws://127.0.0.1:8000, found ${JSON.stringify(address)}`,
+);
+const MCP = fields(
+  { command: COMMAND, url: URL_TEXT, api_key_env: name(), workers: int({ min: 1 }) },
+  "{command: [PROGRAM, …]} or {url: https://…}",
+);
 const FIELDS = fields({
   path: name(),
   sha256: name(),
   net: HOSTS,
   command: COMMAND,
   workers: int({ min: 1 }),
+  url: URL_TEXT,
   mcp: MCP,
   name: name(),
   tries: int({ min: 1 }),
@@ -115,6 +127,7 @@ const FIELDS = fields({
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   path: ["sha256", "net"],
   command: ["workers"],
+  url: [],
   mcp: [],
   name: ["tries"],
 };
@@ -127,7 +140,9 @@ function wrongEnvironment(section: EnvironmentSection): string | null {
   const extra = found.find((name) => name !== form && !FORMS[form]!.includes(name));
   if (extra !== undefined) return `${extra} does not go with ${form}`;
   const { name, mcp } = section;
-  if (mcp !== undefined && mcp.command === undefined) return "mcp: expected command";
+  if (mcp !== undefined && (mcp.command === undefined) === (mcp.url === undefined)) {
+    return "mcp: expected one of command and url";
+  }
   if (name === undefined || BUILT_IN.includes(name)) return null;
   return `no environment ${JSON.stringify(name)}${didYouMean(name, BUILT_IN)}; expected a file ` +
     `({path: FILE.ts}) or ${BUILT_IN.join(", ")}`;
@@ -143,7 +158,8 @@ export const ENVIRONMENTS = {
   }, {
     environment:
       `environment? = null -- what answers the model: {path: FILE.ts}, {command: [PROGRAM,
-      …], workers: N}, {mcp: {command: [PROGRAM, …]}}, or second_tries (docs/environments.md)`,
+      …], workers: N}, {url: ws://HOST:PORT} of OpenEnv, {mcp: {command or url}}, or second_tries
+      (docs/environments.md)`,
     environments: `environments? = null -- several environments by name; the column environment of
       each row of the data chooses one`,
     tools: `tools = [] -- files, and servers ({mcp: …}), with tools that the model may call, for all

@@ -6,15 +6,25 @@ import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
 import { secondTries } from "./second_tries.ts";
-import { commandEnvironment } from "./wire/command_environment.ts";
+import { rpcEnvironment } from "./wire/command_environment.ts";
+import { HttpPeer } from "./wire/http_peer.ts";
+import { openEnvEnvironment } from "./wire/openenv.ts";
+import { RpcProcess } from "./wire/rpc_process.ts";
 
 /** A server of MCP: a program, or an address. */
 export interface McpSection {
   /** The program and its arguments. */
   command?: string[];
-  /** Number of its processes; default 1. */
+  /** The address, `https://HOST/mcp`. */
+  url?: string;
+  /** The environment variable with the key of that server. */
+  api_key_env?: string;
+  /** Number of the program's processes, default 1; of calls at the same time, default 8. */
   workers?: number;
 }
+
+/** Calls that a server at an address answers at the same time. */
+const CALLS_AT_ADDRESS = 8;
 
 /** An environment of a configuration: a file, a program, a server, or the name of one of rgx. */
 export interface EnvironmentSection {
@@ -28,6 +38,8 @@ export interface EnvironmentSection {
   command?: string[];
   /** Number of its processes; default 1. */
   workers?: number;
+  /** A server of OpenEnv, `ws://HOST:PORT`. */
+  url?: string;
   /** A server of MCP, which has tools. */
   mcp?: McpSection;
   /** One of {@link BUILT_IN}. */
@@ -66,24 +78,25 @@ export interface OpenPart {
   isToolFile: boolean;
 }
 
-/** The name of an environment in metrics: that of its file. */
+/** The name of an environment in metrics: that of its file or its server. */
 export function environmentName(section: EnvironmentSection): string {
-  const { name, path } = section;
+  const { name, path, url, mcp, command = mcp?.command } = section;
   if (name !== undefined) return name;
+  const address = url ?? mcp?.url;
+  if (address !== undefined) return plainName(new URL(address).hostname);
   // The script of a program tells more than the program.
-  const words = commandOf(section) ?? [path!];
+  const words = command ?? [path!];
   const file = words.slice(1).find((word) => /^[^-].*\.\w+$/.test(word)) ?? words[0]!;
-  return basename(file, extname(file)).replace(/[^A-Za-z0-9_]/g, "_");
+  return plainName(basename(file, extname(file)));
 }
 
-/** The program that an environment starts; undefined: none. */
-export function commandOf({ command, mcp }: EnvironmentSection): string[] | undefined {
-  return command ?? mcp?.command;
+function plainName(text: string): string {
+  return text.replace(/[^A-Za-z0-9_]/g, "_");
 }
 
-/** An environment as messages name it. */
-export function environmentTitle(section: EnvironmentSection): string {
-  return section.path ?? section.name ?? commandOf(section)!.join(" ");
+/** An environment as messages name it: its file, program or address. */
+export function environmentTitle({ path, name, command, url, mcp }: EnvironmentSection): string {
+  return path ?? name ?? url ?? mcp?.url ?? (command ?? mcp!.command!).join(" ");
 }
 
 /** The environment of a section, which is not open yet. */
@@ -91,13 +104,19 @@ export function environmentOf(
   section: EnvironmentSection,
   name = environmentName(section),
 ): Environment {
-  const { path, net, tries, command, workers = 1, mcp } = section;
+  const { path, net, tries, command, workers = 1, url, mcp } = section;
+  const title = environmentTitle(section);
+  const program = (words: string[]) => () => new RpcProcess(words);
   if (path !== undefined) return fileEnvironment(name, path, net);
-  if (command !== undefined) return commandEnvironment(name, command, { workers });
-  if (mcp !== undefined) {
-    return commandEnvironment(name, mcp.command!, { workers: mcp.workers ?? 1, isMcp: true });
+  if (command !== undefined) return rpcEnvironment(name, title, program(command), { workers });
+  if (url !== undefined) return openEnvEnvironment(name, url);
+  if (mcp === undefined) return secondTries(tries);
+  const { command: words, url: address, api_key_env: key = null } = mcp;
+  if (words !== undefined) {
+    return rpcEnvironment(name, title, program(words), { workers: mcp.workers ?? 1, isMcp: true });
   }
-  return secondTries(tries);
+  const connect = () => new HttpPeer(address!, key), { workers: calls = CALLS_AT_ADDRESS } = mcp;
+  return rpcEnvironment(name, title, connect, { workers: calls, isMcp: true });
 }
 
 /** Whether a configuration has environments or tools. */

@@ -10,7 +10,7 @@ import type {
   Tool,
 } from "../environment.ts";
 import { type Era, McpClient, readTool, textOfResult } from "./mcp_client.ts";
-import { NO_METHOD, type Params, type Peer, RpcError, RpcProcess } from "./rpc_process.ts";
+import { NO_METHOD, type Params, type Peer, RpcError } from "./rpc_process.ts";
 import {
   type BareCall,
   NOTHING,
@@ -88,15 +88,6 @@ export function rpcEnvironment(
     stateAfter: (call, said) => environment?.stateAfter?.(call, said) ?? {},
     close,
   };
-}
-
-/** Environments and tools of a program. */
-export function commandEnvironment(
-  name: string,
-  command: readonly string[],
-  options: { workers?: number; isMcp?: boolean },
-): Environment {
-  return rpcEnvironment(name, command.join(" "), () => new RpcProcess(command), options);
 }
 
 /** Starts it once, and finds out what it has. @throws UsageError for what cannot be used */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import type { EnvironmentCall, Outcome, Reply, State } from "../environment.ts";
-import { commandEnvironment } from "./command_environment.ts";
+import { environmentOf } from "../open_environments.ts";
 
 /** Counts the messages of a dialogue. A mode says how it fails, when a message is "fail". */
 const PROGRAM = `
@@ -74,7 +74,7 @@ async function withProgram(
     mode,
     folder,
   ];
-  const environment = commandEnvironment("counts", command, { workers });
+  const environment = environmentOf({ command, workers });
   try {
     await test((...calls) => environment.answer(calls, 3), await environment.open());
   } finally {
@@ -179,7 +179,7 @@ Deno.test("a program without env/reset is a server of tools, and a row may be re
     const [refused] = await ask({ ...RESET, row: { fail: true } } as EnvironmentCall);
     assert.match((refused as { error: string }).error, /KeyError: 'question'/);
   });
-  const missing = commandEnvironment("none", ["no-such-program-here"], {});
+  const missing = environmentOf({ command: ["no-such-program-here"] });
   await assert.rejects(
     missing.open(),
     (error) =>

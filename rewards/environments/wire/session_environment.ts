@@ -55,7 +55,15 @@ type History = readonly (readonly [call: BareCall, answer: string])[];
 /** Seconds for calls that are asked again: they have been in time before. */
 const AGAIN_SECONDS = 600;
 
-export function sessionEnvironment(name: string, host: SessionHost): Environment {
+/**
+ * @param name in metrics and messages
+ * @param options.asksForEnd whether a session must hear of its end, and may give a reward then
+ */
+export function sessionEnvironment(
+  name: string,
+  host: SessionHost,
+  { asksForEnd = true } = {},
+): Environment {
   const live = new Map<string, Session[]>();
   const keyOf = (history: History) => JSON.stringify(history);
   const keep = (history: History, session: Session) => {
@@ -89,6 +97,10 @@ export function sessionEnvironment(name: string, host: SessionHost): Environment
   };
   const answer = async (asked: EnvironmentCall, seconds: number): Promise<Outcome> => {
     const history = historyOf(asked), call = bare(asked);
+    if (call.call === "reward" && !asksForEnd) {
+      taken(history)?.leave();
+      return { ...NOTHING, state: { asked: history } };
+    }
     // A program that has died answers after it was started again, unless this call ends it again.
     for (let attempt = 1;; attempt++) {
       let session: Session | null = null;
@@ -96,7 +108,9 @@ export function sessionEnvironment(name: string, host: SessionHost): Environment
         session = taken(history) ?? await askedAgain(history);
         const said = await answered(session, call, seconds);
         const after: History = [...history, [call, hashOf(said)]], state = { asked: after };
-        if (call.call !== "reward") keep(after, session);
+        // What has ended needs no place at the other end, unless it is asked for more.
+        if (said.done && !asksForEnd) session.leave();
+        else if (call.call !== "reward") keep(after, session);
         const { hasFailed = false, ...reply } = said;
         return hasFailed ? { error: said.content, state } : { ...reply, state };
       } catch (error) {
