@@ -133,11 +133,13 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   );
 
   add("env", {
-    "About:": "try, play or begin an environment (docs/environments.md)",
+    "About:": "try, play, serve, replay or begin an environment (docs/environments.md)",
     "Examples:": "rgx env check guess.ts\nrgx env play guess.ts\nrgx env new guess.ts",
   });
   add("env check", tables.ENV_CHECK, from(() => import("./env/env.ts"), "checkEnvironment"));
   add("env play", tables.ENV_PLAY, from(() => import("./env/env.ts"), "playEnvironment"));
+  add("env serve", tables.ENV_SERVE, from(() => import("./env/serve.ts"), "serveEnvironment"));
+  add("env replay", tables.ENV_REPLAY, from(() => import("./env/replay.ts"), "replay"));
   add("env new", tables.ENV_NEW, from(() => import("./env/env.ts"), "newEnvironment"));
 
   add("generate", tables.GENERATE, async (first, second, options) => {

@@ -152,6 +152,29 @@ export const ENV_PLAY = {
   "Examples:": "rgx env play guess.ts\nrgx env play guess.ts --seed 7",
 } as const;
 
+export const ENV_SERVE = {
+  "About:": "serve an environment as OpenEnv does, for its clients and other trainers",
+  "<file>": ENV_FILE,
+  name: ENV_NAME,
+  port: "int>=0<=65535 <n> -- 0: any free port (default 8000)",
+  host: "text <address> -- 0.0.0.0: reached from other machines (default 127.0.0.1)",
+  maxSessions: "int>=1 <n> -- dialogues at the same time (default 100)",
+  "Examples:": "rgx env serve guess.ts\nrgx env serve guess.ts --port 8001",
+  "After:": "The address is ws://HOST:PORT. Ctrl-C ends it.",
+} as const;
+
+export const ENV_REPLAY = {
+  "About:": "play the dialogues of a run again, and name each answer that differs",
+  "<transcript>": "transcript.jsonl, or the folder of a run",
+  environment: "text <file> -- the environment; default: that of the run's configuration",
+  config: "text <file> -- a configuration; default: config.yaml beside the transcript",
+  json: "flag -- one JSON document: dialogues, exchanges, different",
+  "Examples:": `
+    rgx env replay experiments/mine
+    rgx env replay experiments/mine/transcript.jsonl --environment guess.ts`,
+  "After:": "Exit code 1 if an answer differs. Calls that were too late are left out.",
+} as const;
+
 export const ENV_NEW = {
   "About:": "write a file to begin an environment with",
   "<file>": "the name of the file",

@@ -202,7 +202,8 @@ export class GrpoTrainer {
     const { rank } = this.#stop.ranks;
     if (dialogues == null) return;
     if (rank > 0) await waitForFolder(path);
-    dialogues.transcript = await Transcript.open(path, rank);
+    const transcript = dialogues.transcript = await Transcript.open(path, rank);
+    transcript.onDifference = (message) => void this.#report.warn(message).catch(() => {});
   }
 
   /** All phases, from the one that the restored state is in. */

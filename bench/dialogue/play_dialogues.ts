@@ -197,8 +197,8 @@ class Player {
   }
 
   /** Its place in a transcript: prompt, branch and turn. */
-  get place(): string {
-    return `${this.start.promptId}/${this.branch}/${this.turns}`;
+  get place(): { prompt: number; branch: number; turn: number } {
+    return { prompt: this.start.promptId, branch: this.branch, turn: this.turns };
   }
 
   get shownTools(): ShownTool[] {
@@ -417,15 +417,14 @@ class Game {
     const { limits: { rollout_timeout_s: seconds }, transcript, scene = "" } = this.options;
     if (seconds === null) return true;
     const error = `it took more than ${seconds} s`;
-    const at = `${player.place}/clock`, call = { call: "clock" as const };
-    const known = transcript?.find(scene, at, call) ?? null;
+    const place = { scene, ...player.place, number: 0 }, call = { call: "clock" as const };
+    const known = transcript?.find(place, call) ?? null;
     const isLate = known === null
       ? performance.now() - player.began > seconds * 1000
       : known.outcome !== null;
     if (isLate) player.end("timeout", error);
     if (known === null) {
-      const outcome = { error, late: true };
-      await transcript?.add(scene, [{ at, call, outcome, isSteady: !isLate }]);
+      await transcript?.add(place, call, { error, late: true }, null, !isLate);
     }
     return !isLate;
   }
@@ -580,16 +579,14 @@ class Game {
    * The outcome of a call. A call whose outcome is in the transcript is not sent again. One that
    * the transcript has without an outcome is sent without a limit of time.
    */
-  async #ask({ player: { place }, environment, call, number = 0 }: Asked): Promise<Outcome> {
+  async #ask({ player, environment, call, number = 0 }: Asked): Promise<Outcome> {
     const { limits: { tool_timeout_s: limit }, transcript, scene = "" } = this.options;
-    const at = `${place}/${call.call}${number === 0 ? "" : number}`;
-    const known = transcript?.find(scene, at, call) ?? null;
+    const place = { scene, ...player.place, number };
+    const known = transcript?.find(place, call, environment) ?? null;
     if (known?.outcome != null) return known.outcome;
     const [outcome] = await environment.answer([call], known === null ? limit : ANY_TIME);
-    if (known === null) {
-      const isSteady = environment.isSteady && !("error" in outcome!);
-      await transcript?.add(scene, [{ at, call, outcome: outcome!, isSteady }]);
-    }
+    if (known === null) await transcript?.add(place, call, outcome!, environment);
+    else transcript!.compare(place, call, environment, outcome!);
     return outcome!;
   }
 

@@ -1,41 +1,79 @@
 /**
- * The transcript of a run's dialogues: what environments and tools were asked, one line for a call,
- * in the order of the replies. A run that goes on from a checkpoint repeats the steps after it, and
- * takes from the transcript what depends on the clock: a call that was too late stays too late, and
- * one that was in time has no limit. Of environments that reach hosts, it takes all replies.
+ * The transcript of a run's dialogues: what environments and tools were asked, and what they said,
+ * one line for a call, in the order of the replies. A run that goes on from a checkpoint repeats
+ * the steps after it, and takes from the transcript what depends on the clock: a call that was too
+ * late stays too late, and one that was in time has no limit. Of environments outside of rgx, it
+ * takes all replies. `rgx env replay` plays the dialogues of a transcript again.
  */
 import { appendLine } from "../../core/atomic_file.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { fnv1a } from "../../core/philox.ts";
 import { linesOf } from "../../core/text_file.ts";
-import type { EnvironmentCall, Outcome } from "../../rewards/environments/environment.ts";
+import { RgxError } from "../../core/errors.ts";
+import type {
+  Environment,
+  EnvironmentCall,
+  Outcome,
+  Reply,
+} from "../../rewards/environments/environment.ts";
 
 /** Files of a run's transcript, one of each rank. */
 export const TRANSCRIPT = /^transcript(-\d+)?\.jsonl$/;
 
-/** A call and its outcome. */
-export interface Exchange {
-  /** Its place in the run: prompt, branch, turn, and call of the turn. */
-  at: string;
-  /** "clock": whether the dialogue has time left. */
-  call: EnvironmentCall | { call: "clock" };
-  outcome: Outcome;
-  /** Whether the same call would have the same outcome at any time. */
-  isSteady: boolean;
-}
-
-/** A line: exchanges of a scene. */
-interface Line {
+/** Where a call stands in a run. */
+export interface Place {
   /** The step, and what the dialogues are for. */
   scene: string;
-  /** By their places: a hash of the call, and the outcome where it may change. */
+  prompt: number;
+  branch: number;
+  /** Answers of the model before it. */
+  turn: number;
+  /** Number of the call of a tool in its turn. */
+  number: number;
+}
+
+/** "clock": whether the dialogue has time left. */
+export type Asked = EnvironmentCall | { call: "clock" };
+
+/** A line: a call and its outcome, without states. */
+export interface Exchange extends Place {
+  /** The number at the beginning of the scene. */
+  step: number;
+  /** The name of the environment; "": the clock. */
+  environment: string;
+  call: Asked["call"];
+  /** The row and the seed, the message, or the tool and its arguments. */
+  asked: Record<string, unknown>;
+  /** Of what was asked. */
+  hash: string;
+  /** The reply, or the error. */
+  said: Omit<Reply, "state"> | { error: string; late?: boolean };
+  /** Whether the same call would have the same outcome at any time. */
+  steady: boolean;
+  /** After a call that is not steady, if it does not follow from the calls. */
+  state?: unknown;
+}
+
+/** A line of rgx 0.1 without what was said: by places, hashes of calls and some outcomes. */
+interface OldLine {
+  scene: string;
   exchanges: Record<string, [hash: string, outcome?: Outcome]>;
 }
 
+/** What is known of a call: its hash, what was said, and the outcome if it is not asked again. */
+interface Known {
+  hash: string;
+  said: Exchange["said"] | null;
+  outcome: (Exchange["said"] & { state?: unknown }) | null;
+}
+
 export class Transcript {
-  readonly #known = new Map<string, Line["exchanges"][string]>();
+  readonly #known = new Map<string, Known>();
   /** The last line on its way to the disk. */
   #writing: Promise<unknown> = Promise.resolve();
+  /** Called once, when an environment says something else than before. */
+  onDifference: (message: string) => void = () => {};
+  #differs = false;
 
   private constructor(readonly path: string) {}
 
@@ -59,11 +97,15 @@ export class Transcript {
 
   #read(bytes: Uint8Array): void {
     for (const text of linesOf(bytes)) {
-      // A line that was cut off has no exchanges.
-      const { scene, exchanges = {} }: Partial<Line> = jsonObjectOrNull(text) ?? {};
-      for (const [at, exchange] of Object.entries(exchanges)) {
-        this.#known.set(`${scene} ${at}`, exchange);
+      // A line that was cut off has nothing.
+      const line = jsonObjectOrNull(text) as Partial<Exchange & OldLine> ?? {};
+      for (const [at, [hash, outcome = null]] of Object.entries(line.exchanges ?? {})) {
+        this.#known.set(`${line.scene} ${at}`, { hash, said: null, outcome });
       }
+      if (line.hash === undefined) continue;
+      const { hash, said, steady, state } = line as Exchange;
+      const outcome = steady ? null : { ...said, ...(state !== undefined && { state }) };
+      this.#known.set(keyOf(line as Exchange), { hash, said, outcome });
     }
   }
 
@@ -73,23 +115,51 @@ export class Transcript {
    *   there was no exchange at this place, or with another call
    */
   find(
-    scene: string,
-    at: string,
-    call: Exchange["call"],
+    place: Place,
+    call: Asked,
+    environment: Pick<Environment, "stateAfter"> | null = null,
   ): { outcome: Outcome | null } | null {
-    const found = this.#known.get(`${scene} ${at}`);
-    return found === undefined || found[0] !== hashOf(call) ? null : { outcome: found[1] ?? null };
+    const found = this.#known.get(keyOf({ ...place, call: call.call }));
+    if (found === undefined || found.hash !== hashOf(call)) return null;
+    const { outcome } = found as { outcome: Outcome | null };
+    if (outcome === null || call.call === "clock" || "state" in outcome) return { outcome };
+    const state = environment?.stateAfter?.(call, outcome);
+    return { outcome: { ...outcome, ...(state !== undefined && { state }) } as Outcome };
+  }
+
+  /** Tells of an environment that says something else than at an earlier time. */
+  compare(place: Place, call: Asked, { name }: Environment, outcome: Outcome): void {
+    const said = this.#known.get(keyOf({ ...place, call: call.call }))?.said ?? null;
+    const difference = said === null ? null : differenceOf(said, outcome);
+    if (difference === null || this.#differs) return;
+    this.#differs = true;
+    this.onDifference(
+      `the environment ${name} answers differently than before the run was resumed: ` +
+        `${placeText(place)}: ${difference}; the run is not the same as without the break`,
+    );
   }
 
   /** @throws RgxError when the disk is full */
-  async add(scene: string, exchanges: readonly Exchange[]): Promise<void> {
-    if (exchanges.length === 0) return;
-    const line: Line = {
-      scene,
-      exchanges: Object.fromEntries(exchanges.map(({ at, call, outcome, isSteady }) => {
-        const hash = hashOf(call);
-        return [at, isSteady ? [hash] : [hash, outcome]];
-      })),
+  async add(
+    place: Place,
+    call: Asked,
+    outcome: Outcome,
+    environment: Environment | null = null,
+    isSteady = environment?.isSteady === true && !("error" in outcome),
+  ): Promise<void> {
+    const { state, ...said } = outcome as Reply, { call: kind, ...about } = call;
+    const { state: _, ...asked } = about as Record<string, unknown>;
+    const keeps = !isSteady && state !== undefined && environment?.stateAfter === undefined;
+    const line: Exchange = {
+      step: Number.parseInt(place.scene) || 0,
+      ...place,
+      environment: environment?.name ?? "",
+      call: kind,
+      asked,
+      hash: hashOf(call),
+      said,
+      steady: isSteady,
+      ...(keeps && { state }),
     };
     const written = this.#writing.then(() => appendLine(this.path, JSON.stringify(line)));
     this.#writing = written.catch(() => {});
@@ -97,7 +167,49 @@ export class Transcript {
   }
 }
 
+/** The exchanges of a transcript's lines. @throws RgxError for lines without what was said */
+export function exchangesOf(bytes: Uint8Array, path: string): Exchange[] {
+  return [...linesOf(bytes)].flatMap((text): Exchange[] => {
+    const line = jsonObjectOrNull(text);
+    if (line === null) return [];
+    if (line["said"] !== undefined) return [line as unknown as Exchange];
+    throw new RgxError(`${path}: it has hashes of the calls alone, an older rgx has written it`, {
+      advice: "A run of this version writes transcripts that can be played again.",
+    });
+  });
+}
+
+/** How an outcome differs from one before, in words; null: it does not. */
+export function differenceOf(before: Exchange["said"], outcome: Outcome): string | null {
+  const { state: _, ...now } = outcome as Reply;
+  const parts = (said: object) => {
+    const { content, reward, done, metrics, error } = said as Partial<Reply & { error: string }>;
+    return { content, reward, done, metrics, error };
+  };
+  const [a, b] = [parts(before), parts(now)];
+  for (const name of ["error", "content", "reward", "done", "metrics"] as const) {
+    const [was, is] = [JSON.stringify(a[name]), JSON.stringify(b[name])];
+    if (was !== is) return `${name} was ${short(was)} and is ${short(is)} now`;
+  }
+  return null;
+}
+
+function short(text = "nothing"): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
+
+/** A place in words. */
+export function placeText({ scene, prompt, branch, turn, number }: Place): string {
+  const call = number === 0 ? "" : `, call ${number + 1}`;
+  return `step ${scene}, prompt ${prompt}, branch ${branch}, turn ${turn}${call}`;
+}
+
+/** A place and a call as one text. */
+export function keyOf({ scene, prompt, branch, turn, call, number }: Place & Pick<Asked, "call">) {
+  return `${scene} ${prompt}/${branch}/${turn}/${call}${number === 0 ? "" : number}`;
+}
+
 /** The state is left out: it follows from the calls before. */
-function hashOf(call: Exchange["call"]): string {
+function hashOf(call: Asked): string {
   return fnv1a(JSON.stringify({ ...call, state: undefined, row: undefined })).toString(36);
 }

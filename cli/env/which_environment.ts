@@ -13,38 +13,48 @@ import {
 } from "../../rewards/environments/open_environments.ts";
 
 /**
- * @param given a file with code, a Python file, or a configuration
+ * @param given a file with code, a Python file, a configuration, or an address
  * @param name of an environment or of tools in a configuration that has several
  * @throws UsageError when there is none
  */
 export async function whichEnvironment(given: string, name?: string): Promise<Environment> {
   if (/^\.(ya?ml|json)$/.test(extname(given))) return await inConfig(given, name);
   if (name !== undefined) throw new UsageError(`--name ${name}: only a configuration has names`);
+  if (/^wss?:/.test(given)) return environmentOf({ url: given }, given);
+  if (/^https?:/.test(given)) return environmentOf({ mcp: { url: given } }, given);
   if (isCodePath(given)) return environmentOf({ path: given }, given);
   if (!await exists(given)) throw new UsageError(`${given}: no such file`, { advice: ADVICE });
   if (extname(given) === ".py") return environmentOf({ command: ["python3", given] }, given);
   throw new UsageError(`${given}: no environment`, { advice: ADVICE });
 }
 
-const ADVICE = "Name a file ending in .ts or .py, or a configuration with an environment.";
+const ADVICE = "Name a file ending in .ts or .py, a configuration with an environment, or the " +
+  "address of a server: ws://… of OpenEnv, https://… of MCP.";
 
 async function inConfig(path: string, name: string | undefined): Promise<Environment> {
-  const { config } = await loadConfig(path, { env: Deno.env.toObject() });
-  const { environment, environments, tools } = config;
-  const named = (section: EnvironmentSection) => [environmentName(section), section] as const;
-  const all = new Map([
-    ...environment === null ? [] : [named(environment)],
-    ...Object.entries(environments ?? {}),
-    ...tools.map(named),
-  ]);
-  const names = [...all.keys()];
+  const all = await environmentsIn(path), names = [...all.keys()];
   if (names.length === 0) throw new UsageError(`${path}: it has no environment and no tools`);
-  const section = name === undefined && names.length === 1 ? [...all.values()][0] : all.get(name!);
-  if (section !== undefined) return environmentOf(section, name ?? names[0]);
+  const found = name === undefined && names.length === 1 ? all.get(names[0]!) : all.get(name!);
+  if (found !== undefined) return found;
   throw new UsageError(
     name === undefined
       ? `${path}: it has several environments: ${names.join(", ")}`
       : `--name ${name}: ${path} has no such environment${didYouMean(name, names)}`,
     { advice: `Give --name with one of ${names.join(", ")}.` },
   );
+}
+
+/** The environments and tools of a configuration, by their names in metrics. */
+export async function environmentsIn(path: string): Promise<Map<string, Environment>> {
+  const { config } = await loadConfig(path, { env: Deno.env.toObject() });
+  const { environment, environments, tools } = config;
+  const named = (section: EnvironmentSection) =>
+    [environmentName(section), environmentOf(section)] as const;
+  return new Map([
+    ...environment === null ? [] : [named(environment)],
+    ...Object.entries(environments ?? {}).map(([name, section]) =>
+      [name, environmentOf(section, name)] as const
+    ),
+    ...tools.map(named),
+  ]);
 }
