@@ -150,7 +150,7 @@ test.onReference("the plan counts the prompts of dialogues at their full lengths
   const plan = await planDialogues(model.sizes, room, false, limits);
   const planned = (await countGeneration(model.sizes, plan)).bytes + packedBytes(model.sizes);
   // All prompts may have to be computed in one pass.
-  assert.ok(measured <= planned && planned <= 1.5 * measured, `${planned}, not ${measured}`);
+  assert.ok(measured <= planned && planned <= 1.75 * measured, `${planned}, not ${measured}`);
   // With less memory there is less room for what may be needed again, but for one dialogue.
   const small = await planDialogues(model.sizes, room, false, { ...limits, bytes: planned / 2 });
   assert.ok((await countGeneration(model.sizes, small)).bytes <= planned / 2);

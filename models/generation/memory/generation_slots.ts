@@ -90,7 +90,8 @@ export async function planDialogues(
   const most = maxOf(rows), underWay = Math.min(prompts.length, (1 + WAITING) * first.branches);
   // Twice: a prompt begins with a copy of the one before it.
   const all = Math.ceil(2 * mean(rows) * underWay / align) * align;
-  const passRows = Math.max(maxOf(lengths), Math.min(limits.prefillRows, all));
+  const computed = lengths.reduce((sum, length) => sum + length, 0);
+  const passRows = Math.max(maxOf(lengths), Math.min(limits.prefillRows, computed));
   const least = Math.max(most, first.promptRows), more = Math.max(0, all - least);
   const sized = (parts: number) => ({
     ...first,
