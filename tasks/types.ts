@@ -52,7 +52,7 @@ export interface ScorableEntry {
   answer?: string | null;
   /** Facts about the problem, from the generator. */
   metadata?: Record<string, unknown>;
-  /** @see Entry.columns */
+  /** Further columns of its row, as in an entry. */
   columns?: Readonly<Record<string, unknown>>;
 }
 

@@ -181,6 +181,8 @@ class Player {
   readonly began = performance.now();
   /** The calls of the last answer. */
   asks: readonly ToolCall[] = [];
+  /** What is judged in place of the last answer. */
+  judged: string | null = null;
   /** The text before the next answer. */
   before = "";
 
@@ -227,9 +229,10 @@ class Player {
   }
 
   /** Takes the state, the reward and the numbers of a reply. */
-  take(environment: Environment, { state, reward, metrics }: Reply): void {
+  take(environment: Environment, { state, reward, metrics, judged }: Reply): void {
     this.states.set(environment, state);
     this.metrics = { ...this.metrics, ...metrics };
+    this.judged = judged ?? this.judged;
     if (reward === null) return;
     this.hasReward = true;
     // Rewards before the first turn or after the last one belong to that turn.
@@ -627,7 +630,7 @@ class Game {
       prompt,
       segments: segments.length === 0 ? [{ from: "model", ids: [], logprobs: [] }] : segments,
       messages,
-      text,
+      text: player.judged ?? text,
       truncated: isCut,
       // The model is not to blame for an error of the environment.
       reward: stop === "error" || player.own === null && !player.hasReward ? null : graded,

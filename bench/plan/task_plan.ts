@@ -3,6 +3,7 @@
  * else of the benchmark. Files are read from the path in the request, or from the place where
  * published data sets are pulled to.
  */
+import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -60,6 +61,8 @@ export async function planTasks(
     requests.push({ ...request, name: await taskNameOf(request.name) });
   }
   const { environment } = options.dialogues ?? {};
+  const game = environment?.name ?? "";
+  if (requests.length === 0 && BOARD_NAMES.includes(game)) requests.push({ name: game });
   if (requests.length === 0 && environment?.path !== undefined) {
     return [environmentSet(environment, { size: sizeOf(undefined, options, 100), seed })];
   }

@@ -5,6 +5,7 @@ import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
+import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
 import type { Environment } from "../../rewards/environments/environment.ts";
 import {
   environmentName,
@@ -23,13 +24,15 @@ export async function whichEnvironment(given: string, name?: string): Promise<En
   if (/^wss?:/.test(given)) return environmentOf({ url: given }, given);
   if (/^https?:/.test(given)) return environmentOf({ mcp: { url: given } }, given);
   if (isCodePath(given)) return environmentOf({ path: given }, given);
+  if (BOARD_NAMES.includes(given)) return environmentOf({ name: given }, given);
   if (!await exists(given)) throw new UsageError(`${given}: no such file`, { advice: ADVICE });
   if (extname(given) === ".py") return environmentOf({ command: ["python3", given] }, given);
   throw new UsageError(`${given}: no environment`, { advice: ADVICE });
 }
 
-const ADVICE = "Name a file ending in .ts or .py, a configuration with an environment, or the " +
-  "address of a server: ws://… of OpenEnv, https://… of MCP.";
+const ADVICE = "Name a file ending in .ts or .py, a configuration with an environment, the " +
+  "address of a server (ws://… of OpenEnv, https://… of MCP), or a game: " +
+  `${BOARD_NAMES.join(", ")}.`;
 
 async function inConfig(path: string, name: string | undefined): Promise<Environment> {
   const all = await environmentsIn(path), names = [...all.keys()];

@@ -47,6 +47,8 @@ export interface Reply {
   done: boolean;
   /** Numbers for the metrics of the step. */
   metrics: Readonly<Record<string, number>>;
+  /** What is judged in place of the last answer, such as all moves of a game; default: that one. */
+  judged?: string;
 }
 
 /** A reply, or the reason why there is none; a state comes with an error that changed it. */

@@ -5,6 +5,7 @@ import { UsageError } from "../../core/errors.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
+import { BOARD_NAMES, boardEnvironment } from "./boards/board_environment.ts";
 import { secondTries } from "./second_tries.ts";
 import { rpcEnvironment } from "./wire/command_environment.ts";
 import { HttpPeer } from "./wire/http_peer.ts";
@@ -59,7 +60,7 @@ export interface EnvironmentKeys {
 }
 
 /** Names of rgx's own environments. */
-export const BUILT_IN: readonly string[] = ["second_tries"];
+export const BUILT_IN: readonly string[] = ["second_tries", ...BOARD_NAMES];
 
 /** Environments that have been opened. */
 export interface OpenEnvironments {
@@ -110,6 +111,7 @@ export function environmentOf(
   if (path !== undefined) return fileEnvironment(name, path, net);
   if (command !== undefined) return rpcEnvironment(name, title, program(command), { workers });
   if (url !== undefined) return openEnvEnvironment(name, url);
+  if (BOARD_NAMES.includes(section.name!)) return boardEnvironment(section.name!);
   if (mcp === undefined) return secondTries(tries);
   const { command: words, url: address, api_key_env: key = null } = mcp;
   if (words !== undefined) {

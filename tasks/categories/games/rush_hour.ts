@@ -129,13 +129,13 @@ function drawing(config: string): string {
 const BOARD_SIZE = 6;
 const SQUARES = BOARD_SIZE * BOARD_SIZE;
 
-interface Vehicle {
+export interface Vehicle {
   squares: number[];
   /** Index distance to the next square along the vehicle: 1 in a row, 6 in a column. */
   step: number;
 }
 
-interface Board {
+export interface Board {
   /** By the letter in the question. A is the red car. */
   vehicles: Map<string, Vehicle>;
   isTaken: Uint8Array;
@@ -145,7 +145,7 @@ interface Board {
  * Reads a board from 36 squares, row by row: o or . is empty, x is a wall, letters are vehicles. In
  * the order of their letters, vehicles are renamed A, B, C … Returns null for any other value.
  */
-function readBoard(config: unknown): Board | null {
+export function readBoard(config: unknown): Board | null {
   if (typeof config !== "string" || config.length !== SQUARES) return null;
   const byLetter = new Map<string, number[]>(), isTaken = new Uint8Array(SQUARES);
   for (let square = 0; square < SQUARES; square++) {
@@ -178,7 +178,12 @@ function applyMoves(board: Board, moves: Iterable<readonly [string, number]>): v
   }
 }
 
-function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boolean): boolean {
+/** Moves a vehicle by one square. Returns whether the square was free. */
+export function moveBy1(
+  { isTaken }: Board,
+  { squares, step }: Vehicle,
+  forwards: boolean,
+): boolean {
   const front = forwards ? squares.at(-1)! : squares[0]!;
   const next = forwards ? front + step : front - step;
   if (next < 0 || next >= SQUARES || isTaken[next]) return false;
@@ -191,7 +196,7 @@ function moveBy1({ isTaken }: Board, { squares, step }: Vehicle, forwards: boole
 }
 
 /** Whether the front of the red car is at the right edge. */
-function isSolved({ vehicles }: Board): boolean {
+export function isSolved({ vehicles }: Board): boolean {
   const red = vehicles.get("A");
   return red !== undefined && red.step === 1 && red.squares.at(-1)! % BOARD_SIZE === BOARD_SIZE - 1;
 }

@@ -64,24 +64,31 @@ export default defineTask({
     if (board === null || answer.length > MAX_ANSWER_LENGTH) return 0;
     const moves = strip(answer).replace(/\.$/, "");
     if (/[^UDLR\s,'"]/.test(moves)) return 0;
-    const { width, isWall, isGoal, isBox } = board;
-    const steps: Record<string, number> = { U: -width, D: width, L: -1, R: 1 };
-    let player = board.player;
-    for (let i = 0; i < moves.length; i++) {
-      const step = steps[moves[i]!];
-      if (step === undefined) continue;
-      const ahead = player + step, behind = ahead + step;
-      if (isWall[ahead]) continue;
-      if (isBox[ahead]) {
-        if (isWall[behind] || isBox[behind]) continue;
-        isBox[ahead] = 0;
-        isBox[behind] = 1;
-      }
-      player = ahead;
-    }
-    return isBox.every((box, at) => !box || isGoal[at] === 1) ? 1 : 0;
+    for (const move of moves) walk(board, move);
+    return isSolved(board) ? 1 : 0;
   },
 });
+
+/** Walks one step, and pushes the box that is there. Returns whether the way was free. */
+export function walk(board: Board, move: string): boolean {
+  const { width, isWall, isBox } = board;
+  const step = { U: -width, D: width, L: -1, R: 1 }[move];
+  if (step === undefined) return false;
+  const ahead = board.player + step, behind = ahead + step;
+  if (isWall[ahead]) return false;
+  if (isBox[ahead]) {
+    if (isWall[behind] || isBox[behind]) return false;
+    isBox[ahead] = 0;
+    isBox[behind] = 1;
+  }
+  board.player = ahead;
+  return true;
+}
+
+/** Whether no box is off a goal. */
+export function isSolved({ isBox, isGoal }: Board): boolean {
+  return isBox.every((box, at) => !box || isGoal[at] === 1);
+}
 
 function roomText({ width, height, isFloor, isGoal, isBox, player }: Room): string {
   let text = "";
@@ -98,7 +105,7 @@ function roomText({ width, height, isFloor, isGoal, isBox, player }: Room): stri
   return text + "\n";
 }
 
-interface Board {
+export interface Board {
   /** With an additional border of walls, so that no step leaves the board. */
   width: number;
   isWall: Uint8Array;
@@ -108,7 +115,7 @@ interface Board {
 }
 
 /** Returns null for a text that is no board with a player. */
-function readBoard(value: unknown): Board | null {
+export function readBoard(value: unknown): Board | null {
   if (typeof value !== "string") return null;
   const rows = value.split("\n").map((line) => line.replaceAll(" ", "")).filter((row) =>
     row !== ""

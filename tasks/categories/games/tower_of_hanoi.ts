@@ -131,7 +131,7 @@ function states(moves: readonly Move[], disks: number, pegs: number, start: numb
   return result;
 }
 
-function initialBoard(disks: number, pegs: number, start: number): number[][] {
+export function initialBoard(disks: number, pegs: number, start: number): number[][] {
   const board: number[][] = Array.from({ length: pegs }, () => []);
   for (let disk = disks; disk >= 1; disk--) board[start - 1]!.push(disk);
   return board;

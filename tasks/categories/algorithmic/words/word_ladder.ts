@@ -151,7 +151,7 @@ function pathTo(end: number, from: Int16Array): number[] {
   return path.reverse();
 }
 
-function differInOneLetter(a: string, b: string): boolean {
+export function differInOneLetter(a: string, b: string): boolean {
   if (a.length !== b.length) return false;
   let different = 0;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) different++;
