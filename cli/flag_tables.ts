@@ -418,7 +418,8 @@ export const BENCH = {
   category: "text <name> -- of the file, only the tasks of this category",
   limit: "int>=1 <n> -- at most so many problems of any task",
   "Environments and tools:": "",
-  environment: `text <file> -- what answers the model: a file, or second_tries; a file without
+  environment:
+    `text <file> -- what answers the model: a file, second_tries, or a game such as sokoban; a file without
     --tasks makes the problems (default: as the checkpoint was trained) |
     off -- one answer a problem, without environment and tools`,
   tools: "words <files...> -- files with tools that the model may call",

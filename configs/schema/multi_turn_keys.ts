@@ -158,8 +158,8 @@ export const ENVIRONMENTS = {
   }, {
     environment:
       `environment? = null -- what answers the model: {path: FILE.ts}, {command: [PROGRAM,
-      …], workers: N}, {url: ws://HOST:PORT} of OpenEnv, {mcp: {command or url}}, or second_tries
-      (docs/environments.md)`,
+      …], workers: N}, {url: ws://HOST:PORT} of OpenEnv, {mcp: {command or url}}, or a name, such
+      as second_tries or sokoban (docs/environments.md)`,
     environments: `environments? = null -- several environments by name; the column environment of
       each row of the data chooses one`,
     tools: `tools = [] -- files, and servers ({mcp: …}), with tools that the model may call, for all

@@ -181,8 +181,12 @@ Deno.test("all moves of a dialogue are judged as the answer, also where a limit 
   const entry = createDataset("word_ladder", { size: 1, seed: 5 }).entry(0);
   const words = entry.answer!.split(",");
   const { dialogues: [whole, cut] } = await playScripts(
-    [words.slice(1), ["zzzz", words[1]!]],
-    { entry, environment: { name: "word_ladder" }, limits: { max_assistant_turns: words.length } },
+    [words.slice(1), ["zzzz", words[1]!]].map((said) => said.map((word) => `${word}<eos>`)),
+    {
+      entry,
+      environment: { name: "word_ladder" },
+      limits: { max_assistant_turns: words.length - 1 },
+    },
   );
   assert.equal(whole!.text, `<answer>${entry.answer}</answer>`);
   assert.deepEqual([whole!.about.stop, whole!.reward], ["done", 1]);
