@@ -108,26 +108,6 @@ Deno.test("a failed pull leaves no partial file; the next one continues", async 
   });
 });
 
-Deno.test("a signal stops the pull; the next one continues with the downloaded bytes", async () => {
-  await withHub(async (hub, cache) => {
-    hub.add("models/org/tiny", modelFiles(WEIGHTS));
-    const control = new AbortController(), at = places(cache);
-    hub.misbehave = (seen) => {
-      if (!isContent(seen) || seen.range !== null) return null;
-      setTimeout(() => control.abort(), 30);
-      const body = new ReadableStream<Uint8Array>({
-        start: (stream) => stream.enqueue(WEIGHTS.subarray(0, 70_000)),
-      });
-      return new Response(body, { headers: { "content-length": "300000" } });
-    };
-    const text = await failure(get(hub, cache, { signal: control.signal }));
-    assert.match(text, /^75 stopped early/);
-    assert.equal((await Deno.stat(at.incomplete)).size, 70_000);
-    await get(hub, cache);
-    assert.deepEqual(await Deno.readFile(at.weights), WEIGHTS);
-  });
-});
-
 Deno.test("a download starts again if a server ignores ranges or sends a wrong one", async () => {
   const answers: ((seen: Seen) => Response)[] = [
     (seen) => content({ ...seen, range: null }, WEIGHTS, {}),

@@ -42,24 +42,6 @@ Deno.test("a Hub name is found in the cache by branch, commit or only snapshot",
   });
 });
 
-Deno.test("the order of the environment variables that name the cache", async () => {
-  const places: [Record<string, string>, string][] = [
-    [{ HF_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
-    [{ HUGGINGFACE_HUB_CACHE: "/a", HF_HOME: "/b" }, "/a"],
-    [{ HF_HOME: "/b", HOME: "/h" }, "/b/hub"],
-    [{ XDG_CACHE_HOME: "/x", HOME: "/h" }, "/x/huggingface/hub"],
-    [{ HOME: "/h" }, "/h/.cache/huggingface/hub"],
-  ];
-  for (const [variables, cache] of places) {
-    const { path, lookedAt } = await findModel("no-org/no-model", (name) => variables[name]);
-    assert.equal(path, null);
-    assert.deepEqual(lookedAt, [
-      "no-org/no-model",
-      `${cache}/models--no-org--no-model/snapshots/main`,
-    ]);
-  }
-});
-
 Deno.test("an existing path has priority; other names than the Hub's are paths only", async () => {
   await withCache(async (cache) => {
     const env = only("HF_HUB_CACHE", cache);

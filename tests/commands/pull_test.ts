@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import {
   COMMIT,
-  cut,
   type FakeHub,
   modelFiles,
   noise,
@@ -162,17 +161,6 @@ Deno.test("wrong arguments are refused before any request", async () => {
       assertClean(result);
     }
     assert.equal(hub.seen.length, 0);
-  });
-});
-
-Deno.test("a broken connection is reported in a line, and the pull continues", async () => {
-  await withHome(async (hub, _, env) => {
-    hub.add("models/org/tiny", modelFiles(WEIGHTS));
-    hub.misbehave = (seen, count) =>
-      isContent(seen) && count === 1 ? cut(seen, WEIGHTS, 100_000) : null;
-    const { code, err } = await rgx(["pull", "org/tiny"], "", env);
-    assert.equal(code, 0, err);
-    assert.match(err, /^note: model\.safetensors: .*cut.*; trying again in 0\.\d s$/m);
   });
 });
 
