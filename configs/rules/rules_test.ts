@@ -203,12 +203,6 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     'no metric of an evaluation is called "eval_acuracy", did you mean accuracy?',
     "rewards/correctness/mean",
   ],
-  [
-    "a batch size to be found",
-    "auto_find_batch_size: true\n",
-    "it would break groups",
-    "--dry-run",
-  ],
   ["cutting prompts to nothing", "truncate_prompts: left\n", "needs max_prompt_length"],
   [
     "a minimum above the maximum",
