@@ -16,3 +16,4 @@ export { slurmScript, type TrainScriptOptions } from "../cluster/train_script.ts
 export { benchScript, type BenchScriptOptions } from "../cluster/bench_script.ts";
 export type { JobRequest, ProcessNeeds } from "../cluster/header.ts";
 export type { CommonOptions, JobScript } from "../cluster/job_script.ts";
+export type { SchedulerName } from "../cluster/schedulers.ts";
