@@ -7,9 +7,8 @@ import { UsageError } from "../core/errors.ts";
 import type { Job } from "./header.ts";
 import { shellWord } from "./quote.ts";
 
-/** The schedulers of `rgx jobs --scheduler`. */
-export const SCHEDULERS = ["slurm", "pbs", "lsf"] as const;
-export type SchedulerName = (typeof SCHEDULERS)[number];
+/** A scheduler of `rgx jobs --scheduler`. */
+export type SchedulerName = "slurm" | "pbs" | "lsf";
 
 /** The names in a script's head. */
 interface HeaderParts {
