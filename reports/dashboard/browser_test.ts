@@ -1,11 +1,12 @@
 /**
- * The dashboard in a real browser: every view without a finding of axe, in light and dark and on a
- * phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a folder for pictures of it.
+ * The dashboard and the report in a real browser: every view without a finding of axe, in light and
+ * dark, in wide windows and on a phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a folder for pictures of it.
  */
 import assert from "node:assert/strict";
 import axe from "axe-core/axe.min.js" with { type: "text" };
-import { type Browser, chromium, type Page } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 import { NEEDED, needs } from "../../tests/skipped.ts";
+import { writeReport } from "../run_report/write_report.ts";
 import { metricsLine, withDashboard, writeCompletions, writeResults, writeRun } from "./testing.ts";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
@@ -34,6 +35,7 @@ async function open(page: Page, view: string): Promise<void> {
     compare: "tbody tr",
     benchmarks: "[data-problem]",
     run: ".story",
+    start: "tbody tr",
   };
   await page.evaluate((hash) => location.hash = hash, `#/${view}`);
   await page.waitForSelector(contents[view.split("?")[0]!]!);
@@ -50,32 +52,77 @@ async function findings(page: Page): Promise<string[]> {
   });
 }
 
-async function everyView(browser: Browser, url: string, kind: string): Promise<void> {
-  const context = await browser.newContext({
-    viewport: { width: kind === "phone" ? 390 : 1280, height: 900 },
-    colorScheme: kind === "dark" ? "dark" : "light",
+/** What is looked at: the width of the window, its theme, and whether axe looks too. */
+const SCREENS = [
+  ["light", 1280, "light", true],
+  ["dark", 1280, "dark", true],
+  ["wide", 1920, "light", false],
+  ["phone", 390, "light", true],
+  ["dark phone", 390, "dark", false],
+] as const;
+
+/** Words that a line break has cut: letters and digits of one word that are on two lines. */
+function cutWords(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const cut: string[] = [], range = document.createRange();
+    for (const element of document.querySelectorAll("h1,h2,h3,th,a,label,button,dt,option,.note")) {
+      for (const node of element.childNodes) {
+        if (!(node instanceof Text)) continue;
+        for (const { index, 0: word } of node.data.matchAll(/[\p{L}\d]{2,30}/gu)) {
+          range.setStart(node, index);
+          range.setEnd(node, index + word.length);
+          const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+          if (tops.size > 1) cut.push(`${word} in ${node.data.trim()}`);
+        }
+      }
+    }
+    return cut;
   });
-  const page = await context.newPage(), errors: string[] = [];
+}
+
+/** Looks at what a page shows now, on all screens. */
+async function onAllScreens(page: Page, name: string): Promise<void> {
+  for (const [kind, width, colorScheme, isWithAxe] of SCREENS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 60)));
+    if (isWithAxe) assert.deepEqual(await findings(page), [], `${kind} ${name}`);
+    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(excess <= 0, `${kind} ${name} is ${excess} pixels too wide`);
+    assert.deepEqual(await cutWords(page), [], `${kind} ${name}`);
+    const hidden = name !== "runs" ? 0 : await page.evaluate(() => {
+      const table = document.querySelector(".wide")!;
+      return table.scrollWidth - table.clientWidth;
+    });
+    assert.ok(hidden <= 0, `${kind}: ${hidden} pixels of the runs are cut off`);
+    const folder = Deno.env.get("RGX_TEST_SCREENSHOTS");
+    if (folder) await page.screenshot({ path: `${folder}/${kind}_${name}.png` });
+  }
+}
+
+async function everyView(page: Page, url: string): Promise<void> {
+  const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   await page.goto(url);
   await page.waitForSelector("tbody tr");
-  const id = await page.getAttribute("tbody tr", "data-run");
-  for (const view of [...VIEWS, `run?run=${id}`]) {
+  const [one, two] = await page.$$eval(
+    "tbody tr",
+    (rows) => rows.map((row) => row.getAttribute("data-run")),
+  );
+  const views = [...VIEWS, "start", `run?run=${one}`, `compare?first=${one}&second=${two}`];
+  for (const view of views) {
     await open(page, view);
-    assert.deepEqual(await findings(page), [], `${kind} ${view}`);
-    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(excess <= 0, `${kind} ${view} is ${excess} pixels too wide`);
-    const cut = view !== "runs" ? 0 : await page.evaluate(() => {
-      const table = document.querySelector(".wide")!;
-      return table.scrollWidth - table.clientWidth;
-    });
-    assert.ok(cut <= 0, `${kind}: ${cut} pixels of the runs are cut off`);
-    const folder = Deno.env.get("RGX_TEST_SCREENSHOTS");
-    if (folder) await page.screenshot({ path: `${folder}/${kind}_${view.split("?")[0]}.png` });
+    await onAllScreens(page, view.split("?")[0]!);
   }
   assert.deepEqual(errors, []);
-  await context.close();
+}
+
+async function theReport(page: Page, _: string, folder: string): Promise<void> {
+  const { html } = await writeReport(`${folder}/one`);
+  await page.goto(`file://${html}`);
+  await page.waitForSelector(".main-svg");
+  await onAllScreens(page, "report");
 }
 
 async function keyboardAlone(page: Page, url: string): Promise<void> {
@@ -169,13 +216,9 @@ Deno.test({
   async fn(t) {
     const browser = await chromium.launch({ executablePath: CHROMIUM!, args: ["--no-sandbox"] });
     try {
-      for (const kind of ["light", "dark", "phone"]) {
-        await t.step(
-          `every view passes axe and fits the window: ${kind}`,
-          () => withDashboard(write, ({ url }) => everyView(browser, url, kind)),
-        );
-      }
       const steps: [string, (page: Page, url: string, folder: string) => Promise<void>][] = [
+        ["every view passes axe, fits every screen and cuts no word", everyView],
+        ["the report does, too", theReport],
         ["everything can be done with the keyboard", keyboardAlone],
         ["new steps and new runs appear by themselves", live],
         ["completions and problems are filtered", filters],
@@ -186,7 +229,7 @@ Deno.test({
             const page = await browser.newPage();
             await run(page, url, folder);
             await page.close();
-          }));
+          }, { allowRuns: true }));
       }
     } finally {
       await browser.close();

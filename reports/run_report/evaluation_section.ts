@@ -124,8 +124,9 @@ export function evaluation(
 ): Table | null {
   if (before === null || after === null) return null;
   const isPaired = paired !== null;
-  const gain = isPaired ? ["gain", "95 %", "p"] : [];
-  const rows = [["held-out problems", "before %", "95 %", "after %", "95 %", ...gain, "n"]];
+  const gain = isPaired ? ["gain", "95 % of gain", "p"] : [];
+  const shares = ["before %", "95 % before", "after %", "95 % after"];
+  const rows = [["held-out problems", ...shares, ...gain, "n"]];
   const add = (name: string, a: unknown, b: unknown, test?: PairedTest) => {
     if (!isShare(a) || !isShare(b) || b.total === 0) return;
     rows.push([

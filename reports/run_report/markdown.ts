@@ -6,7 +6,7 @@ import type { Table } from "./table.ts";
 export function reportMarkdown(record: RunRecord): string {
   const sections = reportSections(record);
   const { title, verdict, facts, evaluation, warmStart, course, remarks } = sections;
-  const { answers, cost, phases, samples } = sections;
+  const { answers, cost, phases, samples, words } = sections;
   const parts = [`# ${inline(title)}`, verdict, markdownTable(facts)];
   if (evaluation !== null) parts.push("## Before and after", markdownTable(evaluation));
   if (warmStart !== null) parts.push("## Warm start", markdownTable(warmStart));
@@ -33,6 +33,7 @@ export function reportMarkdown(record: RunRecord): string {
       parts.push([...given, `advantage ${short(advantage)}`].join(" · ") + ":", fenced(text));
     }
   }
+  parts.push("## Words", markdownTable(words));
   if (record.configText !== "") {
     parts.push("## Settings", fenced(record.configText.trimEnd(), "yaml"));
   }

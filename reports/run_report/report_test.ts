@@ -337,7 +337,7 @@ Deno.test("answers to the same problems before and after are compared in pairs",
     assert.match(verdict, /\(\+40\.0 points, 95 % interval \+32\.8 to \+46\.4, 200 problems\)/);
     const cells = evaluation!.rows.map((row) => [row[0], ...row.slice(5)]);
     assert.deepEqual(cells, [
-      ["held-out problems", "gain", "95 %", "p", "n"],
+      ["held-out problems", "gain", "95 % of gain", "p", "n"],
       ["accuracy, sampled", "+40.0", "+32.8 – +46.4", "2e-24", "200"],
       ["  leg_counting", "", "", "", "2"],
       ["accuracy, greedy", "+0.0", "−1.0 – +1.0", "1.0", "200"],

@@ -6,6 +6,7 @@
 import { bytesText } from "../../core/bytes.ts";
 import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
+import { metricOf } from "../charts/metric_table.ts";
 import { evaluation, evaluations, verdict } from "./evaluation_section.ts";
 import type { GivenAnswer, Json, RunRecord, SampledGroup } from "./run_record.ts";
 import type { Table } from "./table.ts";
@@ -27,6 +28,8 @@ export interface ReportSections {
   /** Time and memory of each phase; null when nothing was measured. */
   phases: Table | null;
   samples: RunRecord["samples"];
+  /** The words of the report that not every reader knows. */
+  words: Table;
 }
 
 /** Metrics with TRL's names; those that a run has are shown. */
@@ -50,6 +53,26 @@ export function reportSections(record: RunRecord): ReportSections {
     cost: cost(record),
     phases: phases(record),
     samples: samples.map((group) => ({ ...group, completions: bestAndWorst(group) })),
+    words: words(record),
+  };
+}
+
+/** Words of all reports, then the metrics of this run. */
+function words(record: RunRecord): Table {
+  const metrics = [...grpoCourse(record), ...SUPERVISED_COURSE]
+    .filter((name) => record.metrics.series.has(name));
+  return {
+    rows: [
+      ["word", "meaning"],
+      ["held-out problems", "problems of the same kind that the model was not trained on"],
+      ["95 %", "the range in which the true value lies, in 95 of 100 such measurements"],
+      ["p", "how often chance alone makes a difference as large as this one"],
+      ["points", "differences of percentages: from 20 % to 30 % are 10 points"],
+      ["group", "the completions of one prompt, which are compared with one another"],
+      ["advantage", "how much better than its group a completion was; the loss weighs it by that"],
+      ["greedy", "the likeliest token is always taken; sampled: tokens are drawn"],
+      ...metrics.map((name) => [name, metricOf(name).meaning]),
+    ],
   };
 }
 

@@ -5,7 +5,8 @@ import { readRunRecord, type RunRecord } from "./run_record.ts";
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
 import { FONT_FAMILY } from "../charts/font.ts";
 import { drawScript, fontFace, plotlyScript } from "../charts/html.ts";
-import { BAND, escapeText, FAINT_INK, GRID, INK } from "../charts/style.ts";
+import design from "../charts/design.css" with { type: "text" };
+import { escapeText } from "../charts/style.ts";
 import { reportSections, short } from "./sections.ts";
 import type { Table } from "./table.ts";
 
@@ -35,7 +36,7 @@ export async function writeReport(folder: string): Promise<Report> {
 export function reportHtml(record: RunRecord): string {
   const sections = reportSections(record);
   const { title, verdict, facts, evaluation, warmStart, course, answers } = sections;
-  const { remarks, cost, phases, samples } = sections;
+  const { remarks, cost, phases, samples, words } = sections;
   const figure = (width?: number) =>
     curvesFigure([record.metrics], shownMetrics(record), "Curves", width);
   const chart = record.metrics.series.size === 0 ? null : figure();
@@ -53,6 +54,7 @@ export function reportHtml(record: RunRecord): string {
     `<div><h2>Cost</h2>${table(cost)}${
       phases === null ? "" : `<h2>By phase</h2>${table(phases)}`
     }</div></div>`,
+    `<h2>Words</h2>${table(words)}`,
     record.configText === ""
       ? ""
       : `<details><summary>Settings (config.yaml)</summary><pre>${
@@ -92,27 +94,39 @@ const NARROWER = [900, 720, 390];
 const MAX_REWARDS = 6;
 
 const STYLE = `
-body { margin: 0; background: #ffffff; color: ${INK}; font: 16px/1.5 ${FONT_FAMILY}; }
-main { max-width: 1120px; margin: 0 auto; padding: 24px; }
-h1 { margin: 0 0 8px; }
-h2 { margin: 32px 0 8px; font-size: 20px; }
-.verdict { font-size: 18px; margin: 0 0 16px; }
+${design}
+body { margin: 0; background: var(--back); color: var(--ink); \
+font: var(--text-3)/1.5 ${FONT_FAMILY}; }
+main { max-width: 1120px; margin: 0 auto; padding: var(--space-5); }
+h1 { margin: 0 0 var(--space-2); overflow-wrap: anywhere; }
+h2 { margin: var(--space-6) 0 var(--space-2); font-size: var(--text-4); }
+.verdict { font-size: var(--text-4); margin: 0 0 var(--space-4); }
 .chart, .wide { overflow-x: auto; }
-.chart { margin: 24px -24px 0; }
-.beside { display: flex; flex-wrap: wrap; gap: 48px; }
+.chart { margin: var(--space-5) calc(-1 * var(--space-5)) 0; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 48px; }
+.beside > div { min-width: 0; max-width: 100%; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 12px; text-align: left; border-bottom: 1px solid ${GRID}; \
-white-space: nowrap; }
+th, td { padding: 3px var(--space-3); text-align: left; white-space: nowrap; \
+border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { padding-left: 0; }
-.numbers th:not(:first-child), .numbers td:not(:first-child) { text-align: right; }
+.number { text-align: right; }
+.facts td { vertical-align: top; }
 .facts td:nth-child(2) { white-space: normal; overflow-wrap: anywhere; }
-.part { padding-left: 16px; }
-pre { background: ${BAND}; padding: 8px 12px; margin: 4px 0 12px; \
-white-space: pre-wrap; overflow-wrap: anywhere;
-  font: 13px/1.4 ui-monospace, monospace; }
-.given { color: ${FAINT_INK}; font-size: 14px; }
-code { background: ${BAND}; padding: 1px 4px; font: 13px ui-monospace, monospace; }
-summary { cursor: pointer; margin-top: 32px; }
+.part { padding-left: var(--space-4); }
+pre { background: var(--band); padding: var(--space-2) var(--space-3); \
+margin: var(--space-1) 0 var(--space-3); white-space: pre-wrap; overflow-wrap: anywhere; \
+font: var(--text-2)/1.4 ui-monospace, monospace; }
+.given { color: var(--faint); font-size: var(--text-2); }
+code { background: var(--band); padding: 1px var(--space-1); \
+font: var(--text-2) ui-monospace, monospace; }
+summary { cursor: pointer; margin-top: var(--space-6); }
+@media (max-width: 600px) {
+  .facts td { white-space: normal; min-width: 90px; }
+}
+/* The figure is drawn for white paper; its colours keep their hues on a dark page. */
+@media (prefers-color-scheme: dark) {
+  .chart { filter: invert(1) hue-rotate(180deg); mix-blend-mode: screen; }
+}
 `.trim();
 
 /** The usual metrics; if there are several rewards, also each of them. */
@@ -126,17 +140,22 @@ function shownMetrics({ metrics }: RunRecord): string[] {
 
 const text = escapeText;
 
+/** Columns of numbers are aligned to the right, texts to the left. */
 function table({ rows }: Table): string {
   const [head, ...body] = rows, isFacts = head!.length === 2;
+  const isNumber = head!.map((_, c) =>
+    c > 0 && body.every((row) => /^[-+−–\d.e% ]*( [kMG]?B| s| min.*)?$/.test(row[c]!))
+  );
   const cells = (row: readonly string[], tag: string) =>
-    row.map((cell) => `<${tag}>${cell.startsWith("  ") ? part(cell) : text(cell)}</${tag}>`).join(
-      "",
-    );
+    row.map((cell, c) =>
+      `<${tag}${isNumber[c] ? ' class="number"' : ""}>${
+        cell.startsWith("  ") ? part(cell) : text(cell)
+      }</${tag}>`
+    ).join("");
   const heading = isFacts ? "" : `<tr>${cells(head!, "th")}</tr>`;
   const lines = body.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
-  return `<div class="wide"><table class="${
-    isFacts ? "facts" : "numbers"
-  }">${heading}\n${lines}</table></div>`;
+  const kind = isFacts ? ' class="facts"' : "";
+  return `<div class="wide" tabindex="0"><table${kind}>${heading}\n${lines}</table></div>`;
 }
 
 function part(cell: string): string {

@@ -1,10 +1,12 @@
-/** Results of benchmarks: charts, numbers, and every problem with its answers. */
-import { html, nothing, render, svg } from "lit-html";
+/** Results of benchmarks: accuracies, comparisons, and every problem with its answers. */
+import { html, nothing, render } from "lit-html";
+import type { ModelResult } from "../../../bench/results/result_file.ts";
 import type { BenchmarkDetails, ExampleAnswer, ExamplePage, ExampleRow } from "../api.ts";
 import {
   choice,
   debounced,
   failureBox,
+  intervalBar,
   marked,
   type PageState,
   type Part,
@@ -15,7 +17,6 @@ import {
 } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, dateText, percent, short } from "./text.ts";
-import { lineStyle } from "./chart.ts";
 
 export function benchmarksView(state: PageState): View {
   const { overview, parameters, remember } = state, { benchmarks } = overview;
@@ -61,20 +62,11 @@ export function benchmarksView(state: PageState): View {
 function contents(details: BenchmarkDetails, state: PageState): Part {
   if (details.problem !== null) return problemBox([details.problem]);
   const { models, results, averages, comparisons, failures } = details;
-  const average = averages.length === 0 ? [] : [{ task: "Average of the tasks", models: averages }];
-  const charts = [...results, ...average].map(({ task, models: ofTask }) => {
-    const bars = ofTask.map((one) => ({
-      ...one,
-      label: one.model,
-      index: models.indexOf(one.model),
-    }));
-    return html`<section class="chart"><h3>${task}</h3>${barChart(task, bars)}</section>`;
-  });
-  const numbers = results.flatMap(({ task, models: ofTask }) =>
+  const measured = results.flatMap(({ task, models: ofTask }) =>
     ofTask.map((one) => [
       task,
       one.model,
-      accuracyText(one),
+      accuracyCell(one),
       // Without answers there is nothing to take a share or a mean of.
       ...(one.total === 0 ? Array(5).fill("–") : [
         `${one.correct} / ${one.total}`,
@@ -86,12 +78,15 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       String(one.errors ?? 0),
     ])
   );
+  const means = averages.map((one) => [
+    "average of the tasks",
+    one.model,
+    accuracyCell(one),
+    ...Array(6).fill("–"),
+  ]);
   const points = (share: number) => (100 * share).toFixed(1);
   return html`
-    <p class="note">
-      Measured ${dateText(details.created)}. Bars are accuracies, the lines on them their 95 %
-      intervals.
-    </p>
+    <p class="note">Measured ${dateText(details.created)}.</p>
     ${problemBox(
       failures.map(({ model, task, error, problems }) =>
         problems === undefined
@@ -100,10 +95,8 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       ),
     )}
     <h2>Accuracy</h2>
-    <div class="charts">${charts}</div>
-    <h2>Numbers</h2>
     ${table(
-      "Numbers",
+      "Accuracy",
       [
         "task",
         "model",
@@ -115,7 +108,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
         "tokens",
         "failed",
       ],
-      numbers,
+      [...measured, ...means],
       2,
     )}
     ${comparisons.length === 0 ? nothing : html`
@@ -255,53 +248,9 @@ function answer(
   `;
 }
 
-// Accuracies as bars with their 95 % intervals, drawn as a picture that has a text of its own.
-
-interface Bar {
-  label: string;
-  /** Position of the model, which gives the bar its colour. */
-  index: number;
-  accuracy: number;
-  ci95: readonly [number, number];
-  /** Number of answers; 0: nothing was measured. */
-  total?: number;
-}
-
-/** About the width of a column, so that letters keep their size. */
-const MAX_WIDTH = 430, ROW = 46, TOP = 4, RIGHT = 72, BOTTOM = 26;
-
-function barChart(title: string, bars: readonly Bar[]): Part {
-  const width = Math.max(240, Math.min(MAX_WIDTH, innerWidth - 48)), plot = width - RIGHT;
-  const height = TOP + bars.length * ROW + BOTTOM;
-  const text = bars.map(({ label, ...value }) => `${label}: ${accuracyText(value)}`).join("; ");
-  const line = (x1: number, x2: number, y1: number, y2: number, kind = "") =>
-    svg`<line class=${kind} x1=${x1} x2=${x2} y1=${y1} y2=${y2}></line>`;
-  const words = (x: number, y: number, text: string, kind = "", anchor = "start") =>
-    svg`<text class=${kind} x=${x} y=${y} text-anchor=${anchor}>${text}</text>`;
-  const grid = [0, 0.25, 0.5, 0.75, 1].map((share) => {
-    const x = share * plot + 1, anchor = share === 0 ? "start" : "middle";
-    return [
-      line(x, x, TOP, height - BOTTOM, "grid"),
-      words(x, height - 8, `${100 * share} %`, "axis", anchor),
-    ];
-  });
-  const rows = bars.map(({ label, index, accuracy, ci95, total }, i) => {
-    const y = TOP + i * ROW, middle = y + 30, name = words(2, y + 15, label);
-    if (total === 0) return [name, words(2, y + 34, "no answers", "axis")];
-    const [low, high] = ci95.map((end) => end * plot + 1) as [number, number];
-    const length = Math.max(1, accuracy * plot), { color } = lineStyle(index);
-    return [
-      name,
-      svg`<rect x="1" y=${y + 20} width=${length} height="20" rx="2" fill=${color}></rect>`,
-      line(low, high, middle, middle),
-      line(low, low, middle - 5, middle + 5),
-      line(high, high, middle - 5, middle + 5),
-      words(Math.max(length, high - 1) + 8, middle + 5, percent(accuracy)),
-    ];
-  });
-  return html`
-    <svg class="bars" width=${width} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${`${title}. ${text}`}>
-      ${grid}${rows}
-    </svg>
-  `;
+/** An accuracy with its interval, as a picture and as numbers. */
+function accuracyCell(value: Pick<ModelResult, "accuracy" | "ci95"> & { total?: number }): Part {
+  return html`<span class="accuracy-cell">${accuracyText(value)}${
+    value.total === 0 ? nothing : intervalBar(value, "after")
+  }</span>`;
 }

@@ -7,7 +7,7 @@ import { html, nothing, render } from "lit-html";
 import uPlot from "uplot";
 import { metricOf, type Unit } from "../../charts/metric_table.ts";
 import type { Curve } from "../api.ts";
-import { type Part, save } from "./dom.ts";
+import { breakable, type Part, save } from "./dom.ts";
 import { metricText, short, timeText } from "./text.ts";
 
 export interface ShownRun {
@@ -108,7 +108,7 @@ export class Chart {
     render(
       html`
         <div class="chart-head">
-          <h3 title=${meaning}>${title}</h3>
+          <h3 title=${meaning}>${breakable(title)}</h3>
           <span class="small-buttons">
             <button type="button" aria-label=${`${title} as PNG`} @click=${() => this.#png()}>
               PNG

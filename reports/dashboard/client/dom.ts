@@ -49,7 +49,7 @@ export function failureBox(error: unknown): Part {
 export function table(
   name: string,
   heads: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly (Part | string)[])[],
   texts = heads.length,
 ): Part {
   const classOf = (column: number) => column < texts ? nothing : "number";
