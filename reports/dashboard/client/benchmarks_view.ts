@@ -61,7 +61,7 @@ export function benchmarksView(state: PageState): View {
 
 function contents(details: BenchmarkDetails, state: PageState): Part {
   if (details.problem !== null) return problemBox([details.problem]);
-  const { models, results, averages, comparisons, failures } = details;
+  const { results, averages, comparisons, failures } = details;
   const measured = results.flatMap(({ task, models: ofTask }) =>
     ofTask.map((one) => [
       task,
