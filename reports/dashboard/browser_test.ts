@@ -1,6 +1,7 @@
 /**
  * The dashboard and the report in a real browser: every view without a finding of axe, in light and
- * dark, in wide windows and on a phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a folder for pictures of it.
+ * dark, in wide windows and on a phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a
+ * folder for pictures of it.
  */
 import assert from "node:assert/strict";
 import axe from "axe-core/axe.min.js" with { type: "text" };
