@@ -14,7 +14,7 @@ const parts = {
   down: "mlp.experts.down_proj",
 } as const;
 /** The key of the number of experts that a position takes. */
-const CHOSEN = "num_experts_per_tok";
+export const CHOSEN = "num_experts_per_tok";
 /** Keys of the loss that balances experts, and of noise in training. */
 const ROUTER_KEYS = [CHOSEN, "output_router_logits", "router_aux_loss_coef"];
 
@@ -22,7 +22,7 @@ export const QWEN3_MOE: Architecture = {
   ...QWEN3,
   name: "qwen3_moe",
   className: "Qwen3MoeForCausalLM",
-  gguf: null,
+  gguf: "qwen3moe",
   window: "none",
   experts: {
     count: ["num_experts", "num_local_experts"],
@@ -55,7 +55,6 @@ export const MIXTRAL: Architecture = {
   ...MISTRAL,
   name: "mixtral",
   className: "MixtralForCausalLM",
-  gguf: null,
   experts: {
     count: ["num_local_experts", "num_experts"],
     normalize: null,

@@ -16,6 +16,7 @@ import {
 } from "../architectures/mod.ts";
 import {
   CONV_TAPS,
+  EXPERTS,
   GROWTH,
   KV_HEADS,
   PATTERN,
@@ -94,6 +95,11 @@ export function ggufMetadata(
     const isThere = architecture.config.sizes[size] !== undefined;
     if (isThere) out.set(`${gguf}.${key}`, [type, key === ROTATED ? rotaryDim : sizes[size]]);
   }
+  const { experts } = config;
+  if (experts !== undefined) {
+    out.set(`${gguf}.${EXPERTS.count}`, ["u32", experts.count]);
+    out.set(`${gguf}.${EXPERTS.chosen}`, ["u32", experts.chosen]);
+  }
   for (const { scalar, key } of scalarsOf(architecture)) {
     out.set(`${gguf}.${key}`, ["f32", scalarOf(config, scalar)]);
   }
@@ -137,6 +143,9 @@ function undescribed(config: ModelConfig): string | null {
       ? null
       : "llama.cpp leaves out the rotation of every fourth layer";
   }
+  if (config.experts?.normalize === false) {
+    return "llama.cpp divides the gates of experts by their sum";
+  }
   const { unrotated: unrotatedKind } = architectureOf(config);
   if (unrotatedKind === "by type" && unrotated !== undefined) {
     return "llama.cpp rotates the layers of a dense Granite";
@@ -175,7 +184,7 @@ export function ggufTensors(
     if (split !== null) return splitTensors(config, tensor, split, { weights, type });
     const written = ggufShape(config, tensor);
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
-    const isFloat = part === "positions" || part === "conv";
+    const isFloat = part === "positions" || part === "conv" || part === "router";
     const stored = isFloat ? "f32" : storedType(type, written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
     const bytes = async function* () {
@@ -195,22 +204,29 @@ export function ggufTensors(
   return [...ropeTensors(config), ...tensors];
 }
 
-/** The parts of a tensor, whose rows follow one another. */
+/** The parts of a tensor, whose rows follow one another, of experts in each of its matrices. */
 function splitTensors(
   config: ModelConfig,
   tensor: ModelTensor,
   parts: readonly LayerPart[],
   { weights, type }: { weights: MergedWeights; type: WeightType },
 ): GgufTensorToWrite[] {
-  const [rows, width] = tensor.shape as [number, number], count = rows / parts.length;
-  const shape = [count, width], stored = storedType(type, shape, false);
+  const [rows, width] = tensor.shape.slice(-2) as [number, number], count = rows / parts.length;
+  const matrix = [count, width], stored = storedType(type, matrix, false), size = count * width;
+  // They are written one after the other: the tensor is read once.
+  let read: ReturnType<MergedWeights> | null = null;
   return parts.map((part, i) => {
-    const name = ggufName(config, { ...tensor, part }), first = i * count * width;
+    const name = ggufName(config, { ...tensor, part });
     const bytes = async function* () {
-      const values = await weights(tensor.name, tensor.shape);
-      yield* encodePieces(stored, { name, shape }, values.subarray(first, first + count * width));
+      read ??= weights(tensor.name, tensor.shape);
+      const values = await read;
+      if (i === parts.length - 1) read = null;
+      for (let first = i * size; first < values.length; first += rows * width) {
+        const part = values.subarray(first, first + size);
+        yield* encodePieces(stored, { name, shape: matrix }, part);
+      }
     };
-    return { name, type: stored, shape, bytes };
+    return { name, type: stored, shape: [...tensor.shape.slice(0, -2), ...matrix], bytes };
   });
 }
 

@@ -5,6 +5,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import type { Architecture, Scalar, SizeName, SoftCap } from "../../architectures/architecture.ts";
+import { CHOSEN } from "../../architectures/mixtures.ts";
 import { ARCHITECTURES } from "../../architectures/mod.ts";
 import { MAX_LAYERS } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
@@ -66,6 +67,9 @@ export function scalarsOf(
 /** Metadata of layers with and without a window: which have one, and the base of their rotation. */
 export const PATTERN = "attention.sliding_window_pattern", SLIDING_BASE = "rope.freq_base_swa";
 
+/** The number of experts, and of those that a position takes. */
+export const EXPERTS = { count: "expert_count", chosen: "expert_used_count" } as const;
+
 /** Positions that a convolution reads, and the growth of queries. */
 export const CONV_TAPS = "shortconv.l_cache", GROWTH = "attention.temperature_scale";
 /** Of each layer; 0 = it has a convolution. */
@@ -91,9 +95,13 @@ const ROTARY_OTHERS = [
 ];
 
 /** The sizes that files of an architecture have metadata for. */
-export function sizesOf({ layerNorm }: Architecture): typeof SIZES {
+export function sizesOf({ layerNorm, gguf }: Architecture): typeof SIZES {
   const other = layerNorm ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-  return SIZES.filter(([key]) => key !== other);
+  return SIZES.filter(([key]) => key !== other).map(([key, size, type]) =>
+    gguf === "qwen3moe" && size === "intermediateSize"
+      ? [`expert_${key}`, size, type] as const
+      : [key, size, type] as const
+  );
 }
 
 /**
@@ -132,12 +140,21 @@ export function ggufConfig(
   }
   read(CONV_TAPS, architecture.inLayer.conv === undefined ? undefined : "conv_L_cache");
   checkHeads(file, architecture, config);
+  const { experts } = architecture;
+  if (experts !== undefined) {
+    read(EXPERTS.count, experts.count[0]);
+    read(EXPERTS.chosen, CHOSEN);
+    if (experts.normalize !== null) config[experts.normalize] = true;
+  }
   if (positions === "learned") return config;
   for (const [key, name] of Object.entries(ROTARY_KEYS)) read(key, name);
   // A window of 0 is none.
   if (config["sliding_window"] === 0) delete config["sliding_window"];
   if (architecture.partialRotary) addPhi(file, architecture, config);
-  else if (config["sliding_window"] !== undefined && !isTyped(architecture)) {
+  else if (
+    config["sliding_window"] !== undefined && !isTyped(architecture) &&
+    architecture.experts === undefined
+  ) {
     // A Mistral is called llama in such a file; a Llama has no window.
     if (gguf === "llama") config["model_type"] = "mistral";
     else Object.assign(config, { use_sliding_window: true, max_window_layers: 0 });
@@ -257,7 +274,11 @@ function architectureIn(file: GgufFile): GgufArchitecture {
   const name = file.metadata.get("general.architecture");
   const isKnown = (one: Architecture): one is GgufArchitecture => one.gguf !== null;
   const all = Object.values(ARCHITECTURES).filter(isKnown);
-  const found = all.find(({ gguf }) => gguf === name);
+  // A Mixtral is called llama, too.
+  const mixture = Number(file.metadata.get(`${name}.${EXPERTS.count}`) ?? 0) > 0;
+  const found = all.find(({ gguf, experts }) =>
+    gguf === name && (experts !== undefined) === mixture
+  );
   if (found !== undefined) return found;
   throw new UsageError(
     `${file.label}: general.architecture is ${JSON.stringify(name)}, which is not supported ` +
@@ -272,6 +293,9 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
   const scalars = scalarsOf(architecture).map(({ key }) => key);
   const caps = softCapsOf(architecture).map(({ key }) => key);
   const own = [
+    ...(architecture.experts === undefined
+      ? []
+      : [...Object.values(EXPERTS), "feed_forward_length"]),
     ...(architecture.inLayer.conv === undefined ? [] : [CONV_TAPS]),
     ...(architecture.growingQueries ? [GROWTH] : []),
   ];
@@ -286,7 +310,7 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
       `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
       {
         advice: name.startsWith("expert_")
-          ? "Models with experts are not supported."
+          ? "Of models with experts, Qwen3-MoE and Mixtral are supported."
           : "The model computes something that rgx does not: use another model.",
       },
     );

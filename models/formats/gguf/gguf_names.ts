@@ -48,10 +48,14 @@ const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
   lfm2: { finalNorm: "token_embd_norm" },
 };
 
+/** Parts that are tensors of all experts, in a model that has some. */
+const EXPERT_PARTS: readonly (LayerPart | OncePart)[] = ["gate", "up", "gateUp", "down"];
+
 /** The name of a tensor in a GGUF file. */
 export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor): string {
   const name = OTHERS[architectureOf(config).gguf ?? ""]?.[part] ?? PARTS[part];
-  return `${layer === null ? "" : `blk.${layer}.`}${name}.${kind}`;
+  const isOfAll = config.experts !== undefined && EXPERT_PARTS.includes(part);
+  return `${layer === null ? "" : `blk.${layer}.`}${name}${isOfAll ? "_exps" : ""}.${kind}`;
 }
 
 /** The dimensions of a tensor in a GGUF file: those of 1 of a convolution are left out. */
@@ -62,11 +66,11 @@ export function ggufShape(config: ModelConfig, tensor: ModelTensor): readonly nu
 
 /**
  * The parts of a tensor that are tensors of their own in a GGUF file, each with as many rows: gate
- * and up of a Granite 4. Null for all others.
+ * and up of a Granite 4, and of experts. Null for all others.
  */
 export function splitInGguf(config: ModelConfig, { part }: ModelTensor): LayerPart[] | null {
-  const { gguf } = architectureOf(config);
-  return gguf === "granite" && part === "gateUp" ? ["gate", "up"] : null;
+  const isSplit = config.experts !== undefined || architectureOf(config).gguf === "granite";
+  return isSplit && part === "gateUp" ? ["gate", "up"] : null;
 }
 
 /** Whether a GGUF file has the transpose of Hugging Face's tensor: linear weights are [out, in]. */

@@ -15,6 +15,7 @@ import {
   ggufShape,
   interleavedHeads,
   isTransposed,
+  splitInGguf,
   transpose,
 } from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
@@ -25,6 +26,8 @@ import type { WeightReader } from "../weight_reader.ts";
 /** Where a tensor is in the file, and how its values differ from Hugging Face's. */
 interface Place {
   stored: string;
+  /** A tensor whose matrices follow those of this one, expert by expert: up after gate. */
+  second: string | null;
   /** The dimensions in the file, from those of Hugging Face. */
   shapeOf: (given: readonly number[]) => readonly number[];
   transposed: boolean;
@@ -42,11 +45,18 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
   const places = new Map<string, Place>(), unknown = new Set(file.tensors.keys());
   for (const name of ROPE_TENSORS) unknown.delete(name);
   for (const tensor of modelTensors(config)) {
-    const stored = ggufName(config, tensor);
-    if (!unknown.delete(stored)) continue;
+    const parts = splitInGguf(config, tensor) ?? [tensor.part];
+    const [stored, second = null] = parts.map((part) => ggufName(config, { ...tensor, part }));
+    if (!unknown.delete(stored!) || second !== null && !unknown.delete(second)) continue;
     places.set(tensor.name, {
-      stored,
-      shapeOf: (shape) => ggufShape(config, { ...tensor, shape }),
+      stored: stored!,
+      second,
+      shapeOf: (shape) => {
+        const [count, rows, width] = shape;
+        return second === null
+          ? ggufShape(config, { ...tensor, shape })
+          : [count!, rows! / 2, width!];
+      },
       transposed: isTransposed(config, tensor),
       heads: interleavedHeads(config, tensor),
       added: addedInGguf(config, tensor),
@@ -57,9 +67,11 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       advice: "The model computes something that rgx does not: use another model.",
     });
   }
-  const checkShape = ({ stored, shapeOf }: Place, given: readonly number[]) => {
-    const shape = shapeOf(given), found = file.info(stored).shape;
-    if (found.length !== shape.length || found.some((n, i) => n !== shape[i])) {
+  const checkShape = ({ stored: first, second, shapeOf }: Place, given: readonly number[]) => {
+    const shape = shapeOf(given);
+    for (const stored of second === null ? [first] : [first, second]) {
+      const found = file.info(stored).shape;
+      if (String(found) === String(shape)) continue;
       throw new RgxError(
         `${file.label}: tensor "${stored}" has shape [${found.join(", ")}], expected ` +
           `[${shape.join(", ")}] (${elementCount(shape)} values) by the file's metadata`,
@@ -70,7 +82,21 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
   /** The type's name of a tensor whose bytes can be read; null for others. */
   const typeOf = (name: string): string | null => {
     const place = places.get(name);
-    return place === undefined || place.transposed ? null : file.info(place.stored).type.name;
+    if (place === undefined || place.transposed) return null;
+    const type = file.info(place.stored).type.name;
+    return place.second !== null && file.info(place.second).type.name !== type ? null : type;
+  };
+  /** Bytes of two tensors, alternately those of one expert. */
+  const alternate = async (place: Place, from: number, out: Uint8Array<ArrayBuffer>) => {
+    const { shape, type } = file.info(place.stored);
+    const size = elementCount(shape.slice(1)) / type.weights * type.bytes;
+    for (let done = 0; done < out.length;) {
+      const piece = Math.floor((from + done) / size), at = (from + done) % size;
+      const part = out.subarray(done, done + size - at);
+      const stored = piece % 2 === 0 ? place.stored : place.second!;
+      await file.bytesInto(stored, Math.floor(piece / 2) * size + at, part);
+      done += part.length;
+    }
   };
   return {
     label: file.label,
@@ -84,6 +110,15 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       if (place === undefined) return null;
       checkShape(place, shape);
       const { stored, transposed, heads, added } = place, values = await file.float32(stored);
+      if (place.second !== null) {
+        const size = values.length / shape[0]!, out = new Float32Array(2 * values.length);
+        const second = await file.float32(place.second);
+        for (let e = 0; e < shape[0]!; e++) {
+          out.set(values.subarray(e * size, (e + 1) * size), 2 * e * size);
+          out.set(second.subarray(e * size, (e + 1) * size), (2 * e + 1) * size);
+        }
+        return out;
+      }
       if (added !== 0) return values.map((x) => x - added);
       if (transposed) return transpose(values, shape[1]!, shape[0]!);
       return heads === null ? values : splitHalves(values, shape[0]!, heads);
@@ -97,13 +132,19 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       const place = places.get(name)!, { stored, heads } = place;
       checkShape(place, shape);
       const bytes = await file.bytes(stored);
+      if (place.second !== null) {
+        const out = new Uint8Array(2 * bytes.length);
+        await alternate(place, 0, out);
+        return out;
+      }
       return heads === null ? bytes : splitHalves(bytes, shape[0]!, heads);
     },
     async bytesInto(name, shape, from, out) {
       const place = places.get(name)!;
       if (place.heads !== null) return false;
       checkShape(place, shape);
-      await file.bytesInto(place.stored, from, out);
+      if (place.second === null) await file.bytesInto(place.stored, from, out);
+      else await alternate(place, from, out);
       return true;
     },
   };

@@ -134,7 +134,10 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
   const cases: [TestMetadata, RegExp][] = [
     [{ "general.architecture": ["string", "gemma4"] }, /architecture is "gemma4".*only llama/],
     [{}, /architecture is undefined/],
-    [{ ...CONFIG, "llama.expert_count": ["u32", 8] }, /"llama.expert_count" \(8\) are not under/],
+    [
+      { ...CONFIG, "llama.expert_group_count": ["u32", 8] },
+      /expert_group_count" \(8\) are not under/,
+    ],
     [{ ...CONFIG, "llama.logit_scale": ["f32", 2] }, /"llama.logit_scale"/],
     [
       { "general.architecture": ["string", "gemma3"], "gemma3.altup.num_inputs": ["u32", 4] },
