@@ -183,7 +183,7 @@ export function fullPlan(): PlannedJob[] {
     { ...tests("models on each device", []), together: onEachDevice },
     tests("models", [`--ignore=${onEachDevice}`, "models/"]),
     tests("commands", ["tests/commands/"]),
-    tests("training", ["training/"]),
+    { ...tests("training", []), together: testFiles("training") },
     tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),
     tests("across rooms", [`--ignore=${own}`, "tests/"]),
     tests(
