@@ -196,7 +196,10 @@ export function fullPlan(): PlannedJob[] {
       ...tests("the categories of tasks, data", []),
       together: testFiles("tasks/categories", "data"),
     },
-    tests("tasks", ["--ignore=tasks/categories/", "tasks/"]),
+    {
+      ...tests("tasks", []),
+      together: testFiles("tasks").filter((path) => !path.startsWith("tasks/categories/")),
+    },
     { ...tests("configs", []), together: testFiles("configs") },
     { ...tests("rewards", []), together: testFiles("rewards") },
     {
