@@ -1,9 +1,6 @@
 // A bias and its gradient (kernels/ops/bias). Work unit of the forward: one row. Work unit of the
-// gradient: 16 columns. All rows are summed in order, in partial sums of SUM_ROWS rows, which loses
-// fewer digits.
+// gradient: 16 columns.
 #include "elements.h"
-
-#define SUM_ROWS 256
 
 typedef struct {
   double x, bias, d, scale;
@@ -30,14 +27,7 @@ KERNEL(add_bias_backward, AddBiasBackwardArgs) {
   for (int column = begin * LANES; column < min(end * LANES, d); column += LANES) {
     const int count = min(LANES, d - column);
     const char *a = AT(dout) + (size_t)column * 4;
-    f32x16 total = 0.0f;
-    for (int row = 0; row < rows;) {
-      f32x16 sum = 0.0f;
-      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes) {
-        sum += count == LANES ? load16(a) : load_lanes(a, count);
-      }
-      total += sum;
-    }
+    SUM_OVER_ROWS(total, rows, sum += load_columns(a, count); a += bytes;)
     put_lanes(AT(dbias) + (size_t)column * 4, total * scale, count, 1);
   }
 }

@@ -1,9 +1,6 @@
 // The magnitudes of DoRA (kernels/ops/dora). Work unit of the scaling: one row. Work unit of the
-// gains and of the gradient: 16 columns. The gradient sums all rows in order, in partial sums of
-// SUM_ROWS rows, which loses fewer digits.
+// gains and of the gradient: 16 columns.
 #include "elements.h"
-
-#define SUM_ROWS 256
 
 typedef struct {
   double squares, q, b, magnitude, rho, gain, r, d;
@@ -50,14 +47,11 @@ KERNEL(scale_columns_backward, ScaleColumnsBackwardArgs) {
     const int count = min(LANES, d - column);
     const size_t at = (size_t)column * 4;
     const char *a = AT(dout) + at, *b = AT(x) + at;
-    f32x16 total = 0.0f;
-    for (int row = 0; row < rows;) {
-      f32x16 sum = 0.0f;
-      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
-        sum += count == LANES ? load16(a) * load16(b) : load_lanes(a, count) * load_lanes(b, count);
-      }
-      total += sum;
-    }
+    SUM_OVER_ROWS(total, rows, {
+      sum += load_columns(a, count) * load_columns(b, count);
+      a += bytes;
+      b += bytes;
+    })
     total *= load_lanes(AT(rho) + at, count);
     put_lanes(AT(dmagnitude) + at, total, count, 1);
   }

@@ -8,6 +8,15 @@
 /** Max number of rows of x, and of panels that are computed together. */
 #define MAX_X 2
 #define MAX_TOGETHER 4
+/**
+ * Panels of nibbles that are computed together with one row of x. With AVX2 one panel's sums and
+ * masks fill the registers, and the processor itself goes on to the next panel.
+ */
+#if defined(__AVX2__) && !defined(__AVX512F__)
+#define NIBBLE_PANELS 1
+#else
+#define NIBBLE_PANELS 4
+#endif
 /** A block of nibbles has four running sums, a block of bytes two. */
 #define CHAINS 4
 /** Each panel is fetched about this number of bytes ahead, in whole records. */
@@ -228,12 +237,13 @@ INLINE void dots_of(const int type, const int m, const int together, Dots *g, in
   }
 }
 
-#define DOTS(type)                                                                          \
+#define DOTS(type, together)                                                                \
   static __attribute__((noinline)) void dots_##type(Dots *g, int begin, int end) {          \
-    if (g->m == 1) dots_of(type, 1, 4, g, begin, end);                                      \
+    if (g->m == 1) dots_of(type, 1, together, g, begin, end);                               \
     else dots_of(type, 2, 2, g, begin, end);                                                \
   }
-DOTS(Q8_0) DOTS(Q4_0) DOTS(Q4_1) DOTS(Q5_0) DOTS(Q4_K) DOTS(Q6_K) DOTS(INT8) DOTS(NF4)
+DOTS(Q8_0, 4) DOTS(Q4_0, NIBBLE_PANELS) DOTS(Q4_1, NIBBLE_PANELS) DOTS(Q5_0, 4)
+DOTS(Q4_K, NIBBLE_PANELS) DOTS(Q6_K, 4) DOTS(INT8, 4) DOTS(NF4, 4)
 
 static void dots(int type, Dots *g, int begin, int end) {
   switch (type) {

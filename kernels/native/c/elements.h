@@ -40,6 +40,25 @@ INLINE void store_elements(char *to, f32x16 x, const int one) {
   else store16(to, x);
 }
 
+/** Rows that are summed before they are added to the sum of all, which loses fewer digits. */
+#define SUM_ROWS 256
+
+/** total = the sum of `sum` over all rows in order. `sum` is what the statements make of the last. */
+#define SUM_OVER_ROWS(total, rows, ...)                                       \
+  f32x16 total = 0.0f;                                                        \
+  for (int row = 0; row < (rows);) {                                          \
+    f32x16 sum = 0.0f;                                                        \
+    for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++) {     \
+      __VA_ARGS__                                                             \
+    }                                                                         \
+    total += sum;                                                             \
+  }
+
+/** The first `count` lanes from memory; mostly that is all of them. */
+INLINE f32x16 load_columns(const char *at, int count) {
+  return count == LANES ? load16(at) : load_lanes(at, count);
+}
+
 /** sum = a + b, for a row of so many bytes. */
 INLINE void add_rows(const char *a, const char *b, char *sum, size_t bytes) {
   EACH_OF_ROW(bytes, STORE(sum, LOAD(a) + LOAD(b));)

@@ -1,10 +1,7 @@
 // LayerNorm with the fused residual addition, and its gradient (kernels/ops/layernorm/spec.ts).
 // Work unit of the forward and of dx: one row. Sums along a row are made in eight lanes, and a
-// scalar tail. Work unit of dweight: 16 columns. All rows are summed in order, in partial sums of
-// SUM_ROWS rows, which loses fewer digits.
+// scalar tail. Work unit of dweight: 16 columns.
 #include "elements.h"
-
-#define SUM_ROWS 256
 
 INLINE float sum8(f32x8 x) {
   x = settled8(x);
@@ -123,17 +120,12 @@ KERNEL(layernorm_dweight, LayernormDweightArgs) {
   for (int unit = begin; unit < end; unit++) {
     const int count = min(LANES, d - unit * LANES);
     const char *a = dout + (size_t)unit * ROW, *b = x + (size_t)unit * ROW;
-    f32x16 total = 0.0f;
-    for (int row = 0; row < rows;) {
-      f32x16 sum = 0.0f;
-      for (const int stop = min(row + SUM_ROWS, rows); row < stop; row++, a += bytes, b += bytes) {
-        const f32x16 dy = count == LANES ? load16(a) : load_lanes(a, count);
-        const f32x16 h = count == LANES ? load16(b) : load_lanes(b, count);
-        const float mu = load1(mean + (size_t)row * 4), r = load1(rho + (size_t)row * 4);
-        sum = fma16(dy, (h - mu) * r, sum);
-      }
-      total += sum;
-    }
+    SUM_OVER_ROWS(total, rows, {
+      const float mu = load1(mean + (size_t)row * 4), r = load1(rho + (size_t)row * 4);
+      sum = fma16(load_columns(a, count), (load_columns(b, count) - mu) * r, sum);
+      a += bytes;
+      b += bytes;
+    })
     put_lanes(dweight + (size_t)unit * ROW, total, count, 1);
   }
 }

@@ -82,8 +82,6 @@ KERNEL(rmsnorm_backward, RmsnormBackwardArgs) {
   }
 }
 
-/** Rows that are summed before they are added to the sum of all. */
-#define SUM_ROWS 256
 /** Vectors of columns that are summed together, so that rows are read in the order of memory. */
 #define TOGETHER 8
 
