@@ -43,7 +43,7 @@ INLINE void store_elements(char *to, f32x16 x, const int one) {
 /** Rows that are summed before they are added to the sum of all, which loses fewer digits. */
 #define SUM_ROWS 256
 
-/** total = the sum of `sum` over all rows in order. `sum` is what the statements make of the last. */
+/** total = the sum of `sum` over all rows in order; the statements add the row `row` to it. */
 #define SUM_OVER_ROWS(total, rows, ...)                                       \
   f32x16 total = 0.0f;                                                        \
   for (int row = 0; row < (rows);) {                                          \
