@@ -37,7 +37,7 @@ interface Golden {
 }
 
 /** Recordings, with results of their own. */
-const RECORDED = ["cases", "families", "gemma2_lfm2"].map((name) =>
+const RECORDED = ["cases", "families", "gemma2_lfm2", "qwen3_5"].map((name) =>
   readGoldenJson<Golden>(`config-keys/${name}.json`)
 );
 const bases: Record<string, Json> = Object.assign({}, ...RECORDED.map(({ bases }) => bases));

@@ -83,6 +83,14 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     layerTypes: ["conv", "full", "conv"],
     convTaps: 3,
   }],
+  ["Qwen3.5's delta rules", {
+    ...tinyConfig(true),
+    architecture: "qwen3_5_text",
+    layerTypes: ["linear", "full", "linear"],
+    rotaryDim: 2,
+    convTaps: 4,
+    delta: { keyHeads: 1, valueHeads: 2, keyDim: 5, valueDim: 3 },
+  }],
   ["OLMo's norms", { ...tinyConfig(false), architecture: "olmo2", unrotated: [1] }],
   ["Phi's modules and Granite's factors", {
     ...tinyConfig(true),

@@ -3,6 +3,7 @@
  * which layers have a sliding window, and which do not rotate queries and keys.
  */
 import { UsageError } from "../../core/errors.ts";
+import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
 import type { Architecture, LayerType } from "./architecture.ts";
 import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./config_fields.ts";
 import { architectureOf } from "./mod.ts";
@@ -82,8 +83,15 @@ function readMixers(
   const convTaps = count(TAPS[type]), [key] = TAPS[type];
   if (convTaps < 2) throw new UsageError(`${where}: ${key} is ${convTaps}, expected at least 2`);
   if (type === "conv") return { convTaps };
-  const sizes = DELTA_ENTRIES.map(([name, key]) => [name, count(key)]);
-  return { convTaps, delta: Object.fromEntries(sizes) };
+  const sizes = DELTA_ENTRIES.map(([name, key]) => [name, count(key)] as const);
+  const delta = Object.fromEntries(sizes) as unknown as DeltaSizes;
+  if (delta.valueHeads % delta.keyHeads !== 0) {
+    throw new UsageError(
+      `${where}: ${DELTA.valueHeads[0]} is ${delta.valueHeads}, expected a multiple of ` +
+        `${DELTA.keyHeads[0]} (${delta.keyHeads})`,
+    );
+  }
+  return { convTaps, delta };
 }
 
 function readWindow(

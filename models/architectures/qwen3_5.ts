@@ -15,7 +15,7 @@ export const QWEN3_5: Architecture = {
   ...QWEN3,
   name: "qwen3_5_text",
   className: "Qwen3_5ForCausalLM",
-  gguf: null,
+  gguf: "qwen35",
   norm1: true,
   window: "typed",
   partialRotary: true,

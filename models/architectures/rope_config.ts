@@ -128,6 +128,9 @@ export function readRopes(
     const own = architecture.attentionGate ? plain : section;
     const all = { ...length, ...json, rope_scaling: null, [name]: own };
     const keys = read(all, where, usual, rotaryDim);
+    if (keys.ropeScaling?.type === "proportional") {
+      throw new UsageError(`${where}: ${name}: "proportional" is not supported for parts of heads`);
+    }
     return { ...keys, ...(rotaryDim === headDim ? {} : { rotaryDim }) };
   }
   const keys = read(json, where, usual);

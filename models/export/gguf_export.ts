@@ -16,12 +16,14 @@ import {
 } from "../architectures/mod.ts";
 import {
   CONV_TAPS,
+  DELTA_WIDTH,
   EXPERTS,
   GROWTH,
   KV_HEADS,
   PATTERN,
   ROTATED,
   scalarsOf,
+  SECTIONS,
   sizesOf,
   SLIDING_BASE,
   softCapsOf,
@@ -31,8 +33,10 @@ import {
   addedInGguf,
   ggufName,
   ggufShape,
+  headOrder,
   interleavedHeads,
   isTransposed,
+  orderHeads,
   splitInGguf,
   transpose,
 } from "../formats/gguf/gguf_names.ts";
@@ -106,7 +110,8 @@ export function ggufMetadata(
   for (const { cap, key } of softCapsOf(architecture)) {
     out.set(`${gguf}.${key}`, ["f32", config.softCaps?.[cap] ?? 0]);
   }
-  if (config.convTaps !== undefined) {
+  for (const [key, value] of deltaMetadata(config)) out.set(`${gguf}.${key}`, value);
+  if (config.convTaps !== undefined && config.delta === undefined) {
     const heads = (layer: number) => hasAttention(config, layer) ? config.numKvHeads : 0;
     const layers = Array.from({ length: config.numLayers }, (_, layer) => heads(layer));
     out.set(`${gguf}.${KV_HEADS}`, ["i32", layers]);
@@ -130,6 +135,30 @@ export function ggufMetadata(
   }
   for (const [key, value] of ropeMetadata(config, gguf, where)) out.set(key, value);
   return out;
+}
+
+/** The metadata of delta rules, and of which layers have them. */
+function deltaMetadata({ delta, convTaps, ...config }: ModelConfig): [string, GgufWritten][] {
+  if (delta === undefined) return [];
+  const { keyHeads, valueHeads, keyDim, valueDim } = delta;
+  const { headDim, rotaryDim = headDim } = config, turned = rotaryDim / 2;
+  const third = (rest: number) => Math.ceil((turned - rest) / 3);
+  const u32 = (key: string, value: number): [string, GgufWritten] => [key, ["u32", value]];
+  return [
+    u32("ssm.conv_kernel", convTaps!),
+    u32("ssm.state_size", keyDim),
+    u32("ssm.group_count", keyHeads),
+    u32("ssm.time_step_rank", valueHeads),
+    u32(DELTA_WIDTH, valueHeads * valueDim),
+    u32("full_attention_interval", attentionInterval(config)),
+    [SECTIONS, ["i32", [third(0), third(1), third(2), 0]]],
+  ];
+}
+
+/** The number of layers from one with attention to the next. */
+function attentionInterval({ layerTypes = [], numLayers }: Omit<ModelConfig, "delta">): number {
+  const first = layerTypes.indexOf("full");
+  return first < 0 ? numLayers + 1 : first + 1;
 }
 
 /** What llama.cpp computes in another way, in words; null when a file describes the model. */
@@ -157,6 +186,13 @@ function undescribed(config: ModelConfig): string | null {
       return "llama.cpp gives every second layer a window, beginning with the first";
     }
     if (Object.keys(config.softCaps ?? {}).length < 2) return "one of its soft caps is not set";
+  }
+  const every = attentionInterval(config);
+  if (
+    gguf === "qwen35" &&
+    layerTypes?.some((type, l) => (type === "full") !== ((l + 1) % every === 0))
+  ) {
+    return "layers with attention do not have one distance";
   }
   if (gguf === "mistral3" && ropeScaling?.type !== "yarn") return "its RoPE scaling is not yarn";
   if (slidingRope !== undefined && slidingRope.ropeScaling !== null) {
@@ -187,8 +223,15 @@ export function ggufTensors(
     const isFloat = part === "positions" || part === "conv" || part === "router";
     const stored = isFloat ? "f32" : storedType(type, written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
+    const order = headOrder(config, tensor);
     const bytes = async function* () {
-      const read = await weights(name, shape), values = added ? read.map((x) => x + added) : read;
+      const read = await weights(name, shape);
+      const changed = added
+        ? read.map((x) => x + added)
+        : part === "aLog"
+        ? read.map((x) => -Math.exp(x))
+        : read;
+      const values = order === null ? changed : orderHeads(changed, shape[0]!, order, true);
       yield* encodePieces(
         stored,
         { name, shape: written },

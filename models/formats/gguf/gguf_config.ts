@@ -75,6 +75,20 @@ export const CONV_TAPS = "shortconv.l_cache", GROWTH = "attention.temperature_sc
 /** Of each layer; 0 = it has a convolution. */
 export const KV_HEADS = "attention.head_count_kv";
 
+/** Metadata of delta rules → key of `config.json`; the width of all value heads together. */
+export const DELTA_KEYS: Readonly<Record<string, string>> = {
+  "ssm.conv_kernel": "linear_conv_kernel_dim",
+  "ssm.state_size": "linear_key_head_dim",
+  "ssm.group_count": "linear_num_key_heads",
+  "ssm.time_step_rank": "linear_num_value_heads",
+  full_attention_interval: "full_attention_interval",
+};
+export const DELTA_WIDTH = "ssm.inner_size";
+/** How many elements turn by each of a token's positions, which are equal in a text. */
+export const SECTIONS = "rope.dimension_sections";
+/** Layers of a further head, which is left aside. */
+const NEXT_LAYERS = "nextn_predict_layers";
+
 /** Further metadata → key of `config.json`, where positions are rotary. */
 const ROTARY_KEYS: Readonly<Record<string, string>> = {
   "attention.sliding_window": "sliding_window",
@@ -138,7 +152,8 @@ export function ggufConfig(
   for (const { key, name } of [...scalarsOf(architecture), ...softCapsOf(architecture)]) {
     read(key, name);
   }
-  read(CONV_TAPS, architecture.inLayer.conv === undefined ? undefined : "conv_L_cache");
+  read(CONV_TAPS, architecture.inLayer.convIn === undefined ? undefined : "conv_L_cache");
+  if (gguf === "qwen35") readDelta(file, config, read);
   checkHeads(file, architecture, config);
   const { experts } = architecture;
   if (experts !== undefined) {
@@ -161,7 +176,7 @@ export function ggufConfig(
   }
   for (const [suffix, key] of [["attn_q", "attention_bias"], ["ffn_up", "mlp_bias"]] as const) {
     // Qwen2 always has these biases.
-    const biased = file.tensors.has(`blk.0.${suffix}.bias`);
+    const biased = file.tensors.keys().some((name) => name.endsWith(`.${suffix}.bias`));
     if (architecture.biasKeys[key] !== undefined) config[key] = biased;
   }
   if (isTyped(architecture)) addTypes(file, architecture, config, scaling);
@@ -182,19 +197,32 @@ function readKvHeads(
   { gguf, inLayer, config: { sizes, written } }: GgufArchitecture,
   config: Record<string, unknown>,
 ): void {
-  if (inLayer.conv !== undefined) Object.assign(config, written);
+  if (inLayer.convIn !== undefined) Object.assign(config, written);
   const name = sizes.numKvHeads, list = name === undefined ? undefined : config[name];
   if (name === undefined || !Array.isArray(list)) return;
   const counts = [...new Set<unknown>(list)].filter((n) => n !== 0);
-  if (counts.length !== 1 || list.includes(0) && inLayer.conv === undefined) {
+  if (counts.length !== 1 || list.includes(0) && inLayer.convIn === undefined) {
     throw new UsageError(
       `${file.label}: ${gguf}.${KV_HEADS} is ${list.slice(0, 20)}, which is not supported (only ` +
         "one number for all layers)",
     );
   }
   config[name] = counts[0];
-  if (inLayer.conv === undefined) return;
+  if (inLayer.convIn === undefined) return;
   config["layer_types"] = list.map((n) => n === 0 ? "conv" : "full_attention");
+}
+
+/** The sizes of delta rules, and which layers there are. */
+function readDelta(
+  { metadata }: GgufFile,
+  config: Record<string, unknown>,
+  read: (key: string, name: string) => void,
+): void {
+  for (const [key, name] of Object.entries(DELTA_KEYS)) read(key, name);
+  const number = (key: string) => Number(metadata.get(`qwen35.${key}`) ?? 0);
+  const heads = Number(config["linear_num_value_heads"]);
+  config["linear_value_head_dim"] = number(DELTA_WIDTH) / heads;
+  config["num_hidden_layers"] = number("block_count") - number(NEXT_LAYERS);
 }
 
 /** Whether layers of this `general.architecture` may have different kinds of attention. */
@@ -296,7 +324,8 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
     ...(architecture.experts === undefined
       ? []
       : [...Object.values(EXPERTS), "feed_forward_length"]),
-    ...(architecture.inLayer.conv === undefined ? [] : [CONV_TAPS]),
+    ...(architecture.inLayer.convIn === undefined ? [] : [CONV_TAPS]),
+    ...(gguf === "qwen35" ? [...Object.keys(DELTA_KEYS), DELTA_WIDTH, SECTIONS, NEXT_LAYERS] : []),
     ...(architecture.growingQueries ? [GROWTH] : []),
   ];
   const all = new Set([...known, ...rotary, ...typed, ...scalars, ...caps, ...own, ...OTHERS]);

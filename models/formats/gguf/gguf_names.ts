@@ -7,6 +7,7 @@ import {
   type OncePart,
 } from "../../architectures/architecture.ts";
 import { architectureOf, type ModelTensor } from "../../architectures/mod.ts";
+import type { DeltaSizes } from "../../../kernels/ops/delta_rule/spec.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** A part of a model → its name, in a layer behind "blk.3.". */
@@ -46,6 +47,7 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
 /** Names that differ in files of one architecture. */
 const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
   lfm2: { finalNorm: "token_embd_norm" },
+  qwen35: { postNorm: "post_attention_norm", conv: "ssm_conv1d" },
 };
 
 /** Parts that are tensors of all experts, in a model that has some. */
@@ -55,7 +57,9 @@ const EXPERT_PARTS: readonly (LayerPart | OncePart)[] = ["gate", "up", "gateUp",
 export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor): string {
   const name = OTHERS[architectureOf(config).gguf ?? ""]?.[part] ?? PARTS[part];
   const isOfAll = config.experts !== undefined && EXPERT_PARTS.includes(part);
-  return `${layer === null ? "" : `blk.${layer}.`}${name}${isOfAll ? "_exps" : ""}.${kind}`;
+  const ending = part === "aLog" ? "" : part === "dtBias" ? ".bias" : `.${kind}`;
+  const suffix = `${isOfAll ? "_exps" : ""}${ending}`;
+  return `${layer === null ? "" : `blk.${layer}.`}${name}${suffix}`;
 }
 
 /** The dimensions of a tensor in a GGUF file: those of 1 of a convolution are left out. */
@@ -89,8 +93,68 @@ export function interleavedHeads(config: ModelConfig, { part }: ModelTensor): nu
 
 /** What llama.cpp's converter adds to the values of a tensor: 1 to differences from 1. */
 export function addedInGguf(config: ModelConfig, { part, kind }: ModelTensor): number {
+  if (part === "deltaNorm") return 0;
   const isNorm = part === "finalNorm" || (LAYER_NORMS as readonly string[]).includes(part);
   return architectureOf(config).norm1 && isNorm && kind === "weight" ? 1 : 0;
+}
+
+/** Where a tensor has the value heads of a delta rule. */
+export interface HeadOrder extends DeltaSizes {
+  /** Rows before those of the first head, and rows of a head; or columns of one. */
+  first: number;
+  width: number;
+  columns: boolean;
+}
+
+/**
+ * Where the value heads are whose order is another one in a GGUF file: there the first value heads
+ * of all key heads come first, then the second ones. Null where it is the same.
+ */
+export function headOrder({ delta }: ModelConfig, { part }: ModelTensor): HeadOrder | null {
+  if (delta === undefined || delta.keyHeads === delta.valueHeads) return null;
+  const keys = 2 * delta.keyHeads * delta.keyDim, { valueDim } = delta;
+  const order = (width: number, first = 0, columns = false) => ({
+    ...delta,
+    first,
+    width,
+    columns,
+  });
+  switch (part) {
+    case "deltaQkv":
+    case "conv":
+      return order(valueDim, keys);
+    case "deltaZ":
+      return order(valueDim);
+    case "deltaB":
+    case "deltaA":
+    case "aLog":
+    case "dtBias":
+      return order(1);
+    case "deltaOut":
+      return order(valueDim, 0, true);
+    default:
+      return null;
+  }
+}
+
+/** The values of a tensor, or their bytes, with the heads in the order of a GGUF file, or back. */
+export function orderHeads<T extends Float32Array | Float64Array | Uint8Array>(
+  values: T,
+  rows: number,
+  { keyHeads, valueHeads, first, width, columns }: HeadOrder,
+  toFile: boolean,
+): T {
+  const out = values.slice() as T, row = values.length / rows, shared = valueHeads / keyHeads;
+  const head = columns ? row / valueHeads : width * row;
+  for (let line = 0; line < (columns ? rows : 1); line++) {
+    const begin = columns ? line * row : first * row;
+    for (let h = 0; h < valueHeads; h++) {
+      const there = (h % shared) * keyHeads + Math.floor(h / shared);
+      const [from, to] = toFile ? [h, there] : [there, h], at = begin + from * head;
+      out.set(values.subarray(at, at + head), begin + to * head);
+    }
+  }
+  return out;
 }
 
 /** The transpose of a [rows, columns] matrix. */

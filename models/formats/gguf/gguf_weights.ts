@@ -6,15 +6,18 @@
  * rope_scaling.ts.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
-import { modelTensors } from "../../architectures/mod.ts";
+import { architectureOf, modelTensors } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
 import {
   addedInGguf,
   ggufName,
   ggufShape,
+  type HeadOrder,
+  headOrder,
   interleavedHeads,
   isTransposed,
+  orderHeads,
   splitInGguf,
   transpose,
 } from "./gguf_names.ts";
@@ -34,6 +37,10 @@ interface Place {
   heads: number | null;
   /** What the file's values have more. */
   added: number;
+  /** Where its heads are in another order. */
+  order: HeadOrder | null;
+  /** Whether the file has −e^x in place of x. */
+  isRate: boolean;
 }
 
 /**
@@ -60,9 +67,14 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       transposed: isTransposed(config, tensor),
       heads: interleavedHeads(config, tensor),
       added: addedInGguf(config, tensor),
+      order: headOrder(config, tensor),
+      isRate: tensor.part === "aLog",
     });
   }
   for (const name of unknown) {
+    // The layers of a further head, which is left aside.
+    const { gguf } = architectureOf(config), layer = Number(name.match(/^blk\.(\d+)\./)?.[1]);
+    if (gguf === "qwen35" && layer >= config.numLayers) continue;
     throw new UsageError(`${file.label}: the tensor "${name}" is not understood`, {
       advice: "The model computes something that rgx does not: use another model.",
     });
@@ -83,6 +95,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
   const typeOf = (name: string): string | null => {
     const place = places.get(name);
     if (place === undefined || place.transposed) return null;
+    if (place.order?.columns || place.isRate) return null;
     const type = file.info(place.stored).type.name;
     return place.second !== null && file.info(place.second).type.name !== type ? null : type;
   };
@@ -109,7 +122,10 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       const place = places.get(name);
       if (place === undefined) return null;
       checkShape(place, shape);
-      const { stored, transposed, heads, added } = place, values = await file.float32(stored);
+      const { stored, transposed, heads, added, order, isRate } = place;
+      const read = await file.float32(stored);
+      const values = order === null ? read : orderHeads(read, shape[0]!, order, false);
+      if (isRate) return values.map((x) => Math.log(-x));
       if (place.second !== null) {
         const size = values.length / shape[0]!, out = new Float32Array(2 * values.length);
         const second = await file.float32(place.second);
@@ -129,7 +145,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     },
     isFloat32: (name) => typeOf(name) === "F32",
     async bytes(name, shape) {
-      const place = places.get(name)!, { stored, heads } = place;
+      const place = places.get(name)!, { stored, heads, order } = place;
       checkShape(place, shape);
       const bytes = await file.bytes(stored);
       if (place.second !== null) {
@@ -137,11 +153,12 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
         await alternate(place, 0, out);
         return out;
       }
+      if (order !== null) return orderHeads(bytes, shape[0]!, order, false);
       return heads === null ? bytes : splitHalves(bytes, shape[0]!, heads);
     },
     async bytesInto(name, shape, from, out) {
       const place = places.get(name)!;
-      if (place.heads !== null) return false;
+      if (place.heads !== null || place.order !== null) return false;
       checkShape(place, shape);
       if (place.second === null) await file.bytesInto(place.stored, from, out);
       else await alternate(place, from, out);

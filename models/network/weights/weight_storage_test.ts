@@ -22,7 +22,9 @@ import { goldenPath } from "../../../tests/golden.ts";
 /** Sizes that are multiples of every block length except 256. */
 function roomy(config: ModelConfig): ModelConfig {
   const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
-  const roomy = { ...config, ...wide, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
+  const delta = config.delta && { ...config.delta, valueDim: 32 };
+  const more = delta === undefined ? {} : { delta };
+  const roomy = { ...config, ...wide, ...more, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
   // Its lists of divisors have the length of the tiny heads.
   return config.ropeScaling?.type === "longrope" ? { ...roomy, ropeScaling: null } : roomy;
 }

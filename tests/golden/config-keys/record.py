@@ -4,6 +4,7 @@
     python record.py families.json smollm3 ministral3 granite granitemoehybrid olmo2 olmo3 phi3 \
         gemma3_text
     python record.py gemma2_lfm2.json gemma2 lfm2
+    python record.py qwen3_5.json qwen3_5_text
 
 The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
 file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
@@ -83,6 +84,11 @@ BASES |= {
         "model_type": "lfm2", **{k: v for k, v in NO_HEAD.items() if k != "rms_norm_eps"}, **ROPE,
         "norm_eps": 1e-5, "full_attn_idxs": [1], "block_multiple_of": 8, "conv_L_cache": 3,
     },
+    "qwen3_5_text": {
+        "model_type": "qwen3_5_text", **SIZES, **ROPE, "full_attention_interval": 2,
+        "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8,
+        "linear_value_head_dim": 4, "linear_conv_kernel_dim": 4,
+    },
 }
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
@@ -133,7 +139,8 @@ VALUES = {
     "max_window_layers": [None, 0, 1, 2],
     "layer_types": [
         None, [], [FULL, FULL], [SLIDING, SLIDING], [FULL, SLIDING], [FULL], ["chunked_attention"] * 2,
-        ["conv", "conv"], ["conv", FULL], [FULL, "conv"],
+        ["conv", "conv"], ["conv", FULL], [FULL, "conv"], ["linear_attention", FULL],
+        [FULL, "linear_attention"], ["linear_attention"] * 2,
     ],
     "final_logit_softcapping": [None, 0.2, 5, 0],
     "attn_logit_softcapping": [None, 0.2, 5, 0],
@@ -143,6 +150,13 @@ VALUES = {
     "block_ff_dim": [None, 36, 24],
     "conv_L_cache": [None, 2, 4, 1],
     "tie_embedding": [None, True, False],
+    "full_attention_interval": [None, 1, 2, 3, 0],
+    "linear_num_key_heads": [None, 1, 2, 4, 3, 0],
+    "linear_num_value_heads": [None, 2, 6, 3, 0],
+    "attn_output_gate": [None, True, False],
+    "mlp_only_layers": [None, [], [0]],
+    "mamba_ssm_dtype": [None, "float32", "bfloat16"],
+    "mtp_num_hidden_layers": [None, 0, 1],
     "no_rope_layers": [None, [], [1, 1], [0, 0], [0, 1], [1], [1, 0, 1], [2, 0]],
     "no_rope_layer_interval": [None, 1, 2, 3, 0],
     "sliding_window_pattern": [None, 1, 2, 3, 0],
@@ -179,7 +193,9 @@ MORE = [
     "no_rope_layer_interval", "sliding_window_pattern", "rope_local_base_freq", "hidden_activation",
     "num_nextn_predict_layers", "num_experts", "torchscript", "use_bfloat16", "layer_norm_eps",
     "block_ff_dim", "tie_embedding", "conv_dim", "use_pos_enc", "block_use_swiglu",
-    "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
+    "full_attention_interval", "linear_num_key_heads", "linear_num_value_heads",
+    "linear_key_head_dim", "linear_value_head_dim", "linear_conv_kernel_dim", "attn_output_gate",
+    "mlp_only_layers", "mamba_ssm_dtype", "mtp_num_hidden_layers", "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
 ]
 # Several keys at once.
 TOGETHER = [
