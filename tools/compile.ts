@@ -5,11 +5,16 @@
  * the CPU. The base executable is Deno's; DENORT_BIN names another one where it cannot be
  * downloaded.
  *
+ * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for all
+ * of them; both also write checksums and a bill of materials.
+ *
  * All packages are fetched first, because `deno compile` silently leaves out packages that it
  * cannot fetch. Then the executable tries its own parts (`rgx doctor --self`).
  */
 import config from "../deno.json" with { type: "json" };
+import { sha256OfFile } from "../core/checksums.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
+import { VERSION } from "../core/version.ts";
 import { ASSETS, packagesOf, ROOT } from "./architecture/imports.ts";
 
 /** The modules with which the program and its threads start. No import names the threads. */
@@ -59,6 +64,9 @@ export async function npmCache(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   return (JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string }).npmCache;
 }
+
+/** Arguments of `deno cache` and `deno compile`. */
+const SHARED = ["--config", CONFIG, "--lock", LOCK, ...UNSTABLE];
 
 /** The paths of these files in Deno's cache. */
 async function unreadFiles(): Promise<string[]> {
@@ -126,21 +134,23 @@ async function deno(args: readonly string[], help: string): Promise<void> {
   Deno.exit(1);
 }
 
-if (import.meta.main) {
-  const safe = Deno.args.includes("--safe");
-  const output = safe ? "dist/rgx-safe" : "dist/rgx", path = new URL(output, ROOT);
+/** The platforms of a release, by the names of `deno compile --target`. */
+const TARGETS: Readonly<Record<string, string>> = {
+  "x86_64-unknown-linux-gnu": "linux-x64",
+  "aarch64-unknown-linux-gnu": "linux-arm64",
+  "aarch64-apple-darwin": "macos-arm64",
+  "x86_64-apple-darwin": "macos-x64",
+  "x86_64-pc-windows-msvc": "windows-x64.exe",
+};
+
+/** Compiles `output`. @param target another platform than this one */
+async function compile(output: string, safe: boolean, target?: string): Promise<void> {
+  const path = new URL(output, ROOT);
   await Deno.remove(path).catch(() => {}); // so that no older one is taken for the new one
-  await writeConfig();
-  const shared = ["--config", CONFIG, "--lock", LOCK, ...UNSTABLE];
-  await deno(
-    ["cache", "--quiet", ...shared, ...ENTRIES],
-    "a package cannot be fetched; with the network, or a cache that has all of them " +
-      "(DENO_DIR), run it again",
-  );
   await deno(
     [
       "compile",
-      ...shared,
+      ...SHARED,
       "--cached-only",
       "--allow-all",
       "--no-check",
@@ -148,20 +158,67 @@ if (import.meta.main) {
       safe ? SAFE_V8_FLAGS : V8_FLAGS,
       ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", file]),
       ...(await unreadFiles()).flatMap((file) => ["--exclude", file]),
+      ...(target === undefined ? [] : ["--target", target]),
       "--output",
       output,
       ENTRIES[0]!,
     ],
     "deno compile downloads its base executable once; without network set DENORT_BIN to a " +
-      "denort of this Deno version",
+      "denort of this Deno version" + (target === undefined ? "" : ` for ${target}`),
   );
   const { size } = await Deno.stat(path);
   console.log(`${output}: ${(size / 2 ** 20).toFixed(0)} MiB`);
-  const tried = new Deno.Command(path.pathname, { args: ["doctor", "--self"] });
-  const { success } = await tried.spawn().status;
-  if (!success) {
-    await Deno.rename(path, new URL(`${output}-broken`, ROOT));
-    console.error(`help: not every part of the executable works; it is ${output}-broken`);
-    Deno.exit(1);
+}
+
+/** Has the executable try its own parts. Ends this program if one does not work. */
+async function trySelf(output: string): Promise<void> {
+  const path = new URL(output, ROOT);
+  const { success } = await new Deno.Command(path.pathname, { args: ["doctor", "--self"] })
+    .spawn().status;
+  if (success) return;
+  await Deno.rename(path, new URL(`${output}-broken`, ROOT));
+  console.error(`help: not every part of the executable works; it is ${output}-broken`);
+  Deno.exit(1);
+}
+
+/** Compiles for platforms, and writes the checksums and a bill of materials beside them. */
+async function release(targets: readonly string[]): Promise<void> {
+  const sums: string[] = [];
+  for (const target of targets) {
+    const output = `rgx-${VERSION}-${TARGETS[target]}`;
+    await compile(`dist/${output}`, false, target);
+    sums.push(`${await sha256OfFile(new URL(`dist/${output}`, ROOT).pathname)}  ${output}\n`);
+  }
+  await Deno.writeTextFile(new URL("dist/SHA256SUMS", ROOT), sums.join(""));
+  const bill = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "main.ts", "licenses", "--sbom"],
+    cwd: ROOT,
+  }).output();
+  await Deno.writeFile(new URL("dist/sbom.json", ROOT), bill.stdout);
+  console.log("dist/SHA256SUMS, dist/sbom.json");
+}
+
+if (import.meta.main) {
+  const safe = Deno.args.includes("--safe");
+  const targets = Deno.args.includes("--release")
+    ? Object.keys(TARGETS)
+    : Deno.args.flatMap((word) => /^--target=(.*)$/.exec(word)?.[1] ?? []);
+  const unknown = targets.find((target) => !(target in TARGETS));
+  if (unknown !== undefined) {
+    console.error(`error: --target=${unknown}: expected one of ${Object.keys(TARGETS).join(", ")}`);
+    Deno.exit(2);
+  }
+  await writeConfig();
+  await deno(
+    ["cache", "--quiet", ...SHARED, ...ENTRIES],
+    "a package cannot be fetched; with the network, or a cache that has all of them " +
+      "(DENO_DIR), run it again",
+  );
+  if (targets.length > 0) {
+    await release(targets);
+  } else {
+    const output = safe ? "dist/rgx-safe" : "dist/rgx";
+    await compile(output, safe);
+    await trySelf(output);
   }
 }
