@@ -5,8 +5,8 @@
  * the CPU. The base executable is Deno's; DENORT_BIN names another one where it cannot be
  * downloaded.
  *
- * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for all
- * of them; both also write checksums and a bill of materials.
+ * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for
+ * all of them. Both also write checksums and a bill of materials.
  *
  * All packages are fetched first, because `deno compile` silently leaves out packages that it
  * cannot fetch. Then the executable tries its own parts (`rgx doctor --self`).
