@@ -249,7 +249,7 @@ export const EXPORT = {
   "<checkpoint>": "a run, a checkpoint, an adapter or any model",
   to: `one adapter|hf|gguf <format> -- adapter: as PEFT has it; hf: merged into its base; gguf:
     one file; default: a whole model in one folder, as it is`,
-  dtype: `one f32|f16|bf16|q8_0|q4_0 <type> -- default: as the base is stored; q8_0 and q4_0 for
+  dtype: `one f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m <type> -- default: as the base is stored; q* for
     gguf only`,
   output: "text! <path> -- a new folder; for gguf a file ending with .gguf, or a folder",
   force: "flag -- replace the model that is there",
@@ -260,7 +260,8 @@ export const EXPORT = {
     rgx export runs/a --to gguf --dtype q8_0 --output my-model.gguf`,
   "After:": `
     With q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32
-    weights become f16, and the output head of a q4_0 file is q8_0.`,
+    weights become f16, and the output head of a q4_0 file is q8_0. q4_k_m is llama.cpp's mix
+    of Q4_K and Q6_K; rows that are no multiples of 256 weights become q8_0.`,
 } as const;
 
 export const CONVERT = {

@@ -7,7 +7,7 @@
  *   The scales are 8-bit codes between the smallest and the largest scale of 16 rows × 16 blocks
  *   (double quantisation).
  *
- * Left out: types whose scales need a search (q4_k …).
+ * Types whose scales need a search are in quantize_k.ts.
  */
 import { RgxError } from "../../core/errors.ts";
 import { f16Of } from "../../core/half_floats.ts";

@@ -2,8 +2,8 @@
  * Makes the metadata and tensors of a GGUF file as llama.cpp's converter does: Llama's query and
  * key rows interleaved, GPT-2's matrices transposed, RoPE scaling as below. The reverse
  * is in formats/gguf/. Vectors and learned positions stay f32. A matrix whose rows are not whole
- * blocks becomes f16. The head of a q4_0 file becomes q8_0, since its error would directly affect
- * the logits.
+ * blocks becomes f16, or q8_0. The head of a q4_0 file becomes q8_0, and that of q4_k_m q6_k, since
+ * its error would directly affect the logits.
  */
 import { UsageError } from "../../core/errors.ts";
 import type { LayerPart } from "../architectures/architecture.ts";
@@ -60,6 +60,8 @@ const FILE_TYPE: Readonly<Record<WeightType, number>> = {
   f32: 0,
   f16: 1,
   q4_0: 2,
+  q4_k_m: 15,
+  q6_k: 18,
   q8_0: 7,
   bf16: 32,
 };
@@ -221,7 +223,7 @@ export function ggufTensors(
     const written = ggufShape(config, tensor);
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
     const isFloat = part === "positions" || part === "conv" || part === "router";
-    const stored = isFloat ? "f32" : storedType(type, written, isHead);
+    const stored = isFloat ? "f32" : storedType(inMix(type, tensor, config), written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
     const order = headOrder(config, tensor);
     const bytes = async function* () {
@@ -275,8 +277,23 @@ function splitTensors(
 
 function storedType(type: WeightType, shape: readonly number[], isHead: boolean): WeightType {
   if (shape.length < 2) return "f32";
-  const wanted = type === "q4_0" && isHead ? "q8_0" : type;
-  return shape.at(-1)! % ENCODINGS[wanted].weights === 0 ? wanted : "f16";
+  const wanted = !isHead ? type : type === "q4_0" ? "q8_0" : type === "q4_k_m" ? "q6_k" : type;
+  const fits = (type: WeightType) => shape.at(-1)! % ENCODINGS[type].weights === 0;
+  if (fits(wanted)) return wanted;
+  return ENCODINGS[wanted].weights === 256 && fits("q8_0") ? "q8_0" : "f16";
+}
+
+/** The type of a tensor in a mix: llama.cpp gives values and last projections more bits. */
+function inMix(
+  type: WeightType,
+  { part, layer }: Pick<ModelTensor, "part" | "layer">,
+  { numLayers }: ModelConfig,
+): WeightType {
+  if (type !== "q4_k_m" || layer === null || part !== "v" && part !== "down") return type;
+  const eighth = Math.floor(numLayers / 8);
+  const more = layer < eighth || layer >= Math.floor(7 * numLayers / 8) ||
+    (layer - eighth) % 3 === 2;
+  return more ? "q6_k" : type;
 }
 
 // RoPE scaling in a GGUF file as llama.cpp's converter writes it: metadata, and divisors as

@@ -1,10 +1,10 @@
 /**
- * Encodes weights in the types that rgx writes: floats, and ggml's blocks of 32 weights with one
- * scale (kernels/weights/quantize.ts). Long tensors are encoded in pieces. Left out: types that
- * need a search (Q4_K …).
+ * Encodes weights in the types that rgx writes: floats, and ggml's blocks
+ * (kernels/weights/quantize.ts, quantize_k.ts). Long tensors are encoded in pieces.
  */
 import { narrowBF16, narrowF16 } from "../../core/half_floats.ts";
 import { quantizeQ4, quantizeQ8 } from "../../kernels/weights/quantize.ts";
+import { quantizeQ4K, quantizeQ6K } from "../../kernels/weights/quantize_k.ts";
 import { ofTensor, refuseBeyondF16, refuseInfinite } from "../../kernels/weights/finite.ts";
 import type { WeightType } from "./weight_types.ts";
 
@@ -27,6 +27,8 @@ export const ENCODINGS: Readonly<Record<WeightType, Encoding>> = {
   bf16: { id: 30, weights: 1, bytes: 2, encode: (values) => view(narrowBF16(values)) },
   q8_0: { id: 8, weights: 32, bytes: 34, encode: quantizeQ8 },
   q4_0: { id: 2, weights: 32, bytes: 18, encode: quantizeQ4 },
+  q6_k: { id: 14, weights: 256, bytes: 210, encode: quantizeQ6K },
+  q4_k_m: { id: 12, weights: 256, bytes: 144, encode: quantizeQ4K },
 };
 
 /** Bytes of a tensor of `count` weights. */
