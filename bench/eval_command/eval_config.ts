@@ -7,6 +7,7 @@
  * few_shot_as, batch_size, environment, environments, tools, multi_turn,
  * max_tool_calling_iterations.
  */
+import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
 import { dirname, resolve } from "node:path";
 import { findFile, resolveEnvironments } from "../../configs/reading/resolve_paths.ts";
 import {
@@ -205,9 +206,9 @@ class Reader {
     const node = this.tree.entries.get("multi_turn")?.node;
     const limits = {
       ...(node?.kind === "map" && this.#map(node, LIMITS, "multi_turn.")),
-      ...present({ max_tool_calling_iterations }),
+      ...written({ max_tool_calling_iterations }),
     };
-    return present<Exclude<AskedDialogues, null>>({
+    return written({
       environment,
       environments,
       tools,
@@ -251,7 +252,9 @@ class Reader {
     const isAbsent = isMissing(this.tree, "categories");
     const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
     const { environment } = this.#values;
-    const isElsewhere = this.chosen.tasksElsewhere || environment?.path !== undefined;
+    const makesProblems = environment?.path !== undefined ||
+      BOARD_NAMES.includes(environment?.name ?? "");
+    const isElsewhere = this.chosen.tasksElsewhere || makesProblems;
     if (isEmpty && !(isElsewhere && isAbsent)) {
       const what = isAbsent ? "missing" : "empty";
       this.#complain("categories", `${what}, expected a list of categories with their datasets`);
@@ -407,6 +410,13 @@ function withLabels(tasks: readonly TaskRequest[]): TaskRequest[] {
     taken.add(fileName(label));
     return { ...task, label };
   });
+}
+
+/** The values that are written: null takes away what the run of a model had. */
+function written<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
 function present<T>(values: { [K in keyof T]?: unknown }): Partial<T> {

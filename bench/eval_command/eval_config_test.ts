@@ -335,6 +335,19 @@ max_tool_calling_iterations: 4
   assert.equal(limits!.max_tool_calling_iterations, 4);
   const { on_parse_error: rule } = limits!;
   assert.equal(rule !== "end" && rule!.retry.max, 2);
+  const game = await read("models: [m]\nenvironment: n_queens\n");
+  assert.deepEqual([game.options.tasks, game.options.dialogues], [[], {
+    environment: { name: "n_queens" },
+  }]);
+  // A null takes away what the run of a model had.
+  const none = await read(
+    "models: [m]\nenvironment: null\nmax_tool_calling_iterations: null\n" +
+      "categories: [{datasets: [chain_sum]}]",
+  );
+  assert.deepEqual(none.options.dialogues, {
+    environment: null,
+    limits: { max_tool_calling_iterations: null },
+  });
   await assert.rejects(
     read(
       "models: [m]\nenvironment: second_try\nmulti_turn: {max_turn: 2}\n" +
