@@ -59,7 +59,7 @@ export const INIT = {
   "[folder]": "= . -- where; it is made if it is not there",
   task: "text <name> -- problems of a task, or of a task file such as ./digit_sum.ts",
   data: "text <path> -- problems of your own: a JSONL or parquet file, or a folder of them",
-  reward: "text <name> = short_answer -- name of the reward's file",
+  reward: "text <name> = short_answer -- name of the reward's file; NAME.py: in Python",
   json: "flag -- one JSON document",
   "Examples:": `
     rgx init my_project

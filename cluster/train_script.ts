@@ -47,6 +47,8 @@ export interface TrainScriptOptions extends CommonOptions {
   overrides?: ConfigOverrides;
   /** Overrides as arguments of a command line, `key.path=value`. They come after `overrides`. */
   args?: readonly string[];
+  /** The job may run rewards in Python; default false. */
+  allowPython?: boolean;
   /** `key=value,value`; every combination becomes an element of an array. */
   sweep?: readonly string[];
   /** Which elements run, and how many in parallel; without `sweep` they differ in their seed. */
@@ -258,6 +260,7 @@ export async function trainScript(
       overrides: words([
         ...overrides,
         ...(options.device === undefined ? [] : ["--device", options.device]),
+        ...(options.allowPython ? ["--allow-python"] : []),
       ]),
     },
     name,

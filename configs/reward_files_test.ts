@@ -87,6 +87,7 @@ Deno.test("a function of Python is a reward, as TRL, verl and rgx name it", asyn
   ]);
   const trl = "model: m\ntask: chain_sum\nreward_funcs: [lib.own.reward]\n";
   assert.deepEqual(await read(trl), [["reward", 1, {}, "lib/own.py", "reward", undefined]]);
+  assert.deepEqual(await read(trl.replace(/[[\]]/g, "")), await read(trl));
   const verl = "model: m\ntask: chain_sum\nactor_rollout_ref: {}\n" +
     "custom_reward_function: {path: v.py, reward_kwargs: {bonus: 3}}\n";
   assert.deepEqual(await read(verl), [

@@ -1,4 +1,5 @@
 /** The flags of `rgx slurm`, `rgx slurm bench` and `rgx jobs`. */
+import { PYTHON } from "../flag_tables.ts";
 
 /** Flags of both commands. Each command adds which cards it counts. */
 export const JOB = {
@@ -44,6 +45,7 @@ export const SLURM = {
   sweep: "texts <key=a,b> -- one element of an array job each value (repeatable: each combination)",
   array: "text <list> -- which elements, %N at once: 0-3%2; without --sweep: seeds",
   ntasksPerNode: "int>=1<=1024 <n> -- ranks of a node (default: one a card)",
+  ...PYTHON,
   mpi: "text <type> -- how srun starts ranks: pmix or pmi2 (default: what fits)",
   ...JOB,
   gpus: JOB.gpus.replace("CARDS", "cards of each node, one rank each (default 1; 0 for none)"),

@@ -72,7 +72,7 @@ export async function jobs(
     directives: typed.directive,
     args: isNamed || account === undefined ? overrides : [account, ...overrides],
     sweep: typed.sweep,
-    ...pick(typed, "array", "device", "mpi"),
+    ...pick(typed, "array", "device", "mpi", "allowPython"),
     ...given({ tasksPerNode: typed.ntasksPerNode }),
   });
   const { partition, time, gpuType, workDir } = job.options;

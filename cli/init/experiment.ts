@@ -55,8 +55,7 @@ export function experiment(
   const first = isFound
     ? "{ name: correctness, weight: 1.0 }"
     : "{ path: rewards/same_words.ts, weight: 1.0 }";
-  const own = `path: rewards/${reward}.ts, weight: 0.2` +
-    (words > 8 ? `, params: { words: ${words} }` : "");
+  const own = `path: rewards/${reward}, weight: 0.2` + (words > 8 ? `, words: ${words}` : "");
   const supervised = rounded(SUPERVISED_STEPS);
   const text = answer === null
     ? template.replace(/^# Supervised steps.*?\n\n/ms, NO_SUPERVISED)

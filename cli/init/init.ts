@@ -16,6 +16,7 @@ import { experiment, measureData, measureTask, type ProjectProblems } from "./ex
 import chatTemplate from "./project/chat_template.jinja" with { type: "text" };
 import readme from "./project/readme.md" with { type: "text" };
 import reward from "./project/short_answer.ts" with { type: "text" };
+import rewardInPython from "./project/short_answer.py.txt" with { type: "text" };
 import cases from "./project/short_answer_cases.jsonl" with { type: "text" };
 import sameWords from "./project/same_words.ts" with { type: "text" };
 import sameWordsCases from "./project/same_words_cases.jsonl" with { type: "text" };
@@ -31,21 +32,30 @@ const TASK = "spell_backward";
 const ACCOUNT = "my_account";
 
 export async function init(given: string, options: InitOptions): Promise<void> {
-  const { task, data, reward: name } = options;
+  const { task, data, reward: asked } = options, inPython = /\.py$/.test(asked);
+  const name = asked.replace(/\.py$/, ""), file = `${name}.${inPython ? "py" : "ts"}`;
   if (task !== undefined && data !== undefined) {
     throw new UsageError("--task and --data: a project has the problems of one of them");
   }
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    throw new UsageError(`--reward ${name}: expected a name of letters, digits and _`);
+    throw new UsageError(
+      `--reward ${asked}: expected a name of letters, digits and _, or one ending in .py`,
+    );
   }
   const folder = resolve(given);
   // Everything is read before anything is written.
   const problems = await problemsOf(task ?? TASK, data, folder);
-  const written = (text: string) => text.replaceAll("short_answer", name);
+  const written = (text: string) =>
+    (inPython
+      ? text.replace(/^( {4}rgx (?:rewards test|train|slurm) \S+)/gm, "$1 --allow-python")
+      : text)
+      .replaceAll("short_answer.ts", file).replaceAll("short_answer", name);
   const files: Record<string, string> = {
-    "experiment.yaml": experiment(problems, name),
+    "experiment.yaml": experiment(problems, file),
     ...(problems.sizes.isChat && { "chat_template.jinja": chatTemplate }),
-    [`rewards/${name}.ts`]: written(reward),
+    [`rewards/${file}`]: inPython
+      ? rewardInPython.replaceAll("short_answer", name)
+      : written(reward),
     [`rewards/${name}_cases.jsonl`]: cases,
     ...(!problems.sizes.isFound && {
       "rewards/same_words.ts": sameWords,
@@ -72,6 +82,7 @@ export async function init(given: string, options: InitOptions): Promise<void> {
     await writeFileAtomic(`${folder}/${path}`, text);
   }
   const script = await slurmScript("experiment.yaml", ACCOUNT, {
+    allowPython: inPython,
     workDir: folder,
     gpus: 0,
     plan: (runs, ranks, notes) =>
@@ -90,7 +101,8 @@ export async function init(given: string, options: InitOptions): Promise<void> {
   if (options.json) return print(JSON.stringify({ folder, files: paths }));
   print(paths.map((path) => given === "." ? path : `${given}/${path}`).join("\n"));
   log(
-    `train it with: ${given === "." ? "" : `cd ${shellWord(given)} && `}rgx train experiment.yaml`,
+    `train it with: ${given === "." ? "" : `cd ${shellWord(given)} && `}rgx train experiment.yaml` +
+      (inPython ? " --allow-python" : ""),
   );
 }
 

@@ -3,6 +3,7 @@
  * commands.
  */
 import { shellWord } from "../../cluster/quote.ts";
+import { isPython } from "../../rewards/custom/reward_file.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { counted, percentDigits } from "../../core/counted.ts";
@@ -113,11 +114,13 @@ function separation(
 /** The command that repeats a run from its merged configuration. */
 function rerun(
   summary: TrainSummary,
-  { dpo }: RunConfig,
+  { dpo, rewards }: RunConfig,
   phases: TrainPlan["phases"],
 ): string {
   return `rgx ${phases === "all" ? "train" : dpo === null ? "sft" : "dpo"} ${
     shellWord(`${summary.output_dir}/config.yaml`)
+  }${
+    rewards.some(({ file }) => file !== undefined && isPython(file.path)) ? " --allow-python" : ""
   }`;
 }
 

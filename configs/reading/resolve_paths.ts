@@ -72,13 +72,15 @@ export async function resolveFiles(
   }
   tree = await resolveEnvironments(tree, cwd, problems);
   const rewards = nodeAt(tree, ["rewards"]);
-  if (rewards?.kind !== "list") return tree;
+  const isOne = rewards?.kind === "scalar" && typeof rewards.value === "string";
+  if (rewards === undefined || !isOne && rewards.kind !== "list") return tree;
+  const list = rewards.kind === "list" ? rewards.items : [rewards];
   const items = await Promise.all(
-    rewards.items.map(async (item, i) =>
+    list.map(async (item, i) =>
       resolveCode(await asFunction(item, cwd), `rewards.${i}`, "reward", cwd, problems)
     ),
   );
-  return withEntry(tree, "rewards", { ...rewards, items });
+  return withEntry(tree, "rewards", { kind: "list", items, at: rewards.at });
 }
 
 /** TRL's `my_lib.rewards.reward` as the function of a file, if there is `my_lib/rewards.py`. */

@@ -1,9 +1,11 @@
 /** `rgx init`, and `rgx rewards test` on what it makes. */
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
+import { test, withFolder } from "../../core/testing.ts";
 import { experiment, measureTask } from "../../cli/init/experiment.ts";
 import { exists } from "../../core/paths.ts";
 import { taskNames } from "../../tasks/registry.ts";
+import { NEEDED, needs } from "../skipped.ts";
 import { rgx } from "../support.ts";
 
 const DOUBLED = `import { defaultScore, defineTask } from "@rgx/rgx";
@@ -130,7 +132,7 @@ Deno.test("the project of every task fits the memory and takes minutes", () => {
   const most = { rows: 0, work: 0 };
   for (const name of taskNames().filter((name) => name !== "arc_agi")) {
     const { params, sizes } = measureTask(name);
-    const text = experiment({ task: name, params, sizes }, "short_answer");
+    const text = experiment({ task: name, params, sizes }, "short_answer.ts");
     const number = (key: string) => Number(new RegExp(`^  ${key}: (\\d+)`, "m").exec(text)![1]);
     const completions = number("per_device_train_batch_size");
     const rows = completions / 8 * sizes.prompt.longest +
@@ -210,4 +212,26 @@ test.inFolder("rewards test names wrong cases by their lines, and errors of a re
   ]);
   assert.equal((await test("missing.ts")).code, 2);
   assert.match((await test("format_answer")).err, /missing argument 'cases'/);
+});
+
+Deno.test({
+  name: "a project may have a reward in Python, whose commands allow it",
+  ignore: needs(
+    (await runCommand(["python3", "--version"]))?.success === true,
+    NEEDED.pythonProgram,
+  ),
+  fn: () =>
+    withFolder(async (folder) => {
+      const made = await rgx(["init", ".", "--reward", "brief.py"], "", {}, folder);
+      assert.equal(made.code, 0, made.err);
+      const readme = await Deno.readTextFile(`${folder}/README.md`);
+      const test = /^ {4}rgx (rewards test rewards\/brief\.py --allow-python) /m.exec(readme)!;
+      const tested = await rgx(test[1]!.split(" "), "", {}, folder);
+      assert.match(tested.out, /4 passed, 0 failed/, tested.err);
+      const job = await Deno.readTextFile(`${folder}/job.sh`);
+      assert.match(job, /train \S*experiment\.yaml --allow-python "\$@" --resume/);
+      const refused = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, folder);
+      assert.equal(refused.code, 2);
+      assert.match(refused.err, /brief\.py is Python.*\n.*--allow-python/);
+    }),
 });
