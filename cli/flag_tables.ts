@@ -419,11 +419,12 @@ export const BENCH = {
   category: "text <name> -- of the file, only the tasks of this category",
   limit: "int>=1 <n> -- at most so many problems of any task",
   "Environments and tools:": "",
-  environment:
-    `text <file> -- what answers the model: a file, second_tries, or a game such as sokoban; a file without
-    --tasks makes the problems (default: as the checkpoint was trained) |
+  environment: `text <file> -- what answers the model: a file (.ts, .py), an address, second_tries,
+    or a game such as sokoban; without --tasks it makes the problems (default: as the checkpoint was
+    trained) |
     off -- one answer a problem, without environment and tools`,
   tools: "words <files...> -- files with tools that the model may call",
+  allowCommands: "flag -- start the programs, and ask the servers, of a run's own environment",
   maxTurns: "int>=1 <n> -- most answers of the model in a dialogue",
   "Sampling:": "",
   seed: "int>=0 <n> -- seed of the problems, and of the draws (default 42)",

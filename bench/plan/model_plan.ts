@@ -40,6 +40,7 @@ import {
 import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
 import {
+  environmentTitle,
   hasEnvironments,
   type OpenEnvironments,
   openEnvironments,
@@ -74,7 +75,13 @@ export interface AskedModels {
  * turn, also where the run had dialogues.
  */
 export type AskedDialogues =
-  | Partial<Omit<DialogueKeys, "limits"> & { limits: Partial<DialogueKeys["limits"]> }>
+  | Partial<
+    Omit<DialogueKeys, "limits"> & {
+      limits: Partial<DialogueKeys["limits"]>;
+      /** Start the programs and ask the servers that a run's own configuration names. */
+      allow_commands: boolean;
+    }
+  >
   | null;
 
 export interface PlannedModel extends ModelRequest {
@@ -489,8 +496,23 @@ function dialoguesOf(
   if (asked === null) return {};
   // An environment that makes its own problems has nothing to say about others.
   const known = run === null || !hasProblems(run.data) ? ONE_TURN : dialogueKeys(run);
-  const { limits, ...named } = asked;
+  const { limits, allow_commands = false, ...named } = asked;
   const isReplaced = named.environment !== undefined || named.environments !== undefined;
+  const own = [
+    ...isReplaced ? [] : [known.environment, ...Object.values(known.environments ?? {})],
+    ...named.tools === undefined ? known.tools : [],
+  ].find((section) => section !== null && section.path === undefined && section.name === undefined);
+  // A run's folder may come from somebody else.
+  if (own != null && !allow_commands) {
+    throw new UsageError(
+      `a model was trained with ${environmentTitle(own)}, which may do anything`,
+      {
+        advice:
+          "Add --allow-commands if you trust it. --environment FILE takes another environment, " +
+          "--no-environment none.",
+      },
+    );
+  }
   const dialogues = {
     ...known,
     ...(isReplaced && { environment: null, environments: null }),

@@ -25,6 +25,7 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";
 import { DEVICE_NAMES, isDeviceName } from "../../kernels/mod.ts";
+import { sectionGiven } from "../env/which_environment.ts";
 import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/open_environments.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
@@ -213,7 +214,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
 /** The environments and tools of the file, overridden by the flags. */
 async function dialoguesOf(
   { dialogues }: BenchmarkOptions,
-  { environment, tools = [], maxTurns }: BenchFlags,
+  { environment, tools = [], maxTurns, allowCommands }: BenchFlags,
 ): Promise<Pick<BenchmarkOptions, "dialogues">> {
   if (environment === false) {
     const flag = tools.length > 0 ? "--tools" : maxTurns !== undefined ? "--max-turns" : null;
@@ -226,9 +227,12 @@ async function dialoguesOf(
       environments: null,
       environment: isCodePath(environment)
         ? await codeFile(environment)
-        : { name: builtIn(environment) },
+        : sectionGiven(environment) ?? { name: builtIn(environment) },
     }),
-    ...(tools.length > 0 && { tools: await Promise.all(tools.map(codeFile)) }),
+    ...(tools.length > 0 && {
+      tools: await Promise.all(tools.map((tool) => sectionGiven(tool) ?? codeFile(tool))),
+    }),
+    ...(allowCommands && { allow_commands: true }),
     ...(maxTurns !== undefined && {
       limits: { ...dialogues?.limits, max_assistant_turns: maxTurns },
     }),
@@ -243,7 +247,7 @@ async function codeFile(path: string): Promise<EnvironmentSection> {
 function builtIn(name: string): string {
   if (BUILT_IN.includes(name)) return name;
   throw new UsageError(`--environment ${name}: no such environment${didYouMean(name, BUILT_IN)}`, {
-    advice: `Name a file ending in .ts, or ${BUILT_IN.join(", ")}.`,
+    advice: `Name a file ending in .ts or .py, an address, or ${BUILT_IN.join(", ")}.`,
   });
 }
 

@@ -150,11 +150,12 @@ export async function playEnvironment(
   try {
     const parts = await environment.open(), row = readObject(options.row, "--row");
     const { seed } = options;
-    const ask = async (call: EnvironmentCall): Promise<Reply> => {
-      const [outcome] = await environment.answer([call], TIMEOUT);
-      if ("error" in outcome!) throw new UsageError(`${path}: ${outcome.error}`);
-      return outcome!;
+    const replyIn = (outcome: Outcome): Reply => {
+      if ("error" in outcome) throw new UsageError(`${path}: ${outcome.error}`);
+      return outcome;
     };
+    const ask = async (call: EnvironmentCall) =>
+      replyIn((await environment.answer([call], TIMEOUT))[0]!);
     let { state, content } = await ask({ call: "reset", row, seed, example: seed });
     let total = 0;
     for (const { name, description } of parts.tools) print(`/${name} {…}  ${description}`);
@@ -168,7 +169,13 @@ export async function playEnvironment(
         print(call);
         continue;
       }
-      const reply = await ask(call);
+      const [outcome] = await environment.answer([call], TIMEOUT);
+      if ("error" in outcome! && call.call === "run") {
+        print(outcome.error);
+        state = outcome.state ?? state;
+        continue;
+      }
+      const reply = replyIn(outcome!);
       ({ state, content, done } = reply);
       total += reply.reward ?? 0;
       if (content !== "") print(content);

@@ -21,13 +21,19 @@ import {
 export async function whichEnvironment(given: string, name?: string): Promise<Environment> {
   if (/^\.(ya?ml|json)$/.test(extname(given))) return await inConfig(given, name);
   if (name !== undefined) throw new UsageError(`--name ${name}: only a configuration has names`);
-  if (/^wss?:/.test(given)) return environmentOf({ url: given }, given);
-  if (/^https?:/.test(given)) return environmentOf({ mcp: { url: given } }, given);
   if (isCodePath(given)) return environmentOf({ path: given }, given);
   if (BOARD_NAMES.includes(given)) return environmentOf({ name: given }, given);
-  if (!await exists(given)) throw new UsageError(`${given}: no such file`, { advice: ADVICE });
-  if (extname(given) === ".py") return environmentOf({ command: ["python3", given] }, given);
-  throw new UsageError(`${given}: no environment`, { advice: ADVICE });
+  const section = sectionGiven(given);
+  if (section === null) throw new UsageError(`${given}: no environment`, { advice: ADVICE });
+  if (section.command === undefined || await exists(given)) return environmentOf(section, given);
+  throw new UsageError(`${given}: no such file`, { advice: ADVICE });
+}
+
+/** What an address or a Python file stands for; null: it is neither. */
+export function sectionGiven(given: string): EnvironmentSection | null {
+  if (/^wss?:\/\//.test(given)) return { url: given };
+  if (/^https?:\/\//.test(given)) return { mcp: { url: given } };
+  return extname(given) === ".py" ? { command: ["python3", given] } : null;
 }
 
 const ADVICE = "Name a file ending in .ts or .py, a configuration with an environment, the " +

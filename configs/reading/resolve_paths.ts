@@ -134,7 +134,9 @@ export async function resolveEnvironments(
     const isPath = node.kind === "scalar" && typeof node.value === "string" &&
       isCodePath(node.value);
     const item = isPath ? withEntry(emptyMap(node.at), "path", node) : node;
-    return resolveCode(item, key, "environment", cwd, problems);
+    return resolveCommands(item, cwd).then((found) =>
+      resolveCode(found, key, "environment", cwd, problems)
+    );
   };
   const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
   const tools = nodeAt(tree, ["tools"]);
@@ -151,6 +153,36 @@ export async function resolveEnvironments(
   if (tools?.kind !== "list") return tree;
   const items = await Promise.all(tools.items.map((item, i) => resolved(item, `tools.${i}`)));
   return withEntry(tree, "tools", { ...tools, items });
+}
+
+/** Words of a command that may be files: scripts, and programs with a folder. */
+const FILE_WORD = /^[^-].*(?:\.\w+|\/.*)$/;
+
+/** An environment whose command names files as paths do; other words stay as they are. */
+export async function withCommandFiles(
+  item: ConfigNode,
+  place: (word: string, node: ConfigNode) => Promise<string | null>,
+): Promise<ConfigNode> {
+  if (item.kind !== "map") return item;
+  const mcp = nodeAt(item, ["mcp"]), command = nodeAt(item, ["command"]);
+  if (mcp?.kind === "map") return withEntry(item, "mcp", await withCommandFiles(mcp, place));
+  if (command?.kind !== "list") return item;
+  const items = await Promise.all(command.items.map(async (node, i) => {
+    if (node.kind !== "scalar" || typeof node.value !== "string") return node;
+    const found = FILE_WORD.test(node.value) ? await place(node.value, node) : null;
+    if (found === null) return node;
+    // A program is looked for in PATH, unless its name has a folder.
+    return { ...node, value: i > 0 || /[/\\]/.test(found) ? found : `./${found}` };
+  }));
+  return withEntry(item, "command", { ...command, items });
+}
+
+/** A command with its files as this configuration finds them. */
+async function resolveCommands(item: ConfigNode, cwd: string): Promise<ConfigNode> {
+  return await withCommandFiles(
+    item,
+    async (word, { at }) => (await findCode(word, at.source.directory, cwd)).path,
+  );
 }
 
 /** Code with its path relative to the working directory, and the SHA-256 of its file. */

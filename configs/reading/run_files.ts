@@ -20,7 +20,7 @@ import {
 import { parseYaml } from "../documents/yaml_source.ts";
 import { isDataPath } from "../../hub/data_files.ts";
 import { isOutside, isThere } from "./code_place.ts";
-import { FILE_KEYS } from "./resolve_paths.ts";
+import { FILE_KEYS, withCommandFiles } from "./resolve_paths.ts";
 
 /** Texts that are paths even if no file exists. Other texts may be names on the Hub. */
 const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:(?:jsonl?|[ct]sv)(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
@@ -115,6 +115,7 @@ async function inItem(
   place: (value: string) => Promise<string>,
 ): Promise<ConfigNode> {
   const path = textAt(item, "path");
+  item = await withCommandFiles(item, place);
   if (item.kind !== "map" || path === null) return item;
   return withEntry(item, "path", { ...path, value: await place(path.value) });
 }

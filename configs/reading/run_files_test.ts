@@ -9,6 +9,7 @@ const runConfig = (outputDir: string) => `
 model: { model_name_or_path: org/name }
 data: { dataset_name: ../data.jsonl }
 rewards: [{ name: own, path: mine/own.ts }]
+tools: [{ mcp: { command: [python3, mine/own.ts, "@org/none.x", -m] } }]
 training: { output_dir: ${outputDir}, max_steps: 1 }
 `;
 
@@ -35,8 +36,11 @@ async function withRun(
 }
 
 async function filesOf(config: string, cwd: string) {
-  const { config: { data, model, rewards } } = await loadConfig(config, { cwd });
-  return [data.dataset_name, rewards[0]!.file?.path, model.model_name_or_path];
+  const { config: { data, model, rewards, tools } } = await loadConfig(config, { cwd });
+  const { path } = rewards[0]!.file!;
+  // Words of a command that are files are found as files are.
+  assert.deepEqual(tools[0]!.mcp!.command, ["python3", path, "@org/none.x", "-m"]);
+  return [data.dataset_name, path, model.model_name_or_path];
 }
 
 Deno.test("the files of a run are found from every folder, also where others have their names", () =>
@@ -53,7 +57,7 @@ Deno.test("the files of a run are found from every folder, also where others hav
     assert.deepEqual(await filesOf("runs/first/config.yaml", `${folder}/project`), here);
     const text = await Deno.readTextFile(run);
     const absolute = await textWithFilesOfRun(text, run, `${folder}/other/place`);
-    assert.deepEqual(changedKeys(text, absolute), ["data.dataset_name", "rewards"]);
+    assert.deepEqual(changedKeys(text, absolute), ["data.dataset_name", "rewards", "tools"]);
     const same = await textWithFilesOfRun(text, run, `${folder}/project`);
     assert.deepEqual(changedKeys(text, same), []);
     assert.equal(await textWithFilesOfRun("{", run, folder), "{");

@@ -31,6 +31,21 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "generation.max_staleness: found 1, expected 0 with environment",
   ],
   [
+    "two environments in one",
+    "environment: {url: ws://h, command: [python3, e.py]}\n",
+    "environment: command and url are two environments",
+  ],
+  [
+    "an address that is none",
+    "environment: {url: h:8000}\n",
+    "environment.url: expected an address such as ws://127.0.0.1:8000",
+  ],
+  [
+    "a server of MCP that is nowhere",
+    "tools: [{mcp: {workers: 2}}]\n",
+    "tools.0: mcp: expected one of command and url",
+  ],
+  [
     "an estimator that there is not",
     "advantage_estimator: gae\n",
     "training.advantage_estimator: expected grpo, rloo,",

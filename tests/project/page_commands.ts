@@ -154,6 +154,7 @@ const RULES: readonly Rule[] = [
     refused: /localhost|127\.0\.0\.1/,
     why: "a server",
   },
+  { find: /^rgx env replay /, refused: /transcript\.jsonl/, why: "the run has no dialogues" },
   // Cards and ranks.
   { find: /--device vulkan/, put: "--device wasm", why: "the same on the processor" },
   { find: /--tune/, refused: /card|GPU|adapter|Vulkan/i, why: "cards are hidden" },
@@ -179,7 +180,12 @@ const RULES: readonly Rule[] = [
 ];
 
 /** The commands that serve, and their ports. */
-const PORTS = { "rgx serve": "8000", "rgx dashboard": "6080", "rgx score --serve": "8100" };
+const PORTS = {
+  "rgx serve": "8000",
+  "rgx dashboard": "6080",
+  "rgx score --serve": "8100",
+  "rgx env serve": "8001",
+};
 
 export function planOf({ page, text }: PageCommand): Planned {
   let shell = text, refusal: RegExp | null = null;

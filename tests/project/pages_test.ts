@@ -215,7 +215,7 @@ class Reader {
     const errors = new Response(child.stderr).text();
     const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const { value } = await reader.read();
-    const origin = /http:\/\/127\.0\.0\.1:\d+/.exec(value ?? "")?.[0];
+    const origin = /(?:http|ws):\/\/127\.0\.0\.1:\d+/.exec(value ?? "")?.[0];
     assert.ok(origin, `${where}: ${shell}\nprinted ${value}\n${value ?? await errors}`);
     const end = async () => {
       child.kill("SIGTERM");
