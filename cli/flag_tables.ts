@@ -521,6 +521,7 @@ export const CHART = {
   rename: "texts <old=name> -- what a model or a run is called in the chart (repeatable)",
   renameFile: "text <path> -- a JSON object of such names of models",
   fullScale: "flag -- of results: from 0 to 100 %; default: to where the data end",
+  columns: "int>=1<=2 <n> -- for a paper: as wide as one or two of its columns",
   metrics: "text <names> -- of runs: names as in metrics.jsonl, with commas between",
   output: "text <path> -- a .png, .svg, .pdf or .html; default: a new PNG beside the data",
   json: "flag -- one JSON document: path, what is drawn, notes",

@@ -15,13 +15,14 @@ type PlotFlags = Flags<typeof CHART>;
 
 /** @param ofRuns whether the files are runs; otherwise their content decides */
 export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
-  const { json = false, metrics, renameFile, fullScale, ...rest } = flags;
+  const { json = false, metrics, renameFile, fullScale, columns, ...others } = flags;
+  const rest = { ...others, ...(columns !== undefined && { columns: columns as 1 | 2 }) };
   const { files, rename } = sorted(words, flags.rename), common = { ...rest, rename };
   const isOfRuns = ofRuns || files.length > 0 && files.every(isRun);
-  const others = isOfRuns
+  const foreign = isOfRuns
     ? { "--rename-file": renameFile, "--full-scale": fullScale }
     : { "--metrics": metrics };
-  const wrong = Object.entries(others).find(([, value]) => value !== undefined)?.[0];
+  const wrong = Object.entries(foreign).find(([, value]) => value !== undefined)?.[0];
   if (wrong !== undefined) {
     const [of, found] = isOfRuns ? ["results", "runs"] : ["runs", "results"];
     throw new UsageError(`${wrong}: it is for charts of ${of}, and these are ${found}`);

@@ -2,6 +2,7 @@
  * Training curves of one or several runs, with a panel for each metric. For very long runs only the
  * lowest and the highest value of every few steps are drawn.
  */
+import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -17,6 +18,8 @@ import {
   LINE_SPACING,
   lineStyle,
   linesWidth,
+  PAPER_WIDTHS,
+  type PaperColumns,
   textRows,
   whitePage,
   wrapText,
@@ -51,6 +54,8 @@ export interface CurvesOptions {
   title?: string;
   /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
   rename?: readonly string[];
+  /** For a paper: as wide as one or two of its columns. */
+  columns?: PaperColumns;
   /**
    * A path ending in .png, .svg, .pdf or .html; default `curves.png`, of one run in its folder, of
    * several in the current folder. An existing file is replaced.
@@ -88,7 +93,8 @@ export async function plotCurves(
   // A chart of several runs belongs to none of them.
   const path = options.output ??
     (paths.length === 1 ? await defaultPath(paths[0]!) : "curves.png");
-  const drawn = await writeFigure(path, curvesFigure(runs, metrics, title), title);
+  const width = options.columns === undefined ? WIDTH : PAPER_WIDTHS[options.columns];
+  const drawn = await writeFigure(path, curvesFigure(runs, metrics, title, width), title);
   const notes = runs.filter(({ series }) => !metrics.some((metric) => series.has(metric)))
     .map(({ name }) => `${name} has none of the metrics that are drawn`);
   return { path, metrics, runs: runs.map(({ name }) => name), notes: [...notes, ...drawn] };
@@ -344,8 +350,19 @@ export function explanation(runs: readonly RunMetrics[], metrics: readonly strin
       ? "Thin: each step. Thick: running mean."
       : "",
     all.some((points) => isFew(points) && !isEvaluation(points)) ? "Small points: steps." : "",
-    all.some(isEvaluation) ? "Points with bars: evaluations with 95 % intervals." : "",
+    all.some(isEvaluation)
+      ? `Points with bars: evaluations${sizeText(runs)} with 95 % intervals.`
+      : "",
   ].filter((text) => text !== "").join(" ");
+}
+
+/** How many problems the evaluations of these runs asked. */
+function sizeText(runs: readonly RunMetrics[]): string {
+  const totals = runs.flatMap(({ series }) => series.get("eval_total") ?? [])
+    .map(({ value }) => value);
+  if (totals.length === 0) return "";
+  const [low, high] = [Math.min(...totals), Math.max(...totals)];
+  return ` of ${low === high ? "" : `${low} to `}${counted(high, "problem")}`;
 }
 
 /** Plotly's settings for the axis of a metric's values. */

@@ -16,6 +16,7 @@ import {
   withShortNames,
 } from "./rename.ts";
 import { resultsFigure, resultsTitle } from "./results_figure.ts";
+import type { PaperColumns } from "./style.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Title, names and file of a chart of results. */
@@ -28,6 +29,8 @@ export interface PlotOptions {
   renameFile?: string;
   /** The scale ends at 100 %; default: where the data end. */
   fullScale?: boolean;
+  /** For a paper: as wide as one or two of its columns. */
+  columns?: PaperColumns;
   /**
    * A path ending in .png, .svg, .pdf or .html; an existing file is replaced. Default: a new PNG in
    * the folder of the results.
@@ -84,7 +87,7 @@ async function figureOf(
   const data = renameModels(gathered, withShortNames(names, gathered.models));
   const { tasks, models } = data, isFull = options.fullScale ?? false;
   return {
-    figure: resultsFigure(data, options.title, isFull),
+    figure: resultsFigure(data, options.title, isFull, options.columns),
     title: options.title ?? resultsTitle(tasks),
     kind: tasks.length === 1 ? "comparison" : "summary",
     tasks,

@@ -29,6 +29,8 @@ import {
   FAINT_INK,
   LINE_SPACING,
   linesWidth,
+  PAPER_WIDTHS,
+  type PaperColumns,
   percent,
   seriesStyle,
   textRows,
@@ -48,7 +50,13 @@ interface Group {
   isAverage: boolean;
 }
 
-export function resultsFigure(data: ChartData, title?: string, isFullScale = false): Figure {
+/** @param columns width of the figure in columns of a paper; default: as wide as a screen */
+export function resultsFigure(
+  data: ChartData,
+  title?: string,
+  isFullScale = false,
+  columns?: PaperColumns,
+): Figure {
   const { tasks, models } = data, isOne = tasks.length === 1, groups = groupsOf(data);
   const shown = title ?? resultsTitle(tasks);
   const results = tasks.flatMap((task) => [...data.results.get(task)!.values()]);
@@ -57,16 +65,17 @@ export function resultsFigure(data: ChartData, title?: string, isFullScale = fal
   const subtitle = `${scaleText(values, end)}; ${sampleSize(results)}${isOne ? "" : " a task"}` +
     (helpers.length === 0 ? "" : `; in dialogues with ${helpers.join(", ")}`);
   const bars = groups.length * models.length;
+  const width = columns === undefined ? 1120 : PAPER_WIDTHS[columns];
   if (isOne) {
     const lines = models.map((label, i) => ({
       label,
       values: [groups[0]!.values[i]!],
       isAverage: false,
     }));
-    return groupedFigure(null, lines, shown, subtitle, end);
+    return groupedFigure(null, lines, shown, subtitle, end, width);
   }
-  return models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
-    ? groupedFigure(models, groups, shown, subtitle, end)
+  return columns !== undefined || models.length <= DISTINCT_STYLES && bars <= BARS_IN_GROUPS
+    ? groupedFigure(models, groups, shown, subtitle, end, width)
     : panelsFigure(models, groups, shown, subtitle, end);
 }
 
@@ -107,8 +116,9 @@ function groupedFigure(
   title: string,
   subtitle: string,
   end: number,
+  width: number,
 ): Figure {
-  const width = 1120, size = 16, sheet = new Sheet(), perGroup = groups[0]!.values.length;
+  const size = 16, sheet = new Sheet(), perGroup = groups[0]!.values.length;
   const head = drawHeading(sheet, title, subtitle, width);
   let y = models === null ? head : drawLegend(sheet, models, width, size, head);
   // Few bars are thicker.
@@ -118,7 +128,8 @@ function groupedFigure(
     ? 26
     : 20;
   const gap = (models === null ? 0.4 : 0.8) * thickness;
-  const labels = textRows(groups.map(({ label }) => label), size, models === null ? 360 : 250);
+  const widest = Math.min(models === null ? 360 : 250, 0.32 * width);
+  const labels = textRows(groups.map(({ label }) => label), size, widest);
   const left = MARGIN + linesWidth(labels.flat(), size) + 14;
   const right = models === null ? linesWidth(["[100.0, 100.0]"], size - 1) + 12 : 0;
   const top = y, rows: PanelRow[] = [];
@@ -139,7 +150,8 @@ function groupedFigure(
     y += height;
   });
   const plot = width - MARGIN - left - valueWidth(size) - right;
-  const area = { x: left, top, bottom: y, width: plot, size, ticks: ticksTo(end) };
+  const ticks = plot < 240 ? ticksTo(end, 2) : ticksTo(end);
+  const area = { x: left, top, bottom: y, width: plot, size, ticks };
   drawPanel(sheet, { ...area, tickLabels: true, units: true }, rows);
   return sheet.figure(width, Math.ceil(y + 42));
 }
@@ -153,7 +165,7 @@ function drawLegend(
   top: number,
 ): number {
   const swatch = 15, gap = 30, before = 1.6 * swatch + 9;
-  const names = textRows(models, size, 420);
+  const names = textRows(models, size, Math.min(420, width - 3 * MARGIN));
   let x = MARGIN, y = top, height = 0;
   names.forEach((lines, i) => {
     const needed = before + linesWidth(lines, size);

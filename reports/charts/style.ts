@@ -49,6 +49,12 @@ export const FAINT_INK = color("faint");
 export const GRID = color("line");
 export const BAND = color("band");
 
+/** Widths of a paper's figures, in columns. */
+export type PaperColumns = 1 | 2;
+
+/** Widths in pixels at which texts have 8 points where the figure fills one or two columns. */
+export const PAPER_WIDTHS: Readonly<Record<PaperColumns, number>> = { 1: 480, 2: 960 };
+
 /** Distance of a text's lines in font sizes, as in Plotly. */
 export const LINE_SPACING = 1.3;
 

@@ -87,6 +87,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const { hostname = "127.0.0.1", port = 0, token = newToken(), interval = 2000 } = options;
   const runs = new Runs(options.folders ?? ["."]), ending = new AbortController();
   await Promise.all([runs.refresh(), preparePage()]);
+  // What is read now need not be read when the page is opened.
+  await Promise.all(runs.found.runs.map((found) => readRunInfo(found)));
   const launcher = options.allowRuns ? new Launcher(runs.folders[0]!) : null;
   if (launcher !== null && token === null) {
     throw new UsageError("runs are started only with a token: leave out --no-token");

@@ -74,7 +74,7 @@ function completionRow(
     const part = value === null || weight === 1 ? nothing : html`
       <small title="its part of the sum">${short(partOf(name))}</small>
     `;
-    return html`<td class="number">${short(value)} ${part}</td>`;
+    return html`<td class="number" data-label=${name}>${short(value)} ${part}</td>`;
   };
   const kind = advantage === null || advantage === 0 ? "" : advantage > 0 ? "good" : "bad";
   return html`
@@ -90,11 +90,11 @@ function completionRow(
           <small class="note">ended: ${row.ending}</small>
         `}</td>
       ${names.map(reward)}
-      ${names.length > 1 ? html`<td class="number">${short(sum)}</td>` : nothing}
-      <td class=${`number ${kind}`}>${short(advantage)}</td>
+      ${names.length > 1 ? html`<td class="number" data-label="sum">${short(sum)}</td>` : nothing}
+      <td class=${`number ${kind}`} data-label="advantage">${short(advantage)}</td>
       ${more.map((name) => {
         const value = extras[name] ?? null;
-        return html`<td class="number">${
+        return html`<td class="number" data-label=${name}>${
           typeof value === "number" ? short(value) : value ?? "–"
         }</td>`;
       })}

@@ -59,6 +59,8 @@ export async function runView({ overview, parameters }: PageState): Promise<View
     },
     300,
     "Reward and held-out accuracy",
+    "Reward: weighted sum of all rewards, mean over the completions of a step. " +
+      "The band is the 95 % interval of the accuracy.",
   );
   const load = async () => {
     const metrics = "reward,sft/loss,eval_accuracy", [from, to] = range ?? [null, null];

@@ -35,7 +35,7 @@ const COLUMNS: readonly Column[] = [
     isNumber: true,
     cell: ({ latest }, spark) =>
       html`<span class="spark-cell">${sparkline(spark?.reward ?? [])}<b>${
-        short(latest["reward"])
+        latest["reward"] === undefined ? "–" : short(Number(latest["reward"].toPrecision(3)))
       }</b></span>`,
     by: ({ latest }) => latest["reward"],
   },

@@ -58,7 +58,7 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
     latest: latestOf(rows),
     before: accuracyOf(run["eval_before"]),
     after: accuracyOf(run["eval_after"]),
-    gain: await gainOf(folder),
+    gain: accuracyOf(run["eval_after"]) === null ? null : await gainOf(folder),
     seconds: number(run["seconds"]) ?? secondsOf(sessions, last),
     samplesPerStep: batch ? batch * (parts ?? 1) : null,
     family: familyOf(config),
@@ -202,25 +202,34 @@ function taskOf({ task_name, dataset_name, tasks }: Json): string | null {
   return several.length > 0 ? several.join(", ") : text(task_name) ?? text(dataset_name);
 }
 
+/** Objects that were read, until their files change: many runs are listed again and again. */
+const objects = new Map<string, { version: string; found: Json; problem: string | null }>();
+
 /** Reads an object, and adds problems of the file to `problems`. */
 async function readObject(
   path: string,
   read: (text: string) => unknown,
   problems: string[],
 ): Promise<Json> {
-  let content: string | null;
-  try {
-    content = await readPlain(path);
-  } catch (error) {
-    problems.push((error as Error).message);
-    return {};
+  const info = await Deno.lstat(path).catch(() => null);
+  if (info === null) return {};
+  const version = `${info.size} ${info.mtime?.getTime()}`;
+  let known = objects.get(path);
+  if (known?.version !== version) {
+    try {
+      const content = await readPlain(path), found = objectOf(() => read(content ?? ""));
+      const isDamaged = Object.keys(found).length === 0;
+      const problem = isDamaged
+        ? `${path} is damaged or half-written; its contents are not shown`
+        : null;
+      known = { version, found, problem };
+    } catch (error) {
+      known = { version, found: {}, problem: (error as Error).message };
+    }
+    objects.set(path, known);
   }
-  if (content === null) return {};
-  const found = objectOf(() => read(content));
-  if (Object.keys(found).length === 0) {
-    problems.push(`${path} is damaged or half-written; its contents are not shown`);
-  }
-  return found;
+  if (known.problem !== null) problems.push(known.problem);
+  return known.found;
 }
 
 /** "killed": run.json says that the run goes on, but no process holds its lock. */
