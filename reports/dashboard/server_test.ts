@@ -50,7 +50,7 @@ Deno.test("without the token nothing is told, and nobody may write", () =>
       assert.match(text, /needs its token/);
     }
     assert.match((await status(`/?token=${TOKEN}`))[1], /<title>rgx dashboard/);
-    assert.equal((await status(`/api/overview?token=${TOKEN}`, { method: "POST" }))[0], 404);
+    assert.equal((await status(`/api/overview?token=${TOKEN}`, { method: "POST" }))[0], 400);
     assert.equal((await status("/app/../server.ts"))[0], 401);
     assert.equal((await status("/app/%2e%2e%2fserver.ts"))[0], 404);
     const foreign = { headers: { origin: "http://evil.example" } };
