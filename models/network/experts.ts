@@ -124,10 +124,8 @@ export function expertsBackward(
   backwardDx(pass, weights.gateUp, activations, gateUp, out);
   gradients(pass, weights.gateUp, activations, x, gateUp, u.gateUp);
   sumPlaces(pass, activations, dnormed);
-  const { balance } = pass;
   const shape = { rows, experts: count, chosen, normalize };
-  const route = { ...routing, ...shape, dgates, dlogits };
-  device.run("route_backward", balance === undefined ? route : { ...route, balance });
+  device.run("route_backward", { ...routing, ...shape, dgates, dlogits });
   const args = { x: n2, dy: dlogits, dx: dnormed, accumulate: true };
   projectBackward(pass, weights, activations, "router", args);
 }

@@ -417,8 +417,6 @@ export interface LayerPass {
 }
 
 export interface LayerBackwardPass extends LayerPass {
-  /** Derivatives by the probabilities of experts, of the loss that balances them; absent = 0. */
-  balance?: Tensor | undefined; // [experts]
   /**
    * attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. Or dmixed →
    * those by a convolution's parts, in dmixed, dgate and dconv.
