@@ -14,7 +14,6 @@ import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { mergedWeights } from "./export/merged_weights.ts";
-import { readGguf } from "./formats/gguf/gguf.ts";
 import { writeGguf } from "./formats/gguf/gguf_writer.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 
@@ -49,6 +48,7 @@ const FAMILIES = [
   "olmo2",
   "olmo3",
   "phi3",
+  "qwen3_5_text",
   "smollm3",
   "qwen3_moe",
   "mixtral",
@@ -83,44 +83,6 @@ for (const family of FAMILIES) {
       }
     }));
 }
-
-Deno.test("a GGUF file of Qwen3.5 is the model itself, with value heads in llama.cpp's order", () =>
-  withFolder(async (temporary) => {
-    const original = await readModelFolder(goldenPath("families/qwen3_5_text")),
-      { config } = original;
-    const path = `${temporary}/own.gguf`, weights = mergedWeights(original);
-    await writeGguf(
-      path,
-      ggufMetadata(config, "f32", "m", path),
-      ggufTensors(config, weights, "f32"),
-    );
-    await assertSame(await readModelFolder(path), original, config);
-    const file = await readGguf(path), d = config.hiddenSize, { keyDim, valueDim } = config.delta!;
-    const read = async (name: string) => {
-      const full = `model.layers.0.linear_attn.${name}`;
-      const { shape } = modelTensors(config).find(({ name }) => name === full)!;
-      return (await original.weights(full, shape))!;
-    };
-    // Two key heads with two value heads each: heads 0, 2, 1 and 3.
-    const [rates, log] = [await file.float32("blk.0.ssm_a"), await read("A_log")];
-    assertWithin(rates, [0, 2, 1, 3].map((head) => -Math.exp(log[head]!)), 1e-6, "rates");
-    const values = await read("in_proj_qkv.weight"), first = 4 * keyDim * d, head = valueDim * d;
-    const found = await file.float32("blk.0.attn_qkv.weight");
-    assertWithin(found.subarray(0, first), values.subarray(0, first), 0, "keys");
-    assertWithin(
-      found.subarray(first + head, first + 2 * head),
-      values.subarray(first + 2 * head, first + 3 * head),
-      0,
-      "the second head",
-    );
-    const out = await file.float32("blk.0.ssm_out.weight"), wanted = await read("out_proj.weight");
-    assertWithin(
-      out.subarray(valueDim, 2 * valueDim),
-      wanted.subarray(2 * valueDim, 3 * valueDim),
-      0,
-      "columns",
-    );
-  }));
 
 Deno.test("a GGUF file of a dense Granite 4, by llama.cpp or by rgx, is a Granite with its logits", () =>
   withFolder(async (temporary) => {

@@ -21,6 +21,7 @@ import {
   GROWTH,
   KV_HEADS,
   PATTERN,
+  RECURRENT,
   ROTATED,
   scalarsOf,
   SECTIONS,
@@ -144,6 +145,10 @@ function deltaMetadata({ delta, convTaps, ...config }: ModelConfig): [string, Gg
   if (delta === undefined) return [];
   const { keyHeads, valueHeads, keyDim, valueDim } = delta;
   const { headDim, rotaryDim = headDim } = config, turned = rotaryDim / 2;
+  const recurrent = Array.from(
+    { length: config.numLayers },
+    (_, layer) => config.layerTypes![layer] === "linear",
+  );
   const third = (rest: number) => Math.ceil((turned - rest) / 3);
   const u32 = (key: string, value: number): [string, GgufWritten] => [key, ["u32", value]];
   return [
@@ -152,6 +157,7 @@ function deltaMetadata({ delta, convTaps, ...config }: ModelConfig): [string, Gg
     u32("ssm.group_count", keyHeads),
     u32("ssm.time_step_rank", valueHeads),
     u32(DELTA_WIDTH, valueHeads * valueDim),
+    [RECURRENT, ["bool", recurrent]],
     u32("full_attention_interval", attentionInterval(config)),
     [SECTIONS, ["i32", [third(0), third(1), third(2), 0]]],
   ];

@@ -86,6 +86,8 @@ export const DELTA_KEYS: Readonly<Record<string, string>> = {
 export const DELTA_WIDTH = "ssm.inner_size";
 /** How many elements turn by each of a token's positions, which are equal in a text. */
 export const SECTIONS = "rope.dimension_sections";
+/** Which layers have a delta rule; older files have only the interval. */
+export const RECURRENT = "attention.recurrent_layers";
 /** Layers of a further head, which is left aside. */
 const NEXT_LAYERS = "nextn_predict_layers";
 
@@ -222,7 +224,13 @@ function readDelta(
   const number = (key: string) => Number(metadata.get(`qwen35.${key}`) ?? 0);
   const heads = Number(config["linear_num_value_heads"]);
   config["linear_value_head_dim"] = number(DELTA_WIDTH) / heads;
-  config["num_hidden_layers"] = number("block_count") - number(NEXT_LAYERS);
+  const layers = number("block_count") - number(NEXT_LAYERS);
+  config["num_hidden_layers"] = layers;
+  const recurrent = metadata.get(`qwen35.${RECURRENT}`);
+  if (!Array.isArray(recurrent)) return;
+  config["layer_types"] = recurrent.slice(0, layers).map((is) =>
+    is ? "linear_attention" : "full_attention"
+  );
 }
 
 /** Whether layers of this `general.architecture` may have different kinds of attention. */
@@ -325,7 +333,9 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
       ? []
       : [...Object.values(EXPERTS), "feed_forward_length"]),
     ...(architecture.inLayer.convIn === undefined ? [] : [CONV_TAPS]),
-    ...(gguf === "qwen35" ? [...Object.keys(DELTA_KEYS), DELTA_WIDTH, SECTIONS, NEXT_LAYERS] : []),
+    ...(gguf === "qwen35"
+      ? [...Object.keys(DELTA_KEYS), DELTA_WIDTH, SECTIONS, RECURRENT, NEXT_LAYERS]
+      : []),
     ...(architecture.growingQueries ? [GROWTH] : []),
   ];
   const all = new Set([...known, ...rotary, ...typed, ...scalars, ...caps, ...own, ...OTHERS]);

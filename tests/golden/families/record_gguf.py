@@ -22,6 +22,7 @@ for family in sys.argv[2:]:
 
     class Model(kind):
         model_arch = kind.model_arch
+        no_mtp = True
 
         def set_vocab(self):
             pass
