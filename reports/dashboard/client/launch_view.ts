@@ -118,7 +118,7 @@ export async function launchView({ parameters, remember }: PageState): Promise<V
         </div>
         <div role="status">${answer}</div>
         <div class="wide" role="region" aria-label="Keys" tabindex="0">
-          <table class="keys">
+          <table class="keys form">
             <thead>
               <tr>
                 <th scope="col">key</th>
