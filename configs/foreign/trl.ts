@@ -71,7 +71,8 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout
 ? log_unique_prompts wandb_log_unique_prompts [false] [true]: all completions are kept, with their
   prompts
 ? log_completions_hub_repo: nothing is uploaded; completions are kept in the run's folder
-! environment_factory: it is a Python object; an environment is a file: environment: {path: F.ts}
+! environment_factory: it is a Python object; an environment is a program, environment: {command:
+  [python3, F.py]} (rgx env new F.py --python writes one), or a file, environment: {path: F.ts}
 ! rollout_func: ${PROCESS}
 ! num_processes num_machines [1]: ${RANKS}
 ! accelerate_config ["single_gpu"]: ${RANKS}

@@ -297,11 +297,12 @@ multi_turn.format: one hermes|qwen3_coder|gpt-oss|gemma4|glm not seed|minimax|ki
 - multi_turn.tokenization_sanity_check_mode multi_turn.use_inference_chat_template: the tokens of an
   answer are those that were sampled, and are never encoded again
 ! multi_turn.num_repeat_rollouts: training.num_generations is the number of dialogues of a prompt
-! multi_turn.tool_config_path multi_turn.function_tool_path: Python is not run; a tool is a file of
-  TypeScript: tools: [F.ts] (rgx env new F.ts --tools writes one)
+! multi_turn.tool_config_path multi_turn.function_tool_path: a tool is a file, tools: [F.ts]
+  (rgx env new F.ts --tools writes one), or a server of MCP, tools: [{mcp: {command: [python3, F.py]}}]
 ! multi_turn.interaction_config_path: verl has removed its interactions (April 2026); an environment
-  is a file: environment: {path: F.ts}
-! multi_turn.completion_callback: Python is not run; an environment is a file: environment: {path: F.ts}
+  is a file, environment: {path: F.ts}, or a program, environment: {command: [python3, F.py]}
+! multi_turn.completion_callback: an environment is a program, environment: {command: [python3, F.py]}
+  (rgx env new F.py --python writes one), or a file, environment: {path: F.ts}
 [actor_rollout_ref]
 - nccl_timeout: ${PLACE}
 ! hybrid_engine [true]: one process trains and generates

@@ -388,7 +388,10 @@ Deno.test("multi_turn of verl bounds dialogues with an environment or tools of r
   assert.equal(off.config.multi_turn.max_assistant_turns, null);
   const refused: [string, RegExp][] = [
     ["enable=True", /multi_turn\.enable: dialogues need an environment or tools/],
-    ["tool_config_path=t.yaml", /multi_turn\.tool_config_path: .*a tool is a file of TypeScript/],
+    [
+      "tool_config_path=t.yaml",
+      /multi_turn\.tool_config_path: .*a tool is a file, tools: \[F\.ts\]/,
+    ],
     ["interaction_config_path=i.yaml", /multi_turn\.interaction_config_path: .*has removed/],
   ];
   for (const [text, message] of refused) {
