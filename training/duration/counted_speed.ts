@@ -11,6 +11,7 @@ import {
   modulePath,
   modulesOf,
 } from "../../models/architectures/mod.ts";
+import { isOfExperts } from "../../models/architectures/mixtures.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { storedWords } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
@@ -61,6 +62,13 @@ const layerNumbers = ({ numLayers }: ModelConfig) => Array.from({ length: numLay
 const attentionLayers = (config: ModelConfig) =>
   layerNumbers(config).filter((layer) => hasAttention(config, layer)).length;
 
+/** Matrices of a module that `rows` tokens go through: each takes some of the experts. */
+function matricesOf(config: ModelConfig, module: string, rows = 1): number {
+  const { experts } = config;
+  if (experts === undefined || !isOfExperts(config, module)) return 1;
+  return Math.min(experts.count, rows * experts.chosen);
+}
+
 /** @param context tokens that a token attends to */
 export function forwardFlops({ config, lora }: ModelSizes, context: number): ForwardFlops {
   const { numHeads, headDim, vocabSize, hiddenSize } = config;
@@ -68,14 +76,14 @@ export function forwardFlops({ config, lora }: ModelSizes, context: number): For
   const products = layers.map((layer) =>
     modulesOf(config, layer).map((module) => {
       const [inDim, outDim] = linearDims(config, module);
-      return 2 * inDim * outDim;
+      return 2 * inDim * outDim * matricesOf(config, module);
     })
   );
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const lowRank = (placed: readonly LoraPlacement[]) =>
     placed.reduce((sum, { module, r }) => {
       const [inDim, outDim] = linearDims(config, module);
-      return sum + 2 * r * (inDim + outDim);
+      return sum + 2 * r * (inDim + outDim) * matricesOf(config, module);
     }, 0);
   const head = headAdapter(lora);
   return {
@@ -98,7 +106,8 @@ export function decodeBytes(sizes: ModelSizes, lanes: number, context: number): 
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);
-      weights += bytes(`${modulePath(config, layer, module)}.weight`, outDim, inDim);
+      const name = `${modulePath(config, layer, module)}.weight`;
+      weights += matricesOf(config, module, lanes) * bytes(name, outDim, inDim);
     }
   }
   const perToken = 2 * attentionLayers(config) * config.numKvHeads * config.headDim * floatBytes;
