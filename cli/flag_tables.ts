@@ -260,8 +260,9 @@ export const EXPORT = {
     rgx export runs/a --to gguf --dtype q8_0 --output my-model.gguf`,
   "After:": `
     With q8_0 and q4_0, vectors stay f32, matrices whose rows are no multiples of 32
-    weights become f16, and the output head of a q4_0 file is q8_0. q4_k_m is llama.cpp's mix
-    of Q4_K and Q6_K; rows that are no multiples of 256 weights become q8_0.`,
+    weights become f16, and the output head of a q4_0 file is q8_0. q4_k_m is
+    llama.cpp's mix of Q4_K and Q6_K; rows that are no multiples of 256 weights
+    become q8_0.`,
 } as const;
 
 export const CONVERT = {

@@ -25,9 +25,8 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     "help",
   ],
   "Train:": ["train", "sft", "dpo", "sweep"],
-  "Measure:": "bench eval plot curves report dashboard score rescore generate chat logprobs".split(
-    " ",
-  ),
+  "Measure:": "bench eval plot curves report watch dashboard score rescore generate chat logprobs"
+    .split(" "),
   "Share:": ["pull", "upload", "export", "convert", "serve"],
   "Cluster:": ["slurm", "jobs"],
 };
