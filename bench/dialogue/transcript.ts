@@ -145,7 +145,7 @@ export class Transcript {
     call: Asked,
     outcome: Outcome,
     environment: Environment | null = null,
-    isSteady = environment?.isSteady === true && !("error" in outcome),
+    isSteady: boolean = environment?.isSteady === true && !("error" in outcome),
   ): Promise<void> {
     const { state, ...said } = outcome as Reply, { call: kind, ...about } = call;
     const { state: _, ...asked } = about as Record<string, unknown>;

@@ -26,7 +26,7 @@ Deno.test("a model of another family is refused by name, and one that does not f
   for (
     const [config, message] of [
       [{ model_type: "gemma4" }, /model_type is "gemma4".*only llama, .*lfm2.*no weights were/],
-      [{ model_type: "qwen3_moe" }, /model_type is "qwen3_moe", which is not supported/],
+      [{ model_type: "deepseek_v3" }, /model_type is "deepseek_v3", which is not supported/],
       [
         { ...embeddedShapes().get("LiquidAI/LFM2-350M"), conv_bias: true },
         /conv_bias is true, which is not/,
