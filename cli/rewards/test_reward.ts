@@ -65,11 +65,9 @@ export async function testReward(
     throw new UsageError(`${file.path}: there is no such file`);
   }
   const path = given ?? (file === null ? null : file.path.replace(/\.\w+$/, "_cases.jsonl"));
-  if (path === null) {
-    throw new UsageError(`missing argument 'cases'`, {
-      advice: `A file of lines such as {"completion": "…", "answer": "4", "expected": 1}.`,
-    });
-  }
+  const advice = 'A file of lines such as {"completion": "…", "answer": "4", "expected": 1}.';
+  if (path === null) throw new UsageError("missing argument 'cases'", { advice });
+  if (!await exists(path)) throw new UsageError(`${path}: there is no such file`, { advice });
   const cases = readCases(path, await readText(path));
   const params = Object.fromEntries(options.set.map((text) => {
     const [key, value] = splitPair(text, "--set", "key=value");

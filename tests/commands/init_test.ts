@@ -179,6 +179,9 @@ test.inFolder("rewards test names wrong cases by their lines, and errors of a re
   const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
   const test = (...args: string[]) => rgx(["rewards", "test", ...args], "", {}, folder);
   await write("bad.ts", 'export default () => { throw new Error("no luck"); };');
+  const without = await test("bad.ts");
+  assert.equal(without.code, 2);
+  assert.match(without.err, /bad_cases\.jsonl: there is no such file\nhelp: A file of lines/);
   await write("bad_cases.jsonl", '{"completion": "a", "expected": 0}\n');
   const failed = await test("bad.ts");
   assert.equal(failed.code, 1);
