@@ -15,12 +15,11 @@ import {
   killedRank,
   needsCard,
   NO_REQUEUE,
-  ONE_PROCESS,
   prepare,
-  ranksLaunch,
 } from "./job_script.ts";
 import { megabytes, parseTimeLimit } from "../configs/types/slurm_values.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
+import { ONE_PROCESS, ranksLaunch } from "./schedulers.ts";
 import { expandParts, fillTemplate } from "./template.ts";
 import arrayRoles from "./templates/bench_array.sh" with { type: "text" };
 import template from "./templates/bench.sh" with { type: "text" };

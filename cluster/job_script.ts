@@ -7,9 +7,8 @@ import { VERSION } from "../core/version.ts";
 import { checkJob, type Job, type JobRequest } from "./header.ts";
 import { signalLeadNotes } from "./signal_lead.ts";
 import { isMinutesAndSeconds } from "../configs/types/slurm_values.ts";
-import type { SchedulerName } from "./schedulers.ts";
+import { type Scheduler, type SchedulerName, schedulerOf } from "./schedulers.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
-import mpiChoice from "./templates/mpi.sh" with { type: "text" };
 import definition from "./templates/rgx.def" with { type: "text" };
 
 /** The definition of an Apptainer image with rgx. */
@@ -64,57 +63,6 @@ export interface Prepared {
   values: Record<string, string>;
 }
 
-/** Shell lines that choose how srun starts MPI, and the call of srun: for one process, or ranks. */
-export interface Launch {
-  mpi: string;
-  srun: string;
-}
-
-/** The start of one process. srun starts it, so that SLURM's signals reach it. */
-export const ONE_PROCESS: Launch = {
-  mpi: "",
-  srun: "srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1",
-};
-
-/**
- * The start of a job's ranks: of one alone, or of several through MPI.
- * @param type the value of `srun --mpi`; null = the one that fits the MPI library
- * @throws UsageError when it can be no such value
- */
-export function launchOf(
-  { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
-  type: string | null,
-): Launch {
-  const ranks = nodes * tasksPerNode, launch = ranksLaunch(nodes, [ranks, tasksPerNode], type);
-  if (ranks > 1) return launch;
-  if (type !== null) {
-    throw new UsageError(`--mpi ${type}: is for several ranks, and the job has one`, {
-      advice: "--nodes, --gpus and --ntasks-per-node say how many there are.",
-    });
-  }
-  return ONE_PROCESS;
-}
-
-/**
- * The start of ranks through MPI.
- * @param tasks the number of ranks altogether and on each node; words of the shell are allowed
- * @param type as for {@link launchOf}
- */
-export function ranksLaunch(
-  nodes: number,
-  [all, each]: readonly [all: number | string, each: number | string],
-  type: string | null,
-): Launch {
-  if (type !== null && !/^[a-z][a-z0-9_]*$/.test(type)) {
-    throw new UsageError(`--mpi ${JSON.stringify(type)}: expected a type of srun --mpi=list`);
-  }
-  return {
-    mpi: type === null ? mpiChoice.trimEnd() : `mpi=${type}`,
-    srun: `srun --nodes=${nodes} --ntasks=${all} --ntasks-per-node=${each} ` +
-      '--mpi="$mpi" --kill-on-bad-exit=1',
-  };
-}
-
 /** Checks the options. @throws UsageError for an invalid option, or a folder that does not exist */
 export async function prepare(
   account: string | null,
@@ -129,6 +77,7 @@ export async function prepare(
   const program = apptainer !== undefined
     ? await inImage(apptainer, workDir, device)
     : options.program ?? programCommand();
+  const scheduler = schedulerOf(options.scheduler);
   const notes = signalLeadNotes(options.warn ?? null);
   if (isMinutesAndSeconds(job.time)) {
     notes.push(
@@ -141,13 +90,12 @@ export async function prepare(
     logs,
     notes,
     values: {
-      made_by: `Written by rgx ${VERSION}; rgx ${
-        isSlurm(options) ? "slurm" : "jobs"
-      } --help says how, docs/cluster.md why.`,
+      made_by:
+        `Written by rgx ${VERSION}; rgx ${scheduler.command} --help says how, docs/cluster.md why.`,
       work_dir: shellWord(workDir),
       logs: shellWord(logs),
       program: shellWords(program),
-      environment: environment(options, apptainer === undefined ? null : workDir),
+      environment: environment(options, scheduler, apptainer === undefined ? null : workDir),
       memo: shellWord(`${logs}/.${jobName}`),
       max_idle: String(options.maxIdleRestarts ?? 5),
     },
@@ -220,27 +168,19 @@ async function inImage(given: string, workDir: string, device?: string): Promise
   return ["apptainer", "exec", ...card, "--pwd", workDir, image, "rgx"];
 }
 
-const isSlurm = ({ scheduler = "slurm" }: CommonOptions) => scheduler === "slurm";
-
 /** @param bound the folder that a container must see; null = there is no container */
 function environment(
-  options: CommonOptions,
+  { online, modules = [], setup = [] }: CommonOptions,
+  { before, cores }: Scheduler,
   bound: string | null,
 ): string {
-  const { online, modules = [], setup = [] } = options;
   for (const name of modules) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._+/-]*$/.test(name)) {
       throw new UsageError(`--module ${JSON.stringify(name)}: expected the name of a module`);
     }
   }
   return [
-    ...(isSlurm(options)
-      ? [
-        "# If this job was submitted from within another one, srun would read that job's variables.",
-        "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
-        "SLURM_GPUS SLURM_STEP_ID",
-      ]
-      : []),
+    ...before,
     ...setupLines(modules, setup),
     ...(bound === null ? [] : [
       "# What the container sees besides the home folder: the job's folder, and caches elsewhere.",
@@ -251,13 +191,7 @@ function environment(
       "# Compute nodes have no internet access: download models on the login node first.",
       "export HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 TRANSFORMERS_OFFLINE=1 WANDB_MODE=offline",
     ]),
-    ...(isSlurm(options)
-      ? [
-        "# Use the cores of the job. rgx reads SLURM_CPUS_PER_TASK itself, but srun does not.",
-        'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
-        'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
-      ]
-      : []),
+    ...cores,
   ].join("\n");
 }
 

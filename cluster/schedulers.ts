@@ -1,37 +1,169 @@
 /**
- * The schedulers besides SLURM for which rgx writes job scripts: PBS (Professional and OpenPBS) and
- * LSF. Neither warns a job in the same way at all sites, so the script's own shell watches the
- * clock; and neither puts a job back on its own wish, so the script submits itself again.
+ * The schedulers for which rgx writes job scripts: SLURM, PBS (Professional and OpenPBS) and LSF.
+ * SLURM warns a job before its end and puts it back into the queue. The others do neither in the
+ * same way at all sites, so the script's own shell watches the clock, and submits the script again.
  */
 import { UsageError } from "../core/errors.ts";
-import type { Job } from "./header.ts";
+import { arrayOption } from "./array.ts";
+import { headerLines, type Job } from "./header.ts";
 import { shellWord } from "./quote.ts";
+import jobsTemplate from "./templates/jobs.sh" with { type: "text" };
+import mpiChoice from "./templates/mpi.sh" with { type: "text" };
+import template from "./templates/train.sh" with { type: "text" };
 
 /** A scheduler of `rgx jobs --scheduler`. */
 export type SchedulerName = "slurm" | "pbs" | "lsf";
 
+/** The elements of an array job. */
+export interface Elements {
+  /** Their numbers as the user counts them. */
+  indices: readonly number[];
+  /** The number of elements that run at the same time; null: all. */
+  atOnce: number | null;
+}
+
 /** The names in a script's head. */
-interface HeaderParts {
+interface HeadParts {
   jobName: string;
   /** The folder of the logs. */
   log: string;
+  /** Null: the job is no array. */
+  elements: Elements | null;
 }
 
 /** How a scheduler is spoken to. */
 export interface Scheduler {
+  /** The command of rgx that writes its scripts. */
+  command: string;
+  /** The template of a training job. */
+  template: string;
   /** Lines of the script's head that ask for what the job needs. @throws UsageError */
-  header(job: Job, parts: HeaderParts): string[];
-  /** Arguments that submit elements 0 to `count` − 1 as an array, at most `atOnce` at a time. */
-  array(jobName: string, count: number, atOnce: number | null): string[];
+  head(job: Job, parts: HeadParts): string[];
+  /** @param type the value of `srun --mpi`; null: the one that fits @throws UsageError */
+  launch(job: Job, type: string | null): Launch;
   /** The command that submits a script. */
-  submit(script: string, further: readonly string[]): string[];
-  /** A shell expression: the element of an array that a job is, from 0. */
+  submit(script: string, about: Omit<HeadParts, "log">): string[];
+  /** The numbers by which its jobs know their elements. */
+  numbers(elements: Elements): readonly number[];
+  /** The shell variable with such a number. */
   element: string;
-  /** A shell command that submits the script `$script` again, for the element `$element`. */
-  again: string;
-  /** A line of the command's output → the id of the job; null: it is none. */
+  /** Shell lines before the user's, and lines that give the job its cores. */
+  before: readonly string[];
+  cores: readonly string[];
+  /** A shell command that prints another number after each restart. */
+  restarts: string;
+  /** Placeholders of the template. */
+  values(job: Job, script: string): Record<string, string>;
+  /** A line of the output of `submit` → the id of the job; null: it is none. */
   idOf(line: string): string | null;
 }
+
+/** Shell lines that choose how srun starts MPI, and the call of srun: for one process, or ranks. */
+export interface Launch {
+  mpi: string;
+  srun: string;
+}
+
+/** The start of one process. srun starts it, so that SLURM's signals reach it. */
+export const ONE_PROCESS: Launch = {
+  mpi: "",
+  srun: "srun --nodes=1 --ntasks=1 --kill-on-bad-exit=1",
+};
+
+/**
+ * The start of a job's ranks: of one alone, or of several through MPI.
+ * @param type the value of `srun --mpi`; null = the one that fits the MPI library
+ * @throws UsageError when it can be no such value
+ */
+function launchOf(
+  { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
+  type: string | null,
+): Launch {
+  const ranks = nodes * tasksPerNode, launch = ranksLaunch(nodes, [ranks, tasksPerNode], type);
+  if (ranks > 1) return launch;
+  if (type !== null) {
+    throw new UsageError(`--mpi ${type}: is for several ranks, and the job has one`, {
+      advice: "--nodes, --gpus and --ntasks-per-node say how many there are.",
+    });
+  }
+  return ONE_PROCESS;
+}
+
+/**
+ * The start of ranks through MPI.
+ * @param tasks the number of ranks altogether and on each node; words of the shell are allowed
+ * @param type the value of `srun --mpi`; null = the one that fits the MPI library
+ */
+export function ranksLaunch(
+  nodes: number,
+  [all, each]: readonly [all: number | string, each: number | string],
+  type: string | null,
+): Launch {
+  if (type !== null && !/^[a-z][a-z0-9_]*$/.test(type)) {
+    throw new UsageError(`--mpi ${JSON.stringify(type)}: expected a type of srun --mpi=list`);
+  }
+  return {
+    mpi: type === null ? mpiChoice.trimEnd() : `mpi=${type}`,
+    srun: `srun --nodes=${nodes} --ntasks=${all} --ntasks-per-node=${each} ` +
+      '--mpi="$mpi" --kill-on-bad-exit=1',
+  };
+}
+
+const SLURM: Scheduler = {
+  command: "slurm",
+  template,
+  head: (job, { jobName, log, elements }) =>
+    headerLines(job, {
+      jobName,
+      log,
+      array: elements && arrayOption(elements.indices, elements.atOnce),
+    }),
+  launch: launchOf,
+  submit: (script) => ["sbatch", "--parsable", script],
+  numbers: ({ indices }) => indices,
+  element: "SLURM_ARRAY_TASK_ID",
+  before: [
+    "# If this job was submitted from within another one, srun would read that job's variables.",
+    "unset SLURM_CPU_BIND SLURM_MEM_BIND SLURM_MEM_PER_CPU SLURM_MEM_PER_GPU " +
+    "SLURM_GPUS SLURM_STEP_ID",
+  ],
+  cores: [
+    "# Use the cores of the job. rgx reads SLURM_CPUS_PER_TASK itself, but srun does not.",
+    'export OMP_NUM_THREADS="${SLURM_CPUS_PER_TASK:-1}" ' +
+    'SRUN_CPUS_PER_TASK="${SLURM_CPUS_PER_TASK:-1}"',
+  ],
+  restarts: 'echo "${SLURM_RESTART_COUNT:-0}"',
+  values: () => ({}),
+  idOf: (line) => /^(\d+)(?:;|$)/.exec(line)?.[1] ?? null,
+};
+
+/**
+ * What the other schedulers share.
+ * @param element a shell expression: the element of an array that a job is, from 0
+ * @param again a shell command that submits the script `$script` again, for `$element`
+ */
+const resubmitting = (element: string, again: string) => ({
+  command: "jobs",
+  template: jobsTemplate,
+  launch: mpirunLaunch,
+  numbers: ({ indices }: Elements) => indices.map((_, position) => position),
+  element: "element",
+  before: [],
+  cores: [],
+  restarts: "date +%s",
+  values: (job: Job, script: string) => ({
+    script: shellWord(script),
+    element,
+    again,
+    seconds: String(Math.max(1, job.time.seconds - job.signalLead)),
+    cpus: String(job.cpus),
+  }),
+});
+
+const ofElements = (elements: Elements | null, words: (count: number, limit: string) => string[]) =>
+  elements === null
+    ? []
+    : words(elements.indices.length, elements.atOnce === null ? "" : `%${elements.atOnce}`);
 
 const clock = (seconds: number, ...units: number[]) =>
   units.map((unit, i) => {
@@ -43,7 +175,11 @@ const clock = (seconds: number, ...units: number[]) =>
 const pbsMemory = (memory: string) => `${memory.toLowerCase()}b`;
 
 const PBS: Scheduler = {
-  header(job, { jobName, log }) {
+  ...resubmitting(
+    "${RGX_ELEMENT:-${PBS_ARRAY_INDEX:-}}",
+    'qsub -v RGX_ELEMENT="$element" "$script"',
+  ),
+  head(job, { jobName, log }) {
     const { nodes, tasksPerNode: ranks, cpus, gpus, gpuType } = job;
     if (gpuType !== "" && !gpuType.includes("=")) {
       throw new UsageError(`--gpu-type ${gpuType}: PBS has no common name for a type of card`, {
@@ -72,19 +208,25 @@ const PBS: Scheduler = {
       ...job.directives,
     ].map((line) => `#PBS ${line}`);
   },
-  array(_jobName, count, atOnce) {
+  submit: (script, { elements }) => [
+    "qsub",
     // An array has at least two elements.
-    if (count === 1) return ["-v", "RGX_ELEMENT=0"];
-    return ["-J", `0-${count - 1}${atOnce === null ? "" : `%${atOnce}`}`];
-  },
-  submit: (script, further) => ["qsub", ...further, script],
-  element: "${RGX_ELEMENT:-${PBS_ARRAY_INDEX:-}}",
-  again: 'qsub -v RGX_ELEMENT="$element" "$script"',
+    ...ofElements(
+      elements,
+      (count, limit) => count === 1 ? ["-v", "RGX_ELEMENT=0"] : ["-J", `0-${count - 1}${limit}`],
+    ),
+    script,
+  ],
   idOf: (line) => /^\d+(?:\[\])?(?:\.[\w.-]+)?$/.test(line) ? line : null,
 };
 
 const LSF: Scheduler = {
-  header(job, { jobName, log }) {
+  // Outside of an array the index is 0; its elements are counted from 1.
+  ...resubmitting(
+    "${RGX_ELEMENT:-$((${LSB_JOBINDEX:-0} - 1))}",
+    'RGX_ELEMENT="$element" bsub <"$script"',
+  ),
+  head(job, { jobName, log }) {
     const { nodes, tasksPerNode: ranks, cpus, gpus, gpuType } = job;
     return [
       `-J ${jobName}`,
@@ -100,18 +242,11 @@ const LSF: Scheduler = {
       ...job.directives,
     ].map((line) => `#BSUB ${line}`);
   },
-  array: (jobName, count, atOnce) => [
-    "-J",
-    `${jobName}[1-${count}]${atOnce === null ? "" : `%${atOnce}`}`,
-  ],
-  submit: (script, further) => [
-    "sh",
-    "-c",
-    `bsub ${further.map((word) => `${shellWord(word)} `).join("")}< ${shellWord(script)}`,
-  ],
-  // Outside of an array the index is 0; its elements are counted from 1.
-  element: "${RGX_ELEMENT:-$((${LSB_JOBINDEX:-0} - 1))}",
-  again: 'RGX_ELEMENT="$element" bsub <"$script"',
+  submit(script, { jobName, elements }) {
+    const further = ofElements(elements, (count, limit) => ["-J", `${jobName}[1-${count}]${limit}`])
+      .map((word) => `${shellWord(word)} `).join("");
+    return ["sh", "-c", `bsub ${further}< ${shellWord(script)}`];
+  },
   idOf: (line) => /^Job <(\d+)> is submitted/.exec(line)?.[1] ?? null,
 };
 
@@ -134,15 +269,17 @@ function lsfCondition(dependency: string): string {
   }).join(" && ");
 }
 
-/** A scheduler by its name; null: SLURM, which has templates of its own. */
-export function schedulerOf(name: SchedulerName): Scheduler | null {
-  return { slurm: null, pbs: PBS, lsf: LSF }[name];
+const SCHEDULERS: Readonly<Record<SchedulerName, Scheduler>> = { slurm: SLURM, pbs: PBS, lsf: LSF };
+
+/** A scheduler by its name. */
+export function schedulerOf(name: SchedulerName = "slurm"): Scheduler {
+  return SCHEDULERS[name];
 }
 
-/** Shell lines that choose how the ranks of a job are started, and the words before the command. */
-export function mpirunLaunch(
+/** The start of a job's ranks where no srun starts them. */
+function mpirunLaunch(
   { nodes, tasksPerNode }: Pick<Job, "nodes" | "tasksPerNode">,
-): { mpi: string; srun: string } {
+): Launch {
   const ranks = nodes * tasksPerNode;
   if (ranks === 1) return { mpi: "notice=USR2", srun: "" };
   return {

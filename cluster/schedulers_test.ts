@@ -75,8 +75,8 @@ Deno.test("an array is submitted as the scheduler counts", async () => {
   assert.equal(await submitted("pbs", "0,2%1"), "qsub -J 0-1%1 j.sh");
   assert.equal(await submitted("pbs", "1"), "qsub -v RGX_ELEMENT=0 j.sh");
   assert.equal(await submitted("lsf"), "bsub -J 'quickstart[1-3]' < j.sh");
-  assert.equal(schedulerOf("lsf")!.idOf("Job <71> is submitted to queue <a>."), "71");
-  assert.equal(schedulerOf("pbs")!.idOf("71[].server"), "71[].server");
+  assert.equal(schedulerOf("lsf").idOf("Job <71> is submitted to queue <a>."), "71");
+  assert.equal(schedulerOf("pbs").idOf("71[].server"), "71[].server");
 });
 
 /** A program that saves and exits with 75 when it is warned or ended, and else after a while. */

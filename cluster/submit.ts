@@ -5,6 +5,7 @@ import { RgxError, UsageError } from "../core/errors.ts";
 import { runCommand } from "../core/machine/run_command.ts";
 import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
+import { schedulerOf } from "./schedulers.ts";
 
 /** How a script is written. */
 export interface WriteOptions {
@@ -44,9 +45,6 @@ export async function writeScript(
   await Deno.chmod(path, 0o755);
 }
 
-/** The id of a job from a line of `sbatch --parsable`. */
-const slurmId = (line: string) => /^(\d+)(?:;|$)/.exec(line)?.[1] ?? null;
-
 /**
  * Runs a command that submits jobs.
  * @param idOf the id of a job from a line of the command's output; null: the line has none
@@ -56,7 +54,7 @@ const slurmId = (line: string) => /^(\d+)(?:;|$)/.exec(line)?.[1] ?? null;
 export async function submit(
   command: readonly string[],
   folder: string,
-  idOf: (line: string) => string | null = slurmId,
+  idOf = schedulerOf().idOf,
 ): Promise<string[]> {
   const ended = await runCommand(command, { cwd: folder, ...outsideOfJobs() });
   if (ended === null) {

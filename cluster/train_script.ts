@@ -9,37 +9,20 @@ import { findSlurmSection, type FoundSection } from "../configs/slurm_section.ts
 import type { ConfigOverrides } from "../configs/config_object.ts";
 import { UsageError } from "../core/errors.ts";
 import { exists, fileName } from "../core/paths.ts";
-import {
-  arrayOption,
-  type ArraySpec,
-  parseArray,
-  seedVariants,
-  sweepVariants,
-  type Variant,
-} from "./array.ts";
-import {
-  checkJob,
-  headerLines,
-  type Job,
-  type ProcessNeeds,
-  tooLittleMemory,
-  withNeeds,
-} from "./header.ts";
+import { type ArraySpec, parseArray, seedVariants, sweepVariants, type Variant } from "./array.ts";
+import { checkJob, type Job, type ProcessNeeds, tooLittleMemory, withNeeds } from "./header.ts";
 import {
   checkJobName,
   type CommonOptions,
   type JobScript,
   killedRank,
-  launchOf,
   needsCard,
   NO_REQUEUE,
   prepare,
 } from "./job_script.ts";
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import { expandParts, fillTemplate } from "./template.ts";
-import { mpirunLaunch, type SchedulerName, schedulerOf } from "./schedulers.ts";
-import jobsTemplate from "./templates/jobs.sh" with { type: "text" };
-import template from "./templates/train.sh" with { type: "text" };
+import { type Elements, type Scheduler, type SchedulerName, schedulerOf } from "./schedulers.ts";
 
 /** The options of a training job. */
 export interface TrainScriptOptions extends CommonOptions {
@@ -70,11 +53,9 @@ export interface TrainScriptOptions extends CommonOptions {
   ) => Promise<ProcessNeeds | null>;
 }
 
-const isSlurm = ({ scheduler = "slurm" }: TrainScriptOptions) => scheduler === "slurm";
-
 /** The template that is filled in for a scheduler. */
-export function trainTemplate(scheduler: SchedulerName = "slurm"): string {
-  return expandParts(isSlurm({ scheduler }) ? template : jobsTemplate);
+export function trainTemplate(scheduler?: SchedulerName): string {
+  return expandParts(schedulerOf(scheduler).template);
 }
 
 /**
@@ -117,7 +98,7 @@ export async function jobOfConfig(
   const read = { overrides: overridesOf(options), env, cwd };
   const found = await findSlurmSection(path, read), section = found?.section;
   const charged = account ?? section?.account ?? null;
-  if (charged === null && isSlurm(options)) {
+  if (charged === null && (options.scheduler ?? "slurm") === "slurm") {
     // Mistakes of the configuration are reported first, because one of them may hide the account.
     if (found === null) await loadConfig(path, read);
     throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
@@ -204,58 +185,40 @@ export async function trainScript(
   const isKnown = variants.length > 0 ||
     (await load([], "1")).config.training.output_dir === output_dir;
 
-  const scheduler = schedulerOf(options.scheduler ?? "slurm");
+  const scheduler = schedulerOf(options.scheduler);
   const ranks = job.nodes * job.tasksPerNode;
-  const launch = scheduler === null ? launchOf(job, options.mpi ?? null) : mpirunLaunch(job);
-  const text = options.template?.text ?? (scheduler === null ? template : jobsTemplate);
   const name = options.template?.name ?? "the built-in template";
-  const elements = variants.length === 0
+  const elements: Elements | null = variants.length === 0
     ? null
-    : arrayOption(variants.map(({ index }) => index), array?.maxParallel ?? null);
-  // Elsewhere elements are counted without gaps.
-  const numbered = scheduler === null
-    ? variants
-    : variants.map((variant, index) => ({ ...variant, index }));
-  const header = scheduler === null
-    ? headerLines(job, { jobName, log: logs, array: elements })
-    : scheduler.header(job, { jobName, log: logs });
-  const further = variants.length === 0 || scheduler === null
-    ? []
-    : scheduler.array(jobName, variants.length, array?.maxParallel ?? null);
-  const submit = (path: string) =>
-    scheduler === null ? ["sbatch", "--parsable", path] : scheduler.submit(path, further);
+    : { indices: variants.map(({ index }) => index), atOnce: array?.maxParallel ?? null };
+  const submit = (path: string) => scheduler.submit(path, { jobName, elements });
   const stored = options.script ?? resolve(defaultScript(jobName, options.scheduler));
   const progress = !isKnown
-    ? unknownProgress(options)
+    ? unknownProgress(scheduler)
     : variants.length > 0
     ? PROGRESS
-    : `${PROGRESS}\n${otherFolder(options)}`;
+    : `${PROGRESS}\n${otherFolder(scheduler)}`;
   const script = fillTemplate(
-    expandParts(text, job.requeue ? [] : ["requeue", "resubmit"]),
+    expandParts(
+      options.template?.text ?? scheduler.template,
+      job.requeue ? [] : ["requeue", "resubmit"],
+    ),
     {
       ...values,
       environment: values["environment"] + binds,
-      ...(scheduler === null ? { sbatch: header.join("\n") } : {
-        header: header.join("\n"),
-        submit: submitText(submit(stored)),
-        script: shellWord(stored),
-        element: scheduler.element,
-        again: scheduler.again,
-        seconds: String(Math.max(1, job.time.seconds - job.signalLead)),
-        cpus: String(job.cpus),
-        resubmit: NO_REQUEUE,
-      }),
+      ...scheduler.values(job, stored),
+      sbatch: scheduler.head(job, { jobName, log: logs, elements }).join("\n"),
+      submit: submitText(submit(stored)),
       memo: shellWord(`${logs}/.${jobName}`),
       requeue: NO_REQUEUE,
+      resubmit: NO_REQUEUE,
       progress: job.requeue ? progress : "",
-      ...launch,
+      ...scheduler.launch(job, options.mpi ?? null),
       killed: ranks > 1 && job.requeue && isKnown ? killedRank('[ -e "$run/latest" ]') : "",
-      run: runLines(
-        base,
-        numbered,
-        job.requeue && isKnown,
-        isSlurm(options) ? "SLURM_ARRAY_TASK_ID" : "element",
-      ),
+      run: runLines(base, variants, job.requeue && isKnown, {
+        variable: scheduler.element,
+        numbers: elements === null ? [] : scheduler.numbers(elements),
+      }),
       config: shellWord(path),
       overrides: words([
         ...overrides,
@@ -264,7 +227,7 @@ export async function trainScript(
       ]),
     },
     name,
-    [isSlurm(options) ? "sbatch" : "header", "config", ...(ranks > 1 ? ["srun", "mpi"] : [])],
+    ["sbatch", "config", ...(ranks > 1 ? ["srun", "mpi"] : [])],
   );
   return { text: script, jobName, logs, notes, submit };
 }
@@ -274,15 +237,14 @@ export async function trainScript(
  * restart looks like progress. The program also limits the number of restarts without progress
  * (training/run/sessions.ts).
  */
-const unknownProgress = (options: TrainScriptOptions) =>
-  `progress() { ${isSlurm(options) ? 'echo "${SLURM_RESTART_COUNT:-0}"' : "date +%s"}; }`;
+const unknownProgress = ({ restarts }: Scheduler) => `progress() { ${restarts}; }`;
 
 /** A shell function that prints the number of logged steps. Events in the log are not counted. */
 const PROGRESS = `progress() { grep -vcs '"event"' "$run/metrics.jsonl"; }`;
 
 /** Shell lines that use `unknownProgress` if the script's arguments may name another folder. */
-const otherFolder = (options: TrainScriptOptions) =>
-  `case $* in *output[-_]dir* | *run_name*) ${unknownProgress(options)} ;; esac`;
+const otherFolder = (scheduler: Scheduler) =>
+  `case $* in *output[-_]dir* | *run_name*) ${unknownProgress(scheduler)} ;; esac`;
 
 /** The name of a script that has no other. */
 export function defaultScript(jobName: string, scheduler: SchedulerName = "slurm"): string {
@@ -418,19 +380,19 @@ function runLines(
   { config }: LoadedConfig,
   variants: readonly Variant[],
   requeue: boolean,
-  element: string,
+  { variable, numbers }: { variable: string; numbers: readonly number[] },
 ): string {
   const folder = folderOf(config);
   if (variants.length === 0) return requeue ? `run=${shellWord(folder)}` : "";
-  const lines = variants.map(({ index, overrides, label }) => {
+  const lines = variants.map(({ overrides, label }, i) => {
     const where = requeue ? `run=${shellWord(`${folder}_${label}`)} && ` : "";
-    return `  ${index}) ${where}set -- ${shellWords(overrides)} "$@" ;;`;
+    return `  ${numbers[i]}) ${where}set -- ${shellWords(overrides)} "$@" ;;`;
   });
   return [
     "# The overrides of each element of the array.",
-    `case $${element} in`,
+    `case $${variable} in`,
     ...lines,
-    `  *) echo "no element $${element}" >&2 && exit 2 ;;`,
+    `  *) echo "no element $${variable}" >&2 && exit 2 ;;`,
     "esac",
   ].join("\n");
 }

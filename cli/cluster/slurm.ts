@@ -271,7 +271,7 @@ async function submitWritten(
   output: string,
 ) {
   try {
-    return await submit(command, flags.workDir ?? ".", schedulerOf(scheduler)?.idOf);
+    return await submit(command, flags.workDir ?? ".", schedulerOf(scheduler).idOf);
   } catch (error) {
     log(`note: the script is written: ${output} (--force writes over it)`);
     throw error;

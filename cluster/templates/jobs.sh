@@ -1,5 +1,5 @@
 #!/bin/bash
-{{header}}
+{{sbatch}}
 
 # {{made_by}}
 # Submit it with: {{submit}}
