@@ -68,15 +68,17 @@ export async function npmCache(): Promise<string> {
 /** Arguments of `deno cache` and `deno compile`. */
 const SHARED = ["--config", CONFIG, "--lock", LOCK, ...UNSTABLE];
 
+/** Name and version of a package in deno.lock, with those behind "_" that it was resolved with. */
+export const nameAndVersion = (key: string) =>
+  /^(.+?)@([^@_]+)/.exec(key)!.slice(1) as [name: string, version: string];
+
 /** The paths of these files in Deno's cache. */
 async function unreadFiles(): Promise<string[]> {
   const cache = await npmCache();
   const { npm } = JSON.parse(await Deno.readTextFile(new URL(LOCK, ROOT)));
   const found: string[] = [];
-  for (const name of Object.keys(npm)) {
-    // "name@version", and behind a "_" the packages that it was resolved with.
-    const [, packageName, version] = /^(.+?)@([^@_]+)/.exec(name)!;
-    const folder = `${cache}/registry.npmjs.org/${packageName}/${version}`;
+  for (const key of Object.keys(npm)) {
+    const folder = `${cache}/registry.npmjs.org/${nameAndVersion(key).join("/")}`;
     for (const path of filesBelow(folder)) if (UNREAD.test(path)) found.push(path);
   }
   return found;

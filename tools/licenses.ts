@@ -5,7 +5,7 @@
  */
 import type { LicensedPackage } from "../cli/licenses/licenses.ts";
 import { ROOT } from "./architecture/imports.ts";
-import { neededImports, npmCache } from "./compile.ts";
+import { nameAndVersion, neededImports, npmCache } from "./compile.ts";
 
 /** An entry of deno.lock. */
 interface LockedPackage {
@@ -15,9 +15,6 @@ interface LockedPackage {
 
 const LOCKED: Readonly<Record<string, LockedPackage>> =
   JSON.parse(Deno.readTextFileSync(new URL("deno.lock", ROOT))).npm;
-
-/** "name@version", and behind a "_" the packages that it was resolved with. */
-const nameAndVersion = (key: string) => /^(.+?)@([^@_]+)/.exec(key)!.slice(1) as [string, string];
 
 /** The packages of the executable by name and version, with those that they need. */
 export function lockedPackages(): Map<string, { name: string; version: string; sha512: string }> {
