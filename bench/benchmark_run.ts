@@ -362,11 +362,13 @@ function tokensOf(lines: readonly SampleLine[]): number {
 
 /**
  * Key of a problem's samples in the store. For problems of a file, the key includes the problem
- * itself, since the contents of the file may have changed.
+ * itself, since the contents of the file may have changed. The further columns of its row change no
+ * answer, so they are left out.
  */
 function keyOf(set: TestSet, key: string, index: number): string {
   if (!DATASET_NAMES.includes(set.taskName)) return key;
-  return `${key}-${fnv1a(JSON.stringify(set.entries[index]!)).toString(36)}`;
+  const problem = JSON.stringify({ ...set.entries[index]!, columns: undefined });
+  return `${key}-${fnv1a(problem).toString(36)}`;
 }
 
 /* The key under which the samples of a model on a task are stored. */

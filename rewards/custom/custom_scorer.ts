@@ -166,15 +166,19 @@ function keyOf(sample: RewardSample): string {
   return ResultCache.key({ prompt, messages, completion, answer, info, truncated, dialogue });
 }
 
-/** The fields that can be sent. A program that uses rgx may have added others. */
+/**
+ * The fields that can be sent. A program that uses rgx may have added others. The entry's columns,
+ * which repeat most of its row, are for functions of Python only.
+ */
 function plain(sample: RewardSample): RewardSample {
+  const { columns: _, ...entry } = sample.entry;
   return {
     prompt: sample.prompt,
     messages: sample.messages,
     completion: sample.completion,
     answer: sample.answer,
     info: sample.info,
-    entry: sample.entry,
+    entry,
     ...(sample.dialogue === undefined ? {} : {
       dialogue: sample.dialogue,
       environmentReward: sample.environmentReward ?? null,
