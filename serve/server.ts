@@ -3,7 +3,7 @@
  * finish, and are ended then.
  */
 import type { Desk } from "./answer.ts";
-import { type Front, listenError, serveHttp } from "../core/remote/http_front.ts";
+import { type Front, hostInUrl, listenError, serveHttp } from "../core/remote/http_front.ts";
 import { App, type AppOptions } from "./app.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { Metrics } from "./metrics.ts";
@@ -59,9 +59,8 @@ export function startServer(host: ModelHost, options: ServeOptions): Server {
   } catch (error) {
     throw listenError(hostname, port, error);
   }
-  const name = hostname.includes(":") ? `[${hostname}]` : hostname;
   return {
-    url: `http://${name}:${server.port}`,
+    url: `http://${hostInUrl(hostname)}:${server.port}`,
     app,
     async stop(graceSeconds) {
       app.stopTaking();

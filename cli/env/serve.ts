@@ -2,8 +2,10 @@
  * `rgx env serve`: an environment as a server of OpenEnv. Each WebSocket is a dialogue. Actions are
  * those of OpenEnv's tools, and `{"message": TEXT}` for an environment with `step`.
  */
-import { messageOf, UsageError } from "../../core/errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
+import { callerMistake } from "../../core/remote/callers.ts";
+import { hostInUrl, listenError } from "../../core/remote/http_front.ts";
 import { VERSION } from "../../core/version.ts";
 import type {
   Environment,
@@ -30,18 +32,16 @@ export async function serveEnvironment(
   const environment = await whichEnvironment(file, options.name);
   try {
     const parts = await environment.open(),
-      sessions = new Sessions(environment, parts, maxSessions);
+      sessions = new Sessions(environment, parts, maxSessions, host);
     let server: Deno.HttpServer<Deno.NetAddr>;
     try {
       const handler = (request: Request) => sessions.respond(request);
       server = Deno.serve({ hostname: host, port, onListen() {}, handler });
     } catch (error) {
-      throw new UsageError(`--port ${port}: ${messageOf(error)}`, {
-        advice: "Give another port, or 0 for any free one.",
-      });
+      throw listenError(host, port, error);
     }
     const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
-    print(`ws://${host}:${server.addr.port}`);
+    print(`ws://${hostInUrl(host)}:${server.addr.port}`);
     log("Serves the environment as OpenEnv does; Ctrl-C ends it.");
     await end;
     sessions.close();
@@ -217,15 +217,13 @@ export class Sessions {
     private readonly environment: Environment,
     private readonly parts: EnvironmentParts,
     private readonly most: number,
+    private readonly hostname: string,
   ) {}
 
   async respond(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url), { method } = request;
-    // Pages of other sites may not play.
-    const origin = request.headers.get("origin");
-    if (origin !== null && new URL(origin).host !== request.headers.get("host")) {
-      return new Response("another origin", { status: 403 });
-    }
+    const mistake = callerMistake(request.headers, { hostname: this.hostname, cors: null }, "");
+    if (mistake !== null) return new Response(mistake, { status: 403 });
     if (pathname === "/ws" && request.headers.get("upgrade")?.toLowerCase() === "websocket") {
       return this.#socket(request);
     }

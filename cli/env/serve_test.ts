@@ -30,7 +30,7 @@ async function served(
   const path = `${folder}/served.ts`;
   await Deno.writeTextFile(path, `export default ${code};\n`);
   const environment = environmentOf({ path });
-  const sessions = new Sessions(environment, await environment.open(), most);
+  const sessions = new Sessions(environment, await environment.open(), most, "127.0.0.1");
   const handler = (request: Request) => sessions.respond(request);
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler);
   try {

@@ -5,7 +5,7 @@
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import { listenError } from "../../core/remote/http_front.ts";
+import { hostInUrl, listenError } from "../../core/remote/http_front.ts";
 import { callerMistake, isLoopback } from "../../core/remote/callers.ts";
 import { whyNotJson } from "../../core/text_file.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
@@ -328,8 +328,8 @@ export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): S
         return failure(500, "internal error");
       },
     });
-    const name = hostname.includes(":") ? `[${hostname}]` : hostname;
-    return { url: `http://${name}:${server.addr.port}`, close: () => server.shutdown() };
+    const url = `http://${hostInUrl(hostname)}:${server.addr.port}`;
+    return { url, close: () => server.shutdown() };
   } catch (error) {
     throw listenError(hostname, port, error);
   }

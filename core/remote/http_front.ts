@@ -160,6 +160,11 @@ function cut({ client, inner }: Link): void {
   }
 }
 
+/** The host of an address `http://HOST:PORT`: one of IPv6 stands in brackets. */
+export function hostInUrl(hostname: string): string {
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
+}
+
 /** Why a program of this machine cannot be a server at an address. */
 export function listenError(hostname: string, port: number, cause: unknown): RgxError {
   if (cause instanceof Deno.errors.AddrInUse) {

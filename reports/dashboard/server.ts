@@ -8,7 +8,7 @@ import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { callerMistake } from "../../core/remote/callers.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
-import { type Front, listenError, serveHttp } from "../../core/remote/http_front.ts";
+import { type Front, hostInUrl, listenError, serveHttp } from "../../core/remote/http_front.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { VERSION } from "../../core/version.ts";
 import { Launcher, type LaunchRequest } from "./launch.ts";
@@ -95,8 +95,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   }
   const app = createApp(runs, { hostname, token, interval, launcher }, ending.signal);
   const server = listen(hostname, port, (request) => app.fetch(request));
-  const shown = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const address = `http://${shown}:${server.port}/`;
+  const address = `http://${hostInUrl(hostname)}:${server.port}/`;
   const close = async () => {
     ending.abort();
     await server.shutdown(CLOSE_SECONDS);
