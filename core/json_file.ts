@@ -42,7 +42,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 export function jsonObjectOrNull(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" ? value as Record<string, unknown> | null : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

@@ -40,9 +40,7 @@ export function modelIds(json: unknown): string[] {
  */
 export async function readReply(response: Response, onData: () => void): Promise<ChatReply> {
   const pieces = texts(response.body, onData);
-  if (/^text\/event-stream/i.test(response.headers.get("content-type") ?? "")) {
-    return await readStream(pieces);
-  }
+  if (isEventStream(response)) return await readStream(pieces);
   let text = "";
   for await (const piece of pieces) text += piece;
   // A stream of events with another content type.
@@ -159,8 +157,13 @@ async function* texts(
   yield decoder.decode();
 }
 
+/** Whether the body of a response is a stream of events. */
+export function isEventStream({ headers }: Response): boolean {
+  return /^text\/event-stream/i.test(headers.get("content-type") ?? "");
+}
+
 /** The data of server-sent events; the last event may lack the line that ends it. */
-async function* events(
+export async function* events(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<string> {
   let rest = "", data: string[] = [];

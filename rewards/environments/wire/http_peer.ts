@@ -1,6 +1,6 @@
 /** JSON-RPC with a server of MCP at an address: its transport "streamable HTTP". */
 import { RgxError, UsageError } from "../../../core/errors.ts";
-import { isRecord } from "../../../core/json_file.ts";
+import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
 import {
   HttpClient,
   IdleTimeout,
@@ -8,6 +8,7 @@ import {
   reasonOf,
   TimedOut,
 } from "../../../core/remote/http.ts";
+import { events, isEventStream } from "../../../core/remote/reply.ts";
 import { Late } from "../../time_limit.ts";
 import { type Params, type Peer, resultOf, RpcError } from "./rpc_process.ts";
 
@@ -121,36 +122,29 @@ function encodedHeader(text: string): string {
 
 /** The answer in a response: its JSON, or the message with this id among the events. */
 async function answerIn(response: Response, id: number): Promise<Record<string, unknown>> {
-  const isStream = /^text\/event-stream/i.test(response.headers.get("content-type") ?? "");
-  let text = "", size = 0, found: Record<string, unknown> | null = null;
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  for await (const bytes of response.body ?? []) {
-    size += bytes.length;
-    if (size > LONGEST_BODY) throw new RgxError(`an answer of more than ${LONGEST_BODY} bytes`);
-    text += decoder.decode(bytes, { stream: true });
-    if (!isStream) continue;
-    const events = text.split(/\r?\n\r?\n/);
-    text = events.pop()!;
-    for (const event of events) {
-      const data = event.split(/\r?\n/).filter((line) => line.startsWith("data:"))
-        .map((line) => line.slice(5)).join("\n");
-      const message = jsonOf(data);
-      if (message?.["id"] === id && message["method"] === undefined) found = message;
+  const pieces = texts(response);
+  if (isEventStream(response)) {
+    for await (const data of events(pieces)) {
+      const message = jsonObjectOrNull(data);
+      if (message?.["id"] === id && message["method"] === undefined) return message;
     }
-    if (found !== null) return found;
   }
-  const answer = isStream ? null : jsonOf(text);
+  let text = "";
+  for await (const piece of pieces) text += piece;
+  const answer = jsonObjectOrNull(text);
   if (answer !== null && (response.ok || isRecord(answer["error"]))) return answer;
   if (response.ok) throw new RgxError("its answer is no message of JSON-RPC");
   const said = text.trim().slice(0, 200);
   throw new RpcError(`HTTP ${response.status}${said === "" ? "" : `: ${said}`}`, response.status);
 }
 
-function jsonOf(text: string): Record<string, unknown> | null {
-  try {
-    const value = JSON.parse(text);
-    return isRecord(value) ? value : null;
-  } catch {
-    return null;
+/** @throws RgxError for a body that is too long; TypeError for bytes that are no UTF-8 */
+async function* texts({ body }: Response): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let size = 0;
+  for await (const bytes of body ?? []) {
+    size += bytes.length;
+    if (size > LONGEST_BODY) throw new RgxError(`an answer of more than ${LONGEST_BODY} bytes`);
+    yield decoder.decode(bytes, { stream: true });
   }
 }

@@ -4,7 +4,7 @@
  * plain text where one field is required.
  */
 import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
-import { isRecord } from "../../../core/json_file.ts";
+import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
 import { runningTimeout } from "../../../core/machine/running_time.ts";
 import { Late } from "../../time_limit.ts";
 import type { Environment, EnvironmentParts } from "../environment.ts";
@@ -261,12 +261,8 @@ class OpenEnvHost implements SessionHost {
 
 /** A message of a server; null: it is none. */
 function messageIn(data: unknown): Params | null {
-  try {
-    const message = typeof data === "string" ? JSON.parse(data) : null;
-    return isRecord(message) && typeof message["type"] === "string" ? message : null;
-  } catch {
-    return null;
-  }
+  const message = typeof data === "string" ? jsonObjectOrNull(data) : null;
+  return typeof message?.["type"] === "string" ? message : null;
 }
 
 /** @throws what `late` makes, after so many seconds */
@@ -290,13 +286,8 @@ export function actionIn(text: string, schema: Params): Params | null {
   const fenced = /```(?:json)?\s*\n?(.*?)```/s.exec(text)?.[1];
   const braced = /\{.*\}/s.exec(text)?.[0];
   for (const part of [text, fenced, braced]) {
-    if (part === undefined) continue;
-    try {
-      const value = JSON.parse(part);
-      if (isRecord(value)) return value;
-    } catch {
-      // The next part may be JSON.
-    }
+    const value = part === undefined ? null : jsonObjectOrNull(part);
+    if (value !== null) return value;
   }
   const { required, properties } = schema;
   if (!Array.isArray(required) || required.length !== 1) return null;
