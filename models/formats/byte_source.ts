@@ -77,3 +77,21 @@ export function tensorIn<T>(label: string, tensors: ReadonlyMap<string, T>, name
   if (found !== undefined) return found;
   throw new RgxError(`${label}: no tensor "${name}" among the ${tensors.size} in the file`);
 }
+
+/**
+ * Fills `out` from byte `from` on of pieces of `size` bytes that follow one another.
+ * @param read fills `part` from byte `at` of a piece on
+ */
+export async function readPieces(
+  size: number,
+  from: number,
+  out: Uint8Array<ArrayBuffer>,
+  read: (piece: number, at: number, part: Uint8Array<ArrayBuffer>) => Promise<void>,
+): Promise<void> {
+  for (let done = 0; done < out.length;) {
+    const piece = Math.floor((from + done) / size), at = (from + done) % size;
+    const part = out.subarray(done, done + size - at);
+    await read(piece, at, part);
+    done += part.length;
+  }
+}

@@ -5,6 +5,7 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { ARCHITECTURES } from "../architectures/mod.ts";
+import { readPieces } from "./byte_source.ts";
 import { elementCount } from "./element_count.ts";
 import { DTYPE_BYTES, type SafetensorsDType } from "./safetensors/dtypes.ts";
 
@@ -68,14 +69,11 @@ class Joined implements TensorFile {
   }
 
   async bytesInto(_: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void> {
-    for (let done = 0; done < out.length;) {
-      const [file, name] = this.pieces[Math.floor((from + done) / this.#pieceBytes)]!;
-      const at = (from + done) % this.#pieceBytes;
-      const part = out.subarray(done, done + this.#pieceBytes - at);
+    await readPieces(this.#pieceBytes, from, out, async (piece, at, part) => {
+      const [file, name] = this.pieces[piece]!;
       if (file.bytesInto !== undefined) await file.bytesInto(name, at, part);
       else part.set((await file.bytes(name)).subarray(at, at + part.length));
-      done += part.length;
-    }
+    });
   }
 }
 

@@ -22,6 +22,7 @@ import {
   transpose,
 } from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
+import { readPieces } from "../byte_source.ts";
 import { elementCount } from "../element_count.ts";
 import { storedType } from "../stored_weight.ts";
 import type { WeightReader } from "../weight_reader.ts";
@@ -100,16 +101,20 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     return place.second !== null && file.info(place.second).type.name !== type ? null : type;
   };
   /** Bytes of two tensors, alternately those of one expert. */
-  const alternate = async (place: Place, from: number, out: Uint8Array<ArrayBuffer>) => {
-    const { shape, type } = file.info(place.stored);
-    const size = elementCount(shape.slice(1)) / type.weights * type.bytes;
-    for (let done = 0; done < out.length;) {
-      const piece = Math.floor((from + done) / size), at = (from + done) % size;
-      const part = out.subarray(done, done + size - at);
-      const stored = piece % 2 === 0 ? place.stored : place.second!;
-      await file.bytesInto(stored, Math.floor(piece / 2) * size + at, part);
-      done += part.length;
-    }
+  const alternate = async (
+    first: string,
+    second: string,
+    from: number,
+    out: Uint8Array<ArrayBuffer>,
+  ) => {
+    const { begin, end, shape } = file.info(first), size = (end - begin) / shape[0]!;
+    await readPieces(
+      size,
+      from,
+      out,
+      (piece, at, part) =>
+        file.bytesInto(piece % 2 === 0 ? first : second, Math.floor(piece / 2) * size + at, part),
+    );
   };
   return {
     label: file.label,
@@ -145,23 +150,23 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     },
     isFloat32: (name) => typeOf(name) === "F32",
     async bytes(name, shape) {
-      const place = places.get(name)!, { stored, heads, order } = place;
+      const place = places.get(name)!, { stored, second, heads, order } = place;
       checkShape(place, shape);
-      const bytes = await file.bytes(stored);
-      if (place.second !== null) {
-        const out = new Uint8Array(2 * bytes.length);
-        await alternate(place, 0, out);
+      if (second !== null) {
+        const { begin, end } = file.info(stored), out = new Uint8Array(2 * (end - begin));
+        await alternate(stored, second, 0, out);
         return out;
       }
+      const bytes = await file.bytes(stored);
       if (order !== null) return orderHeads(bytes, shape[0]!, order, false);
       return heads === null ? bytes : splitHalves(bytes, shape[0]!, heads);
     },
     async bytesInto(name, shape, from, out) {
-      const place = places.get(name)!;
+      const place = places.get(name)!, { stored, second } = place;
       if (place.heads !== null || place.order !== null) return false;
       checkShape(place, shape);
-      if (place.second === null) await file.bytesInto(place.stored, from, out);
-      else await alternate(place, from, out);
+      if (second === null) await file.bytesInto(stored, from, out);
+      else await alternate(stored, second, from, out);
       return true;
     },
   };
