@@ -73,18 +73,26 @@ function sumPlaces(
   device.run("scatter_add_rows", { src, order, runs, target, table: out, runCount: rows, d });
 }
 
+/** The places of each expert, for products with its matrix. */
+function placesOf(
+  { rows, config }: LayerPass,
+  { experts }: Linear,
+  { routing }: LayerActivations,
+) {
+  return { begin: routing!.begin, experts: experts!, rows: rows * chosenExperts(config) };
+}
+
 /** out[places, outDim] = x·W_eᵀ + s·(x·A_eᵀ)·B_eᵀ of the expert of each place. */
 function expertForward(
   pass: LayerPass,
   linear: Linear,
-  { routing }: LayerActivations,
+  activations: LayerActivations,
   x: Tensor,
   out: Tensor,
   u: Tensor | undefined,
 ): void {
-  const { device, rows, config } = pass, { weight: b, storage, lora, inDim: k, outDim: n } = linear;
-  const shape = { begin: routing!.begin, experts: linear.experts!, transB: true } as const;
-  const all = { ...shape, rows: rows * chosenExperts(config) };
+  const { device } = pass, { weight: b, storage, lora, inDim: k, outDim: n } = linear;
+  const all = { ...placesOf(pass, linear, activations), transB: true };
   device.run("expert_matmul", { a: x, b, ...weightType(storage), out, n, k, ...all });
   if (lora === null || u === undefined) return;
   const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
@@ -93,16 +101,14 @@ function expertForward(
 }
 
 /**
- * dy [rows, d] → dnormed, the derivative by n2, adding the gradients of trained weights. Overwrites
- * gate and up.
- * @param activate computes `activated` again
+ * dy [rows, d] → dnormed, the derivative by n2, adding the gradients of trained weights. It reads
+ * `activated`, which the caller has computed again, and overwrites it, gate and up.
  */
 export function expertsBackward(
   pass: LayerBackwardPass,
   weights: LayerWeights,
   activations: LayerActivations,
   dy: Tensor,
-  activate: () => void,
 ): void {
   const { device, rows, config, scratch: { dnormed, dactivated }, activated, fused } = pass;
   const { hiddenSize: d, intermediateSize: f, experts } = config,
@@ -110,7 +116,6 @@ export function expertsBackward(
   const { x, out, dgates, dlogits, ones } = pass.experts!, routing = activations.routing!;
   const { n2, gate, up, u } = activations, gateUp = fused.gateUp!.out, places = rows * chosen;
   device.run("gather_rows", { table: dy, index: routing.rowOf, out, rows: places, d });
-  activate();
   backwardDx(pass, weights.down, activations, out, dactivated);
   device.run("multiply", { a: activated, b: dactivated, out: gateUp, n: places * f });
   device.run("matmul", { a: gateUp, b: ones, out: dgates, transB: true, m: places, n: 1, k: f });
@@ -134,19 +139,14 @@ export function expertsBackward(
 function backwardDx(
   pass: LayerBackwardPass,
   linear: Linear,
-  { routing, u }: LayerActivations,
+  activations: LayerActivations,
   dy: Tensor,
   dx: Tensor,
 ): void {
-  const { device, rows, config, scratch: { du } } = pass;
+  const { device, scratch: { du } } = pass, all = placesOf(pass, linear, activations);
   const { weight: b, storage, lora, inDim: n, outDim: k } = linear;
-  const all = {
-    begin: routing!.begin,
-    experts: linear.experts!,
-    rows: rows * chosenExperts(config),
-  };
   device.run("expert_matmul", { a: dy, b, ...weightType(storage), out: dx, n, k, ...all });
-  if (lora === null || du === null || Object.keys(u).length === 0) return;
+  if (lora === null || du === null || Object.keys(activations.u).length === 0) return;
   const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
   device.run("expert_matmul", { a: dy, b: ordered, out: du, n: r, k, alpha, ...all });
   device.run("expert_matmul", { a: du, b: a, out: dx, n, k: r, accumulate: true, ...all });
@@ -154,14 +154,16 @@ function backwardDx(
 
 /** Adds the gradients of a module's matrices or adapter; du is that of {@link backwardDx}. */
 function gradients(
-  { device, rows, config, experts: scratch, scratch: { du } }: LayerBackwardPass,
-  { dweight, lora, experts, inDim, outDim }: Linear,
-  { routing }: LayerActivations,
+  pass: LayerBackwardPass,
+  linear: Linear,
+  activations: LayerActivations,
   x: Tensor,
   dy: Tensor,
   u: Tensor | undefined,
 ): void {
-  const all = { begin: routing!.begin, experts: experts!, rows: rows * chosenExperts(config) };
+  const { device, experts: scratch, scratch: { du } } = pass;
+  const { dweight, lora, experts, inDim, outDim } = linear;
+  const all = placesOf(pass, linear, activations);
   if (dweight !== null) {
     device.run("expert_gradient", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...all });
   }

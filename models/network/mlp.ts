@@ -83,7 +83,8 @@ export function mlpBackward(
   const { gate, up, n2: x, mlpOut, rhoMlpOut, routing } = activations;
   if (routing !== null) {
     const dy = branchBackward(pass, weights.mlpOutNorm, mlpOut, rhoMlpOut);
-    return expertsBackward(pass, weights, activations, dy, () => activate(pass, activations));
+    activate(pass, activations);
+    return expertsBackward(pass, weights, activations, dy);
   }
   const n = rows * config.intermediateSize;
   const backward = (module: Module, args: Parameters<typeof projectBackward>[4]) =>
