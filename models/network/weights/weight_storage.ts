@@ -8,7 +8,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
-import { modelTensors } from "../../architectures/mod.ts";
+import { type ModelTensor, modelTensors } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../fused_layers.ts";
 import {
   ALL_FLOAT,
@@ -71,8 +71,7 @@ export function planStorage(
   }
   const storage = new Map<string, WeightType>();
   for (const { name, part, layer, shape } of modelTensors(config)) {
-    // A router's choice is that of its floats. A short convolution is no product.
-    if (shape.length < 2 || part === "router" || part === "conv") continue;
+    if (!isStored({ part, shape })) continue;
     const stored = fileType(name);
     // What there is once is a table: embeddings and head.
     if (layer !== null && quantize !== null) {
@@ -91,6 +90,14 @@ export function planStorage(
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
 
+/**
+ * Whether a weight may have a storage type. A router's choice is that of its floats, and a short
+ * convolution is no product.
+ */
+function isStored({ part, shape }: Pick<ModelTensor, "part" | "shape">): boolean {
+  return shape.length > 1 && part !== "router" && part !== "conv";
+}
+
 /** Whether a weight can be stored in a type; the matrices of experts are whole panels of it. */
 function fitsShape(type: WeightType, shape: readonly number[]): boolean {
   const panels = shape.length < 3 || !isBlockType(type) || shape[1]! % PANEL === 0;
@@ -101,7 +108,7 @@ function fitsShape(type: WeightType, shape: readonly number[]): boolean {
 function trainedHalves(config: ModelConfig): WeightStorage {
   const storage = new Map<string, WeightType>();
   for (const { name, part, shape } of modelTensors(config)) {
-    if (shape.length < 2 || part === "conv" || part === "router") continue;
+    if (!isStored({ part, shape })) continue;
     if (!fitsType("bf16", shape.at(-1)!)) {
       throw new UsageError(
         `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape.at(-1)} ` +
@@ -125,7 +132,7 @@ export function copyStorage(
   const types = new Map(storage);
   for (const { name, part, shape } of modelTensors(config)) {
     const type = fileType(name);
-    if (shape.length < 2 || part === "router" || part === "conv" || types.has(name)) continue;
+    if (!isStored({ part, shape }) || types.has(name)) continue;
     if (type !== "f16" && type !== "bf16") continue;
     if (fitsType(type, shape.at(-1)!)) types.set(name, type);
   }
