@@ -77,8 +77,13 @@ export const MIXTRAL: Architecture = {
 };
 
 /** Whether the matrices of a module are those of experts. */
-export function isOfExperts({ experts }: ModelConfig, module: Module | string): boolean {
+export function isOfExperts({ experts }: ModelConfig, module: string): boolean {
   return experts !== undefined && (module === "gateUp" || module === "down");
+}
+
+/** How many matrices a module has: one for each expert, or one. */
+export function matrixCount(config: ModelConfig, module: string): number {
+  return isOfExperts(config, module) ? config.experts!.count : 1;
 }
 
 /** Whether an adapter's `target_parameters` name a module, not its `target_modules`. */

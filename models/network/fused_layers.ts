@@ -1,5 +1,5 @@
 /** Whether a decode step can run each layer as one operation (kernels/ops/decode_layer). */
-import { isOfExperts } from "../architectures/mixtures.ts";
+import { matrixCount } from "../architectures/mixtures.ts";
 import { isPlainLlama, linearDims, modulesOf } from "../architectures/mod.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 
@@ -13,7 +13,7 @@ const MAX_FUSED_BYTES = 2 ** 24;
 export function weightsFitInCache(config: ModelConfig, floatBytes: number): boolean {
   const elements = config.numLayers * modulesOf(config).reduce((sum, module) => {
     const [inDim, outDim] = linearDims(config, module);
-    return sum + inDim * outDim * (isOfExperts(config, module) ? config.experts!.count : 1);
+    return sum + inDim * outDim * matrixCount(config, module);
   }, 0);
   return floatBytes * elements <= MAX_FUSED_BYTES;
 }

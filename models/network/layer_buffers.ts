@@ -101,6 +101,11 @@ export function chosenExperts({ experts }: ModelConfig): number {
   return experts?.chosen ?? 1;
 }
 
+/** How often a module reads each row: once for each of its experts, or once. */
+function timesRead(config: ModelConfig, module: Module): number {
+  return isOfExperts(config, module) ? chosenExperts(config) : 1;
+}
+
 function routingBuffers(
   workspace: Workspace,
   { count, chosen }: NonNullable<ModelConfig["experts"]>,
@@ -237,15 +242,14 @@ export function layerActivations(
     activation,
     provided[activation] ?? workspace.get(name(activation), rows * width),
   ]);
-  const linears = weights.layers[layer]!, chosen = chosenExperts(config);
+  const linears = weights.layers[layer]!;
   const adapted = modulesOf(config, layer).filter((module) =>
     adapter && linears[module].lora !== null
   );
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
-  const uRows = (module: Module) => linears[module].experts === null ? rows : rows * chosen;
   const u = adapted.map((module) => [
     module,
-    workspace.get(name(`u.${module}`), uRows(module) * maxRank),
+    workspace.get(name(`u.${module}`), rows * timesRead(config, module) * maxRank),
   ]);
   const y = adapted.filter((module) => linears[module].lora?.dora?.dmagnitude != null)
     .map((module) => [
@@ -464,12 +468,7 @@ export function passScratch(
   const q = numHeads * headDim, kv = numKvHeads * headDim;
   const fused = (module: "qkv" | "gateUp" | "convIn", ...widths: number[]) =>
     hasPart(config, module)
-      ? fusedOutput(
-        workspace,
-        module,
-        isOfExperts(config, module) ? rows * chosenExperts(config) : rows,
-        widths,
-      )
+      ? fusedOutput(workspace, module, rows * timesRead(config, module), widths)
       : null;
   return {
     projected: workspace.get("projected", rows * hiddenSize),

@@ -23,7 +23,7 @@ import {
   modulesOf,
   peftPath,
 } from "../../architectures/mod.ts";
-import { isOfExperts, isParameter } from "../../architectures/mixtures.ts";
+import { isOfExperts, isParameter, matrixCount } from "../../architectures/mixtures.ts";
 import type { Linear, LoraWeights } from "../linear.ts";
 import {
   computedNames,
@@ -176,10 +176,9 @@ export function adapterTensors(
 ): LoraTensor[] {
   return [
     ...saved,
-    ...lora.flatMap((l) => {
-      const count = isOfExperts(config, l.module) ? config.experts!.count : 1;
-      return loraTensors(l, linearDims(config, l.module), count);
-    }),
+    ...lora.flatMap((l) =>
+      loraTensors(l, linearDims(config, l.module), matrixCount(config, l.module))
+    ),
     ...(embedding === null ? [] : embeddingTensors(config, embedding)),
   ];
 }
@@ -226,7 +225,7 @@ export async function initializeAdapter(
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
   for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
     const names = loraNames(peftPath), dims = linearDims(config, module), [inDim, outDim] = dims;
-    const pairs = isOfExperts(config, module) ? config.experts!.count : 1;
+    const pairs = matrixCount(config, module);
     const { inOut } = architectureOf(config), { dora, initial } = computedNames(peftPath);
     const weight = magnitude || from !== null ? await parameters.read(`${path}.weight`) : null;
     const { a, b } = from === null
