@@ -135,17 +135,18 @@ export async function writeHfFolder(
     if (kept.size > 2) kept.delete(kept.keys().next().value!);
     return values;
   };
-  const tensors = modelTensors(config).flatMap((tensor) =>
-    fileTensors(config, tensor).map(({ name, shape, from }): StreamedTensor => {
+  const tensors = modelTensors(config).flatMap((tensor) => {
+    const parts = fileTensors(config, tensor), readTensor = parts.length > 1 ? read : weights;
+    return parts.map(({ name, shape, from }): StreamedTensor => {
       const type = shape.length > 1 ? types.matrix : types.vector;
       const bytes = async function* () {
-        const values = await read(tensor.name, tensor.shape);
+        const values = await readTensor(tensor.name, tensor.shape);
         const part = values.subarray(from, from + elementCount(shape));
         yield* encodePieces(type, { name, shape }, part);
       };
       return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
-    })
-  );
+    });
+  });
   const generation = model.path.endsWith(".gguf")
     ? null
     : await readJsonObject(`${model.path}/generation_config.json`);
