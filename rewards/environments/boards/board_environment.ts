@@ -64,11 +64,13 @@ function answer(name: string, board: Board<unknown>, call: EnvironmentCall): Rep
   const { entry, moves, illegal } = call.state as unknown as Game;
   const position = board.start(entry.metadata);
   for (const move of moves) board.play(position, move);
-  const judged = (all: readonly string[]) => `<answer>${board.answer(all, position)}</answer>`;
+  const judgedOf = (all: readonly string[]) => `<answer>${board.answer(all, position)}</answer>`;
+  // Before the next move: one that is not allowed may have changed the position in part.
+  const judged = judgedOf(moves);
   if (call.call === "reward") {
     const isOver = board.isOver(position);
     const metrics = { solved: isOver ? 1 : 0, moves: moves.length, illegal_moves: illegal };
-    const { score } = scoreCompletion(judged(moves), entry);
+    const { score } = scoreCompletion(judged, entry);
     return reply({ entry, moves, illegal }, { reward: score, metrics });
   }
   const { content } = call.message;
@@ -76,18 +78,11 @@ function answer(name: string, board: Board<unknown>, call: EnvironmentCall): Rep
   try {
     const made = [...moves, board.play(position, written)], done = board.isOver(position);
     const content = done ? "" : board.show(position);
-    return reply({ entry, moves: made, illegal }, { content, done, judged: judged(made) });
+    return reply({ entry, moves: made, illegal }, { content, done, judged: judgedOf(made) });
   } catch (error) {
     if (!(error instanceof Illegal)) throw error;
     const content = `That is not allowed: ${error.message}. Try another move.`;
-    const before = moves.reduce(
-      (at, move) => (board.play(at, move), at),
-      board.start(entry.metadata),
-    );
-    return reply({ entry, moves, illegal: illegal + 1 }, {
-      content,
-      judged: `<answer>${board.answer(moves, before)}</answer>`,
-    });
+    return reply({ entry, moves, illegal: illegal + 1 }, { content, judged });
   }
 }
 
