@@ -26,7 +26,7 @@ import {
   withPreferenceKeys,
 } from "./preference_config.ts";
 import { renderYaml } from "./to_yaml.ts";
-import { BOARD_NAMES } from "../rewards/environments/boards/board_environment.ts";
+import { isGame } from "../rewards/environments/boards/board_environment.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 
@@ -123,9 +123,9 @@ export async function loadConfig(
   tree = await withDatasetConfig(tree, cwd, problems);
   tree = await resolveFiles(tree, cwd, problems, options.heldDataset);
   tree = await withAdapterKeys(tree, cwd, problems);
-  const game = textAt(tree, "environment.name")?.value ?? textAt(tree, "environment")?.value ?? "";
-  if (BOARD_NAMES.includes(game) && !isOfATask(tree) && !isOfAFile(tree)) {
-    tree = withDefault(tree, "data", "task_name", game);
+  const game = textAt(tree, "environment.name")?.value ?? textAt(tree, "environment")?.value;
+  if (isGame(game) && !isOfATask(tree) && !isOfAFile(tree)) {
+    tree = withDefault(tree, "data", "task_name", game!);
   }
   const isOfEnvironment = !isOfATask(tree) && nodeAt(tree, ["environment"])?.kind === "map";
   if (isOfEnvironment && !isOfAFile(tree)) {

@@ -7,7 +7,6 @@
  * few_shot_as, batch_size, environment, environments, tools, multi_turn,
  * max_tool_calling_iterations.
  */
-import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
 import { dirname, resolve } from "node:path";
 import { findFile, resolveEnvironments } from "../../configs/reading/resolve_paths.ts";
 import {
@@ -39,6 +38,7 @@ import { EMBEDDED, evaluationNames } from "../../configs/documents/embedded.ts";
 import { decodeUtf8 } from "../../configs/documents/yaml_source.ts";
 import { type ConfigFile, loadInherited } from "../../configs/reading/inherit.ts";
 import { ENVIRONMENTS, MULTI_TURN } from "../../configs/schema/multi_turn_keys.ts";
+import { isGame } from "../../rewards/environments/boards/board_environment.ts";
 import { interpolate } from "../../configs/reading/interpolation.ts";
 import { meaningOf } from "../../configs/reading/key_names.ts";
 import { TaskFiles } from "../../configs/reading/task_files.ts";
@@ -252,8 +252,7 @@ class Reader {
     const isAbsent = isMissing(this.tree, "categories");
     const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
     const { environment } = this.#values;
-    const makesProblems = environment?.path !== undefined ||
-      BOARD_NAMES.includes(environment?.name ?? "");
+    const makesProblems = environment?.path !== undefined || isGame(environment?.name);
     const isElsewhere = this.chosen.tasksElsewhere || makesProblems;
     if (isEmpty && !(isElsewhere && isAbsent)) {
       const what = isAbsent ? "missing" : "empty";

@@ -3,7 +3,6 @@
  * else of the benchmark. Files are read from the path in the request, or from the place where
  * published data sets are pulled to.
  */
-import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
@@ -19,6 +18,7 @@ import { FILE_SOURCE } from "../../data/score_completion.ts";
 import type { AskedDialogues } from "./model_plan.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
+import { isGame } from "../../rewards/environments/boards/board_environment.ts";
 import {
   categoriesOf,
   createTestSet,
@@ -61,8 +61,8 @@ export async function planTasks(
     requests.push({ ...request, name: await taskNameOf(request.name) });
   }
   const { environment } = options.dialogues ?? {};
-  const game = environment?.name ?? "";
-  if (requests.length === 0 && BOARD_NAMES.includes(game)) requests.push({ name: game });
+  const game = environment?.name;
+  if (requests.length === 0 && isGame(game)) requests.push({ name: game! });
   if (requests.length === 0 && environment?.path !== undefined) {
     return [environmentSet(environment, { size: sizeOf(undefined, options, 100), seed })];
   }

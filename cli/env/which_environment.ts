@@ -5,7 +5,7 @@ import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import { BOARD_NAMES } from "../../rewards/environments/boards/board_environment.ts";
+import { BOARD_NAMES, isGame } from "../../rewards/environments/boards/board_environment.ts";
 import type { Environment } from "../../rewards/environments/environment.ts";
 import {
   environmentName,
@@ -22,7 +22,7 @@ export async function whichEnvironment(given: string, name?: string): Promise<En
   if (/^\.(ya?ml|json)$/.test(extname(given))) return await inConfig(given, name);
   if (name !== undefined) throw new UsageError(`--name ${name}: only a configuration has names`);
   if (isCodePath(given)) return environmentOf({ path: given }, given);
-  if (BOARD_NAMES.includes(given)) return environmentOf({ name: given }, given);
+  if (isGame(given)) return environmentOf({ name: given }, given);
   const section = sectionGiven(given);
   if (section === null) throw new UsageError(`${given}: no environment`, { advice: ADVICE });
   if (section.command === undefined || await exists(given)) return environmentOf(section, given);

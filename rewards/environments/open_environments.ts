@@ -5,7 +5,7 @@ import { UsageError } from "../../core/errors.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
-import { BOARD_NAMES, boardEnvironment } from "./boards/board_environment.ts";
+import { BOARD_NAMES, boardEnvironment, isGame } from "./boards/board_environment.ts";
 import { secondTries } from "./second_tries.ts";
 import { rpcEnvironment } from "./wire/command_environment.ts";
 import { HttpPeer } from "./wire/http_peer.ts";
@@ -111,7 +111,7 @@ export function environmentOf(
   if (path !== undefined) return fileEnvironment(name, path, net);
   if (command !== undefined) return rpcEnvironment(name, title, program(command), { workers });
   if (url !== undefined) return openEnvEnvironment(name, url);
-  if (BOARD_NAMES.includes(section.name!)) return boardEnvironment(section.name!);
+  if (isGame(section.name)) return boardEnvironment(section.name!);
   if (mcp === undefined) return secondTries(tries);
   const { command: words, url: address, api_key_env: key = null } = mcp;
   if (words !== undefined) {

@@ -32,6 +32,11 @@ interface Game {
   illegal: number;
 }
 
+/** Whether this is the name of a game. */
+export function isGame(name: string | undefined): boolean {
+  return name !== undefined && BOARD_NAMES.includes(name);
+}
+
 /** The environment of a task of {@link BOARD_NAMES}, which is its name. */
 export function boardEnvironment(name: string): Environment {
   return {
