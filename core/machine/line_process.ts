@@ -15,7 +15,7 @@ const GRACE_MS = 500;
 /** Milliseconds for what a program that has ended wrote last. */
 const REST_MS = 200;
 
-/** Called for each line. @param ended why no line will follow these, or null */
+/** Called for lines. @param ended why no line will follow these, or null */
 export type LineListener = (lines: readonly string[], ended: string | null) => void;
 
 export class LineProcess {
@@ -30,14 +30,12 @@ export class LineProcess {
    * @throws UsageError when it cannot be started
    */
   constructor(
-    readonly command: readonly string[],
+    command: readonly string[],
     private readonly listener: LineListener,
-    options: Pick<Deno.CommandOptions, "cwd" | "env"> = {},
   ) {
     const [program, ...args] = command;
     try {
       this.#child = new Deno.Command(program!, {
-        ...options,
         args,
         stdin: "piped",
         stdout: "piped",
@@ -68,9 +66,7 @@ export class LineProcess {
     this.#ended ??= "it was ended";
     if (!atOnce) {
       void this.#input.close();
-      const late = Promise.withResolvers<void>(), timer = setTimeout(late.resolve, GRACE_MS);
-      await Promise.race([this.#child.status, late.promise]);
-      clearTimeout(timer);
+      await atMost(GRACE_MS, this.#child.status);
     }
     this.#kill();
     await this.#done;
@@ -89,9 +85,7 @@ export class LineProcess {
     const errors = this.#keepErrors(stderr).catch(() => {}), lines = this.#read(stdout);
     const { code, signal } = await status;
     // A child of the program may hold its pipes for longer.
-    const rest = Promise.withResolvers<void>(), timer = setTimeout(rest.resolve, REST_MS);
-    await Promise.race([Promise.all([lines, errors]), rest.promise]);
-    clearTimeout(timer);
+    await atMost(REST_MS, Promise.all([lines, errors]));
     this.#end(`its process ended (${signal ?? `exit code ${code}`})`);
     await this.#input.close();
   }
@@ -121,4 +115,12 @@ export class LineProcess {
     this.#ended = said === "" ? why : `${why}: ${said}`;
     this.listener([], this.#ended);
   }
+}
+
+/** Waits for the end of some work, but no longer than so many milliseconds. */
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
 }

@@ -75,7 +75,7 @@ export function rpcEnvironment(
     return environment = hasSessions
       ? sessionEnvironment(name, {
         open,
-        begin: () => Promise.resolve(begin(workers, parts.tools)),
+        begin: () => begin(workers, parts.tools),
         close,
       })
       : toolsAlone(name, parts, workers, close);
@@ -169,9 +169,8 @@ function begin(workers: readonly Worker[], known: readonly Tool[]): Session {
   const ask = async (call: BareCall, seconds: number): Promise<Said> => {
     const request = async (method: string, params: Params) => {
       const result = await client!.request(method, params, seconds);
-      const meta = isRecord(result["_meta"]) ? result["_meta"] : {};
-      const other = result["session"] ?? meta["rgx/session"] ?? session;
-      if (other === session) return { ...result, meta };
+      const other = result["session"] ?? metaOf(result)["rgx/session"] ?? session;
+      if (other === session) return result;
       throw new RgxError(`${method}: the answer is for session ${other}, expected ${session}`);
     };
     switch (call.call) {
@@ -251,9 +250,13 @@ function stateOf(call: EnvironmentCall): State {
   return call.call === "reset" ? {} : call.state;
 }
 
+function metaOf({ _meta: meta }: Params): Params {
+  return isRecord(meta) ? meta : {};
+}
+
 /** The result of a tool, with a reward and an end in `_meta`. */
-function saidByTool(result: Record<string, unknown>): Said {
-  const meta = isRecord(result["_meta"]) ? result["_meta"] : {};
+function saidByTool(result: Params): Said {
+  const meta = metaOf(result);
   const about = {
     observation: textOfResult(result),
     reward: meta["rgx/reward"],

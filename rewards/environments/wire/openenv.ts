@@ -168,7 +168,7 @@ class OpenEnvHost implements SessionHost {
     }
   }
 
-  begin(): Promise<Session> {
+  begin(): Session {
     let connection = this.#connect();
     const ask = async (call: BareCall, seconds: number): Promise<Said> => {
       switch (call.call) {
@@ -208,13 +208,13 @@ class OpenEnvHost implements SessionHost {
           return NOTHING;
       }
     };
-    return Promise.resolve({
+    return {
       get isGone() {
         return connection.isGone;
       },
       ask,
       leave: () => this.#leave(connection),
-    });
+    };
   }
 
   #connect(): Connection {

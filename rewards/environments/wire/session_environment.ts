@@ -45,7 +45,7 @@ export interface Session {
 /** The other end. */
 export interface SessionHost {
   open(): Promise<EnvironmentParts>;
-  begin(): Promise<Session>;
+  begin(): Session;
   close(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export function sessionEnvironment(
     return null;
   };
   const askedAgain = async (history: History): Promise<Session> => {
-    const session = await host.begin();
+    const session = host.begin();
     try {
       for (const [i, [call, answer]] of history.entries()) {
         const said = await answered(session, call, AGAIN_SECONDS);
