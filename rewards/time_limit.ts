@@ -12,12 +12,20 @@ export const DEFAULT_TIME_LIMIT = 5;
 /** The error for a value that is late. */
 export class Late extends RgxError {}
 
-/** A result, or the value of a promise. @throws Late after `seconds` */
-export async function inTime(result: unknown, seconds: number): Promise<unknown> {
+/**
+ * A result, or the value of a promise.
+ * @param what in the message: what is late
+ * @throws Late after `seconds`
+ */
+export async function inTime<T>(
+  result: T | Promise<T>,
+  seconds: number,
+  what = "value",
+): Promise<T> {
   if (!(result instanceof Promise)) return result;
   let stop = () => {};
   const late = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Late(`gave no value within ${seconds} s`));
+    const fail = () => reject(new Late(`gave no ${what} within ${seconds} s`));
     stop = runningTimeout(fail, seconds * 1000);
   });
   try {

@@ -5,8 +5,7 @@
  */
 import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
-import { runningTimeout } from "../../../core/machine/running_time.ts";
-import { Late } from "../../time_limit.ts";
+import { inTime, Late } from "../../time_limit.ts";
 import type { Environment, EnvironmentParts } from "../environment.ts";
 import { boundedText, readTool, textOfResult } from "./mcp_client.ts";
 import { type Params, RpcError } from "./rpc_process.ts";
@@ -80,9 +79,8 @@ class Connection {
   /** @throws RpcError for an error that was answered; Late; RgxError */
   async ask(type: string, data: Params, seconds: number): Promise<Params> {
     this.isBusy = true;
-    const late = (what: string) => new Late(`gave no answer to ${what} within ${seconds} s`);
     try {
-      await inSeconds(this.#open.promise, CONNECT_SECONDS, () => late("a connection"));
+      await inTime(this.#open.promise, CONNECT_SECONDS, "answer to a connection");
       const answer = Promise.withResolvers<Params>();
       if (this.#early !== null) answer.resolve(this.#early);
       else if (this.#gone !== null) throw new RgxError(this.#gone);
@@ -90,7 +88,7 @@ class Connection {
         this.#waiting = answer;
         this.#socket.send(JSON.stringify({ type, data }));
       }
-      const message = await inSeconds(answer.promise, seconds, () => late(type));
+      const message = await inTime(answer.promise, seconds, `answer to ${type}`);
       const said = isRecord(message["data"]) ? message["data"] : {};
       if (message["type"] !== "error") {
         this.hasPlace = true;
@@ -263,13 +261,6 @@ class OpenEnvHost implements SessionHost {
 function messageIn(data: unknown): Params | null {
   const message = typeof data === "string" ? jsonObjectOrNull(data) : null;
   return typeof message?.["type"] === "string" ? message : null;
-}
-
-/** @throws what `late` makes, after so many seconds */
-async function inSeconds<T>(work: Promise<T>, seconds: number, late: () => Error): Promise<T> {
-  const end = Promise.withResolvers<never>();
-  const stop = runningTimeout(() => end.reject(late()), seconds * 1000);
-  return await Promise.race([work, end.promise]).finally(stop);
 }
 
 /** An action that the server refuses is told to the model. */
