@@ -130,13 +130,12 @@ export async function resolveEnvironments(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const resolved = (node: ConfigNode, key: string) => {
+  const resolved = async (node: ConfigNode, key: string) => {
     const isPath = node.kind === "scalar" && typeof node.value === "string" &&
       isCodePath(node.value);
     const item = isPath ? withEntry(emptyMap(node.at), "path", node) : node;
-    return resolveCommands(item, cwd).then((found) =>
-      resolveCode(found, key, "environment", cwd, problems)
-    );
+    const found = await resolveCommands(item, cwd);
+    return await resolveCode(found, key, "environment", cwd, problems);
   };
   const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
   const tools = nodeAt(tree, ["tools"]);

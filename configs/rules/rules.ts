@@ -5,6 +5,7 @@
  */
 import { messageOf } from "../../core/errors.ts";
 import { checkRepositoryName } from "../../hub/repository.ts";
+import { hasEnvironments } from "../../rewards/environments/open_environments.ts";
 import { DataRules } from "./data_rules.ts";
 import type { MapNode, Problems } from "../documents/node.ts";
 import { GenerationRules } from "./training_rules.ts";
@@ -222,8 +223,7 @@ class Rules extends RuleContext {
 
   /** Whether there are environments or tools. A list of tools that is not valid has none. */
   get #hasDialogues(): boolean {
-    const { environment, environments, tools } = this.config;
-    return environment !== null || environments !== null || tools?.length > 0;
+    return hasEnvironments({ ...this.config, tools: this.config.tools ?? [] });
   }
 
   /** Environments come from one key, and have what they need. */
