@@ -253,11 +253,6 @@ interface Asked {
 /** Seconds for a call that is known to end. */
 const ANY_TIME = 1e6;
 
-/** Waits for all; an error of one is thrown at once. */
-async function together(works: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(works);
-}
-
 class Game {
   readonly #players: Player[];
 
@@ -360,11 +355,11 @@ class Game {
       turnTokens: Math.min(maxTokens, most ?? Infinity),
     };
     const groups = [...Map.groupBy(open, ({ prompt }) => prompt).values()];
-    await together(over.map((player) => this.#judge(player)));
+    await Promise.all(over.map((player) => this.#judge(player)));
     if (open.length === 0) return;
     await this.options.generate(
       room,
-      (ask) => together(groups.map((players) => this.#playGroup(players, ask))),
+      (ask) => Promise.all(groups.map((players) => this.#playGroup(players, ask))),
     );
   }
 
@@ -377,7 +372,7 @@ class Game {
       else if (last.at(-1)?.branch === player.branch - 1) last.push(player);
       else runs.push([player]);
     }
-    await together(runs.map(async (run) => {
+    await Promise.all(runs.map(async (run) => {
       const began: Promise<void>[] = [];
       const begin = (i: number, answer: Completion) => {
         began[i] ??= this.#goOn(run[i]!, answer, ask);
@@ -385,7 +380,7 @@ class Game {
       };
       const request = { ...this.#request(run[0]!), n: run.length, onBranch: begin };
       (await ask(request)).forEach((answer, i) => begin(i, answer));
-      await together(began);
+      await Promise.all(began);
     }));
   }
 

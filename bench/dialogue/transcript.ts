@@ -179,16 +179,14 @@ export function exchangesOf(bytes: Uint8Array, path: string): Exchange[] {
   });
 }
 
+/** What a reply or an error may have. */
+type Said = Partial<Reply & { error: string }>;
+
 /** How an outcome differs from one before, in words; null: it does not. */
 export function differenceOf(before: Exchange["said"], outcome: Outcome): string | null {
-  const { state: _, ...now } = outcome as Reply;
-  const parts = (said: object) => {
-    const { content, reward, done, metrics, error } = said as Partial<Reply & { error: string }>;
-    return { content, reward, done, metrics, error };
-  };
-  const [a, b] = [parts(before), parts(now)];
+  const then: Said = before, now: Said = outcome;
   for (const name of ["error", "content", "reward", "done", "metrics"] as const) {
-    const [was, is] = [JSON.stringify(a[name]), JSON.stringify(b[name])];
+    const was = JSON.stringify(then[name]), is = JSON.stringify(now[name]);
     if (was !== is) return `${name} was ${short(was)} and is ${short(is)} now`;
   }
   return null;
