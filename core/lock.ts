@@ -207,10 +207,8 @@ async function whyHeld(
 ): Promise<string | null> {
   const holder = parseHolder(text);
   if (holder !== null && isHere(holder)) {
-    const { pid, ticks, started } = holder;
-    const sameProcess = (ticks ?? null) === null || processStartTicks(pid) === ticks;
-    return processIsAlive(pid) && sameProcess
-      ? `process ${pid} on ${holder.host}${inJob(holder)}, since ${started}`
+    return isRunning(holder)
+      ? `process ${holder.pid} on ${holder.host}${inJob(holder)}, since ${holder.started}`
       : null;
   }
   let isQueued = false;
@@ -234,6 +232,17 @@ async function whyHeld(
 /** Whether the holder's process id can be compared with the process ids that this process sees. */
 function isHere({ host, space }: Holder): boolean {
   return host === Deno.hostname() && ((space ?? null) === null || space === processSpace());
+}
+
+/** Whether the holder still runs: a later process with its id began at another time. */
+function isRunning({ pid, ticks }: Holder): boolean {
+  return processIsAlive(pid) && ((ticks ?? null) === null || processStartTicks(pid) === ticks);
+}
+
+/** The process of this machine that holds the lock with this text; null: there is none. */
+export function holderHere(text: string): number | null {
+  const holder = parseHolder(text);
+  return holder !== null && isHere(holder) && isRunning(holder) ? holder.pid : null;
 }
 
 function inJob({ job }: Holder): string {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test, withFolder } from "./testing.ts";
 import { UsageError } from "./errors.ts";
-import { LOCK_FILE, lockFolder } from "./lock.ts";
+import { holderHere, LOCK_FILE, lockFolder } from "./lock.ts";
 import { processIsAlive, processStartTicks } from "./machine/process_alive.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 
@@ -87,7 +87,10 @@ Deno.test({
   ignore: needs(HOLDER_TICKS !== null, NEEDED.system),
   fn: () =>
     withFolder(async (folder) => {
-      await writeLock(folder, { ...HOLDER, ticks: `${Number(HOLDER_TICKS) - 1}` });
+      const ticks = `${Number(HOLDER_TICKS) - 1}`;
+      assert.equal(holderHere(JSON.stringify({ ...HOLDER, ticks: HOLDER_TICKS })), Deno.ppid);
+      assert.equal(holderHere(JSON.stringify({ ...HOLDER, ticks })), null);
+      await writeLock(folder, { ...HOLDER, ticks });
       await (await lockFolder(folder)).release();
     }),
 });

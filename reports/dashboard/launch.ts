@@ -9,10 +9,8 @@ import { SECTIONS } from "../../configs/schema/schema.ts";
 import { REQUIRED } from "../../configs/types/key_spec.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
-import { LOCK_FILE } from "../../core/lock.ts";
-import { processIsAlive, processSpace } from "../../core/machine/process_alive.ts";
+import { holderHere, LOCK_FILE } from "../../core/lock.ts";
 import { programCommand } from "../../core/program_command.ts";
-import { objectOf } from "../run_report/run_record.ts";
 import type { LaunchForm, LaunchKey, Said } from "./api.ts";
 import { readPlain } from "./reading/plain_file.ts";
 
@@ -77,10 +75,9 @@ export class Launcher {
 
   /** Asks the process of a run to save and to end. @throws UsageError where there is none here */
   async stop(folder: string): Promise<Said> {
-    const lock = await readPlain(`${folder}/${LOCK_FILE}`).catch(() => null) ?? "{}";
-    const { pid, space } = objectOf(() => JSON.parse(lock));
-    const isHere = typeof pid === "number" && space === processSpace() && processIsAlive(pid);
-    if (!isHere) {
+    const lock = await readPlain(`${folder}/${LOCK_FILE}`).catch(() => null);
+    const pid = holderHere(lock ?? "");
+    if (pid === null) {
       throw new UsageError(`${folder}: no process of this machine is training there`, {
         advice: "A run on another machine is stopped there, or by its scheduler.",
       });
