@@ -5,7 +5,7 @@
  */
 import { experimentNames } from "../../configs/documents/embedded.ts";
 import { loadConfig } from "../../configs/load.ts";
-import { SECTIONS } from "../../configs/schema/schema.ts";
+import { KEYS } from "../../configs/reading/key_names.ts";
 import { REQUIRED } from "../../configs/types/key_spec.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
@@ -37,25 +37,22 @@ export class Launcher {
   async form(recipe: string): Promise<LaunchForm> {
     const recipes = experimentNames(), chosen = recipes.includes(recipe) ? recipe : "quickstart";
     const loaded = await loadConfig(chosen, { overrides: [], env: Deno.env.toObject() });
-    const keys = SECTIONS.flatMap(({ path, keys }) =>
-      Object.entries(keys).map(([name, { type, doc, default: usual }]): LaunchKey => {
-        const key = path === "" ? name : `${path}.${name}`;
-        const found = key.split(".").reduce<unknown>(
-          (value, part) => isRecord(value) ? value[part] : undefined,
-          loaded.config,
-        );
-        return {
-          key,
-          expected: type.expected,
-          values: [...type.values ?? []],
-          meaning: doc,
-          usual: usual === REQUIRED
-            ? "required"
-            : yamlText(typeof usual === "function" ? null : usual),
-          value: yamlText(found ?? null),
-        };
-      })
-    );
+    const keys = [...KEYS].map(([key, { type, doc, default: usual }]): LaunchKey => {
+      const found = key.split(".").reduce<unknown>(
+        (value, part) => isRecord(value) ? value[part] : undefined,
+        loaded.config,
+      );
+      return {
+        key,
+        expected: type.expected,
+        values: [...type.values ?? []],
+        meaning: doc,
+        usual: usual === REQUIRED
+          ? "required"
+          : yamlText(typeof usual === "function" ? null : usual),
+        value: yamlText(found ?? null),
+      };
+    });
     return { recipes, recipe: chosen, keys };
   }
 
@@ -93,12 +90,7 @@ export class Launcher {
         `"${name}": expected a name of letters, digits, "_", "-" and ".", found another one`,
       );
     }
-    const known = new Set(
-      SECTIONS.flatMap(({ path, keys }) =>
-        Object.keys(keys).map((key) => path === "" ? key : `${path}.${key}`)
-      ),
-    );
-    const wrong = Object.keys(keys).find((key) => !known.has(key));
+    const wrong = Object.keys(keys).find((key) => !KEYS.has(key));
     if (wrong !== undefined) throw new UsageError(`there is no key "${wrong}"`);
     const overrides = Object.entries(keys).map(([key, value]) => `${key}=${value}`);
     return ["train", recipe, ...overrides, "--output-dir", `${this.folder}/${name}`];
