@@ -10,7 +10,7 @@ import type { AccuracyInfo, CompletionRow, RunDetails } from "../../reports/dash
 import { ALL_COMPLETIONS, readCompletions } from "../../reports/dashboard/reading/completions.ts";
 import { checkFolders } from "../../reports/dashboard/reading/find_runs.ts";
 import { MetricsFile } from "../../reports/dashboard/reading/metrics_file.ts";
-import { readRunDetails } from "../../reports/dashboard/reading/run_state.ts";
+import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
 import { short } from "../../reports/run_report/sections.ts";
 import type { Flags } from "../flags.ts";
 import type { WATCH } from "../flag_tables.ts";
@@ -77,7 +77,7 @@ class WatchedRun {
   /** @throws UsageError when the folder is no run */
   async look(): Promise<Look> {
     const { folder } = this, name = folder.split("/").at(-1)!;
-    const details = await readRunDetails({ id: "", name, folder }, null);
+    const details = await readRunDetails(await readRunInfo({ id: "", name, folder }), null);
     if (details.status === "unknown" && details.step === null) {
       throw new UsageError(`${folder}: no run in this folder`, {
         advice: "Name the output folder of a run of rgx train.",

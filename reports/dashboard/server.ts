@@ -301,18 +301,19 @@ function dataRoutes(runs: Runs, version: string, reports: ReportKeys, allowsRuns
     );
   });
   app.get("/run", async (c) => {
-    const found = run(c), { job, status } = await readRunInfo(found);
+    const info = await readRunInfo(run(c)), { job, status, folder } = info;
     const left = job === null || status !== "running" ? null : await queue.left(job.id);
-    const details = await readRunDetails(found, left);
-    const report = details.hasReport ? `report/${reports.keyOf(found.folder)}` : null;
+    const details = await readRunDetails(info, left);
+    const report = details.hasReport ? `report/${reports.keyOf(folder)}` : null;
     return c.json({ ...details, report });
   });
   app.post("/notes", async (c) => {
     return c.json(await writeNotes(run(c).folder, jsonObjectOrNull(await c.req.text()) ?? {}));
   });
   app.get("/sparks", async (c) => {
+    const wanted = c.req.query("run") ? [run(c)] : runs.found.runs;
     const sparks = await Promise.all(
-      runs.found.runs.map(async (one) =>
+      wanted.map(async (one) =>
         [one.id, (await runs.metrics(one, false)).spark(SPARK_POINTS)] as const
       ),
     );

@@ -82,10 +82,10 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
 
 /** Adds the fields that only the page of a run shows. */
 export async function readRunDetails(
-  found: FoundRun,
+  info: RunInfo,
   jobSecondsLeft: number | null,
 ): Promise<RunDetails> {
-  const info = await readRunInfo(found), { folder } = found;
+  const { folder } = info;
   const run = await readObject(`${folder}/run.json`, JSON.parse, []);
   const log = await readPlain(`${folder}/run.log`, MAX_LOG_BYTES).catch(() => null) ?? "";
   const phases = Object.entries(object(run["seconds_by_phase"]));
@@ -162,10 +162,11 @@ export function answerPairs(first: readonly Json[], second: readonly Json[]): An
     rows.filter((row) => row["temperature"] === least(rows))
   ) as [Json[], Json[]];
   const isRight = (row: Json) => isCorrect({ score: Number(row["score"]) });
-  const different = pairedTests(a, b) === null ? [] : a.map((row, i) => [row, b[i]!] as const)
+  const test = pairedTests(a, b)?.sampled ?? null;
+  const different = test === null ? [] : a.map((row, i) => [row, b[i]!] as const)
     .filter(([one, other]) => isRight(one) !== isRight(other));
   return {
-    test: pairedTests(a, b)?.sampled ?? null,
+    test,
     different: different.map(([one, other]) => ({
       question: String(one["question"]),
       expected: text(one["expected"]),

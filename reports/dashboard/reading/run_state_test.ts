@@ -17,7 +17,7 @@ test.inFolder("the state of a run: progress, job, restarts, results, advice", as
   assert.deepEqual([info.restarts, info.restartsWithoutProgress], [1, 1]);
   assert.deepEqual(info.after, { accuracy: 0.5, ci95: [0.2, 0.3], total: 500 });
   assert.deepEqual([info.task, info.runName, info.problems], ["spell_backward", "a name", []]);
-  const details = await readRunDetails(found(folder), 90);
+  const details = await readRunDetails(await readRunInfo(found(folder)), 90);
   assert.deepEqual(details.sessions.map(({ from }) => from), ["the beginning", "GRPO step 5"]);
   assert.deepEqual([details.jobSecondsLeft, details.remarks[0]!.text], [90, "Look here."]);
 });
