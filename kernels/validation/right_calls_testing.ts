@@ -149,7 +149,7 @@ export function rightCalls(): { [K in OpName]: Ops[K] } {
       rowOf: U(4),
       begin: U(4),
     },
-    route_backward: { ...choice(), dgates: F(4), balance: F(3), dlogits: F(6) },
+    route_backward: { ...choice(), dgates: F(4), dlogits: F(6) },
     expert_matmul: { a: F(8), b: F(24), out: F(12), begin: U(3), experts: 2, rows: 4, n: 3, k: 2 },
     expert_gradient: {
       a: F(12),

@@ -138,10 +138,9 @@ const routeBack = kernel({
     place_of: "read u32",
     expert_of: "read u32",
     dgates: "read f32",
-    balance: "read f32",
     dlogits: "write f32",
   },
-  params: { ...ROUTE, balanced: "u32" },
+  params: ROUTE,
   code: perElement(
     `${probabilities}
   let first = i * p.chosen;
@@ -154,7 +153,6 @@ const routeBack = kernel({
   var mean = 0.0;
   for (var e = 0u; e < p.experts; e++) {
     var q = 0.0;
-    if (p.balanced != 0u) { q = balance[e]; }
     for (var j = first; j < first + p.chosen; j++) {
       if (expert_of[j] != e) { continue; }
       let dgate = dgates[place_of[j]];
@@ -171,8 +169,8 @@ const routeBack = kernel({
 });
 
 export const routeBackwardWebgpu: WebgpuOp<RouteBackwardArgs> = (args, ctx) => {
-  const { logits, gates, placeOf, expertOf, dgates, balance, dlogits, normalize } = args;
-  const { rows, experts, chosen } = args, balanced = balance === undefined ? 0 : 1;
+  const { logits, gates, placeOf, expertOf, dgates, dlogits } = args;
+  const { rows, experts, chosen, normalize } = args;
   ctx.dispatch({
     kernel: routeBack,
     buffers: {
@@ -181,10 +179,9 @@ export const routeBackwardWebgpu: WebgpuOp<RouteBackwardArgs> = (args, ctx) => {
       place_of: placeOf,
       expert_of: expertOf,
       dgates,
-      balance: balance ?? gates,
       dlogits,
     },
-    params: { rows, experts, chosen, normalize: normalize ? 1 : 0, balanced },
+    params: { rows, experts, chosen, normalize: normalize ? 1 : 0 },
     groups: ctx.grid(Math.ceil(rows / GROUP)),
   });
 };
