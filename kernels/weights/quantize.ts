@@ -10,7 +10,7 @@
  * Types whose scales need a search are in quantize_k.ts.
  */
 import { RgxError } from "../../core/errors.ts";
-import { f16Of } from "../../core/half_floats.ts";
+import { f16Of, f16Value } from "../../core/half_floats.ts";
 import { nf4Scale } from "./blocks.ts";
 import { refuseInfinite } from "./finite.ts";
 import { nf4GroupStart, packStored, placeRow, rowBuffer } from "./layout.ts";
@@ -112,10 +112,12 @@ export function quantizeQ4(values: Float32Array): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-function putHalf(out: Uint8Array, at: number, value: number): void {
+/** Writes a number as a half at `at`. @returns the rounded number */
+export function putHalf(out: Uint8Array, at: number, value: number): number {
   const bits = f16Of(value);
   out[at] = bits & 255;
   out[at + 1] = bits >> 8;
+  return f16Value(bits);
 }
 
 function quantizeInt8(words: Uint32Array, n: number, k: number, values: Float32Array): void {

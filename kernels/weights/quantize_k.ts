@@ -4,18 +4,10 @@
  * least-squares fit; the scales of the parts are then rounded to integers times one half. As in
  * ggml, large weights count more: by their square in Q6_K, by their magnitude in Q4_K.
  */
-import { f16Of, f16Value } from "../../core/half_floats.ts";
+import { putHalf } from "./quantize.ts";
 
 const BLOCK = 256;
 const clamp = (x: number, low: number, high: number) => Math.max(low, Math.min(high, x));
-
-/** Rounds a number to a half, which is written at `at`. */
-function putHalf(out: Uint8Array, at: number, value: number): number {
-  const bits = f16Of(value);
-  out[at] = bits & 255;
-  out[at + 1] = bits >> 8;
-  return f16Value(bits);
-}
 
 /** The scale s for which x ≈ s·q with whole q in [−32, 31]. */
 function scaleOf(x: Float32Array): number {
