@@ -102,6 +102,11 @@ export const MIXER_PARTS: Readonly<Record<LayerType, readonly LayerPart[]>> = {
 /** Kinds of attention in a layer, or a short convolution or a delta rule in its place. */
 export type LayerType = "full" | "sliding" | "conv" | "linear";
 
+/** Whether layers of a type have a short convolution, alone or before a delta rule. */
+export function convolves(type: LayerType): type is "conv" | "linear" {
+  return type === "conv" || type === "linear";
+}
+
 /** Parts that a model has once. */
 export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
 

@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
-import type { Architecture, LayerType } from "./architecture.ts";
+import { type Architecture, convolves, type LayerType } from "./architecture.ts";
 import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./config_fields.ts";
 import { architectureOf } from "./mod.ts";
 import { layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
@@ -76,7 +76,7 @@ function readMixers(
   types: readonly LayerType[],
   where: string,
 ): Pick<ModelConfig, "convTaps" | "delta"> {
-  const type = types.find((type) => type === "conv" || type === "linear");
+  const type = types.find(convolves);
   if (type === undefined) return {};
   const count = ([key, absent]: readonly [string, number]) =>
     readCount({ [key]: json[key] ?? absent }, key, where);
@@ -131,7 +131,7 @@ function readWindow(
     { length: numLayers },
     (_, l) => all("full") ? "full" : types?.[l] ?? usual(l),
   );
-  if (layerTypes.some((type) => type === "conv" || type === "linear")) return { layerTypes };
+  if (layerTypes.some(convolves)) return { layerTypes };
   if (!layerTypes.includes("sliding")) return {};
   if (slidingWindow === null) {
     throw new UsageError(`${where}: ${key} is missing, which layer_types with sliding layers need`);

@@ -6,6 +6,7 @@ import { layerType, type ModelConfig } from "./model_config.ts";
 import {
   type Architecture,
   type ArchitectureName,
+  convolves,
   type HeadModule,
   LAYER_NORMS,
   type LayerNorm,
@@ -66,17 +67,18 @@ export function headName(config: ModelConfig): string {
   return config.tieWordEmbeddings ? embeddingName(config) : LM_HEAD;
 }
 
+const OF_MIXERS = new Set(Object.values(MIXER_PARTS).flat());
+
 /** Whether a layer has a part; without a layer, whether any of the architecture has it. */
 export function hasPart(config: ModelConfig, part: LayerPart, layer?: number): boolean {
   if (architectureOf(config).inLayer[part] === undefined) return false;
   if (layer === undefined) return true;
-  const parts = Object.values(MIXER_PARTS), own = MIXER_PARTS[layerType(config, layer)];
-  return own.includes(part) || parts.every((others) => !others.includes(part));
+  return !OF_MIXERS.has(part) || MIXER_PARTS[layerType(config, layer)].includes(part);
 }
 
 /** Whether a layer has attention, and not a short convolution or a delta rule in its place. */
 export function hasAttention(config: ModelConfig, layer: number): boolean {
-  return ["full", "sliding"].includes(layerType(config, layer));
+  return !convolves(layerType(config, layer));
 }
 
 /** Channels of a layer's short convolution. */

@@ -4,7 +4,14 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
-import type { ArchitectureName, LayerType, Module, Scalar, SoftCap } from "./architecture.ts";
+import {
+  type ArchitectureName,
+  convolves,
+  type LayerType,
+  type Module,
+  type Scalar,
+  type SoftCap,
+} from "./architecture.ts";
 import { type RopeConfig, ropeFrequencies } from "./rope_frequencies.ts";
 import { type RopeScaling, ropeScalingProblems } from "./rope_scaling.ts";
 
@@ -183,7 +190,7 @@ function modelConfigProblems(config: ModelConfig): string[] {
     );
   }
   if (
-    layerTypes.some((type) => type === "conv" || type === "linear") &&
+    layerTypes.some(convolves) &&
     !((config.convTaps ?? 0) >= 2)
   ) {
     problems.push(`a convolution reads ${config.convTaps} positions, expected at least 2`);

@@ -65,9 +65,11 @@ export class ActivationStore {
   constructor(private readonly device: Device, private readonly config: ModelConfig) {
     const { numLayers } = config;
     this.#widths = Array.from({ length: numLayers }, (_, l) => {
-      const { gate: _1, up: _2, ...others } = activationWidths(config, l);
-      // Those of experts are not in the order of rows. They are computed again.
-      return config.experts === undefined ? activationWidths(config, l) : others;
+      const widths = activationWidths(config, l);
+      if (config.experts === undefined) return widths;
+      // Gate and up of experts are not in the order of rows. They are computed again.
+      const { gate: _1, up: _2, ...others } = widths;
+      return others;
     });
   }
 
