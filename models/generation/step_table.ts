@@ -33,8 +33,7 @@ const STEP = {
   slots: 3 + COUNTER_WORDS,
   keptRow: 4 + COUNTER_WORDS,
   convRow: 5 + COUNTER_WORDS,
-  segments: 6 + COUNTER_WORDS,
-  convBefore: 6 + COUNTER_WORDS + DELTA_SEGMENT.columns,
+  convBefore: 6 + COUNTER_WORDS,
 } as const;
 
 /**
@@ -71,6 +70,8 @@ export class StepTable {
   readonly #words: Uint32Array;
   readonly #windows: readonly (number | null)[];
   readonly #tensor: Tensor;
+  /** Where the segments begin; a model without delta rules has none. */
+  readonly #segments: number;
   /** Where the branch tables begin. */
   readonly #branches: number;
 
@@ -88,9 +89,11 @@ export class StepTable {
     private readonly promptRows: number,
     private readonly promptStates: number,
   ) {
+    const { convTaps: taps = 1, delta } = network.config;
     this.#windows = layerWindows(network.config);
-    const taps = network.config.convTaps ?? 1, firstBranch = STEP.convBefore + taps - 1;
-    this.#branches = firstBranch;
+    this.#segments = STEP.convBefore + taps - 1;
+    const segmentColumns = delta === undefined ? 0 : DELTA_SEGMENT.columns;
+    const firstBranch = this.#branches = this.#segments + segmentColumns;
     const columns = firstBranch + this.#windows.length * BRANCH.columns;
     this.#words = new Uint32Array(columns * stride);
     const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
@@ -105,7 +108,7 @@ export class StepTable {
       ),
       convRow: column(STEP.convRow, 1),
       convBefore: column(STEP.convBefore, taps - 1),
-      segments: column(STEP.segments, DELTA_SEGMENT.columns),
+      segments: column(this.#segments, segmentColumns),
       slots: column(STEP.slots, 1),
       keptRow: column(STEP.keptRow, 1),
     };
@@ -148,7 +151,7 @@ export class StepTable {
       table[counterAt + 4] = seed[1];
       if (config.delta !== undefined) {
         const own = this.promptStates + Math.max(0, slot), first = prompt.state ?? 0;
-        const at = STEP.segments * stride + DELTA_SEGMENT.columns * row;
+        const at = this.#segments * stride + DELTA_SEGMENT.columns * row;
         table[at + DELTA_SEGMENT.begin] = row;
         table[at + DELTA_SEGMENT.end] = row + 1;
         table[at + DELTA_SEGMENT.from] = fed === 0 ? first : own;
