@@ -16,6 +16,7 @@ import {
 } from "../architectures/mod.ts";
 import {
   CONV_TAPS,
+  DELTA_KEYS,
   DELTA_WIDTH,
   EXPERTS,
   GROWTH,
@@ -43,6 +44,7 @@ import {
 } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
+import { layerKindKeys } from "../architectures/layer_kinds.ts";
 import { layerType, type ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
@@ -141,10 +143,12 @@ export function ggufMetadata(
 }
 
 /** The metadata of delta rules, and of which layers have them. */
-function deltaMetadata({ delta, convTaps, ...config }: ModelConfig): [string, GgufWritten][] {
-  if (delta === undefined) return [];
-  const { keyHeads, valueHeads, keyDim, valueDim } = delta;
+function deltaMetadata(config: ModelConfig): [string, GgufWritten][] {
+  if (config.delta === undefined) return [];
+  const { valueHeads, valueDim } = config.delta;
   const { headDim, rotaryDim = headDim } = config, turned = rotaryDim / 2;
+  const interval = { full_attention_interval: attentionInterval(config) };
+  const keys: Record<string, unknown> = { ...layerKindKeys(config), ...interval };
   const recurrent = Array.from(
     { length: config.numLayers },
     (_, layer) => config.layerTypes![layer] === "linear",
@@ -152,19 +156,15 @@ function deltaMetadata({ delta, convTaps, ...config }: ModelConfig): [string, Gg
   const third = (rest: number) => Math.ceil((turned - rest) / 3);
   const u32 = (key: string, value: number): [string, GgufWritten] => [key, ["u32", value]];
   return [
-    u32("ssm.conv_kernel", convTaps!),
-    u32("ssm.state_size", keyDim),
-    u32("ssm.group_count", keyHeads),
-    u32("ssm.time_step_rank", valueHeads),
+    ...Object.entries(DELTA_KEYS).map(([key, name]) => u32(key, keys[name] as number)),
     u32(DELTA_WIDTH, valueHeads * valueDim),
     [RECURRENT, ["bool", recurrent]],
-    u32("full_attention_interval", attentionInterval(config)),
     [SECTIONS, ["i32", [third(0), third(1), third(2), 0]]],
   ];
 }
 
 /** The number of layers from one with attention to the next. */
-function attentionInterval({ layerTypes = [], numLayers }: Omit<ModelConfig, "delta">): number {
+function attentionInterval({ layerTypes = [], numLayers }: ModelConfig): number {
   const first = layerTypes.indexOf("full");
   return first < 0 ? numLayers + 1 : first + 1;
 }
