@@ -69,8 +69,9 @@ interface Known {
 
 export class Transcript {
   readonly #known = new Map<string, Known>();
-  /** The last line on its way to the disk. */
-  #writing: Promise<unknown> = Promise.resolve();
+  /** Lines that wait until those before them are written, and when all of them are written. */
+  #waiting: string[] = [];
+  #written: Promise<unknown> = Promise.resolve();
   /** Called once, when an environment says something else than before. */
   onDifference: (message: string) => void = () => {};
   #differs = false;
@@ -161,9 +162,12 @@ export class Transcript {
       steady: isSteady,
       ...(keeps && { state }),
     };
-    const written = this.#writing.then(() => appendLine(this.path, JSON.stringify(line)));
-    this.#writing = written.catch(() => {});
-    await written;
+    this.#waiting.push(JSON.stringify(line));
+    if (this.#waiting.length === 1) {
+      this.#written = this.#written.catch(() => {})
+        .then(() => appendLine(this.path, this.#waiting.splice(0).join("\n")));
+    }
+    await this.#written;
   }
 }
 
