@@ -45,8 +45,9 @@ export function fileEnvironment(
     }
     return url;
   };
-  const opened = async (seconds: number) => {
-    const url = await (loading ??= load());
+  const source = () => loading ??= load();
+  const processFor = async (seconds: number) => {
+    const url = await source();
     const calls: Calls = processes.get(seconds) ?? new SandboxCalls(KIND, path, url, net);
     processes.set(seconds, calls);
     return calls;
@@ -55,12 +56,16 @@ export function fileEnvironment(
     name,
     isSteady: net.length === 0,
     async open() {
-      const process = await opened(0);
-      await process.start();
-      return process.about!;
+      const process: Calls = new SandboxCalls(KIND, path, await source(), net);
+      try {
+        await process.start();
+        return process.about!;
+      } finally {
+        await process.close();
+      }
     },
     async answer(asked, seconds) {
-      const process = await opened(seconds);
+      const process = await processFor(seconds);
       const limits = { timeout: seconds, concurrency: CONCURRENCY };
       return await Promise.all(asked.map((call) => process.call(call, limits)));
     },
