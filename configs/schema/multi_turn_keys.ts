@@ -5,7 +5,6 @@
 import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/open_environments.ts";
-import { hostProblem } from "../../rewards/custom/reward_file.ts";
 import { type ConfigNode, describeNode, emptyMap, withEntry } from "../documents/node.ts";
 import { keys } from "../types/key_spec.ts";
 import {
@@ -20,6 +19,7 @@ import {
   text,
   type ValueType,
 } from "../types/value_types.ts";
+import { HOSTS } from "./reward_list.ts";
 
 /** What follows an answer that cannot be read. */
 export type OnParseError = "end" | { retry: { message: string; max: number } };
@@ -81,9 +81,8 @@ const ENVIRONMENT: ValueType<EnvironmentSection> = {
   ts: "EnvironmentSection",
   read(node, complain) {
     if (node.kind === "scalar" && typeof node.value === "string") {
-      const value: ConfigNode = { ...node, kind: "scalar" };
       const key = isCodePath(node.value) ? "path" : ADDRESS.test(node.value) ? "url" : "name";
-      return this.read(withEntry(emptyMap(node.at), key, value), complain);
+      return this.read(withEntry(emptyMap(node.at), key, node), complain);
     }
     const read = FIELDS.read(node, complain);
     if (read === undefined) return undefined;
@@ -94,10 +93,6 @@ const ENVIRONMENT: ValueType<EnvironmentSection> = {
   },
 };
 
-const HOSTS = refine(
-  oneOrMore(text(), "a list of hosts"),
-  (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
-);
 const COMMAND = oneOrMore(text(), "a list: the program and its arguments");
 const ADDRESS = /^(?:ws|http)s?:\/\//;
 const URL_TEXT = refine(

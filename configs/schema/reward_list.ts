@@ -118,7 +118,7 @@ const METRIC_NAME = refine(
       : `expected a name of letters, digits and _, found ${JSON.stringify(name)}`,
 );
 const SECONDS = float({ above: 0 });
-const HOSTS = refine(
+export const HOSTS = refine(
   oneOrMore(text(), "a list of hosts"),
   (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
 );
