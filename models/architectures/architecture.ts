@@ -221,6 +221,8 @@ export interface ConfigKeys {
     readonly ropeTheta?: number;
     /** Default 4096. */
     readonly slidingWindow?: number | null;
+    /** Positions of the first training, for a RoPE scaling; absent = its section says it. */
+    readonly trainedPositions?: number;
   };
   /** The keys of scalars, the power of its value that a scalar is, and what a missing key means. */
   readonly scalars?: Readonly<
@@ -239,6 +241,8 @@ export interface ConfigKeys {
   readonly equal: Readonly<Record<string, string>>;
   /** Further keys that are understood, or that have no effect here. */
   readonly others: readonly string[];
+  /** The same in the section of RoPE; default none. */
+  readonly ropeOthers?: readonly string[];
   /** Further keys that are written. */
   readonly written: Readonly<Record<string, unknown>>;
 }

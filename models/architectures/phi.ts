@@ -24,6 +24,7 @@ export const PHI3: Architecture = {
       rmsNormEps: 1e-5,
       tieWordEmbeddings: false,
       slidingWindow: null,
+      trainedPositions: 4096,
     },
     neutral,
     // Dropout is for training from scratch.

@@ -66,6 +66,8 @@ export const QWEN3_5: Architecture = {
       "mtp_num_hidden_layers",
       "mtp_use_dedicated_embeddings",
     ],
+    // A token has three positions, which are equal in a text.
+    ropeOthers: ["mrope_section", "mrope_interleaved"],
   },
 };
 

@@ -98,8 +98,6 @@ const FULL = "full_attention", SLIDING = "sliding_attention";
 /** The key of queries that grow with the position, and one beside it without effect. */
 const BETA = "llama_4_scaling_beta", GROWING_KEYS = [BETA, "max_position_embeddings"];
 const SHARE = "partial_rotary_factor";
-/** The length of the first training where a Phi does not say it beside its section. */
-const PHI_LENGTH = 4096;
 
 /**
  * All that an architecture's configuration says of rotations.
@@ -114,19 +112,18 @@ export function readRopes(
   headDim: number,
 ): AllRopeKeys {
   const { slidingTheta, partialRotary = false, growingQueries = false } = architecture;
-  const usual = architecture.config.defaults.ropeTheta ?? 10000;
+  const { defaults, ropeOthers = [] } = architecture.config;
+  const { ropeTheta: usual = 10000, trainedPositions } = defaults;
+  const more = [...ropeOthers, ...(growingQueries ? GROWING_KEYS : [])];
   const read = (of: Json, at: string, theta: number, dim = headDim) =>
-    readRope({ rope_theta: theta, ...of }, at, stated, dim, growingQueries ? GROWING_KEYS : []);
+    readRope({ rope_theta: theta, ...of }, at, stated, dim, more);
   if (slidingTheta !== undefined) return readByType(json, where, stated, usual, slidingTheta, read);
   if (partialRotary) {
     const { name, rope } = ropeSection(json, where), { [SHARE]: inside, ...section } = rope;
     const share = readNumber({ [SHARE]: inside ?? json[SHARE] ?? 1 }, SHARE, where);
     const rotaryDim = Math.floor(headDim * share);
-    // Of a text, all three positions of a token are its place.
-    const { mrope_section: _, mrope_interleaved: _2, ...plain } = section;
-    const length = architecture.name === "phi3" ? { [ORIGINAL]: PHI_LENGTH } : {};
-    const own = architecture.attentionGate ? plain : section;
-    const all = { ...length, ...json, rope_scaling: null, [name]: own };
+    const length = trainedPositions === undefined ? {} : { [ORIGINAL]: trainedPositions };
+    const all = { ...length, ...json, rope_scaling: null, [name]: section };
     const keys = read(all, where, usual, rotaryDim);
     if (keys.ropeScaling?.type === "proportional") {
       throw new UsageError(`${where}: ${name}: "proportional" is not supported for parts of heads`);
