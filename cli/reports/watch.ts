@@ -3,6 +3,7 @@
  * redrawn until the run or a signal ends it. In a pipe there is one line for now, and one when the
  * run has ended.
  */
+import { percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { UsageError } from "../../core/errors.ts";
 import { percent } from "../../reports/charts/style.ts";
@@ -121,7 +122,7 @@ function picture({ details, rewards, steps, now, completions }: Look): string[] 
   const { name, status, secondsLeft, before, after, latest, remarks } = details;
   const width = Math.min(WIDTH, columns() - 1), isRunning = status === "running";
   const share = (value: AccuracyInfo) =>
-    `${percent(value.accuracy)} [${value.ci95.map((end) => (100 * end).toFixed(1)).join(", ")}]`;
+    `${percent(value.accuracy)} [${value.ci95.map(percentDigits).join(", ")}]`;
   const last = after ?? now;
   const advice = remarks.at(-1);
   return [

@@ -6,6 +6,7 @@ import litScript from "lit-html" with { type: "text" };
 import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "text" };
 import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "text" };
 import bytes from "../../core/bytes.ts" with { type: "text" };
+import counted from "../../core/counted.ts" with { type: "text" };
 import duration from "../../core/duration.ts" with { type: "text" };
 import design from "../charts/design.css" with { type: "text" };
 import metricTable from "../charts/metric_table.ts" with { type: "text" };
@@ -36,6 +37,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "compare_view.ts": compareView,
   "completion_table.ts": completionTable,
   "completions_view.ts": completionsView,
+  "counted.ts": counted,
   "curves_view.ts": curvesView,
   "dom.ts": dom,
   "duration.ts": duration,

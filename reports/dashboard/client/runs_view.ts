@@ -14,7 +14,7 @@ import {
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
-import { agoText, gainText, percent, short, timeText } from "./text.ts";
+import { agoText, intervalText, percent, pointsText, short, timeText } from "./text.ts";
 
 type Sparks = Readonly<Record<string, Spark>>;
 type Sortable = string | number | null | undefined;
@@ -109,8 +109,8 @@ function accuracyCell({ after, status, ...run }: RunInfo, spark: Spark | undefin
 
 function gainCell(gain: NonNullable<RunInfo["gain"]>): Part {
   const [low, high] = gain.ci95, kind = low > 0 ? "good" : high < 0 ? "bad" : "";
-  const [points, interval] = gainText(gain).split(" points ");
-  return html`<span class="ci"><b class=${kind}>${points}</b> <small>${interval}</small></span>`;
+  return html`<span class="ci"><b class=${kind}>${pointsText(gain.difference)}</b>
+    <small>${intervalText(gain)}</small></span>`;
 }
 
 /** The course of a metric without scales. */

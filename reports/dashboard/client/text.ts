@@ -1,5 +1,6 @@
 /** Numbers, times and sizes as text. */
 import { bytesText } from "../../../core/bytes.ts";
+import { percentDigits } from "../../../core/counted.ts";
 import { duration } from "../../../core/duration.ts";
 import { metricOf } from "../../charts/metric_table.ts";
 
@@ -20,7 +21,7 @@ export function short(value: number | null | undefined): string {
 const signed = (text: string) => text.replace(/^-/, "−");
 
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`;
+  return `${percentDigits(share)} %`;
 }
 
 interface Interval {
@@ -29,7 +30,7 @@ interface Interval {
 
 /** "[34.3, 42.9]" */
 export function intervalText({ ci95 }: Interval): string {
-  return `[${ci95.map((end) => signed((100 * end).toFixed(1))).join(", ")}]`;
+  return `[${ci95.map((end) => signed(percentDigits(end))).join(", ")}]`;
 }
 
 /** "38.6 % [34.3, 42.9]" */
@@ -38,10 +39,14 @@ export function accuracyText(value: Interval & { accuracy: number; total?: numbe
   return value.total === 0 ? "not asked" : `${percent(value.accuracy)} ${intervalText(value)}`;
 }
 
+/** "+12.4" */
+export function pointsText(difference: number): string {
+  return `${difference > 0 ? "+" : ""}${signed(percentDigits(difference))}`;
+}
+
 /** "+12.4 points [3.1, 21.7]" */
 export function gainText(gain: Interval & { difference: number }): string {
-  const points = (100 * gain.difference).toFixed(1);
-  return `${gain.difference > 0 ? "+" : ""}${signed(points)} points ${intervalText(gain)}`;
+  return `${pointsText(gain.difference)} points ${intervalText(gain)}`;
 }
 
 /** "2 h 5 min"; "0.34 s" */
