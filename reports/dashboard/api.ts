@@ -225,6 +225,7 @@ export interface BenchmarkDetails extends BenchmarkInfo {
 /** An answer of a model to a problem. */
 export interface ExampleAnswer extends SampleResult {
   model: string;
+  isRight: boolean;
 }
 
 /** A problem with the answers of all models. */

@@ -16,7 +16,7 @@ import {
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
-import { accuracyText, dateText, percent, short } from "./text.ts";
+import { accuracyText, dateText, percent, pText, short } from "./text.ts";
 
 export function benchmarksView(state: PageState): View {
   const { overview, parameters, remember } = state, { benchmarks } = overview;
@@ -121,7 +121,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
           first,
           second,
           `${points(difference)} [${points(low)}, ${points(high)}]`,
-          p < 0.001 ? "< 0.001" : p.toFixed(3),
+          pText(p),
         ]),
         3,
       )}
@@ -230,10 +230,9 @@ function answerTable(rows: readonly ExampleRow[], models: readonly string[], tex
 
 /** An answer with its outcome; the whole completion is below it when it is opened. */
 function answer(
-  { score, error, extracted, completion, truncated }: ExampleAnswer,
+  { isRight, score, error, extracted, completion, truncated }: ExampleAnswer,
   text: string,
 ): Part {
-  const isRight = score >= 1 - 1e-9;
   const outcome = isRight ? "right" : error !== undefined ? "failed" : "wrong";
   return html`
     <details class="answer" ?open=${text !== ""}>

@@ -13,7 +13,7 @@ import {
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
-import { gainText } from "./text.ts";
+import { gainText, pText } from "./text.ts";
 
 /** Metrics whose curves are shown of two runs. */
 const METRICS = ["reward", "eval_accuracy"];
@@ -156,9 +156,7 @@ function answers({ test, different }: AnswerPairs, names: readonly string[]): Pa
       ${names[1]} beside ${names[0]}: <b>${gainText(
         test,
       )}</b>, ${n} problems. Only the first is right
-      on ${one} of them, only the second on ${other} (p ${p < 0.001
-        ? "< 0.001"
-        : `= ${p.toFixed(3)}`}:
+      on ${one} of them, only the second on ${other} (p ${pText(p, "= ")}:
       how often chance alone makes such a difference).
     </p>
     ${rows.length === 0 ? nothing : table("Answers", ["problem", "expected", ...names], rows)}

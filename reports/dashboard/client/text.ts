@@ -49,6 +49,11 @@ export function gainText(gain: Interval & { difference: number }): string {
   return `${pointsText(gain.difference)} points ${intervalText(gain)}`;
 }
 
+/** "0.012"; "< 0.001". @param equals what stands before a number */
+export function pText(p: number, equals = ""): string {
+  return p < 0.001 ? "< 0.001" : `${equals}${p.toFixed(3)}`;
+}
+
 /** "2 h 5 min"; "0.34 s" */
 export function timeText(seconds: number | null): string {
   if (seconds === null) return "–";

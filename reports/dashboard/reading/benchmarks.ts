@@ -1,4 +1,5 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
+import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
 import { averageAccuracy } from "../../../bench/results/average.ts";
 import {
   readResultFile,
@@ -6,7 +7,6 @@ import {
   samplesOf,
   type TaskResults,
 } from "../../../bench/results/result_file.ts";
-import { CORRECT } from "../../../data/score_completion.ts";
 import { folderOf } from "../../../core/paths.ts";
 import type { BenchmarkDetails, BenchmarkInfo, ExamplePage, ExampleRow } from "../api.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
@@ -112,7 +112,8 @@ export class Benchmarks {
         const row = rows.get(index) ?? { index, question, expected: expected ?? null, answers: [] };
         rows.set(index, row);
         for (const sample of samplesOf(example)) {
-          row.answers.push({ ...sample, extracted: sample.extracted ?? null, model });
+          const extracted = sample.extracted ?? null, isRight = isCorrect(sample);
+          row.answers.push({ ...sample, extracted, model, isRight });
         }
       }
     }
@@ -142,6 +143,6 @@ function fits({ question, expected, answers }: ExampleRow, filter: ExampleFilter
         .some((part) => part.toLowerCase().includes(wanted));
     if (!isFound || outcome === "all") return isFound;
     if (outcome === "unanswered") return answer.extracted === null;
-    return (answer.score >= CORRECT) === (outcome === "right");
+    return answer.isRight === (outcome === "right");
   });
 }
