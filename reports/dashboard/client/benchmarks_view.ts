@@ -1,5 +1,6 @@
 /** Results of benchmarks: accuracies, comparisons, and every problem with its answers. */
 import { html, nothing, render } from "lit-html";
+import { percentDigits } from "../../../core/counted.ts";
 import type { ModelResult } from "../../../bench/results/result_file.ts";
 import type { BenchmarkDetails, ExampleAnswer, ExamplePage, ExampleRow } from "../api.ts";
 import {
@@ -84,7 +85,6 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
     accuracyCell(one),
     ...Array(6).fill("–"),
   ]);
-  const points = (share: number) => (100 * share).toFixed(1);
   return html`
     <p class="note">Measured ${dateText(details.created)}.</p>
     ${problemBox(
@@ -116,11 +116,11 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       ${table(
         "Comparisons",
         ["task", "first", "second", "difference in points [95 %]", "p"],
-        comparisons.map(({ task, first, second, difference, ci95: [low, high], p_value: p }) => [
+        comparisons.map(({ task, first, second, difference, ci95, p_value: p }) => [
           task,
           first,
           second,
-          `${points(difference)} [${points(low)}, ${points(high)}]`,
+          `${percentDigits(difference)} [${ci95.map(percentDigits).join(", ")}]`,
           pText(p),
         ]),
         3,
