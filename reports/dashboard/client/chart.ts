@@ -49,14 +49,14 @@ export function swatch(index: number): Part {
 }
 
 /** A colour of design.css, in the theme of now. */
-export function themeColor(name: string): string {
+function themeColor(name: string): string {
   const value = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
   const [light, dark] = value.match(/#\w+/g)!;
   return document.documentElement.dataset["theme"] === "dark" ? dark! : light!;
 }
 
 /** Colour and dashes of a run; they repeat after 24 runs. */
-export function lineStyle(index: number): { color: string; dash: number[] } {
+function lineStyle(index: number): { color: string; dash: number[] } {
   return {
     color: themeColor(`series-${index % COLORS + 1}`),
     dash: [...DASHES[Math.floor(index / COLORS) % DASHES.length]!],

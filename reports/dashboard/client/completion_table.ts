@@ -32,12 +32,12 @@ function groupTable(
   const names = Object.keys(rewards), more = Object.keys(extras);
   const numbers = [...names, ...(names.length > 1 ? ["sum"] : []), "advantage", ...more];
   return html`
-    <article class="card group-card">
+    <article class="card">
       <div class="prompt">
         <span class="label">step ${step}</span>
         <pre tabindex="0">${marked(prompt.trim(), searched.prompt)}</pre>
         ${expected === null ? nothing : html`
-          <span class="expected"><span class="label">expected</span> <b>${expected}</b></span>
+          <span><span class="label">expected</span> <b>${expected}</b></span>
         `}
       </div>
       <div class="wide" role="group" aria-label=${`completions of step ${step}`} tabindex="0">

@@ -74,9 +74,9 @@ export function table(
 }
 
 /** A short text in a frame. */
-export function tag(text: string, kind: "" | "good" | "bad" = ""): Part {
+export function tag(text: string): Part {
   return html`
-    <span class=${`tag ${kind}`}>${text}</span>
+    <span class="tag">${text}</span>
   `;
 }
 

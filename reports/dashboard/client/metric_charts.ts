@@ -6,7 +6,7 @@ import { Chart, type Look, type ShownRun } from "./chart.ts";
 import type { Part } from "./dom.ts";
 
 /** Titles of the groups that the user opened, closed, and put first, joined by `|`. */
-export type Groups = Record<"open" | "closed" | "order", string>;
+type Groups = Record<"open" | "closed" | "order", string>;
 
 export class MetricCharts {
   readonly element: HTMLElement = document.createElement("div");

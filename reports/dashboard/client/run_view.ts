@@ -253,7 +253,7 @@ function notes(run: RunDetails): Part {
   };
   return html`
     <h2>Tags and notes</h2>
-    <form class="controls notes" @submit=${keep}>
+    <form class="controls" @submit=${keep}>
       <label>Tags, with commas<input value=${given.tags} @input=${(event: Event) =>
         given.tags = valueOf(event)}></label>
       <label class="grow">Note<input value=${given.note} @input=${(event: Event) =>

@@ -3,7 +3,7 @@ import type { Curve, CurvesOfRun, RunInfo } from "../api.ts";
 import type { Look, ShownRun } from "./chart.ts";
 
 /** The lines of the charts, and the curve of each for a metric. */
-export interface ShownCurves {
+interface ShownCurves {
   runs: ShownRun[];
   curves: (metric: string) => (Curve | undefined)[];
 }
