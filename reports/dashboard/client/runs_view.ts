@@ -176,13 +176,8 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     const { head } = column, { sort } = state;
     const isUp = sort === head, isDown = sort === `-${head}`;
     // The largest number is mostly wanted first.
-    const next = column.isNumber
-      ? isDown ? head : isUp ? "" : `-${head}`
-      : isUp
-      ? `-${head}`
-      : isDown
-      ? ""
-      : head;
+    const orders = column.isNumber ? [`-${head}`, head, ""] : [head, `-${head}`, ""];
+    const next = orders[(orders.indexOf(sort!) + 1) % orders.length]!;
     return html`
       <th
         scope="col"
