@@ -7,7 +7,12 @@ import { percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { UsageError } from "../../core/errors.ts";
 import { percent } from "../../reports/charts/style.ts";
-import type { AccuracyInfo, CompletionRow, RunDetails } from "../../reports/dashboard/api.ts";
+import type {
+  AccuracyInfo,
+  CompletionRow,
+  RunDetails,
+  SparkAccuracy,
+} from "../../reports/dashboard/api.ts";
 import { ALL_COMPLETIONS, readCompletions } from "../../reports/dashboard/reading/completions.ts";
 import { checkFolders } from "../../reports/dashboard/reading/find_runs.ts";
 import { MetricsFile } from "../../reports/dashboard/reading/metrics_file.ts";
@@ -64,7 +69,7 @@ interface Look {
   rewards: readonly number[];
   steps: readonly [first: number, last: number];
   /** The newest evaluation while training. */
-  now: (AccuracyInfo & { step: number }) | null;
+  now: SparkAccuracy | null;
   completions: readonly CompletionRow[];
 }
 
@@ -91,12 +96,11 @@ class WatchedRun {
       ...ALL_COMPLETIONS,
       limit: COMPLETIONS,
     });
-    const spark = this.#metrics.spark(2);
     return {
       details,
       rewards: (curve?.smooth ?? []).filter((value) => value !== null),
       steps: [curve?.steps[0] ?? 0, curve?.steps.at(-1) ?? 0],
-      now: spark.now ?? spark.first,
+      now: this.#metrics.evaluation("last"),
       completions: rows,
     };
   }

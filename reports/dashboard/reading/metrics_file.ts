@@ -158,16 +158,18 @@ export class MetricsFile {
     this.clock.add(step, at - this.#begin);
   }
 
+  /** The first or the newest evaluation while training; null: there is none. */
+  evaluation(which: "first" | "last"): SparkAccuracy | null {
+    const [at, total] = ["eval_accuracy", "eval_total"].map((name) =>
+      this.series.get(name)?.[which]
+    );
+    if (!at?.ci95 || !total?.value) return null;
+    return { accuracy: rounded(at.value), ci95: [...at.ci95], total: total.value, step: at.step };
+  }
+
   /** What a list of runs shows. @param points the most rewards */
   spark(points: number): Spark {
-    const evaluation = (which: "first" | "last"): SparkAccuracy | null => {
-      const [at, total] = ["eval_accuracy", "eval_total"].map((name) =>
-        this.series.get(name)?.[which]
-      );
-      if (!at?.ci95 || !total?.value) return null;
-      return { accuracy: rounded(at.value), ci95: [...at.ci95], total: total.value, step: at.step };
-    };
-    const first = evaluation("first"), last = evaluation("last");
+    const first = this.evaluation("first"), last = this.evaluation("last");
     return {
       reward: (this.series.get("reward") ?? this.series.get("sft/loss"))
         ?.curve(points, 0.5).smooth ?? [],
