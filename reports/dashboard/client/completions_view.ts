@@ -6,6 +6,7 @@ import {
   choice,
   debounced,
   failureBox,
+  given,
   type PageState,
   type Part,
   problemBox,
@@ -37,8 +38,7 @@ export function completionsView({ overview, parameters, remember }: PageState): 
   let run = parameters.get("run") ?? runs[0]!.id, number = 0, next: string | null = null;
   let rows: CompletionRow[] = [], rewards: string[] = [];
   let weights: { of: string; values: Record<string, number> } = { of: "", values: {} };
-  const filter: Record<string, string> = {};
-  for (const name of FILTERS) filter[name] = parameters.get(name) ?? "";
+  const filter: Record<string, string> = given(parameters, FILTERS);
   const content = document.createElement("div");
 
   async function load(after: string | null): Promise<void> {

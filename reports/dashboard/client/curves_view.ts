@@ -1,7 +1,7 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
 import { html, render } from "lit-html";
 import type { CurvesOfRun, Overview, RunInfo } from "../api.ts";
-import { choice, debounced, type PageState, problemBox, valueOf, type View } from "./dom.ts";
+import { choice, debounced, given, type PageState, problemBox, valueOf, type View } from "./dom.ts";
 import { type Look, type ShownRun, swatch } from "./chart.ts";
 import { shownCurves } from "./shown_curves.ts";
 import { MetricCharts } from "./metric_charts.ts";
@@ -16,8 +16,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   const all: ShownRun[] = overview.runs.map(({ id, name }, index) => ({ id, name, index }));
   const infos = new Map(overview.runs.map((run): [string, RunInfo] => [run.id, run]));
   let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
-  const state: Record<string, string> = {};
-  for (const name of ["x", "scale", "lines"]) state[name] = parameters.get(name) ?? "";
+  const state: Record<string, string> = given(parameters, ["x", "scale", "lines"]);
   let range: [number, number] | null = null;
 
   const chooser = new RunChooser(all, chosenAtFirst(overview, parameters), (ids) => {
@@ -25,11 +24,7 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     reload();
   });
   const charts = new MetricCharts(
-    {
-      open: parameters.get("open") ?? "",
-      closed: parameters.get("closed") ?? "",
-      order: parameters.get("order") ?? "",
-    },
+    given(parameters, ["open", "closed", "order"]),
     zoom,
     (groups, isOpen) => {
       remember({ ...groups });

@@ -13,6 +13,15 @@ export function valueOf(event: Event): string {
   return (event.target as HTMLInputElement | HTMLSelectElement).value;
 }
 
+/** The parameters of these names in the address; "" for one that is not there. */
+export function given<Name extends string>(
+  parameters: URLSearchParams,
+  names: readonly Name[],
+): Record<Name, string> {
+  const pairs = names.map((name) => [name, parameters.get(name) ?? ""] as const);
+  return Object.fromEntries(pairs) as Record<Name, string>;
+}
+
 /** A list to choose from, below its label; `options` are values with their texts. */
 export function choice(
   label: string,

@@ -5,6 +5,7 @@ import {
   breakable,
   choice,
   debounced,
+  given,
   intervalBar,
   type PageState,
   type Part,
@@ -132,8 +133,7 @@ const classOf = ({ isNumber }: Column) => isNumber ? "number" : nothing;
 
 export function runsView({ overview, parameters, remember }: PageState): View {
   let { runs } = overview, sparks: Sparks = {};
-  const state: Record<string, string> = {};
-  for (const name of ["search", "status", "tag", "sort"]) state[name] = parameters.get(name) ?? "";
+  const state: Record<string, string> = given(parameters, ["search", "status", "tag", "sort"]);
   const chosen = new Set((parameters.get("runs") ?? "").split(",").filter((id) => id !== ""));
   const content = document.createElement("div");
 
