@@ -62,20 +62,9 @@ const sokobanBoard: Board<sokoban.Board> = {
     must(sokoban.walk(board, letter), "a wall, or a box that cannot be pushed, is in the way");
     return letter;
   },
-  show({ width, isWall, isGoal, isBox, player }) {
-    const cells = Array.from(
-      isWall,
-      (wall, at) =>
-        at === player
-          ? isGoal[at] ? "%" : "*"
-          : isBox[at]
-          ? isGoal[at] ? "$" : "@"
-          : isGoal[at]
-          ? "X"
-          : wall
-          ? "+"
-          : "-",
-    );
+  show(board) {
+    const { width, isWall } = board;
+    const cells = Array.from(isWall, (wall, at) => sokoban.markAt(board, at, wall === 1));
     // Without the border that the board was given.
     const rows = Array.from(
       { length: cells.length / width },

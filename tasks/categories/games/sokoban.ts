@@ -90,15 +90,25 @@ export function isSolved({ isBox, isGoal }: Board): boolean {
   return isBox.every((box, at) => !box || isGoal[at] === 1);
 }
 
-function roomText({ width, height, isFloor, isGoal, isBox, player }: Room): string {
+/** The mark of a square, as the question names them. */
+export function markAt(
+  { isGoal, isBox, player }: Pick<Board, "isGoal" | "isBox" | "player">,
+  at: number,
+  isWall: boolean,
+): string {
+  if (at === player) return isGoal[at] ? "%" : "*";
+  if (isBox[at]) return isGoal[at] ? "$" : "@";
+  if (isWall) return "+";
+  return isGoal[at] ? "X" : "-";
+}
+
+function roomText(room: Room): string {
+  const { width, height, isFloor } = room;
   let text = "";
   for (let row = 0; row < height; row++) {
     for (let column = 0; column < width; column++) {
       const at = row * width + column;
-      let mark = isFloor[at] ? isGoal[at] ? "X" : "-" : "+";
-      if (isBox[at]) mark = isGoal[at] ? "$" : "@";
-      if (at === player) mark = isGoal[at] ? "%" : "*";
-      text += mark + " ";
+      text += markAt(room, at, !isFloor[at]) + " ";
     }
     text += " \n";
   }
