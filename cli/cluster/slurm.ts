@@ -77,11 +77,12 @@ export async function jobs(
   });
   const { partition, time, gpuType, workDir } = job.options;
   const flags = { ...typed, ...given({ partition, time, gpuType, workDir }) };
-  const named = typed.output ?? job.output?.path;
+  const written = typed.output === undefined ? job.output : null;
+  const path = typed.output ?? written?.path;
   const write = () =>
     trainScript(config, job.account, {
       ...job.options,
-      ...(named === undefined ? {} : { script: resolve(named) }),
+      ...(path === undefined ? {} : { script: resolve(path) }),
       ...(flags.check
         ? { plan: (runs, ranks, notes) => planJob(runs, { ...planOptions(flags), ranks }, notes) }
         : {}),
@@ -92,10 +93,8 @@ export async function jobs(
     write,
     (named) => looks ? inFolder(flags.workDir, () => missingForRun(named)) : Promise.resolve([]),
   );
-  const written = flags.output === undefined ? job.output : null;
-  const output = written?.path ?? flags.output ?? defaultScript(script.jobName, scheduler);
-  const place = given({ place: written?.place });
-  await deliver(script, { output, ...place }, flags);
+  const output = path ?? defaultScript(script.jobName, scheduler);
+  await deliver(script, { output, ...given({ place: written?.place }) }, flags);
 }
 
 /** Flags of one scheduler that others have not. @throws UsageError */
