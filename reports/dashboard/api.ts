@@ -77,9 +77,12 @@ export interface RunDetails extends RunInfo {
   error: string | null;
   /** The weight of each reward in the sum. */
   weights: Record<string, number>;
-  hasReport: boolean;
-  /** The address of its report. */
-  report?: string | null;
+}
+
+/** What the page of a run gets. */
+export interface RunPage extends RunDetails {
+  /** The address of its report; null: there is none. */
+  report: string | null;
 }
 
 export type SparkAccuracy = AccuracyInfo & { step: number };

@@ -16,12 +16,12 @@ import { PAGE, pageFile, preparePage } from "./page.ts";
 import { Runs } from "./runs.ts";
 import { compareConfigs } from "../../configs/config_difference.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
-import type { ConfigComparison, CurvesOfRun, Overview } from "./api.ts";
+import type { ConfigComparison, CurvesOfRun, Overview, RunPage } from "./api.ts";
 import type { ExampleFilter } from "./reading/benchmarks.ts";
 import { type CompletionFilter, readCompletions } from "./reading/completions.ts";
 import type { FoundRun } from "./reading/find_runs.ts";
 import type { MetricsFile } from "./reading/metrics_file.ts";
-import { readPlain } from "./reading/plain_file.ts";
+import { plainFile, readPlain } from "./reading/plain_file.ts";
 import {
   answerPairs,
   answersOf,
@@ -187,10 +187,13 @@ const MAX_REPORT_BYTES = 2 ** 26;
 class ReportKeys {
   readonly #keys = new Map<string, string>();
 
-  keyOf(folder: string): string {
-    const known = [...this.#keys].find(([, one]) => one === folder)?.[0] ?? newToken();
-    this.#keys.set(known, folder);
-    return known;
+  /** The address of a run's report; null: there is none that can be shown. */
+  async addressOf(folder: string): Promise<string | null> {
+    const file = await plainFile(`${folder}/report.html`, MAX_REPORT_BYTES).catch(() => null);
+    if (file === null) return null;
+    const key = [...this.#keys].find(([, one]) => one === folder)?.[0] ?? newToken();
+    this.#keys.set(key, folder);
+    return `report/${key}`;
   }
 
   folderOf(key: string): string | undefined {
@@ -303,9 +306,8 @@ function dataRoutes(runs: Runs, version: string, reports: ReportKeys, allowsRuns
   app.get("/run", async (c) => {
     const info = await readRunInfo(run(c)), { job, status, folder } = info;
     const left = job === null || status !== "running" ? null : await queue.left(job.id);
-    const details = await readRunDetails(info, left);
-    const report = details.hasReport ? `report/${reports.keyOf(folder)}` : null;
-    return c.json({ ...details, report });
+    const report = await reports.addressOf(folder);
+    return c.json({ ...await readRunDetails(info, left), report } satisfies RunPage);
   });
   app.post("/notes", async (c) => {
     return c.json(await writeNotes(run(c).folder, jsonObjectOrNull(await c.req.text()) ?? {}));

@@ -3,7 +3,7 @@
  * evaluations in it, what was noticed, completions of now; its details are folded.
  */
 import { html, nothing, render } from "lit-html";
-import type { CompletionPage, CurvesOfRun, RunDetails, Said, Spark } from "../api.ts";
+import type { CompletionPage, CurvesOfRun, RunPage, Said, Spark } from "../api.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import { completionTable } from "./completion_table.ts";
 import {
@@ -65,7 +65,7 @@ export async function runView({ overview, parameters }: PageState): Promise<View
   const load = async () => {
     const metrics = "reward,sft/loss,eval_accuracy", [from, to] = range ?? [null, null];
     const [details, sparks, curves, completions] = await Promise.all([
-      ask<RunDetails>("run", { run }),
+      ask<RunPage>("run", { run }),
       ask<Record<string, Spark>>("sparks", { run }),
       ask<CurvesOfRun>("curves", { run, metrics, points: 800, smoothing: 0.8, from, to }),
       ask<CompletionPage>("completions", { run, limit: COMPLETIONS }),
@@ -100,7 +100,7 @@ export async function runView({ overview, parameters }: PageState): Promise<View
 }
 
 function contents(
-  run: RunDetails,
+  run: RunPage,
   spark: Spark,
   chart: HTMLElement | null,
   completions: CompletionPage,
@@ -164,7 +164,7 @@ function contents(
 }
 
 /** Stops a run, or goes on with one that has not ended. */
-function control({ id, status }: RunDetails): Part {
+function control({ id, status }: RunPage): Part {
   if (status === "completed") return nothing;
   const what = status === "running" ? "stop" : "resume";
   const send = async (event: Event) => {
@@ -182,7 +182,7 @@ function control({ id, status }: RunDetails): Part {
 }
 
 /** The state, how far it is, and how long it still takes. */
-function progress(run: RunDetails): Part {
+function progress(run: RunPage): Part {
   const { status, step, totalSteps, seconds, lastSign } = run;
   const steps = `step ${step ?? 0}${totalSteps === null ? "" : ` of ${totalSteps}`}`;
   const isRunning = status === "running";
@@ -207,7 +207,7 @@ function progress(run: RunDetails): Part {
 }
 
 /** Held-out accuracy before, and now or after. */
-function worth(run: RunDetails, { first: atFirst, now }: Spark): Part {
+function worth(run: RunPage, { first: atFirst, now }: Spark): Part {
   const { after, gain, status } = run, last = after ?? now, before = run.before ?? atFirst;
   const name = after !== null ? "after" : now === null ? "now" : `step ${now.step}`;
   const line = (label: string, value: typeof last, kind: string) =>
@@ -241,7 +241,7 @@ function worth(run: RunDetails, { first: atFirst, now }: Spark): Part {
 }
 
 /** Tags and a note, which everybody sees who looks at the run. */
-function notes(run: RunDetails): Part {
+function notes(run: RunPage): Part {
   const given = { tags: run.tags.join(", "), note: run.note };
   const keep = async (event: Event) => {
     event.preventDefault();
@@ -264,7 +264,7 @@ function notes(run: RunDetails): Part {
   `;
 }
 
-function where(run: RunDetails): Part {
+function where(run: RunPage): Part {
   const { job, sessions } = run;
   return html`
     ${facts([

@@ -16,7 +16,7 @@ import { answerRows, objectOf, pairedTests, remarksOf } from "../../run_report/r
 import { readSessions, RUN_FORMAT } from "../../../training/run/sessions.ts";
 import type { AccuracyInfo, AnswerPairs, Notes, RunDetails, RunInfo, RunStatus } from "../api.ts";
 import type { FoundRun } from "./find_runs.ts";
-import { plainFile, readPlain } from "./plain_file.ts";
+import { readPlain } from "./plain_file.ts";
 import { newestRows, type Row } from "./metrics_file.ts";
 
 /** Maximum age of a heartbeat. A lock with an older one is abandoned. */
@@ -99,8 +99,6 @@ export async function readRunDetails(
     remarks: remarksOf(log),
     error: text(run["error"]),
     weights: await weightsOf(folder),
-    hasReport: await plainFile(`${folder}/report.html`, MAX_ANSWERS_BYTES)
-      .then((file) => file !== null, () => false),
   };
 }
 
