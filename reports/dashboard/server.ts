@@ -1,7 +1,7 @@
 /**
- * The server of `rgx dashboard`. It reads only, and answers only requests that carry its token: in
- * the address of the page and of the stream of events, or as a bearer token. The page's scripts and
- * styles hold no data and need none.
+ * The server of `rgx dashboard`. It answers only requests that carry its token: in the address of
+ * the page and of the stream of events, or as a bearer token. The page's scripts and styles hold no
+ * data and need none. It writes tags and notes only; with `allowRuns` it starts and stops runs too.
  */
 import { timingSafeEqual } from "node:crypto";
 import { type Context, Hono } from "hono";
