@@ -5,6 +5,7 @@
  * rank costs only the answers since the last round.
  */
 import { Interrupted } from "../../core/errors.ts";
+import { atMost } from "../../core/machine/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Answerers } from "../answerer.ts";
@@ -92,7 +93,7 @@ export async function runOnRanks(
         return;
       }
       isStopping ||= rounds.some((round) => round.isStopping);
-      await pause(ROUND_MS, ended);
+      await atMost(ROUND_MS, ended);
     }
   } finally {
     isStopping = true;
@@ -114,11 +115,3 @@ async function compareRanks(ranks: Ranks, jobs: readonly Job[]): Promise<void> {
 
 /** Digits of a hash in a message. */
 const DIGITS = 16;
-
-/** Waits until a promise is settled, but at most so many milliseconds. */
-async function pause(ms: number, promise: Promise<void>): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, over]);
-  clearTimeout(timer);
-}

@@ -5,6 +5,7 @@
  */
 import { messageOf, UsageError } from "../errors.ts";
 import { LineWriter, readLines } from "../line_pipe.ts";
+import { atMost } from "./running_time.ts";
 
 /** Longest line of a program, in characters. */
 const LONGEST_LINE = 2 ** 24;
@@ -115,12 +116,4 @@ export class LineProcess {
     this.#ended = said === "" ? why : `${why}: ${said}`;
     this.listener([], this.#ended);
   }
-}
-
-/** Waits for the end of some work, but no longer than so many milliseconds. */
-async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }

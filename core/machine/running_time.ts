@@ -43,3 +43,17 @@ export function runningWait(
     if (result !== "timed-out" || left <= 0) return result;
   }
 }
+
+/**
+ * Waits for the end of some work, but no longer than so many milliseconds of the clock.
+ * @throws what the work throws meanwhile
+ */
+export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

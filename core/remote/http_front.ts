@@ -6,6 +6,7 @@
  */
 
 import { messageOf, RgxError, UsageError } from "../errors.ts";
+import { atMost } from "../machine/running_time.ts";
 
 export interface FrontOptions {
   hostname: string;
@@ -126,11 +127,7 @@ export function serveHttp(
       // What the server has sent may still be on its way to a client, until the timer cuts it.
       // Deno 2.6 does not even then end a write, so this waits no longer.
       const over = Promise.all([...links].map(({ over }) => over));
-      await new Promise<void>((resolve) => {
-        const wait = Math.min(MAX_WAIT_MS, end - performance.now() + 2 * CHECK_MS);
-        const late = setTimeout(resolve, wait);
-        over.then(() => (clearTimeout(late), resolve()));
-      });
+      await atMost(Math.min(MAX_WAIT_MS, end - performance.now() + 2 * CHECK_MS), over);
       clearInterval(timer);
     },
   };

@@ -10,6 +10,7 @@ import { REQUIRED } from "../../configs/types/key_spec.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { holderHere, LOCK_FILE } from "../../core/lock.ts";
+import { atMost } from "../../core/machine/running_time.ts";
 import { programCommand } from "../../core/program_command.ts";
 import type { LaunchForm, LaunchKey, Said } from "./api.ts";
 import { readPlain } from "./reading/plain_file.ts";
@@ -129,9 +130,6 @@ async function begin(words: readonly string[]): Promise<Said> {
     ({ code } = await child.status);
   })();
   child.unref();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const moment = new Promise<void>((resolve) => timer = setTimeout(resolve, START_MS));
-  await Promise.race([reading, moment]);
-  clearTimeout(timer);
+  await atMost(START_MS, reading);
   return { isOk: code === null || code === 0, text: code === null ? "It has started." : text };
 }

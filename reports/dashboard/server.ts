@@ -10,6 +10,7 @@ import { callerMistake } from "../../core/remote/callers.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type Front, hostInUrl, listenError, serveHttp } from "../../core/remote/http_front.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
+import { atMost } from "../../core/machine/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import { Launcher, type LaunchRequest } from "./launch.ts";
 import { PAGE, pageFile, preparePage } from "./page.ts";
@@ -224,7 +225,7 @@ function events(c: Context, runs: Runs, interval: number, ending: AbortSignal): 
     await watcher.changes();
     await stream.writeSSE({ event: "hello", data: VERSION });
     for (let look = 1; !isOver; look++) {
-      await pause(interval, stop.promise);
+      await atMost(interval, stop.promise);
       if (isOver) break;
       if (look % LOOKS_PER_SEARCH === 0) await runs.refresh();
       const changes = await watcher.changes();
@@ -237,12 +238,6 @@ function events(c: Context, runs: Runs, interval: number, ending: AbortSignal): 
       }
     }
   });
-}
-
-async function pause(ms: number, stop: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([stop, new Promise<void>((resolve) => timer = setTimeout(resolve, ms))]);
-  clearTimeout(timer);
 }
 
 // The answers to the page's requests as JSON: list, curves, completions, configurations and
