@@ -100,12 +100,11 @@ export function joinExperts(
   const blocks = new Map<string, { stored: typeof STORED[number]; count: number }>();
   for (const name of files.keys()) {
     if (/\.mlp\.experts\.(gate_up|down)_proj$/.test(name)) rename(name, `${name}.weight`);
-    for (const stored of STORED) {
-      const match = /^(.*\.)([a-z_]+)\.experts\.(\d+)\./.exec(name);
-      if (match === null || match[2] !== stored[0]) continue;
-      const count = Math.max(blocks.get(match[1]!)?.count ?? 0, Number(match[3]) + 1);
-      blocks.set(match[1]!, { stored, count });
-    }
+    const match = /^(.*\.)([a-z_]+)\.experts\.(\d+)\./.exec(name);
+    const stored = STORED.find(([block]) => block === match?.[2]);
+    if (match === null || stored === undefined) continue;
+    const count = Math.max(blocks.get(match[1]!)?.count ?? 0, Number(match[3]) + 1);
+    blocks.set(match[1]!, { stored, count });
   }
   for (const [prefix, { stored: [block, gate, up, down], count }] of blocks) {
     const join = (to: string, ...parts: string[]) => {
