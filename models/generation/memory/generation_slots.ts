@@ -6,11 +6,7 @@
  */
 import { largestThat } from "./largest_that.ts";
 import { promptAlignment } from "../cache/cached_prompt.ts";
-import {
-  countGeneration,
-  type GenerationBytes,
-  type GenerationSizes,
-} from "./counted_generation.ts";
+import { countGeneration, type GenerationSizes } from "./counted_generation.ts";
 import { maxOf, mean } from "../../../core/statistics.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";
 import type { DialogueRoom, GenerateRequest } from "../types.ts";
@@ -98,30 +94,23 @@ export async function planDialogues(
     passRows,
     promptRows: least + Math.ceil(more * parts / PARTS / align) * align,
   });
-  const left = async (parts: number) => leftBy(limits, await countGeneration(sizes, sized(parts)));
-  const isLimited = Number.isFinite(leftBy(limits, { bytes: 0, largest: 0 }));
-  return sized(more > 0 && isLimited ? await largestThat(PARTS, left) : PARTS);
+  return await largestWithin(sizes, more > 0 ? PARTS : 0, limits, sized, 0);
 }
 
-/** What a generation leaves of its limits, in bytes. */
-function leftBy(
-  { bytes, largestBuffer }: Pick<SlotLimits, "bytes" | "largestBuffer">,
-  count: GenerationBytes,
-): number {
-  return Math.min(bytes - count.bytes, largestBuffer - count.largest);
-}
-
-/** The sizes with the most branches, up to `most`, whose memory is within the limits. */
+/** The sizes of the largest number, from `least` to `most`, whose memory is within the limits. */
 async function largestWithin(
   sizes: ModelSizes,
   most: number,
-  limits: Pick<SlotLimits, "bytes" | "largestBuffer">,
-  sizesOf: (branches: number) => GenerationSizes,
+  { bytes, largestBuffer }: Pick<SlotLimits, "bytes" | "largestBuffer">,
+  sizesOf: (number: number) => GenerationSizes,
+  least = 1,
 ): Promise<GenerationSizes> {
-  const limited = Number.isFinite(leftBy(limits, { bytes: 0, largest: 0 }));
-  const left = async (branches: number) =>
-    leftBy(limits, await countGeneration(sizes, sizesOf(branches)));
-  return sizesOf(limited && most > 1 ? Math.max(1, await largestThat(most, left)) : most);
+  const limited = Number.isFinite(bytes) || Number.isFinite(largestBuffer);
+  const left = async (number: number) => {
+    const count = await countGeneration(sizes, sizesOf(number));
+    return Math.min(bytes - count.bytes, largestBuffer - count.largest);
+  };
+  return sizesOf(limited && most > least ? Math.max(least, await largestThat(most, left)) : most);
 }
 
 /**
