@@ -15,7 +15,7 @@ const parts = {
 } as const;
 /** The key of the number of experts that a position takes. */
 export const CHOSEN = "num_experts_per_tok";
-/** Keys of the loss that balances experts, and of noise in training. */
+/** That key, and those of a loss that balances experts, which is not computed. */
 const ROUTER_KEYS = [CHOSEN, "output_router_logits", "router_aux_loss_coef"];
 
 export const QWEN3_MOE: Architecture = {

@@ -192,7 +192,7 @@ export class Decoder {
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
-    // And the state after a shared prefix is not kept.
+    // With delta rules nothing is shared either: the state after a shared prefix is not kept.
     const isGrouped = network.device.adapter !== undefined && this.shape.groupsPrompts &&
       config.delta === undefined;
     const minShared = isGrouped ? MIN_SHARED_TOKENS : Infinity;

@@ -79,8 +79,10 @@ export interface LayerActivations {
   gate: Tensor; // [rows, f]
   /** Second input of SwiGLU and GeGLU; null with GELU. */
   up: Tensor | null; // [rows, f]
-  /** Which experts each row goes through; null = there are none. `gate`, `up`, and `u` of both
-   * modules then have rows·chosen rows, in the order of experts. */
+  /**
+   * Which experts each row goes through; null = there are none. With experts, `gate`, `up` and the
+   * `u` of their modules have rows·chosen rows, in the order of experts.
+   */
   routing: Routing | null;
   /** x·Aᵀ [rows, r] of the modules with an active adapter. */
   u: Partial<Record<Module, Tensor>>;
