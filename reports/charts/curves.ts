@@ -2,12 +2,12 @@
  * Training curves of one or several runs, with a panel for each metric. For very long runs only the
  * lowest and the highest value of every few steps are drawn.
  */
-import { counted } from "../../core/counted.ts";
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Figure } from "./figure.ts";
 import { FONT_FAMILY } from "./font.ts";
+import { problemRange } from "./panel.ts";
 import { parseRename, resolveRenames } from "./rename.ts";
 import { type Point, readRuns, type RunMetrics } from "./run_metrics.ts";
 import {
@@ -360,9 +360,7 @@ export function explanation(runs: readonly RunMetrics[], metrics: readonly strin
 function sizeText(runs: readonly RunMetrics[]): string {
   const totals = runs.flatMap(({ series }) => series.get("eval_total") ?? [])
     .map(({ value }) => value);
-  if (totals.length === 0) return "";
-  const [low, high] = [Math.min(...totals), Math.max(...totals)];
-  return ` of ${low === high ? "" : `${low} to `}${counted(high, "problem")}`;
+  return totals.length === 0 ? "" : ` of ${problemRange(totals)}`;
 }
 
 /** Plotly's settings for the axis of a metric's values. */

@@ -1,5 +1,6 @@
 /** Bars of accuracies on a common scale from 0 on, and the heading above them. */
 import type { Interval, ModelResult } from "../../bench/results/result_file.ts";
+import { counted } from "../../core/counted.ts";
 import type { Sheet } from "./sheet.ts";
 import { FAINT_INK, GRID, LINE_SPACING, percent, type SeriesStyle, wrapText } from "./style.ts";
 
@@ -133,8 +134,12 @@ export function sampleSize(results: Iterable<ModelResult>): string {
     draws.add(k);
   }
   if (counts.size === 0) return "n = 0";
-  const low = Math.min(...counts), high = Math.max(...counts), [k] = draws;
-  const range = low === high ? `${low}` : `${low} to ${high}`;
-  const unit = high === 1 ? "problem" : "problems";
-  return `n = ${range} ${unit}${draws.size > 1 || k === 1 ? "" : ` × ${k} samples`}`;
+  const [k] = draws;
+  return `n = ${problemRange(counts)}${draws.size > 1 || k === 1 ? "" : ` × ${k} samples`}`;
+}
+
+/** "100 problems", or "50 to 100 problems". @param counts at least one */
+export function problemRange(counts: Iterable<number>): string {
+  const low = Math.min(...counts), high = Math.max(...counts);
+  return `${low === high ? "" : `${low} to `}${counted(high, "problem")}`;
 }
