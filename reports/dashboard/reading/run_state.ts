@@ -41,9 +41,9 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
   const rows = await newestRows(`${folder}/metrics.jsonl`);
   const steps = stepsOf(config, rows);
   const sessions = readSessions(run), started = text(run["start"]);
-  const job = object(run["job"]),
-    last = await lastSign(folder),
-    training = object(config["training"]);
+  const job = object(run["job"]), last = await lastSign(folder);
+  const model = object(config["model"]), training = object(config["training"]);
+  const after = accuracyOf(run["eval_after"]);
   const [batch, parts] = ["per_device_train_batch_size", "gradient_accumulation_steps"]
     .map((key) => number(training[key]));
   return {
@@ -57,14 +57,13 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
     lastSign: last,
     latest: latestOf(rows),
     before: accuracyOf(run["eval_before"]),
-    after: accuracyOf(run["eval_after"]),
-    gain: accuracyOf(run["eval_after"]) === null ? null : await gainOf(folder),
+    after,
+    gain: after === null ? null : await gainOf(folder),
     seconds: number(run["seconds"]) ?? secondsOf(sessions, last),
     samplesPerStep: batch ? batch * (parts ?? 1) : null,
     family: familyOf(config),
     ...await readNotes(folder, problems),
-    model: text(object(config["model"])["model_name_or_path"]) ??
-      (object(config["model"])["init"] ? "a new model" : null),
+    model: text(model["model_name_or_path"]) ?? (model["init"] ? "a new model" : null),
     task: taskOf(object(config["data"])),
     device: text(run["adapter"]) ?? text(run["device"]),
     job: text(job["id"]) === null ? null : {
