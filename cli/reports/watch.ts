@@ -6,6 +6,7 @@
 import { percentDigits } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { UsageError } from "../../core/errors.ts";
+import { atMost } from "../../core/machine/running_time.ts";
 import { percent } from "../../reports/charts/style.ts";
 import type {
   AccuracyInfo,
@@ -50,7 +51,9 @@ export async function watch(run: string, options: Flags<typeof WATCH>): Promise<
       JSON.stringify({ status, step, totalSteps, secondsLeft, reward, before, now, after }),
     );
   }
-  const stop = stopSignal().then(() => true), isLive = isInteractive() && !options.once;
+  let isStopped = false;
+  const stop = stopSignal().then(() => isStopped = true);
+  const isLive = isInteractive() && !options.once;
   const lines = new RedrawnLines();
   for (let isFirst = true;; isFirst = false) {
     const look = await watched.look(), isOver = look.details.status !== "running";
@@ -58,8 +61,8 @@ export async function watch(run: string, options: Flags<typeof WATCH>): Promise<
     else if (options.once) print(picture(look).join("\n"));
     else if (isFirst || isOver) print(summary(look));
     if (isOver || options.once) return;
-    const pause = new Promise<false>((resolve) => setTimeout(() => resolve(false), REDRAW_MS));
-    if (await Promise.race([stop, pause])) return;
+    await atMost(REDRAW_MS, stop);
+    if (isStopped) return;
   }
 }
 
