@@ -7,7 +7,6 @@ import { basename } from "node:path";
 import { UsageError } from "../../core/errors.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import { plotResults } from "../../reports/charts/plot_results.ts";
-import type { PaperColumns } from "../../reports/charts/style.ts";
 import { log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { CHART } from "../flag_tables.ts";
@@ -17,7 +16,7 @@ type PlotFlags = Flags<typeof CHART>;
 /** @param ofRuns whether the files are runs; otherwise their content decides */
 export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
   const { json = false, metrics, renameFile, fullScale, columns, ...others } = flags;
-  const rest = { ...others, ...(columns !== undefined && { columns: columns as PaperColumns }) };
+  const rest = { ...others, ...(columns !== undefined && { columns: columns as 1 | 2 }) };
   const { files, rename } = sorted(words, flags.rename), common = { ...rest, rename };
   const isOfRuns = ofRuns || files.length > 0 && files.every(isRun);
   const foreign = isOfRuns

@@ -19,7 +19,6 @@ import {
   lineStyle,
   linesWidth,
   PAPER_WIDTHS,
-  type PaperColumns,
   textRows,
   whitePage,
   wrapText,
@@ -55,7 +54,7 @@ export interface CurvesOptions {
   /** Names of the runs in the chart, as "run=name"; a run is its path or its name in the chart. */
   rename?: readonly string[];
   /** For a paper: as wide as one or two of its columns. */
-  columns?: PaperColumns;
+  columns?: 1 | 2;
   /**
    * A path ending in .png, .svg, .pdf or .html; default `curves.png`, of one run in its folder, of
    * several in the current folder. An existing file is replaced.

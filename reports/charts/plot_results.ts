@@ -16,7 +16,6 @@ import {
   withShortNames,
 } from "./rename.ts";
 import { resultsFigure, resultsTitle } from "./results_figure.ts";
-import type { PaperColumns } from "./style.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Title, names and file of a chart of results. */
@@ -30,7 +29,7 @@ export interface PlotOptions {
   /** The scale ends at 100 %; default: where the data end. */
   fullScale?: boolean;
   /** For a paper: as wide as one or two of its columns. */
-  columns?: PaperColumns;
+  columns?: 1 | 2;
   /**
    * A path ending in .png, .svg, .pdf or .html; an existing file is replaced. Default: a new PNG in
    * the folder of the results.
