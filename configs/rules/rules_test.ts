@@ -36,6 +36,11 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "environment: command and url are two environments",
   ],
   [
+    "tries of a game",
+    "environment: {name: sokoban, tries: 3}\n",
+    "environment: tries does not go with sokoban",
+  ],
+  [
     "an address that is none",
     "environment: {url: h:8000}\n",
     "environment.url: expected an address such as ws://127.0.0.1:8000",

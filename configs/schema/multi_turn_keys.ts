@@ -134,7 +134,8 @@ function wrongEnvironment(section: EnvironmentSection): string | null {
   if (other !== undefined) return `${form} and ${other} are two environments: one of them`;
   const extra = found.find((name) => name !== form && !FORMS[form]!.includes(name));
   if (extra !== undefined) return `${extra} does not go with ${form}`;
-  const { name, mcp } = section;
+  const { name, mcp, tries } = section;
+  if (tries !== undefined && name !== "second_tries") return `tries does not go with ${name}`;
   if (mcp !== undefined && (mcp.command === undefined) === (mcp.url === undefined)) {
     return "mcp: expected one of command and url";
   }
