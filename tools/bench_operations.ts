@@ -2,12 +2,12 @@
  * `deno task bench:operations`: the time of each operation in a GRPO step beside its bound, on the
  * CPU device with one thread.
  *
- *     deno task bench:operations [--large] [--rounds 5] [--write]
+ *     deno task bench:operations [--large] [--rounds 5]
  *
  * The bound of a call is the longer of two times: its products at the speed of the fastest product,
  * and its bytes (each once) at the speed of a copy of as many bytes, both measured here. `--large`
- * adds SmolLM2-135M, `--write` puts the tables into docs/performance.md. Times are of the clock,
- * the fastest of all rounds, so the machine should be idle.
+ * adds SmolLM2-135M. Times are of the clock, the fastest of all rounds, so the machine should be
+ * idle.
  */
 import { parseArgs } from "node:util";
 import { createWasmDevice, type WasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -17,7 +17,7 @@ import { readModelFolder } from "../models/model_folder.ts";
 import { BenchStep, quickstartStep, type StepShape } from "../training/grpo_step_bench.ts";
 import { largeModel } from "../tests/large_model.ts";
 import { type Work, workOf } from "./operations/work.ts";
-import { table, writeSection } from "./performance_page.ts";
+import { table } from "./performance_page.ts";
 
 /** Bytes of the copies that are measured: from a core's own cache to the memory. */
 const COPIES = [2 ** 14, 2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22, 2 ** 24, 2 ** 26, 2 ** 28];
@@ -197,7 +197,6 @@ if (import.meta.main) {
     options: {
       large: { type: "boolean", default: false },
       rounds: { type: "string", default: "5" },
-      write: { type: "boolean", default: false },
     },
   });
   const rounds = Number(values.rounds), before = Deno.loadavg()[0]!.toFixed(1);
@@ -227,5 +226,4 @@ if (import.meta.main) {
   ].join("\n\n");
   console.log(text);
   device.close();
-  if (values.write) await writeSection("operations", text);
 }

@@ -2,14 +2,12 @@
  * `deno task bench:peers`: compares rgx with other programs, on SmolLM2-135M from its Q4_1 file.
  *
  *     deno task bench:peers --trl PYTHON --llama PYTHON [--rounds 3] [--threads 2] [--model GGUF]
- *       [--write]
- *     deno task bench:peers --tiny --trl PYTHON [--rounds 20] [--write]
+ *     deno task bench:peers --tiny --trl PYTHON [--rounds 20]
  *
  * `--trl` is a Python with trl, peft and torch: both programs make a GRPO step in float32, and in
  * bfloat16 where the processor has a unit for it. `--llama` is a Python with llama-cpp-python: both
  * programs read prompts and decode, on one thread and on all. A part without its Python is left
- * out. `--write` puts the result into docs/performance.md, as the section of this processor.
- * `--tiny` measures a GRPO step of a small model instead, tinystories-656k, in some minutes.
+ * out. `--tiny` measures a GRPO step of a small model instead, tinystories-656k, in some minutes.
  *
  * All programs are loaded first and then measured in turns, so that other work on the machine
  * affects all of them. The best round counts. torch's threads spin while they wait, so on a busy
@@ -24,7 +22,7 @@ import { largeModel } from "../tests/large_model.ts";
 import { deaths, inTurns, rgxCommand } from "./peers/contestant.ts";
 import type { DecodeJob, DecodeTimes, StepJob, StepTimes } from "./peers/jobs.ts";
 import { convertModel, storyPrompts } from "./peers/model.ts";
-import { table, writeSection } from "./performance_page.ts";
+import { table } from "./performance_page.ts";
 
 /** A program, and the differences of its job. */
 interface Program {
@@ -246,7 +244,6 @@ if (import.meta.main) {
       rounds: { type: "string" },
       tiny: { type: "boolean", default: false },
       threads: { type: "string", default: "2" },
-      write: { type: "boolean", default: false },
     },
   });
   const { trl, llama, tiny } = values;
@@ -274,5 +271,4 @@ if (import.meta.main) {
     ...parts,
   ].join("\n\n");
   console.log(text);
-  if (values.write) await writeSection(tiny ? "tiny" : "peers", text);
 }

@@ -5,17 +5,12 @@
  *
  *     deno task bench:serve [MODEL] [--clients 256] [--seconds 60] [--tokens 32]
  *     deno task bench:serve MODEL --compare 16
- *     deno task bench:serve FILE.gguf --llama PYTHON [--compare 16] [--rounds 3] [--threads 2]
- *
- * `--llama` is a Python with llama-cpp-python[server]: its server answers the same clients from the
- * same file, in turns. Without that package this part is skipped.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { createDevice } from "../kernels/mod.ts";
 import { loadModel } from "../models/load_model.ts";
-import { ask, metric, percentiles, QUESTIONS, questionsOf, serving } from "./serve/clients.ts";
-import { besideLlama } from "./serve/llama_server.ts";
+import { spawnRgx } from "../tests/support.ts";
 
 const { values, positionals } = parseArgs({
   args: Deno.args,
@@ -25,14 +20,14 @@ const { values, positionals } = parseArgs({
     seconds: { type: "string", default: "60" },
     tokens: { type: "string", default: "32" },
     compare: { type: "string" },
-    llama: { type: "string" },
-    rounds: { type: "string", default: "3" },
-    threads: { type: "string", default: String(cpus().length) },
   },
 });
 const MODEL = positionals[0] ?? "tests/golden/models/stories260k";
 const CLIENTS = Number(values.clients), SECONDS = Number(values.seconds);
 const TOKENS = Number(values.tokens);
+/** Number of different questions. */
+const QUESTIONS = 64;
+const WORDS = "Once upon a time the cat saw big red ball and ran".split(" ");
 /** Share of the clients that misbehave. */
 const FAULTY = 1 / 16;
 const questions = questionsOf(TOKENS);
@@ -171,12 +166,103 @@ async function compare(count: number): Promise<void> {
   device.close();
 }
 
-console.log(`${MODEL} on ${cpus()[0]!.model}, ${cpus().length} cores`);
-if (values.llama !== undefined) {
-  await besideLlama(values.llama, MODEL, {
-    clients: Number(values.compare ?? 16),
-    rounds: Number(values.rounds),
-    threads: Number(values.threads),
-    tokens: TOKENS,
+// What the clients ask, and how they measure.
+
+/** A body of /v1/completions. */
+interface Question {
+  prompt: string;
+  seed: number;
+  max_tokens: number;
+}
+
+/** Different questions, of at most so many tokens. */
+function questionsOf(tokens: number): Question[] {
+  return Array.from({ length: QUESTIONS }, (_, q) => ({
+    // Half of the prompts have the same beginning.
+    prompt: (q % 2 ? "Once upon a time there was a little girl. " : "") +
+      Array.from({ length: 1 + q % 12 }, (_, i) => WORDS[(q * 7 + i * i) % WORDS.length]).join(" "),
+    seed: q,
+    max_tokens: 1 + (q * 5) % tokens,
+  }));
+}
+
+/** Starts a server of rgx and calls `work` with its address. */
+async function serving(
+  model: string,
+  args: readonly string[],
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const child = spawnRgx(["serve", model, "--port", "0", ...args]);
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const errors = new Response(child.stderr).text();
+  try {
+    const { value } = await reader.read();
+    if (value === undefined) throw new Error(await errors);
+    await work(value.trim());
+  } finally {
+    child.kill("SIGTERM");
+    await reader.cancel();
+    const { code } = await child.status, text = await errors;
+    if (code !== 0 || /internal error/.test(text)) {
+      console.log(`the server ended with ${code}: ${text}`);
+    }
+  }
+}
+
+/** The text about a list of seconds. */
+function percentiles(seconds: number[]): string {
+  if (seconds.length === 0) return "–";
+  const sorted = seconds.sort((a, b) => a - b);
+  const at = (p: number) =>
+    1000 * sorted[Math.min(sorted.length - 1, Math.floor(p * sorted.length))]!;
+  return `p50 ${at(0.5).toFixed(1)} ms, p99 ${at(0.99).toFixed(1)} ms`;
+}
+
+/** The value of a gauge or counter. */
+async function metric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(url.replace(/v1$/, "metrics"))).text();
+  return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
+}
+
+/** The answer to a streamed request. */
+interface Streamed {
+  /** 0 means that the stream broke off. */
+  status: number;
+  /** Token ids, where the server sends them. */
+  ids: number[];
+  /** The time of each event with a token. */
+  times: number[];
+}
+
+/** Asks once, streamed. */
+async function ask(url: string, question: object, signal?: AbortSignal): Promise<Streamed> {
+  const response = await fetch(`${url}/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ...question, stream: true, return_token_ids: true }),
+    ...(signal === undefined ? {} : { signal }),
   });
-} else await (values.compare === undefined ? load() : compare(Number(values.compare)));
+  const ids: number[] = [], times: number[] = [];
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    return { status: response.status, ids, times };
+  }
+  let rest = "", isDone = false;
+  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
+    const events = (rest + text).split(/\r?\n\r?\n/);
+    rest = events.pop()!;
+    for (const event of events) {
+      if (event === "data: [DONE]") isDone = true;
+      else if (event.startsWith("data: ")) {
+        const { token_ids: token, text } = JSON.parse(event.slice(6)).choices[0];
+        if (token === undefined && text === "") continue;
+        ids.push(...token ?? []);
+        times.push(performance.now());
+      }
+    }
+  }
+  return { status: isDone ? 200 : 0, ids, times };
+}
+
+console.log(`${MODEL} on ${cpus()[0]!.model}, ${cpus().length} cores`);
+await (values.compare === undefined ? load() : compare(Number(values.compare)));
