@@ -7,7 +7,7 @@
  * {@link RgxError} for later failures. Both have a message for the user and an `advice`. All other
  * errors are defects.
  *
- * Each section is a module of its own with examples, which the tests run:
+ * Each section is a module of its own:
  *
  * - `@rgx/rgx/training`: training: in one call, in parts, or its plan
  * - `@rgx/rgx/configurations`: configurations: typed, checked as a whole

@@ -3,16 +3,9 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import {
- *   extractAnswer,
- *   formatQuestion,
- *   renderPrompt,
- *   scoreCompletion,
- *   UNIVERSAL_INSTRUCTION,
- * } from "@rgx/rgx";
+ * import { extractAnswer, formatQuestion, renderPrompt, scoreCompletion } from "@rgx/rgx";
  * const question = "1 + 1 =", addInstructions = false;
- * const instructed = formatQuestion(question, { addInstructions: true });
- * assert.equal(instructed, `${UNIVERSAL_INSTRUCTION}\n\n1 + 1 =`);
+ * assert.match(formatQuestion(question, { addInstructions: true }), /<answer>.*1 \+ 1 =$/s);
  * const prompt = renderPrompt({ question, systemPrompt: "Count.", addInstructions });
  * assert.equal(prompt, "Count.\n\n1 + 1 =");
  * assert.equal(extractAnswer("It is <answer> 2 </answer>"), "2");

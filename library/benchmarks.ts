@@ -1,14 +1,6 @@
 /**
- * Benchmarks, their charts, and the page that shows runs and benchmarks. docs/library.md has a
- * program that measures two models; a chart of results that are there already:
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { plotResults, readResultFile, RESULT_FORMAT } from "@rgx/rgx";
- * await assert.rejects(readResultFile("no_such_file.json"), /no_such_file/);
- * await assert.rejects(plotResults([], { output: "chart.svg" }), /result/);
- * assert.equal(RESULT_FORMAT, 1); // of the files that this version writes
- * ```
+ * Benchmarks, their charts, and the page that shows runs and benchmarks. docs/library.md has
+ * examples.
  * @module
  */
 export { type Benchmark, benchmark, type BenchmarkOptions } from "../bench/benchmark.ts";

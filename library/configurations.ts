@@ -1,41 +1,6 @@
 /**
  * Configurations from a name, a file or an object, which are checked as a whole. The keys of an
- * object have types and documentation; what is wrong does not compile, or is said with all else
- * that is wrong before anything starts.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import {
- *   type ConfigObject,
- *   loadConfig,
- *   LOSS_TYPE_PARAMETERS,
- *   TRACKERS,
- *   UsageError,
- * } from "@rgx/rgx";
- * const overrides = { training: { max_steps: 10 }, lora: { r: 8 } };
- * const { config, yaml } = await loadConfig("gsm8k", { overrides });
- * assert.equal(config.training.max_steps, 10);
- * assert.equal(config.lora?.lora_alpha, 32);
- * assert.match(yaml, /max_steps: 10/);
- *
- * const mine: ConfigObject = {
- *   _base_: "rgx:experiments/gsm8k",
- *   training: { learning_rate: 1e-5 },
- *   rewards: [{ name: "correctness", weight: 2 }, "match_format_exactly"],
- * };
- * assert.equal((await loadConfig(mine)).config.rewards[0]?.weight, 2);
- *
- * const misspelt: ConfigObject = {
- *   ...mine,
- *   training: {
- *     // @ts-expect-error: there is no such key
- *     learnig_rate: 1e-5,
- *   },
- * };
- * await assert.rejects(loadConfig(misspelt), /learnig_rate: unknown key, did you mean/);
- * await assert.rejects(loadConfig("gms8k"), UsageError);
- * assert.ok("dapo" in LOSS_TYPE_PARAMETERS && TRACKERS.includes("wandb")); // values of keys
- * ```
+ * object have types and documentation: docs/library.md has examples.
  * @module
  */
 export { type ConfigOptions, loadConfig } from "../configs/load_config.ts";

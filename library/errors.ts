@@ -3,14 +3,11 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDataset, Interrupted, RgxError, UsageError } from "@rgx/rgx";
- * assert.throws(() => createDataset("chain_sun"), (error) => {
- *   assert.ok(error instanceof UsageError);
- *   assert.match(error.message, /did you mean chain_sum/);
- *   assert.match(error.advice!, /taskNames\(\)/);
- *   return true;
- * });
- * assert.ok(new Interrupted() instanceof RgxError && new Interrupted().exitCode === 75);
+ * import { createDataset, UsageError } from "@rgx/rgx";
+ * assert.throws(
+ *   () => createDataset("chain_sun"),
+ *   (error) => error instanceof UsageError && /did you mean chain_sum/.test(error.message),
+ * );
  * ```
  * @module
  */

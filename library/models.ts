@@ -1,83 +1,33 @@
 /**
- * Devices and models: loading, generation, log-probabilities, files, and the Hub.
+ * Devices and models: loading, generation, log-probabilities, files, and the Hub. docs/library.md
+ * has examples. Requests in numbers, held to a form, with changed logits, as the server makes them:
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import {
- *   createDevice,
- *   generate,
- *   generateTokens,
- *   loadModel,
- *   logprobs,
- *   TokenConstraint,
- *   train,
- * } from "@rgx/rgx";
+ * import { createDevice, loadModel, logitsProcessor } from "@rgx/rgx";
+ * import { logprobs, TokenConstraint, train } from "@rgx/rgx";
  * const folder = await Deno.makeTempDir();
- * await train({
- *   config: "quickstart",
- *   overrides: {
- *     training: { output_dir: `${folder}/run`, max_steps: 1 },
- *     sft: { max_steps: 1 },
- *     eval: { num_examples: 2 },
- *   },
- *   device: "wasm",
- * });
+ * const overrides = {
+ *   training: { output_dir: folder, max_steps: 1 },
+ *   sft: { max_steps: 1 },
+ *   eval: { num_examples: 0 },
+ * };
+ * await train({ config: "quickstart", overrides, device: "wasm" });
  * using device = await createDevice("wasm"); // closed at the end of the block, as is the model
- * using loaded = await loadModel(`${folder}/run`, device);
- * const [texts] = await generate(loaded, ["Reverse the letters: deno"], { maxNewTokens: 4 });
- * assert.equal(typeof texts![0]!.text, "string");
- *
- * // Messages, for a model with a chat template; this one has none.
- * const chat = [[{ role: "user", content: "Reverse the letters: deno" }]];
- * await assert.rejects(generate(loaded, chat, { maxNewTokens: 4 }), /no chat template/);
- *
- * // Token by token, held to a form, and until a signal is aborted. Leaving the loop ends it too.
- * let answer = "";
- * const tokens = generateTokens(loaded, ["Is it? "], {
- *   structuredOutputs: { choice: ["yes", "no"] }, // or json (a schema), jsonObject, regex
- *   signal: AbortSignal.timeout(60_000),
+ * using loaded = await loadModel(folder, device);
+ * const { model, tokenizer, eosIds } = loaded, promptIds = tokenizer.encode("deno");
+ * const form = { kind: "regex", pattern: "[ab]{2}" } as const;
+ * const constraint = new TokenConstraint(form, tokenizer, model.vocabSize);
+ * const logitBias = new Map([[tokenizer.encode("a")[0]!, -100]]);
+ * const [held] = await model.generate([{ promptId: 0, promptIds, n: 1 }], {
+ *   ...{ maxNewTokens: 4, temperature: 1, seed: 1, eosIds, constraint },
+ *   adjust: logitsProcessor({ logitBias }, model.vocabSize)!,
  * });
- * for await (const { text } of tokens) answer += text;
- * assert.match(answer, /^(yes|no)$/);
- *
- * // The same in numbers: requests of token ids, as the server makes them.
- * const constraint = new TokenConstraint(
- *   { kind: "regex", pattern: "[ab]{2}" },
- *   loaded.tokenizer,
- *   loaded.model.vocabSize,
- * );
- * const sampling = { maxNewTokens: 4, temperature: 1, seed: 1, eosIds: loaded.eosIds, constraint };
- * const requests = [{ promptId: 0, promptIds: loaded.tokenizer.encode("deno"), n: 1 }];
- * const [held] = await loaded.model.generate(requests, sampling);
- * assert.match(loaded.tokenizer.decode(held![0]!.ids), /^[ab]{2}/);
- *
- * const ids = loaded.tokenizer.encode("deno");
- * const { logprobs: known, top } = await logprobs(loaded.model, ids, 3);
- * assert.deepEqual([known[0], known.length, top[1]!.length], [null, ids.length, 3]);
+ * assert.match(tokenizer.decode(held![0]!.ids), /^bb/);
+ * const { logprobs: known, top } = await logprobs(model, promptIds, 3);
+ * assert.deepEqual([known[0], known.length, top[1]!.length], [null, promptIds.length, 3]);
  * await Deno.remove(folder, { recursive: true });
  * ```
- *
- * The names that these functions take, as values:
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { ARCHITECTURE_NAMES, DEVICE_NAMES, EXPORT_TARGETS, WEIGHT_TYPES } from "@rgx/rgx";
- * assert.ok(ARCHITECTURE_NAMES.includes("qwen3") && DEVICE_NAMES.includes("webgpu"));
- * assert.ok(EXPORT_TARGETS.includes("gguf") && WEIGHT_TYPES.includes("q8_0"));
- * ```
- *
- * Changes of logits, for `LanguageModel.generate`.
- *
- * ```ts
- * import assert from "node:assert/strict";
- * import { logitsProcessor } from "@rgx/rgx";
- * const adjust = logitsProcessor({ logitBias: new Map([[2, -100]]) }, 4)!;
- * const logits = new Float32Array(4);
- * adjust([], logits);
- * assert.deepEqual([...logits], [0, 0, -100, 0]);
- * ```
- *
- * Files of models, `pull` and `shareModel`: see docs/library.md.
  * @module
  */
 export { createDevice, DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";

@@ -3,13 +3,7 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import {
- *   createRubric,
- *   registerReward,
- *   rewardNames,
- *   SAMPLE_PARTS,
- *   unregisterReward,
- * } from "@rgx/rgx";
+ * import { createRubric, registerReward, rewardNames, unregisterReward } from "@rgx/rgx";
  * const short = {
  *   name: "short",
  *   description: "1 for no character, 0 for a hundred and more",
@@ -19,18 +13,13 @@
  * registerReward(short);
  * assert.ok(rewardNames().includes("short") && rewardNames().includes("match_format_exactly"));
  *
- * await using rubric = createRubric([
- *   { name: "short", weight: 0.1, params: {} },
- *   { name: "check_answer_correctness", weight: 1, params: {} },
- * ]);
- * const completion = "<start_working_out>1 + 1<end_working_out><SOLUTION>2</SOLUTION>";
+ * await using rubric = createRubric([{ name: "short", weight: 0.1, params: {} }]);
  * const entry = { question: "1 + 1 =", answer: "2", metadata: {} };
  * const { values } = await rubric.score([{
- *   ...{ prompt: "1 + 1 =", completion, answer: "2", info: {}, entry, completionIds: [] },
+ *   ...{ prompt: "1 + 1 =", completion: "2", answer: "2", info: {}, entry, completionIds: [] },
  *   ...{ messages: null, truncated: false, step: 0, maxCompletionLength: 100 },
  * }]);
- * assert.deepEqual(values, [[1 - completion.length / 100, 3]]);
- * assert.deepEqual(SAMPLE_PARTS, ["completionIds", "answer"]); // other programs may lack them
+ * assert.deepEqual(values, [[0.99]]);
  * unregisterReward(short); // only where another is to have its name
  * ```
  * @module

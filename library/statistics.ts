@@ -3,18 +3,9 @@
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import {
- *   accuracyOf,
- *   bootstrapInterval,
- *   differenceInterval,
- *   holmPValues,
- *   majorityIndex,
- *   matchedPairsInterval,
- *   mcnemarPValue,
- *   pairedTest,
- *   passAtK,
- *   wilsonInterval,
- * } from "@rgx/rgx";
+ * import { accuracyOf, bootstrapInterval, differenceInterval, wilsonInterval } from "@rgx/rgx";
+ * import { holmPValues, matchedPairsInterval, mcnemarPValue, pairedTest } from "@rgx/rgx";
+ * import { majorityIndex, passAtK } from "@rgx/rgx";
  * const [low, high] = wilsonInterval(8, 10);
  * assert.ok(low > 0.49 && high < 0.95);
  * const before = [0, 0, 1, 0, 0, 1, 0, 0], after = [1, 1, 1, 1, 1, 1, 1, 0];

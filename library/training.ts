@@ -1,64 +1,19 @@
 /**
- * Training: in one call, in parts, or only its plan.
- *
- * `train` reads a configuration, trains and writes the folder of a run. An environment
- * (`SingleTurnEnv`) has problems and rewards, and also measures models:
+ * Training: in one call, in parts, or only its plan. docs/library.md has examples. A run with its
+ * events in a loop, which saves a checkpoint when it is left early:
  *
  * ```ts
  * import assert from "node:assert/strict";
- * import {
- *   CLOCK_PHASES,
- *   createDevice,
- *   generate,
- *   loadModel,
- *   readRun,
- *   RewardFailure,
- *   SingleTurnEnv,
- *   train,
- *   trainEvents,
- *   writeReport,
- * } from "@rgx/rgx";
- * const folder = await Deno.makeTempDir();
- * const env = new SingleTurnEnv({
- *   name: "additions",
- *   dataset: Array.from({ length: 200 }, (_, i) => ({ question: `${i}+1=`, answer: `${i + 1}` })),
- *   rewards: ["correctness", function has_digit({ completion }) {
- *     return /\d/.test(completion) ? 1 : 0;
- *   }],
- * });
- * const summary = await train({
- *   config: "quickstart",
- *   overrides: {
- *     training: { output_dir: `${folder}/run`, max_steps: 2 },
- *     sft: { max_steps: 2 },
- *     eval: { num_examples: 2 },
- *   },
- *   env,
- *   device: "wasm",
- *   on: { step: ({ metrics }) => assert.equal(typeof metrics, "object") },
- *   signal: AbortSignal.timeout(600_000),
- * });
- * assert.equal(summary.status, "completed");
- * assert.ok(CLOCK_PHASES.includes("generate")); // the names of metrics time/…
- * await writeReport(summary.output_dir);
- * const run = await readRun(summary.output_dir), rewards = run.metrics.get("reward")!;
- * assert.deepEqual([run.record["status"], rewards.length], ["completed", 2]);
- * assert.match((await run.completions(2))[0]!.prompt, /\+1=/);
- * assert.ok(RewardFailure); // a reward failed always; the run can be resumed
- *
- * // The same with the events in a loop; leaving it early saves a checkpoint.
- * const config = `${folder}/run/config.yaml`;
- * const again = { config, env, device: "wasm", resume: true } as const;
- * const seen: string[] = [];
- * for await (const event of trainEvents(again)) seen.push(event.type);
+ * import { trainEvents } from "@rgx/rgx";
+ * const folder = await Deno.makeTempDir(), seen: string[] = [];
+ * const overrides = {
+ *   training: { output_dir: folder, max_steps: 2 },
+ *   sft: { max_steps: 2 },
+ *   eval: { num_examples: 2 },
+ * };
+ * const events = trainEvents({ config: "quickstart", overrides, device: "wasm" });
+ * for await (const event of events) seen.push(event.type);
  * assert.equal(seen.at(-1), "done");
- *
- * using device = await createDevice("wasm");
- * using loaded = await loadModel(summary.output_dir, device);
- * const [texts] = await generate(loaded, ["7+1="], { n: 2, maxNewTokens: 4 });
- * assert.equal(texts?.length, 2);
- * const { completions } = await env.evaluate(loaded, { numExamples: 3, maxNewTokens: 4 });
- * assert.equal(completions.length, 3);
  * await Deno.remove(folder, { recursive: true });
  * ```
  *
