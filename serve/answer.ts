@@ -62,8 +62,10 @@ export interface Listener {
 }
 
 /** @throws ApiError for a prompt that the model has no room for */
-export function checkPrompts(desk: Desk, prompts: readonly (readonly number[])[]): void {
-  const { maxModelLength } = desk.host;
+function checkPrompts(
+  { maxModelLength }: ModelHost,
+  prompts: readonly (readonly number[])[],
+): void {
   for (const { length } of prompts) {
     if (length === 0) throw badRequest("the prompt is empty", "prompt");
     if (length < maxModelLength) continue;
@@ -78,7 +80,8 @@ export function checkPrompts(desk: Desk, prompts: readonly (readonly number[])[]
 
 /**
  * Answers in the order of the prompts. When one of them fails, the others end, too.
- * @throws ApiError 429 at once; the signal's reason when it is aborted
+ * @throws ApiError 400 for a prompt that is too long, 429 at once; the signal's reason when it is
+ *   aborted
  */
 export async function answerAll(
   desk: Desk,
@@ -87,6 +90,7 @@ export async function answerAll(
   signal: AbortSignal,
   listener: Listener = {},
 ): Promise<PromptAnswer[]> {
+  checkPrompts(desk.host, task.prompts);
   const add = desk.queue.open(), failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const arrived = performance.now();

@@ -7,12 +7,13 @@ import { type Context, Hono } from "hono";
 import { callerMistake } from "../core/remote/callers.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { VERSION } from "../core/version.ts";
-import type { Desk } from "./answer.ts";
+import { answerAll, type Desk } from "./answer.ts";
 import { ApiError, asApiError, badRequest, unavailable } from "./api_error.ts";
-import { chat, type ChatRequest, chatRequest, streamChat } from "./chat.ts";
-import { complete, completionRequest, streamCompletion } from "./completions.ts";
-import { eventStream, type Send } from "./event_stream.ts";
-import { respond, responseRequest, streamResponse } from "./responses.ts";
+import { chatRequest } from "./chat.ts";
+import { completionRequest } from "./completions.ts";
+import { eventStream } from "./event_stream.ts";
+import type { ServedRequest } from "./request.ts";
+import { responseRequest } from "./responses.ts";
 import { isRecord } from "../core/json_file.ts";
 import { Fields } from "./fields.ts";
 import type { ModelHost, ServedModel } from "./model_host.ts";
@@ -65,6 +66,20 @@ interface Call {
 
 type Handler = (call: Call) => Response | Promise<Response>;
 
+/** What checks the body of a request for text. */
+type ReadRequest = (
+  fields: Fields,
+  model: ServedModel,
+  limits: Limits,
+  signal: AbortSignal,
+) => ServedRequest | Promise<ServedRequest>;
+
+const REQUESTS: Readonly<Record<string, ReadRequest>> = {
+  "/v1/completions": completionRequest,
+  "/v1/chat/completions": chatRequest,
+  "/v1/responses": responseRequest,
+};
+
 /** The state of a server that its routes change. */
 export class App {
   readonly hono = new Hono();
@@ -100,7 +115,7 @@ export class App {
   }
 
   #addRoutes(): void {
-    const { desk, desk: { host }, options: { limits, adapters } } = this;
+    const { desk: { host, metrics }, options: { limits, adapters } } = this;
     const json = (value: unknown) => Response.json(value);
     this.#route("GET", "/health", () => json({ status: "ok" }));
     // A trainer asks who samples for it: equal versions on equal devices compute equal bits.
@@ -109,7 +124,7 @@ export class App {
     const about = { version: VERSION, engine: "rgx", device: name, compute_dtype };
     this.#route("GET", "/version", () => json(about));
     this.#route("GET", "/metrics", () =>
-      new Response(desk.metrics.text(this.#gauges()), {
+      new Response(metrics.text(this.#gauges()), {
         headers: { "content-type": "text/plain; version=0.0.4" },
       }));
     this.#route(
@@ -141,59 +156,34 @@ export class App {
       "/v1/unload_lora_adapter",
       (fields) => new Response(unloadAdapter(fields, host, adapters)),
     );
-    post("/v1/completions", async (fields, call) => {
-      const { signal } = call, model = modelOf(fields);
-      const request = await completionRequest(fields, model, limits, signal);
-      return await this.#answer(model, request.stream.isOn, call, {
-        whole: (model) => complete(desk, model, request, signal),
-        stream: (model, send) => streamCompletion(desk, model, request, signal, send),
+    for (const [path, read] of Object.entries(REQUESTS)) {
+      post(path, async (fields, call) => {
+        const model = modelOf(fields), request = await read(fields, model, limits, call.signal);
+        return await this.#answer(model, request, call);
       });
-    });
-    post("/v1/chat/completions", (fields, call) => {
-      const model = modelOf(fields), request = this.#noted(chatRequest(fields, model, limits));
-      const { signal } = call;
-      return this.#answer(model, request.stream.isOn, call, {
-        whole: (model) => chat(desk, model, request, signal),
-        stream: (model, send) => streamChat(desk, model, request, signal, send),
-      });
-    });
-    post("/v1/responses", (fields, call) => {
-      const model = modelOf(fields), request = this.#noted(responseRequest(fields, model, limits));
-      const { signal } = call;
-      return this.#answer(model, request.stream.isOn, call, {
-        whole: (model) => respond(desk, model, request, signal),
-        stream: (model, send) => streamResponse(desk, model, request, signal, send),
-      });
-    });
+    }
   }
 
   async #answer(
     { id }: ServedModel,
-    streams: boolean,
-    { leave, goesOn }: Call,
-    { whole, stream }: {
-      whole: (model: ServedModel) => Promise<object>;
-      stream: (model: ServedModel, send: Send) => Promise<void>;
-    },
+    { task, stream, notes, whole, parts }: ServedRequest,
+    { signal, leave, goesOn }: Call,
   ): Promise<Response> {
-    const { host } = this.desk;
-    if (!streams) return Response.json(await host.using(id, whole));
-    return await eventStream(
-      (send) => host.using(id, (model) => stream(model, send)),
-      leave,
-      (error) => asApiError(error, this.options.onDefect),
-      goesOn(),
-    );
-  }
-
-  /** Says where tools stand in a message because the chat template does not show them. */
-  #noted<T extends ChatRequest>(request: T): T {
-    const why = request.use?.dialect.whyNoTools ?? null;
-    if (why === null) return request;
-    const text = `tools are shown in a system message: ${why}`;
-    if (!this.#notes.has(text)) this.options.onNote?.(text);
-    this.#notes.add(text);
-    return request;
+    const { desk, desk: { host }, options: { onNote, onDefect } } = this;
+    for (const note of notes) if (!this.#notes.has(note)) onNote?.(note);
+    for (const note of notes) this.#notes.add(note);
+    if (!stream.isOn) {
+      return await host.using(
+        id,
+        async (model) => Response.json(whole(model, await answerAll(desk, model, task, signal))),
+      );
+    }
+    const produce = (send: Parameters<typeof parts>[1]) =>
+      host.using(id, async (model) => {
+        const listener = parts(model, send);
+        listener.end(await answerAll(desk, model, task, signal, listener));
+      });
+    return await eventStream(produce, leave, (error) => asApiError(error, onDefect), goesOn());
   }
 
   #card({ id, root, parent, created }: ServedModel) {
@@ -447,35 +437,21 @@ async function readBytes(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array();
-  const reader = request.body.getReader(), pieces: Uint8Array[] = [];
-  const aborted = new Promise<never>((_, reject) =>
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true })
-  );
-  aborted.catch(() => {});
   let size = 0;
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([reader.read().catch(cut), aborted]);
-      if (done) break;
-      size += value.length;
+  const limited = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(piece, control) {
+      size += piece.length;
       if (size > maxBytes) throw tooLarge(maxBytes);
-      pieces.push(value);
-    }
+      control.enqueue(piece);
+    },
+  });
+  try {
+    return await new Response(request.body.pipeThrough(limited, { signal })).bytes();
   } catch (error) {
-    await reader.cancel().catch(() => {});
-    throw error;
+    signal.throwIfAborted();
+    if (error instanceof ApiError) throw error;
+    throw badRequest(`the body was cut off: ${messageOf(error)}`);
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
-
-function cut(error: unknown): never {
-  throw badRequest(`the body was cut off: ${messageOf(error)}`);
 }
 
 function parse(bytes: Uint8Array): unknown {

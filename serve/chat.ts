@@ -1,5 +1,5 @@
 /** POST /v1/chat/completions. */
-import { answerAll, checkPrompts, type Desk, type PromptAnswer, type Task } from "./answer.ts";
+import type { PromptAnswer } from "./answer.ts";
 import { badRequest } from "./api_error.ts";
 import type { Choice, ChoicePart } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
@@ -7,23 +7,39 @@ import type { Fields } from "./fields.ts";
 import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
 import { chatPrompt, type Limits, truncation } from "./prompt_tokens.ts";
+import {
+  Chunks,
+  headOf,
+  type Parts,
+  type ServedRequest,
+  streamFields,
+  usageOf,
+} from "./request.ts";
 import { samplingFields } from "./sampling_fields.ts";
 import { ApiCalls, readerOf, type ToolUse, toolUse, wholeCall } from "./tools.ts";
-import { chunkUsage, newId, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
-export interface ChatRequest {
-  task: Task;
-  stream: StreamFields;
+/** What a request says whose prompt is a chat. */
+export interface ChatFields extends Pick<ServedRequest, "task" | "stream" | "notes"> {
   /** The tools that answers may call; null = none. */
   use: ToolUse | null;
 }
 
 /** Checks a body. @throws ApiError */
-export function chatRequest(
+export function chatRequest(fields: Fields, model: ServedModel, limits: Limits): ServedRequest {
+  const chat = chatFields(fields, model, limits);
+  return {
+    ...chat,
+    whole: (model, answers) => wholeAnswer(chat, model, answers),
+    parts: (model, send) => partsOf(chat, model, send),
+  };
+}
+
+/** Checks the fields of a chat. @throws ApiError */
+export function chatFields(
   fields: Fields,
   { loaded: { tokenizer, model } }: ServedModel,
   limits: Limits,
-): ChatRequest {
+): ChatFields {
   const names = ["max_completion_tokens", "max_tokens"], use = toolUse(fields, tokenizer);
   const sampling = samplingFields(fields, names, {
     tokenizer,
@@ -47,8 +63,10 @@ export function chatRequest(
     ? fields.integer("prompt_logprobs", [0, limits.maxLogprobs], 0)
     : null;
   const { ids, before } = chatPrompt(fields, tokenizer, limits, use);
+  const why = use?.dialect.whyNoTools ?? null;
   return {
     use,
+    notes: why === null ? [] : [`tools are shown in a system message: ${why}`],
     task: {
       prompts: [truncation(fields, limits)(ids)],
       reading: use === null
@@ -63,20 +81,12 @@ export function chatRequest(
   };
 }
 
-function headOf(model: ServedModel, object: string) {
-  const id = newId("chatcmpl-");
-  return { id, object, created: Math.floor(Date.now() / 1000), model: model.id };
-}
-
-export async function chat(
-  desk: Desk,
+function wholeAnswer(
+  { task, use }: ChatFields,
   model: ServedModel,
-  { task, use }: ChatRequest,
-  signal: AbortSignal,
+  answers: readonly PromptAnswer[],
 ) {
-  checkPrompts(desk, task.prompts);
-  const answers = await answerAll(desk, model, task, signal), { promptIds, scored } = answers[0]!;
-  const { sampling } = task, { tokenizer } = model.loaded;
+  const { sampling } = task, { tokenizer } = model.loaded, { promptIds, scored } = answers[0]!;
   const name = tokenNames(tokenizer, sampling.tokensAsIds);
   const choices = answers[0]!.choices.map((choice, index) => ({
     index,
@@ -89,7 +99,7 @@ export async function chat(
     ...(sampling.returnTokenIds ? { token_ids: choice.ids } : {}),
   }));
   return {
-    ...headOf(model, "chat.completion"),
+    ...headOf("chatcmpl-", "chat.completion", model),
     choices,
     usage: usageOf(answers),
     ...(sampling.returnTokenIds ? { prompt_token_ids: promptIds } : {}),
@@ -130,24 +140,12 @@ interface ChunkChoice {
 }
 
 /** Sends the answer while it comes. */
-export async function streamChat(
-  desk: Desk,
-  model: ServedModel,
-  { task, stream, use }: ChatRequest,
-  signal: AbortSignal,
-  send: Send,
-): Promise<void> {
-  checkPrompts(desk, task.prompts);
-  const head = headOf(model, "chat.completion.chunk"), { top, sampling } = task;
-  const { tokenizer } = model.loaded, name = tokenNames(tokenizer, sampling.tokensAsIds);
-  const running: PromptAnswer[] = [];
+function partsOf({ task, stream, use }: ChatFields, model: ServedModel, send: Send): Parts {
+  const { top, sampling } = task, { tokenizer } = model.loaded;
+  const name = tokenNames(tokenizer, sampling.tokensAsIds);
+  const chunks = new Chunks(headOf("chatcmpl-", "chat.completion.chunk", model), stream, send);
   const chunk = (index: number, delta: object, choice: ChunkChoice = {}, more = {}) =>
-    send({
-      ...head,
-      choices: [{ index, delta, logprobs: null, finish_reason: null, ...choice }],
-      ...chunkUsage(stream, running),
-      ...more,
-    });
+    chunks.add({ index, delta, logprobs: null, finish_reason: null, ...choice }, more);
   const calls = use === null ? [] : Array.from({ length: sampling.n }, () => new ApiCalls(use));
   /** The chunks of a part: one for its text, one for the name of a call and for its arguments. */
   const deltasOf = (index: number, { deltas }: ChoicePart): object[] =>
@@ -163,9 +161,9 @@ export async function streamChat(
         ...args === "" ? [] : [{ tool_calls: [{ index: place, function: { arguments: args } }] }],
       ];
     });
-  const answers = await answerAll(desk, model, task, signal, {
+  return {
     begin(_, answer) {
-      running.push(answer);
+      chunks.begin(answer);
       answer.choices.forEach((_, index) => {
         const asked = index === 0 && sampling.returnTokenIds;
         const ids = asked ? { prompt_token_ids: answer.promptIds } : {};
@@ -189,6 +187,6 @@ export async function streamChat(
         stop_reason: choice.stopReason,
       });
     },
-  });
-  if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });
+    end: (answers) => chunks.end(answers),
+  };
 }

@@ -1,5 +1,5 @@
 /** POST /v1/completions. */
-import { answerAll, checkPrompts, type Desk, type PromptAnswer, type Task } from "./answer.ts";
+import type { PromptAnswer, Task } from "./answer.ts";
 import { badRequest } from "./api_error.ts";
 import type { Choice } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
@@ -14,15 +14,24 @@ import {
 } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
 import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
+import {
+  Chunks,
+  headOf,
+  type Parts,
+  type ServedRequest,
+  type StreamFields,
+  streamFields,
+  usageOf,
+} from "./request.ts";
 import { samplingFields } from "./sampling_fields.ts";
-import { chunkUsage, newId, type StreamFields, streamFields, usageOf } from "./usage.ts";
 
 /** OpenAI's default. */
 const DEFAULT_MAX_TOKENS = 16;
 /** Texts are split into tokens for so long before other requests get their turn. */
 const TURN_MS = 10;
 
-export interface CompletionRequest {
+/** What a request says. */
+interface CompletionFields {
   /** Its sampling makes `best_of` completions of each prompt. */
   task: Task;
   /** How many of them are in the answer: the likeliest ones. */
@@ -37,7 +46,7 @@ export async function completionRequest(
   { loaded: { tokenizer, model } }: ServedModel,
   limits: Limits,
   signal: AbortSignal,
-): Promise<CompletionRequest> {
+): Promise<ServedRequest> {
   fields.refuse("suffix", "text is not inserted");
   const { vocabSize } = model;
   const sampling = samplingFields(fields, ["max_tokens"], { tokenizer, vocabSize, ...limits });
@@ -72,17 +81,20 @@ export async function completionRequest(
   const count = (name: string) =>
     fields.has(name) ? fields.integer(name, [0, limits.maxLogprobs], 0) : null;
   const top = count("logprobs"), promptTop = count("prompt_logprobs") ?? (echo ? top : null);
+  const task = {
+    prompts,
+    sampling: { ...sampling, maxTokens, n: bestOf },
+    top,
+    promptTop,
+    continuesPrompt: true,
+  };
+  const request = { task, n: sampling.n, echo, stream };
   return {
-    task: {
-      prompts,
-      sampling: { ...sampling, maxTokens, n: bestOf },
-      top,
-      promptTop,
-      continuesPrompt: true,
-    },
-    n: sampling.n,
-    echo,
+    task,
     stream,
+    notes: [],
+    whole: (model, answers) => wholeAnswer(request, model, answers),
+    parts: (model, send) => partsOf(request, model, send),
   };
 }
 
@@ -114,34 +126,19 @@ function promptsOf(fields: Fields, vocabSize: number): Prompt[] {
   );
 }
 
-/** What all parts of one answer have in common. */
-interface Head {
-  id: string;
-  object: "text_completion";
-  created: number;
-  model: string;
-}
-
-function headOf(model: ServedModel): Head {
-  const id = newId("cmpl-");
-  return { id, object: "text_completion", created: Math.floor(Date.now() / 1000), model: model.id };
-}
-
-export async function complete(
-  desk: Desk,
+function wholeAnswer(
+  request: CompletionFields,
   model: ServedModel,
-  request: CompletionRequest,
-  signal: AbortSignal,
+  answers: readonly PromptAnswer[],
 ) {
-  checkPrompts(desk, request.task.prompts);
-  const answers = await answerAll(desk, model, request.task, signal), { n } = request;
+  const { n } = request;
   const choices = answers.flatMap((answer, prompt) =>
     likeliest(answer.choices, n).map((choice, branch) => ({
       index: prompt * n + branch,
       ...wholeChoice(choice, answer, model, request),
     }))
   );
-  return { ...headOf(model), choices, usage: usageOf(answers) };
+  return { ...headOf("cmpl-", "text_completion", model), choices, usage: usageOf(answers) };
 }
 
 /** The n choices whose tokens have the highest mean log-probability, the likeliest first. */
@@ -154,7 +151,7 @@ function wholeChoice(
   choice: Choice,
   answer: PromptAnswer,
   model: ServedModel,
-  request: CompletionRequest,
+  request: CompletionFields,
 ) {
   const { echo, task: { sampling, top } } = request, { tokenizer } = model.loaded;
   const name = tokenNames(tokenizer, sampling.tokensAsIds);
@@ -177,7 +174,7 @@ function extras(
   choice: Choice,
   { promptIds, scored }: PromptAnswer,
   name: TokenNames,
-  { echo, task: { sampling, top, promptTop } }: CompletionRequest,
+  { echo, task: { sampling, top, promptTop } }: CompletionFields,
 ) {
   const isAsked = promptTop !== null && !(echo && promptTop === top);
   return {
@@ -191,36 +188,29 @@ function promptText({ promptIds }: PromptAnswer, { loaded: { tokenizer } }: Serv
 }
 
 /** Sends the answer while it comes. */
-export async function streamCompletion(
-  desk: Desk,
+function partsOf(
+  { echo, stream, task: { prompts, sampling, top } }: CompletionFields,
   model: ServedModel,
-  request: CompletionRequest,
-  signal: AbortSignal,
   send: Send,
-): Promise<void> {
-  checkPrompts(desk, request.task.prompts);
-  const { echo, stream, task: { prompts, sampling, top } } = request, { n } = sampling;
-  const head = headOf(model), running: PromptAnswer[] = [];
+): Parts {
+  const { n } = sampling;
+  const chunks = new Chunks(headOf("cmpl-", "text_completion", model), stream, send);
   const name = tokenNames(model.loaded.tokenizer, sampling.tokensAsIds);
   /** Characters of the tokens of each choice that were sent. */
   const offsets: number[] = [];
   /** Choices for which the ids of the prompt have been sent. */
   const begun = new Set<number>();
   const chunk = (index: number, text: string, logprobs: CompletionLogprobs | null, more = {}) =>
-    send({
-      ...head,
-      choices: [{ index, text, logprobs, finish_reason: null, stop_reason: null, ...more }],
-      ...chunkUsage(stream, running),
-    });
+    chunks.add({ index, text, logprobs, finish_reason: null, stop_reason: null, ...more });
   const take = (index: number, entries: Parameters<typeof completionLogprobs>[0]) => {
     if (top === null) return null;
     const found = completionLogprobs(entries, name, offsets[index] ?? 0);
     offsets[index] = (offsets[index] ?? 0) + found.tokens.join("").length;
     return found;
   };
-  const answers = await answerAll(desk, model, request.task, signal, {
+  return {
     begin(prompt, answer) {
-      running.push(answer);
+      chunks.begin(answer);
       if (!echo) return;
       answer.choices.forEach((_, branch) => {
         const index = prompt * n + branch;
@@ -242,6 +232,6 @@ export async function streamCompletion(
         });
       }
     },
-  });
-  if (stream.includeUsage) send({ ...head, choices: [], usage: usageOf(answers) });
+    end: (answers) => chunks.end(answers),
+  };
 }

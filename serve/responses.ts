@@ -4,21 +4,16 @@
  */
 import type { CallPiece } from "../models/tokenizers/dialects/call_pieces.ts";
 import type { AnswerDelta } from "../models/tokenizers/dialects/dialect.ts";
-import { answerAll, checkPrompts, type Desk, type PromptAnswer } from "./answer.ts";
-import { type ChatRequest, chatRequest } from "./chat.ts";
+import type { PromptAnswer } from "./answer.ts";
 import { ApiError } from "./api_error.ts";
+import { type ChatFields, chatFields } from "./chat.ts";
 import type { Choice } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
 import { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
 import type { Limits } from "./prompt_tokens.ts";
-import { type ApiCall, ApiCalls, wholeCall } from "./tools.ts";
-import { newId, usageOf } from "./usage.ts";
-
-export interface ResponseRequest extends ChatRequest {
-  /** Fields of the request that the answer repeats. */
-  repeated: Record<string, unknown>;
-}
+import { newId, now, type Parts, type ServedRequest, usageOf } from "./request.ts";
+import { ApiCalls, wholeCall } from "./tools.ts";
 
 /** Fields that have another form in a chat. */
 const TRANSLATED = ["input", "instructions", "tools", "tool_choice", "max_output_tokens", "text"];
@@ -30,7 +25,7 @@ export function responseRequest(
   fields: Fields,
   model: ServedModel,
   limits: Limits,
-): ResponseRequest {
+): ServedRequest {
   for (const name of KEPT) {
     fields.refuse(name, "the server keeps nothing between requests: send the whole conversation");
   }
@@ -51,29 +46,28 @@ export function responseRequest(
     body["max_tokens"] = fields.integer("max_output_tokens", [1, Number.MAX_SAFE_INTEGER], 1);
   }
   body["response_format"] = formatOf(fields);
-  const request = renamed(() => chatRequest(Fields.of(body), model, limits));
-  const { sampling } = request.task;
-  const repeat = (name: string, absent: unknown) => [name, fields.raw(name) ?? absent] as const;
+  const chat = renamed(() => chatFields(Fields.of(body), model, limits));
+  const { sampling } = chat.task;
+  const repeated = {
+    instructions: instructions ?? null,
+    max_output_tokens: fields.raw("max_output_tokens") ?? null,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    truncation,
+    previous_response_id: null,
+    store: false,
+    tools: fields.raw("tools") ?? [],
+    tool_choice: fields.raw("tool_choice") ?? "auto",
+    parallel_tool_calls: fields.raw("parallel_tool_calls") ?? true,
+    text: fields.raw("text") ?? { format: { type: "text" } },
+    reasoning: fields.raw("reasoning") ?? { effort: null, summary: null },
+    metadata: fields.raw("metadata") ?? {},
+    user: fields.raw("user") ?? null,
+  };
   return {
-    ...request,
-    repeated: {
-      instructions: instructions ?? null,
-      max_output_tokens: fields.raw("max_output_tokens") ?? null,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      truncation,
-      previous_response_id: null,
-      store: false,
-      ...Object.fromEntries([
-        repeat("tools", []),
-        repeat("tool_choice", "auto"),
-        repeat("parallel_tool_calls", true),
-        repeat("text", { format: { type: "text" } }),
-        repeat("reasoning", { effort: null, summary: null }),
-        repeat("metadata", {}),
-        repeat("user", null),
-      ]),
-    },
+    ...chat,
+    whole: (model, answers) => wholeAnswer(chat, responseOf(model, repeated), answers),
+    parts: (model, send) => partsOf(chat, responseOf(model, repeated), send),
   };
 }
 
@@ -199,95 +193,95 @@ function formatOf(fields: Fields): object | undefined {
   throw format.wrong("type", "text, json_object or json_schema");
 }
 
+/** A part of an answer: what the model says, what it thinks, or a call. */
+interface Item {
+  id: string;
+  type: "message" | "reasoning" | "function_call";
+  text: string;
+  /** Of a call: its id for its result, and the tool. */
+  called?: { call_id: string; name: string };
+}
+
+const PREFIXES = { message: "msg_", reasoning: "rs_", function_call: "fc_" } as const;
+/** What the events of an item's text are called. */
+const TEXT_EVENTS = {
+  message: "output_text",
+  reasoning: "reasoning_text",
+  function_call: "function_call_arguments",
+} as const;
+
+type Status = "in_progress" | "completed" | "incomplete";
+
 /** The events that say how an answer grows, and the items that it has. */
 class Output {
   readonly items: object[] = [];
-  #text = "";
   /** The item whose text grows. */
-  #open: { kind: "message" | "reasoning"; id: string } | null = null;
-  /** The call that grows. */
-  #called: { id: string; type: "function_call"; call_id: string; name: string } | null = null;
+  #open: Item | null = null;
 
   constructor(private readonly send: Send, private readonly calls: ApiCalls | null) {}
 
   add(delta: AnswerDelta): void {
-    if ("content" in delta) this.#grow("message", delta.content);
-    else if ("reasoning" in delta) this.#grow("reasoning", delta.reasoning);
-    else {
-      const call = this.calls?.add(delta.call) ?? null;
-      if (call !== null) this.#call(call, delta.call);
-    }
+    if ("content" in delta) this.#say("message", delta.content);
+    else if ("reasoning" in delta) this.#say("reasoning", delta.reasoning);
+    else this.#call(delta.call);
   }
 
   /** @param isWhole whether the answer was not cut */
   end(isWhole: boolean): void {
-    const isEmpty = this.#open === null && this.#called === null && this.items.length === 0;
-    if (isEmpty) this.#grow("message", "");
-    this.#close(isWhole ? "completed" : "incomplete");
+    if (this.#open === null && this.items.length === 0) this.#say("message", "");
+    // A call that has not ended broke off.
+    const isCall = this.#open?.type === "function_call";
+    this.#close(isWhole && !isCall ? "completed" : "incomplete");
   }
 
-  #grow(kind: "message" | "reasoning", text: string): void {
-    if (this.#open?.kind !== kind) {
-      this.#close("completed");
-      this.#open = { kind, id: newId(kind === "message" ? "msg_" : "rs_") };
-      this.#text = "";
-      this.#send("output_item.added", { item: this.#item("in_progress", []) });
-      this.#send("content_part.added", { ...this.#place, part: part(kind, "") });
+  #say(type: "message" | "reasoning", text: string): void {
+    if (this.#open?.type !== type) this.#begin(type);
+    this.#grow(text);
+  }
+
+  #call(piece: CallPiece): void {
+    const call = this.calls?.add(piece) ?? null;
+    if (call === null) return;
+    if (piece.name !== undefined) {
+      this.#begin("function_call", { call_id: call.id, name: call.function.name });
     }
-    this.#text += text;
-    if (text === "") return;
-    const more = kind === "message" ? { logprobs: [] } : {};
-    this.#send(`${name(kind)}.delta`, { ...this.#place, delta: text, ...more });
+    this.#grow(piece.arguments);
+    if (piece.isWhole) this.#close("completed");
   }
 
-  #close(status: "completed" | "incomplete"): void {
-    this.#endCall("incomplete");
-    if (this.#open === null) return;
-    const { kind } = this.#open, text = this.#text, place = this.#place, whole = part(kind, text);
-    const more = kind === "message" ? { logprobs: [] } : {};
-    this.#send(`${name(kind)}.done`, { ...place, text, ...more });
-    this.#send("content_part.done", { ...place, part: whole });
-    const item = this.#item(status, [whole]);
+  #begin(type: Item["type"], called?: Item["called"]): void {
+    this.#close(this.#open?.type === "function_call" ? "incomplete" : "completed");
+    const item = { id: newId(PREFIXES[type]), type, text: "", ...called && { called } };
+    this.#open = item;
+    this.#send("output_item.added", { item: itemJson(item, "in_progress", []) });
+    if (called === undefined) this.#sendText("content_part.added", { part: partJson(item) });
+  }
+
+  #grow(delta: string): void {
+    const open = this.#open!;
+    open.text += delta;
+    if (delta !== "") this.#sendText(`${TEXT_EVENTS[open.type]}.delta`, { delta }, logprobs(open));
+  }
+
+  #close(status: Status): void {
+    const open = this.#open;
+    if (open === null) return;
+    const { type, text, called } = open, event = `${TEXT_EVENTS[type]}.done`;
+    if (called === undefined) {
+      this.#sendText(event, { text }, logprobs(open));
+      this.#sendText("content_part.done", { part: partJson(open) });
+    } else this.#sendText(event, { name: called.name, arguments: text });
+    const item = itemJson(open, status, [partJson(open)]);
     this.#send("output_item.done", { item });
     this.items.push(item);
     this.#open = null;
   }
 
-  /** @param piece the newest one of the call */
-  #call({ id: call_id, function: { name } }: ApiCall, piece: CallPiece): void {
-    if (piece.name !== undefined) {
-      this.#close("completed");
-      this.#called = { id: newId("fc_"), type: "function_call", call_id, name };
-      this.#text = "";
-      const item = { ...this.#called, arguments: "", status: "in_progress" };
-      this.#send("output_item.added", { item });
-    }
-    const item_id = this.#called!.id, delta = piece.arguments;
-    this.#text += delta;
-    if (delta !== "") this.#send("function_call_arguments.delta", { item_id, delta });
-    if (piece.isWhole) this.#endCall("completed");
-  }
-
-  /** A call that is incomplete broke off. */
-  #endCall(status: "completed" | "incomplete"): void {
-    if (this.#called === null) return;
-    const called = { name: this.#called.name, arguments: this.#text };
-    this.#send("function_call_arguments.done", { item_id: this.#called.id, ...called });
-    const item = { ...this.#called, ...called, status };
-    this.#send("output_item.done", { item });
-    this.items.push(item);
-    this.#called = null;
-  }
-
-  get #place() {
-    return { item_id: this.#open!.id, content_index: 0 };
-  }
-
-  #item(status: string, content: readonly object[]): object {
-    const { kind, id } = this.#open!;
-    return kind === "message"
-      ? { id, type: "message", status, role: "assistant", content }
-      : { id, type: "reasoning", status, summary: [], content };
+  /** Sends an event about the text of the open item. */
+  #sendText(type: string, ...fields: object[]): void {
+    const { id: item_id, called } = this.#open!;
+    const place = called === undefined ? { item_id, content_index: 0 } : { item_id };
+    this.#send(type, Object.assign(place, ...fields));
   }
 
   #send(type: string, fields: object): void {
@@ -295,24 +289,34 @@ class Output {
   }
 }
 
-function name(kind: "message" | "reasoning"): string {
-  return kind === "message" ? "output_text" : "reasoning_text";
+/** The text of a message has them, and here they are always empty. */
+function logprobs({ type }: Item): object {
+  return type === "message" ? { logprobs: [] } : {};
 }
 
-function part(kind: "message" | "reasoning", text: string): object {
-  const more = kind === "message" ? { annotations: [], logprobs: [] } : {};
-  return { type: name(kind), text, ...more };
+function partJson({ type, text }: Item): object {
+  const more = type === "message" ? { annotations: [], logprobs: [] } : {};
+  return { type: TEXT_EVENTS[type], text, ...more };
 }
 
-/** Begins a response. @returns what makes its object */
-function begin({ id: model }: ServedModel, { repeated }: ResponseRequest) {
-  const head = {
-    id: newId("resp_"),
-    object: "response",
-    created_at: Math.floor(Date.now() / 1000),
-    model,
-  };
-  return (status: string, output: readonly object[], more: object = {}) => ({
+function itemJson({ id, type, text, called }: Item, status: Status, content: object[]): object {
+  switch (type) {
+    case "message":
+      return { id, type, status, role: "assistant", content };
+    case "reasoning":
+      return { id, type, status, summary: [], content };
+    case "function_call":
+      return { id, type, ...called, arguments: text, status };
+  }
+}
+
+/** The object of a response, by its state. */
+type Response = (status: string, output: readonly object[], more?: object) => object;
+
+/** @param repeated fields of the request that the answer repeats */
+function responseOf({ id: model }: ServedModel, repeated: object): Response {
+  const head = { id: newId("resp_"), object: "response", created_at: now(), model };
+  return (status, output, more = {}) => ({
     ...head,
     status,
     error: null,
@@ -325,7 +329,7 @@ function begin({ id: model }: ServedModel, { repeated }: ResponseRequest) {
 }
 
 /** The fields of a response that has ended. */
-function ending(choice: Choice, answers: readonly PromptAnswer[]): [string, object] {
+function ending(answers: readonly PromptAnswer[]): [status: string, fields: object] {
   const { prompt_tokens: input, completion_tokens: output, total_tokens } = usageOf(answers);
   const usage = {
     input_tokens: input,
@@ -334,53 +338,47 @@ function ending(choice: Choice, answers: readonly PromptAnswer[]): [string, obje
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens,
   };
-  return choice.finishReason === "stop"
+  return choiceIn(answers).finishReason === "stop"
     ? ["completed", { usage }]
     : ["incomplete", { usage, incomplete_details: { reason: "max_output_tokens" } }];
 }
 
-export async function respond(
-  desk: Desk,
-  model: ServedModel,
-  request: ResponseRequest,
-  signal: AbortSignal,
-) {
-  checkPrompts(desk, request.task.prompts);
-  const made = begin(model, request), { use } = request;
-  const answers = await answerAll(desk, model, request.task, signal);
-  const choice = answers[0]!.choices[0]!, { reasoning, content, toolCalls } = choice.answer;
+function choiceIn(answers: readonly PromptAnswer[]): Choice {
+  return answers[0]!.choices[0]!;
+}
+
+function wholeAnswer(
+  { use }: ChatFields,
+  response: Response,
+  answers: readonly PromptAnswer[],
+): object {
+  const { answer: { reasoning, content, toolCalls }, finishReason } = choiceIn(answers);
   const output = new Output(() => {}, use === null ? null : new ApiCalls(use));
   if (reasoning !== undefined) output.add({ reasoning });
   if (content !== "") output.add({ content });
   for (const call of toolCalls) output.add({ call: wholeCall(call) });
-  output.end(choice.finishReason === "stop");
-  const [status, more] = ending(choice, answers);
-  return made(status, output.items, more);
+  output.end(finishReason === "stop");
+  const [status, more] = ending(answers);
+  return response(status, output.items, more);
 }
 
 /** Sends the answer while it comes. */
-export async function streamResponse(
-  desk: Desk,
-  model: ServedModel,
-  request: ResponseRequest,
-  signal: AbortSignal,
-  send: Send,
-): Promise<void> {
-  checkPrompts(desk, request.task.prompts);
-  const made = begin(model, request), { use } = request;
+function partsOf({ use }: ChatFields, response: Response, send: Send): Parts {
   let number = 0;
   const event: Send = (fields) => send({ ...fields, sequence_number: number++ });
   const output = new Output(event, use === null ? null : new ApiCalls(use));
-  const answers = await answerAll(desk, model, request.task, signal, {
+  return {
     begin() {
-      event({ type: "response.created", response: made("in_progress", []) });
-      event({ type: "response.in_progress", response: made("in_progress", []) });
+      event({ type: "response.created", response: response("in_progress", []) });
+      event({ type: "response.in_progress", response: response("in_progress", []) });
     },
     part(_, __, choice, { token, deltas }) {
       for (const delta of deltas) output.add(delta);
       if (token === null) output.end(choice.finishReason === "stop");
     },
-  });
-  const [status, more] = ending(answers[0]!.choices[0]!, answers);
-  event({ type: `response.${status}`, response: made(status, output.items, more) });
+    end(answers) {
+      const [status, more] = ending(answers);
+      event({ type: `response.${status}`, response: response(status, output.items, more) });
+    },
+  };
 }
