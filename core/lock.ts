@@ -245,6 +245,12 @@ export function holderHere(text: string): number | null {
   return holder !== null && isHere(holder) && isRunning(holder) ? holder.pid : null;
 }
 
+/** Whether the process that a lock with this text names is one of this machine that has ended. */
+export function holderHasEnded(text: string): boolean {
+  const holder = parseHolder(text);
+  return holder !== null && isHere(holder) && !isRunning(holder);
+}
+
 function inJob({ job }: Holder): string {
   return (job ?? null) === null ? "" : ` (job ${job})`;
 }

@@ -2,7 +2,8 @@
 import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
 import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
-import { newToken, startDashboard } from "../../reports/dashboard/server.ts";
+import { newToken } from "../../reports/dashboard/data_routes.ts";
+import { startDashboard } from "../../reports/dashboard/server.ts";
 import type { Flags } from "../flags.ts";
 import { stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";

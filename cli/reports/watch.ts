@@ -8,16 +8,22 @@ import { duration } from "../../core/duration.ts";
 import { UsageError } from "../../core/errors.ts";
 import { atMost } from "../../core/machine/running_time.ts";
 import { percent } from "../../reports/charts/style.ts";
-import type {
-  AccuracyInfo,
-  CompletionRow,
-  RunDetails,
-  SparkAccuracy,
-} from "../../reports/dashboard/api.ts";
-import { ALL_COMPLETIONS, readCompletions } from "../../reports/dashboard/reading/completions.ts";
+import {
+  ALL_COMPLETIONS,
+  type CompletionRow,
+  readCompletions,
+} from "../../reports/dashboard/reading/completions.ts";
 import { checkFolders } from "../../reports/dashboard/reading/find_runs.ts";
-import { MetricsFile } from "../../reports/dashboard/reading/metrics_file.ts";
-import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
+import {
+  type AccuracyInfo,
+  MetricsFile,
+  type SparkAccuracy,
+} from "../../reports/dashboard/reading/metrics_file.ts";
+import {
+  readRunDetails,
+  readRunInfo,
+  type RunDetails,
+} from "../../reports/dashboard/reading/run_state.ts";
 import { short } from "../../reports/run_report/sections.ts";
 import type { Flags } from "../flags.ts";
 import type { WATCH } from "../flag_tables.ts";
@@ -86,7 +92,7 @@ class WatchedRun {
   /** @throws UsageError when the folder is no run */
   async look(): Promise<Look> {
     const { folder } = this, name = folder.split("/").at(-1)!;
-    const details = await readRunDetails(await readRunInfo({ id: "", name, folder }), null);
+    const details = await readRunDetails(await readRunInfo({ id: "", name, folder }));
     if (details.status === "unknown" && details.step === null) {
       throw new UsageError(`${folder}: no run in this folder`, {
         advice: "Name the output folder of a run of rgx train.",

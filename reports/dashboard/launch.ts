@@ -12,7 +12,6 @@ import { isRecord } from "../../core/json_file.ts";
 import { holderHere, LOCK_FILE } from "../../core/lock.ts";
 import { atMost } from "../../core/machine/running_time.ts";
 import { programCommand } from "../../core/program_command.ts";
-import type { LaunchForm, LaunchKey, Said } from "./api.ts";
 import { readPlain } from "./reading/plain_file.ts";
 
 /** What the page asks for. */
@@ -23,6 +22,14 @@ export interface LaunchRequest {
   /** Values as in a YAML file, by dotted keys. */
   keys: Readonly<Record<string, string>>;
 }
+
+/** The answer of a process: its messages, and whether it did what was asked. */
+export interface Said {
+  isOk: boolean;
+  text: string;
+}
+
+export type LaunchForm = Awaited<ReturnType<Launcher["form"]>>;
 
 /** The most characters of a process's messages that are kept. */
 const MAX_SAID = 20_000;
@@ -35,19 +42,21 @@ export class Launcher {
   constructor(private readonly folder: string) {}
 
   /** The recipes, and all keys with their values in one of them. */
-  async form(recipe: string): Promise<LaunchForm> {
+  async form(recipe: string) {
     const recipes = experimentNames(), chosen = recipes.includes(recipe) ? recipe : "quickstart";
     const loaded = await loadConfig(chosen, { overrides: [], env: Deno.env.toObject() });
-    const keys = [...KEYS].map(([key, { type, doc, default: usual }]): LaunchKey => {
+    const keys = [...KEYS].map(([key, { type, doc, default: usual }]) => {
       const found = key.split(".").reduce<unknown>(
         (value, part) => isRecord(value) ? value[part] : undefined,
         loaded.config,
       );
       return {
         key,
+        /** What kind of value is expected, and all values if there are few. */
         expected: type.expected,
         values: [...type.values ?? []],
         meaning: doc,
+        /** The default, and the value in the recipe. */
         usual: usual === REQUIRED
           ? "required"
           : yamlText(typeof usual === "function" ? null : usual),

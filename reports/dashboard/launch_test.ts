@@ -1,6 +1,7 @@
 /** Runs that are started from the page: what is asked for, and who may ask. */
 import assert from "node:assert/strict";
-import type { LaunchForm, Overview, Said } from "./api.ts";
+import type { Overview } from "./data_routes.ts";
+import type { LaunchForm, Said } from "./launch.ts";
 import { processIsAlive } from "../../core/machine/process_alive.ts";
 import { startDashboard } from "./server.ts";
 import { TOKEN, withDashboard, writeRun } from "./testing.ts";

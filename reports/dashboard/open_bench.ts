@@ -3,7 +3,7 @@
  * reports/dashboard/open_bench.ts [RUNS] [STEPS]`. Lines are as long as those of a real run.
  */
 import { metricsLine, withDashboard, writeRun } from "./testing.ts";
-import type { CurvesOfRun, Overview } from "./api.ts";
+import type { CurvesOfRun, Overview } from "./data_routes.ts";
 
 const [runs = 50, steps = 10_000] = Deno.args.map(Number);
 const SHOWN = "reward,kl,entropy,loss,completions/mean_length,clip_ratio/region_mean," +

@@ -23,7 +23,6 @@ import launchView from "./client/launch_view.ts" with { type: "text" };
 import metricCharts from "./client/metric_charts.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
-import shownCurves from "./client/shown_curves.ts" with { type: "text" };
 import server from "./client/server.ts" with { type: "text" };
 import style from "./client/style.css" with { type: "text" };
 import text from "./client/text.ts" with { type: "text" };
@@ -47,7 +46,6 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "run_view.ts": runView,
   "runs_view.ts": runsView,
   "server.ts": server,
-  "shown_curves.ts": shownCurves,
   "text.ts": text,
 };
 

@@ -3,10 +3,10 @@
  * for new ones, and a watcher says which files have changed since it last looked. Files are looked
  * at again and again instead of being watched, since network file systems report no changes.
  */
-import type { Changes } from "./api.ts";
 import { Benchmarks } from "./reading/benchmarks.ts";
 import { findRuns, type Found, type FoundBenchmark, type FoundRun } from "./reading/find_runs.ts";
 import { MetricsFile } from "./reading/metrics_file.ts";
+import { versionOf } from "./reading/plain_file.ts";
 
 /**
  * Files are read in the background after this many milliseconds without a request, or at the latest
@@ -14,11 +14,10 @@ import { MetricsFile } from "./reading/metrics_file.ts";
  */
 const QUIET_MS = 150, MAX_WAIT_MS = 2000;
 
-/** Sizes and times of a run's files. */
-interface Look {
-  metrics: string;
-  state: string;
-  completions: string;
+/** An event of the stream: ids of runs whose files changed, and whether the list changed. */
+export interface Changes {
+  runs: string[];
+  list: boolean;
 }
 
 export class Runs {
@@ -112,7 +111,7 @@ function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | null {
 
 /** Remembers sizes and times of the files at the last look. */
 class Watcher {
-  readonly #looks = new Map<string, Look>();
+  readonly #looks = new Map<string, string>();
   #list: string | null = null;
 
   constructor(
@@ -123,29 +122,16 @@ class Watcher {
   /** The changes since the last call; the first call returns none. */
   async changes(): Promise<Changes> {
     const names = JSON.stringify(this.runs.found);
-    const list = this.#list !== null && this.#list !== names;
+    const changes: Changes = { runs: [], list: this.#list !== null && this.#list !== names };
     this.#list = names;
-    const changes: Changes = { metrics: [], states: [], completions: [], list };
     await Promise.all(this.runs.found.runs.map(async ({ id, folder }) => {
-      const look = await lookAt(folder), before = this.#looks.get(id);
-      look.metrics += ` ${this.readings(id)}`;
+      const versions = await Promise.all(WATCHED.map((name) => versionOf(`${folder}/${name}`)));
+      const look = `${versions} ${this.readings(id)}`, before = this.#looks.get(id);
       this.#looks.set(id, look);
-      if (before === undefined) return;
-      if (look.metrics !== before.metrics) changes.metrics.push(id);
-      if (look.state !== before.state) changes.states.push(id);
-      if (look.completions !== before.completions) changes.completions.push(id);
+      if (before !== undefined && look !== before) changes.runs.push(id);
     }));
     return changes;
   }
 }
 
-async function lookAt(folder: string): Promise<Look> {
-  const look = async (name: string) => {
-    const info = await Deno.stat(`${folder}/${name}`).catch(() => null);
-    return info === null ? "" : `${info.size} ${info.mtime?.getTime()}`;
-  };
-  const [metrics, state, completions] = await Promise.all(
-    ["metrics.jsonl", "run.json", "completions"].map(look),
-  );
-  return { metrics: metrics!, state: state!, completions: completions! };
-}
+const WATCHED = ["metrics.jsonl", "run.json", "completions"];

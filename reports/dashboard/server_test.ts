@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
-import type {
-  BenchmarkDetails,
-  ConfigComparison,
-  CurvesOfRun,
-  ExamplePage,
-  Overview,
-  RunDetails,
-  RunInfo,
-} from "./api.ts";
+import type { ConfigComparison, CurvesOfRun, Overview, RunPage } from "./data_routes.ts";
+import type { BenchmarkDetails, ExamplePage } from "./reading/benchmarks.ts";
+import type { RunInfo } from "./reading/run_state.ts";
 import {
   metricsLine,
   TOKEN,
@@ -69,15 +63,16 @@ Deno.test("the list, curves, configurations and results are answered", () =>
     assert.deepEqual(Object.keys(curves.curves), ["reward"]);
     assert.ok(curves.complete && curves.metrics.includes("eval_accuracy"));
     const { keys } = await ask<ConfigComparison>(url, `config?run=${one}&other=${two}`);
-    assert.deepEqual(keys.filter(({ differs }) => differs), [
-      { key: "training.seed", first: "20", second: "30", differs: true },
+    assert.deepEqual(keys.filter(({ before, after }) => before !== after), [
+      { key: "training.seed", before: "20", after: "30" },
     ]);
-    const details = await ask<RunDetails>(url, `run?run=${one}`);
+    const details = await ask<RunPage>(url, `run?run=${one}`);
     assert.deepEqual([details.sessions.length, details.jobSecondsLeft], [2, null]);
     const id = benchmarks[0]!.id;
     const result = await ask<BenchmarkDetails>(url, `benchmark?id=${id}`);
-    assert.deepEqual(result.results[0]!.models.map(({ accuracy }) => accuracy), [0.25, 0.75]);
-    assert.equal(result.comparisons[0]!.p_value, 0.5);
+    const { models, comparisons } = result.tasks[0]!;
+    assert.deepEqual(Object.values(models).map(({ accuracy }) => accuracy), [0.25, 0.75]);
+    assert.equal(comparisons[0]!.p_value, 0.5);
     const examples = (more: string) =>
       ask<ExamplePage>(url, `examples?id=${id}&task=spell_backward&${more}`);
     assert.equal((await examples("")).total, 4);
@@ -141,53 +136,6 @@ Deno.test({
     }),
 });
 
-Deno.test("a task without answers is left out of the average", () =>
-  withDashboard(async (folder) => {
-    await writeResults(folder);
-    const name = "results_spell_backward_20260102_030405.json";
-    const task = JSON.parse(await Deno.readTextFile(`${folder}/${name}`));
-    await Deno.remove(`${folder}/${name}`);
-    const { kind: _, task: __, models, comparisons: ___, parameters, ...rest } = task;
-    const empty = {
-      ...models.first,
-      accuracy: 0,
-      correct: 0,
-      total: 0,
-      ci95: [0, 1],
-      examples: [],
-    };
-    const part = (name: string, models: object) => ({
-      task: name,
-      task_name: name,
-      category: null,
-      parameters,
-      models,
-      comparisons: [],
-    });
-    const all = {
-      ...rest,
-      kind: "all_tasks",
-      tasks: {
-        one: part("one", models),
-        two: part("two", { first: empty, second: models.second }),
-        three: part("three", { first: { ...empty }, second: models.second }),
-      },
-      average: {},
-      parts: [],
-      failures: [],
-    };
-    await Deno.writeTextFile(
-      `${folder}/results_all_tasks_20260102_030405.json`,
-      JSON.stringify(all),
-    );
-  }, async ({ url }) => {
-    const { benchmarks } = await ask<Overview>(url, "overview");
-    const path = `benchmark?id=${benchmarks[0]!.id}`;
-    const { averages, problem } = await ask<BenchmarkDetails>(url, path);
-    assert.equal(problem, null);
-    assert.deepEqual(averages.map(({ accuracy }) => accuracy), [0.25, 0.75]);
-  }));
-
 Deno.test("result files that are cut or of a newer format are told", () =>
   withDashboard(async (folder) => {
     await Deno.writeTextFile(`${folder}/results_a_20260101_000000.json`, '{"format": 1, "ki');
@@ -220,7 +168,7 @@ Deno.test("the stream of events tells which runs have changed", () =>
     };
     await until(/event: hello/);
     await Deno.writeTextFile(`${folder}/two/metrics.jsonl`, metricsLine(31), { append: true });
-    await until(new RegExp(`"metrics":\\["${runs[1]!.id}"\\]`));
+    await until(new RegExp(`"runs":\\["${runs[1]!.id}"\\]`));
     await writeRun(`${folder}/three`, 2);
     await until(/"list":true/);
     control.abort();

@@ -1,6 +1,6 @@
 /** The page: chooses the view by the address, passes on changes of files, and sets the theme. */
 import { html, nothing, render } from "lit-html";
-import type { Overview } from "../api.ts";
+import type { Overview } from "../data_routes.ts";
 import { benchmarksView } from "./benchmarks_view.ts";
 import { compareView } from "./compare_view.ts";
 import { completionsView } from "./completions_view.ts";

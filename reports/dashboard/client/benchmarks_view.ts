@@ -2,71 +2,78 @@
 import { html, nothing, render } from "lit-html";
 import { percentDigits } from "../../../core/counted.ts";
 import type { ModelResult } from "../../../bench/results/result_file.ts";
-import type { BenchmarkDetails, ExampleAnswer, ExamplePage, ExampleRow } from "../api.ts";
+import type {
+  BenchmarkDetails,
+  ExampleAnswer,
+  ExamplePage,
+  ExampleRow,
+} from "../reading/benchmarks.ts";
 import {
-  choice,
   debounced,
   failureBox,
+  Fields,
   intervalBar,
   marked,
+  PagedRows,
   type PageState,
   type Part,
   problemBox,
   table,
-  valueOf,
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
 import { accuracyText, dateText, percent, pText, short } from "./text.ts";
 
 export function benchmarksView(state: PageState): View {
-  const { overview, parameters, remember } = state, { benchmarks } = overview;
+  const { benchmarks, folders } = state.overview;
   if (benchmarks.length === 0) {
-    const where = overview.folders.join(", ");
+    const where = folders.join(", ");
     return {
       title: "Benchmarks",
       content: html`<p>There are no results_….json in ${where}; rgx bench writes them.</p>`,
     };
   }
-  let id = parameters.get("id") ?? "";
+  const content = document.createElement("div"), fields = new Fields(state, ["id"], load);
   // The newest file with all tasks, or else the newest one.
   const byAge = benchmarks.toSorted((a, b) => (b.created ?? "").localeCompare(a.created ?? ""));
-  if (!benchmarks.some((one) => one.id === id)) {
-    id = (byAge.find(({ name }) => name.startsWith("all_tasks")) ?? byAge[0]!).id;
-  }
+  const usual = byAge.find(({ name }) => name.startsWith("all_tasks")) ?? byAge[0]!;
+  if (!benchmarks.some(({ id }) => id === fields.values.id)) fields.values.id = usual.id;
   const options = byAge.map(({ id, name, created, folder }) =>
     [id, `${name}${created === null ? "" : ` of ${created}`} (${folder})`] as const
   );
-  const content = document.createElement("div");
-  let shown: Part = nothing;
-  const draw = () => {
-    const choose = (chosen: string) => {
-      id = chosen;
-      void load();
-    };
+  const draw = (shown: Part) =>
     render(
-      html`<div class="controls">${choice("Results", options, id, choose)}</div>${shown}`,
+      html`<div class="controls">${fields.choice("id", "Results", options)}</div>${shown}`,
       content,
     );
-  };
-  const load = async () => {
-    remember({ id });
-    shown = await ask<BenchmarkDetails>("benchmark", { id })
-      .then((details) => contents(details, state), failureBox);
-    draw();
-  };
-  draw();
-  void load();
+  function load(): void {
+    ask<BenchmarkDetails>("benchmark", fields.values)
+      .then((details) => contents(details, state), failureBox).then(draw);
+  }
+  draw(nothing);
+  load();
   return { title: "Benchmarks", content };
 }
 
+const HEADS = [
+  "task",
+  "model",
+  "accuracy [95 %]",
+  "correct",
+  "mean score",
+  "with format",
+  "cut off",
+  "tokens",
+  "failed",
+];
+
 function contents(details: BenchmarkDetails, state: PageState): Part {
   if (details.problem !== null) return problemBox([details.problem]);
-  const { results, averages, comparisons, failures } = details;
-  const measured = results.flatMap(({ task, models: ofTask }) =>
-    ofTask.map((one) => [
+  const { tasks, average, failures } = details;
+  const measured = tasks.flatMap(({ task, models }) =>
+    Object.entries(models).map(([model, one]) => [
       task,
-      one.model,
+      model,
       accuracyCell(one),
       // Without answers there is nothing to take a share or a mean of.
       ...(one.total === 0 ? Array(5).fill("–") : [
@@ -79,12 +86,14 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       String(one.errors ?? 0),
     ])
   );
-  const means = averages.map((one) => [
-    "average of the tasks",
-    one.model,
-    accuracyCell(one),
-    ...Array(6).fill("–"),
-  ]);
+  const means = Object.entries(average).filter(([, { tasks }]) => tasks > 0)
+    .map(([model, one]) => [
+      `average of ${one.tasks} task${one.tasks === 1 ? "" : "s"}`,
+      model,
+      accuracyCell(one),
+      ...Array(6).fill("–"),
+    ]);
+  const comparisons = tasks.flatMap((task) => task.comparisons);
   return html`
     <p class="note">Measured ${dateText(details.created)}.</p>
     ${problemBox(
@@ -95,22 +104,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       ),
     )}
     <h2>Accuracy</h2>
-    ${table(
-      "Accuracy",
-      [
-        "task",
-        "model",
-        "accuracy [95 %]",
-        "correct",
-        "mean score",
-        "with format",
-        "cut off",
-        "tokens",
-        "failed",
-      ],
-      [...measured, ...means],
-      2,
-    )}
+    ${table("Accuracy", HEADS, [...measured, ...(tasks.length > 1 ? means : [])], 2)}
     ${comparisons.length === 0 ? nothing : html`
       <h2>Models compared on the same problems</h2>
       ${table(
@@ -139,59 +133,34 @@ const OUTCOMES = [
 ] as const;
 
 /** The problems with their answers, filtered and searched. */
-function examples(details: BenchmarkDetails, { parameters, remember }: PageState): HTMLElement {
-  const { tasks, models, id } = details, given = (name: string) => parameters.get(name) ?? "";
-  const filter: Record<string, string> = {
-    task: tasks.includes(given("task")) ? given("task") : tasks[0] ?? "",
-    model: models.includes(given("model")) ? given("model") : "",
-    outcome: given("outcome"),
-    text: given("text"),
-  };
-  const content = document.createElement("div");
-  let rows: ExampleRow[] = [], next: number | null = null, number = 0;
-  async function load(offset: number | null): Promise<void> {
-    const mine = ++number;
-    try {
-      const page = await ask<ExamplePage>("examples", { id, ...filter, offset });
-      if (mine !== number) return;
-      rows = offset === null ? page.rows : [...rows, ...page.rows];
-      next = page.next;
-      draw(`${page.total} problems`);
-    } catch (error) {
-      draw((error as Error).message);
-    }
-  }
-  const reload = debounced(() => {
-    remember(filter);
-    void load(null);
-  });
-  const set = (name: string) => (value: string) => {
-    filter[name] = value;
-    reload();
-  };
-  const same = (names: readonly string[]) => names.map((name) => [name, name] as const);
+function examples({ tasks, id }: BenchmarkDetails, state: PageState): HTMLElement {
+  const content = document.createElement("div"), names = tasks.map(({ task }) => task);
+  const models = [...new Set(tasks.flatMap((task) => Object.keys(task.models)))];
+  const reload = debounced(() => void pages.load());
+  const fields = new Fields(state, ["task", "model", "outcome", "text"], reload);
+  const filter = fields.values;
+  if (!names.includes(filter.task)) filter.task = names[0] ?? "";
+  if (!models.includes(filter.model)) filter.model = "";
+  const pages = new PagedRows<ExamplePage>(
+    (offset) => ask<ExamplePage>("examples", { id, ...filter, offset }),
+    (page, problem) => draw(page === null ? problem : `${page.total} problems`),
+  );
   function draw(note: string): void {
-    const { task, model, outcome, text } = filter;
-    const find = (event: Event) => set("text")(valueOf(event));
     render(
       html`
         <div class="controls" role="search">
-          ${choice("Task", same(tasks), task!, set("task"))}
-          ${choice("Model", [["", "all"], ...same(models)], model!, set("model"))}
-          ${choice("Outcome", OUTCOMES, outcome!, set("outcome"))}
-          <label>Search<input type="search" value=${text} @input=${find}></label>
+          ${fields.choice("task", "Task", names)}
+          ${fields.choice("model", "Model", [["", "all"], ...models])}
+          ${fields.choice("outcome", "Outcome", OUTCOMES)} ${fields.input("text", "Search")}
         </div>
         <p class="note" role="status">${note}</p>
-        ${answerTable(rows, models, text!)}
-        <p>
-          <button type="button" ?hidden=${next === null} @click=${() => load(next)}>More</button>
-        </p>
+        ${answerTable(pages.rows, models, filter.text)} ${pages.more}
       `,
       content,
     );
   }
   draw("");
-  void load(null);
+  void pages.load();
   return content;
 }
 

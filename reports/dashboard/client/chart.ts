@@ -6,7 +6,7 @@
 import { html, nothing, render } from "lit-html";
 import uPlot from "uplot";
 import { metricOf, type Unit } from "../../charts/metric_table.ts";
-import type { Curve } from "../api.ts";
+import type { Curve } from "../reading/metrics_file.ts";
 import { breakable, type Part, save } from "./dom.ts";
 import { metricText, short, timeText } from "./text.ts";
 

@@ -1,11 +1,12 @@
 /** Two runs beside each other: curves, differences of the configurations, their answers. */
 import { html, nothing, render } from "lit-html";
-import type { AnswerPairs, ConfigComparison, CurvesOfRun } from "../api.ts";
+import type { ConfigComparison, CurvesOfRun } from "../data_routes.ts";
+import type { AnswerPairs } from "../reading/run_state.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import {
   breakable,
-  choice,
   failureBox,
+  Fields,
   type PageState,
   type Part,
   problemBox,
@@ -20,23 +21,23 @@ const METRICS = ["reward", "eval_accuracy"];
 /** Problems with different answers that are shown. */
 const MAX_PROBLEMS = 20;
 
-export function compareView({ overview, parameters, remember }: PageState): View {
-  const { runs } = overview;
+export function compareView(state: PageState): View {
+  const { runs } = state.overview;
   if (runs.length === 0) {
     return { title: "Configurations", content: html`<p>There is no run yet.</p>` };
   }
-  let first = parameters.get("first") || runs[0]!.id;
-  let second = parameters.get("second") ?? "", onlyDifferent = parameters.get("all") !== "1";
   const content = document.createElement("div"),
     options = runs.map(({ id, name }) => [id, name] as const);
+  const fields = new Fields(state, ["first", "second", "all"], () => void load());
+  fields.values.first ||= runs[0]!.id;
   const charts = METRICS.map((metric) => new Chart(metric, () => {}));
 
   async function load(): Promise<void> {
-    remember({ first, second, all: onlyDifferent ? "" : "1" });
+    const { first, second, all } = fields.values;
     try {
       const keys = comparison(
         await ask<ConfigComparison>("config", { run: first, other: second }),
-        onlyDifferent,
+        all === "",
       );
       if (second === "") return draw(keys);
       const metrics = METRICS.join(","), ids = [first, second];
@@ -68,23 +69,16 @@ export function compareView({ overview, parameters, remember }: PageState): View
   }
 
   function draw(result: Part): void {
-    const check = (event: Event) => {
-      onlyDifferent = (event.target as HTMLInputElement).checked;
-      void load();
-    };
+    const check = (event: Event) =>
+      fields.set("all", (event.target as HTMLInputElement).checked ? "" : "1");
     render(
       html`
         <div class="controls">
-          ${choice("First run", options, first, (id) => {
-            first = id;
-            void load();
-          })}
-          ${choice("Second run", [["", "none"], ...options], second, (id) => {
-            second = id;
-            void load();
-          })}
+          ${fields.choice("first", "First run", options)}
+          ${fields.choice("second", "Second run", [["", "none"], ...options])}
           <label class="check">
-            <input type="checkbox" .checked=${onlyDifferent} @change=${check}>only what differs
+            <input type="checkbox" .checked=${fields.values.all ===
+              ""} @change=${check}>only what differs
           </label>
         </div>
         ${result}
@@ -105,9 +99,9 @@ export function compareView({ overview, parameters, remember }: PageState): View
 
 function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
   const { first, second, keys, problems } = found;
-  const different = keys.filter(({ differs }) => differs);
+  const different = keys.filter(({ before, after }) => before !== after);
   const shown = second !== null && onlyDifferent ? different : keys;
-  const heads = ["key", first.name, ...(second === null ? [] : [second.name])];
+  const heads = ["key", first, ...(second === null ? [] : [second])];
   return html`
     ${problemBox(problems)}
     <p class="note" role="status">
@@ -123,12 +117,12 @@ function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
           </tr>
         </thead>
         <tbody>
-          ${shown.map(({ key, differs, ...values }) =>
+          ${shown.map(({ key, before, after }) =>
             html`
-              <tr class=${differs && !onlyDifferent ? "differs" : nothing}>
+              <tr class=${before !== after && !onlyDifferent ? "differs" : nothing}>
                 <th scope="row">${breakable(key)}</th>
-                <td>${values.first ?? "not set"}</td>
-                ${second === null ? nothing : html`<td>${values.second ?? "not set"}</td>`}
+                <td>${before ?? "not set"}</td>
+                ${second === null ? nothing : html`<td>${after ?? "not set"}</td>`}
               </tr>
             `
           )}

@@ -1,6 +1,6 @@
 /** Completions as dense rows, with the rewards by reward and their parts of the sum. */
 import { html, nothing } from "lit-html";
-import type { CompletionRow } from "../api.ts";
+import type { CompletionRow } from "../reading/completions.ts";
 import { marked, type Part } from "./dom.ts";
 import { short } from "./text.ts";
 

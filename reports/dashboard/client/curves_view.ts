@@ -1,27 +1,43 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
 import { html, render } from "lit-html";
-import type { CurvesOfRun, Overview, RunInfo } from "../api.ts";
-import { choice, debounced, given, type PageState, problemBox, valueOf, type View } from "./dom.ts";
+import type { CurvesOfRun, Overview } from "../data_routes.ts";
+import type { Curve } from "../reading/metrics_file.ts";
+import type { RunInfo } from "../reading/run_state.ts";
+import {
+  debounced,
+  Fields,
+  given,
+  type PageState,
+  type Part,
+  problemBox,
+  valueOf,
+  type View,
+} from "./dom.ts";
 import { type Look, type ShownRun, swatch } from "./chart.ts";
-import { shownCurves } from "./shown_curves.ts";
 import { MetricCharts } from "./metric_charts.ts";
 import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
 const AT_FIRST = 6;
+/** With more runs than this the list of runs is closed at first. */
+const OPEN_UP_TO = 12;
 /** Points of all runs together in a chart, and the minimum and maximum of one run. */
 const POINTS = 9000, MIN_POINTS = 120, MAX_POINTS = 700;
+const POSITIONS = [["", "step"], ["time", "time"], ["samples", "completions"]] as const;
+const SCALES = [["", "linear"], ["log", "logarithmic"]] as const;
+const LINES = [["", "runs"], ["seeds", "mean and spread of seeds"]] as const;
 
-export function curvesView({ overview, parameters, remember }: PageState): View {
+export function curvesView(state: PageState): View {
+  const { overview, parameters, remember } = state;
   const all: ShownRun[] = overview.runs.map(({ id, name }, index) => ({ id, name, index }));
   const infos = new Map(overview.runs.map((run): [string, RunInfo] => [run.id, run]));
-  let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "";
-  const state: Record<string, string> = given(parameters, ["x", "scale", "lines"]);
+  const chosenIds = new Set(chosenAtFirst(overview, parameters));
+  const chosen = () => all.filter(({ id }) => chosenIds.has(id));
+  let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "", failure = "";
   let range: [number, number] | null = null;
-
-  const chooser = new RunChooser(all, chosenAtFirst(overview, parameters), (ids) => {
-    remember({ runs: ids.join(",") });
-    reload();
+  const fields = new Fields(state, ["x", "scale", "lines"], () => {
+    range = null;
+    void load(chosen());
   });
   const charts = new MetricCharts(
     given(parameters, ["open", "closed", "order"]),
@@ -33,7 +49,13 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
   );
   const answers = new CurveAnswers(() => charts.open, arrange);
   const content = document.createElement("div");
-  let failure = "";
+
+  function choose(runs: readonly ShownRun[], isChosen: boolean): void {
+    for (const { id } of runs) isChosen ? chosenIds.add(id) : chosenIds.delete(id);
+    remember({ runs: [...chosenIds].join(",") });
+    drawPage();
+    reload();
+  }
 
   function smooth(event: Event): void {
     smoothing = Number(valueOf(event));
@@ -48,30 +70,51 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     reload();
   }
 
-  const set = (name: string) => (value: string) => {
-    state[name] = value;
-    remember({ [name]: value });
-    range = null;
-    void load(chooser.chosen);
-  };
   const look = (): Look => ({
-    x: (state["x"] || "step") as Look["x"],
-    isLog: state["scale"] === "log",
+    x: (fields.values.x || "step") as Look["x"],
+    isLog: fields.values.scale === "log",
     range,
   });
 
   function zoom(next: [number, number] | null): void {
     range = next;
     drawPage();
-    void load(chooser.chosen);
+    void load(chosen());
+  }
+
+  /** A box for each run, with the colour of its lines. */
+  function chooser(): Part {
+    return html`
+      <details class="chooser" ?open=${all.length <= OPEN_UP_TO}>
+        <summary>Runs</summary>
+        <fieldset>
+          <legend class="hidden">Runs to show</legend>
+          <div class="choices">
+            ${all.map((run) => {
+              const isChosen = chosenIds.has(run.id), toggle = () => choose([run], !isChosen);
+              return html`
+                <label>
+                  <input type="checkbox" data-run=${run.id} .checked=${isChosen} @change=${toggle}>
+                  ${swatch(run.index)}${run.name}
+                </label>
+              `;
+            })}
+            <span class="small-buttons">
+              <button type="button" @click=${() => choose(all, true)}>All</button>
+              <button type="button" @click=${() => choose(all, false)}>None</button>
+            </span>
+          </div>
+        </fieldset>
+      </details>
+    `;
   }
 
   function drawPage(): void {
-    const runs = chooser.chosen;
+    const runs = chosen();
     const problems = runs.flatMap(({ id }) => answers.of(id)?.problems ?? []);
     render(
       html`
-        ${problemBox(failure === "" ? problems : [failure, ...problems])} ${chooser.element}
+        ${problemBox(failure === "" ? problems : [failure, ...problems])} ${chooser()}
         <div class="controls">
           <label>
             <span>Smoothing <output>${smoothing.toFixed(2)}</output></span>
@@ -84,24 +127,8 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
               @input=${smooth}
             >
           </label>
-          ${choice(
-            "By",
-            [["", "step"], ["time", "time"], ["samples", "completions"]],
-            state["x"]!,
-            set("x"),
-          )}
-          ${choice(
-            "Scale",
-            [["", "linear"], ["log", "logarithmic"]],
-            state["scale"]!,
-            set("scale"),
-          )}
-          ${choice(
-            "Lines",
-            [["", "runs"], ["seeds", "mean and spread of seeds"]],
-            state["lines"]!,
-            set("lines"),
-          )}
+          ${fields.choice("x", "By", POSITIONS)} ${fields.choice("scale", "Scale", SCALES)}
+          ${fields.choice("lines", "Lines", LINES)}
           <label>Metrics<input type="search" @input=${find}></label>
           <button type="button" ?disabled=${range === null} @click=${() => zoom(null)}>
             All steps
@@ -114,9 +141,9 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
     );
   }
 
-  const reload = debounced(() => void load(chooser.chosen), 120);
+  const reload = debounced(() => void load(chosen()), 120);
   const question = (): CurveQuestion => ({
-    points: pointsOfRun(chooser.chosen.length),
+    points: pointsOfRun(chosenIds.size),
     smoothing,
     range: look().x === "step" ? range : null,
   });
@@ -131,35 +158,29 @@ export function curvesView({ overview, parameters, remember }: PageState): View 
 
   /** Makes a chart for each metric of the shown runs. */
   function arrange(): void {
-    const names = new Set(chooser.chosen.flatMap(({ id }) => answers.of(id)?.metrics ?? []));
+    const names = new Set(chosen().flatMap(({ id }) => answers.of(id)?.metrics ?? []));
     charts.arrange(names, wanted);
   }
 
   function draw(): void {
-    const runs = chooser.chosen;
     arrange();
-    const shown = shownCurves(
-      runs,
-      infos,
-      (id) => answers.of(id),
-      look(),
-      state["lines"] === "seeds",
-    );
+    const answerOf = (id: string) => answers.of(id), isBySeeds = fields.values.lines === "seeds";
+    const shown = shownCurves(chosen(), infos, answerOf, look(), isBySeeds);
     charts.draw(shown.runs, shown.curves, look());
     drawPage();
   }
 
   drawPage();
-  void load(chooser.chosen);
+  void load(chosen());
   return {
     title: "Curves",
     content,
-    changed({ metrics }) {
-      const runs = chooser.chosen.filter(({ id }) => metrics.includes(id));
+    changed(changes) {
+      const runs = chosen().filter(({ id }) => changes.runs.includes(id));
       if (runs.length > 0) void load(runs, false);
     },
     redraw() {
-      chooser.draw();
+      drawPage();
       charts.redraw();
     },
     leave() {
@@ -212,7 +233,6 @@ class CurveAnswers {
   readonly #known = new Map<string, CurvesOfRun>();
   /** The number of the current question. Answers to earlier questions do not count. */
   #round = 0;
-  #isEnded = false;
 
   /**
    * @param openMetrics the metrics whose charts are open
@@ -240,14 +260,14 @@ class CurveAnswers {
   ): Promise<string | null> {
     if (isAnew) this.#round++;
     const round = this.#round, waiting = [...runs];
-    const isOutdated = () => round !== this.#round || this.#isEnded;
+    const isOutdated = () => round !== this.#round;
     let failure = "";
     const worker = async () => {
       for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
         try {
           const answer = await this.#ask(run.id, question());
           if (isOutdated()) return;
-          if (this.#keep(answer)) waiting.unshift(run);
+          if (this.#keep(run.id, answer)) waiting.unshift(run);
         } catch (error) {
           failure = (error as Error).message;
         }
@@ -259,7 +279,7 @@ class CurveAnswers {
 
   /** Answers that have not arrived yet will not count. */
   end(): void {
-    this.#isEnded = true;
+    this.#round++;
   }
 
   #ask(run: string, { points, smoothing, range }: CurveQuestion): Promise<CurvesOfRun> {
@@ -269,9 +289,9 @@ class CurveAnswers {
   }
 
   /** @returns whether the run must be asked again: charts were opened for it */
-  #keep(answer: CurvesOfRun): boolean {
-    const isFirst = !this.#known.has(answer.run);
-    this.#known.set(answer.run, answer);
+  #keep(run: string, answer: CurvesOfRun): boolean {
+    const isFirst = !this.#known.has(run);
+    this.#known.set(run, answer);
     // The first answer says which metrics there are, the next one has their curves.
     if (!isFirst || answer.metrics.length === 0) return false;
     this.foundMetrics();
@@ -279,75 +299,77 @@ class CurveAnswers {
   }
 }
 
-// Chooses the runs whose curves are shown: a box for each, with the colour of its lines.
+// Curves by steps, time or completions, of runs or of all seeds of a configuration.
 
-/** With more runs than this the list is closed at first. */
-const OPEN_UP_TO = 12;
+/** The lines of the charts, and the curve of each for a metric. */
+interface ShownCurves {
+  runs: ShownRun[];
+  curves: (metric: string) => (Curve | undefined)[];
+}
 
-class RunChooser {
-  readonly element: HTMLElement = document.createElement("details");
-  readonly #all: readonly ShownRun[];
-  readonly #chosen: Set<string>;
-  readonly #changed: (ids: readonly string[]) => void;
-
-  /**
-   * @param chosen the ids that are chosen at first
-   * @param changed called with the ids after a choice of the user
-   */
-  constructor(
-    all: readonly ShownRun[],
-    chosen: Iterable<string>,
-    changed: (ids: readonly string[]) => void,
-  ) {
-    this.#all = all;
-    this.#chosen = new Set(chosen);
-    this.#changed = changed;
-    this.element.className = "chooser";
-    this.element.toggleAttribute("open", all.length <= OPEN_UP_TO);
-    this.draw();
+/**
+ * @param answerOf what the server has sent of a run
+ * @param bySeeds runs that differ only in seeds become one line
+ */
+function shownCurves(
+  chosen: readonly ShownRun[],
+  infos: ReadonlyMap<string, RunInfo>,
+  answerOf: (id: string) => CurvesOfRun | undefined,
+  { x }: Look,
+  bySeeds: boolean,
+): ShownCurves {
+  const placed = ({ id }: ShownRun, metric: string): Curve | undefined => {
+    const answer = answerOf(id), curve = answer?.curves[metric];
+    if (curve === undefined || x === "step") return curve;
+    const samples = infos.get(id)?.samplesPerStep ?? 1, { clock } = answer!;
+    const place = (step: number) => x === "samples" ? step * samples : valueAt(clock, step) ?? 0;
+    return { ...curve, steps: curve.steps.map(place) };
+  };
+  if (!bySeeds) {
+    return { runs: [...chosen], curves: (metric) => chosen.map((run) => placed(run, metric)) };
   }
+  const families = [...Map.groupBy(chosen, ({ id }) => infos.get(id)?.family ?? id).values()];
+  return {
+    runs: families.map((family) => {
+      const [first] = family as [ShownRun], count = family.length;
+      return count === 1 ? first : { ...first, name: `${first.name} (mean of ${count} seeds)` };
+    }),
+    curves: (metric) =>
+      families.map((family) => {
+        const curves = family.map((run) => placed(run, metric)).filter((one) => one !== undefined);
+        return curves.length < 2 ? curves[0] : meanCurve(curves);
+      }),
+  };
+}
 
-  /** The chosen runs, in the order of all. */
-  get chosen(): readonly ShownRun[] {
-    return this.#all.filter(({ id }) => this.#chosen.has(id));
+/**
+ * The mean of several curves, with one standard deviation to each side, as far as all of them go: a
+ * curve that ends would make the mean jump.
+ */
+function meanCurve(curves: readonly Curve[]): Curve {
+  const mean: Curve = { steps: [], values: [], low: [], high: [] };
+  for (const step of [...new Set(curves.flatMap((curve) => curve.steps))].sort((a, b) => a - b)) {
+    const values = curves.map((curve) => valueAt(curve, step)).filter((one) => one !== null);
+    if (values.length < curves.length) continue;
+    const middle = values.reduce((sum, one) => sum + one, 0) / values.length;
+    const squares = values.reduce((sum, one) => sum + (one - middle) ** 2, 0);
+    const spread = Math.sqrt(squares / (values.length - 1));
+    mean.steps.push(step);
+    mean.values.push(middle);
+    mean.low!.push(middle - spread);
+    mean.high!.push(middle + spread);
   }
+  return mean;
+}
 
-  /** Draws the boxes, in the colours of the theme. */
-  draw(): void {
-    const boxes = this.#all.map((run) => {
-      const isChosen = this.#chosen.has(run.id);
-      const toggle = () => this.#choose([run], !isChosen);
-      return html`
-        <label>
-          <input type="checkbox" data-run=${run.id} .checked=${isChosen} @change=${toggle}>
-          ${swatch(run.index)}${run.name}
-        </label>
-      `;
-    });
-    render(
-      html`
-        <summary>Runs</summary>
-        <fieldset>
-          <legend class="hidden">Runs to show</legend>
-          <div class="choices">
-            ${boxes}
-            <span class="small-buttons">
-              <button type="button" @click=${() => this.#choose(this.#all, true)}>All</button>
-              <button type="button" @click=${() => this.#choose(this.#all, false)}>None</button>
-            </span>
-          </div>
-        </fieldset>
-      `,
-      this.element,
-    );
-  }
-
-  #choose(runs: readonly ShownRun[], isChosen: boolean): void {
-    for (const { id } of runs) {
-      if (isChosen) this.#chosen.add(id);
-      else this.#chosen.delete(id);
-    }
-    this.draw();
-    this.#changed([...this.#chosen]);
-  }
+/** The smoothed value at a step, between the two nearest ones; null outside of the curve. */
+function valueAt({ steps, values, smooth }: Curve, step: number): number | null {
+  const of = smooth ?? values, after = steps.findIndex((one) => one >= step);
+  if (after < 0) return null;
+  const high = of[after] ?? null;
+  if (steps[after] === step) return high;
+  const low = of[after - 1] ?? null;
+  if (low === null || high === null) return null;
+  const [from, to] = [steps[after - 1]!, steps[after]!];
+  return low + (high - low) * (step - from) / (to - from);
 }

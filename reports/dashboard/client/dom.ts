@@ -3,7 +3,8 @@
  * of a model becomes HTML.
  */
 import { html, nothing, type TemplateResult } from "lit-html";
-import type { Changes, Overview } from "../api.ts";
+import type { Overview } from "../data_routes.ts";
+import type { Changes } from "../runs.ts";
 
 /** A part of a page; `nothing` where there is none. */
 export type Part = TemplateResult | typeof nothing;
@@ -22,19 +23,91 @@ export function given<Name extends string>(
   return Object.fromEntries(pairs) as Record<Name, string>;
 }
 
-/** A list to choose from, below its label; `options` are values with their texts. */
+/** Values to choose from, with their texts where these differ. */
+type Options = readonly (string | readonly [value: string, text: string])[];
+
+/** A list to choose from, below its label. */
 export function choice(
   label: string,
-  options: readonly (readonly [value: string, text: string])[],
+  options: Options,
   chosen: string,
   change: (value: string) => void,
 ): Part {
-  const items = options.map(([value, text]) =>
-    html`<option value=${value} ?selected=${value === chosen}>${text}</option>`
-  );
+  const items = options.map((one) => {
+    const [value, text] = typeof one === "string" ? [one, one] : one;
+    return html`<option value=${value} ?selected=${value === chosen}>${text}</option>`;
+  });
   return html`<label>${label}<select @change=${(event: Event) => change(valueOf(event))}>
     ${items}
   </select></label>`;
+}
+
+/** Fields of a view whose values are kept in the address. */
+export class Fields<Name extends string> {
+  readonly values: Record<Name, string>;
+
+  /** @param changed called after each change */
+  constructor(
+    private readonly state: PageState,
+    names: readonly Name[],
+    private readonly changed: () => void,
+  ) {
+    this.values = given(state.parameters, names);
+  }
+
+  set(name: Name, value: string): void {
+    this.values[name] = value;
+    this.state.remember(this.values);
+    this.changed();
+  }
+
+  /** A list to choose from. */
+  choice(name: Name, label: string, options: Options): Part {
+    return choice(label, options, this.values[name], (value) => this.set(name, value));
+  }
+
+  /** A field for a text or a number. */
+  input(name: Name, label: string, type: "search" | "number" = "search"): Part {
+    const write = (event: Event) => this.set(name, valueOf(event));
+    return html`<label class=${type}>${label}<input
+      type=${type} step="any" value=${this.values[name]} @input=${write}
+    ></label>`;
+  }
+}
+
+/** Rows that the server sends page by page; only the newest question counts. */
+export class PagedRows<Page extends { rows: unknown[]; next: string | number | null }> {
+  rows: Page["rows"][number][] = [];
+  #next: Page["next"] = null;
+  #asked = 0;
+
+  /**
+   * @param ask asks for the page after another one; null: for the first
+   * @param draw called with a page that has come, or with the reason why it has not
+   */
+  constructor(
+    private readonly ask: (after: Page["next"]) => Promise<Page>,
+    private readonly draw: (page: Page | null, problem: string) => void,
+  ) {}
+
+  async load(after: Page["next"] = null): Promise<void> {
+    const mine = ++this.#asked;
+    try {
+      const page = await this.ask(after);
+      if (mine !== this.#asked) return;
+      this.rows = after === null ? page.rows : [...this.rows, ...page.rows];
+      this.#next = page.next;
+      this.draw(page, "");
+    } catch (error) {
+      this.draw(null, (error as Error).message);
+    }
+  }
+
+  /** The button for the next page. */
+  get more(): Part {
+    if (this.#next === null) return nothing;
+    return html`<p><button type="button" @click=${() => this.load(this.#next)}>More</button></p>`;
+  }
 }
 
 /** What is wrong with files. */

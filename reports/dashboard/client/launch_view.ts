@@ -1,6 +1,6 @@
 /** Starts a run: a recipe, its keys in a form, the plan, and the start. */
 import { html, nothing, render } from "lit-html";
-import type { LaunchForm, LaunchKey, Said } from "../api.ts";
+import type { LaunchForm, Said } from "../launch.ts";
 import {
   breakable,
   choice,
@@ -26,6 +26,8 @@ const USUAL = [
   "sft.max_steps",
   "eval.num_examples",
 ];
+type LaunchKey = LaunchForm["keys"][number];
+
 /** The most keys that a search shows. */
 const MAX_FOUND = 40;
 
@@ -36,10 +38,8 @@ export async function launchView({ parameters, remember }: PageState): Promise<V
   const changed = new Map<string, string>(), content = document.createElement("div");
 
   async function send(what: "plan" | "start"): Promise<void> {
-    [isBusy, answer] = [
-      true,
-      html`<p class="note">${what === "plan" ? "Planning …" : "Starting …"}</p>`,
-    ];
+    isBusy = true;
+    answer = html`<p class="note">${what === "plan" ? "Planning …" : "Starting …"}</p>`;
     draw();
     const body = { recipe: form.recipe, name, keys: Object.fromEntries(changed) };
     answer = await ask<Said>(what, {}, body).then(({ isOk, text }) =>
@@ -96,12 +96,7 @@ export async function launchView({ parameters, remember }: PageState): Promise<V
     render(
       html`
         <div class="controls">
-          ${choice(
-            "Recipe",
-            form.recipes.map((one) => [one, one]),
-            form.recipe,
-            (one) => void choose(one),
-          )}
+          ${choice("Recipe", form.recipes, form.recipe, (one) => void choose(one))}
           <label>Name of the run<input .value=${name} @input=${(event: Event) =>
             name = valueOf(event)}></label>
           <label>Search all ${form.keys.length} keys<input type="search" @input=${(

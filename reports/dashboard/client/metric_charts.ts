@@ -1,6 +1,6 @@
 /** The charts of the metrics, in groups that the user opens and closes. */
 import { html, nothing, render } from "lit-html";
-import type { Curve } from "../api.ts";
+import type { Curve } from "../reading/metrics_file.ts";
 import { METRIC_GROUPS, metricOf } from "../../charts/metric_table.ts";
 import { Chart, type Look, type ShownRun } from "./chart.ts";
 import type { Part } from "./dom.ts";

@@ -3,7 +3,10 @@
  * evaluations in it, what was noticed, completions of now; its details are folded.
  */
 import { html, nothing, render } from "lit-html";
-import type { CompletionPage, CurvesOfRun, RunPage, Said, Spark } from "../api.ts";
+import type { CurvesOfRun, RunPage } from "../data_routes.ts";
+import type { Said } from "../launch.ts";
+import type { CompletionPage } from "../reading/completions.ts";
+import type { Spark } from "../reading/metrics_file.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import { completionTable } from "./completion_table.ts";
 import {
@@ -24,6 +27,7 @@ import {
   agoText,
   dateText,
   gainText,
+  heldOut,
   intervalText,
   metricText,
   percent,
@@ -91,9 +95,7 @@ export async function runView({ overview, parameters }: PageState): Promise<View
   return {
     title: details.name,
     content,
-    changed({ metrics, states, completions }) {
-      if ([metrics, states, completions].some((ids) => ids.includes(run))) update();
-    },
+    changed: ({ runs }) => runs.includes(run) && update(),
     redraw: () => chart.redraw(),
     leave: () => chart.destroy(),
   };
@@ -207,8 +209,8 @@ function progress(run: RunPage): Part {
 }
 
 /** Held-out accuracy before, and now or after. */
-function worth(run: RunPage, { first: atFirst, now }: Spark): Part {
-  const { after, gain, status } = run, last = after ?? now, before = run.before ?? atFirst;
+function worth(run: RunPage, spark: Spark): Part {
+  const { after, gain, status } = run, { now } = spark, { before, last } = heldOut(run, spark);
   const name = after !== null ? "after" : now === null ? "now" : `step ${now.step}`;
   const line = (label: string, value: typeof last, kind: string) =>
     html`

@@ -1,21 +1,21 @@
 /** The list of runs, sorted and filtered, with the course of each, and links to several. */
 import { html, nothing, render, svg } from "lit-html";
-import type { Overview, RunInfo, Spark } from "../api.ts";
+import type { Overview } from "../data_routes.ts";
+import type { Spark } from "../reading/metrics_file.ts";
+import type { RunInfo } from "../reading/run_state.ts";
 import {
   breakable,
-  choice,
   debounced,
-  given,
+  Fields,
   intervalBar,
   type PageState,
   type Part,
   problemBox,
   tag,
-  valueOf,
   type View,
 } from "./dom.ts";
 import { ask } from "./server.ts";
-import { agoText, intervalText, percent, pointsText, short, timeText } from "./text.ts";
+import { agoText, heldOut, intervalText, percent, pointsText, short, timeText } from "./text.ts";
 
 type Sparks = Readonly<Record<string, Spark>>;
 type Sortable = string | number | null | undefined;
@@ -44,7 +44,10 @@ const COLUMNS: readonly Column[] = [
     head: "held-out accuracy",
     isNumber: true,
     cell: accuracyCell,
-    by: ({ after, before }, spark) => (after ?? spark?.now ?? before)?.accuracy,
+    by: (run, spark) => {
+      const { before, last } = heldOut(run, spark);
+      return (last ?? before)?.accuracy;
+    },
   },
   {
     head: "gain [95 %]",
@@ -98,9 +101,8 @@ function stateCell({ name, status, step, totalSteps, progress, secondsLeft }: Ru
   }${left}</span>`;
 }
 
-function accuracyCell({ after, status, ...run }: RunInfo, spark: Spark | undefined): Part {
-  const before = run.before ?? spark?.first ?? null;
-  const last = after ?? (status === "completed" ? null : spark?.now ?? null);
+function accuracyCell(run: RunInfo, spark: Spark | undefined): Part {
+  const { before, last } = heldOut(run, spark);
   if (before === null && last === null) return html`–`;
   const share = (value: typeof last) => value === null ? "–" : percent(value.accuracy);
   return html`<span class="accuracy-cell">
@@ -131,9 +133,10 @@ function sparkline(values: readonly (number | null)[]): Part {
 
 const classOf = ({ isNumber }: Column) => isNumber ? "number" : nothing;
 
-export function runsView({ overview, parameters, remember }: PageState): View {
+export function runsView(state: PageState): View {
+  const { overview, parameters, remember } = state;
   let { runs } = overview, sparks: Sparks = {};
-  const state: Record<string, string> = given(parameters, ["search", "status", "tag", "sort"]);
+  const fields = new Fields(state, ["search", "status", "tag", "sort"], draw);
   const chosen = new Set((parameters.get("runs") ?? "").split(",").filter((id) => id !== ""));
   const content = document.createElement("div");
 
@@ -145,12 +148,6 @@ export function runsView({ overview, parameters, remember }: PageState): View {
     location.hash = `#/${view}?${query}`;
   }
 
-  const set = (name: string) => (value: string) => {
-    state[name] = value;
-    remember({ [name]: value });
-    draw();
-  };
-
   function choose(id: string): void {
     if (!chosen.delete(id)) chosen.add(id);
     remember({ runs: [...chosen].join(",") });
@@ -158,33 +155,33 @@ export function runsView({ overview, parameters, remember }: PageState): View {
   }
 
   function fitting(): RunInfo[] {
-    const wanted = state["search"]!.trim().toLowerCase(), { status, tag, sort } = state;
+    const { search, status, tag, sort } = fields.values, wanted = search.trim().toLowerCase();
     const found = runs.filter((run) =>
-      (status === "" || run.status === status) && (tag === "" || run.tags.includes(tag!)) &&
+      (status === "" || run.status === status) && (tag === "" || run.tags.includes(tag)) &&
       [run.name, run.folder, run.runName, run.task, run.model, run.note, ...run.tags]
         .some((text) => text?.toLowerCase().includes(wanted))
     );
-    const column = COLUMNS.find(({ head }) => head === sort!.replace(/^-/, ""));
+    const column = COLUMNS.find(({ head }) => head === sort.replace(/^-/, ""));
     if (column === undefined) return found;
-    const sign = sort!.startsWith("-") ? -1 : 1;
+    const sign = sort.startsWith("-") ? -1 : 1;
     return found.toSorted((one, other) =>
       compared(column.by(one, sparks[one.id]), column.by(other, sparks[other.id]), sign)
     );
   }
 
   function heading(column: Column): Part {
-    const { head } = column, { sort } = state;
+    const { head } = column, { sort } = fields.values;
     const isUp = sort === head, isDown = sort === `-${head}`;
     // The largest number is mostly wanted first.
     const orders = column.isNumber ? [`-${head}`, head, ""] : [head, `-${head}`, ""];
-    const next = orders[(orders.indexOf(sort!) + 1) % orders.length]!;
+    const next = orders[(orders.indexOf(sort) + 1) % orders.length]!;
     return html`
       <th
         scope="col"
         class=${classOf(column)}
         aria-sort=${isUp ? "ascending" : isDown ? "descending" : nothing}
       >
-        <button type="button" class="sort" @click=${() => set("sort")(next)}>
+        <button type="button" class="sort" @click=${() => fields.set("sort", next)}>
           ${head}${isUp ? " ↑" : isDown ? " ↓" : ""}
         </button>
       </th>
@@ -214,30 +211,20 @@ export function runsView({ overview, parameters, remember }: PageState): View {
   }
 
   function draw(): void {
-    const found = fitting(),
-      same = (names: Iterable<string>) =>
-        [["", "all"], ...[...new Set(names)].sort().map((name) => [name, name])] as [
-          string,
-          string,
-        ][];
+    const found = fitting(), sorted = (names: string[]) => [...new Set(names)].sort();
     const note = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
       : `${found.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
     const curves = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
-    const tags = same(runs.flatMap((run) => run.tags));
-    const find = (event: Event) => set("search")(valueOf(event));
+    const states = sorted(runs.map(({ status }) => status));
+    const tags = sorted(runs.flatMap((run) => run.tags));
     render(
       html`
         ${problemBox(runs.flatMap((run) => run.problems))}
         <div class="controls">
-          <label>Search<input type="search" value=${state["search"]} @input=${find}></label>
-          ${choice(
-            "State",
-            same(runs.map(({ status }) => status)),
-            state["status"]!,
-            set("status"),
-          )}
-          ${tags.length > 1 ? choice("Tag", tags, state["tag"]!, set("tag")) : nothing}
+          ${fields.input("search", "Search")}
+          ${fields.choice("status", "State", [["", "all"], ...states])}
+          ${tags.length > 0 ? fields.choice("tag", "Tag", [["", "all"], ...tags]) : nothing}
           <button type="button" @click=${() => open("curves")}>${curves}</button>
           <button
             type="button"

@@ -1,5 +1,5 @@
 /** Asks the server, with the token of the page's address, and listens to its events. */
-import type { Changes } from "../api.ts";
+import type { Changes } from "../runs.ts";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 

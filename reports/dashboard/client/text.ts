@@ -3,6 +3,8 @@ import { bytesText } from "../../../core/bytes.ts";
 import { percentDigits } from "../../../core/counted.ts";
 import { duration } from "../../../core/duration.ts";
 import { metricOf } from "../../charts/metric_table.ts";
+import type { Spark } from "../reading/metrics_file.ts";
+import type { RunInfo } from "../reading/run_state.ts";
 
 /** Four significant digits; large and small numbers with a power of ten. */
 export function short(value: number | null | undefined): string {
@@ -37,6 +39,11 @@ export function intervalText({ ci95 }: Interval): string {
 export function accuracyText(value: Interval & { accuracy: number; total?: number } | null) {
   if (value === null) return "–";
   return value.total === 0 ? "not asked" : `${percent(value.accuracy)} ${intervalText(value)}`;
+}
+
+/** The held-out accuracy of a run before training, and the newest one. */
+export function heldOut({ before, after }: RunInfo, spark: Spark | undefined) {
+  return { before: before ?? spark?.first ?? null, last: after ?? spark?.now ?? null };
 }
 
 /** "+12.4" */

@@ -1,16 +1,18 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
 import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
-import { averageAccuracy } from "../../../bench/results/average.ts";
+import { withoutExamples } from "../../../bench/results/benchmark_files.ts";
 import {
+  type AllTasksResultFile,
+  type ExampleResult,
   readResultFile,
   type ResultFile,
+  type SampleResult,
   samplesOf,
   type TaskResults,
 } from "../../../bench/results/result_file.ts";
 import { folderOf } from "../../../core/paths.ts";
-import type { BenchmarkDetails, BenchmarkInfo, ExamplePage, ExampleRow } from "../api.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
-import { plainFile } from "./plain_file.ts";
+import { FileCache, plainFile } from "./plain_file.ts";
 
 export interface ExampleFilter {
   task: string;
@@ -22,89 +24,71 @@ export interface ExampleFilter {
   limit: number;
 }
 
-type TaskModel = TaskResults["models"][string];
-
-interface Kept {
-  /** Size and time of the file that was read. */
-  version: string;
-  file: ResultFile | null;
-  problem: string | null;
-}
-
 /** Number of parsed files that are kept; files may have many megabytes. */
 const MAX_KEPT = 8;
 const MAX_FILE_BYTES = 2 ** 29;
 
+export type BenchmarkInfo = ReturnType<typeof benchmarkInfo>;
+export type BenchmarkDetails = Awaited<ReturnType<Benchmarks["details"]>>;
+export type ExamplePage = Awaited<ReturnType<Benchmarks["examples"]>>;
+
+/** An answer of a model to a problem. */
+export interface ExampleAnswer extends SampleResult {
+  model: string;
+  isRight: boolean;
+}
+
+/** A problem with the answers of all models. */
+export interface ExampleRow extends Pick<ExampleResult, "index" | "question" | "expected"> {
+  answers: ExampleAnswer[];
+}
+
+/** An entry of the list, from the name alone: files may be large. */
+export function benchmarkInfo({ id, path }: FoundBenchmark) {
+  const name = path.split("/").at(-1)!.replace(/^results_|\.json$/g, "");
+  const [, day, time] = /_(\d{8})_(\d{6})$/.exec(name) ?? [];
+  return {
+    id,
+    name,
+    folder: folderOf(path),
+    created: day === undefined
+      ? null
+      : `${day.replace(/(....)(..)/, "$1-$2-")} ${time!.replace(/(..)(..)/, "$1:$2:")}`,
+  };
+}
+
 /** Reads result files, and keeps the newest ones until they change. */
 export class Benchmarks {
-  readonly #kept = new Map<string, Kept>();
+  readonly #files = new FileCache<{ file: ResultFile | null; problem: string | null }>(MAX_KEPT);
 
-  async #read({ path }: FoundBenchmark): Promise<Kept> {
-    const info = await Deno.lstat(path).catch(() => null);
-    const version = `${info?.size} ${info?.mtime?.getTime()}`;
-    const before = this.#kept.get(path);
-    this.#kept.delete(path);
-    let kept: Kept;
-    if (before?.version === version) kept = before;
-    else {
+  #read(path: string): Promise<{ file: ResultFile | null; problem: string | null }> {
+    return this.#files.get(path, async () => {
       try {
         await plainFile(path, MAX_FILE_BYTES);
-        kept = { version, file: await readResultFile(path), problem: null };
+        return { file: await readResultFile(path), problem: null };
       } catch (error) {
-        kept = { version, file: null, problem: (error as Error).message };
+        return { file: null, problem: (error as Error).message };
       }
-    }
-    this.#kept.set(path, kept);
-    while (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value!);
-    return kept;
+    });
   }
 
-  /** An entry of the list, from the name alone: files may be large. */
-  info({ id, path }: FoundBenchmark): BenchmarkInfo {
-    const name = path.split("/").at(-1)!.replace(/^results_|\.json$/g, "");
-    const [, day, time] = /_(\d{8})_(\d{6})$/.exec(name) ?? [];
+  /** The results without the problems, or why the file cannot be shown. */
+  async details({ id, path }: FoundBenchmark) {
+    const { file, problem } = await this.#read(path), isOne = file?.kind === "task";
     return {
       id,
-      name,
-      folder: folderOf(path),
-      created: day === undefined
-        ? null
-        : `${day.replace(/(....)(..)/, "$1-$2-")} ${time!.replace(/(..)(..)/, "$1:$2:")}`,
-    };
-  }
-
-  async details(found: FoundBenchmark): Promise<BenchmarkDetails> {
-    const { file, problem } = await this.#read(found);
-    const tasks = tasksOf(file);
-    const models = [...new Set(tasks.flatMap((task) => Object.keys(task.models)))];
-    return {
-      ...this.info(found),
-      tasks: tasks.map(({ task }) => task),
-      models,
       problem,
       created: file?.created ?? null,
-      results: tasks.map((task) => ({
-        task: task.task,
-        models: Object.entries(task.models)
-          .map(([model, { examples: _, ...result }]) => ({ ...result, model })),
-      })),
-      averages: tasks.length < 2 ? [] : models.flatMap((model) => {
-        const all: (TaskModel | undefined)[] = tasks.map((task) => task.models[model]);
-        // As in `rgx bench`, a task without any answer of the model is not counted.
-        const answered = all.filter((result) => result !== undefined && result.total > 0);
-        return all.includes(undefined) || answered.length === 0
-          ? []
-          : [{ model, ...averageAccuracy(answered.map((result) => result!)) }];
-      }),
-      comparisons: tasks.flatMap(({ comparisons }) => comparisons),
-      failures: file?.kind === "all_tasks" ? file.failures : [],
+      tasks: Object.values(withoutExamples(tasksOf(file))),
+      average: file === null || isOne ? {} : (file as AllTasksResultFile).average,
+      failures: file === null || isOne ? [] : (file as AllTasksResultFile).failures,
     };
   }
 
   /** The problems of a task, each with the answers of its models. */
-  async examples(found: FoundBenchmark, filter: ExampleFilter): Promise<ExamplePage> {
-    const { file } = await this.#read(found);
-    const task = tasksOf(file).find((one) => one.task === filter.task);
+  async examples({ path }: FoundBenchmark, filter: ExampleFilter) {
+    const { file } = await this.#read(path);
+    const task = Object.values(tasksOf(file)).find((one) => one.task === filter.task);
     const rows = new Map<number, ExampleRow>();
     for (const [model, { examples }] of Object.entries(task?.models ?? {})) {
       for (const example of examples) {
@@ -122,15 +106,15 @@ export class Benchmarks {
     const end = filter.offset + filter.limit;
     return {
       rows: fitting.slice(filter.offset, end),
+      /** Number of problems that fit the filter. */
       total: fitting.length,
       next: end < fitting.length ? end : null,
     };
   }
 }
 
-function tasksOf(file: ResultFile | null): TaskResults[] {
-  if (file === null) return [];
-  return file.kind === "task" ? [file] : Object.values(file.tasks);
+function tasksOf(file: ResultFile | null): Record<string, TaskResults> {
+  return file === null ? {} : file.kind === "task" ? { [file.task]: file } : file.tasks;
 }
 
 /** Whether one answer, of the chosen model, has the outcome and the text. */

@@ -7,7 +7,6 @@ import { answerOf } from "../../../data/score_completion.ts";
 import { OTHER_COLUMNS } from "../../run_report/run_record.ts";
 import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
 import { plainFile } from "./plain_file.ts";
-import type { CompletionPage, CompletionRow } from "../api.ts";
 
 export interface CompletionFilter {
   /** First and last step; null: no limit. */
@@ -46,12 +45,15 @@ export const ALL_COMPLETIONS: CompletionFilter = {
 const MAX_STEPS = 200;
 const MAX_FILE_BYTES = 2 ** 28;
 
+export type CompletionRow = Awaited<ReturnType<typeof readStep>>[number];
+export type CompletionPage = Awaited<ReturnType<typeof readCompletions>>;
+
 /** @param source name of the task or data set, which says how answers are extracted */
 export async function readCompletions(
   folder: string,
   source: string | null,
   filter: CompletionFilter,
-): Promise<CompletionPage> {
+) {
   const steps = await stepsIn(folder), problems: string[] = [];
   const [afterStep, afterRow] = (filter.after ?? "").split(":").map(Number);
   const wanted = steps.filter((step) =>
@@ -77,13 +79,21 @@ export async function readCompletions(
       break;
     }
   }
-  const span = steps.length === 0
-    ? null
-    : { first: steps[0]!, last: steps.at(-1)!, count: steps.length };
   const rewards = Object.keys(
     rows[0]?.rewards ?? (await readStep(folder, steps.at(-1) ?? 0, source, []))[0]?.rewards ?? {},
   );
-  return { rows, next, steps: span, searched, problems, rewards };
+  return {
+    rows,
+    /** Where the next page begins; null at the end. */
+    next,
+    /** Steps that have completions. */
+    steps: steps.length === 0
+      ? null
+      : { first: steps[0]!, last: steps.at(-1)!, count: steps.length },
+    problems,
+    /** All rewards of the run. */
+    rewards,
+  };
 }
 
 /** The steps with a table; none where the folder of tables is a link to somewhere else. */
@@ -98,7 +108,7 @@ async function readStep(
   step: number,
   source: string | null,
   problems: string[],
-): Promise<CompletionRow[]> {
+) {
   const path = tablePath(folder, step);
   let rows: Record<string, unknown>[];
   try {
@@ -125,19 +135,25 @@ async function readStep(
     const completion = String(row["completion"] ?? ""), prompt = String(row["prompt"] ?? "");
     return {
       step,
+      /** Position in the file of the step. */
       row: i,
       prompt,
       completion,
+      /** The right answer; null: many are right, or it was not recorded. */
       expected: typeof row["expected"] === "string" ? row["expected"] : null,
+      /** The messages of a dialogue; null: one answer. The loss counts those of the assistant. */
       dialogue: Array.isArray(row["dialogue"]) ? row["dialogue"].map(messageOf) : null,
+      /** Why it ended, if not by itself. */
       ending: typeof row["stop"] === "string"
         ? row["stop"]
         : row["truncated"] === true
         ? "cut off"
         : null,
+      /** null: no answer was found. */
       extracted: answerOf(completion, { metadata: { source_dataset: source } }, prompt),
       rewards: pick(row, rewardNames) as Record<string, number | null>,
       advantage: typeof row["advantage"] === "number" ? row["advantage"] : null,
+      /** Further columns that rewards have written. */
       extras: pick(row, extraNames),
     };
   });

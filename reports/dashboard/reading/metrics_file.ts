@@ -8,7 +8,7 @@ import { isRecord } from "../../../core/json_file.ts";
 import { readPart } from "../../../core/text_file.ts";
 import { eachMeasurement, type Point } from "../../charts/run_metrics.ts";
 import { plainFile } from "./plain_file.ts";
-import type { Curve, Spark, SparkAccuracy } from "../api.ts";
+import type { Accuracy } from "../../../bench/evaluation/accuracy.ts";
 
 /** Files up to this size are read at once. */
 const SMALL_BYTES = 1 << 20;
@@ -28,29 +28,94 @@ const TAIL_BYTES = 24_576;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export class MetricsFile {
-  /** Metrics of all lines that were read, or of a few of them until `complete`. */
-  series = new Map<string, Series>();
+/** What was read of a file. */
+class Contents {
+  /** Metrics of all lines that were read. */
+  readonly series = new Map<string, Series>();
   /** Seconds since the first step; supervised steps are not counted. */
-  clock: Series = new Series();
-  #begin: number | null = null;
+  readonly clock = new Series();
+  begin: number | null = null;
+  /** false: only some lines were read. */
   complete = false;
-  /** Number of lines that are not JSON objects. */
+  /** Number of lines that are not JSON objects, and the number of the first of them. */
   damaged = 0;
-  /** The line of the first damaged one, and why it could not be read. */
-  #damage: string | null = null;
-  #at = 0;
-  #lines = 0;
-  #mark = new Uint8Array(0);
+  firstDamaged = 0;
+  /** Bytes and lines that were read, and the last of these bytes. */
+  at = 0;
+  lines = 0;
+  mark = new Uint8Array(0);
+
+  add(row: Row): void {
+    eachMeasurement(row, (name, step, value, ci95) => {
+      let one = this.series.get(name);
+      if (one === undefined) this.series.set(name, one = new Series());
+      one.add(step, value, ci95);
+    });
+    const { step, split, time } = row, at = Date.parse(String(time)) / 1000;
+    if (split !== "train" || typeof step !== "number" || !(at > 0)) return;
+    this.begin ??= at;
+    this.clock.add(step, at - this.begin);
+  }
+
+  /** Reads whole lines from the last position to `size`. */
+  async readTo(file: Deno.FsFile, size: number): Promise<void> {
+    let length = PIECE_BYTES;
+    while (this.at < size) {
+      const bytes = await readPart(file, this.at, Math.min(length, size - this.at));
+      const end = bytes.lastIndexOf(0x0a) + 1;
+      if (end === 0) {
+        // A line that is still being written, or one that is longer than a piece.
+        if (bytes.length < length || length > MAX_LINE_BYTES) break;
+        length *= 2;
+        continue;
+      }
+      for (const line of new TextDecoder().decode(bytes.subarray(0, end - 1)).split("\n")) {
+        this.lines++;
+        if (line.trim() === "") continue;
+        const row = rowOf(line);
+        if (row !== null) this.add(row);
+        else if (this.damaged++ === 0) this.firstDamaged = this.lines;
+      }
+      this.at += end;
+      this.mark = bytes.slice(Math.max(0, end - MARK_BYTES), end);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+    this.complete = true;
+  }
+}
+
+/** Correct answers to held-out problems. */
+export type AccuracyInfo = Pick<Accuracy, "accuracy" | "ci95" | "total">;
+
+export type SparkAccuracy = NonNullable<ReturnType<MetricsFile["evaluation"]>>;
+
+/** What the list shows of a run's metrics. */
+export type Spark = ReturnType<MetricsFile["spark"]>;
+
+export class MetricsFile {
+  #found = new Contents();
   #isReading = false;
 
   constructor(readonly path: string) {}
 
+  get series(): ReadonlyMap<string, Series> {
+    return this.#found.series;
+  }
+
+  get clock(): Series {
+    return this.#found.clock;
+  }
+
+  get complete(): boolean {
+    return this.#found.complete;
+  }
+
   /** A sentence about the problem of the file; null if there is none. */
   get problem(): string | null {
-    if (this.damaged === 0) return null;
-    const more = this.damaged === 1 ? "" : ` (${this.damaged} lines in all)`;
-    return `${this.path}: ${this.#damage}; it was left out${more}`;
+    const { damaged, firstDamaged: first } = this.#found;
+    if (damaged === 0) return null;
+    const more = damaged === 1 ? "" : ` (${damaged} lines in all)`;
+    return `${this.path}: line ${first} is damaged (cut, or not JSON); it was left out${more}`;
   }
 
   /**
@@ -60,12 +125,11 @@ export class MetricsFile {
   async update(): Promise<void> {
     if (this.#isReading) return;
     const file = await openIfThere(this.path);
-    if (file === null) return this.#forget();
-    let size: number;
+    if (file === null) return void (this.#found = new Contents());
     try {
-      ({ size } = await file.stat());
-      if (this.#at > 0 && !await this.#isSame(file, size)) this.#forget();
-      if (this.#at > 0 || size <= SMALL_BYTES) await this.#readFrom(file, size);
+      const { size } = await file.stat();
+      if (this.#found.at > 0 && !await this.#isSame(file, size)) this.#found = new Contents();
+      if (this.#found.at > 0 || size <= SMALL_BYTES) await this.#found.readTo(file, size);
       else if (this.series.size === 0) await this.#look(file, size);
     } finally {
       file.close();
@@ -79,11 +143,9 @@ export class MetricsFile {
     if (file === null) return;
     this.#isReading = true;
     try {
-      const all = new MetricsFile(this.path);
-      await all.#readFrom(file, (await file.stat()).size);
-      [this.series, this.clock, this.#begin] = [all.series, all.clock, all.#begin];
-      [this.complete, this.damaged, this.#damage] = [true, all.damaged, all.#damage];
-      [this.#at, this.#lines, this.#mark] = [all.#at, all.#lines, all.#mark];
+      const all = new Contents();
+      await all.readTo(file, (await file.stat()).size);
+      this.#found = all;
     } catch {
       // The file was removed, or its server does not answer. The next request looks at it again.
     } finally {
@@ -92,40 +154,12 @@ export class MetricsFile {
     }
   }
 
-  #forget(): void {
-    [this.series, this.clock, this.#begin] = [new Map(), new Series(), null];
-    [this.complete, this.damaged, this.#at, this.#lines] = [false, 0, 0, 0];
-    this.#mark = new Uint8Array(0);
-  }
-
   /** Whether the file still begins with the bytes that were read. */
   async #isSame(file: Deno.FsFile, size: number): Promise<boolean> {
-    if (size < this.#at) return false;
-    const found = await readPart(file, this.#at - this.#mark.length, this.#mark.length);
-    return found.length === this.#mark.length && found.every((byte, i) => byte === this.#mark[i]);
-  }
-
-  /** Reads whole lines from the last position to `size`. */
-  async #readFrom(file: Deno.FsFile, size: number): Promise<void> {
-    let length = PIECE_BYTES;
-    while (this.#at < size) {
-      const bytes = await readPart(file, this.#at, Math.min(length, size - this.#at));
-      const end = bytes.lastIndexOf(0x0a) + 1;
-      if (end === 0) {
-        // A line that is still being written, or one that is longer than a piece.
-        if (bytes.length < length || length > MAX_LINE_BYTES) break;
-        length *= 2;
-        continue;
-      }
-      for (const line of new TextDecoder().decode(bytes.subarray(0, end - 1)).split("\n")) {
-        this.#lines++;
-        this.#take(line);
-      }
-      this.#at += end;
-      this.#mark = bytes.slice(Math.max(0, end - MARK_BYTES), end);
-      await new Promise((resolve) => setTimeout(resolve, 0));
-    }
-    this.complete = true;
+    const { at, mark } = this.#found;
+    if (size < at) return false;
+    const found = await readPart(file, at - mark.length, mark.length);
+    return found.length === mark.length && found.every((byte, i) => byte === mark[i]);
   }
 
   /** Reads some lines of the whole file. */
@@ -138,28 +172,12 @@ export class MetricsFile {
       if (end < 0 || at + start <= last) continue;
       last = at + start;
       const row = rowOf(new TextDecoder().decode(bytes.subarray(start, end)));
-      if (row !== null) this.#add(row);
+      if (row !== null) this.#found.add(row);
     }
   }
 
-  #take(line: string): void {
-    if (line.trim() === "") return;
-    const row = rowOf(line);
-    if (row !== null) return this.#add(row);
-    this.damaged++;
-    this.#damage ??= `line ${this.#lines} is damaged (cut, or not JSON)`;
-  }
-
-  #add(row: Row): void {
-    addRow(this.series, row);
-    const { step, split, time } = row, at = Date.parse(String(time)) / 1000;
-    if (split !== "train" || typeof step !== "number" || !(at > 0)) return;
-    this.#begin ??= at;
-    this.clock.add(step, at - this.#begin);
-  }
-
   /** The first or the newest evaluation while training; null: there is none. */
-  evaluation(which: "first" | "last"): SparkAccuracy | null {
+  evaluation(which: "first" | "last"): AccuracyInfo & { step: number } | null {
     const [at, total] = ["eval_accuracy", "eval_total"].map((name) =>
       this.series.get(name)?.[which]
     );
@@ -168,11 +186,13 @@ export class MetricsFile {
   }
 
   /** What a list of runs shows. @param points the most rewards */
-  spark(points: number): Spark {
+  spark(points: number) {
     const first = this.evaluation("first"), last = this.evaluation("last");
     return {
+      /** Some rewards, in the order of the steps. */
       reward: (this.series.get("reward") ?? this.series.get("sft/loss"))
         ?.curve(points, 0.5).smooth ?? [],
+      /** The first and the newest evaluation while training. */
       first,
       now: last?.step === first?.step ? null : last,
     };
@@ -192,14 +212,6 @@ export async function newestRows(path: string): Promise<Row[]> {
   } finally {
     file.close();
   }
-}
-
-function addRow(series: Map<string, Series>, row: Row): void {
-  eachMeasurement(row, (name, step, value, ci95) => {
-    let one = series.get(name);
-    if (one === undefined) series.set(name, one = new Series());
-    one.add(step, value, ci95);
-  });
 }
 
 function rowOf(line: string): Row | null {
@@ -223,6 +235,17 @@ async function openIfThere(path: string): Promise<Deno.FsFile | null> {
  * The values of one metric, in little memory, and curves from them: smoothed over all steps, and
  * then thinned to a number of points without losing a peak.
  */
+
+/** A curve, thinned: the lowest and the highest value of each part of the steps. */
+export interface Curve {
+  steps: number[];
+  values: (number | null)[];
+  /** The smoothed values at the same steps; absent without smoothing. */
+  smooth?: number[];
+  /** The 95 % interval at each step, for accuracies. */
+  low?: (number | null)[];
+  high?: (number | null)[];
+}
 
 export class Series {
   #steps = new Uint32Array(16);

@@ -7,11 +7,11 @@ import { RgxError } from "../../../core/errors.ts";
 import { isAbsent } from "../../../core/paths.ts";
 import { readIfThere } from "../../../core/text_file.ts";
 
-/** Maximum size of a configuration, a lock or a state. */
+/** Maximum bytes of a file of settings or of a run's state. */
 const USUAL_BYTES = 2 ** 24;
 
 /**
- * The file's size and time; null when it is not there.
+ * A plain file; null when it is not there.
  * @throws RgxError for a link, a pipe, a folder, or a larger file
  */
 export async function plainFile(path: string, maxBytes: number): Promise<Deno.FileInfo | null> {
@@ -32,4 +32,27 @@ export async function plainFile(path: string, maxBytes: number): Promise<Deno.Fi
 /** The text of a plain file; null when it is not there. @throws as plainFile does */
 export async function readPlain(path: string, maxBytes = USUAL_BYTES): Promise<string | null> {
   return await plainFile(path, maxBytes) === null ? null : await readIfThere(path);
+}
+
+/** Changes when a file or a folder does; "" where there is none. */
+export async function versionOf(path: string): Promise<string> {
+  const info = await Deno.lstat(path).catch(() => null);
+  return info === null ? "" : `${info.size} ${info.mtime?.getTime()}`;
+}
+
+/** What was made of files, until they change. */
+export class FileCache<T> {
+  readonly #known = new Map<string, { version: string; value: T }>();
+
+  /** @param most number of files that are kept; they may be large */
+  constructor(private readonly most = Infinity) {}
+
+  async get(path: string, make: () => Promise<T>): Promise<T> {
+    const version = await versionOf(path), before = this.#known.get(path);
+    this.#known.delete(path);
+    const known = before?.version === version ? before : { version, value: await make() };
+    this.#known.set(path, known);
+    while (this.#known.size > this.most) this.#known.delete(this.#known.keys().next().value!);
+    return known.value;
+  }
 }

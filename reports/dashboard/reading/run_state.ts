@@ -6,18 +6,16 @@
 import { parse } from "yaml";
 import { writeFileAtomic } from "../../../core/atomic_file.ts";
 import { sha256Hex } from "../../../core/checksums.ts";
-import { LOCK_FILE } from "../../../core/lock.ts";
-import { processIsAlive, processSpace } from "../../../core/machine/process_alive.ts";
+import { holderHasEnded, LOCK_FILE } from "../../../core/lock.ts";
 import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
 import type { PairedTest } from "../../../bench/evaluation/matched_pairs.ts";
 import { rewardMetrics } from "../../../configs/schema/metric_names.ts";
 import type { RunConfig } from "../../../configs/schema/run_config.ts";
 import { answerRows, objectOf, pairedTests, remarksOf } from "../../run_report/run_record.ts";
 import { readSessions, RUN_FORMAT } from "../../../training/run/sessions.ts";
-import type { AccuracyInfo, AnswerPairs, Notes, RunDetails, RunInfo, RunStatus } from "../api.ts";
 import type { FoundRun } from "./find_runs.ts";
-import { readPlain } from "./plain_file.ts";
-import { newestRows, type Row } from "./metrics_file.ts";
+import { FileCache, readPlain, versionOf } from "./plain_file.ts";
+import { type AccuracyInfo, newestRows, type Row } from "./metrics_file.ts";
 
 /** Maximum age of a heartbeat. A lock with an older one is abandoned. */
 const SILENT_MS = 300_000;
@@ -26,9 +24,29 @@ const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"
 
 type Json = Readonly<Record<string, unknown>>;
 
+/**
+ * The state of a run: the words of `run.json`; "killed": it says that the run goes on, but no
+ * process holds its lock.
+ */
+export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
+
+/** A run in the list. Times are ISO 8601; unknown values are null. */
+export type RunInfo = Awaited<ReturnType<typeof readRunInfo>>;
+
+/** A run with everything that its own page shows. */
+export type RunDetails = Awaited<ReturnType<typeof readRunDetails>>;
+
+/** What people write about a run; `notes.json` in its folder keeps it. */
+interface Notes {
+  tags: string[];
+  note: string;
+}
+
 /** @param now milliseconds since 1970 */
-export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<RunInfo> {
-  const { id, name, folder } = found, problems: string[] = [];
+export async function readRunInfo(found: FoundRun, now = Date.now()) {
+  const { folder } = found;
+  /** Problems with the run's files, in sentences. */
+  const problems: string[] = [];
   const run = await readObject(`${folder}/run.json`, JSON.parse, problems);
   const config = await readObject(`${folder}/config.yaml`, parse, problems);
   const { format } = run;
@@ -39,64 +57,62 @@ export async function readRunInfo(found: FoundRun, now = Date.now()): Promise<Ru
     );
   }
   const rows = await newestRows(`${folder}/metrics.jsonl`);
-  const steps = stepsOf(config, rows);
-  const sessions = readSessions(run), started = text(run["start"]);
-  const job = object(run["job"]), last = await lastSign(folder);
+  const sessions = readSessions(run), job = object(run["job"]), jobId = text(job["id"]);
+  const lastSign = await lastChange(folder);
   const model = object(config["model"]), training = object(config["training"]);
   const after = accuracyOf(run["eval_after"]);
   const [batch, parts] = ["per_device_train_batch_size", "gradient_accumulation_steps"]
     .map((key) => number(training[key]));
   return {
-    id,
-    name,
+    ...found,
     runName: text(object(config["logging"])["run_name"]),
-    folder,
     status: await statusOf(folder, run, now),
-    ...steps,
-    started,
-    lastSign: last,
+    ...stepsOf(config, rows),
+    started: text(run["start"]),
+    /** The newest time at which one of its files changed. */
+    lastSign,
+    /** Values of the newest step, by the names of metrics.jsonl. */
     latest: latestOf(rows),
     before: accuracyOf(run["eval_before"]),
     after,
+    /** After minus before, over the same problems; null: not measured. */
     gain: after === null ? null : await gainOf(folder),
-    seconds: number(run["seconds"]) ?? secondsOf(sessions, last),
+    /** Seconds that its sessions have taken. */
+    seconds: number(run["seconds"]) ?? secondsOf(sessions, lastSign),
+    /** Completions of a step. */
     samplesPerStep: batch ? batch * (parts ?? 1) : null,
+    /** The same for runs whose configurations differ only in seeds and names. */
     family: familyOf(config),
     ...await readNotes(folder, problems),
     model: text(model["model_name_or_path"]) ?? (model["init"] ? "a new model" : null),
     task: taskOf(object(config["data"])),
     device: text(run["adapter"]) ?? text(run["device"]),
-    job: text(job["id"]) === null ? null : {
-      id: text(job["id"])!,
+    job: jobId === null ? null : {
+      id: jobId,
       name: text(job["name"]),
       node: text(job["node"]),
       restarts: number(job["restarts"]) ?? 0,
     },
     restarts: Math.max(0, sessions.length - 1),
     restartsWithoutProgress: number(run["restarts_without_progress"]) ?? 0,
-    hasCompletions: await Deno.stat(`${folder}/completions`).then(() => true, () => false),
+    hasCompletions: await versionOf(`${folder}/completions`) !== "",
     problems,
   };
 }
 
-/** Adds the fields that only the page of a run shows. */
-export async function readRunDetails(
-  info: RunInfo,
-  jobSecondsLeft: number | null,
-): Promise<RunDetails> {
+/** Adds what only the page of a run shows. */
+export async function readRunDetails(info: RunInfo) {
   const { folder } = info;
   const run = await readObject(`${folder}/run.json`, JSON.parse, []);
   const log = await readPlain(`${folder}/run.log`, MAX_LOG_BYTES).catch(() => null) ?? "";
-  const phases = Object.entries(object(run["seconds_by_phase"]));
   return {
     ...info,
     sessions: readSessions(run),
-    jobSecondsLeft,
-    secondsByPhase: Object.fromEntries(
-      phases.filter((phase): phase is [string, number] => typeof phase[1] === "number"),
-    ),
+    secondsByPhase: numbersIn(run["seconds_by_phase"]),
+    /** Warnings and advice in their order. */
     remarks: remarksOf(log),
     error: text(run["error"]),
+    /** The weight of each reward in the sum. */
     weights: await weightsOf(folder),
   };
 }
@@ -129,20 +145,16 @@ function secondsOf(sessions: ReturnType<typeof readSessions>, last: string | nul
   return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + Math.max(0, one), 0);
 }
 
-/** Comparisons of answers, until the file of the later answers changes. */
-const gains = new Map<string, { version: string; gain: PairedTest | null }>();
+const gains = new FileCache<PairedTest | null>();
 
-async function gainOf(folder: string): Promise<PairedTest | null> {
-  const path = `${folder}/eval_after.jsonl`, info = await Deno.lstat(path).catch(() => null);
-  if (info === null) return null;
-  const version = `${info.size} ${info.mtime?.getTime()}`, known = gains.get(folder);
-  if (known?.version === version) return known.gain;
-  const [before, after] = await Promise.all(
-    ["before", "after"].map((when) => answersOf(folder, when)),
-  );
-  const gain = pairedTests(before!, after!)?.sampled ?? null;
-  gains.set(folder, { version, gain });
-  return gain;
+function gainOf(folder: string): Promise<PairedTest | null> {
+  return gains.get(`${folder}/eval_after.jsonl`, async () => {
+    const [before, after] = await Promise.all([
+      answersOf(folder, "before"),
+      answersOf(folder, "after"),
+    ]);
+    return pairedTests(before, after)?.sampled ?? null;
+  });
 }
 
 /** The answers to held-out problems. @param when "before" or "after" training */
@@ -151,8 +163,10 @@ export async function answersOf(folder: string, when: string): Promise<Json[]> {
   return answerRows(await readPlain(path, MAX_ANSWERS_BYTES).catch(() => null) ?? "");
 }
 
-/** The answers of two runs to the same problems, at the lowest temperature of both. */
-export function answerPairs(first: readonly Json[], second: readonly Json[]): AnswerPairs {
+/** The answers of two runs to the same problems after training, at the lowest temperature. */
+export type AnswerPairs = ReturnType<typeof answerPairs>;
+
+export function answerPairs(first: readonly Json[], second: readonly Json[]) {
   const least = (rows: readonly Json[]) =>
     Math.min(...rows.map((row) => Number(row["temperature"])));
   const [a, b] = [first, second].map((rows) =>
@@ -163,7 +177,9 @@ export function answerPairs(first: readonly Json[], second: readonly Json[]): An
   const different = test === null ? [] : a.map((row, i) => [row, b[i]!] as const)
     .filter(([one, other]) => isRight(one) !== isRight(other));
   return {
+    /** Second minus first; null: the runs were not asked the same. */
     test,
+    /** Problems that one of them has right. */
     different: different.map(([one, other]) => ({
       question: String(one["question"]),
       expected: text(one["expected"]),
@@ -200,8 +216,7 @@ function taskOf({ task_name, dataset_name, tasks }: Json): string | null {
   return several.length > 0 ? several.join(", ") : text(task_name) ?? text(dataset_name);
 }
 
-/** Objects that were read, until their files change: many runs are listed again and again. */
-const objects = new Map<string, { version: string; found: Json; problem: string | null }>();
+const objects = new FileCache<{ found: Json; problem: string | null }>();
 
 /** Reads an object, and adds problems of the file to `problems`. */
 async function readObject(
@@ -209,45 +224,31 @@ async function readObject(
   read: (text: string) => unknown,
   problems: string[],
 ): Promise<Json> {
-  const info = await Deno.lstat(path).catch(() => null);
-  if (info === null) return {};
-  const version = `${info.size} ${info.mtime?.getTime()}`;
-  let known = objects.get(path);
-  if (known?.version !== version) {
+  const { found, problem } = await objects.get(path, async () => {
     try {
       const content = await readPlain(path), found = objectOf(() => read(content ?? ""));
-      const isDamaged = Object.keys(found).length === 0;
-      const problem = isDamaged
-        ? `${path} is damaged or half-written; its contents are not shown`
-        : null;
-      known = { version, found, problem };
+      const isDamaged = content !== null && Object.keys(found).length === 0;
+      const problem = `${path} is damaged or half-written; its contents are not shown`;
+      return { found, problem: isDamaged ? problem : null };
     } catch (error) {
-      known = { version, found: {}, problem: (error as Error).message };
+      return { found: {}, problem: (error as Error).message };
     }
-    objects.set(path, known);
-  }
-  if (known.problem !== null) problems.push(known.problem);
-  return known.found;
+  });
+  if (problem !== null) problems.push(problem);
+  return found;
 }
 
-/** "killed": run.json says that the run goes on, but no process holds its lock. */
 async function statusOf(folder: string, run: Json, now: number): Promise<RunStatus> {
   const status = run["status"];
   if (typeof status !== "string" || !STATUSES.includes(status)) return "unknown";
   if (status !== "running") return status as RunStatus;
-  const lock = await Deno.stat(`${folder}/${LOCK_FILE}`).catch(() => null);
-  const isHeld = lock !== null && now - (lock.mtime?.getTime() ?? now) < SILENT_MS;
-  return isHeld && !await holderIsDead(`${folder}/${LOCK_FILE}`) ? "running" : "killed";
+  const path = `${folder}/${LOCK_FILE}`, lock = await Deno.stat(path).catch(() => null);
+  const isSilent = lock === null || now - (lock.mtime?.getTime() ?? now) >= SILENT_MS;
+  const isHeld = !isSilent && !holderHasEnded(await readPlain(path).catch(() => null) ?? "");
+  return isHeld ? "running" : "killed";
 }
 
-/** Whether the process in a lock is one of this machine that has ended. */
-async function holderIsDead(lock: string): Promise<boolean> {
-  const content = await readPlain(lock).catch(() => null);
-  const { pid, space } = objectOf(() => JSON.parse(content ?? "{}")), here = processSpace();
-  return here !== null && space === here && typeof pid === "number" && !processIsAlive(pid);
-}
-
-async function lastSign(folder: string): Promise<string | null> {
+async function lastChange(folder: string): Promise<string | null> {
   const times = await Promise.all(
     ["metrics.jsonl", "run.json", LOCK_FILE].map((name) =>
       Deno.stat(`${folder}/${name}`).then(({ mtime }) => mtime?.getTime() ?? 0, () => 0)
@@ -289,9 +290,14 @@ function secondsPerStep(rows: readonly Row[]): number | null {
 
 function latestOf(rows: readonly Row[]): Record<string, number> {
   const last = rows.findLast(({ split }) => split === "train") ??
-    rows.findLast(({ split }) => split === "sft") ?? {};
+    rows.findLast(({ split }) => split === "sft");
+  return numbersIn(last);
+}
+
+function numbersIn(values: unknown): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(last).filter((pair): pair is [string, number] => typeof pair[1] === "number"),
+    Object.entries(object(values))
+      .filter((pair): pair is [string, number] => typeof pair[1] === "number"),
   );
 }
 
