@@ -38,7 +38,7 @@ test.inFolder("an environment that depends on more than its seed is found", asyn
   assert.match(thrown.out, /fault: seed 0: no \(line 1, column \d+\)/);
 });
 
-test("the examples of environments depend on their seeds alone", async () => {
+Deno.test("the examples of environments depend on their seeds alone", async () => {
   for (const { name } of Deno.readDirSync("examples/environments")) {
     const { code, out, err } = await rgx(argv`env check examples/environments/${name} --starts 20`);
     assert.equal(code, 0, out + err);
