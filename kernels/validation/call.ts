@@ -67,14 +67,14 @@ export class Call {
 
   /** The tensor of a name is read. It has at least `length` elements. */
   input(name: string, length: number, dtype: DType = "float"): void {
-    this.#declare(name, length, dtype, null);
+    this.declare(name, length, dtype, null);
   }
 
   /** Tensors that are read, by their names and lengths; undefined: the tensor is absent. */
   inputs(lengths: Readonly<Record<string, number | undefined>>, dtype: DType = "float"): void {
     for (const name in lengths) {
       const length = lengths[name];
-      if (length !== undefined) this.#declare(name, length, dtype, null);
+      if (length !== undefined) this.declare(name, length, dtype, null);
     }
   }
 
@@ -98,18 +98,23 @@ export class Call {
 
   /** A tensor that is written. @param mayBe the inputs that it may be identical to */
   output(name: string, length: number, mayBe = NONE, dtype: DType = "float"): void {
-    this.#declare(name, length, dtype, mayBe);
+    this.declare(name, length, dtype, mayBe);
   }
 
   /** Tensors that are written, as in `inputs`, and that are no other tensor of the call. */
   outputs(lengths: Readonly<Record<string, number | undefined>>, dtype: DType = "float"): void {
     for (const name in lengths) {
       const length = lengths[name];
-      if (length !== undefined) this.#declare(name, length, dtype, NONE);
+      if (length !== undefined) this.declare(name, length, dtype, NONE);
     }
   }
 
-  #declare(name: string, length: number, dtype: DType, mayBe: readonly string[] | null): void {
+  protected declare(
+    name: string,
+    length: number,
+    dtype: DType,
+    mayBe: readonly string[] | null,
+  ): void {
     const tensor = this.#args[name] as Tensor;
     if (typeof tensor !== "object" || tensor === null) this.fail(name, tensor, "a tensor");
     if (tensor.dtype !== dtype) {
@@ -150,6 +155,20 @@ export class Call {
         this.fail(this.#names[i]!, found, allowed);
       }
     }
+  }
+}
+
+/** Lists the tensors that a check declares, and does not look at them. */
+export class TensorList extends Call {
+  readonly tensors: { name: string; length: number; dtype: DType; isOutput: boolean }[] = [];
+
+  protected override declare(
+    name: string,
+    length: number,
+    dtype: DType,
+    mayBe: readonly string[] | null,
+  ): void {
+    this.tensors.push({ name, length, dtype, isOutput: mayBe !== null });
   }
 }
 

@@ -7,7 +7,7 @@
  * inputs, it must be exactly this input. Inputs may overlap each other.
  */
 import { RgxError } from "../../core/errors.ts";
-import { Call, NONE } from "./call.ts";
+import { Call, NONE, TensorList } from "./call.ts";
 import {
   checkAttention,
   checkAttentionBackward,
@@ -52,6 +52,17 @@ export function validateOp<K extends OpName>(
   check(args, call);
   call.refuseOverlaps();
   return call;
+}
+
+/**
+ * The tensors of a call, by the check of its operation. Of `args` only the numbers are read, and
+ * which of the optional tensors are there. Where the contents of a table say how long another tensor
+ * is, its length is the least that there can be.
+ */
+export function tensorsOf<K extends OpName>(op: K, args: Ops[K]): TensorList["tensors"] {
+  const list = new TensorList(op, args, "float32");
+  CHECKS[op](args, list);
+  return list.tensors;
 }
 
 const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
