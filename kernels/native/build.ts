@@ -176,15 +176,14 @@ export async function hasZig(): Promise<boolean> {
   }
 }
 
-/** The kernels of a source: their names and the fields of their structs. */
+/** The kernels of a source: their names and their arguments. */
 async function kernelsOf(source: string): Promise<{ name: string; fields: string[] }[]> {
   const text = await Deno.readTextFile(new URL(source, FOLDER));
-  return [...text.matchAll(/^KERNEL\((\w+), (\w+)\)/gm)].map(([, name, args]) => {
-    const fields = text.match(
-      new RegExp(`^typedef struct {\\s*double ([^;]*);\\s*} ${args};`, "m"),
-    );
-    if (fields === null) throw new Error(`${source}: ${args} is not a struct of doubles`);
-    return { name: name!, fields: fields[1]!.split(",").map((field) => field.trim()) };
+  return [...text.matchAll(/^KERNEL(_OF)?\((\w+),([^)]*)\)/gm)].map(([, of, name, args]) => {
+    const struct = new RegExp(`^typedef struct {\\s*double ([^;]*);\\s*}${args};`, "m");
+    const fields = of === undefined ? args : text.match(struct)?.[1];
+    if (fields === undefined) throw new Error(`${source}:${args} is not a struct of doubles`);
+    return { name: name!, fields: fields.split(",").map((field) => field.trim()) };
   });
 }
 

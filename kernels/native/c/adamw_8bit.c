@@ -42,12 +42,10 @@ INLINE float largest(const float *x, int count) {
  * step = lr/correction1 and root = √correction2. The maps, bounds and cells are the parts of
  * `dynamicTables`.
  */
-typedef struct {
-  double param, grad, m, v, mMax, vMax, n, decay, beta1, rest1, beta2, rest2, step, root, eps,
-    gradScale, signed_, unsigned_, signedBounds, unsignedBounds, signedCells, unsignedCells;
-} Adamw8bitArgs;
-
-KERNEL(adamw_8bit, Adamw8bitArgs) {
+KERNEL(adamw_8bit,
+  param, grad, m, v, mMax, vMax, n, decay, beta1, rest1, beta2, rest2, step, root, eps, gradScale,
+  signed_, unsigned_, signedBounds, unsignedBounds, signedCells, unsignedCells
+) {
   char *const param = AT(param);
   const char *const grad = AT(grad);
   uint8_t *const m = (uint8_t *)AT(m), *const v = (uint8_t *)AT(v);

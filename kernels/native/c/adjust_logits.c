@@ -1,11 +1,6 @@
 // Sampling rules that change single logits (kernels/ops/adjust_logits/spec.ts). Work unit: one row.
 #include "elements.h"
 
-/** `seen`, `slots`, `newest` and `allowed` are 0 where they are absent. */
-typedef struct {
-  double logits, out, vocab, penalty, seen, slots, newest, forbidden, forbiddenCount, allowed;
-} AdjustLogitsArgs;
-
 /** The number of the lowest bit, which is removed. */
 INLINE int take_bit(uint32_t *bits) {
   const int bit = __builtin_ctz(*bits);
@@ -13,7 +8,10 @@ INLINE int take_bit(uint32_t *bits) {
   return bit;
 }
 
-KERNEL(adjust_logits, AdjustLogitsArgs) {
+/** `seen`, `slots`, `newest` and `allowed` are 0 where they are absent. */
+KERNEL(adjust_logits,
+  logits, out, vocab, penalty, seen, slots, newest, forbidden, forbiddenCount, allowed
+) {
   const char *const logits = AT(logits);
   char *const out = AT(out);
   uint32_t *const seen = (uint32_t *)AT(seen);

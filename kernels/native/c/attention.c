@@ -127,12 +127,10 @@ static void attend_own(const Block *b, const Keys *keyRows) {
  * are the rows. `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of first keys
  * are in the scratch.
  */
-typedef struct {
-  double q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
-    softCap, window, firstKeysOffset;
-} AttentionArgs;
-
-KERNEL(attention, AttentionArgs) {
+KERNEL(attention,
+  q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale, softCap,
+  window, firstKeysOffset
+) {
   char *const q = AT(q), *const k = AT(k), *const v = AT(v), *const out = AT(out),
     *const lse = AT(lse), *const keyRows = AT(keyRows);
   const int rows = args->rows, heads = args->heads, kvHeads = args->kvHeads,

@@ -289,12 +289,10 @@ static void key_tile(const Gradient *g, int key, int count, int rowEnd, int add)
  * ten tiles of TILE × headDim (padded to a multiple of 16); PAST_END bytes; with a window the
  * counts of hidden keys [TILE].
  */
-typedef struct {
-  double q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment, segmentCount, heads, kvHeads,
-    headDim, scale, softCap, window;
-} AttentionBackwardArgs;
-
-KERNEL(attention_backward, AttentionBackwardArgs) {
+KERNEL(attention_backward,
+  q, k, v, out, lse, dout, dq, dk, dv, segments, rowSegment, segmentCount, heads, kvHeads,
+  headDim, scale, softCap, window
+) {
   const int segmentCount = args->segmentCount, heads = args->heads, kvHeads = args->kvHeads,
     headDim = args->headDim, window = args->window;
   Gradient g = {

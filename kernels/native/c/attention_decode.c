@@ -406,12 +406,10 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
  * Units: ⌈branchCount / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of a key
  * head's queries, `width` queries in each. The parts vary fastest, the blocks slowest.
  */
-typedef struct {
-  double q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew,
-    heads, kvHeads, headDim, scale, softCap, blockBranches, width, window;
-} AttentionDecodeArgs;
-
-KERNEL(attention_decode, AttentionDecodeArgs) {
+KERNEL(attention_decode,
+  q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew, heads,
+  kvHeads, headDim, scale, softCap, blockBranches, width, window
+) {
   const int prefetches = PREFETCHES(options);
   const Decode d = {
     .q = AT(q), .prefixK = AT(prefixK),

@@ -93,12 +93,10 @@ static void multiply_part(
   } while (kk < k);
 }
 
-typedef struct {
-  double type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa,
-    loraB, r, loraScale;
-} MatmulBf16Args;
-
-KERNEL(matmul_bf16, MatmulBf16Args) {
+KERNEL(matmul_bf16,
+  type, transB, a, b, out, m, n, k, unitRows, unitColumns, slice, alpha, accumulate, xa, loraB, r,
+  loraScale
+) {
   char *const a = AT(a), *const xa = AT(xa);
   const int type = args->type, transB = args->transB, m = args->m, n = args->n, k = args->k,
     unitRows = args->unitRows, unitColumns = args->unitColumns, accumulate = args->accumulate,
@@ -121,11 +119,9 @@ KERNEL(matmul_bf16, MatmulBf16Args) {
   if (unit == UNIT_AMX) amx_end();
 }
 
-typedef struct {
-  double a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale;
-} MatmulBf16RowsArgs;
-
-KERNEL(matmul_bf16_rows, MatmulBf16RowsArgs) {
+KERNEL(matmul_bf16_rows,
+  a, transA, b, out, m, n, k, unitColumns, alpha, accumulate, xa, loraB, r, loraScale
+) {
   char *const a = AT(a), *const b = AT(b), *const out = AT(out), *const xa = AT(xa),
     *const loraB = AT(loraB);
   const int transA = args->transA, m = args->m, n = args->n, k = args->k,

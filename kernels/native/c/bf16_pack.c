@@ -176,11 +176,7 @@ void pack_rows(
   else pack_rows_as(UNIT_PAIRS, a, m, k, transA, to, begin, end);
 }
 
-typedef struct {
-  double a, m, k, transA, packed;
-} Bf16PackRowsArgs;
-
-KERNEL(bf16_pack_rows, Bf16PackRowsArgs) {
+KERNEL(bf16_pack_rows, a, m, k, transA, packed) {
   const int m = args->m, k = args->k, transA = args->transA;
   const int unit = UNIT(options);
   char *to = AT(packed) + (size_t)begin * packed_bytes(k);
@@ -263,11 +259,7 @@ void pack_columns(
   else pack_columns_as(UNIT_PAIRS, b, first, columns, kk, depth, wide, to);
 }
 
-typedef struct {
-  double type, transB, b, n, k, unitColumns, packed;
-} Bf16PackColumnsArgs;
-
-KERNEL(bf16_pack_columns, Bf16PackColumnsArgs) {
+KERNEL(bf16_pack_columns, type, transB, b, n, k, unitColumns, packed) {
   char *const packed = AT(packed);
   const int type = args->type, transB = args->transB, n = args->n, k = args->k,
     unitColumns = args->unitColumns;

@@ -25,12 +25,8 @@ INLINE f32x16 load_floats(const char *at, int count) {
   return count == LANES ? load16(at) : load_lanes(at, count);
 }
 
-typedef struct {
-  double weight, rest, out, n;
-} WidenBf16Args;
-
 /** out = weight, and + rest if it is not 0. */
-KERNEL(widen_bf16, WidenBf16Args) {
+KERNEL(widen_bf16, weight, rest, out, n) {
   const char *const weight = AT(weight), *const rest = AT(rest);
   char *const out = AT(out);
   const int last = min(end * BLOCK, (int)args->n), adds = args->rest != 0;
@@ -42,12 +38,8 @@ KERNEL(widen_bf16, WidenBf16Args) {
   }
 }
 
-typedef struct {
-  double x, weight, rest, n;
-} RoundBf16KahanArgs;
-
 /** weight = x, rounded to the nearest; rest = the rest, rounded to the nearest. */
-KERNEL(round_bf16_kahan, RoundBf16KahanArgs) {
+KERNEL(round_bf16_kahan, x, weight, rest, n) {
   const char *const x = AT(x);
   char *const weight = AT(weight), *const rest = AT(rest);
   const int last = min(end * BLOCK, (int)args->n);
@@ -61,12 +53,8 @@ KERNEL(round_bf16_kahan, RoundBf16KahanArgs) {
   }
 }
 
-typedef struct {
-  double x, weight, n, firstBlock, c1, c2, c3, seedLow, seedHigh;
-} RoundBf16StochasticArgs;
-
 /** weight = x, rounded stochastically. `firstBlock` is the Philox block of the first element. */
-KERNEL(round_bf16_stochastic, RoundBf16StochasticArgs) {
+KERNEL(round_bf16_stochastic, x, weight, n, firstBlock, c1, c2, c3, seedLow, seedHigh) {
   const char *const x = AT(x);
   char *const weight = AT(weight);
   const uint32_t first = args->firstBlock, rest[3] = { args->c1, args->c2, args->c3 };

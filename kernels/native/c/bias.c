@@ -2,11 +2,7 @@
 // gradient: 16 columns.
 #include "elements.h"
 
-typedef struct {
-  double x, bias, d, scale;
-} AddBiasArgs;
-
-KERNEL(add_bias, AddBiasArgs) {
+KERNEL(add_bias, x, bias, d, scale) {
   const char *const bias = AT(bias);
   const size_t bytes = (size_t)args->d * 4;
   const float scale = args->scale;
@@ -16,11 +12,7 @@ KERNEL(add_bias, AddBiasArgs) {
   }
 }
 
-typedef struct {
-  double dout, dbias, rows, d, scale;
-} AddBiasBackwardArgs;
-
-KERNEL(add_bias_backward, AddBiasBackwardArgs) {
+KERNEL(add_bias_backward, dout, dbias, rows, d, scale) {
   const int rows = args->rows, d = args->d;
   const size_t bytes = (size_t)d * 4;
   const float scale = args->scale;

@@ -50,14 +50,12 @@ static void keep(
  * bytes per row, for unitRows + TILE_ROWS rows, for matmul_blocks; ρ [rows]; normed [rows, d]; q
  * and attention [rows, heads·headDim]; k and v [rows, kvHeads·headDim]; gate and up [rows, f].
  */
-typedef struct {
-  double x, inputNorm, wq, wk, wv, wo, postNorm, wGate, wUp, wDown, cos, sin, positions, cacheRow,
-    branches, prefixK, packedPrefixK, prefixV, branchK, branchV, keptRow, keptH, keptQ, keptK,
-    keptV, keptMid, keptGate, keptUp, count, maxNew, d, f, heads, kvHeads, headDim, scale, eps,
-    kBlockD, kBlockQ, kBlockF, unitRows, blockBranches, attentionBytes;
-} DecodeLayerArgs;
-
-KERNEL(decode_layer, DecodeLayerArgs) {
+KERNEL(decode_layer,
+  x, inputNorm, wq, wk, wv, wo, postNorm, wGate, wUp, wDown, cos, sin, positions, cacheRow,
+  branches, prefixK, packedPrefixK, prefixV, branchK, branchV, keptRow, keptH, keptQ, keptK,
+  keptV, keptMid, keptGate, keptUp, count, maxNew, d, f, heads, kvHeads, headDim, scale, eps,
+  kBlockD, kBlockQ, kBlockF, unitRows, blockBranches, attentionBytes
+) {
   char *const x = AT(x), *const inputNorm = AT(inputNorm), *const wq = AT(wq), *const wk = AT(wk),
     *const wv = AT(wv), *const wo = AT(wo), *const postNorm = AT(postNorm),
     *const wGate = AT(wGate), *const wUp = AT(wUp), *const wDown = AT(wDown), *const cos = AT(cos),

@@ -45,12 +45,8 @@ static float inverse_norm(const char *x, int n) {
   return 1.0f / __builtin_elementwise_sqrt(sum_lanes(sum) + NORM_EPS);
 }
 
-typedef struct {
-  double x, a, b, aLog, dtBias, qk, gates, keyHeads, valueHeads, keyDim, valueDim;
-} DeltaPrepareArgs;
-
 /** Unit: a row. qk: [rows, 2, keyHeads, padded]; gates: γ and β [rows, 2, valueHeads]. */
-KERNEL(delta_prepare, DeltaPrepareArgs) {
+KERNEL(delta_prepare, x, a, b, aLog, dtBias, qk, gates, keyHeads, valueHeads, keyDim, valueDim) {
   const int heads = args->keyHeads, n = args->keyDim, padded = round_up16(n);
   const int values = args->valueHeads;
   const float root = 1.0f / __builtin_elementwise_sqrt((float)n);
@@ -74,12 +70,10 @@ KERNEL(delta_prepare, DeltaPrepareArgs) {
   }
 }
 
-typedef struct {
-  double x, qk, gates, segments, first, state, out, keyHeads, valueHeads, keyDim, valueDim;
-} DeltaRuleArgs;
-
 /** Unit: a segment from `first` on, a head, and 16 columns of its state, which are the scratch. */
-KERNEL(delta_rule, DeltaRuleArgs) {
+KERNEL(delta_rule,
+  x, qk, gates, segments, first, state, out, keyHeads, valueHeads, keyDim, valueDim
+) {
   const int heads = args->valueHeads, n = args->keyDim, width = args->valueDim;
   const int keyHeads = args->keyHeads, padded = round_up16(n), blocks = ceil_div(width, LANES);
   const Stretch *const segments = (const Stretch *)AT(segments) + (int)args->first;
@@ -128,11 +122,6 @@ KERNEL(delta_rule, DeltaRuleArgs) {
     for (int i = 0; i < n; i++) store_lanes(to + i * line, load16(scratch + i * ROW), count);
   }
 }
-
-typedef struct {
-  double x, dout, qk, gates, dqk, dgates, dx, segments, segmentCount, states, longest, keyHeads,
-    valueHeads, keyDim, valueDim;
-} DeltaRuleBackwardArgs;
 
 /** A column of a head's state: what its positions read. */
 typedef struct {
@@ -213,7 +202,10 @@ static void column_back(
  * Unit: a value head, column by column. dqk: [rows, valueHeads, 2, padded]; dgates as gates.
  * Scratch: the states where segments end, the derivatives by them, and the states of a segment.
  */
-KERNEL(delta_rule_backward, DeltaRuleBackwardArgs) {
+KERNEL(delta_rule_backward,
+  x, dout, qk, gates, dqk, dgates, dx, segments, segmentCount, states, longest, keyHeads,
+  valueHeads, keyDim, valueDim
+) {
   const int heads = args->valueHeads, keyHeads = args->keyHeads, width = args->valueDim;
   const int padded = round_up16(args->keyDim), segmentCount = args->segmentCount;
   const size_t bytes = (size_t)padded * 4, all = bytes * (size_t)args->states;
@@ -283,13 +275,11 @@ KERNEL(delta_rule_backward, DeltaRuleBackwardArgs) {
   }
 }
 
-typedef struct {
-  double x, a, b, aLog, dtBias, gates, dqk, dgates, dx, da, db, dlog, keyHeads, valueHeads, keyDim,
-    valueDim;
-} DeltaPrepareBackwardArgs;
-
 /** Unit: a row. Sums the derivatives over the value heads of a key head. Scratch: a key. */
-KERNEL(delta_prepare_backward, DeltaPrepareBackwardArgs) {
+KERNEL(delta_prepare_backward,
+  x, a, b, aLog, dtBias, gates, dqk, dgates, dx, da, db, dlog, keyHeads, valueHeads, keyDim,
+  valueDim
+) {
   const int heads = args->keyHeads, n = args->keyDim, padded = round_up16(n);
   const int values = args->valueHeads, shared = values / heads;
   const size_t bytes = (size_t)padded * 4;

@@ -2,11 +2,7 @@
 // gains and of the gradient: 16 columns.
 #include "elements.h"
 
-typedef struct {
-  double squares, q, b, magnitude, rho, gain, r, d;
-} DoraGainArgs;
-
-KERNEL(dora_gain, DoraGainArgs) {
+KERNEL(dora_gain, squares, q, b, magnitude, rho, gain, r, d) {
   const int r = args->r, d = args->d;
   const float *const q = (const float *)AT(q), *const b = (const float *)AT(b);
   const float *const squares = (const float *)AT(squares);
@@ -21,11 +17,7 @@ KERNEL(dora_gain, DoraGainArgs) {
   }
 }
 
-typedef struct {
-  double x, gain, out, d, byRow;
-} ScaleColumnsArgs;
-
-KERNEL(scale_columns, ScaleColumnsArgs) {
+KERNEL(scale_columns, x, gain, out, d, byRow) {
   const size_t bytes = (size_t)args->d * 4;
   const char *const gain = AT(gain), *x = AT(x) + (size_t)begin * bytes;
   char *out = AT(out) + (size_t)begin * bytes;
@@ -36,11 +28,7 @@ KERNEL(scale_columns, ScaleColumnsArgs) {
   }
 }
 
-typedef struct {
-  double dout, x, rho, dmagnitude, rows, d;
-} ScaleColumnsBackwardArgs;
-
-KERNEL(scale_columns_backward, ScaleColumnsBackwardArgs) {
+KERNEL(scale_columns_backward, dout, x, rho, dmagnitude, rows, d) {
   const int rows = args->rows, d = args->d;
   const size_t bytes = (size_t)d * 4;
   for (int column = begin * LANES; column < min(end * LANES, d); column += LANES) {

@@ -259,11 +259,7 @@ static void dots(int type, Dots *g, int begin, int end) {
 }
 #endif
 
-typedef struct {
-  double type, x, sums, w, out, m, n, k, alpha, accumulate;
-} MatmulStoredDotArgs;
-
-KERNEL(matmul_stored_dot, MatmulStoredDotArgs) {
+KERNEL(matmul_stored_dot, type, x, sums, w, out, m, n, k, alpha, accumulate) {
   const int type = args->type, k = args->k;
   Dots g = {
     .w = AT(w), .out = AT(out), .m = args->m, .n = args->n, .k = k, .alpha = args->alpha,
@@ -286,16 +282,12 @@ INLINE void even_first(const char *from, char *to, int k) {
   }
 }
 
-typedef struct {
-  double type, x, k, to, sums;
-} MatmulStoredPrepareArgs;
-
 /**
  * Prepares rows of x for matmul_stored_dot. For 4-bit codes element i is multiplied by
  * 16^−(i mod 4), and `sums` gets the sums of blocks of 32. For split codes, of every eight elements
  * the even ones come first. Unit: a row.
  */
-KERNEL(matmul_stored_prepare, MatmulStoredPrepareArgs) {
+KERNEL(matmul_stored_prepare, type, x, k, to, sums) {
   const int type = args->type, k = args->k;
   const f32x4 factors = { 1, 0x1p-4f, 0x1p-8f, 0x1p-12f };
   for (int row = begin; row < end; row++) {

@@ -3,11 +3,7 @@
 #include "kernel.h"
 #include "philox.h"
 
-typedef struct {
-  double x, keys, out, d, threshold, scale, site, seedLow, seedHigh, accumulate;
-} DropoutArgs;
-
-KERNEL(dropout, DropoutArgs) {
+KERNEL(dropout, x, keys, out, d, threshold, scale, site, seedLow, seedHigh, accumulate) {
   const char *const x = AT(x);
   char *const out = AT(out);
   const uint32_t *const keys = (const uint32_t *)AT(keys);

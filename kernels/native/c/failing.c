@@ -7,23 +7,23 @@ typedef struct {
 } OneArgs;
 
 /** The device clears new memory with it. */
-KERNEL(zero, OneArgs) {
+KERNEL_OF(zero, OneArgs) {
   (void)args, (void)begin, (void)end;
 }
 
 /** Traps at unit `at`. */
-KERNEL(fail_at, OneArgs) {
+KERNEL_OF(fail_at, OneArgs) {
   if (begin <= (int)args->at && (int)args->at < end) __builtin_trap();
 }
 
 /** Stores which thread it runs in, by the address of its scratch. */
-KERNEL(remember, OneArgs) {
+KERNEL_OF(remember, OneArgs) {
   (void)begin, (void)end;
   *(char **)AT(at) = scratch;
 }
 
 /** Traps in all other threads. */
-KERNEL(fail_elsewhere, OneArgs) {
+KERNEL_OF(fail_elsewhere, OneArgs) {
   (void)begin, (void)end;
   if (*(char *volatile *)AT(at) != scratch) __builtin_trap();
   volatile int *const word = (volatile int *)AT(at);

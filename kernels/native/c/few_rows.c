@@ -110,11 +110,7 @@ GROUPS(BF16_HALVES, GROUP(BF16_HALVES, 1) GROUP(BF16_HALVES, 2))
  * out [m, n] = (with `accumulate` +=) alpha · x [m, k] · w [n, k]ᵀ. k is a multiple of 8, n of 4.
  * Unit: eight rows of w.
  */
-typedef struct {
-  double x, w, out, m, n, k, alpha, accumulate;
-} MatmulDotArgs;
-
-KERNEL(matmul_dot, MatmulDotArgs) {
+KERNEL(matmul_dot, x, w, out, m, n, k, alpha, accumulate) {
   const int m = args->m, n = args->n, k = args->k;
   const Dots g = {
     .x = AT(x), .w = AT(w), .out = AT(out), .xStep = (size_t)k * 4,
@@ -127,15 +123,11 @@ KERNEL(matmul_dot, MatmulDotArgs) {
   }
 }
 
-typedef struct {
-  double x, k, factor, to;
-} MatmulHalvesPrepareArgs;
-
 /**
  * Prepares rows of x for matmul_halves_dot: of every 16 elements first the even ones, then the odd
  * ones, all multiplied by `factor`. Unit: a row.
  */
-KERNEL(matmul_halves_prepare, MatmulHalvesPrepareArgs) {
+KERNEL(matmul_halves_prepare, x, k, factor, to) {
   const int k = args->k;
   const f32x16 factor = args->factor;
   const char *from = AT(x) + (size_t)begin * k * 4;
@@ -154,11 +146,7 @@ KERNEL(matmul_halves_prepare, MatmulHalvesPrepareArgs) {
  * The same for one or two prepared rows of x and a weight in halves. k is a multiple of 16. With
  * f16 the result is 2^112 times too small. Unit: four rows of W.
  */
-typedef struct {
-  double bf16, x, w, out, m, n, k, alpha, accumulate;
-} MatmulHalvesDotArgs;
-
-KERNEL(matmul_halves_dot, MatmulHalvesDotArgs) {
+KERNEL(matmul_halves_dot, bf16, x, w, out, m, n, k, alpha, accumulate) {
   const int bf16 = args->bf16, m = args->m, n = args->n, k = args->k;
   const Dots g = {
     .x = AT(x), .w = AT(w), .out = AT(out), .xStep = (size_t)k * 4,

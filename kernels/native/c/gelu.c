@@ -26,11 +26,7 @@ INLINE f32x16 gelu16(f32x16 x) {
   return x * (1.0f / (1.0f + exp_minus_2u(clamp(x))));
 }
 
-typedef struct {
-  double x, out, n;
-} GeluArgs;
-
-KERNEL(gelu, GeluArgs) {
+KERNEL(gelu, x, out, n) {
   const char *const x = AT(x);
   char *const out = AT(out);
   EACH_OF_UNITS(args->n, STORE(out, gelu16(LOAD(x)));)
@@ -43,12 +39,8 @@ INLINE f32x16 gradient(f32x16 dout, f32x16 x, f32x16 *activated) {
   return dout * (s + e * (s * s) * (c * (TWO_K + c * c * SLOPE)));
 }
 
-typedef struct {
-  double dout, x, dx, activated, n;
-} GeluBackwardArgs;
-
 /** `activated` is 0 where it is not needed. */
-KERNEL(gelu_backward, GeluBackwardArgs) {
+KERNEL(gelu_backward, dout, x, dx, activated, n) {
   const char *const dout = AT(dout), *const x = AT(x);
   char *const dx = AT(dx), *const activated = args->activated == 0 ? NULL : AT(activated);
   EACH_OF_UNITS(args->n, {
@@ -59,22 +51,14 @@ KERNEL(gelu_backward, GeluBackwardArgs) {
   })
 }
 
-typedef struct {
-  double gate, up, out, n;
-} GegluArgs;
-
-KERNEL(geglu, GegluArgs) {
+KERNEL(geglu, gate, up, out, n) {
   const char *const gate = AT(gate), *const up = AT(up);
   char *const out = AT(out);
   EACH_OF_UNITS(args->n, STORE(out, gelu16(LOAD(gate)) * LOAD(up));)
 }
 
-typedef struct {
-  double dout, gate, up, dgate, dup, activated, n;
-} GegluBackwardArgs;
-
 /** `activated` is 0 where it is not needed. */
-KERNEL(geglu_backward, GegluBackwardArgs) {
+KERNEL(geglu_backward, dout, gate, up, dgate, dup, activated, n) {
   const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
   char *const dgate = AT(dgate), *const dup = AT(dup);
   char *const activated = args->activated == 0 ? NULL : AT(activated);

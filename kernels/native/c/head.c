@@ -208,13 +208,10 @@ static void head_units(const Head *h, int begin, int end, char *z) {
  * that the two products sum in order. `softCap`: of the logits; 0 = none.
  * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
-typedef struct {
-  double hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets,
-    logp, mean, chunk, kBlock, chunkBlock, softCap;
-} HeadForwardArgs;
-
-KERNEL(head_forward, HeadForwardArgs) {
-
+KERNEL(head_forward,
+  hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
+  mean, chunk, kBlock, chunkBlock, softCap
+) {
   const Head h = {
     .hidden = AT(hidden), .panels = AT(panels), .values = AT(values),
     .mean = args->mean == 0 ? NULL : AT(mean), .stats = (Stats *)(AT(stats)),
@@ -233,13 +230,10 @@ KERNEL(head_forward, HeadForwardArgs) {
  * The same with an adapter, without a mean: xa [rows, r] times `loraPanels` (its B, packed like
  * `panels`) times loraAlpha is added to the logits. `rBlock` is like kBlock.
  */
-typedef struct {
-  double hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
-    chunk, kBlock, xa, loraPanels, r, rBlock, loraAlpha, softCap;
-} HeadForwardLoraArgs;
-
-KERNEL(head_forward_lora, HeadForwardLoraArgs) {
-
+KERNEL(head_forward_lora,
+  hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp, chunk,
+  kBlock, xa, loraPanels, r, rBlock, loraAlpha, softCap
+) {
   const Head h = {
     .hidden = AT(hidden), .panels = AT(panels), .stats = (Stats *)(AT(stats)),
     .pairs = {
@@ -258,11 +252,7 @@ KERNEL(head_forward_lora, HeadForwardLoraArgs) {
  * the logits of the rows from `row` on, for the columns from `first` on. Unit: a row of the chunk.
  * Scratch: SUMS_BYTES.
  */
-typedef struct {
-  double z, width, first, row, stats, pairStart, targets, logp;
-} HeadMergeArgs;
-
-KERNEL(head_merge, HeadMergeArgs) {
+KERNEL(head_merge, z, width, first, row, stats, pairStart, targets, logp) {
   char *const z = AT(z);
   const int width = args->width, first = args->first, row = args->row;
   const Pairs pairs = {
@@ -277,11 +267,7 @@ KERNEL(head_merge, HeadMergeArgs) {
 }
 
 /** Replaces a chunk of logits by the derivative of the loss by them. Unit: a row of the chunk. */
-typedef struct {
-  double z, width, first, row, pairStart, targets, lse, entropy, dlogp, dentropy;
-} HeadDlogitsArgs;
-
-KERNEL(head_dlogits, HeadDlogitsArgs) {
+KERNEL(head_dlogits, z, width, first, row, pairStart, targets, lse, entropy, dlogp, dentropy) {
   char *const z = AT(z), *const lse = AT(lse), *const entropy = AT(entropy),
     *const dentropy = AT(dentropy);
   const int width = args->width, first = args->first, row = args->row;
@@ -324,15 +310,11 @@ KERNEL(head_dlogits, HeadDlogitsArgs) {
   }
 }
 
-typedef struct {
-  double stats, pairStart, logp, lse, entropy, mean, d;
-} HeadFinishArgs;
-
 /**
  * lse, entropy, log-probabilities and mean (or 0) of each row from its running values `stats`.
  * Unit: a row.
  */
-KERNEL(head_finish, HeadFinishArgs) {
+KERNEL(head_finish, stats, pairStart, logp, lse, entropy, mean, d) {
   const Stats *const stats = (const Stats *)AT(stats);
   const uint32_t *const pairStart = (const uint32_t *)AT(pairStart);
   float *const logp = (float *)AT(logp), *const lse = (float *)AT(lse),
@@ -367,16 +349,12 @@ static void add_row(char *out, const char *x, int count, float factor) {
   }
 }
 
-typedef struct {
-  double mean, weight, type, pairStart, targets, dlogp, dhidden, d, scale;
-} HeadFromMeanArgs;
-
 /**
  * dhidden = scale·(Σ_pairs dlogp·weight[target] − (Σ_pairs dlogp)·mean). Unit: a row. `type` is
  * that of a stored weight, or −1. Scratch for a stored weight: d floats, rounded up to 64 bytes,
  * and that of widen_row.
  */
-KERNEL(head_from_mean, HeadFromMeanArgs) {
+KERNEL(head_from_mean, mean, weight, type, pairStart, targets, dlogp, dhidden, d, scale) {
   const char *const mean = AT(mean), *const weight = AT(weight);
   const uint32_t *const pairStart = (const uint32_t *)AT(pairStart);
   const uint32_t *const targets = (const uint32_t *)AT(targets);

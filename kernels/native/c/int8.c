@@ -174,12 +174,8 @@ TILES(Q4_K)
 #define TILE_OF(type) (type == Q4_0 ? tile_Q4_0 : type == Q4_1 ? tile_Q4_1 : tile_Q4_K)
 #endif
 
-typedef struct {
-  double type, bytes, scales, w, out, m, n, k, unitRows, alpha, accumulate;
-} MatmulInt8Args;
-
 /** Scratch: SCALES_BYTES for each block of k. */
-KERNEL(matmul_int8, MatmulInt8Args) {
+KERNEL(matmul_int8, type, bytes, scales, w, out, m, n, k, unitRows, alpha, accumulate) {
   char *const bytes = AT(bytes), *const scales = AT(scales), *const w = AT(w), *const out = AT(out);
   const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows;
   const int panels = ceil_div(n, LANES), blocks = k / 32;
@@ -219,15 +215,11 @@ INLINE int largest(f32x16 a, f32x16 b) {
   return __builtin_reduce_max(__builtin_elementwise_max(x, y));
 }
 
-typedef struct {
-  double x, k, bytes, scales;
-} MatmulInt8PrepareArgs;
-
 /**
  * Rounds rows of x [m, k] to bytes [m, k], of every eight the even ones first; scales [m, k/32, 2]
  * are s and s·Σ(bytes) of each block. Unit: a row.
  */
-KERNEL(matmul_int8_prepare, MatmulInt8PrepareArgs) {
+KERNEL(matmul_int8_prepare, x, k, bytes, scales) {
   typedef int8_t i8x16 __attribute__((ext_vector_type(16), aligned(1)));
   const int k = args->k;
   const size_t first = (size_t)begin * k;

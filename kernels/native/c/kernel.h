@@ -1,16 +1,23 @@
 // What a kernel is. The CPU device calls it with the first byte of its memory, its arguments,
 // a range of work units, and memory of the thread. The binding of the operation
-// (kernels/ops/*/wasm.ts) gives the fields of the struct by their names.
+// (kernels/ops/*/wasm.ts) gives the arguments by their names.
 #pragma once
 #include "vector.h"
 
 #define UNUSED __attribute__((unused))
 
 /**
- * Begins a kernel. Args is a struct of doubles in the same file. A field that is a tensor has its
- * offset in the memory, and AT(field) is its address. `scratch` belongs to the thread.
+ * Begins a kernel, KERNEL(name, x, n): its arguments, all doubles, are args->x and args->n. One that
+ * is a tensor has its offset in the memory, and AT(x) is its address. `scratch` belongs to the thread.
  */
-#define KERNEL(name, Args)                                                                  \
+#define KERNEL(name, ...)            \
+  typedef struct {                   \
+    double __VA_ARGS__;              \
+  } name##_args;                     \
+  KERNEL_OF(name, name##_args)
+
+/** The same with a struct of the same file, for kernels that have the same arguments. */
+#define KERNEL_OF(name, Args)                                                               \
   __attribute__((visibility("hidden"), noinline)) void name(                                \
     char *base UNUSED, const Args *args, int begin, int end, char *scratch UNUSED,          \
     uint32_t options UNUSED                                                                   \

@@ -31,12 +31,8 @@ static float sum_squares(const char *x, float mean, int d) {
   return sum;
 }
 
-typedef struct {
-  double x, addend, sum, weight, bias, out, mean, rho, d, eps;
-} LayernormArgs;
-
 /** `addend` and `sum` are 0 without a residual branch. */
-KERNEL(layernorm, LayernormArgs) {
+KERNEL(layernorm, x, addend, sum, weight, bias, out, mean, rho, d, eps) {
   const char *const x = AT(x), *const addend = AT(addend), *const weight = AT(weight),
     *const bias = AT(bias);
   char *const sum = AT(sum), *const out = AT(out), *const mean = AT(mean), *const rho = AT(rho);
@@ -79,12 +75,8 @@ static float slope_row(
   return sum;
 }
 
-typedef struct {
-  double dout, x, weight, mean, rho, dx, accumulate, d;
-} LayernormBackwardArgs;
-
 /** dx = (accumulate ? dx : 0) + ρ·(dout·w − mean(dout·w) − x̂·mean(dout·w·x̂)). */
-KERNEL(layernorm_backward, LayernormBackwardArgs) {
+KERNEL(layernorm_backward, dout, x, weight, mean, rho, dx, accumulate, d) {
   const char *const dout = AT(dout), *const x = AT(x), *const w = AT(weight),
     *const mean = AT(mean), *const rho = AT(rho);
   char *const dx = AT(dx);
@@ -107,12 +99,8 @@ KERNEL(layernorm_backward, LayernormBackwardArgs) {
   }
 }
 
-typedef struct {
-  double dout, x, mean, rho, dweight, rows, d;
-} LayernormDweightArgs;
-
 /** dweight += Σ_rows dout·(x − μ)·ρ. */
-KERNEL(layernorm_dweight, LayernormDweightArgs) {
+KERNEL(layernorm_dweight, dout, x, mean, rho, dweight, rows, d) {
   const char *const dout = AT(dout), *const x = AT(x), *const mean = AT(mean), *const rho = AT(rho);
   char *const dweight = AT(dweight);
   const int rows = args->rows, d = args->d;

@@ -8,11 +8,7 @@
  * The host computes decay = 1 − lr·weightDecay, rest1 = 1 − beta1, rest2 = 1 − beta2,
  * step = lr/correction1 and root = √correction2, so that each is rounded once.
  */
-typedef struct {
-  double param, grad, m, v, n, decay, beta1, rest1, beta2, rest2, step, root, eps, gradScale;
-} AdamwArgs;
-
-KERNEL(adamw, AdamwArgs) {
+KERNEL(adamw, param, grad, m, v, n, decay, beta1, rest1, beta2, rest2, step, root, eps, gradScale) {
   char *const param = AT(param), *const m = AT(m), *const v = AT(v);
   const char *const grad = AT(grad);
   const float decay = args->decay, beta1 = args->beta1, rest1 = args->rest1, beta2 = args->beta2,
@@ -29,12 +25,8 @@ KERNEL(adamw, AdamwArgs) {
   })
 }
 
-typedef struct {
-  double x, partial, n;
-} SumSquaresArgs;
-
 /** partial[c] = Σ x² of chunk c, which is summed in float64. */
-KERNEL(sum_squares, SumSquaresArgs) {
+KERNEL(sum_squares, x, partial, n) {
   typedef double f64x8 __attribute__((ext_vector_type(8)));
   for (int chunk = begin; chunk < end; chunk++) {
     const char *p = AT(x) + (size_t)chunk * SUM_CHUNK * 4;

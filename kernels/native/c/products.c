@@ -12,13 +12,10 @@
  * bytes between rows. The first `directPanels` panels of V are read in place at `vDirect`, the
  * others packed at `vPacked`. `swapped`: out [columns, rows].
  */
-typedef struct {
-  double s, sStep, sLayout, vDirect, vDirectStep, directPanels, vPacked, out, outStep, rows,
-    columns, k, kBlock, blockTiles, alpha, accumulate, swapped;
-} MatmulBlocksArgs;
-
-KERNEL(matmul_blocks, MatmulBlocksArgs) {
-
+KERNEL(matmul_blocks,
+  s, sStep, sLayout, vDirect, vDirectStep, directPanels, vPacked, out, outStep, rows, columns, k,
+  kBlock, blockTiles, alpha, accumulate, swapped
+) {
   const Blocks g = {
     .s = AT(s), .sStep = args->sStep, .sLayout = args->sLayout, .vDirect = AT(vDirect),
     .vDirectStep = args->vDirectStep, .directPanels = args->directPanels, .vPacked = AT(vPacked),
@@ -126,11 +123,7 @@ static void multiply_chunk(
  * partial [chunks, m, n]. Unit: a chunk of `depth` rows.
  * Scratch: depth · (m + n rounded up to 16) floats.
  */
-typedef struct {
-  double a, b, partial, m, n, k, depth, kBlock;
-} MatmulTallArgs;
-
-KERNEL(matmul_tall, MatmulTallArgs) {
+KERNEL(matmul_tall, a, b, partial, m, n, k, depth, kBlock) {
   char *const a = AT(a), *const b = AT(b), *const partial = AT(partial);
   const int m = args->m, n = args->n, k = args->k, depth = args->depth, kBlock = args->kBlock;
   const size_t aStep = (size_t)m * 4, bStep = (size_t)n * 4;
@@ -182,15 +175,11 @@ void transpose_panels(
 /** Number of rows of a matrix that are packed at once, in the order of memory. */
 #define PACK_STEPS 16
 
-typedef struct {
-  double source, stride, columns, k, firstPanel, panels;
-} MatmulPackArgs;
-
 /**
  * Panels [k][16] of `source` [k, columns], whose rows are `stride` bytes apart, from panel
  * `firstPanel` on; columns beyond the matrix are zero. Unit: a panel.
  */
-KERNEL(matmul_pack, MatmulPackArgs) {
+KERNEL(matmul_pack, source, stride, columns, k, firstPanel, panels) {
   const char *const source = AT(source);
   char *const panels = AT(panels);
   const size_t stride = args->stride;
@@ -208,15 +197,11 @@ KERNEL(matmul_pack, MatmulPackArgs) {
   }
 }
 
-typedef struct {
-  double source, stride, low, high, k, packed;
-} MatmulPackTilesArgs;
-
 /**
  * Copies `source` [k, rows], whose rows are `stride` bytes apart, to tiles [k, height], which a
  * product reads in order. The first `high` tiles have low + 1 rows, the others `low`. Unit: a tile.
  */
-KERNEL(matmul_pack_tiles, MatmulPackTilesArgs) {
+KERNEL(matmul_pack_tiles, source, stride, low, high, k, packed) {
   const char *const source = AT(source);
   char *const packed = AT(packed);
   const size_t stride = args->stride;
@@ -240,25 +225,17 @@ KERNEL(matmul_pack_tiles, MatmulPackTilesArgs) {
   }
 }
 
-typedef struct {
-  double source, stride, columns, k, panels;
-} TransposeToPanelsArgs;
-
-KERNEL(transpose_to_panels, TransposeToPanelsArgs) {
+KERNEL(transpose_to_panels, source, stride, columns, k, panels) {
   const uint32_t stride = args->stride;
   const int columns = args->columns, k = args->k;
   transpose_panels(AT(source), stride, columns, k, AT(panels), begin, end);
 }
 
-typedef struct {
-  double partial, chunks, size, out, alpha, accumulate;
-} MatmulSumPartialArgs;
-
 /**
  * out = (with `accumulate` +=) alpha · Σ_chunks partial, summed in their order, of `size` elements
  * each. Unit: 64 elements.
  */
-KERNEL(matmul_sum_partial, MatmulSumPartialArgs) {
+KERNEL(matmul_sum_partial, partial, chunks, size, out, alpha, accumulate) {
   const int chunks = args->chunks, size = args->size, accumulate = args->accumulate;
   const float alpha = args->alpha;
   for (int at = begin * 64; at < min(end * 64, size); at += LANES) {

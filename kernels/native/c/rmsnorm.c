@@ -23,11 +23,7 @@ void norm_rows(
   }
 }
 
-typedef struct {
-  double x, addend, sum, weight, out, rho, d, eps, offset;
-} RmsnormArgs;
-
-KERNEL(rmsnorm, RmsnormArgs) {
+KERNEL(rmsnorm, x, addend, sum, weight, out, rho, d, eps, offset) {
   char *const x = AT(x), *const addend = AT(addend), *const sum = AT(sum), *const out = AT(out),
     *const rho = AT(rho);
   const int d = args->d;
@@ -58,11 +54,7 @@ static float dot_row(const char *dout, const char *weight, const char *h, int d,
   return sum;
 }
 
-typedef struct {
-  double dout, x, weight, rho, dx, accumulate, d, offset;
-} RmsnormBackwardArgs;
-
-KERNEL(rmsnorm_backward, RmsnormBackwardArgs) {
+KERNEL(rmsnorm_backward, dout, x, weight, rho, dx, accumulate, d, offset) {
   char *const dout = AT(dout), *const x = AT(x), *const rho = AT(rho), *const dx = AT(dx);
   const int accumulate = args->accumulate, d = args->d;
   const float offset = args->offset;
@@ -105,11 +97,7 @@ INLINE void sum_columns(
   UNROLL for (int i = 0; i < vectors; i++) store16(to + i * ROW, load16(to + i * ROW) + total[i]);
 }
 
-typedef struct {
-  double dout, x, rho, dweight, rows, d;
-} RmsnormDweightArgs;
-
-KERNEL(rmsnorm_dweight, RmsnormDweightArgs) {
+KERNEL(rmsnorm_dweight, dout, x, rho, dweight, rows, d) {
   char *const dout = AT(dout), *const x = AT(x), *const dweight = AT(dweight);
   const int rows = args->rows, d = args->d;
   const size_t bytes = (size_t)d * 4;

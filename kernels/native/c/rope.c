@@ -42,11 +42,7 @@ void rotate_rows(
   }
 }
 
-typedef struct {
-  double x, cos, sin, positions, heads, headDim, rotaryDim, sign;
-} RopeArgs;
-
-KERNEL(rope, RopeArgs) {
+KERNEL(rope, x, cos, sin, positions, heads, headDim, rotaryDim, sign) {
   const int heads = args->heads, headDim = args->headDim, rotaryDim = args->rotaryDim;
   const float sign = args->sign;
   rotate_rows(

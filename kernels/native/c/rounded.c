@@ -214,11 +214,11 @@ typedef struct {
   char *const to = AT(packed) + (size_t)begin * LANES * row_bytes(k);                       \
   pack_rows(half, AT(a), m, k, args->transA, to, begin * LANES, min(end * LANES, m));
 
-KERNEL(bf16_pack_rows, PackRowsArgs) {
+KERNEL_OF(bf16_pack_rows, PackRowsArgs) {
   PACK_ROWS(0)
 }
 
-KERNEL(f16_pack_rows, PackRowsArgs) {
+KERNEL_OF(f16_pack_rows, PackRowsArgs) {
   PACK_ROWS(1)
 }
 
@@ -257,11 +257,11 @@ INLINE void multiply_units(
   }
 }
 
-KERNEL(matmul_bf16, MatmulRoundedArgs) {
+KERNEL_OF(matmul_bf16, MatmulRoundedArgs) {
   multiply_units(0, base, args, begin, end, scratch);
 }
 
-KERNEL(matmul_f16, MatmulRoundedArgs) {
+KERNEL_OF(matmul_f16, MatmulRoundedArgs) {
   multiply_units(1, base, args, begin, end, scratch);
 }
 
@@ -285,11 +285,11 @@ INLINE void pack_units(
   }
 }
 
-KERNEL(bf16_pack_columns, PackColumnsArgs) {
+KERNEL_OF(bf16_pack_columns, PackColumnsArgs) {
   pack_units(0, base, args, begin, end, scratch);
 }
 
-KERNEL(f16_pack_columns, PackColumnsArgs) {
+KERNEL_OF(f16_pack_columns, PackColumnsArgs) {
   pack_units(1, base, args, begin, end, scratch);
 }
 
@@ -338,10 +338,10 @@ INLINE void multiply_many(
   }
 }
 
-KERNEL(matmul_bf16_rows, MatmulRoundedRowsArgs) {
+KERNEL_OF(matmul_bf16_rows, MatmulRoundedRowsArgs) {
   multiply_many(0, base, args, begin, end, scratch);
 }
 
-KERNEL(matmul_f16_rows, MatmulRoundedRowsArgs) {
+KERNEL_OF(matmul_f16_rows, MatmulRoundedRowsArgs) {
   multiply_many(1, base, args, begin, end, scratch);
 }

@@ -14,21 +14,13 @@ void scatter(const char *source, const uint32_t *index, char *table, int rows, i
   }
 }
 
-typedef struct {
-  double src, index, table, d;
-} ScatterRowsArgs;
-
-KERNEL(scatter_rows, ScatterRowsArgs) {
+KERNEL(scatter_rows, src, index, table, d) {
   const int d = args->d;
   const uint32_t *to = (const uint32_t *)AT(index) + begin;
   scatter(AT(src) + (size_t)begin * d * 4, to, AT(table), end - begin, d);
 }
 
-typedef struct {
-  double table, index, out, d;
-} GatherRowsArgs;
-
-KERNEL(gather_rows, GatherRowsArgs) {
+KERNEL(gather_rows, table, index, out, d) {
   char *const table = AT(table), *const out = AT(out);
   const int d = args->d;
   const size_t bytes = (size_t)d * 4;
@@ -41,12 +33,8 @@ KERNEL(gather_rows, GatherRowsArgs) {
 /** Columns of a work unit of scatter_add_rows, so that several threads share a long run. */
 #define SLICE 64
 
-typedef struct {
-  double src, order, runs, target, table, d;
-} ScatterAddRowsArgs;
-
 /** Units: runs · ⌈d / SLICE⌉; the slice varies fastest. */
-KERNEL(scatter_add_rows, ScatterAddRowsArgs) {
+KERNEL(scatter_add_rows, src, order, runs, target, table, d) {
   const uint32_t *const order = (const uint32_t *)AT(order);
   const uint32_t *const runs = (const uint32_t *)AT(runs);
   const uint32_t *const target = (const uint32_t *)AT(target);

@@ -186,11 +186,7 @@ INLINE double uniform(const uint32_t *counter) {
  * it leaves z − max of the token and Σ e^(z − max), both float64, in `distances`.
  * Scratch: weights [vocab], padded to a multiple of 8; the sums of each block and of one more.
  */
-typedef struct {
-  double logits, scored, counters, tokens, distances, vocab, temperature;
-} SamplePlainArgs;
-
-KERNEL(sample_plain, SamplePlainArgs) {
+KERNEL(sample_plain, logits, scored, counters, tokens, distances, vocab, temperature) {
   const char *const logits = AT(logits), *const scored = AT(scored);
   const uint32_t *const counters = (const uint32_t *)AT(counters);
   uint32_t *const tokens = (uint32_t *)AT(tokens);
@@ -308,11 +304,9 @@ static double drop_unlikely(const Row *r, float *weights, double lowest) {
  * Scratch: 256 bins of float64; weights and keys [vocab], each padded to a multiple of 8; the sums
  * of each block and of one more.
  */
-typedef struct {
-  double logits, scored, counters, tokens, distances, vocab, temperature, topK, topP, minP;
-} SampleFilteredArgs;
-
-KERNEL(sample_filtered, SampleFilteredArgs) {
+KERNEL(sample_filtered,
+  logits, scored, counters, tokens, distances, vocab, temperature, topK, topP, minP
+) {
   const char *const logits = AT(logits), *const scored = AT(scored);
   const uint32_t *const counters = (const uint32_t *)AT(counters);
   uint32_t *const tokens = (uint32_t *)AT(tokens);
@@ -346,12 +340,8 @@ KERNEL(sample_filtered, SampleFilteredArgs) {
   }
 }
 
-typedef struct {
-  double distances, logp;
-} SampleLogpArgs;
-
 /** logp = (z − max) − log Σ e^(z − max), for each row. */
-KERNEL(sample_logp, SampleLogpArgs) {
+KERNEL(sample_logp, distances, logp) {
   const double *const distances = (const double *)AT(distances);
   char *const logp = AT(logp);
   for (int row = begin; row < end; row++) {

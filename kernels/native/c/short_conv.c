@@ -15,10 +15,6 @@ INLINE f32x16 load_gate(const char *gate, size_t at, int count) {
   return gate == NULL ? (f32x16)1.0f : load_lanes(gate + at, count);
 }
 
-typedef struct {
-  double x, table, before, weight, gate, out, d, taps;
-} ShortConvArgs;
-
 static void arrange_taps(const float *weight, int d, int taps, float *to) {
   for (int t = 0; t < taps; t++) {
     float *tap = to + t * WIDTH(d);
@@ -44,7 +40,7 @@ INLINE f32x16 convolved(
 }
 
 /** Scratch: taps · WIDTH floats. */
-KERNEL(short_conv, ShortConvArgs) {
+KERNEL(short_conv, x, table, before, weight, gate, out, d, taps) {
   const char *const x = AT(x), *const table = AT(table), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const out = AT(out);
   const uint32_t *const before = (const uint32_t *)AT(before);
@@ -63,12 +59,8 @@ KERNEL(short_conv, ShortConvArgs) {
   }
 }
 
-typedef struct {
-  double dout, x, before, after, users, weight, gate, dx, dgate, d, taps;
-} ShortConvBackwardArgs;
-
 /** Scratch: taps · WIDTH floats. */
-KERNEL(short_conv_backward, ShortConvBackwardArgs) {
+KERNEL(short_conv_backward, dout, x, before, after, users, weight, gate, dx, dgate, d, taps) {
   const char *const dout = AT(dout), *const x = AT(x), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const dx = AT(dx), *const dgate = AT(dgate);
   const uint32_t *const before = (const uint32_t *)AT(before);
@@ -101,12 +93,8 @@ KERNEL(short_conv_backward, ShortConvBackwardArgs) {
   }
 }
 
-typedef struct {
-  double dout, x, before, gate, dweight, rows, d, taps;
-} ShortConvWeightArgs;
-
 /** dweight += Σ_i dout_i·gate_i·x(i, t). Unit: 16 channels, all rows in order. */
-KERNEL(short_conv_weight, ShortConvWeightArgs) {
+KERNEL(short_conv_weight, dout, x, before, gate, dweight, rows, d, taps) {
   const char *const dout = AT(dout), *const x = AT(x), *const gate = args->gate == 0 ? NULL : AT(gate);
   char *const dweight = AT(dweight);
   const uint32_t *const before = (const uint32_t *)AT(before);

@@ -58,12 +58,10 @@ static void copy_rows(const char *from, size_t fromStep, char *to, size_t toStep
  * terms in order.
  * Scratch: 64 · max(slice, r) · TOGETHER bytes.
  */
-typedef struct {
-  double type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, blockTiles, alpha,
-    accumulate, xa, loraB, r, rBlock, loraScale;
-} MatmulStoredArgs;
-
-KERNEL(matmul_stored, MatmulStoredArgs) {
+KERNEL(matmul_stored,
+  type, a, w, out, m, n, k, unitRows, unitPanels, slice, kBlock, blockTiles, alpha, accumulate,
+  xa, loraB, r, rBlock, loraScale
+) {
   char *const a = AT(a), *const w = AT(w), *const out = AT(out), *const xa = AT(xa),
     *const loraB = AT(loraB);
   const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows,
@@ -151,12 +149,9 @@ KERNEL(matmul_stored, MatmulStoredArgs) {
  * `unitColumns` columns (whole blocks); the columns vary fastest. `slice` terms, a multiple of 16,
  * are widened at once. Scratch: 4 · slice · unitColumns bytes.
  */
-typedef struct {
-  double type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, blockTiles, alpha,
-    accumulate;
-} MatmulStoredRowsArgs;
-
-KERNEL(matmul_stored_rows, MatmulStoredRowsArgs) {
+KERNEL(matmul_stored_rows,
+  type, a, w, out, m, n, k, unitRows, unitColumns, slice, kBlock, blockTiles, alpha, accumulate
+) {
   char *const a = AT(a), *const w = AT(w), *const out = AT(out);
   const int type = args->type, m = args->m, n = args->n, k = args->k, unitRows = args->unitRows,
     unitColumns = args->unitColumns, slice = args->slice, kBlock = args->kBlock,
@@ -180,12 +175,8 @@ KERNEL(matmul_stored_rows, MatmulStoredRowsArgs) {
   }
 }
 
-typedef struct {
-  double type, w, rows, k, to;
-} StoredPanelsArgs;
-
 /** Widens `rows` rows of W [*, k] to panels [k][16]. Unit: a panel. */
-KERNEL(stored_panels, StoredPanelsArgs) {
+KERNEL(stored_panels, type, w, rows, k, to) {
   const char *const w = AT(w);
   char *const to = AT(to);
   const int type = args->type, rows = args->rows, k = args->k, blocks = k / block_weights(type);
@@ -195,15 +186,11 @@ KERNEL(stored_panels, StoredPanelsArgs) {
   }
 }
 
-typedef struct {
-  double type, w, width, rows, unitColumns, to;
-} StoredColumnsArgs;
-
 /**
  * Widens `rows` rows of W [*, width] to panels [rows][16] of columns. Unit: `unitColumns` columns
  * (whole blocks and panels).
  */
-KERNEL(stored_columns, StoredColumnsArgs) {
+KERNEL(stored_columns, type, w, width, rows, unitColumns, to) {
   const char *const w = AT(w);
   char *const to = AT(to);
   const int type = args->type, width = args->width, rows = args->rows,

@@ -22,7 +22,7 @@ typedef struct {
   double gate, up, out, n;
 } SwigluArgs;
 
-KERNEL(swiglu, SwigluArgs) {
+KERNEL_OF(swiglu, SwigluArgs) {
   const int n = args->n;
   const size_t at = (size_t)begin * BLOCK, last = (size_t)min(end * BLOCK, n);
   gate_elements(AT(gate) + at * 4, AT(up) + at * 4, AT(out) + at * 4, last - at);
@@ -33,7 +33,7 @@ typedef struct {
 } SwigluBackwardArgs;
 
 /** `activated`, the output of the forward, is 0 where it is not needed. */
-KERNEL(swiglu_backward, SwigluBackwardArgs) {
+KERNEL_OF(swiglu_backward, SwigluBackwardArgs) {
   const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
   char *const dgate = AT(dgate), *const dup = AT(dup);
   char *const activated = args->activated == 0 ? NULL : AT(activated);
@@ -46,13 +46,13 @@ KERNEL(swiglu_backward, SwigluBackwardArgs) {
 }
 
 /** The same with σ as the gate's function. */
-KERNEL(sigmoid_gate, SwigluArgs) {
+KERNEL_OF(sigmoid_gate, SwigluArgs) {
   const char *const gate = AT(gate), *const up = AT(up);
   char *const out = AT(out);
   EACH_OF_UNITS(args->n, STORE(out, sigmoid(LOAD(gate)) * LOAD(up));)
 }
 
-KERNEL(sigmoid_gate_backward, SwigluBackwardArgs) {
+KERNEL_OF(sigmoid_gate_backward, SwigluBackwardArgs) {
   const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
   char *const dgate = AT(dgate), *const dup = AT(dup);
   char *const activated = args->activated == 0 ? NULL : AT(activated);

@@ -29,12 +29,8 @@ void widen_row(int type, const char *w, int k, int row, char *to, char *work) {
   }
 }
 
-typedef struct {
-  double type, table, index, out, d;
-} GatherStoredRowsArgs;
-
 /** gather_rows of a stored weight. Unit: a row. */
-KERNEL(gather_stored_rows, GatherStoredRowsArgs) {
+KERNEL(gather_stored_rows, type, table, index, out, d) {
   const char *const table = AT(table);
   const uint32_t *const index = (const uint32_t *)AT(index);
   char *const out = AT(out);
@@ -168,17 +164,13 @@ static void code_scales(f32x16 *scales, int rows, int blocks, char *record, char
   }
 }
 
-typedef struct {
-  double type, source, x, rows, k, to, limit, unusual;
-} QuantizePanelsArgs;
-
 /**
  * Panels of a weight from `rows` rows of k values, in f32 (`source` = −1) or in halves (their
  * type). Unit: a panel. Where a magnitude is at least `limit` (bits of an f32), the word at
  * `unusual` becomes 1, and the panel is not made. Scratch: QUANTIZE_BYTES of
  * kernels/weights/wasm.ts.
  */
-KERNEL(quantize_panels, QuantizePanelsArgs) {
+KERNEL(quantize_panels, type, source, x, rows, k, to, limit, unusual) {
   const char *const x = AT(x);
   char *const to = AT(to);
   uint32_t *const unusual = (uint32_t *)AT(unusual);
@@ -341,12 +333,8 @@ static void put_row(int type, const uint8_t *from, char *to) {
   }
 }
 
-typedef struct {
-  double type, x, rows, k, to;
-} PackPanelsArgs;
-
 /** Panels of a weight from `rows` rows of k weights in a file's blocks. Unit: a panel. */
-KERNEL(pack_panels, PackPanelsArgs) {
+KERNEL(pack_panels, type, x, rows, k, to) {
   const uint8_t *const x = (const uint8_t *)AT(x);
   char *const to = AT(to);
   const int type = args->type, k = args->k, blocks = k / block_weights(type);
