@@ -56,8 +56,8 @@ export function validateOp<K extends OpName>(
 
 /**
  * The tensors of a call, by the check of its operation. Of `args` only the numbers are read, and
- * which of the optional tensors are there. Where the contents of a table say how long another tensor
- * is, its length is the least that there can be.
+ * which of the optional tensors are there. Where the contents of a table say how long another
+ * tensor is, its length is the least that there can be.
  */
 export function tensorsOf<K extends OpName>(op: K, args: Ops[K]): TensorList["tensors"] {
   const list = new TensorList(op, args, "float32");

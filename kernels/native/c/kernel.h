@@ -7,8 +7,9 @@
 #define UNUSED __attribute__((unused))
 
 /**
- * Begins a kernel, KERNEL(name, x, n): its arguments, all doubles, are args->x and args->n. One that
- * is a tensor has its offset in the memory, and AT(x) is its address. `scratch` belongs to the thread.
+ * Begins a kernel: KERNEL(name, x, n) has the arguments args->x and args->n, both doubles. One that
+ * is a tensor has its offset in the memory, and AT(x) is its address. `scratch` belongs to the
+ * thread.
  */
 #define KERNEL(name, ...)            \
   typedef struct {                   \
