@@ -9,8 +9,8 @@ import { messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { strip, stripEnd } from "../../tasks/python/text.ts";
 import { Endless } from "./jinja/budget.ts";
-import { compile, type Program, renderProgram, TemplateError } from "./jinja/interpreter.ts";
-import { position, TemplateFault } from "./jinja/syntax/fault.ts";
+import { compile, type Program, renderProgram, TemplateError } from "./jinja/template.ts";
+import { position, TemplateFault } from "./jinja/tokens.ts";
 
 /**
  * Where a rendered chat ends: where an answer begins, behind the last message, or within it, as far

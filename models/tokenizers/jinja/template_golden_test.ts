@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { RandomStream } from "../../../core/philox.ts";
 import { goldenPath, readGoldenJson } from "../../../tests/golden.ts";
 import { NEEDED, needs } from "../../../tests/skipped.ts";
-import { compile, renderProgram } from "./interpreter.ts";
+import { compile, renderProgram } from "./template.ts";
 import { TemplateMaker, VALUES } from "./random_template_testing.ts";
 
 type Values = Record<string, unknown>;

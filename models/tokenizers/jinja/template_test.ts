@@ -98,6 +98,8 @@ Deno.test("a template that would fill the memory, or compute for hours, is refus
     ["{% for i in range(9999) %}" + "x".repeat(99_999) + "{% endfor %}", /not end/],
     ["{{ ('a' * 4000000).rfind('a' * 2000000 ~ 'b') }}", /is looked for in one of 4000000/],
     ["{{ 'b' * 8000 in 'a' * 4000000 }}", /is looked for in one of 4000000/],
+    ["{{ " + "s.a".repeat(40_000) + " }}", /stopped: .* too many parts stand in each other/],
+    [`{{ s${" + s".repeat(50_000)} }}`, /stopped: .* too many parts stand in each other/],
     ["{{ strftime_now('%c' * 2000000)|length }}", /a format of 4000000 characters, at most 1000/],
     ["{{ raise_exception('x' * 4000000) }}", /: x{1000}( |$)/m],
     ["{{ ('a' * 4000000)|join('b' * 4000000) }}", /a value of it is too large/],

@@ -3,12 +3,39 @@
  * line end after a statement and the blanks before one on its line are left out. A minus in a tag
  * removes all white space on its side, a plus keeps it.
  */
-import { type Literal, parseLiteral, PyFloat } from "../../../../tasks/python/literals.ts";
-import { PYTHON_SPACE, stripEnd } from "../../../../tasks/python/text.ts";
-import { shownTag, TemplateFault } from "./fault.ts";
+import { type Literal, parseLiteral, PyFloat } from "../../../tasks/python/literals.ts";
+import { PYTHON_SPACE, stripEnd } from "../../../tasks/python/text.ts";
+
+/** A template that cannot be parsed, with the place of the fault. */
+export class TemplateFault extends Error {
+  /** @param at offset in the template's text */
+  constructor(readonly at: number, message: string) {
+    super(message);
+  }
+}
+
+/** `line 3, column 5` of an offset. */
+export function position(source: string, at: number): string {
+  const before = source.slice(0, at).split("\n");
+  return `line ${before.length}, column ${before.at(-1)!.length + 1}`;
+}
+
+/** What a tag begins with → what it ends with. */
+const ENDS: Readonly<Record<string, string>> = { "{{": "}}", "{%": "%}", "{#": "#}" };
+
+/**
+ * A tag as a message shows it: in one line, long ones cut.
+ * @param start offset of `{{`, `{%` or `{#`
+ * @param from where its end is looked for
+ */
+export function shownTag(source: string, start: number, from = start): string {
+  const end = source.indexOf(ENDS[source.slice(start, start + 2)]!, Math.max(from, start + 2));
+  const line = source.slice(start, end < 0 ? source.length : end + 2).replaceAll(/\s+/g, " ");
+  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
+}
 
 /** `operator` tokens and the ends of tags have their own text as their type. */
-export interface Token {
+interface Token {
   readonly type: string;
   /** The text of a name or of data; the value of a constant. */
   readonly value: Literal;
@@ -42,7 +69,7 @@ const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}"
  * @param given with line feeds as line ends
  * @throws TemplateFault where there is no token
  */
-export function* lex(given: string): Generator<Token> {
+function* lex(given: string): Generator<Token> {
   // Jinja leaves out one line end at the end of a template.
   const source = given.endsWith("\n") ? given.slice(0, -1) : given;
   let at = 0, isLineStart = true;
@@ -145,4 +172,125 @@ function stringValue(quoted: string, fault: (message: string) => Error): string 
   const value = parseLiteral(quote + quoted.slice(1, -1) + quote);
   if (typeof value !== "string") throw fault(`the escapes of ${quoted} cannot be read`);
   return value;
+}
+
+/** Brackets and signs in each other; Python's compiler has a limit of the same size. */
+const MAX_DEPTH = 200;
+
+/** The tokens of a template one by one, with a look at the next, and the names in it so far. */
+export class TokenStream {
+  /** Names that the template reads before it sets them. */
+  readonly free = new Set<string>();
+  readonly #known: Set<string>;
+  readonly #tokens: Iterator<Token>;
+  readonly #ahead: Token[] = [];
+  #depth = 0;
+
+  /** @param given names that have values without being set */
+  constructor(readonly source: string, given: Iterable<string>) {
+    this.#known = new Set(given);
+    this.#tokens = lex(source);
+    this.#fill();
+  }
+
+  /** Notes that what was parsed reads a name. */
+  reads(name: string): void {
+    if (!this.#known.has(name)) this.free.add(name);
+  }
+
+  /** Notes that names have values in what is parsed from here on. */
+  sets(names: readonly string[]): void {
+    for (const name of names) this.#known.add(name);
+  }
+
+  get current(): Token {
+    return this.#ahead[0]!;
+  }
+
+  /** The token after the current one. */
+  look(): Token {
+    if (this.#ahead.length < 2) this.#fill();
+    return this.#ahead[1] ?? this.current;
+  }
+
+  /** The current token, which is then left. */
+  next(): Token {
+    const token = this.#ahead.shift()!;
+    if (this.#ahead.length === 0) this.#fill();
+    if (this.#ahead.length === 0) this.#ahead.push(token);
+    return token;
+  }
+
+  is(type: string): boolean {
+    return this.current.type === type;
+  }
+
+  isName(name: string): boolean {
+    return this.is("name") && this.current.value === name;
+  }
+
+  skipIf(type: string): boolean {
+    const isThere = this.is(type);
+    if (isThere) this.next();
+    return isThere;
+  }
+
+  skipName(name: string): boolean {
+    const isThere = this.isName(name);
+    if (isThere) this.next();
+    return isThere;
+  }
+
+  /** @param shown what is expected, for the message */
+  expect(type: string, shown = type): Token {
+    if (!this.is(type)) throw this.unexpected(shown);
+    return this.next();
+  }
+
+  expectName(name: string): Token {
+    if (!this.isName(name)) throw this.unexpected(name);
+    return this.next();
+  }
+
+  /** The next token as a name. */
+  name(): string {
+    return String(this.expect("name", "a name").value);
+  }
+
+  unexpected(expected: string): TemplateFault {
+    return this.fault(`found ${this.#found()}, expected ${expected}`);
+  }
+
+  /** A fault at a token, with its tag. */
+  fault(message: string, token: Token = this.current): TemplateFault {
+    return new TemplateFault(
+      token.at,
+      `${shownTag(this.source, token.tag, token.at)}: ${message}`,
+    );
+  }
+
+  /** What `read` gives, one level deeper. */
+  deeper<T>(read: () => T): T {
+    if (++this.#depth > MAX_DEPTH) {
+      throw this.fault(
+        `its expressions are nested too deeply: more than ${MAX_DEPTH} brackets, signs or ` +
+          "conditions stand in each other",
+      );
+    }
+    const value = read();
+    this.#depth--;
+    return value;
+  }
+
+  #found(): string {
+    const { type, value } = this.current;
+    if (type === "string") return `the text ${JSON.stringify(value)}`;
+    if (type === "integer" || type === "float") return "a number";
+    return type === "name" ? String(value) : type;
+  }
+
+  #fill(): void {
+    const { value, done } = this.#tokens.next();
+    if (done !== true) this.#ahead.push(value);
+  }
 }
