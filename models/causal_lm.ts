@@ -27,8 +27,8 @@ import { divergence } from "./network/divergence.ts";
 import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
 import { trunkRestored } from "./network/restored_pass.ts";
+import { backwardScratch } from "./network/layer_buffers.ts";
 import {
-  backwardScratch,
   type Network,
   trunkBackward,
   trunkForward,
@@ -105,20 +105,14 @@ export class CausalLM implements LanguageModel {
   /** Parameters of the base and, on top of them, of the adapter. */
   readonly #parameters: Parameters;
   readonly #network: Network;
-  /**
-   * The network with the adapter switched off, and with the base's weights in place of the
-   * adapter's full copies.
-   */
+  /** The network without the adapter: with the base's weights in place of its full copies. */
   readonly #plain: Network;
   /**
    * The sizes that decide how much memory the model needs.
    * @internal
    */
   readonly sizes: ModelSizes;
-  /**
-   * Maximum number of bytes that generation takes besides the copies of weights; see
-   * generation/memory/generation_limit.ts.
-   */
+  /** Bytes that generation may take besides copies of weights (generation_limit.ts). */
   generationLimit: number = DEFAULT_GENERATION_BYTES;
   readonly #training: Workspace;
   #pending: Pending | null = null;
@@ -153,10 +147,7 @@ export class CausalLM implements LanguageModel {
     this.#training = new Workspace(device, "training");
   }
 
-  /**
-   * Builds a model on a device from a source of weights. Adapters are initialised from their seed.
-   * @throws UsageError for impossible options, RgxError for missing or misshapen weights
-   */
+  /** Builds a model; adapters begin by a seed. @throws UsageError, RgxError for wrong weights */
   static async create(
     device: Device,
     config: ModelConfig,
@@ -484,9 +475,7 @@ export class CausalLM implements LanguageModel {
     return defaultLimits(this.device, this.generationLimit);
   }
 
-  /**
-   * The number of slots that decodes fastest on this device; Infinity where more is always better.
-   */
+  /** The number of slots that decodes fastest; Infinity where more is always better. */
   get bestSlots(): number {
     return bestSlots(this.#network);
   }
@@ -614,10 +603,7 @@ function checkPass(options: ForwardOptions, model: PassModel): void {
 /** Number of positions whose logits are in memory at the same time. */
 const CHUNK = 64;
 
-/**
- * Gets the logits (temperature 1) of the token after ids[0…position]: [vocabSize], valid during the
- * call only.
- */
+/** Gets logits [vocabSize] (temperature 1) after ids[0…position], valid during the call only. */
 type LogitsVisitor = (position: number, logits: Float32Array | Float64Array) => void;
 
 async function positionLogits(
@@ -651,10 +637,7 @@ async function positionLogits(
 
 /** How a model is held, and what of it is trained. */
 export interface CausalLMOptions {
-  /**
-   * LoRA adapters. Required for `trainable: "lora"`, refused for "full", frozen but active for
-   * "none".
-   */
+  /** LoRA adapters. Required for `trainable: "lora"`, refused for "full", frozen for "none". */
   lora?: LoraOptions;
   trainable: "lora" | "full" | "none";
   /** Keep only the inputs of the layers for the backward and recompute the rest. Default false. */

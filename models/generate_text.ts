@@ -3,10 +3,9 @@ import type { ChatMessage } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { eventStream } from "../core/event_stream.ts";
 import { stopStrings, StopText } from "./generation/sampling/stop_strings.ts";
-import type { Completion, GenerateRequest } from "./generation/types.ts";
+import type { Completion, GenerateOptions, GenerateRequest } from "./generation/types.ts";
 import { type Form, keptConstraint } from "./grammar/token_constraint.ts";
 import type { LoadedModel } from "./load_model.ts";
-import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 
 /** A form that completions are held to, as vLLM's `structured_outputs`. */
@@ -40,33 +39,24 @@ export interface TextToken {
 /** A text that goes on, or the messages of a chat, which the model's chat template makes a text. */
 export type Prompt = string | readonly ChatMessage[];
 
-/** Options of `generate`. */
-export interface TextOptions {
-  /** Default 256. */
-  maxNewTokens?: number;
-  /** Default 1; 0 = greedy. */
-  temperature?: number;
-  /** The number of likeliest tokens that may be sampled; 0 = off (default). */
-  topK?: number;
-  /** Only the likeliest tokens with at least this probability together are sampled; default 1. */
-  topP?: number;
-  /** Least probability relative to that of the likeliest token; 0 = off (default). */
-  minP?: number;
-  /** 1 = off; see GenerateOptions.repetitionPenalty. */
-  repetitionPenalty?: number;
-  /** Minimum number of tokens of a completion; default 0. */
-  minNewTokens?: number;
+/** Options of a generation that `generate` takes, too. */
+type SharedOption =
+  | "maxNewTokens"
+  | "temperature"
+  | "topK"
+  | "topP"
+  | "minP"
+  | "repetitionPenalty"
+  | "minNewTokens"
+  | "seed"
+  | "activations";
+
+/** Options of `generate`. By default maxNewTokens is 256, temperature 1 and seed 42. */
+export interface TextOptions extends Partial<Pick<GenerateOptions, SharedOption>> {
   /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
   stop?: readonly string[];
-  /** Default 42. */
-  seed?: number;
   /** Number of completions of each prompt; default 1. */
   n?: number;
-  /**
-   * Type of the activations in products with 4-bit weights; default float32. See
-   * GenerateOptions.activations.
-   */
-  activations?: ActivationType;
   /** Holds completions to a form; `maxNewTokens` may cut it off. */
   structuredOutputs?: StructuredOutputs;
   /** Called for each token as soon as it is there, in order within a completion. */

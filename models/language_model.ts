@@ -67,17 +67,9 @@ export interface LanguageModel {
    * @internal
    */
   readonly trainableArenas: readonly TrainableArena[];
-  /**
-   * A copy of a parameter's values.
-   * @param from first element
-   * @param count number of elements; default: all others
-   * @throws RgxError for an unknown name
-   */
+  /** A parameter's values, from element `from` on, or all. @throws RgxError for an unknown name */
   readParameter(name: string, from?: number, count?: number): Promise<Float32Array>;
-  /**
-   * Replaces a parameter's values.
-   * @throws RgxError for an unknown name or a wrong size
-   */
+  /** Replaces a parameter's values. @throws RgxError for an unknown name or a wrong size */
   writeParameter(name: string, data: Float32Array | Float64Array): void;
   /** Logits (temperature 1) of the token that follows `ids`: [vocabSize]. */
   lastLogits(

@@ -36,10 +36,7 @@ export class LinearPattern implements Matcher {
   readonly #program: Program | null;
   #run: Run | null = null;
 
-  /**
-   * @param source the text of a RegExp with the flag `v`
-   * @throws Error when it cannot be understood
-   */
+  /** @param source of a RegExp with the flag `v`. @throws Error when it cannot be understood */
   constructor(source: string) {
     const parser = new Parser(source), node = parser.parse();
     this.#native = harm(node) > 1 ? null : new RegExp(source, "gv");

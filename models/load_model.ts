@@ -22,10 +22,7 @@ import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
 import type { StorageOptions } from "./network/weights/weight_storage.ts";
 
-/**
- * A model on a device with its tokenizer. `model.dispose()` frees its memory, as does the end of a
- * block with `using loaded = …`.
- */
+/** A model on a device with its tokenizer; `model.dispose()` or `using` frees its memory. */
 export interface LoadedModel extends Disposable {
   /** The weights on their device. */
   model: CausalLM;
@@ -50,15 +47,9 @@ export interface LoadOptions {
    * this option has no effect.
    */
   sharing?: Pick<LoadedIdModel, "model" | "base">;
-  /**
-   * How the base's weights are stored. Default: in the type of their file. It has no effect on
-   * weights that are shared.
-   */
+  /** How the base's weights are stored, unless they are shared. Default: as in their file. */
   weights?: StorageOptions;
-  /**
-   * The `activations` that generation will use. If no weight supports it, this is refused before
-   * anything is loaded.
-   */
+  /** The `activations` of generation, refused before loading if no weight supports them. */
   activations?: ActivationType;
   /** A folder whose tokenizer is used in place of the model's own. */
   tokenizer?: string;
@@ -99,10 +90,7 @@ async function loadWithTokenizer(
   return { ...await load(folder, device, options), tokenizer, eosIds: [...eosIds] };
 }
 
-/**
- * Loads a model that need not have a tokenizer.
- * @throws as loadModel does
- */
+/** Loads a model that need not have a tokenizer. @throws as loadModel does */
 export async function loadIdModel(
   path: string,
   device: Device,
@@ -152,10 +140,7 @@ async function load(
   };
 }
 
-/**
- * Writes an adapter's tensors to a model.
- * @throws RgxError for values that are not finite, or whose products may overflow
- */
+/** Writes an adapter to a model. @throws RgxError for values that are or make infinities */
 async function writeAdapter(
   model: CausalLM,
   weights: PeftAdapter["weights"],

@@ -8,10 +8,7 @@ export interface TopToken {
   logprob: number;
 }
 
-/**
- * Indices of the k largest values, in descending order. Of equal values the lowest index comes
- * first.
- */
+/** Indices of the k largest values, in descending order; of equal ones the lowest is first. */
 export function largest(z: ArrayLike<number>, k: number): number[] {
   const best: number[] = [];
   for (let v = 0; v < z.length && k > 0; v++) {

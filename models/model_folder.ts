@@ -40,10 +40,7 @@ export interface ModelFolder {
   weights: WeightReader["values"];
   /** Null when neither the folder nor the adapter's base has one. */
   tokenizer: Tokenizer | null;
-  /**
-   * Ids that end a generation: those of generation_config.json (or config.json), and the
-   * tokenizer's end token.
-   */
+  /** Ids that end a generation, by generation_config.json or config.json and the tokenizer. */
   generationEosIds: number[];
   bosId: number | null;
   padId: number | null;
@@ -122,18 +119,25 @@ async function readModelAt(path: string): Promise<ModelFolder> {
   };
 }
 
+/** @throws UsageError for what is not supported, RgxError when the file is damaged */
 async function readGgufFile(path: string): Promise<ModelFolder> {
-  const { hf, weights: files, tokenizer } = await readGgufModel(path);
-  checkVocabulary(path, tokenizer, hf.modelConfig);
+  const file = await readGguf(path), tokens = ggufTokenizer(file);
+  const ids = tokens ?? { bosId: null, eosIds: [], padId: null };
+  const { modelConfig: config, eosIds, ...others } = readHfConfig(
+    ggufConfig(file, ids, await ggufRopeScaling(file)),
+    path,
+  );
+  const tokenizer = tokens === null ? null : tokenizerFromFiles(tokens.files, path);
+  checkVocabulary(path, tokenizer, config);
+  const files = ggufWeights(file, config);
   return {
     path,
-    config: hf.modelConfig,
+    config,
     files,
     weights: (name, shape) => files.values(name, shape),
     tokenizer,
-    generationEosIds: hf.eosIds,
-    bosId: hf.bosId,
-    padId: hf.padId,
+    generationEosIds: eosIds,
+    ...others,
     adapter: null,
   };
 }
@@ -255,29 +259,4 @@ async function noModel(path: string): Promise<UsageError> {
     `${path}: not a model folder: looked for config.json and adapter_config.json`,
     { advice: "Give the folder that holds config.json, model.safetensors and tokenizer.json." },
   );
-}
-
-// Reads a GGUF file as a model: configuration, weights and tokenizer.
-
-interface GgufModel {
-  hf: HfConfig;
-  weights: WeightReader;
-  tokenizer: Tokenizer | null;
-}
-
-/** @throws UsageError for what is not supported, RgxError when the file is damaged */
-async function readGgufModel(path: string): Promise<GgufModel> {
-  const file = await readGguf(path);
-  const tokens = ggufTokenizer(file);
-  const json = ggufConfig(
-    file,
-    tokens ?? { bosId: null, eosIds: [], padId: null },
-    await ggufRopeScaling(file),
-  );
-  const hf = readHfConfig(json, path);
-  return {
-    hf,
-    weights: ggufWeights(file, hf.modelConfig),
-    tokenizer: tokens === null ? null : tokenizerFromFiles(tokens.files, path),
-  };
 }

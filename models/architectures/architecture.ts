@@ -59,10 +59,7 @@ export type Module = typeof MODULES[number];
 export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 
-/**
- * Norms of a layer: before attention and MLP, after them, those of queries and keys before their
- * rotation, and that of the heads that a delta rule computes.
- */
+/** Norms of a layer: before and after attention and MLP, and of heads. */
 export const LAYER_NORMS = [
   "inputNorm",
   "postNorm",
@@ -74,10 +71,7 @@ export const LAYER_NORMS = [
 ] as const;
 export type LayerNorm = typeof LAYER_NORMS[number];
 
-/**
- * Parts of a layer that have weights; `conv` is the short convolution itself, `aLog` and `dtBias`
- * have a number for each head of a delta rule.
- */
+/** Parts of a layer with weights; `aLog` and `dtBias` have a number for each delta head. */
 export type LayerPart = Module | LayerNorm | "conv" | "aLog" | "dtBias";
 
 const ATTENTION: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm"];
@@ -107,12 +101,10 @@ export function convolves(type: LayerType): type is "conv" | "linear" {
   return type === "conv" || type === "linear";
 }
 
-/** Parts that a model has once. */
 export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
 
 export interface Architecture {
   readonly name: ArchitectureName;
-  /** Name of the class in transformers. */
   readonly className: string;
   /** `general.architecture` of a GGUF file; null = such files are neither read nor written. */
   readonly gguf: string | null;

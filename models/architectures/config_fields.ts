@@ -3,10 +3,7 @@ import { UsageError } from "../../core/errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/**
- * A key that holds one id, a list of ids, or nothing.
- * @throws UsageError for anything else
- */
+/** A key that holds one id, a list of ids, or nothing. @throws UsageError for anything else */
 export function readTokenIds(json: Json, key: string, where: string): number[] {
   const value = json[key];
   if (value === undefined || value === null) return [];
@@ -44,10 +41,7 @@ export function readCount(json: Json, key: string, where: string): number {
   return value;
 }
 
-/**
- * Checks keys for which only these values are supported.
- * @throws UsageError that names the key
- */
+/** Checks keys for which only these values are supported. @throws UsageError that names the key */
 export function requireNeutral(
   json: Json,
   neutral: Readonly<Record<string, readonly unknown[]>>,

@@ -40,10 +40,7 @@ export interface HfConfig {
   padId: number | null;
 }
 
-/**
- * @param where path of the file, for messages
- * @throws UsageError that names the key for anything missing, mistyped or not supported
- */
+/** @param where the file, for messages. @throws UsageError that names the wrong or missing key */
 export function readHfConfig(json: Json, where: string): HfConfig {
   const text = wrappedConfig(json, where);
   if (text !== null) {
@@ -206,7 +203,6 @@ function readSoftCaps(
   return entries.length === 0 ? {} : { softCaps: Object.fromEntries(entries) };
 }
 
-/** The keys of soft caps. */
 function softCapKeys(config: ModelConfig): Record<string, number | null> {
   const { softCaps } = architectureOf(config).config;
   return Object.fromEntries(
@@ -217,7 +213,6 @@ function softCapKeys(config: ModelConfig): Record<string, number | null> {
   );
 }
 
-/** The keys of scalars. */
 function scalarKeys(config: ModelConfig): Record<string, number> {
   const { scalars = {} } = architectureOf(config).config;
   return Object.fromEntries(
@@ -257,7 +252,6 @@ export function writeHfConfig(
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-/** The sizes by their keys. */
 function sizeKeys(config: ModelConfig): Record<string, number> {
   const entries = Object.entries(architectureOf(config).config.sizes) as [SizeName, string][];
   return Object.fromEntries(

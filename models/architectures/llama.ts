@@ -70,9 +70,7 @@ export const LLAMA: Architecture = {
   },
 };
 
-/**
- * Mistral 7B (Jiang et al. 2023): Llama with attention to the last `sliding_window` positions only.
- */
+/** Mistral 7B (Jiang et al. 2023): Llama with attention to the last `sliding_window` positions. */
 export const MISTRAL: Architecture = {
   ...LLAMA,
   name: "mistral",
@@ -81,9 +79,7 @@ export const MISTRAL: Architecture = {
   window: "always",
 };
 
-/**
- * Ministral 3 (Mistral AI 2025): Mistral with yarn, whose queries grow with the position.
- */
+/** Ministral 3 (Mistral AI 2025): Mistral with yarn, whose queries grow with the position. */
 export const MINISTRAL3: Architecture = {
   ...MISTRAL,
   name: "ministral3",

@@ -97,8 +97,9 @@ export function moduleNames(config: ModelConfig): string[] {
   return modulesOf(config).map((module) => inLayer[module]!);
 }
 
-export function hasBias(config: ModelConfig, module: Module): boolean {
-  return (config.biases ?? architectureOf(config).biases).includes(module);
+export function hasBias(config: ModelConfig, module: Module | HeadModule): boolean {
+  const biases: readonly string[] = config.biases ?? architectureOf(config).biases;
+  return biases.includes(module);
 }
 
 /** Input and output width of a linear module; of one expert, where it has several. */
@@ -154,6 +155,14 @@ export function normWidth(config: ModelConfig, norm: LayerNorm): number {
   return config.headDim * (architectureOf(config).headNorm === "row" ? heads : 1);
 }
 
+/** How often a row of a layer has what a norm sees at once. */
+export function normRepeats(config: ModelConfig, norm: LayerNorm): number {
+  if (norm === "deltaNorm") return config.delta!.valueHeads;
+  if (norm !== "qNorm" && norm !== "kNorm") return 1;
+  if (architectureOf(config).headNorm === "row") return 1;
+  return norm === "qNorm" ? config.numHeads : config.numKvHeads;
+}
+
 /** Positions that a position of a layer attends to, itself included; null = all before it. */
 export function layerWindow(config: ModelConfig, layer: number): number | null {
   return layerType(config, layer) === "full" ? null : config.slidingWindow ?? null;
@@ -186,7 +195,6 @@ function isNumber(part: LayerPart | OncePart): boolean {
   return part === "aLog" || part === "dtBias";
 }
 
-/** A tensor of the base model. */
 export interface ModelTensor {
   /** Its name in transformers: the path of its part, and its kind where that has one. */
   name: string;
@@ -255,10 +263,7 @@ export interface FileTensor {
   from: number;
 }
 
-/**
- * What a checkpoint holds of a tensor: itself, or of experts as transformers writes them, each
- * matrix by itself.
- */
+/** A tensor as checkpoints hold it: whole, or of experts each matrix by itself. */
 export function fileTensors(
   config: ModelConfig,
   { name, part, layer, shape }: Pick<ModelTensor, "name" | "part" | "layer" | "shape">,
@@ -279,10 +284,7 @@ export function fileTensors(
   });
 }
 
-/**
- * Whether the fused operation `decode_layer` can compute all layers: those of a Llama without
- * biases or a window.
- */
+/** Whether `decode_layer` can compute all layers: a Llama's without biases or a window. */
 export function isPlainLlama(config: ModelConfig): boolean {
   const { inLayer } = architectureOf(config);
   const { slidingWindow = null, scalars, unrotated, rotaryDim, growingQueries } = config;

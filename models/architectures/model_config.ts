@@ -24,10 +24,7 @@ export interface ModelConfig {
    * @internal
    */
   readonly biases?: readonly Module[];
-  /**
-   * Number of positions that a position attends to, including itself; absent or null = all before
-   * it.
-   */
+  /** Positions that a position attends to, itself included; absent or null = all before it. */
   readonly slidingWindow?: number | null;
   /**
    * The attention of each layer, where they are not alike: "full" ones have no window.
@@ -106,10 +103,7 @@ export interface ModelConfig {
   readonly headDim: number;
   /** Tokens of the longest text that the model takes. */
   readonly maxPositions: number;
-  /**
-   * `max_position_embeddings` of the file, where RoPE scaling reaches further; absent =
-   * maxPositions.
-   */
+  /** `max_position_embeddings`, where RoPE scaling reaches further; absent = maxPositions. */
   readonly statedPositions?: number;
   /** Base of the rotary frequencies; without effect for learned positions. */
   readonly ropeTheta: number;
@@ -138,81 +132,71 @@ export const MAX_LAYERS = 10_000;
 /** Width of a head with RoPE scaling. */
 const MAX_SCALED_HEAD = 2 ** 16;
 
-/**
- * Everything that is impossible about a configuration, as a list of clauses; empty when it is
- * possible.
- */
+/** All that is impossible about a configuration, as clauses. */
 function modelConfigProblems(config: ModelConfig): string[] {
   const problems: string[] = [];
+  const require = (isRight: boolean, problem: string) => {
+    if (!isRight) problems.push(problem);
+  };
   for (const key of COUNTS) {
-    const value = config[key];
-    const max = key === "numLayers" ? MAX_LAYERS : MAX_SIZE;
-    if (!Number.isInteger(value) || value < 1) {
-      problems.push(`${key} is ${value}, expected a whole number of at least 1`);
-    } else if (value > max) {
-      problems.push(`${key} is ${value}, expected at most ${max}`);
-    }
+    const value = config[key], max = key === "numLayers" ? MAX_LAYERS : MAX_SIZE;
+    const isCount = Number.isInteger(value) && value >= 1;
+    require(isCount, `${key} is ${value}, expected a whole number of at least 1`);
+    require(!isCount || value <= max, `${key} is ${value}, expected at most ${max}`);
   }
   if (problems.length > 0) return problems;
-  if (config.numHeads * config.headDim > MAX_SIZE) {
-    problems.push(`${config.numHeads} heads of ${config.headDim} are wider than ${MAX_SIZE}`);
-  }
-  if (config.numHeads % config.numKvHeads !== 0) {
-    problems.push(
-      `${config.numHeads} attention heads cannot share ${config.numKvHeads} key/value heads evenly`,
-    );
-  }
-  if (config.headDim % 2 !== 0) {
-    problems.push(`headDim is ${config.headDim}, only even widths are supported`);
-  }
-  if (!(config.ropeTheta > 0 && Number.isFinite(config.ropeTheta))) {
-    problems.push(`ropeTheta is ${config.ropeTheta}, expected a positive number`);
-  }
-  if (!(config.rmsNormEps > 0 && config.rmsNormEps < 1)) {
-    problems.push(`rmsNormEps is ${config.rmsNormEps}, expected a small positive number`);
-  }
-  const window = config.slidingWindow ?? null;
-  if (window !== null && !(Number.isInteger(window) && window >= 1)) {
-    problems.push(`slidingWindow is ${window}, expected a whole number of at least 1`);
-  }
+  const { numHeads, numKvHeads, headDim, ropeTheta, rmsNormEps, delta, experts, convTaps } = config;
+  const { slidingWindow: window = null, layerTypes = [], rotaryDim = headDim } = config;
+  const isPositive = (value: number) => value > 0 && Number.isFinite(value);
+  const width = numHeads * headDim;
+  require(width <= MAX_SIZE, `${numHeads} heads of ${headDim} are wider than ${MAX_SIZE}`);
+  require(
+    numHeads % numKvHeads === 0,
+    `${numHeads} attention heads cannot share ${numKvHeads} key/value heads evenly`,
+  );
+  require(headDim % 2 === 0, `headDim is ${headDim}, only even widths are supported`);
+  require(isPositive(ropeTheta), `ropeTheta is ${ropeTheta}, expected a positive number`);
+  require(
+    rmsNormEps > 0 && rmsNormEps < 1,
+    `rmsNormEps is ${rmsNormEps}, expected a small positive number`,
+  );
+  require(
+    window === null || Number.isInteger(window) && window >= 1,
+    `slidingWindow is ${window}, expected a whole number of at least 1`,
+  );
   for (const [name, value] of Object.entries(config.scalars ?? {})) {
-    if (value > 0 && Number.isFinite(value)) continue;
-    problems.push(`the multiplier of ${name} is ${value}, expected a positive number`);
+    require(isPositive(value), `the multiplier of ${name} is ${value}, expected a positive number`);
   }
   for (const [name, value] of Object.entries(config.softCaps ?? {})) {
-    if (value > 0 && Number.isFinite(value)) continue;
-    problems.push(`the soft cap of ${name} is ${value}, expected a positive number`);
+    require(isPositive(value), `the soft cap of ${name} is ${value}, expected a positive number`);
   }
-  const { delta, layerTypes = [] } = config;
-  if (delta !== undefined && delta.valueHeads % delta.keyHeads !== 0) {
-    problems.push(
-      `${delta.valueHeads} value heads cannot share ${delta.keyHeads} key heads evenly`,
-    );
-  }
-  if (
-    layerTypes.some(convolves) &&
-    !((config.convTaps ?? 0) >= 2)
-  ) {
-    problems.push(`a convolution reads ${config.convTaps} positions, expected at least 2`);
-  }
-  const { rotaryDim = config.headDim, experts } = config;
-  if (experts !== undefined && experts.chosen > experts.count) {
-    problems.push(`a position takes ${experts.chosen} of ${experts.count} experts`);
-  }
-  if (!(rotaryDim >= 2 && rotaryDim <= config.headDim && rotaryDim % 2 === 0)) {
-    problems.push(`${rotaryDim} of ${config.headDim} elements of a head are rotated: only even`);
-  }
-  const fused = config.numHeads * config.headDim === config.hiddenSize &&
-    config.numKvHeads === config.numHeads;
-  if (config.architecture === "gpt2" && !fused) {
-    problems.push("GPT-2's heads have one key and value each and together the model's width");
-  }
+  require(
+    delta === undefined || delta.valueHeads % delta.keyHeads === 0,
+    `${delta?.valueHeads} value heads cannot share ${delta?.keyHeads} key heads evenly`,
+  );
+  require(
+    !layerTypes.some(convolves) || (convTaps ?? 0) >= 2,
+    `a convolution reads ${convTaps} positions, expected at least 2`,
+  );
+  require(
+    experts === undefined || experts.chosen <= experts.count,
+    `a position takes ${experts?.chosen} of ${experts?.count} experts`,
+  );
+  require(
+    rotaryDim >= 2 && rotaryDim <= headDim && rotaryDim % 2 === 0,
+    `${rotaryDim} of ${headDim} elements of a head are rotated: only even`,
+  );
+  require(
+    config.architecture !== "gpt2" || width === config.hiddenSize && numKvHeads === numHeads,
+    "GPT-2's heads have one key and value each and together the model's width",
+  );
   for (const rope of ropesOf(config)) {
     if (rope.ropeScaling === null) continue;
     problems.push(...ropeScalingProblems(rope.ropeScaling, rope));
-    if (problems.length === 0 && !hasFiniteFrequencies(rope, config.maxPositions)) {
-      problems.push("with this rope scaling, some RoPE frequencies are no finite numbers");
-    }
+    require(
+      problems.length > 0 || hasFiniteFrequencies(rope, config.maxPositions),
+      "with this rope scaling, some RoPE frequencies are no finite numbers",
+    );
   }
   return problems;
 }
@@ -242,10 +226,7 @@ export function layerRope(config: ModelConfig, layer: number): number | null {
   return config.slidingRope !== undefined && layerType(config, layer) === "sliding" ? 1 : 0;
 }
 
-/**
- * @param where file or config section, for the message
- * @throws UsageError that lists everything that is impossible about the configuration
- */
+/** @param where file or section, for the message. @throws UsageError that lists all problems */
 export function checkModelConfig(config: ModelConfig, where: string): ModelConfig {
   const problems = modelConfigProblems(config);
   if (problems.length > 0) {

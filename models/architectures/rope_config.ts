@@ -20,7 +20,6 @@ import { contextLength, type RopeScaling } from "./rope_scaling.ts";
 
 const ORIGINAL = "original_max_position_embeddings";
 
-/** A value of a scaling. */
 interface Field {
   /** Its name in {@link RopeScaling}. */
   readonly name: string;
@@ -99,11 +98,7 @@ const FULL = "full_attention", SLIDING = "sliding_attention";
 const BETA = "llama_4_scaling_beta", GROWING_KEYS = [BETA, "max_position_embeddings"];
 const SHARE = "partial_rotary_factor";
 
-/**
- * All that an architecture's configuration says of rotations.
- * @param stated `max_position_embeddings`
- * @throws UsageError that names the file, the section and the key
- */
+/** All that a configuration says of rotations. @throws UsageError with section and key */
 export function readRopes(
   json: Json,
   architecture: Architecture,
@@ -366,7 +361,6 @@ function readFactors(rope: Json, key: string, at: string, count: number): number
   );
 }
 
-/** The `rope_parameters` of a configuration. */
 export function ropeParameters(
   { ropeTheta, ropeScaling }: Pick<ModelConfig, "ropeTheta" | "ropeScaling">,
 ): Record<string, unknown> {

@@ -27,10 +27,7 @@ export function frequencyLength(scaling: RopeScaling | null, length: number): nu
   return length <= original ? 0 : scaling.type === "dynamic" ? length : original + 1;
 }
 
-/**
- * Angle per position of each pair of a head's elements: [headDim/2], float64.
- * @param length tokens of the text; it has an effect where {@link dependsOnLength}
- */
+/** Angle per position of each pair of a head's elements: [headDim/2]. @param length of the text */
 export function ropeFrequencies(config: RopeConfig, length = 0): Float64Array {
   const { headDim, ropeTheta: base, ropeScaling: scaling } = config, half = headDim / 2;
   const plain = (base: number) =>

@@ -7,7 +7,6 @@ import type { ArchitectureName } from "./architecture.ts";
 import { type Json, refuseUnknownKeys } from "./config_fields.ts";
 
 interface Wrapper {
-  /** Name of the class in transformers. */
   readonly className: string;
   /** What the text model may be. */
   readonly texts: readonly ArchitectureName[];
@@ -51,10 +50,7 @@ const OTHERS = new Set([
   "vision_end_token_id",
 ]);
 
-/**
- * The configuration of the text model in a wrapper, with the wrapper's ids of tokens; null for
- * other files.
- */
+/** The text model's configuration in a wrapper, with the wrapper's ids; null for other files. */
 export function wrappedConfig(json: Json, where: string): Json | null {
   const type = json["model_type"];
   if (typeof type !== "string" || !Object.hasOwn(WRAPPERS, type)) return null;

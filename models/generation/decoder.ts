@@ -22,7 +22,7 @@ import {
   type TrunkOptions,
   type TrunkPass,
 } from "../network/forward_pass.ts";
-import { convolve } from "../network/convolution.ts";
+import { convolve, gateInputs } from "../network/convolution.ts";
 import { deltaForward } from "../network/delta_layer.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
 import {
@@ -352,7 +352,7 @@ export class Decoder {
     const x = workspace.get("h", rows * d);
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
     const { packedKeys } = this.#cache, store = this.#kept?.store;
-    weights.layers.forEach(({ inputNorm, postNorm, ...linears }, layer) => {
+    weights.layers.forEach(({ norms: { inputNorm, postNorm }, ...linears }, layer) => {
       const prefix = this.#cache.prompts[layer]!, branches = this.#cache.branches[layer]!;
       device.run("decode_layer", {
         x,
@@ -383,7 +383,7 @@ export class Decoder {
       });
     });
     store?.saveOutput(x, keptRow, rows);
-    const normed = workspace.get("n1", rows * d), rho = workspace.get("rho1", rows);
+    const normed = workspace.get("n1", rows * d), rho = workspace.get("rho.inputNorm", rows);
     finalNorm(this.network, { x, out: normed, rho, mean: null, rows });
     return normed;
   }
@@ -393,14 +393,14 @@ export class Decoder {
     fed: Tensor,
     { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, ...states }: StepRows,
   ): Tensor {
-    const { network: { device, config, weights } } = this, d = config.hiddenSize;
+    const { network: { device, config } } = this, d = config.hiddenSize;
     const { segments, count } = states;
     const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, windows = layerWindows(config);
 
     const attend = (activations: LayerActivations) => {
       const { layer, q, k, v, attn, convBx, deltaQkv } = activations;
-      if (deltaQkv !== null) {
+      if (deltaQkv !== undefined) {
         const { state, inputs: table } = this.#cache.states[layer]!;
         const step = { segments, segmentCount: count, roots: count, state };
         deltaForward(this.network, activations, count, { table, before: convBefore, ...step });
@@ -408,9 +408,10 @@ export class Decoder {
         device.run("scatter_rows", { src: deltaQkv, table, ...row });
         return;
       }
-      if (convBx !== null) {
+      if (convBx !== undefined) {
         const table = this.#cache.convolved[layer]!;
-        convolve(this.network, activations, count, () => ({ table, before: convBefore }));
+        gateInputs(this.network, activations, count);
+        convolve(this.network, activations, count, { table, before: convBefore });
         // It takes the place of the position that no later row reads.
         device.run("scatter_rows", { src: convBx, table, index: convRow, rows: count, d });
         return;
@@ -447,15 +448,13 @@ export class Decoder {
       ...this.#scratch!,
       save: this.#kept?.store.saver(keptRow, count),
     };
-    const { h, mean1: mean } = layers[0]!;
+    const { h, norms: { inputNorm } } = layers[0]!, mean = inputNorm?.mean ?? null;
     const { workspace, shape: { slots } } = this;
-    const normed = workspace.get("n1", slots * d), rho = workspace.get("rho1", slots);
+    const normed = workspace.get("n1", slots * d), rho = workspace.get("rho.inputNorm", slots);
     const spare = pass.projected;
     embed(this.network, workspace, { tokens: fed, positions, out: h, spare, rows: count });
     let output: Residual | null = null;
-    for (const [layer, activations] of layers.entries()) {
-      output = layerForward(pass, weights.layers[layer]!, activations, output);
-    }
+    for (const layer of layers) output = layerForward(pass, layer, output);
     const { x, add } = output!;
     finalNorm(this.network, { x, add: add!, sum: x, out: normed, mean, rho, rows: count });
     this.#kept?.store.saveOutput(output!.x, keptRow, count);
@@ -468,7 +467,6 @@ export class Decoder {
       layerActivations(workspace, network, l, this.shape.slots, {
         adapter,
         name: (activation) => bufferName("none", l, activation),
-        provided: {},
       })
     );
   }

@@ -33,7 +33,6 @@ const KEPT = {
 
 type KeptName = typeof KEPT[LayerPart][number];
 
-/** The tables of a layer that decode_layer writes to. */
 type KeptTables = Pick<
   DecodeLayerArgs,
   "keptH" | "keptQ" | "keptK" | "keptV" | "keptMid" | "keptGate" | "keptUp"
@@ -42,7 +41,7 @@ type KeptTables = Pick<
 const NAMES: readonly KeptName[] = [...KEPT.attention, ...KEPT.mlp];
 
 /** What a layer's first products write: queries and keys before their norm, if they have one. */
-function keptTensor(activations: LayerActivations, name: KeptName): Tensor | null {
+function keptTensor(activations: LayerActivations, name: KeptName): Tensor | undefined {
   if (name === "q") return activations.rawQ ?? activations.q;
   if (name === "k") return activations.rawK ?? activations.k;
   return activations[name];
@@ -59,7 +58,6 @@ export class ActivationStore {
   readonly #branches = new Map<string, number>();
   #used = 0;
 
-  /** By layer. */
   readonly #widths: readonly ReturnType<typeof activationWidths>[];
 
   constructor(private readonly device: Device, private readonly config: ModelConfig) {
@@ -73,11 +71,7 @@ export class ActivationStore {
     });
   }
 
-  /**
-   * Forgets everything, before the next step samples.
-   * @param rows the maximum number of tokens until the next call: of all prompts, and the maximum
-   *   length of each completion
-   */
+  /** Forgets all. @param rows of prompts, and of completions at most, until the next call */
   clear(rows: number): void {
     this.#prompts.clear();
     this.#branches.clear();
@@ -128,17 +122,13 @@ export class ActivationStore {
     return Uint32Array.from({ length: count }, (_, i) => first + i);
   }
 
-  /**
-   * Stores the rows of one pass, layer after layer: the result is called after each part of a
-   * layer.
-   * @param index u32 [rows], the store row of each row
-   */
+  /** What is called after each part of a layer, to store a pass. @param index store rows [rows] */
   saver(index: Tensor, rows: number): (part: LayerPart, activations: LayerActivations) => void {
     let layer = 0;
     return (part, activations) => {
       for (const name of KEPT[part]) {
         const src = keptTensor(activations, name), table = this.#layers[layer]![name];
-        if (src === null || table === undefined) continue;
+        if (src === undefined || table === undefined) continue;
         this.device.run("scatter_rows", {
           src,
           index,
@@ -180,7 +170,7 @@ export class ActivationStore {
   ): void {
     for (const name of NAMES) {
       const out = keptTensor(activations, name), table = this.#layers[layer]![name];
-      if (out === null || table === undefined) continue;
+      if (out === undefined || table === undefined) continue;
       const d = this.#widths[layer]![name]!;
       this.device.run("gather_rows", { table, index, out, rows, d });
     }

@@ -8,43 +8,20 @@ import { NO_ROW, type ShortConvArgs } from "../../kernels/ops/short_conv/spec.ts
 import { convolutionTables } from "../../kernels/ops/short_conv/tables.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { hasPart } from "../architectures/mod.ts";
-import type { Device } from "../../kernels/device.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
-import type { BackwardScratch, LayerActivations } from "./layer_buffers.ts";
+import type { LayerActivations, PackedMixer } from "./layer_buffers.ts";
 import type { PackedBatch } from "./packing.ts";
-import type { ModelWeights } from "./weights/model_weights.ts";
+import type { Network } from "./weights/model_weights.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** What a convolution needs of a network. */
-interface Layers {
-  readonly device: Device;
-  readonly config: ModelConfig;
-  readonly weights: Pick<ModelWeights, "layers">;
-}
 
 /** Where the rows before each row of a layer's gated inputs are. */
 type RowsBefore = Pick<ShortConvArgs, "table" | "before">;
 
-/**
- * Stores the gated inputs of a layer and returns where the rows before each row are; those of the
- * batch are in `before`.
- */
+/** Stores a layer's gated inputs, and finds the rows before each; `before` has the batch's. */
 export type StoreConvolved = (layer: number, bx: Tensor, before: Tensor) => RowsBefore;
 
-/** convB, convC, convX → convBx, mixed. */
-export function convolve(
-  network: Layers,
-  activations: LayerActivations,
-  rows: number,
-  find: (layer: number, bx: Tensor) => RowsBefore,
-): void {
-  gateInputs(network, activations, rows);
-  mix(network, activations, rows, find(activations.layer, activations.convBx!));
-}
-
 /** convB, convX → convBx. */
-function gateInputs(
-  { device, config }: Layers,
+export function gateInputs(
+  { device, config }: Network,
   { convB, convX, convBx }: LayerActivations,
   rows: number,
 ): void {
@@ -52,16 +29,16 @@ function gateInputs(
 }
 
 /** convC, convBx → mixed. */
-function mix(
-  { device, config, weights }: Layers,
-  { layer, convC, convBx, mixed }: LayerActivations,
+export function convolve(
+  { device, config }: Network,
+  { weights, convC, convBx, mixed }: LayerActivations,
   rows: number,
   rowsBefore: RowsBefore,
 ): void {
   device.run("short_conv", {
     x: convBx!,
     ...rowsBefore,
-    weight: weights.layers[layer]!.conv!.value,
+    weight: weights.conv!.value,
     gate: convC!,
     out: mixed!,
     rows,
@@ -81,43 +58,53 @@ export function convolutionRows(
   return { before: upload("before"), after: upload("after"), users: upload("users") };
 }
 
-/** The tables of a packed batch, and what needs them. */
-interface PackedConvolution extends Record<"before" | "after" | "users", Tensor> {
-  /** Stores the gated inputs where they are kept for later rows, and finds those before. */
-  find(layer: number, bx: Tensor): RowsBefore;
-  /** The convolution for some rows only, whose activations are `last`. */
-  lastRows(
-    all: LayerActivations,
-    last: LayerActivations,
-    rows: { index: Tensor; count: number },
-  ): void;
-}
-
-/** Null when no layer has a convolution. */
+/** The convolutions of a packed batch; null when no layer has one. */
 export function packedConvolution(
-  network: Layers,
+  network: Network,
   workspace: Workspace,
   packed: PackedBatch,
   store: StoreConvolved = (_, table, before) => ({ table, before }),
-): PackedConvolution | null {
-  const { device, config } = network;
+): PackedMixer | null {
+  const { device, config } = network, { rows } = packed;
   if (!hasPart(config, "convIn")) return null;
-  const taps = config.convTaps!, d = config.hiddenSize;
-  const tables = convolutionRows(workspace, packed, taps), { before } = tables;
-  const find = (layer: number, bx: Tensor) => store(layer, bx, before);
+  const taps = config.convTaps!, d = config.hiddenSize, n = rows * d;
+  const tables = convolutionRows(workspace, packed, taps);
+  const stored = (activations: LayerActivations) => {
+    gateInputs(network, activations, rows);
+    return store(activations.layer, activations.convBx!, tables.before);
+  };
   return {
-    ...tables,
-    find,
-    lastRows(all, last, { index, count }) {
-      gateInputs(network, all, packed.rows);
-      const stored = find(all.layer, all.convBx!);
+    forward(activations) {
+      convolve(network, activations, rows, stored(activations));
+    },
+    lastRows(all, last, index, count) {
+      const { table, before: allBefore } = stored(all);
       const gather = (table: Tensor, out: Tensor, width: number) =>
         device.run("gather_rows", { table, index, out, rows: count, d: width });
-      const rowsBefore = workspace.get("conv.last", count * (taps - 1), "u32");
-      gather(stored.before, rowsBefore, taps - 1);
+      const before = workspace.get("conv.last", count * (taps - 1), "u32");
+      gather(allBefore, before, taps - 1);
       gather(all.convBx!, last.convBx!, d);
       gather(all.convC!, last.convC!, d);
-      mix(network, last, count, { table: stored.table, before: rowsBefore });
+      convolve(network, last, count, { table, before });
+    },
+    /** dmixed → the derivatives by convB (in dmixed), convC (dgate) and convX (dconv). */
+    backward({ weights, convB, convC, convX, convBx }, { dmixed, dgate, dconv }) {
+      const { value: weight, grad } = weights.conv!;
+      device.run("short_conv_backward", {
+        dout: dmixed,
+        x: convBx!,
+        ...tables,
+        weight,
+        gate: convC!,
+        dx: dconv,
+        dgate,
+        ...(grad === null ? {} : { dweight: grad }),
+        rows,
+        d,
+        taps,
+      });
+      device.run("multiply", { a: dconv, b: convX!, out: dmixed, n });
+      device.run("multiply", { a: dconv, b: convB!, out: dconv, n });
     },
   };
 }
@@ -130,32 +117,4 @@ function previousRows({ rows, rowSegment, segments }: PackedBatch): Uint32Array 
     const begin = segments[at + SEGMENT.prefixBegin]!, end = segments[at + SEGMENT.prefixEnd]!;
     return end > begin ? end - 1 : NO_ROW;
   });
-}
-
-/** dmixed → the derivatives by convB (in dmixed), convC (dgate) and convX (dconv). */
-export function convolveBackward(
-  { device, config, weights }: Layers,
-  { layer, convB, convC, convX, convBx }: LayerActivations,
-  { dmixed, dgate, dconv }: BackwardScratch,
-  rows: number,
-  { before, after, users }: PackedConvolution,
-): void {
-  const d = config.hiddenSize, n = rows * d, { value: weight, grad } = weights.layers[layer]!.conv!;
-  device.run("short_conv_backward", {
-    dout: dmixed,
-    x: convBx!,
-    before,
-    after,
-    users,
-    weight,
-    gate: convC!,
-    dx: dconv,
-    dgate,
-    ...(grad === null ? {} : { dweight: grad }),
-    rows,
-    d,
-    taps: config.convTaps!,
-  });
-  device.run("multiply", { a: dconv, b: convX!, out: dmixed, n });
-  device.run("multiply", { a: dconv, b: convB!, out: dconv, n });
 }

@@ -18,9 +18,8 @@ import {
   project,
   projectBackward,
 } from "./layer_buffers.ts";
-import type { LayerWeights } from "./weights/model_weights.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
-import { normBackward, type NormForward, normForward, type NormWeights } from "./norm.ts";
+import { normBackward, type NormForward, normForward, type NormPass } from "./norm.ts";
 
 /** The output of a layer, as the sum x + add that the next operation computes. */
 export interface Residual {
@@ -36,76 +35,60 @@ export interface Residual {
  */
 export function layerForwardInner(
   pass: LayerPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   input: Residual | null,
 ): void {
-  beforeAttention(pass, weights, activations, input);
+  beforeAttention(pass, activations, input);
   pass.attend(activations);
-  afterAttention(pass, weights, activations);
+  afterAttention(pass, activations);
 }
 
 function beforeAttention(
   pass: LayerPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   input: Residual | null,
 ): void {
-  const { h } = activations;
+  const { h, n1: out, norms: { inputNorm } } = activations;
   const first = input === null ? { x: h } : { x: input.x, add: input.add!, sum: h };
-  const to1 = { out: activations.n1, mean: activations.mean1, rho: activations.rho1 };
-  sumAndNorm(pass, weights.inputNorm, { ...first, ...to1 });
-  attentionInputs(pass, weights, activations);
+  sumAndNorm(pass, inputNorm, { ...first, out });
+  attentionInputs(pass, activations);
   pass.save?.("attention", activations);
 }
 
 /** sum = x + add, and the norm of it where the architecture has one. */
 function sumAndNorm(
-  pass: LayerPass,
-  norm: NormWeights | null,
-  args: Pick<NormForward, "x" | "add" | "sum" | "out" | "mean"> & { rho: Tensor | null },
+  { device, config, rows }: LayerPass,
+  norm: NormPass | undefined,
+  args: Omit<NormForward, "rows">,
 ): void {
-  const { device, config, rows } = pass, { x: a, add: b, sum: out, rho } = args;
-  const d = config.hiddenSize;
-  if (norm !== null) {
-    normForward(device, norm, { ...args, rho: rho!, rows, d, eps: config.rmsNormEps });
-  } else if (b !== undefined) device.run("add", { a, b, out: out!, n: rows * d });
+  const { x: a, add: b, sum: out } = args, n = rows * config.hiddenSize;
+  if (norm !== undefined) normForward(device, norm, { ...args, rows });
+  else if (b !== undefined) device.run("add", { a, b, out: out!, n });
 }
 
 /** What attention or another mixer leaves → what it adds to the residual stream. */
-export function attentionOutput(
-  pass: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
-): void {
-  const { attentionOut: raw, rhoAttentionOut: rho } = activations;
-  const [module, x] = mixerOutput(activations);
-  project(pass, weights, activations, module, x, raw ?? pass.projected);
-  branchForward(pass, weights.attentionOutNorm, raw, rho);
+export function attentionOutput(pass: LayerPass, activations: LayerActivations): void {
+  const { attentionOut: raw, norms } = activations, [module, x] = mixerOutput(activations);
+  project(pass, activations, module, x, raw ?? pass.projected);
+  branchForward(pass, norms.attentionOutNorm, raw);
 }
 
-function afterAttention(
-  pass: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
-): void {
-  const { projected } = pass, { h, mid } = activations;
-  attentionOutput(pass, weights, activations);
-  const to2 = { out: activations.n2, mean: activations.mean2, rho: activations.rho2 };
-  sumAndNorm(pass, weights.postNorm, { x: h, add: projected, sum: mid, ...to2 });
-  mlpInputs(pass, weights, activations);
+function afterAttention(pass: LayerPass, activations: LayerActivations): void {
+  const { h: x, mid: sum, n2: out, norms: { postNorm } } = activations;
+  attentionOutput(pass, activations);
+  sumAndNorm(pass, postNorm, { x, add: pass.projected, sum, out });
+  mlpInputs(pass, activations);
   pass.save?.("mlp", activations);
 }
 
 /** Runs the whole layer and returns its output as a sum. */
 export function layerForward(
   pass: LayerPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   input: Residual | null,
 ): Residual {
-  layerForwardInner(pass, weights, activations, input);
-  mlpOutput(pass, weights, activations);
+  layerForwardInner(pass, activations, input);
+  mlpOutput(pass, activations);
   return { x: activations.mid, add: pass.projected };
 }
 
@@ -118,23 +101,19 @@ export interface SelectedRows {
   attend(all: LayerActivations, some: LayerActivations): void;
 }
 
-/**
- * Runs a layer of whose output only some rows are needed: everything after the attention's inputs
- * is computed for these rows only.
- */
+/** Runs a layer for some rows only, from attention's inputs on. */
 export function layerForwardSelected(
   pass: LayerPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   input: Residual | null,
   { index, rows, activations: some, attend }: SelectedRows,
 ): Residual {
-  beforeAttention(pass, weights, activations, input);
+  beforeAttention(pass, activations, input);
   attend(activations, some);
   const of = { ...pass, rows }, d = pass.config.hiddenSize;
   pass.device.run("gather_rows", { table: activations.h, index, out: some.h, rows, d });
-  afterAttention(of, weights, some);
-  mlpOutput(of, weights, some);
+  afterAttention(of, some);
+  mlpOutput(of, some);
   return { x: some.mid, add: pass.projected };
 }
 
@@ -145,38 +124,28 @@ export function layerForwardSelected(
  */
 export function layerBackward(
   pass: LayerBackwardPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   needsInput: boolean,
 ): void {
-  const { scratch } = pass;
-  const { mid, mean2, rho2, h, mean1, rho1, gated, mixed } = activations;
-  const { attentionOut, rhoAttentionOut } = activations;
+  const { scratch } = pass, { mid, h, gated, mixed, attentionOut, norms } = activations;
+  mlpBackward(pass, activations);
+  throughNorm(pass, norms.postNorm, mid);
 
-  mlpBackward(pass, weights, activations);
-  throughNorm(pass, weights.postNorm, { x: mid, mean: mean2, rho: rho2 });
-
-  const dy = branchBackward(pass, weights.attentionOutNorm, attentionOut, rhoAttentionOut);
+  const dy = branchBackward(pass, norms.attentionOutNorm, attentionOut);
   const { dattn, dgated, dmixed } = scratch, [module, x] = mixerOutput(activations);
-  const dx = mixed !== null ? dmixed : gated !== null ? dgated : dattn;
-  projectBackward(pass, weights, activations, module, { x, dy, dx });
+  const dx = mixed !== undefined ? dmixed : gated !== undefined ? dgated : dattn;
+  projectBackward(pass, activations, module, { x, dy, dx });
   pass.attendBackward(activations, scratch);
-  attentionInputsBackward(pass, weights, activations, needsInput);
-  if (!needsInput) return;
-  throughNorm(pass, weights.inputNorm, { x: h, mean: mean1, rho: rho1 });
+  attentionInputsBackward(pass, activations, needsInput);
+  if (needsInput) throughNorm(pass, norms.inputNorm, h);
 }
 
-/** Adds the derivative by the input of a norm, or of what has none, to scratch.dh. */
+/** Adds the derivative by x, the input of a norm or of what has none, to scratch.dh. */
 function throughNorm(
-  { device, config, rows, scratch: { dh, dnormed } }: LayerBackwardPass,
-  norm: NormWeights | null,
-  { rho, ...given }: { x: Tensor; mean: Tensor | null; rho: Tensor | null },
+  { device, config, rows, scratch: { dh: dx, dnormed: dout } }: LayerBackwardPass,
+  norm: NormPass | undefined,
+  x: Tensor,
 ): void {
-  const d = config.hiddenSize;
-  if (norm === null) {
-    device.run("add", { a: dh, b: dnormed, out: dh, n: rows * d });
-    return;
-  }
-  const shape = { dout: dnormed, dx: dh, accumulate: true, rows, d };
-  normBackward(device, norm, { ...given, rho: rho!, ...shape });
+  if (norm !== undefined) normBackward(device, norm, { dout, x, dx, accumulate: true, rows });
+  else device.run("add", { a: dx, b: dout, out: dx, n: rows * config.hiddenSize });
 }

@@ -3,7 +3,6 @@
  *   mixed = norm(delta_rule(conv(deltaQkv), deltaA, deltaB)) ⊙ silu(deltaZ), head by head
  * Over a packed batch a branch begins with the state at the end of its prompt.
  */
-import type { Device } from "../../kernels/device.ts";
 import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import {
   DELTA_SEGMENT,
@@ -14,20 +13,12 @@ import {
 import type { ShortConvArgs } from "../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { convWidth } from "../architectures/mod.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
 import { convolutionRows } from "./convolution.ts";
-import type { BackwardScratch, LayerActivations } from "./layer_buffers.ts";
+import type { LayerActivations, PackedMixer } from "./layer_buffers.ts";
 import { normBackward, normForward } from "./norm.ts";
 import type { PackedBatch } from "./packing.ts";
-import type { ModelWeights } from "./weights/model_weights.ts";
+import type { Network } from "./weights/model_weights.ts";
 import type { Workspace } from "./workspace.ts";
-
-/** What a delta rule needs of a network. */
-interface Layers {
-  readonly device: Device;
-  readonly config: ModelConfig;
-  readonly weights: Pick<ModelWeights, "layers">;
-}
 
 /** Where the positions before each row of a layer are, and the state before each segment. */
 export type DeltaRows =
@@ -36,52 +27,37 @@ export type DeltaRows =
 
 /** deltaQkv, deltaZ, deltaB, deltaA → deltaX, deltaOut, deltaNormed, mixed. */
 export function deltaForward(
-  { device, config, weights }: Layers,
+  { device, config }: Network,
   activations: LayerActivations,
   rows: number,
   { table, before, ...states }: DeltaRows,
 ): void {
-  const { layer, deltaQkv, deltaX, deltaZ, deltaOut, deltaNormed, mixed, rhoDelta } = activations;
-  const { conv, delta } = weights.layers[layer]!, { valueHeads, valueDim: d } = config.delta!;
+  const { weights, norms, deltaQkv, deltaX, deltaZ, deltaOut, deltaNormed, mixed } = activations;
   device.run("short_conv", {
     x: deltaQkv!,
     table,
     before,
-    weight: conv!.value,
+    weight: weights.conv!.value,
     out: deltaX!,
     rows,
     d: convWidth(config),
     taps: config.convTaps!,
   });
-  device.run("delta_rule", {
-    ...ruleInputs(config, weights, activations, rows),
-    ...states,
-    out: deltaOut!,
-  });
-  const heads = rows * valueHeads, shape = { rows: heads, d, eps: config.rmsNormEps };
-  const norm = { x: deltaOut!, out: deltaNormed!, rho: rhoDelta!, mean: null };
-  normForward(device, delta!.norm, { ...norm, ...shape });
-  device.run("swiglu", { gate: deltaZ!, up: deltaNormed!, out: mixed!, n: heads * d });
+  const inputs = ruleInputs(config, activations, rows), { valueHeads, valueDim } = config.delta!;
+  device.run("delta_rule", { ...inputs, ...states, out: deltaOut! });
+  normForward(device, norms.deltaNorm!, { x: deltaOut!, out: deltaNormed!, rows });
+  const n = rows * valueHeads * valueDim;
+  device.run("swiglu", { gate: deltaZ!, up: deltaNormed!, out: mixed!, n });
 }
 
 /** The inputs of the rule, but for its segments. */
 function ruleInputs(
-  config: ModelConfig,
-  weights: Layers["weights"],
-  { layer, deltaX, deltaA, deltaB }: LayerActivations,
+  { delta }: Network["config"],
+  { weights, deltaX, deltaA, deltaB }: LayerActivations,
   rows: number,
 ) {
-  const { aLog, dtBias } = weights.layers[layer]!.delta!;
-  const numbers = { aLog: aLog.value, dtBias: dtBias.value };
-  return { ...config.delta!, x: deltaX!, a: deltaA!, b: deltaB!, ...numbers, rows };
-}
-
-/** The delta rules of a packed batch. */
-interface PackedDelta {
-  /** The inputs → mixed. */
-  forward(activations: LayerActivations): void;
-  /** dmixed → dqkv, dz, db, da, the derivatives by the inputs. */
-  backward(activations: LayerActivations, scratch: BackwardScratch): void;
+  const { aLog, dtBias } = weights.delta!, numbers = { aLog: aLog.value, dtBias: dtBias.value };
+  return { ...delta!, x: deltaX!, a: deltaA!, b: deltaB!, ...numbers, rows };
 }
 
 /** Where a prefill leaves the states of its prompts. */
@@ -93,18 +69,17 @@ export interface PromptStates {
   keepInputs(layer: number, deltaQkv: Tensor): void;
 }
 
-/** Null when no layer has a delta rule. */
+/** The delta rules of a packed batch; null when no layer has one. */
 export function packedDelta(
-  network: Layers,
+  network: Network,
   workspace: Workspace,
   packed: PackedBatch,
   prompts?: PromptStates,
-): PackedDelta | null {
-  const { device, config, weights } = network, { delta, convTaps: taps } = config;
+): PackedMixer | null {
+  const { device, config } = network, { delta, convTaps: taps } = config;
   if (delta === undefined) return null;
-  const { rows } = packed,
-    tree = segmentsOf(packed, prompts?.to),
-    { roots, states, longest } = tree;
+  const { rows } = packed, tree = segmentsOf(packed, prompts?.to);
+  const { roots, states, longest } = tree;
   const segments = workspace.upload("delta.segments", tree.segments);
   const { before, ...reverse } = convolutionRows(workspace, packed, taps!);
   const shared = { segments, segmentCount: tree.segments.length / DELTA_SEGMENT.columns };
@@ -117,28 +92,20 @@ export function packedDelta(
       prompts?.keepInputs(layer, table);
     },
     backward(activations, { dmixed, dz, ddelta, ddeltaX, dqkv, da, db, dlog }) {
-      const { layer, deltaQkv, deltaZ, deltaOut, deltaNormed, rhoDelta } = activations;
-      const { conv, delta: own } = weights.layers[layer]!, { valueHeads, valueDim: d } = delta;
-      const heads = rows * valueHeads;
+      const { weights, norms, deltaQkv, deltaZ, deltaOut, deltaNormed } = activations;
+      const { aLog, dtBias } = weights.delta!, { value: weight, grad: dweight } = weights.conv!;
+      const { valueHeads: d } = delta, dup = deltaNormed!;
       device.run("swiglu_backward", {
         dout: dmixed,
         gate: deltaZ!,
-        up: deltaNormed!,
+        up: dup,
         dgate: dz,
-        dup: deltaNormed!,
-        n: heads * d,
+        dup,
+        n: rows * d * delta.valueDim,
       });
-      normBackward(device, own!.norm, {
-        dout: deltaNormed!,
-        x: deltaOut!,
-        mean: null,
-        rho: rhoDelta!,
-        dx: ddelta,
-        rows: heads,
-        d,
-      });
+      normBackward(device, norms.deltaNorm!, { dout: dup, x: deltaOut!, dx: ddelta, rows });
       device.run("delta_rule_backward", {
-        ...ruleInputs(config, weights, activations, rows),
+        ...ruleInputs(config, activations, rows),
         ...shared,
         states,
         longest,
@@ -148,19 +115,17 @@ export function packedDelta(
         db,
         dlog,
       });
-      for (const [{ grad }, dout] of [[own!.aLog, dlog], [own!.dtBias, da]] as const) {
-        if (grad !== null) {
-          device.run("add_bias_backward", { dout, dbias: grad, rows, d: valueHeads });
-        }
+      for (const [{ grad: dbias }, dout] of [[aLog, dlog], [dtBias, da]] as const) {
+        if (dbias !== null) device.run("add_bias_backward", { dout, dbias, rows, d });
       }
       device.run("short_conv_backward", {
         dout: ddeltaX,
         x: deltaQkv!,
         before,
         ...reverse,
-        weight: conv!.value,
+        weight,
         dx: dqkv,
-        ...(conv!.grad === null ? {} : { dweight: conv!.grad }),
+        ...(dweight === null ? {} : { dweight }),
         rows,
         d: convWidth(config),
         taps: taps!,

@@ -12,13 +12,9 @@
  */
 import { logSumExp } from "../logits.ts";
 
-/** Logits of one row. */
 type Logits = Float32Array | Float64Array;
 
-/**
- * The divergence of a row; writes its derivative by the student's logits to `slope`.
- * @param slope [vocab], overwritten
- */
+/** The divergence of a row. @param slope [vocab], becomes the derivative by the student's logits */
 export function divergence(
   student: Logits,
   teacher: Logits,

@@ -9,10 +9,7 @@ import { updateTable } from "./embedding_adapter.ts";
 import { weightOperand } from "./linear.ts";
 import type { Workspace } from "./workspace.ts";
 
-/**
- * Computes what passes read from the present adapter: the gains of all modules with DoRA, and the
- * table of an adapter of the embedding (embedding_adapter.ts).
- */
+/** Computes what passes read of the adapter: DoRA's gains, and the embedding's table. */
 export function updateAdapter({ device, config, weights }: Network, workspace: Workspace): void {
   const { embeddingAdapter } = weights;
   if (embeddingAdapter !== null) updateTable(device, embeddingAdapter, workspace, config);

@@ -36,10 +36,7 @@ export interface AdapterDropout {
   scratch: Tensor; // [rows, width]
 }
 
-/**
- * Counter words c1, c2, c3 of every packed row (packing.ts): [rows, 3].
- * @throws RgxError when a group has no promptId
- */
+/** Counter words c1, c2, c3 of packed rows: [rows, 3]. @throws RgxError without promptId */
 export function dropoutKeys(groups: readonly Group[], rows: number, pass: number): Uint32Array {
   const keys = new Uint32Array(3 * rows);
   let row = 0;
@@ -58,10 +55,7 @@ export function dropoutKeys(groups: readonly Group[], rows: number, pass: number
   return keys;
 }
 
-/**
- * Uploads the counters of a batch's masks.
- * @throws RgxError when a group has no promptId
- */
+/** Uploads the counters of a batch's masks. @throws RgxError when a group has no promptId */
 export function adapterDropout(
   workspace: Workspace,
   { p, width }: DropoutShape,
@@ -93,10 +87,7 @@ export function dropoutOfRows(
   return { ...dropout, rowKeys, keys: workspace.upload("head.dropout_keys", rowKeys) };
 }
 
-/**
- * out[rows, d] = dropout(x), or += with `accumulate`. It also computes the gradient, when x is the
- * derivative by the output and out the one by the input.
- */
+/** out[rows, d] = dropout(x), or += with `accumulate`; of derivatives it is the gradient. */
 export function dropOut(
   device: Device,
   { p, seedLow, seedHigh, keys }: AdapterDropout,

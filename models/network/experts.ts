@@ -21,34 +21,24 @@ import {
   splitParts,
 } from "./layer_buffers.ts";
 import type { Linear, LoraWeights } from "./linear.ts";
-import type { LayerWeights } from "./weights/model_weights.ts";
 
 /** n2 → routing, gate, up. */
-export function expertInputs(
-  pass: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
-): void {
+export function expertInputs(pass: LayerPass, activations: LayerActivations): void {
   const { device, rows, config: { hiddenSize: d, experts }, fused } = pass;
-  const { n2, gate, up, u } = activations, routing = activations.routing!;
+  const { n2, gate, up } = activations, routing = activations.routing!;
   const { count, chosen, normalize } = experts!, { x } = pass.experts!, places = rows * chosen;
-  project(pass, weights, activations, "router", n2, routing.logits);
+  project(pass, activations, "router", n2, routing.logits);
   device.run("route", { ...routing, rows, experts: count, chosen, normalize });
   device.run("gather_rows", { table: n2, index: routing.rowOf, out: x, rows: places, d });
-  expertForward(pass, weights.gateUp, activations, x, fused.gateUp!.out, u.gateUp);
+  expertForward(pass, activations, "gateUp", x, fused.gateUp!.out);
   splitParts({ device, rows: places }, fused.gateUp!, [gate, up!]);
 }
 
 /** activated → out [rows, d], the sum over the experts of each row. */
-export function expertOutput(
-  pass: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
-  out: Tensor,
-): void {
+export function expertOutput(pass: LayerPass, activations: LayerActivations, out: Tensor): void {
   const { activated, experts } = pass;
   timesGates(pass, activations, activated);
-  expertForward(pass, weights.down, activations, activated, experts!.out, activations.u.down);
+  expertForward(pass, activations, "down", activated, experts!.out);
   sumPlaces(pass, activations, out);
 }
 
@@ -73,26 +63,26 @@ function sumPlaces(
   device.run("scatter_add_rows", { src, order, runs, target, table: out, runCount: rows, d });
 }
 
+/** A module with a matrix for each expert. */
+type ExpertModule = "gateUp" | "down";
+
 /** The places of each expert, for products with its matrix. */
-function placesOf(
-  { rows, config }: LayerPass,
-  { experts }: Linear,
-  { routing }: LayerActivations,
-) {
-  return { begin: routing!.begin, experts: experts!, rows: rows * chosenExperts(config) };
+function placesOf({ rows, config }: LayerPass, { routing }: LayerActivations) {
+  const { count, chosen } = config.experts!;
+  return { begin: routing!.begin, experts: count, rows: rows * chosen };
 }
 
 /** out[places, outDim] = x·W_eᵀ + s·(x·A_eᵀ)·B_eᵀ of the expert of each place. */
 function expertForward(
   pass: LayerPass,
-  linear: Linear,
   activations: LayerActivations,
+  module: ExpertModule,
   x: Tensor,
   out: Tensor,
-  u: Tensor | undefined,
 ): void {
-  const { device } = pass, { weight: b, storage, lora, inDim: k, outDim: n } = linear;
-  const all = { ...placesOf(pass, linear, activations), transB: true };
+  const { device } = pass, u = activations.u[module], linear = activations.weights[module];
+  const { weight: b, storage, lora, inDim: k, outDim: n } = linear;
+  const all = { ...placesOf(pass, activations), transB: true };
   device.run("expert_matmul", { a: x, b, ...weightType(storage), out, n, k, ...all });
   if (lora === null || u === undefined) return;
   const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
@@ -106,7 +96,6 @@ function expertForward(
  */
 export function expertsBackward(
   pass: LayerBackwardPass,
-  weights: LayerWeights,
   activations: LayerActivations,
   dy: Tensor,
 ): void {
@@ -114,39 +103,40 @@ export function expertsBackward(
   const { hiddenSize: d, intermediateSize: f, experts } = config,
     { count, chosen, normalize } = experts!;
   const { x, out, dgates, dlogits, ones } = pass.experts!, routing = activations.routing!;
-  const { n2, gate, up, u } = activations, gateUp = fused.gateUp!.out, places = rows * chosen;
+  const { n2, gate, up } = activations, gateUp = fused.gateUp!.out, places = rows * chosen;
   device.run("gather_rows", { table: dy, index: routing.rowOf, out, rows: places, d });
-  backwardDx(pass, weights.down, activations, out, dactivated);
+  backwardDx(pass, activations, "down", out, dactivated);
   device.run("multiply", { a: activated, b: dactivated, out: gateUp, n: places * f });
   device.run("matmul", { a: gateUp, b: ones, out: dgates, transB: true, m: places, n: 1, k: f });
   timesGates(pass, activations, activated);
-  gradients(pass, weights.down, activations, activated, out, u.down);
+  gradients(pass, activations, "down", activated, out);
   timesGates(pass, activations, dactivated);
   const back = { dout: dactivated, gate, up: up!, dgate: gate, dup: up!, n: places * f };
   device.run("swiglu_backward", back);
   joinParts({ device, rows: places }, fused.gateUp!, [gate, up!]);
   device.run("gather_rows", { table: n2, index: routing.rowOf, out: x, rows: places, d });
-  backwardDx(pass, weights.gateUp, activations, gateUp, out);
-  gradients(pass, weights.gateUp, activations, x, gateUp, u.gateUp);
+  backwardDx(pass, activations, "gateUp", gateUp, out);
+  gradients(pass, activations, "gateUp", x, gateUp);
   sumPlaces(pass, activations, dnormed);
   const shape = { rows, experts: count, chosen, normalize };
   device.run("route_backward", { ...routing, ...shape, dgates, dlogits });
   const args = { x: n2, dy: dlogits, dx: dnormed, accumulate: true };
-  projectBackward(pass, weights, activations, "router", args);
+  projectBackward(pass, activations, "router", args);
 }
 
 /** dx[places, inDim] = dy·W_e + du·A_e, with du = s·dy·B_e in scratch.du. */
 function backwardDx(
   pass: LayerBackwardPass,
-  linear: Linear,
   activations: LayerActivations,
+  module: ExpertModule,
   dy: Tensor,
   dx: Tensor,
 ): void {
-  const { device, scratch: { du } } = pass, all = placesOf(pass, linear, activations);
+  const { device, scratch: { du } } = pass, linear = activations.weights[module];
+  const all = placesOf(pass, activations);
   const { weight: b, storage, lora, inDim: n, outDim: k } = linear;
   device.run("expert_matmul", { a: dy, b, ...weightType(storage), out: dx, n, k, ...all });
-  if (lora === null || du === null || Object.keys(activations.u).length === 0) return;
+  if (lora === null || du === undefined || Object.keys(activations.u).length === 0) return;
   const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
   device.run("expert_matmul", { a: dy, b: ordered, out: du, n: r, k, alpha, ...all });
   device.run("expert_matmul", { a: du, b: a, out: dx, n, k: r, accumulate: true, ...all });
@@ -155,19 +145,18 @@ function backwardDx(
 /** Adds the gradients of a module's matrices or adapter; du is that of {@link backwardDx}. */
 function gradients(
   pass: LayerBackwardPass,
-  linear: Linear,
   activations: LayerActivations,
+  module: ExpertModule,
   x: Tensor,
   dy: Tensor,
-  u: Tensor | undefined,
 ): void {
-  const { device, experts: scratch, scratch: { du } } = pass;
-  const { dweight, lora, experts, inDim, outDim } = linear;
-  const all = placesOf(pass, linear, activations);
+  const { device, experts: scratch, scratch: { du } } = pass, u = activations.u[module];
+  const { dweight, lora, experts, inDim, outDim } = activations.weights[module];
+  const all = placesOf(pass, activations);
   if (dweight !== null) {
     device.run("expert_gradient", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...all });
   }
-  if (lora === null || lora.da === null || u === undefined || du === null) return;
+  if (lora === null || lora.da === null || u === undefined || du === undefined) return;
   const { da, db, r, scale: alpha } = lora, { workspace } = scratch!, count = experts! * outDim * r;
   device.run("expert_gradient", { a: du, b: x, out: da, m: r, n: inDim, ...all });
   const ordered = workspace.get("experts.db", count), back = workspace.get("experts.db2", count);

@@ -4,7 +4,6 @@
  * when they are recomputed; for inference nothing is kept.
  */
 import { type AttentionForwardArgs, SEGMENT } from "../../kernels/ops/attention/spec.ts";
-import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { layerWindow, scalarOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
@@ -12,11 +11,10 @@ import { addToEmbedding, embeddingBackward, isTrained } from "./embedding_adapte
 import {
   type ActivationName,
   type BackwardScratch,
-  backwardWidths,
-  chosenExperts,
   type LayerActivations,
   layerActivations,
   type LayerPass,
+  type PackedMixer,
   passScratch,
 } from "./layer_buffers.ts";
 import {
@@ -27,31 +25,18 @@ import {
   type Residual,
   type SelectedRows,
 } from "./decoder_layer.ts";
-import type { ModelWeights } from "./weights/model_weights.ts";
+import type { Network } from "./weights/model_weights.ts";
 import { mlpOutput } from "./mlp.ts";
-import {
-  convolve,
-  convolveBackward,
-  packedConvolution,
-  type StoreConvolved,
-} from "./convolution.ts";
+import { packedConvolution, type StoreConvolved } from "./convolution.ts";
 import { packedDelta, type PromptStates } from "./delta_layer.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
-import type { LayerAngles, RopeTables } from "./rope_table.ts";
+import type { LayerAngles } from "./rope_table.ts";
 import { weightType } from "../formats/stored_weight.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** A model's weights on a device, with what every pass over them needs. */
-export interface Network {
-  readonly device: Device;
-  readonly config: ModelConfig;
-  readonly weights: ModelWeights;
-  readonly rope: RopeTables;
-  /** Largest rank of an adapter; 0 without adapters. */
-  readonly maxRank: number;
-}
+export type { Network } from "./weights/model_weights.ts";
 
 /** Which activations are kept after their layer: all, only the layers' inputs, or none. */
 export type Keep = "all" | "inputs" | "none";
@@ -64,15 +49,9 @@ export interface TrunkOptions {
   keep: Keep;
   /** Dropout of the adapters' inputs; absent or null = none. */
   dropout?: AdapterDropout | null;
-  /**
-   * Tensors for a layer's keys and values, or a convolution's gated inputs, in place of the
-   * workspace's (views of a prompt cache).
-   */
+  /** Tensors for a layer's keys, values or gated inputs: views of a prompt cache. */
   cached?: (layer: number) => Partial<Pick<LayerActivations, "k" | "v" | "convBx">>;
-  /**
-   * The rows for which the last layer also computes attention and MLP, not only attention's
-   * inputs: the last row of each segment. Absent = all rows.
-   */
+  /** The last row of each segment, if the last layer computes only these after its inputs. */
   lastRows?: Uint32Array; // [segments]
   /** Stores the rotated keys and values and returns where attention reads them. */
   store?: (layer: number, k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
@@ -88,7 +67,7 @@ export interface TrunkPass {
   packed: PackedBatch;
   layers: LayerActivations[];
   pass: LayerPass;
-  attention: PackedAttention;
+  attention: Required<PackedMixer>;
   /** The output of the last layer, as a sum that is still to be computed. */
   output: Residual;
   keep: Keep | "store";
@@ -119,7 +98,6 @@ export function rotate(
   device.run("rope", { x: k, ...angles.k, heads: numKvHeads, ...shape });
 }
 
-/** Name of the buffer for an activation of a layer. */
 export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
   // A layer's recomputation stops before its last projection, so `u` and `y` of that one are kept.
   const input = activation === "h" || activation === "u.down" || activation === "y.down";
@@ -158,11 +136,10 @@ export function trunkForward(
     ? null
     : selectedRows(network, workspace, options.lastRows, options.adapter, attention);
   let output: Residual | null = null;
-  for (let l = 0; l < layers.length; l++) {
-    const layer = weights.layers[l]!, last = l === layers.length - 1;
-    output = last && some !== null
-      ? layerForwardSelected(pass, layer, layers[l]!, output, some)
-      : layerForward(pass, layer, layers[l]!, output);
+  for (const [l, layer] of layers.entries()) {
+    output = l === layers.length - 1 && some !== null
+      ? layerForwardSelected(pass, layer, output, some)
+      : layerForward(pass, layer, output);
   }
   return { packed, layers, pass, attention, output: output!, keep: options.keep };
 }
@@ -183,7 +160,7 @@ function selectedRows(
   workspace: Workspace,
   lastRows: Uint32Array,
   adapter: boolean,
-  attention: PackedAttention,
+  attention: Required<PackedMixer>,
 ): SelectedRows {
   const rows = lastRows.length, last = network.config.numLayers - 1;
   const index = workspace.upload("last.rows", lastRows);
@@ -193,16 +170,12 @@ function selectedRows(
     activations: layerActivations(workspace, network, last, rows, {
       adapter,
       name: (activation) => `last.${bufferName("none", last, activation)}`,
-      provided: {},
     }),
     attend: (all, some) => attention.lastRows(all, some, index, rows),
   };
 }
 
-/**
- * out[rows, d] = embedding of the tokens, times the model's factor, plus that of their positions
- * where these are learned.
- */
+/** out[rows, d] = embedding of the tokens, times the model's factor, plus learned positions. */
 export function embed(
   { device, config, weights }: Network,
   workspace: Workspace,
@@ -227,20 +200,7 @@ export function embed(
   device.run("add", { a: out, b: spare, out, n });
 }
 
-/**
- * RoPE, where the architecture has it, and attention over the segments of a packed batch; or in
- * some layers a convolution or a delta rule.
- */
-interface PackedAttention {
-  forward(activations: LayerActivations): void;
-  /**
-   * The same for the last row of each segment only. `index` has their rows in the batch. Keys must
-   * come from `store`.
-   */
-  lastRows(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
-  backward(activations: LayerActivations, scratch: BackwardScratch): void;
-}
-
+/** What mixes the positions of each layer of a packed batch. */
 export function packedAttention(
   network: Network,
   workspace: Workspace,
@@ -250,7 +210,7 @@ export function packedAttention(
     TrunkOptions,
     "store" | "storeConvolved" | "states"
   > = {},
-): PackedAttention {
+): Required<PackedMixer> {
   const { device, config } = network;
   const { rows, segmentCount } = packed;
   const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
@@ -260,26 +220,14 @@ export function packedAttention(
   const table = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim };
   const scale = scalarOf(config, "attention");
   const shapeOf = (layer: number) => ({ ...table, scale, ...scoreOptions(config, layer) });
-  const convolution = packedConvolution(network, workspace, packed, storeConvolved);
-  const delta = packedDelta(network, workspace, packed, states);
-  return {
-    forward(activations: LayerActivations): void {
-      const { layer, q, k, v, attn, lse, mixed, deltaQkv } = activations;
-      if (deltaQkv !== null) return delta!.forward(activations);
-      if (mixed !== null) {
-        convolve(network, activations, rows, convolution!.find);
-        return;
-      }
+  const attention: PackedMixer = {
+    forward(activations) {
+      const { layer, q, k, v, attn, lse } = activations;
       rotate(network, angles(layer), { q, k }, rows);
       device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...shapeOf(layer) });
       gateAttention(network, activations, rows);
     },
-    lastRows(all, last, index, count): void {
-      const { layer, q, k, v } = all;
-      if (all.mixed !== null) {
-        convolution!.lastRows(all, last, { index, count });
-        return;
-      }
+    lastRows({ layer, q, k, v }, last, index, count) {
       rotate(network, angles(layer), { q, k }, rows);
       const d = heads * headDim, each = Uint32Array.from({ length: count }, (_, row) => row);
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
@@ -295,39 +243,24 @@ export function packedAttention(
         rows: count,
       });
     },
-    backward(activations: LayerActivations, scratch: BackwardScratch): void {
-      const { layer, q, k, v, attn, lse, mixed, attnGate } = activations;
-      const { dattn, dq, dk, dv, dgated, dattnGate } = scratch;
-      if (activations.deltaQkv !== null) return delta!.backward(activations, scratch);
-      if (mixed !== null) {
-        convolveBackward(network, activations, scratch, rows, convolution!);
-        return;
+    backward({ layer, q, k, v, attn: out, lse, attnGate: gate }, scratch) {
+      const { dattn: dout, dq, dk, dv, dgated, dattnGate } = scratch;
+      if (gate !== undefined) {
+        const n = rows * heads * headDim, to = { dgate: dattnGate, dup: dout };
+        device.run("swiglu_backward", { dout: dgated, gate, up: out, ...to, n, sigmoid: true });
       }
-      if (attnGate !== null) {
-        device.run("swiglu_backward", {
-          dout: dgated,
-          gate: attnGate,
-          up: attn,
-          dgate: dattnGate,
-          dup: dattn,
-          n: rows * heads * headDim,
-          sigmoid: true,
-        });
-      }
-      device.run("attention_backward", {
-        q,
-        k,
-        v,
-        out: attn,
-        lse,
-        dout: dattn,
-        dq,
-        dk,
-        dv,
-        ...shapeOf(layer),
-      });
+      device.run("attention_backward", { q, k, v, out, lse, dout, dq, dk, dv, ...shapeOf(layer) });
       rotate(network, angles(layer), { q: dq, k: dk }, rows, true);
     },
+  };
+  const convolution = packedConvolution(network, workspace, packed, storeConvolved);
+  const delta = packedDelta(network, workspace, packed, states);
+  const mixerOf = ({ mixed }: LayerActivations) =>
+    mixed === undefined ? attention : delta ?? convolution!;
+  return {
+    forward: (activations) => mixerOf(activations).forward(activations),
+    lastRows: (all, ...some) => mixerOf(all).lastRows!(all, ...some),
+    backward: (activations, scratch) => mixerOf(activations).backward(activations, scratch),
   };
 }
 
@@ -337,12 +270,11 @@ export function gateAttention(
   { attn: up, attnGate: gate, gated }: LayerActivations,
   rows: number,
 ): void {
-  if (gate === null) return;
+  if (gate === undefined) return;
   const n = rows * config.numHeads * config.headDim;
   device.run("swiglu", { gate, up, out: gated!, n, sigmoid: true });
 }
 
-/** Segment table with one segment for each of `count` rows. */
 function rowSegments(count: number): Uint32Array {
   const table = new Uint32Array(count * SEGMENT.columns);
   for (let row = 0; row < count; row++) {
@@ -353,27 +285,7 @@ function rowSegments(count: number): Uint32Array {
   return table;
 }
 
-/** Scratch of the backward. The caller fills `dh` with the derivative by the trunk's output. */
-export function backwardScratch(
-  network: Network,
-  workspace: Workspace,
-  rows: number,
-): BackwardScratch {
-  const widths = Object.entries(backwardWidths(network.config)) as [string, number][];
-  const buffers = widths.map(([name, width]) => [
-    name,
-    workspace.get(name, rows * width),
-  ]);
-  const du = network.maxRank === 0
-    ? null
-    : workspace.get("du", rows * chosenExperts(network.config) * network.maxRank);
-  return { ...Object.fromEntries(buffers), du };
-}
-
-/**
- * Adds the gradients of all trained tensors below the head. scratch.dh holds the derivative by the
- * output.
- */
+/** Adds the gradients of all below the head; scratch.dh has the derivative by the output. */
 export function trunkBackward(
   network: Network,
   workspace: Workspace,
@@ -385,15 +297,15 @@ export function trunkBackward(
   const pass = { ...trunk.pass, scratch, attendBackward: trunk.attention.backward };
   const last = layers.length - 1;
   for (let l = last; l >= Math.max(0, weights.lowestTrained); l--) {
-    const layer = weights.layers[l]!, activations = layers[l]!;
+    const layer = layers[l]!;
     // The shared buffers still hold the last layer's activations from the forward.
     trunk.restore?.(l);
     if (keep === "inputs" && l < last) {
-      layerForwardInner(pass, layer, activations, null);
+      layerForwardInner(pass, layer, null);
       // The backward of a norm after the MLP reads its input.
-      if (layer.mlpOutNorm !== null) mlpOutput(pass, layer, activations);
+      if (layer.norms.mlpOutNorm !== undefined) mlpOutput(pass, layer);
     }
-    layerBackward(pass, layer, activations, l > weights.lowestTrained);
+    layerBackward(pass, layer, l > weights.lowestTrained);
   }
   const addRows = (
     kind: string,

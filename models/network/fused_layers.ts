@@ -18,9 +18,7 @@ export function weightsFitInCache(config: ModelConfig, floatBytes: number): bool
   return floatBytes * elements <= MAX_FUSED_BYTES;
 }
 
-/**
- * Whether a decode step can run each layer as one operation, provided that its weights are packed.
- */
+/** Whether a decode step can run each layer as one operation, if its weights are packed. */
 export function canFuseLayers(config: ModelConfig, floatBytes: number): boolean {
   return isPlainLlama(config) && weightsFitInCache(config, floatBytes);
 }

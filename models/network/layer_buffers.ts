@@ -1,84 +1,86 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { RouteArgs } from "../../kernels/ops/experts/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LayerNorm, Module } from "../architectures/architecture.ts";
+import type { LayerNorm, LayerPart as WeightPart, Module } from "../architectures/architecture.ts";
 import {
   architectureOf,
   convWidth,
   hasAttention,
   hasPart,
   modulesOf,
-  normWidth,
   scalarOf,
 } from "../architectures/mod.ts";
 import { isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
-import type { LayerWeights, ModelWeights } from "./weights/model_weights.ts";
+import type { LayerWeights, Network } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
-import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
-import { normBackward, normForward, type NormWeights } from "./norm.ts";
+import { normBackward, normForward, type NormPass } from "./norm.ts";
 
-/**
- * Activations of one layer; the backward reads all of them. A layer with a convolution or a delta
- * rule does not have those of attention, which must not be read.
- */
-export interface LayerActivations {
-  /** The layer's number. */
+/** Elements per row of each activation, or 0 where a layer does not have it; then the others. */
+function widthsOf(config: ModelConfig, layer: number) {
+  const { activation, attentionGate } = architectureOf(config),
+    attends = hasAttention(config, layer);
+  const { hiddenSize: d, numHeads, numKvHeads, headDim } = config;
+  const has = (part: WeightPart, width: number) => hasPart(config, part, layer) ? width : 0;
+  const heads = attends ? numHeads : 0, q = heads * headDim;
+  const kv = attends ? numKvHeads * headDim : 0, gate = attentionGate ? q : 0;
+  const f = chosenExperts(config) * config.intermediateSize;
+  const { valueHeads: valueHeadCount = 0, valueDim = 0 } = config.delta ?? {};
+  const valueHeads = has("deltaQkv", valueHeadCount), out = valueHeads * valueDim;
+  const conv = has("convIn", d), qkv = has("deltaQkv", convWidth(config));
+  return {
+    h: d, // the layer's input
+    n1: has("inputNorm", d), // normed input; h without a norm
+    // Query and key heads before their norm, where the architecture has it.
+    rawQ: has("qNorm", q),
+    rawK: has("kNorm", kv),
+    q, // after RoPE
+    k: kv, // after RoPE
+    v: kv,
+    attn: q,
+    lse: heads,
+    // The gate of attention, and what it leaves, where the architecture has it.
+    attnGate: gate,
+    gated: gate,
+    // Of a convolution: its two gates and its input, and the gated input.
+    convB: conv,
+    convC: conv,
+    convX: conv,
+    convBx: conv,
+    // Of a delta rule (delta_layer.ts): the input of its convolution and its output, the inputs of
+    // its gates, and what it computes, before and after the norm.
+    deltaQkv: qkv,
+    deltaX: qkv,
+    deltaZ: out,
+    deltaB: valueHeads,
+    deltaA: valueHeads,
+    deltaOut: out,
+    deltaNormed: out,
+    mixed: conv + out, // what a convolution or a delta rule leaves, the last projection's input
+    // Outputs of the last projection of attention and MLP, where a norm follows.
+    attentionOut: has("attentionOutNorm", d),
+    mlpOut: has("mlpOutNorm", d),
+    mid: d, // after attention
+    n2: has("postNorm", d), // mid without a norm
+    gate: f, // the input of the nonlinearity
+    up: activation === "gelu" ? 0 : f, // the second input of SwiGLU and GeGLU
+  };
+}
+
+type Stored = keyof ReturnType<typeof widthsOf>;
+
+/** A layer with a convolution or a delta rule does not have those of attention, not to be read. */
+type Always = "h" | "n1" | "q" | "k" | "v" | "attn" | "lse" | "mid" | "n2" | "gate";
+
+/** A layer in one pass: its weights and its activations, all of which the backward reads. */
+export interface LayerActivations
+  extends Record<Always, Tensor>, Partial<Record<Exclude<Stored, Always>, Tensor>> {
   layer: number;
-  h: Tensor; // [rows, d], the layer's input
-  n1: Tensor; // [rows, d], normed input; h without a norm
-  mean1: Tensor | null; // [rows], with LayerNorm
-  rho1: Tensor | null; // [rows]
-  /**
-   * Query and key heads before their norm, and the norm's ρ, where the architecture has such norms.
-   */
-  rawQ: Tensor | null; // [rows, heads·headDim]
-  rawK: Tensor | null; // [rows, kvHeads·headDim]
-  rhoQ: Tensor | null; // [rows, heads], or [rows]
-  rhoK: Tensor | null; // [rows, kvHeads], or [rows]
-  q: Tensor; // [rows, heads·headDim], after RoPE
-  k: Tensor; // [rows, kvHeads·headDim], after RoPE
-  v: Tensor; // [rows, kvHeads·headDim]
-  attn: Tensor; // [rows, heads·headDim]
-  lse: Tensor; // [rows, heads]
-  /** Of a convolution: its two gates and its input, the gated input, and what the gates leave. */
-  convB: Tensor | null; // [rows, d]
-  convC: Tensor | null; // [rows, d]
-  convX: Tensor | null; // [rows, d]
-  convBx: Tensor | null; // [rows, d]
-  /** What a convolution or a delta rule leaves, the input of the last projection. */
-  mixed: Tensor | null; // [rows, d] or [rows, valueHeads·valueDim]
-  /**
-   * Of a delta rule (delta_layer.ts): the input of its convolution and its output, the inputs of
-   * its gates, and what it computes, before and after the norm.
-   */
-  deltaQkv: Tensor | null; // [rows, convWidth]
-  deltaX: Tensor | null; // [rows, convWidth]
-  deltaZ: Tensor | null; // [rows, valueHeads·valueDim]
-  deltaB: Tensor | null; // [rows, valueHeads]
-  deltaA: Tensor | null; // [rows, valueHeads]
-  deltaOut: Tensor | null; // [rows, valueHeads·valueDim]
-  deltaNormed: Tensor | null; // [rows, valueHeads·valueDim]
-  rhoDelta: Tensor | null; // [rows, valueHeads]
-  /** The gate of attention, and what it leaves, where the architecture has it. */
-  attnGate: Tensor | null; // [rows, heads·headDim]
-  gated: Tensor | null; // [rows, heads·headDim]
-  /** Outputs of the last projection of attention and MLP, where a norm follows, and its ρ. */
-  attentionOut: Tensor | null; // [rows, d]
-  mlpOut: Tensor | null; // [rows, d]
-  rhoAttentionOut: Tensor | null; // [rows]
-  rhoMlpOut: Tensor | null; // [rows]
-  mid: Tensor; // [rows, d], after attention
-  n2: Tensor; // [rows, d]; mid without a norm
-  mean2: Tensor | null; // [rows]
-  rho2: Tensor | null; // [rows]
-  /** Input of the nonlinearity. */
-  gate: Tensor; // [rows, f]
-  /** Second input of SwiGLU and GeGLU; null with GELU. */
-  up: Tensor | null; // [rows, f]
+  weights: LayerWeights;
+  norms: Partial<Record<LayerNorm, NormPass>>;
   /**
    * Which experts each row goes through; null = there are none. With experts, `gate`, `up` and the
    * `u` of their modules have rows·chosen rows, in the order of experts.
@@ -89,8 +91,6 @@ export interface LayerActivations {
   /** The products [rows, out] of the modules with DoRA, where it is trained. */
   y: Partial<Record<Module, Tensor>>;
 }
-
-type Stored = Exclude<keyof LayerActivations, "u" | "y" | "layer" | "routing">;
 
 /** The choice of experts (kernels/ops/experts/spec.ts). */
 export type Routing = Pick<
@@ -127,65 +127,21 @@ function routingBuffers(
   };
 }
 
-/** Elements per row of each activation that a layer has, except `u` and `y`. */
+/** Elements per row of the activations that a layer has. */
 export function activationWidths(
   config: ModelConfig,
   layer: number,
 ): Partial<Record<Stored, number>> {
-  const { layerNorm, activation, attentionGate } = architectureOf(config);
-  const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
-  const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
-  const q = heads * headDim, kv = kvHeads * headDim;
-  const has = (part: LayerNorm) => hasPart(config, part, layer);
-  return {
-    h: d,
-    ...(has("inputNorm") ? { n1: d, rho1: 1 } : {}),
-    ...(hasAttention(config, layer)
-      ? {
-        q,
-        k: kv,
-        v: kv,
-        attn: q,
-        lse: heads,
-        ...(attentionGate ? { attnGate: q, gated: q } : {}),
-      }
-      : config.delta === undefined
-      ? { convB: d, convC: d, convX: d, convBx: d, mixed: d }
-      : deltaWidths(config, config.delta)),
-    ...(has("attentionOutNorm") ? { attentionOut: d, rhoAttentionOut: 1 } : {}),
-    ...(has("mlpOutNorm") ? { mlpOut: d, rhoMlpOut: 1 } : {}),
-    mid: d,
-    ...(has("postNorm") ? { n2: d, rho2: 1 } : {}),
-    gate: f,
-    ...(activation === "gelu" ? {} : { up: f }),
-    ...(layerNorm ? { mean1: 1, mean2: 1 } : {}),
-    ...(has("qNorm")
-      ? {
-        rawQ: q,
-        rawK: kv,
-        rhoQ: q / normWidth(config, "qNorm"),
-        rhoK: kv / normWidth(config, "kNorm"),
-      }
-      : {}),
-  };
+  return Object.fromEntries(
+    Object.entries(widthsOf(config, layer)).filter(([, width]) => width > 0),
+  );
 }
 
-function deltaWidths(config: ModelConfig, { valueHeads, valueDim }: DeltaSizes) {
-  const width = convWidth(config), out = valueHeads * valueDim;
-  return {
-    deltaQkv: width,
-    deltaX: width,
-    deltaZ: out,
-    deltaB: valueHeads,
-    deltaA: valueHeads,
-    deltaOut: out,
-    deltaNormed: out,
-    rhoDelta: valueHeads,
-    mixed: out,
-  };
-}
-
-export type ActivationName = Stored | `${"u" | "y"}.${Module}` | `routing.${keyof Routing}`;
+export type ActivationName =
+  | Stored
+  | `${"u" | "y"}.${Module}`
+  | `${"mean" | "rho"}.${LayerNorm}`
+  | `routing.${keyof Routing}`;
 
 export interface ActivationOptions {
   /** False leaves `u` and `y` empty. */
@@ -193,81 +149,48 @@ export interface ActivationOptions {
   /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
   /** Tensors that are used instead of the workspace's. */
-  provided: Partial<LayerActivations>;
+  provided?: Partial<Record<Stored, Tensor>>;
 }
 
-const ABSENT = {
-  mean1: null,
-  mean2: null,
-  rho1: null,
-  rho2: null,
-  attentionOut: null,
-  mlpOut: null,
-  rhoAttentionOut: null,
-  rhoMlpOut: null,
-  convB: null,
-  convC: null,
-  convX: null,
-  convBx: null,
-  mixed: null,
-  deltaQkv: null,
-  deltaX: null,
-  deltaZ: null,
-  deltaB: null,
-  deltaA: null,
-  deltaOut: null,
-  deltaNormed: null,
-  rhoDelta: null,
-  attnGate: null,
-  gated: null,
-  rawQ: null,
-  rawK: null,
-  rhoQ: null,
-  rhoK: null,
-  up: null,
-};
-
-/** Takes the activations of layer `layer` from a workspace. */
 export function layerActivations(
   workspace: Workspace,
-  { config, weights, maxRank }: {
-    config: ModelConfig;
-    weights: Pick<ModelWeights, "layers">;
-    maxRank: number;
-  },
+  { config, weights: { layers }, maxRank }: Pick<Network, "config" | "weights" | "maxRank">,
   layer: number,
   rows: number,
-  { adapter, name, provided }: ActivationOptions,
+  { adapter, name, provided = {} }: ActivationOptions,
 ): LayerActivations {
-  const widths = Object.entries(activationWidths(config, layer)) as [Stored, number][];
-  const tensors = widths.map(([activation, width]) => [
-    activation,
-    provided[activation] ?? workspace.get(name(activation), rows * width),
-  ]);
-  const linears = weights.layers[layer]!;
+  const weights = layers[layer]!;
+  const get = (activation: ActivationName, width: number) =>
+    workspace.get(name(activation), rows * width);
+  const stored = Object.fromEntries(
+    (Object.entries(activationWidths(config, layer)) as [Stored, number][])
+      .map(([activation, width]) => [activation, provided[activation] ?? get(activation, width)]),
+  ) as Record<Stored, Tensor>;
+  const norms = (Object.entries(weights.norms) as [LayerNorm, NormPass["norm"]][])
+    .map(([part, norm]) => [part, {
+      norm,
+      mean: norm.bias === null ? null : get(`mean.${part}`, norm.repeats),
+      rho: get(`rho.${part}`, norm.repeats),
+    }]);
   const adapted = modulesOf(config, layer).filter((module) =>
-    adapter && linears[module].lora !== null
+    adapter && weights[module].lora !== null
   );
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
   const u = adapted.map((module) => [
     module,
-    workspace.get(name(`u.${module}`), rows * timesRead(config, module) * maxRank),
+    get(`u.${module}`, timesRead(config, module) * maxRank),
   ]);
-  const y = adapted.filter((module) => linears[module].lora?.dora?.dmagnitude != null)
-    .map((module) => [
-      module,
-      workspace.get(name(`y.${module}`), rows * linears[module].outDim),
-    ]);
-  const own = Object.fromEntries(tensors);
-  const inputs = { n1: own.n1 ?? own.h, n2: own.n2 ?? own.mid };
+  const y = adapted.filter((module) => weights[module].lora?.dora?.dmagnitude != null)
+    .map((module) => [module, get(`y.${module}`, weights[module].outDim)]);
+  const { experts } = config;
   return {
-    ...ABSENT,
-    ...own,
-    ...inputs,
+    ...stored,
+    n1: stored.n1 ?? stored.h,
+    n2: stored.n2 ?? stored.mid,
     layer,
-    routing: config.experts === undefined
-      ? null
-      : routingBuffers(workspace, config.experts, rows, name),
+    weights,
+    norms: Object.fromEntries(norms),
+    routing: experts === undefined ? null : routingBuffers(workspace, experts, rows, name),
     u: Object.fromEntries(u),
     y: Object.fromEntries(y),
   };
@@ -275,8 +198,8 @@ export function layerActivations(
 
 /** The last projection of a layer's mixer, and its input. */
 export function mixerOutput({ attn, gated, mixed, deltaZ }: LayerActivations): [Module, Tensor] {
-  if (mixed === null) return ["o", gated ?? attn];
-  return [deltaZ === null ? "convOut" : "deltaOut", mixed];
+  if (mixed === undefined) return ["o", gated ?? attn];
+  return [deltaZ === undefined ? "convOut" : "deltaOut", mixed];
 }
 
 /** The output of a module that computes several parts, and where these are in it. */
@@ -337,82 +260,85 @@ export function joinParts(
   });
 }
 
-/** Scratch of the backward pass, shared by all layers; what no layer needs is not there. */
-export interface BackwardScratch {
-  /** [rows, d]: derivative by the layer's output, later replaced by the one by its input */
-  dh: Tensor;
-  dnormed: Tensor; // [rows, d]
-  dactivated: Tensor; // [rows, f]
-  dattn: Tensor; // [rows, heads·headDim]
-  dq: Tensor; // [rows, heads·headDim]
-  dk: Tensor; // [rows, kvHeads·headDim]
-  dv: Tensor; // [rows, kvHeads·headDim]
-  /** Of attention with a gate: the derivatives by what the gate leaves, and by the gate. */
-  dgated: Tensor; // [rows, heads·headDim]
-  dattnGate: Tensor; // [rows, heads·headDim]
-  /** Of a convolution: the derivatives by its output, its gate and its gated input. */
-  dmixed: Tensor; // [rows, d], or of a delta rule [rows, valueHeads·valueDim]
-  dgate: Tensor; // [rows, d]
-  dconv: Tensor; // [rows, d]
-  /** Of a delta rule: the derivatives by its activations, and by aLog of each row. */
-  dqkv: Tensor; // [rows, convWidth]
-  ddeltaX: Tensor; // [rows, convWidth]
-  dz: Tensor; // [rows, valueHeads·valueDim]
-  ddelta: Tensor; // [rows, valueHeads·valueDim]
-  db: Tensor; // [rows, valueHeads]
-  da: Tensor; // [rows, valueHeads]
-  dlog: Tensor; // [rows, valueHeads]
-  /** [rows, largest r]; null without adapters. */
-  du: Tensor | null;
+/** Elements per row of each part of the backward's scratch; 0 where a model does not need it. */
+function backwardWidths({ config, maxRank }: Pick<Network, "config" | "maxRank">) {
+  const { hiddenSize: d, numHeads, numKvHeads, headDim, delta } = config;
+  const q = numHeads * headDim, kv = numKvHeads * headDim, chosen = chosenExperts(config);
+  const gate = architectureOf(config).attentionGate ? q : 0, { valueHeads = 0 } = delta ?? {};
+  const conv = hasPart(config, "convIn") ? d : 0,
+    width = delta === undefined ? 0 : convWidth(config);
+  const out = valueHeads * (delta?.valueDim ?? 0);
+  return {
+    dh: d, // the derivative by the layer's output, later replaced by the one by its input
+    dnormed: d,
+    dactivated: chosen * config.intermediateSize,
+    dattn: q,
+    dq: q,
+    dk: kv,
+    dv: kv,
+    // Of attention with a gate: the derivatives by what the gate leaves, and by the gate.
+    dgated: gate,
+    dattnGate: gate,
+    // Of a convolution: the derivatives by its output, its gate and its gated input.
+    dmixed: conv + out, // or by a delta rule's output
+    dgate: conv,
+    dconv: conv,
+    // Of a delta rule: the derivatives by its activations, and by aLog of each row.
+    dqkv: width,
+    ddeltaX: width,
+    dz: out,
+    ddelta: out,
+    db: valueHeads,
+    da: valueHeads,
+    dlog: valueHeads,
+    du: chosen * maxRank, // by an adapter's low-rank part
+  };
 }
 
-/** Elements per row of the backward's scratch, except `du`. */
-export function backwardWidths(
-  config: ModelConfig,
-): Partial<Record<Exclude<keyof BackwardScratch, "du">, number>> {
-  const d = config.hiddenSize, f = chosenExperts(config) * config.intermediateSize;
-  const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
-  const { delta } = config, { valueHeads = 0, valueDim = 0 } = delta ?? {};
-  const out = valueHeads * valueDim, width = convWidth(config);
-  const ofMixer = delta !== undefined
-    ? {
-      dqkv: width,
-      ddeltaX: width,
-      dz: out,
-      ddelta: out,
-      dmixed: out,
-      db: valueHeads,
-      da: valueHeads,
-      dlog: valueHeads,
-    }
-    : hasPart(config, "conv")
-    ? { dmixed: d, dgate: d, dconv: d }
-    : {};
-  const ofGate = architectureOf(config).attentionGate ? { dgated: q, dattnGate: q } : {};
-  const ofAttention = { dattn: q, dq: q, dk: kv, dv: kv, ...ofGate };
-  return { dh: d, dnormed: d, dactivated: f, ...ofAttention, ...ofMixer };
+type Scratch = Record<keyof ReturnType<typeof backwardWidths>, Tensor>;
+
+/** Scratch of the backward pass, shared by all layers; what no layer needs is not there. */
+export type BackwardScratch = Omit<Scratch, "du"> & Partial<Pick<Scratch, "du">>;
+
+/** Takes the scratch from a workspace. The caller fills `dh` with the derivative by the output. */
+export function backwardScratch(
+  network: Network,
+  workspace: Workspace,
+  rows: number,
+): BackwardScratch {
+  const widths = Object.entries(backwardWidths(network)).filter(([, width]) => width > 0);
+  const buffers = widths.map(([name, width]) => [name, workspace.get(name, rows * width)]);
+  return Object.fromEntries(buffers);
+}
+
+/** What mixes positions in a packed batch: attention with RoPE, a convolution, a delta rule. */
+export interface PackedMixer {
+  /** q, k, v → attn, lse, gated; or the inputs of another mixer → mixed. */
+  forward(activations: LayerActivations): void;
+  /**
+   * The same for the last row of each segment only. `index` has their rows in the batch. Keys must
+   * come from `store`. Absent for a delta rule.
+   */
+  lastRows?(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
+  /** dattn or dgated → dq, dk, dv before their rotation; or dmixed → those by a mixer's inputs. */
+  backward(activations: LayerActivations, scratch: BackwardScratch): void;
 }
 
 // What the parts of a decoder layer (attention inputs, MLP) get from the pass that runs them: the
 // device, the sizes, the attention, and the buffers that all layers share.
 
-/** A part of a layer. */
 export type LayerPart = "attention" | "mlp";
 
 export interface LayerPass {
   device: Device;
   config: ModelConfig;
   rows: number;
-  /** q, k, v → attn, lse; includes RoPE. Or a convolution's inputs → mixed. */
-  attend(activations: LayerActivations): void;
+  attend: PackedMixer["forward"];
   /** Output of the last projection of the attention and of the MLP, [rows, d]. */
   projected: Tensor;
   /** Input of the MLP's last projection, [rows, f]. */
   activated: Tensor;
-  /**
-   * Where one module computes several things (q, k and v; gate and up; q and its gate): its output;
-   * else null.
-   */
+  /** The output of a module that computes several things (q, k and v; gate and up); else null. */
   fused: Record<"qkv" | "gateUp" | "convIn" | "q", FusedOutput | null>;
   /** Null where the MLP is not a mixture of experts. */
   experts: ExpertScratch | null;
@@ -423,11 +349,7 @@ export interface LayerPass {
 }
 
 export interface LayerBackwardPass extends LayerPass {
-  /**
-   * attn, lse, dattn → dq, dk, dv, the derivatives by q, k, v before their rotation. Or dmixed →
-   * those by a convolution's parts, in dmixed, dgate and dconv.
-   */
-  attendBackward(activations: LayerActivations, scratch: BackwardScratch): void;
+  attendBackward: PackedMixer["backward"];
   scratch: BackwardScratch;
 }
 
@@ -490,26 +412,24 @@ export function passScratch(
 /** out = the output of a linear module for x [rows, in], with its adapter where that is active. */
 export function project(
   { device, rows, dropout }: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
+  { weights, u, y }: LayerActivations,
   module: Module,
   x: Tensor,
   out: Tensor,
 ): void {
-  const u = activations.u[module] ?? null, y = activations.y[module] ?? null;
-  linearForward(device, weights[module], { x, out, u, y, rows, dropout });
+  const low = { u: u[module] ?? null, y: y[module] ?? null };
+  linearForward(device, weights[module], { x, out, ...low, rows, dropout });
 }
 
 /** The backward of `project`. */
 export function projectBackward(
-  { device, rows, dropout, scratch: { du } }: LayerBackwardPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
+  { device, rows, dropout, scratch }: LayerBackwardPass,
+  { weights, u, y }: LayerActivations,
   module: Module,
   args: Pick<LinearBackward, "x" | "dy" | "dx" | "accumulate" | "beforeX">,
 ): void {
-  const u = activations.u[module] ?? null, y = activations.y[module] ?? null;
-  linearBackward(device, weights[module], { ...args, u, y, du, rows, dropout });
+  const low = { u: u[module] ?? null, y: y[module] ?? null, du: scratch.du ?? null };
+  linearBackward(device, weights[module], { ...args, ...low, rows, dropout });
 }
 
 /**
@@ -518,29 +438,24 @@ export function projectBackward(
  */
 export function branchForward(
   { device, config, rows, projected: out }: LayerPass,
-  norm: NormWeights | null,
-  raw: Tensor | null,
-  rho: Tensor | null,
+  norm: NormPass | undefined,
+  raw: Tensor | undefined,
 ): void {
-  const d = config.hiddenSize, scale = scalarOf(config, "residual");
-  if (norm !== null) {
-    const shape = { rows, d, eps: config.rmsNormEps };
-    normForward(device, norm, { x: raw!, out, mean: null, rho: rho!, ...shape });
-  }
-  if (scale !== 1) device.run("add", { b: out, out, n: rows * d, scale });
+  const n = rows * config.hiddenSize, scale = scalarOf(config, "residual");
+  if (norm !== undefined) normForward(device, norm, { x: raw!, out, rows });
+  if (scale !== 1) device.run("add", { b: out, out, n, scale });
 }
 
 /** The derivative by that output, from scratch.dh. It is dh, or in scratch.dnormed. */
 export function branchBackward(
   { device, config, rows, scratch: { dh, dnormed } }: LayerBackwardPass,
-  norm: NormWeights | null,
-  raw: Tensor | null,
-  rho: Tensor | null,
+  norm: NormPass | undefined,
+  raw: Tensor | undefined,
 ): Tensor {
-  const d = config.hiddenSize, scale = scalarOf(config, "residual");
-  if (scale !== 1) device.run("add", { b: dh, out: dnormed, n: rows * d, scale });
+  const n = rows * config.hiddenSize, scale = scalarOf(config, "residual");
+  if (scale !== 1) device.run("add", { b: dh, out: dnormed, n, scale });
   const dout = scale === 1 ? dh : dnormed;
-  if (norm === null) return dout;
-  normBackward(device, norm, { dout, x: raw!, mean: null, rho: rho!, dx: dnormed, rows, d });
+  if (norm === undefined) return dout;
+  normBackward(device, norm, { dout, x: raw!, dx: dnormed, rows });
   return dnormed;
 }

@@ -56,10 +56,7 @@ export interface Linear {
   /** "int8": the product rounds x to bytes (kernels/ops/matmul/spec.ts). Only in generation. */
   activations?: "int8" | undefined;
   inOut: boolean;
-  /**
-   * The weight in packed form (kernels/ops/matmul/spec.ts), which the forward reads instead; null =
-   * not packed.
-   */
+  /** The packed weight (kernels/ops/matmul/spec.ts), which the forward reads; null = not packed. */
   packed: Tensor | null;
   dweight: Tensor | null;
   bias: Pick<Parameter, "value" | "grad"> | null; // [out]
@@ -221,7 +218,6 @@ export interface LinearBackward {
   /** Scratch [rows, r]; may be null when `u` is. */
   du: Tensor | null;
   rows: number;
-  /** The dropout of the forward. */
   dropout: AdapterDropout | null;
   /** Called after dx is computed and before x is read: it may compute x. */
   beforeX?: () => void;

@@ -14,7 +14,7 @@ import {
   type LoraWeights,
   lowRankInput,
 } from "./linear.ts";
-import { normBackward, type NormForward, normForward } from "./norm.ts";
+import { normBackward, type NormForward, normForward, type NormPass } from "./norm.ts";
 import { scalarOf } from "../architectures/mod.ts";
 import type { PackedBatch } from "./packing.ts";
 import { weightType } from "../formats/stored_weight.ts";
@@ -34,10 +34,10 @@ export interface HiddenRows {
 /** The norm after the layers, divided as the logits are. */
 export function finalNorm(
   { device, config, weights }: Network,
-  args: Omit<NormForward, "d" | "eps">,
+  { mean, rho, ...args }: NormForward & Omit<NormPass, "norm">,
 ): void {
-  const { hiddenSize: d, rmsNormEps: eps } = config, { rows, out } = args;
-  normForward(device, weights.finalNorm, { ...args, d, eps });
+  const { hiddenSize: d } = config, { rows, out } = args;
+  normForward(device, { norm: weights.finalNorm, mean, rho }, args);
   const divisor = scalarOf(config, "logits");
   if (divisor !== 1) device.run("add", { b: out, out, n: rows * d, scale: 1 / divisor });
 }
@@ -81,20 +81,34 @@ export function finalRows(
  * @param room maximum number of rows of calls with this workspace
  */
 export function headLogits(
-  { device, config, weights }: Network,
+  network: Network,
   workspace: Workspace,
-  { normed, out, rows, room }: { normed: Tensor; out: Tensor; rows: number; room: number },
+  { room, ...args }: { normed: Tensor; out: Tensor; rows: number; room: number },
 ): void {
-  const { vocabSize, hiddenSize: d } = config, { head, headLora, packedHead } = weights;
-  const product = { a: normed, ...headOperand(head, packedHead), out, m: rows, n: vocabSize, k: d };
-  if (headLora === null) device.run("matmul", product);
-  else {
-    const { b: loraB, r, scale: loraScale } = headLora, xa = workspace.get("head.u", room * r);
-    lowRankInput(device, headLora, { x: normed, u: xa, rows, inDim: d, dropout: null });
-    device.run("matmul", { ...product, xa, loraB, r, loraScale });
-  }
-  const cap = config.softCaps?.logits;
-  if (cap !== undefined) device.run("soft_cap", { x: out, out, n: rows * vocabSize, cap });
+  const { device, config: { hiddenSize: inDim }, weights: { headLora } } = network;
+  if (headLora === null) return headProduct(network, args, null);
+  const u = workspace.get("head.u", room * headLora.r), { normed: x, rows } = args;
+  lowRankInput(device, headLora, { x, u, rows, inDim, dropout: null });
+  headProduct(network, args, { lora: headLora, u });
+}
+
+/** The same with the low-rank part of an adapter, u [rows, r]. */
+function headProduct(
+  { device, config, weights: { head, packedHead } }: Network,
+  { normed: a, out, rows: m }: { normed: Tensor; out: Tensor; rows: number },
+  low: Pick<LowRankHead, "lora" | "u"> | null,
+): void {
+  const { vocabSize: n, hiddenSize: k, softCaps } = config, cap = softCaps?.logits;
+  const product = { a, ...headOperand(head, packedHead), out, m, n, k };
+  device.run("matmul", { ...product, ...(low === null ? {} : adapterOperands(low)) });
+  if (cap !== undefined) device.run("soft_cap", { x: out, out, n: m * n, cap });
+}
+
+/** The arguments of operations for y += s·(x·Aᵀ)·Bᵀ. */
+function adapterOperands(
+  { u: xa, lora: { b: loraB, r, scale: loraScale } }: Pick<LowRankHead, "lora" | "u">,
+) {
+  return { xa, loraB, r, loraScale };
 }
 
 /** Rows whose logits are in memory at the same time; views of them are aligned. */
@@ -134,12 +148,7 @@ export class HeadPass {
     this.#hidden = finalRows(network, workspace, trunk, this.#index, headRows);
     const low = this.#low = lowRankHead(network, workspace, trunk, this.#hidden);
     this.#args = {
-      ...(low === null ? {} : {
-        xa: low.u,
-        loraB: low.lora.b,
-        r: low.lora.r,
-        loraScale: low.lora.scale,
-      }),
+      ...(low === null ? {} : adapterOperands(low)),
       hidden: this.#hidden.normed,
       weight: weights.head.value,
       ...weightType(weights.head.storage),
@@ -181,31 +190,15 @@ export class HeadPass {
     return { logp, entropy };
   }
 
-  /**
-   * Logits (temperature 1) of up to LOGIT_ROWS rows, from one that is a multiple of it. They belong
-   * to the last pass of the workspace.
-   */
+  /** Logits of up to LOGIT_ROWS rows of the workspace's last pass, from a multiple of it on. */
   logits(begin: number, count: number): Promise<Float32Array | Float64Array> {
-    const { network: { device, config, weights }, workspace } = this, low = this.#low;
-    const { vocabSize: n, hiddenSize: k } = config;
-    const out = workspace.get("head.logits", LOGIT_ROWS * n);
-    device.run("matmul", {
-      a: this.#hidden.normed.view(begin * k, count * k),
-      ...headOperand(weights.head, weights.packedHead),
-      out,
-      m: count,
-      n,
-      k,
-      ...(low === null ? {} : {
-        xa: low.u.view(begin * low.lora.r, count * low.lora.r),
-        loraB: low.lora.b,
-        r: low.lora.r,
-        loraScale: low.lora.scale,
-      }),
-    });
-    const cap = config.softCaps?.logits;
-    if (cap !== undefined) device.run("soft_cap", { x: out, out, n: count * n, cap });
-    return device.read(out, 0, count * n) as Promise<Float32Array | Float64Array>;
+    const { network, network: { device, config }, workspace } = this, low = this.#low;
+    const { vocabSize, hiddenSize: d } = config;
+    const rowsOf = (table: Tensor, width: number) => table.view(begin * width, count * width);
+    const out = workspace.get("head.logits", LOGIT_ROWS * vocabSize);
+    const args = { normed: rowsOf(this.#hidden.normed, d), out, rows: count };
+    headProduct(network, args, low && { ...low, u: rowsOf(low.u, low.lora.r) });
+    return device.read(out, 0, count * vocabSize) as Promise<Float32Array | Float64Array>;
   }
 
   /**
@@ -255,10 +248,7 @@ export class HeadPass {
     if (db !== null) device.run("matmul", { a: dz, b: u, out: db, m: vocab, n: r, alpha, ...over });
   }
 
-  /**
-   * Writes the derivative by the trunk's output to `dh` [rows, d], and adds the gradients of the
-   * head and the final norm.
-   */
+  /** Writes the derivative by the trunk's output to `dh`, adds the head's and norm's gradients. */
   backward(
     packed: PackedBatch,
     dh: Tensor,
@@ -304,8 +294,8 @@ export class HeadPass {
     const divisor = scalarOf(config, "logits"), n = headRows * d;
     if (divisor !== 1) device.run("add", { b: dnormed, out: dnormed, n, scale: 1 / divisor });
     const dsum = normed; // consumed by head_backward
-    const given = { dout: dnormed, x: h, mean, rho };
-    normBackward(device, weights.finalNorm, { ...given, dx: dsum, rows: headRows, d });
+    const norm = { norm: weights.finalNorm, mean, rho };
+    normBackward(device, norm, { dout: dnormed, x: h, dx: dsum, rows: headRows });
     device.run("fill", { out: dh, n: rows * d, value: 0 });
     device.run("scatter_rows", { src: dsum, index: this.#index, table: dh, rows: headRows, d });
   }

@@ -19,10 +19,7 @@ import { copyLength, type WeightCopies } from "./weights/weight_copies.ts";
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */
 export const MAX_COPY_BYTES = 2 ** 30;
 
-/**
- * Whether a merged copy makes a pass over `rows` rows cheaper. Merging costs r·in·out
- * multiply-adds; it saves two products of together r·rows·(in + out).
- */
+/** Whether merging (r·in·out) is cheaper than the two products it saves (r·rows·(in + out)). */
 function mergePays(inDim: number, outDim: number, rows: number): boolean {
   return rows * (inDim + outDim) > 2 * inDim * outDim;
 }
@@ -67,10 +64,7 @@ export function mergeInto(
   device.run("scale_columns", { x: merged, gain: lora.dora.gain, out: merged, ...shape });
 }
 
-/**
- * The network with merged copies of the weights for which this is cheaper. Adapters are kept for
- * their gradients. It is valid until the copies have another owner or an adapter changes.
- */
+/** The network with merged copies where that is cheaper, until they are claimed or change. */
 export function mergeAdapters(
   network: Network,
   copies: WeightCopies,

@@ -9,51 +9,61 @@ export interface NormWeights {
   bias: Parameter | null;
   /** 1 where the weight is stored as its difference from 1, else 0; only RMSNorm. */
   offset: number;
-}
-
-export interface NormForward {
-  x: Tensor; // [rows, d]
-  /** A residual branch that is added to x first, and where the sum is stored. */
-  add?: Tensor; // [rows, d]
-  sum?: Tensor; // [rows, d]
-  out: Tensor; // [rows, d]
-  /** Only for LayerNorm. */
-  mean: Tensor | null; // [rows]
-  rho: Tensor; // [rows]
-  rows: number;
+  /** Elements that the norm sees at once. */
   d: number;
+  /** How often a row has them: for each head, or once. */
+  repeats: number;
   eps: number;
 }
 
-export function normForward(device: Device, norm: NormWeights, args: NormForward): void {
-  const { mean, ...shared } = args, weight = norm.weight.value, { offset } = norm;
-  if (norm.bias === null) device.run("rmsnorm", { ...shared, weight, offset });
-  else device.run("layernorm", { ...shared, mean: mean!, weight, bias: norm.bias.value });
+/** A norm in a pass, with what its backward needs of its forward. */
+export interface NormPass {
+  norm: NormWeights;
+  /** Null for RMSNorm. */
+  mean: Tensor | null; // [rows·repeats]
+  rho: Tensor; // [rows·repeats]
+}
+
+export interface NormForward {
+  x: Tensor; // [rows, repeats·d]
+  /** A residual branch that is added to x first, and where the sum is stored. */
+  add?: Tensor; // [rows, d]
+  sum?: Tensor; // [rows, d]
+  out: Tensor; // [rows, repeats·d]
+  rows: number;
+}
+
+export function normForward(
+  device: Device,
+  { norm, mean, rho }: NormPass,
+  args: NormForward,
+): void {
+  const { weight: { value: weight }, bias, offset, repeats, d, eps } = norm;
+  const shared = { ...args, rows: args.rows * repeats, d, eps, weight, rho };
+  if (bias === null) device.run("rmsnorm", { ...shared, offset });
+  else device.run("layernorm", { ...shared, mean: mean!, bias: bias.value });
 }
 
 export interface NormBackward {
-  dout: Tensor; // [rows, d]
+  dout: Tensor; // [rows, repeats·d]
   /** The norm's input. */
-  x: Tensor; // [rows, d]
-  mean: Tensor | null; // [rows]
-  rho: Tensor; // [rows]
-  dx: Tensor; // [rows, d]
+  x: Tensor; // [rows, repeats·d]
+  dx: Tensor; // [rows, repeats·d]
   accumulate?: boolean;
   rows: number;
-  d: number;
 }
 
 /** Writes dx, and adds the gradients of the norm's trained weights. */
-export function normBackward(device: Device, norm: NormWeights, args: NormBackward): void {
-  const { mean, ...shared } = args, weight = norm.weight.value, { grad } = norm.weight;
-  const trained = grad === null ? {} : { dweight: grad };
-  if (norm.bias === null) {
-    device.run("rmsnorm_backward", { ...shared, weight, offset: norm.offset, ...trained });
-    return;
+export function normBackward(
+  device: Device,
+  { norm: { weight: { value: weight, grad }, bias, offset, repeats, d }, mean, rho }: NormPass,
+  args: NormBackward,
+): void {
+  const trained = grad === null ? {} : { dweight: grad }, rows = args.rows * repeats;
+  const shared = { ...args, rows, d, weight, rho, ...trained };
+  if (bias === null) return device.run("rmsnorm_backward", { ...shared, offset });
+  if (bias.grad !== null) {
+    device.run("add_bias_backward", { dout: args.dout, dbias: bias.grad, rows, d });
   }
-  if (norm.bias.grad !== null) {
-    const { dout, rows, d } = args;
-    device.run("add_bias_backward", { dout, dbias: norm.bias.grad, rows, d });
-  }
-  device.run("layernorm_backward", { ...shared, mean: mean!, weight, ...trained });
+  device.run("layernorm_backward", { ...shared, mean: mean! });
 }

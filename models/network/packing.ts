@@ -25,22 +25,15 @@ export interface PackedBatch {
   maxPosition: number;
   /** Row of the last prompt token of each group. */
   lastPromptRow: Uint32Array; // [groups]
-  /**
-   * Number of hidden rows that predict at least one token. `headIndex` lists them in ascending
-   * order.
-   */
+  /** Number of hidden rows that predict a token; `headIndex` lists them, ascending. */
   headRows: number;
   headIndex: Uint32Array; // [headRows]
   /** The pairs of head row r are [pairStart[r], pairStart[r + 1]). */
   pairStart: Uint32Array; // [headRows + 1]
   pairs: number;
   targets: Uint32Array; // [pairs]
-  /** Head row of each pair. */
   pairRow: Uint32Array; // [pairs]
-  /**
-   * Index of each pair in the order (group, branch, position) of all branch tokens, which the
-   * alternatives of all of them follow.
-   */
+  /** Place of each pair: (group, branch, position) of branch tokens, then their alternatives. */
   pairOutput: Uint32Array; // [pairs]
 }
 
@@ -61,96 +54,64 @@ export function packGroups(
   limits: PackLimits,
   alternatives: readonly (readonly number[])[] = [],
 ): PackedBatch {
-  let rows = 0, pairs = 0, headRows = 0, segmentCount = 0;
-  groups.forEach((group, g) => {
-    checkGroup(group, g, limits);
-    rows += group.promptIds.length;
-    segmentCount++;
-    let predicts = false;
-    for (const branch of group.branches) {
-      if (branch.length === 0) continue;
-      predicts = true;
-      pairs += branch.length;
-      rows += branch.length - 1;
-      headRows += branch.length - 1;
-      if (branch.length > 1) segmentCount++;
-    }
-    if (predicts) headRows++;
-  });
-  const places = [pairs];
+  groups.forEach((group, g) => checkGroup(group, g, limits));
+  const lengthsOf = ({ branches }: Group) => branches.map(({ length }) => length);
+  const places = [groups.flatMap(lengthsOf).reduce((sum, length) => sum + length, 0)];
   for (const { length } of alternatives) places.push(places.at(-1)! + length);
-  pairs = places.at(-1)!;
 
-  const batch: PackedBatch = {
-    rows,
-    tokens: new Uint32Array(rows),
-    positions: new Uint32Array(rows),
-    lengths: new Uint32Array(rows),
-    rowSegment: new Uint32Array(rows),
-    segments: new Uint32Array(segmentCount * SEGMENT.columns),
-    segmentCount,
-    maxPosition: 0,
-    lastPromptRow: new Uint32Array(groups.length),
-    headRows,
-    headIndex: new Uint32Array(headRows),
-    pairStart: new Uint32Array(headRows + 1),
-    pairs,
-    targets: new Uint32Array(pairs),
-    pairRow: new Uint32Array(pairs),
-    pairOutput: new Uint32Array(pairs),
-  };
-
-  let row = 0, segment = 0, head = 0, pair = 0, output = 0;
+  const tokens: number[] = [], positions: number[] = [], lengths: number[] = [];
+  const rowSegment: number[] = [], segments: number[] = [], lastPromptRow: number[] = [];
+  const headIndex: number[] = [], pairStart = [0];
+  const targets: number[] = [], pairRow: number[] = [], pairOutput: number[] = [];
+  let maxPosition = 0, output = 0;
+  /** A prompt (without `prefix`), or a branch of the prompt in these rows. */
   const addSegment = (ids: readonly number[], count: number, prefix: [number, number] | null) => {
-    const begin = row, at = segment * SEGMENT.columns;
-    const firstPosition = prefix === null ? 0 : prefix[1] - prefix[0];
-    for (let i = 0; i < count; i++, row++) {
-      batch.tokens[row] = ids[i]!;
-      batch.positions[row] = firstPosition + i;
-      batch.lengths[row] = prefix === null ? count : firstPosition + i + 1;
-      batch.rowSegment[row] = segment;
+    const begin = tokens.length, at = segments.length, [from, to] = prefix ?? [begin, begin];
+    const first = to - from, segment = at / SEGMENT.columns, end = begin + count;
+    for (let i = 0; i < count; i++) {
+      tokens.push(ids[i]!);
+      positions.push(first + i);
+      lengths.push(prefix === null ? count : first + i + 1);
+      rowSegment.push(segment);
     }
-    batch.maxPosition = Math.max(batch.maxPosition, firstPosition + count - 1);
-    batch.segments[at + SEGMENT.begin] = begin;
-    batch.segments[at + SEGMENT.end] = row;
-    batch.segments[at + SEGMENT.prefixBegin] = prefix === null ? begin : prefix[0];
-    batch.segments[at + SEGMENT.prefixEnd] = prefix === null ? begin : prefix[1];
-    batch.segments[at + SEGMENT.groupEnd] = row;
-    segment++;
+    maxPosition = Math.max(maxPosition, first + count - 1);
+    segments.push(...Array<number>(SEGMENT.columns).fill(0));
+    segments[at + SEGMENT.begin] = begin;
+    segments[at + SEGMENT.end] = segments[at + SEGMENT.groupEnd] = end;
+    segments[at + SEGMENT.prefixBegin] = from;
+    segments[at + SEGMENT.prefixEnd] = to;
     return at;
   };
   const addPair = (target: number, place: number) => {
-    batch.targets[pair] = target;
-    batch.pairRow[pair] = head;
-    batch.pairOutput[pair] = place;
-    pair++;
+    targets.push(target);
+    pairRow.push(headIndex.length);
+    pairOutput.push(place);
   };
   const addTarget = (target: number, place: number) => {
     addPair(target, place);
     alternatives[place]?.forEach((id, i) => addPair(id, places[place]! + i));
   };
-  const endHeadRow = (hiddenRow: number) => {
-    batch.headIndex[head++] = hiddenRow;
-    batch.pairStart[head] = pair;
+  const endHeadRow = (row: number) => {
+    headIndex.push(row);
+    pairStart.push(targets.length);
   };
 
-  groups.forEach(({ promptIds, branches }, g) => {
-    const promptBegin = row;
-    const promptAt = addSegment(promptIds, promptIds.length, null);
-    const promptEnd = row;
-    batch.lastPromptRow[g] = promptEnd - 1;
+  for (const { promptIds, branches } of groups) {
+    const promptBegin = tokens.length;
+    const promptAt = addSegment(promptIds, promptIds.length, null), promptEnd = tokens.length;
+    lastPromptRow.push(promptEnd - 1);
 
-    const firstPair = pair;
+    const firstPair = targets.length;
     let place = output;
     for (const branch of branches) {
       if (branch.length > 0) addTarget(branch[0]!, place);
       place += branch.length;
     }
-    if (pair > firstPair) endHeadRow(promptEnd - 1);
+    if (targets.length > firstPair) endHeadRow(promptEnd - 1);
 
     for (const branch of branches) {
       if (branch.length > 1) {
-        const begin = row;
+        const begin = tokens.length;
         addSegment(branch, branch.length - 1, [promptBegin, promptEnd]);
         for (let i = 1; i < branch.length; i++) {
           addTarget(branch[i]!, output + i);
@@ -159,15 +120,29 @@ export function packGroups(
       }
       output += branch.length;
     }
-    batch.segments[promptAt + SEGMENT.groupEnd] = row;
-  });
-  return batch;
+    segments[promptAt + SEGMENT.groupEnd] = tokens.length;
+  }
+  return {
+    rows: tokens.length,
+    tokens: Uint32Array.from(tokens),
+    positions: Uint32Array.from(positions),
+    lengths: Uint32Array.from(lengths),
+    rowSegment: Uint32Array.from(rowSegment),
+    segments: Uint32Array.from(segments),
+    segmentCount: segments.length / SEGMENT.columns,
+    maxPosition,
+    lastPromptRow: Uint32Array.from(lastPromptRow),
+    headRows: headIndex.length,
+    headIndex: Uint32Array.from(headIndex),
+    pairStart: Uint32Array.from(pairStart),
+    pairs: targets.length,
+    targets: Uint32Array.from(targets),
+    pairRow: Uint32Array.from(pairRow),
+    pairOutput: Uint32Array.from(pairOutput),
+  };
 }
 
-/**
- * @param g the group's number in messages
- * @throws RgxError for a group that the model cannot process
- */
+/** @param g its number in messages. @throws RgxError for a group that the model cannot process */
 export function checkGroup(group: Group, g: number, limits: PackLimits): void {
   if (group.promptIds.length === 0) {
     throw new RgxError(`group ${g}: the prompt is empty; a prompt needs at least one token`, {
@@ -207,10 +182,7 @@ function checkIds(ids: readonly number[], where: string, vocabSize: number): voi
   }
 }
 
-/**
- * Rows sorted by token (stable), for the embedding's gradient. Run u is order[runs[u] … runs[u +
- * 1]).
- */
+/** Rows in the order of their tokens (stable). Run u is order[runs[u] … runs[u + 1]). */
 export interface TokenRuns {
   order: Uint32Array; // [rows]
   runs: Uint32Array; // [runCount + 1]

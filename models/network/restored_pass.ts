@@ -22,12 +22,11 @@ import {
 import { linearProduct, lowRankInput } from "./linear.ts";
 import { attentionOutput } from "./decoder_layer.ts";
 import { activate, mlpInputs, mlpOutput } from "./mlp.ts";
-import { type NormForward, normForward, type NormWeights } from "./norm.ts";
+import { normForward } from "./norm.ts";
 import type { Module } from "../architectures/architecture.ts";
 import type { PackedBatch } from "./packing.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Group } from "./types.ts";
-import type { LayerWeights } from "./weights/model_weights.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Store row of each row of a packed batch. Every group has its `promptId`. */
@@ -64,61 +63,44 @@ export function trunkRestored(
       adapter: true,
       // Those of the first layer of a pass that keeps its own.
       name: (activation) => bufferName(keep, 0, activation),
-      provided: {},
     })
   );
   const restore = (layer: number) => {
-    const activations = layers[layer]!, linears = weights.layers[layer]!;
-    store.load(layer, activations, index, rows);
-    restoreLayer(pass, linears, activations);
+    store.load(layer, layers[layer]!, index, rows);
+    restoreLayer(pass, layers[layer]!);
   };
   const output = store.loadOutput(pass.projected, index, rows);
   return { packed, layers, pass, attention, output, keep: "store", restore };
 }
 
 /** Computes what is not kept of a layer. */
-function restoreLayer(
-  pass: LayerPass,
-  weights: LayerWeights,
-  activations: LayerActivations,
-): void {
-  const { device, config, rows, activated } = pass;
-  const { h, mid, n1, n2 } = activations;
+function restoreLayer(pass: LayerPass, activations: LayerActivations): void {
+  const { device, rows, activated } = pass;
+  const { weights, norms, h, mid, n1, n2, u: lows, y: products } = activations;
   const lowRank = (x: Tensor, ...modules: Module[]) => {
     for (const module of modules) {
-      const u = activations.u[module];
+      const u = lows[module], y = products[module];
       if (u === undefined) continue;
-      const { lora, inDim } = weights[module], y = activations.y[module];
-      if (lora === null) continue;
-      const args = { x, u, rows, dropout: null };
-      if (y === undefined) lowRankInput(device, lora, { ...args, inDim });
+      const { lora, inDim } = weights[module], args = { x, u, rows, dropout: null };
+      if (y === undefined) lowRankInput(device, lora!, { ...args, inDim });
       else linearProduct(device, weights[module], { ...args, out: y });
     }
   };
-  const norm = (
-    weights: NormWeights | null,
-    { rho, ...args }: Pick<NormForward, "x" | "out" | "mean"> & { rho: Tensor | null },
-  ) => {
-    const shape = { rows, d: config.hiddenSize, eps: config.rmsNormEps };
-    if (weights !== null) normForward(device, weights, { ...args, rho: rho!, ...shape });
-  };
-  const to1 = { out: n1, mean: activations.mean1, rho: activations.rho1 };
-  norm(weights.inputNorm, { x: h, ...to1 });
+  if (norms.inputNorm !== undefined) normForward(device, norms.inputNorm, { x: h, out: n1, rows });
   lowRank(n1, "q", "k", "v", "qkv", "convIn", "deltaQkv", "deltaZ", "deltaB", "deltaA");
-  headNormsForward(pass, weights, activations);
+  headNormsForward(pass, activations);
   pass.attend(activations);
   const [module, left] = mixerOutput(activations);
-  if (weights.attentionOutNorm !== null) attentionOutput(pass, weights, activations);
+  if (norms.attentionOutNorm !== undefined) attentionOutput(pass, activations);
   else lowRank(left, module);
-  const to2 = { out: n2, mean: activations.mean2, rho: activations.rho2 };
-  norm(weights.postNorm, { x: mid, ...to2 });
+  if (norms.postNorm !== undefined) normForward(device, norms.postNorm, { x: mid, out: n2, rows });
   if (activations.routing !== null) {
-    mlpInputs(pass, weights, activations);
-    return mlpOutput(pass, weights, activations);
+    mlpInputs(pass, activations);
+    return mlpOutput(pass, activations);
   }
   lowRank(n2, "gate", "up", "gateUp");
-  if (weights.mlpOutNorm !== null) return mlpOutput(pass, weights, activations);
-  if (activations.u.down === undefined) return;
+  if (norms.mlpOutNorm !== undefined) return mlpOutput(pass, activations);
+  if (lows.down === undefined) return;
   activate(pass, activations);
   lowRank(activated, "down");
 }

@@ -53,7 +53,6 @@ export interface AngleRows {
   maxPosition: number;
 }
 
-/** The tables of a model. */
 export class RopeTables {
   /** For each rotation the table of queries and the one of keys, which may be the same. */
   readonly #tables: readonly { q: RopeTable; k: RopeTable }[];
@@ -69,11 +68,7 @@ export class RopeTables {
     });
   }
 
-  /**
-   * The angles of a batch, for every use of them: the tables may grow between the forward and the
-   * backward.
-   * @param positions the batch's positions on the device
-   */
+  /** The angles of a batch, also when the tables grow meanwhile. @param positions on the device */
   ofBatch(batch: AngleRows, positions: Tensor, workspace: Workspace): AnglesOf {
     return this.#byLayer((table) => table.ofBatch(batch, positions, workspace));
   }

@@ -5,25 +5,17 @@
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { WeightType } from "../formats/stored_weight.ts";
 
-/**
- * A prompt and its branches (completions), as token ids. Branches may be empty; a group may have
- * none.
- */
+/** A prompt and its branches (completions), as token ids. There may be none, or empty ones. */
 export interface Group {
   promptIds: readonly number[];
   branches: readonly (readonly number[])[];
-  /**
-   * The prompt's number in the run (within the pass). Together with the branch it keys dropout;
-   * otherwise it is not needed.
-   */
+  /** The prompt's number in the run (within the pass), which keys dropout with the branch. */
   promptId?: number;
   /** Number of the first branch, when a group is split into several; default 0. */
   firstBranch?: number;
 }
 
-/**
- * Keys the dropout masks, together with the prompt, branch and position of each row (dropout.ts).
- */
+/** Keys the dropout masks, with the prompt, branch and position of each row (dropout.ts). */
 export interface DropoutKey {
   seed: number;
   /** Which training over the prompts it is: a value of DROPOUT_PASS in core/philox.ts. */
@@ -78,15 +70,9 @@ export interface ForwardOptions {
   train: boolean;
   /** False switches the LoRA adapter off (the reference model). Default true. */
   adapter?: boolean;
-  /**
-   * Keys the dropout of the adapters' inputs, for models with `lora.dropout`. Absent = no dropout;
-   * with `train` such a model refuses that.
-   */
+  /** Keys the dropout of adapters' inputs; a model with `lora.dropout` needs it in training. */
   dropout?: DropoutKey;
-  /**
-   * Further tokens in the place of each branch token, whose log-probabilities are wanted, too.
-   * Default: none.
-   */
+  /** Further tokens in the place of each branch token that log-probabilities are wanted of. */
   alternatives?: readonly (readonly number[])[];
 }
 

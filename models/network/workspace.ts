@@ -7,10 +7,7 @@
 import type { Device } from "../../kernels/device.ts";
 import { type DType, type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 
-/**
- * Capacity for a length: an eighth more, so that slowly growing batches do not reallocate in each
- * step.
- */
+/** An eighth more than a length, so that slowly growing batches do not reallocate each time. */
 function bufferCapacity(length: number): number {
   const wanted = Math.max(1, Math.ceil(length * 1.125));
   return Math.ceil(wanted / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
@@ -27,18 +24,12 @@ export class Workspace {
   /** `owner` is put before the names in messages and memory reports. */
   constructor(readonly device: Device, readonly owner: string) {}
 
-  /**
-   * The buffer `name` with at least `length` elements. Its content is what was last written; asking
-   * for a larger length may drop it.
-   */
+  /** The buffer `name` of at least `length` elements; asking for more may drop its content. */
   get(name: string, length: number, dtype: DType = "float"): Tensor {
     return this.#take(name, length, bufferCapacity(length), dtype);
   }
 
-  /**
-   * Like `get`, for a buffer whose length never changes, such as the copy of a weight: it has no
-   * spare capacity.
-   */
+  /** `get` for a buffer whose length never changes, as a weight's copy: without spare capacity. */
   fixed(name: string, length: number, dtype: DType = "float"): Tensor {
     return this.#take(name, length, length, dtype);
   }

@@ -33,24 +33,16 @@ export interface LoraOptions {
   bias?: "none" | "all" | "lora_only";
   /** Probability in [0, 1) of dropping an element of A's input in training; default 0. */
   dropout?: number;
-  /**
-   * Rank or alpha of modules whose path ends with the key, or matches it as a regular expression.
-   */
+  /** Rank or alpha of modules by the end of their path, or by a regular expression for it. */
   rankPattern?: Readonly<Record<string, number>>;
   alphaPattern?: Readonly<Record<string, number>>;
   /** Tokens whose embedding is trained, and with it their rows of a tied head; default none. */
   trainableTokenIndices?: readonly number[];
   /** Only these layers get adapters; null or absent = all. */
   layersToTransform?: readonly number[] | null;
-  /**
-   * Modules without an adapter: names or path suffixes, or a regular expression for the whole path;
-   * default none.
-   */
+  /** Modules without an adapter, as `targetModules`; default none. */
   excludeModules?: readonly string[] | string;
-  /**
-   * Modules, by the end of their path, that are trained in full and stored with the adapter;
-   * default none.
-   */
+  /** Modules, by the end of their path, that are trained in full; default none. */
   modulesToSave?: readonly string[];
   /**
    * Initial values. "true" (the default): A uniform and B zero. "gaussian": A normal(0, 1/r) and B
@@ -75,7 +67,11 @@ export interface LoraShape {
   from: WeightInit | null;
 }
 
-/** PEFT's names of a module's adapter tensors. */
+/**
+ * Names of the tensors of a module's adapter: those of PEFT's files, and what is computed of the
+ * weight and them, for DoRA (../dora.ts) and the initial A and B that are taken out of the weight
+ * (weight_factors.ts).
+ */
 export function loraNames(modulePath: string) {
   const base = `base_model.model.${modulePath}`;
   return {
@@ -83,18 +79,11 @@ export function loraNames(modulePath: string) {
     b: `${base}.lora_B.weight`,
     bias: `${base}.lora_B.bias`,
     magnitude: `${base}.lora_magnitude_vector`,
-  };
-}
-
-/**
- * Names of what is computed of a module's weight and adapter: for DoRA (../dora.ts), and the
- * initial A and B that are taken out of the weight (weight_factors.ts).
- */
-export function computedNames(modulePath: string) {
-  const base = `base_model.model.${modulePath}`;
-  return {
-    dora: { squares: `${base}.squares`, rho: `${base}.rho`, gain: `${base}.gain` },
-    initial: { a: `${base}.initial_A`, b: `${base}.initial_B` },
+    squares: `${base}.squares`,
+    rho: `${base}.rho`,
+    gain: `${base}.gain`,
+    initialA: `${base}.initial_A`,
+    initialB: `${base}.initial_B`,
   };
 }
 
@@ -103,39 +92,34 @@ export function weightInit(init: LoraOptions["init"]): WeightInit | null {
   return WEIGHT_INITS.find((known) => known === init) ?? null;
 }
 
-/** A tensor of an adapter's file. */
-export interface LoraTensor {
+export interface AdapterTensor {
   name: string;
   shape: readonly number[];
   decay: boolean;
+  /** Whether it is computed of the weight and the other tensors; no file has it. */
+  computed?: boolean;
 }
 
-/** The tensors of one module's adapter. */
+/** The tensors of one module's adapter, which may have a pair of matrices for each expert. */
 export function loraTensors(
-  { r, bias, magnitude, peftPath }: LoraShape & { peftPath: string },
+  { r, bias, magnitude, from, peftPath }: LoraShape & { peftPath: string },
   [inDim, outDim]: readonly [number, number],
-  experts = 1,
-): LoraTensor[] {
-  const names = loraNames(peftPath);
+  pairs = 1,
+): AdapterTensor[] {
+  const names = loraNames(peftPath), { squares, rho, gain } = names;
+  const computed = { decay: false, computed: true }, ofOutputs = { shape: [outDim], ...computed };
+  const ofDora = [{ name: names.magnitude, shape: [outDim], decay: true }];
   return [
-    { name: names.a, shape: [r * experts, inDim], decay: true },
-    { name: names.b, shape: [outDim, r * experts], decay: true },
+    { name: names.a, shape: [r * pairs, inDim], decay: true },
+    { name: names.b, shape: [outDim, r * pairs], decay: true },
     ...(bias ? [{ name: names.bias, shape: [outDim], decay: false }] : []),
-    ...(magnitude ? [{ name: names.magnitude, shape: [outDim], decay: true }] : []),
-  ];
-}
-
-/** The tensors that are computed of one module's weight and adapter; no file has them. */
-export function computedTensors(
-  { r, magnitude, from, peftPath }: LoraShape & { peftPath: string },
-  [inDim, outDim]: readonly [number, number],
-): Pick<LoraTensor, "name" | "shape">[] {
-  const { dora, initial } = computedNames(peftPath);
-  return [
-    ...(magnitude ? Object.values(dora).map((name) => ({ name, shape: [outDim] })) : []),
-    ...(from === null
-      ? []
-      : [{ name: initial.a, shape: [r, inDim] }, { name: initial.b, shape: [outDim, r] }]),
+    ...(magnitude
+      ? [...ofDora, ...[squares, rho, gain].map((name) => ({ name, ...ofOutputs }))]
+      : []),
+    ...(from === null ? [] : [
+      { name: names.initialA, shape: [r, inDim], ...computed },
+      { name: names.initialB, shape: [outDim, r], ...computed },
+    ]),
   ];
 }
 
@@ -158,39 +142,32 @@ function checkParameters(options: LoraOptions, parameters: readonly string[]): v
   if (key !== undefined) throw new UsageError(`target_parameters go with no ${key}, as in PEFT`);
 }
 
-/**
- * @param modules names of the linear modules of a layer
- * @param parameters names of what `targetParameters` may name
- * @throws UsageError when the options are not supported
- */
+/** @param parameters that `targetParameters` may name. @throws UsageError for wrong options */
 export function checkLoraOptions(
   options: LoraOptions,
   modules: readonly string[],
   parameters: readonly string[] = [],
 ): void {
-  if (!(Number.isInteger(options.r) && options.r >= 1)) {
-    throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${options.r}`);
+  const { r, alpha, dropout = 0, init = "true", useDora = false, loraBias = false } = options;
+  if (!(Number.isInteger(r) && r >= 1)) {
+    throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${r}`);
   }
-  if (!(Number.isFinite(options.alpha) && options.alpha > 0)) {
-    throw new UsageError(`lora_alpha must be a positive number, got ${options.alpha}`);
+  if (!(Number.isFinite(alpha) && alpha > 0)) {
+    throw new UsageError(`lora_alpha must be a positive number, got ${alpha}`);
   }
-  const { dropout = 0 } = options;
   if (!(dropout >= 0 && dropout < 1)) {
     throw new UsageError(`lora_dropout must be at least 0 and below 1, got ${dropout}`);
   }
-  const { targetModules, excludeModules, useDora = false, loraBias = false } = options;
+  const advice = "leave one out", { targetModules, excludeModules } = options;
   if (useDora && loraBias) {
-    throw new UsageError("lora_bias goes with no DoRA (use_dora)", { advice: "leave one out" });
+    throw new UsageError("lora_bias goes with no DoRA (use_dora)", { advice });
   }
-  const { init = "true" } = options;
   checkParameters(options, parameters);
   if (loraBias && init !== "true" && init !== "false") {
     throw new UsageError(`lora_bias goes with init_lora_weights true or false, not ${init}`);
   }
   if (useDora && weightInit(init) !== null) {
-    throw new UsageError(`use_dora goes with no init_lora_weights ${init}`, {
-      advice: "leave one out",
-    });
+    throw new UsageError(`use_dora goes with no init_lora_weights ${init}`, { advice });
   }
   if (typeof excludeModules === "string") fullMatch(excludeModules, "exclude_modules");
   if (typeof targetModules === "string") {
@@ -215,11 +192,7 @@ export function checkLoraOptions(
   }
 }
 
-/**
- * The adapter of the module at `path` ("model.layers.0.self_attn.q_proj"), or null when it has
- * none.
- * @param layer null = the head
- */
+/** The adapter of the module at `path`, or null. @param layer null = head or embedding */
 export function loraFor(
   options: LoraOptions,
   path: string,
@@ -270,54 +243,38 @@ export function loraForParameter(
   return { ...shape, bias: false, magnitude: false, from: null };
 }
 
-/**
- * Whether a path is one of the names, ends with one, or matches the regular expression as a whole.
- */
+/** Whether a path ends with one of the names, or is a match of the regular expression. */
 function matches(modules: readonly string[] | string, path: string, key: string): boolean {
   return typeof modules === "string"
     ? fullMatch(modules, key).test(path)
-    : modules.some((name) => path === name || path.endsWith(`.${name}`));
+    : modules.some((name) => isSuffix(path, name));
 }
 
 /**
- * Initial A [r, in]: uniform in ±1/√in (Kaiming with a = √5), or normal(0, 1/r). The random stream
- * is keyed by seed and name.
+ * Initial A [r, in]: uniform in ±1/√in (Kaiming with a = √5), or normal(0, 1/r). B [out, r] and its
+ * bias [out]: zeros, or uniform in ±1/√r. The random streams are keyed by seed and name.
  */
-export function initialLoraA(
+export function initialLora(
   { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
-  name: string,
+  names: Pick<ReturnType<typeof loraNames>, "a" | "b" | "bias">,
   r: number,
-  inDim: number,
-): Float64Array {
-  if (init !== "gaussian") return uniform(seed, name, r * inDim, inDim);
-  const stream = RandomStream.forPurpose(seed, "init", name);
-  return Float64Array.from({ length: r * inDim }, () => stream.normal() / r);
-}
-
-/** Initial B [out, r]: zeros, or uniform in ±1/√r. */
-export function initialLoraB(
-  { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
-  name: string,
-  r: number,
-  outDim: number,
-): Float64Array {
-  return init === "false" ? uniform(seed, name, outDim * r, r) : new Float64Array(outDim * r);
-}
-
-/** Initial bias of B [out]: as B, whose inputs are r. */
-export function initialLoraBias(
-  { seed = 0, init = "true" }: Pick<LoraOptions, "seed" | "init">,
-  name: string,
-  r: number,
-  outDim: number,
-): Float64Array {
-  return init === "false" ? uniform(seed, name, outDim, r) : new Float64Array(outDim);
-}
-
-/** Uniform values in ±1/√width. */
-function uniform(seed: number, name: string, count: number, width: number): Float64Array {
-  const stream = RandomStream.forPurpose(seed, "init", name), bound = 1 / Math.sqrt(width);
-  return Float64Array.from({ length: count }, () => stream.uniform(-bound, bound));
+  [inDim, outDim]: readonly [number, number],
+): Record<"a" | "b" | "bias", Float64Array> {
+  const random = (name: string, length: number, next: (stream: RandomStream) => number) => {
+    const stream = RandomStream.forPurpose(seed, "init", name);
+    return Float64Array.from({ length }, () => next(stream));
+  };
+  const uniform = (name: string, length: number, width: number) =>
+    random(name, length, (stream) => stream.uniform(-1 / Math.sqrt(width), 1 / Math.sqrt(width)));
+  const ofB = (name: string, length: number) =>
+    init === "false" ? uniform(name, length, r) : new Float64Array(length);
+  return {
+    a: init === "gaussian"
+      ? random(names.a, r * inDim, (stream) => stream.normal() / r)
+      : uniform(names.a, r * inDim, inDim),
+    b: ofB(names.b, outDim * r),
+    bias: ofB(names.bias, outDim),
+  };
 }
 
 function fromPattern(

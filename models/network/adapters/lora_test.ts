@@ -5,14 +5,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { moduleNames } from "../../architectures/mod.ts";
 import { placeLora } from "../weights/model_weights.ts";
-import {
-  checkLoraOptions,
-  initialLoraA,
-  initialLoraB,
-  loraFor,
-  loraNames,
-  type LoraOptions,
-} from "./lora.ts";
+import { checkLoraOptions, initialLora, loraFor, loraNames, type LoraOptions } from "./lora.ts";
 import { tinyConfig } from "../../testing.ts";
 
 const path = "model.layers.3.self_attn.q_proj";
@@ -67,23 +60,25 @@ Deno.test("A is initialised uniformly in ±1/√in, keyed by seed and PEFT name"
   const { a, b } = loraNames(path);
   assert.equal(a, "base_model.model.model.layers.3.self_attn.q_proj.lora_A.weight");
   assert.equal(b, "base_model.model.model.layers.3.self_attn.q_proj.lora_B.weight");
-  const values = initialLoraA({ seed: 7 }, a, 16, 100);
+  const initial = (options: Pick<LoraOptions, "seed" | "init">) =>
+    initialLora(options, loraNames(path), 16, [100, 50]);
+  const { a: values, b: zeros } = initial({ seed: 7 });
   assert.equal(values.length, 1600);
   assert.ok(values.every((x) => Math.abs(x) <= 0.1));
   assert.ok(Math.max(...values) > 0.099 && Math.min(...values) < -0.099);
-  assert.deepEqual(initialLoraA({ seed: 7 }, a, 16, 100), values);
-  assert.notDeepEqual(initialLoraA({ seed: 8 }, a, 16, 100), values);
-  const zeros = initialLoraB({ seed: 7 }, b, 16, 50);
+  assert.deepEqual(initial({ seed: 7 }).a, values);
+  assert.notDeepEqual(initial({ seed: 8 }).a, values);
   assert.ok(zeros.length === 800 && zeros.every((x) => x === 0));
 
-  const normal = initialLoraA({ seed: 7, init: "gaussian" }, a, 16, 100);
+  const { a: normal, b: none } = initial({ seed: 7, init: "gaussian" });
   const deviation = Math.sqrt(normal.reduce((sum, x) => sum + x * x, 0) / normal.length);
   assert.ok(Math.abs(deviation * 16 - 1) < 0.1, "PEFT's deviation is 1/r");
-  assert.ok(initialLoraB({ init: "gaussian" }, b, 16, 50).every((x) => x === 0));
+  assert.ok(none.every((x) => x === 0));
 
-  assert.deepEqual(initialLoraA({ seed: 7, init: "false" }, a, 16, 100), values);
-  const other = initialLoraB({ seed: 7, init: "false" }, b, 16, 50);
+  const { a: same, b: other, bias } = initial({ seed: 7, init: "false" });
+  assert.deepEqual(same, values);
   assert.ok(other.every((x) => Math.abs(x) <= 0.25) && Math.max(...other) > 0.24);
+  assert.ok(bias.length === 50 && bias.every((x) => Math.abs(x) <= 0.25) && bias.some((x) => x));
 });
 
 Deno.test("LoRA options that are not supported are refused with the key's name", () => {

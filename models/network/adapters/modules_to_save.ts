@@ -30,10 +30,7 @@ export function modulePathOf(tensor: string): string {
 export interface SavedTensor {
   /** The tensor of the base that gives the initial values. */
   base: string;
-  /**
-   * The name of the tensor that the model replaces by the copy: the base's, or the head's where
-   * that is tied.
-   */
+  /** The tensor that the copy replaces: the base's, or the head's where that is tied. */
   replaces: string;
   /** PEFT's name of the copy. */
   name: string;
@@ -41,17 +38,13 @@ export interface SavedTensor {
   decay: boolean;
 }
 
-/** A tensor of the base. */
 interface BaseTensor {
   name: string;
   shape: readonly number[];
   decay: boolean;
 }
 
-/**
- * The biases that `bias` of an adapter trains, without those of `saved` modules.
- * @param adapted paths of the modules with an adapter
- */
+/** The biases that `bias` trains, but for those of `saved`. @param adapted paths with an adapter */
 export function savedBiases(
   config: ModelConfig,
   bias: LoraOptions["bias"],
@@ -86,10 +79,7 @@ function outermost(path: string, name: string): string | null {
   return null;
 }
 
-/**
- * @param tensors all tensors of the base model
- * @throws UsageError for a name that no module's path ends with
- */
+/** @param tensors of the base model. @throws UsageError for a name that no path ends with */
 export function savedTensors(
   config: ModelConfig,
   modules: readonly string[],

@@ -8,7 +8,7 @@
 import type { FileContent } from "../../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
-import { parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
+import { isRecord, parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
 import { type Json, requireNone, shown } from "../../architectures/config_fields.ts";
 import type { LoraOptions } from "./lora.ts";
 import { WEIGHT_INITS, type WeightInit } from "./weight_factors.ts";
@@ -27,9 +27,7 @@ type Described = "alpha" | "dropout" | "useRslora" | "rankPattern" | "alphaPatte
 
 export interface PeftConfig
   extends Omit<LoraOptions, Described | "init" | "seed">, Required<Pick<LoraOptions, Described>> {
-  /**
-   * Folder (relative to the adapter's, or as given) or Hub name; null when the adapter names none.
-   */
+  /** Folder (relative to the adapter's, or as given) or name on the Hub; null = not named. */
   baseModel: string | null;
   revision: string | null;
   layersToTransform: readonly number[] | null;
@@ -52,15 +50,11 @@ export function loraOptions(
   return lora;
 }
 
-/** Whether the folder holds an adapter. */
 export async function isAdapterFolder(folder: string): Promise<boolean> {
   return await isFile(`${folder}/${ADAPTER_CONFIG}`);
 }
 
-/**
- * @throws RgxError when a file is damaged, UsageError when there is no adapter or one that is not
- *   supported
- */
+/** @throws RgxError for a damaged file, UsageError for no or no supported adapter */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const path = `${folder}/${ADAPTER_CONFIG}`;
   const json = await readJsonObject(path);
@@ -138,29 +132,102 @@ const NEUTRAL_KEYS: Readonly<Record<string, readonly unknown[]>> = {
   init_lora_weights: [true, false, "gaussian", "orthogonal", "eva", ...WEIGHT_INITS],
 };
 
-/**
- * The other keys of LoraConfig: those that are read below, and those that matter only where an
- * adapter is made or trained.
- */
-const OTHER_KEYS = new Set(
-  ("r lora_alpha lora_dropout target_modules exclude_modules modules_to_save use_rslora " +
-    "use_dora lora_bias bias target_parameters trainable_token_indices " +
-    "rank_pattern alpha_pattern layers_to_transform fan_in_fan_out base_model_name_or_path " +
-    "revision peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
+/** What a key may hold: in words, and as {@link PeftConfig} has it; undefined = it is wrong. */
+interface Form {
+  readonly expected: string;
+  read(value: unknown): unknown;
+}
+
+const isNames = (value: unknown) =>
+  Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
+const isWhole = (value: unknown): value is number => Number.isInteger(value);
+const isAtLeast = (value: unknown, minimum: number) =>
+  Number.isFinite(value) && (value as number) >= minimum;
+const isMapOfNumbers = (value: unknown) =>
+  isRecord(value) && Object.values(value).every((item) => typeof item === "number");
+const formOf = (expected: string, isRight: (value: unknown) => boolean): Form => ({
+  expected,
+  read: (value) => isRight(value) ? value : undefined,
+});
+
+const TEXT = formOf("a text", (value) => typeof value === "string");
+const FLAG = formOf("true or false", (value) => typeof value === "boolean");
+const NUMBER = formOf("a number, at least 0", (value) => isAtLeast(value, 0));
+const COUNT = formOf("a whole number, at least 1", (value) => isWhole(value) && value >= 1);
+const NAMES = formOf("a list of module names", isNames);
+const NAMES_OR_PATTERN = formOf(
+  `a list of module names, a regular expression or "all-linear"`,
+  (value) => typeof value === "string" ? value !== "" : isNames(value),
+);
+const PATTERN = formOf("a map from module name to number", isMapOfNumbers);
+const BIAS = formOf(
+  "none, all, lora_only",
+  (value) => value === "none" || value === "all" || value === "lora_only",
+);
+const LAYERS: Form = {
+  expected: "layer numbers",
+  read: (value) => {
+    const list = typeof value === "number" ? [value] : value;
+    return Array.isArray(list) && list.every(isWhole) ? list : undefined;
+  },
+};
+const TOKENS: Form = {
+  expected: "ids of tokens, or a map of the embedding to them",
+  read: (value) => {
+    const [[name, ids] = ["", value], other] = isRecord(value) ? Object.entries(value) : [];
+    const isEmbedding = name === "" || /(^|\.)(embed_tokens|wte)$/.test(name);
+    const isRight = isEmbedding && other === undefined && Array.isArray(ids) && ids.every(isWhole);
+    return isRight ? ids : undefined;
+  },
+};
+/** Other values begin an adapter in training, but change nothing of one that is loaded. */
+const INIT: Form = {
+  expected: "",
+  read: (value) => WEIGHT_INITS.find((known) => known === value) ?? true,
+};
+
+/** A key of LoraConfig that is read and written. */
+interface Field {
+  readonly key: string;
+  readonly name: keyof PeftConfig;
+  readonly form: Form;
+  /** What an absent key, null and an empty list stand for; default null. */
+  readonly usual?: unknown;
+  /** Whether a {@link PeftConfig} has it also where it is usual. */
+  readonly kept?: true;
+  /** Whether nothing is written where it is absent. */
+  readonly rare?: true;
+}
+
+const FIELDS: readonly Field[] = [
+  { key: "base_model_name_or_path", name: "baseModel", form: TEXT, kept: true },
+  { key: "revision", name: "revision", form: TEXT, kept: true },
+  { key: "r", name: "r", form: COUNT, usual: 8, kept: true },
+  { key: "lora_alpha", name: "alpha", form: NUMBER, usual: 8, kept: true },
+  { key: "lora_dropout", name: "dropout", form: NUMBER, usual: 0, kept: true },
+  { key: "target_modules", name: "targetModules", form: NAMES_OR_PATTERN, usual: [], kept: true },
+  { key: "target_parameters", name: "targetParameters", form: NAMES, rare: true },
+  { key: "use_rslora", name: "useRslora", form: FLAG, usual: false, kept: true },
+  { key: "trainable_token_indices", name: "trainableTokenIndices", form: TOKENS, rare: true },
+  { key: "init_lora_weights", name: "init", form: INIT, usual: true },
+  { key: "use_dora", name: "useDora", form: FLAG, usual: false },
+  { key: "lora_bias", name: "loraBias", form: FLAG, usual: false, rare: true },
+  { key: "bias", name: "bias", form: BIAS, usual: "none" },
+  { key: "rank_pattern", name: "rankPattern", form: PATTERN, usual: {}, kept: true },
+  { key: "alpha_pattern", name: "alphaPattern", form: PATTERN, usual: {}, kept: true },
+  { key: "layers_to_transform", name: "layersToTransform", form: LAYERS, kept: true },
+  { key: "exclude_modules", name: "excludeModules", form: NAMES_OR_PATTERN, rare: true },
+  { key: "modules_to_save", name: "modulesToSave", form: NAMES },
+  { key: "fan_in_fan_out", name: "fanInFanOut", form: FLAG, usual: false },
+];
+
+/** The other keys of LoraConfig, which matter only where an adapter is made or trained. */
+const OTHER_KEYS = new Set([
+  ...FIELDS.map(({ key }) => key),
+  ...("peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
     "megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config " +
     "qalora_group_size").split(" "),
-);
-
-/** Values of `bias`. */
-const BIASES = ["none", "all", "lora_only"] as const;
-
-/** The ids of a map that names the embedding alone; null for another. */
-function onlyEmbedding(map: unknown): unknown {
-  const entries = Object.entries(map as object);
-  return entries.length === 1 && /(^|\.)(embed_tokens|wte)$/.test(entries[0]![0])
-    ? entries[0]![1]
-    : "";
-}
+]);
 
 /** Whether a value is what a switch has that is off. */
 function isUnset(value: unknown): boolean {
@@ -168,10 +235,7 @@ function isUnset(value: unknown): boolean {
     typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/**
- * @param where path of the file, for messages
- * @throws UsageError that names the key for anything mistyped or not supported
- */
+/** @param where the file, for messages. @throws UsageError that names the key */
 export function readPeftConfig(json: Json, where: string): PeftConfig {
   if (json["peft_type"] !== "LORA") {
     throw new UsageError(
@@ -197,126 +261,35 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it does " +
       "not know: if they are of no account, remove them.",
   });
-  const bad = (key: string, expected: string) =>
+  const bad = (key: string, { expected }: Form) =>
     new UsageError(`${where}: ${key} is ${shown(json[key])}, expected ${expected}`);
-  const readNumber = (key: string, byDefault: number, minimum: number): number => {
-    const value = json[key] ?? byDefault;
-    if (!Number.isFinite(value) || (value as number) < minimum) {
-      throw bad(key, `a number, at least ${minimum}`);
-    }
-    return value as number;
-  };
-  const readText = (key: string): string | null => {
-    const value = json[key] ?? null;
-    if (value !== null && typeof value !== "string") throw bad(key, "a text");
-    return value;
-  };
-  const readPattern = (key: string): Record<string, number> => {
-    const value = json[key] ?? {};
-    const ok = typeof value === "object" && !Array.isArray(value) &&
-      Object.values(value).every((v) => typeof v === "number");
-    if (!ok) throw bad(key, "a map from module name to number");
-    return value as Record<string, number>;
-  };
-  const targets = json["target_modules"];
-  const isNames = (value: unknown): value is string[] =>
-    Array.isArray(value) && value.length > 0 &&
-    value.every((item) => typeof item === "string" && item !== "");
-  const isEmpty = (value: unknown) =>
-    value === undefined || value === null || Array.isArray(value) && value.length === 0;
-  const excluded = json["exclude_modules"], saved = json["modules_to_save"];
-  if (!isEmpty(excluded) && !isNames(excluded) && (typeof excluded !== "string" || !excluded)) {
-    throw bad("exclude_modules", "a list of module names or a regular expression");
+  const config: Partial<Record<keyof PeftConfig, unknown>> = {};
+  for (const { key, name, form, usual = null, kept } of FIELDS) {
+    const given = json[key] ?? null;
+    const isEmpty = given === null || Array.isArray(given) && given.length === 0;
+    const value = isEmpty ? usual : form.read(given);
+    if (value === undefined) throw bad(key, form);
+    if (kept || value !== usual) config[name] = value;
   }
-  if (!isEmpty(saved) && !isNames(saved)) throw bad("modules_to_save", "a list of module names");
-  const parameters = json["target_parameters"] ?? [];
-  if (!isEmpty(parameters) && !isNames(parameters)) {
-    throw bad("target_parameters", "a list of names of parameters");
-  }
-  const isOptional = isEmpty(targets) && isNames(parameters);
-  if (!isOptional && !isNames(targets) && (typeof targets !== "string" || targets === "")) {
-    throw bad("target_modules", `a list of module names, a regular expression or "all-linear"`);
-  }
-  const layers = json["layers_to_transform"] ?? null;
-  const layerList = typeof layers === "number" ? [layers] : layers;
-  if (layerList !== null && !(Array.isArray(layerList) && layerList.every(Number.isInteger))) {
-    throw bad("layers_to_transform", "layer numbers");
-  }
-  const init = WEIGHT_INITS.find((known) => known === json["init_lora_weights"]);
-  const bias = json["bias"] ?? "none";
-  if (!BIASES.some((known) => known === bias)) throw bad("bias", BIASES.join(", "));
-  const tokens = json["trainable_token_indices"] ?? null;
-  const ids = tokens === null || Array.isArray(tokens) ? tokens : onlyEmbedding(tokens);
-  if (ids !== null && !(Array.isArray(ids) && ids.every(Number.isInteger))) {
-    throw bad("trainable_token_indices", "ids of tokens, or a map of the embedding to them");
-  }
-  const r = readNumber("r", 8, 1);
-  if (!Number.isInteger(r)) throw bad("r", "a whole number");
-  return {
-    baseModel: readText("base_model_name_or_path"),
-    revision: readText("revision"),
-    r,
-    alpha: readNumber("lora_alpha", 8, 0),
-    dropout: readNumber("lora_dropout", 0, 0),
-    targetModules: isOptional ? [] : targets as string[] | string,
-    ...(isNames(parameters) ? { targetParameters: parameters } : {}),
-    useRslora: json["use_rslora"] === true,
-    ...(ids === null ? {} : { trainableTokenIndices: ids as number[] }),
-    ...(init === undefined ? {} : { init }),
-    ...(json["use_dora"] === true ? { useDora: true } : {}),
-    ...(json["lora_bias"] === true ? { loraBias: true } : {}),
-    ...(bias === "none" ? {} : { bias: bias as "all" | "lora_only" }),
-    rankPattern: readPattern("rank_pattern"),
-    alphaPattern: readPattern("alpha_pattern"),
-    layersToTransform: layerList as number[] | null,
-    ...(isEmpty(excluded) ? {} : { excludeModules: excluded as string[] | string }),
-    ...(isNames(saved) ? { modulesToSave: saved } : {}),
-    ...(json["fan_in_fan_out"] === true ? { fanInFanOut: true } : {}),
-  };
+  const read = config as unknown as PeftConfig;
+  if (read.targetModules.length > 0 || read.targetParameters !== undefined) return read;
+  throw bad("target_modules", NAMES_OR_PATTERN);
 }
 
 /** The text of an `adapter_config.json`. */
 export function writePeftConfig(config: PeftConfig): string {
-  const sorted = (names: readonly string[] | string) =>
-    typeof names === "string" ? names : [...names].sort();
-  const { targetModules, excludeModules, modulesToSave } = config;
-  const json = {
-    alpha_pattern: config.alphaPattern,
-    base_model_name_or_path: config.baseModel,
-    bias: config.bias ?? "none",
-    ...(excludeModules === undefined ? {} : { exclude_modules: sorted(excludeModules) }),
-    fan_in_fan_out: config.fanInFanOut ?? false,
-    inference_mode: true,
-    init_lora_weights: config.init ?? true,
-    layers_to_transform: config.layersToTransform,
-    lora_alpha: config.alpha,
-    ...(config.loraBias ? { lora_bias: true } : {}),
-    lora_dropout: config.dropout,
-    modules_to_save: modulesToSave === undefined ? null : sorted(modulesToSave),
-    peft_type: "LORA",
-    peft_version: PEFT_VERSION,
-    r: config.r,
-    rank_pattern: config.rankPattern,
-    revision: config.revision,
-    target_modules: sorted(targetModules),
-    ...(config.targetParameters === undefined
-      ? {}
-      : { target_parameters: sorted(config.targetParameters) }),
-    task_type: "CAUSAL_LM",
-    ...(config.trainableTokenIndices === undefined
-      ? {}
-      : { trainable_token_indices: config.trainableTokenIndices }),
-    use_dora: config.useDora ?? false,
-    use_rslora: config.useRslora,
-  };
-  return JSON.stringify(json, null, 2) + "\n";
+  const constants = { inference_mode: true, peft_type: "LORA", peft_version: PEFT_VERSION };
+  const json: Record<string, unknown> = { ...constants, task_type: "CAUSAL_LM" };
+  for (const { key, name, usual = null, rare } of FIELDS) {
+    const value = config[name] ?? (rare ? undefined : usual);
+    // Names have no order of their own.
+    if (value !== undefined) json[key] = isNames(value) ? (value as string[]).toSorted() : value;
+  }
+  const sorted = Object.entries(json).sort(([a], [b]) => a < b ? -1 : 1);
+  return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-/**
- * The two files of an adapter.
- * @param tensors under PEFT's names
- * @throws UsageError when the configuration is impossible
- */
+/** An adapter's files. @param tensors by PEFT's names. @throws UsageError for impossible options */
 export function peftAdapterFiles(
   config: PeftConfig,
   tensors: Iterable<StreamedTensor>,

@@ -166,7 +166,7 @@ Deno.test("other kinds of adapters are refused by name", () => {
     [{ trainable_token_indices: { lm_head: [1] } }, /trainable_token_indices is/],
     [{ target_modules: [] }, /target_modules is \[\], expected a list of module names/],
     [{ target_modules: undefined }, /target_modules is undefined/],
-    [{ r: 0 }, /r is 0, expected a number, at least 1/],
+    [{ r: 0 }, /r is 0, expected a whole number, at least 1/],
     [{ lora_alpha: Infinity }, /lora_alpha is Infinity, expected a number, at least 0/],
     [{ r: 2.5 }, /r is 2\.5, expected a whole number/],
     [{ lora_alpha: "8" }, /lora_alpha is "8"/],

@@ -14,18 +14,14 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** PEFT's names of an adapter's tensors. */
 export function adapterNames(config: ModelConfig, tensors: AdapterTensors): string[] {
-  return adapterTensors(config, tensors).map(({ name }) => name);
+  return adapterTensors(config, tensors).filter(({ computed }) => !computed)
+    .map(({ name }) => name);
 }
 
 /** Maximum number of tensors that a message names. */
 const MAX_NAMED = 4;
 
-/**
- * Where an adapter's tensors go in the base.
- * @param base what to call the base in messages
- * @throws RgxError with names and shapes when the adapter belongs to another base, UsageError when
- *   it is not supported
- */
+/** Where an adapter's tensors go. @param base its name. @throws RgxError for another base */
 export function fitAdapter(
   { config: peft, weights: { tensors, label } }: PeftAdapter,
   config: ModelConfig,
@@ -35,8 +31,8 @@ export function fitAdapter(
   checkLoraOptions(options, moduleNames(config), parameterNames(config));
   const { lora, saved, embedding } = modelSizes(config, { lora: options, trainable: "none" });
   const wanted = new Map<string, readonly number[]>();
-  for (const { name, shape } of adapterTensors(config, { lora, saved, embedding })) {
-    wanted.set(name, shape);
+  for (const { name, shape, computed } of adapterTensors(config, { lora, saved, embedding })) {
+    if (!computed) wanted.set(name, shape);
   }
   if (headAdapter(lora) !== null && tensors.has(HEAD_COPY)) {
     wanted.set(HEAD_COPY, [config.vocabSize, config.hiddenSize]);

@@ -3,7 +3,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import { architectureOf, embeddingName, peftPath } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
-import { loraFor, type LoraOptions, type LoraTensor } from "../adapters/lora.ts";
+import { type AdapterTensor, loraFor, type LoraOptions } from "../adapters/lora.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "../adapters/modules_to_save.ts";
 import { addProduct } from "../adapters/weight_rows.ts";
 import type { EmbeddingAdapter } from "../embedding_adapter.ts";
@@ -15,10 +15,7 @@ export type EmbeddingPlacement =
   & { r: number; peftPath: string }
   & ({ kind: "lora"; scale: number } | { kind: "tokens"; ids: readonly number[] });
 
-/**
- * The adapter of the embedding that the options ask for; null = none.
- * @throws UsageError for one that is not supported
- */
+/** The adapter of the embedding, if the options ask for it. @throws UsageError */
 export function placeEmbedding(
   config: ModelConfig,
   options: LoraOptions,
@@ -64,27 +61,25 @@ function namesOf({ peftPath }: EmbeddingPlacement) {
   };
 }
 
-/** The tensors of the adapter's file. */
 export function embeddingTensors(
   { vocabSize, hiddenSize: d }: ModelConfig,
   placed: EmbeddingPlacement,
-): LoraTensor[] {
+): AdapterTensor[] {
   const names = namesOf(placed), { r } = placed;
-  return placed.kind === "tokens" ? [{ name: names.rows, shape: [r, d], decay: true }] : [
-    { name: names.a, shape: [r, vocabSize], decay: true },
-    { name: names.b, shape: [d, r], decay: true },
-  ];
-}
-
-export function computedOfEmbedding(
-  { vocabSize, hiddenSize: d }: ModelConfig,
-  placed: EmbeddingPlacement,
-): { name: string; shape: number[] }[] {
-  const names = namesOf(placed),
-    { r } = placed,
-    table = { name: names.table, shape: [vocabSize, r] };
-  if (placed.kind === "lora") return [table];
-  return [table, ...[names.base, names.difference].map((name) => ({ name, shape: [r, d] }))];
+  const computed = { decay: false, computed: true };
+  const table = { name: names.table, shape: [vocabSize, r], ...computed };
+  return placed.kind === "tokens"
+    ? [
+      { name: names.rows, shape: [r, d], decay: true },
+      table,
+      { name: names.base, shape: [r, d], ...computed },
+      { name: names.difference, shape: [r, d], ...computed },
+    ]
+    : [
+      { name: names.a, shape: [r, vocabSize], decay: true },
+      { name: names.b, shape: [d, r], decay: true },
+      table,
+    ];
 }
 
 /** Initial values by name. PEFT's A is zero and its B normal. @param row reads one of the base */

@@ -8,15 +8,6 @@ import { architectureOf, modelTensors } from "../../architectures/mod.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-export interface InitOptions {
-  /**
-   * Divide the range of the modules that write to the residual stream (o_proj, down_proj, c_proj)
-   * by √(2·layers) (GPT-2, Radford et al. 2019), so that the residual stream does not grow with
-   * depth. Default false, as in transformers' Llama.
-   */
-  scaleResidual?: boolean;
-}
-
 /** The sizes of a new model, by their names in Hugging Face's config.json. */
 export interface FreshSizes {
   hidden_size: number;
@@ -53,18 +44,13 @@ export function initWeights(
   config: ModelConfig,
   seed: number,
   initializerRange: number,
-  options: InitOptions = {},
 ): Map<string, Float32Array> {
-  const residualRange = initializerRange / Math.sqrt(2 * config.numLayers);
   const weights = new Map<string, Float32Array>();
   for (const { name, part, shape, decay } of modelTensors(config)) {
     const data = new Float32Array(elementCount(shape));
     if (decay) {
-      const writesResidual = part === "o" || part === "down" || part === "convOut" ||
-        part === "deltaOut";
-      const range = options.scaleResidual && writesResidual ? residualRange : initializerRange;
       const stream = RandomStream.forPurpose(seed, "init", name);
-      for (let i = 0; i < data.length; i++) data[i] = range * stream.normal();
+      for (let i = 0; i < data.length; i++) data[i] = initializerRange * stream.normal();
     } else if (part === "aLog") {
       // Heads that forget at different rates.
       data.forEach((_, head) => data[head] = Math.log(1 + 15 * (head + 0.5) / data.length));

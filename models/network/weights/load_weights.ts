@@ -20,10 +20,7 @@ import type { WeightReader, WeightSource } from "../../formats/weight_reader.ts"
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/**
- * Called before the first tensor and after each one with the number of values loaded so far and in
- * total.
- */
+/** Called before the first tensor and after each: the values so far, and in total. */
 export type LoadListener = (done: number, total: number) => void;
 
 /** The source if it is a file, or null: maps and functions have values only. */
@@ -31,11 +28,7 @@ export function weightFile(source: WeightSource): WeightReader | null {
   return typeof source !== "function" && "typeOf" in source ? source : null;
 }
 
-/**
- * Compares a file's header with the configuration before memory is allocated, which could be far
- * too much for a configuration of another size.
- * @throws RgxError for a missing tensor or a wrong shape
- */
+/** Compares a file's header with the configuration, before memory is taken. @throws RgxError */
 export function checkWeights(config: ModelConfig, source: WeightSource): void {
   const file = weightFile(source);
   if (file?.holds === undefined) return;
@@ -46,10 +39,7 @@ export function checkWeights(config: ModelConfig, source: WeightSource): void {
   }
 }
 
-/**
- * Loads the base tensors from a source.
- * @throws RgxError for a missing tensor or a wrong size
- */
+/** Loads the base tensors from a source. @throws RgxError for a missing tensor or a wrong size */
 export async function loadWeights(
   parameters: Parameters,
   config: ModelConfig,

@@ -31,10 +31,7 @@ export interface ModelSizes {
   dropout: DropoutShape | null;
   /** Bytes of a float: 4, or 8 on an f64 device. */
   floatBytes: number;
-  /**
-   * The type of both sides of matrix products. In bfloat16 adapters are never merged: rounding
-   * W + s·B·A would lose most of a small s·B·A.
-   */
+  /** The type of products. In bfloat16 adapters stay apart: W + s·B·A would lose most of s·B·A. */
   computeDtype: ComputeDtype;
   /** A graphics card; null = a CPU computes. */
   card: CountedDevice["card"];
@@ -67,10 +64,7 @@ export function isStored({ saved, storage }: ModelSizes, name: string): boolean 
 
 const FLOATS = { floatBytes: 4, computeDtype: "float32", card: null } as const;
 
-/**
- * Sizes of a model that need not exist yet.
- * @throws UsageError for LoRA options that are not supported
- */
+/** Sizes of a model that need not exist yet. @throws UsageError for wrong LoRA options */
 export function modelSizes(
   config: ModelConfig,
   options: {

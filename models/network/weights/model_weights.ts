@@ -4,10 +4,12 @@
  * embedding with it.
  */
 import { RgxError } from "../../../core/errors.ts";
+import type { Device } from "../../../kernels/device.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
 import {
   HEAD_MODULE,
   type HeadModule,
+  LAYER_NORMS,
   type LayerNorm,
   type Module,
 } from "../../architectures/architecture.ts";
@@ -21,27 +23,24 @@ import {
   modelTensors,
   modulePath,
   modulesOf,
+  normRepeats,
+  normWidth,
   peftPath,
 } from "../../architectures/mod.ts";
 import { isOfExperts, isParameter, matrixCount } from "../../architectures/mixtures.ts";
 import type { Linear, LoraWeights } from "../linear.ts";
 import {
-  computedNames,
-  computedTensors,
-  initialLoraA,
-  initialLoraB,
-  initialLoraBias,
+  type AdapterTensor,
+  initialLora,
   loraFor,
   loraForParameter,
   loraNames,
   type LoraOptions,
   type LoraShape,
-  type LoraTensor,
   loraTensors,
 } from "../adapters/lora.ts";
 import {
   arrangeEmbedding,
-  computedOfEmbedding,
   type EmbeddingPlacement,
   embeddingTensors,
   initialEmbedding,
@@ -49,6 +48,7 @@ import {
 } from "./embedding_placement.ts";
 import { type EmbeddingAdapter, isTrained } from "../embedding_adapter.ts";
 import type { NormWeights } from "../norm.ts";
+import type { RopeTables } from "../rope_table.ts";
 import type { Parameters, ParameterSpec } from "./parameters.ts";
 import { weightFactors } from "../adapters/weight_factors.ts";
 import { addProduct, rowSquares } from "../adapters/weight_rows.ts";
@@ -57,41 +57,28 @@ import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { Parameter } from "../types.ts";
 
-/** The module's number in the model, which keys its dropout masks. It must never change. */
-function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number {
-  const modules = modulesOf(config);
-  return layer === null
-    ? config.numLayers * modules.length
-    : layer * modules.length + modules.indexOf(module);
-}
-
-/** The module, rank and scale of an adapter in a layer. */
-export interface LayerPlacement extends LoraShape {
-  layer: number;
-  module: Module;
+/** The module, rank and scale of an adapter in a layer or, with `layer` null, of the head's. */
+export interface LoraPlacement extends LoraShape {
+  layer: number | null;
+  module: Module | HeadModule;
   path: string;
-  /** The path as PEFT has it. */
   peftPath: string;
 }
 
-/** The rank and scale of the head's adapter. */
-export interface HeadPlacement extends LoraShape {
-  layer: null;
-  module: HeadModule;
-  path: HeadModule;
-  peftPath: HeadModule;
+/** The module's number in the model, which keys its dropout masks. It must never change. */
+function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number {
+  const modules: readonly (Module | HeadModule)[] = modulesOf(config);
+  return (layer ?? config.numLayers) * modules.length + Math.max(0, modules.indexOf(module));
 }
 
-export type LoraPlacement = LayerPlacement | HeadPlacement;
-
 /** The adapters in the layers. */
-export function layerAdapters(lora: readonly LoraPlacement[]): LayerPlacement[] {
-  return lora.filter((placed) => placed.layer !== null);
+export function layerAdapters(lora: readonly LoraPlacement[]): LoraPlacement[] {
+  return lora.filter(({ layer }) => layer !== null);
 }
 
 /** The adapter of the head; null without one. */
-export function headAdapter(lora: readonly LoraPlacement[]): HeadPlacement | null {
-  return lora.find((placed) => placed.layer === null) ?? null;
+export function headAdapter(lora: readonly LoraPlacement[]): LoraPlacement | null {
+  return lora.find(({ layer }) => layer === null) ?? null;
 }
 
 /** Largest rank of an adapter in a layer; 0 without one. */
@@ -135,10 +122,8 @@ export function placeLora(
     }
   }
   if (!isSavedModule(HEAD_MODULE, options.modulesToSave ?? [])) {
-    const named = { path: HEAD_MODULE, peftPath: HEAD_MODULE } as const;
-    const head = { layer: null, module: HEAD_MODULE, ...named } as const;
-    const shape = loraFor(options, HEAD_MODULE, null);
-    if (shape !== null) placed.push({ ...shape, ...head });
+    const shape = loraFor(options, HEAD_MODULE, null), path = HEAD_MODULE;
+    if (shape !== null) placed.push({ ...shape, layer: null, module: path, path, peftPath: path });
   }
   if (placed.length === 0 && !embeds) {
     throw new RgxError("LoRA's target_modules select no module of this model", {
@@ -169,11 +154,11 @@ export interface AdapterTensors {
   embedding?: EmbeddingPlacement | null;
 }
 
-/** The tensors of an adapter's file. */
+/** The tensors of an adapter: those of its file, and those that are computed. */
 export function adapterTensors(
   config: ModelConfig,
   { lora, saved, embedding = null }: AdapterTensors,
-): LoraTensor[] {
+): AdapterTensor[] {
   return [
     ...saved,
     ...lora.flatMap((l) =>
@@ -183,25 +168,15 @@ export function adapterTensors(
   ];
 }
 
-/** An adapter's tensors as parameters, with what is computed from them. */
+/** An adapter's tensors as parameters. */
 export function adapterSpecs(
   config: ModelConfig,
   tensors: AdapterTensors,
-  trainable: boolean,
+  trained: boolean,
 ): ParameterSpec[] {
-  const trained = adapterTensors(config, tensors).map(({ name, shape, decay }) => ({
-    name,
-    shape,
-    decay,
-    trainable,
-  }));
-  const { lora, embedding = null } = tensors;
-  const computed = [
-    ...lora.flatMap((l) => computedTensors(l, linearDims(config, l.module))),
-    ...(embedding === null ? [] : computedOfEmbedding(config, embedding)),
-  ];
-  const rest = { decay: false, trainable: false, writable: true };
-  return [...trained, ...computed.map((tensor) => ({ ...tensor, ...rest }))];
+  return adapterTensors(config, tensors).map(({ name, shape, decay, computed = false }) => {
+    return { name, shape, decay, trainable: trained && !computed, writable: computed };
+  });
 }
 
 /** Initialises an adapter from its seed. Full copies begin with the base's values. */
@@ -213,36 +188,28 @@ export async function initializeAdapter(
 ): Promise<void> {
   if (embedding !== null) {
     const { hiddenSize: d } = config, base = embeddingName(config);
-    for (
-      const [name, data] of await initialEmbedding(
-        config,
-        embedding,
-        options,
-        (id) => parameters.read(base, id * d, d),
-      )
-    ) parameters.write(name, data);
+    const row = (id: number) => parameters.read(base, id * d, d);
+    const values = await initialEmbedding(config, embedding, options, row);
+    for (const [name, data] of values) parameters.write(name, data);
   }
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
   for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
-    const names = loraNames(peftPath), dims = linearDims(config, module), [inDim, outDim] = dims;
-    const pairs = matrixCount(config, module);
-    const { inOut } = architectureOf(config), { dora, initial } = computedNames(peftPath);
+    const names = loraNames(peftPath), dims = linearDims(config, module);
+    const { inOut } = architectureOf(config), pairs = matrixCount(config, module);
     const weight = magnitude || from !== null ? await parameters.read(`${path}.weight`) : null;
+    const initial = initialLora(options, names, r * pairs, dims);
     const { a, b } = from === null
-      ? {
-        a: initialLoraA(options, names.a, r * pairs, inDim),
-        b: initialLoraB(options, names.b, r * pairs, outDim),
-      }
+      ? initial
       : weightFactors(from, weight!, { dims, inOut, r, scale });
     parameters.write(names.a, a);
     parameters.write(names.b, b);
-    if (bias) parameters.write(names.bias, initialLoraBias(options, names.bias, r, outDim));
+    if (bias) parameters.write(names.bias, initial.bias);
     if (from !== null) {
-      parameters.write(initial.a, a);
-      parameters.write(initial.b, b);
+      parameters.write(names.initialA, a);
+      parameters.write(names.initialB, b);
     }
     if (!magnitude) continue;
-    parameters.write(dora.squares, rowSquares(weight!, dims, inOut));
+    parameters.write(names.squares, rowSquares(weight!, dims, inOut));
     addProduct(weight!, a, b, { dims, inOut, scale });
     parameters.write(names.magnitude, rowSquares(weight!, dims, inOut).map(Math.sqrt));
   }
@@ -253,16 +220,19 @@ export type LayerWeights = Record<Module, Linear> & {
   /** The weight of a short convolution, [d, 1, taps]; null = the layer has attention. */
   conv: Parameter | null;
   /** What only a delta rule has; null without one. */
-  delta: { aLog: Parameter; dtBias: Parameter; norm: NormWeights } | null;
-  /** Norms before attention and MLP; null = there is none. */
-  inputNorm: NormWeights | null;
-  postNorm: NormWeights | null;
-  /** Norms of what attention and MLP add to the residual stream. */
-  attentionOutNorm: NormWeights | null;
-  mlpOutNorm: NormWeights | null;
-  /** Norms of queries and keys before their rotation. */
-  headNorms: { q: NormWeights; k: NormWeights } | null;
+  delta: { aLog: Parameter; dtBias: Parameter } | null;
+  norms: Partial<Record<LayerNorm, NormWeights>>;
 };
+
+/** A model's weights on a device, with what every pass over them needs. */
+export interface Network {
+  readonly device: Device;
+  readonly config: ModelConfig;
+  readonly weights: ModelWeights;
+  readonly rope: RopeTables;
+  /** Largest rank of an adapter; 0 without adapters. */
+  readonly maxRank: number;
+}
 
 export interface ModelWeights {
   embedding: Parameter;
@@ -276,10 +246,7 @@ export interface ModelWeights {
   embeddingAdapter: EmbeddingAdapter | null;
   /** The head in packed form (kernels/ops/matmul/spec.ts) for decoding; null = not packed. */
   packedHead: Tensor | null;
-  /**
-   * Lowest layer with a trainable tensor; numLayers when there is none, −1 when an embedding is
-   * trained.
-   */
+  /** Lowest layer with a trained tensor; numLayers = none, −1 = an embedding. */
   lowestTrained: number;
 }
 
@@ -306,32 +273,43 @@ export function arrangeWeights(
   const placed = new Map<string, LoraPlacement>(lora.map((l) => [l.path, l]));
   const copies = new Map(saved.map(({ replaces, name }) => [replaces, name]));
   const get = (name: string): Parameter => parameters.get(copies.get(name) ?? name);
-  const norm = (name: string, offset = norm1 ? 1 : 0): NormWeights => ({
+  const { hiddenSize, rmsNormEps: eps } = config;
+  const norm = (name: string, part?: LayerNorm): NormWeights => ({
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
-    offset,
+    offset: norm1 && part !== "deltaNorm" ? 1 : 0,
+    d: part === undefined ? hiddenSize : normWidth(config, part),
+    repeats: part === undefined ? 1 : normRepeats(config, part),
+    eps,
   });
   const adapterAt = (path: string): LoraWeights | null => {
     const adapter = placed.get(path);
     if (adapter === undefined) return null;
-    const names = loraNames(adapter.peftPath), computed = computedNames(adapter.peftPath);
-    const a = parameters.get(names.a), b = parameters.get(names.b);
-    const { r, scale } = adapter, site = loraSite(config, adapter);
-    const pair = { a: a.value, packedA: null, b: b.value, da: a.grad, db: b.grad };
-    const bias = adapter.bias ? parameters.get(names.bias) : null;
-    const magnitude = adapter.magnitude ? parameters.get(names.magnitude) : null;
-    const dora = magnitude === null ? null : {
-      magnitude: magnitude.value,
-      dmagnitude: magnitude.grad,
-      squares: parameters.get(computed.dora.squares).value,
-      rho: parameters.get(computed.dora.rho).value,
-      gain: parameters.get(computed.dora.gain).value,
+    const names = loraNames(adapter.peftPath);
+    const find = (part: keyof typeof names) => parameters.get(names[part]);
+    const value = (part: keyof typeof names) => find(part).value;
+    const { r, scale } = adapter, a = find("a"), b = find("b");
+    return {
+      a: a.value,
+      packedA: null,
+      b: b.value,
+      da: a.grad,
+      db: b.grad,
+      r,
+      scale,
+      site: loraSite(config, adapter),
+      bias: adapter.bias ? find("bias") : null,
+      dora: adapter.magnitude
+        ? {
+          magnitude: value("magnitude"),
+          dmagnitude: find("magnitude").grad,
+          squares: value("squares"),
+          rho: value("rho"),
+          gain: value("gain"),
+        }
+        : null,
+      initial: adapter.from === null ? null : { a: value("initialA"), b: value("initialB") },
     };
-    const initial = adapter.from === null ? null : {
-      a: parameters.get(computed.initial.a).value,
-      b: parameters.get(computed.initial.b).value,
-    };
-    return { ...pair, r, scale, site, bias, dora, initial };
   };
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
@@ -355,9 +333,8 @@ export function arrangeWeights(
     const linears = Object.fromEntries(
       modulesOf(config, layer).map((module) => [module, linear(layer, module)]),
     ) as Record<Module, Linear>;
-    const normOf = (part: LayerNorm) =>
-      hasPart(config, part, layer) ? norm(modulePath(config, layer, part)) : null;
-    const q = normOf("qNorm"), k = normOf("kNorm");
+    const norms = LAYER_NORMS.filter((part) => hasPart(config, part, layer))
+      .map((part) => [part, norm(modulePath(config, layer, part), part)]);
     return {
       ...linears,
       conv: hasPart(config, "conv", layer)
@@ -367,14 +344,9 @@ export function arrangeWeights(
         ? {
           aLog: get(modulePath(config, layer, "aLog")),
           dtBias: get(modulePath(config, layer, "dtBias")),
-          norm: norm(modulePath(config, layer, "deltaNorm"), 0),
         }
         : null,
-      inputNorm: normOf("inputNorm"),
-      postNorm: normOf("postNorm"),
-      attentionOutNorm: normOf("attentionOutNorm"),
-      mlpOutNorm: normOf("mlpOutNorm"),
-      headNorms: q !== null && k !== null ? { q, k } : null,
+      norms: Object.fromEntries(norms),
     };
   });
   const embedding = get(embeddingName(config));
@@ -401,23 +373,17 @@ export function arrangeWeights(
   };
 }
 
-/**
- * An input norm's gradient needs the derivative by the layer's input, so it counts as one layer
- * lower.
- */
+/** An input norm counts as one layer lower: its gradient needs the layer's input's derivative. */
 function lowestTrained(layers: readonly LayerWeights[]): number {
-  for (const [l, layer] of layers.entries()) {
-    const { inputNorm, postNorm, attentionOutNorm, mlpOutNorm, headNorms, ...others } = layer;
-    const { conv, delta, ...linears } = others, numbers = [conv, delta?.aLog, delta?.dtBias];
-    const trains = (norm: NormWeights | null) =>
-      norm !== null && (norm.weight.grad !== null || norm.bias?.grad != null);
-    if (trains(inputNorm)) return l - 1;
-    const heads = [...Object.values(headNorms ?? {}), delta?.norm ?? null];
-    const norms = [postNorm, attentionOutNorm, mlpOutNorm, ...heads];
+  const trains = (norm: NormWeights) => norm.weight.grad !== null || norm.bias?.grad != null;
+  for (const [l, { norms, conv, delta, ...linears }] of layers.entries()) {
+    const { inputNorm, ...others } = norms, numbers = [conv, delta?.aLog, delta?.dtBias];
+    if (inputNorm !== undefined && trains(inputNorm)) return l - 1;
     const inLinears = Object.values(linears as Record<Module, Linear>).some(
       ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
     );
-    if (inLinears || norms.some(trains) || numbers.some((one) => one?.grad != null)) return l;
+    const inNumbers = numbers.some((one) => one?.grad != null);
+    if (inLinears || inNumbers || Object.values(others).some(trains)) return l;
   }
   return layers.length;
 }

@@ -92,10 +92,7 @@ export class Parameters {
   readonly #byName: ReadonlyMap<string, Parameter>;
   readonly #owned: Tensor[] = [];
 
-  /**
-   * @param base tensors that are part of this set but owned by another; only one of the two may be
-   *   trainable
-   */
+  /** @param base tensors of this set that another owns; only one of the two may be trainable */
   constructor(
     readonly device: Device,
     specs: readonly ParameterSpec[],
@@ -198,10 +195,7 @@ export class Parameters {
     this.device.write(value, words);
   }
 
-  /**
-   * Writes rows of a float matrix from row `first` on.
-   * @throws RgxError as `write`
-   */
+  /** Writes rows of a float matrix from row `first` on. @throws RgxError as `write` */
   writeRows(name: string, rows: Float32Array, first: number): void {
     const { value, shape } = this.get(name), [, k] = matrixShape(shape);
     ofTensor(name, () => {
@@ -239,10 +233,7 @@ export class Parameters {
     return this.device.computeDtype === "float16" && shape.length > 1;
   }
 
-  /**
-   * Quantises rows and writes them to a tensor in such a type.
-   * @throws RgxError as `write`
-   */
+  /** Quantises rows and writes them to a tensor in such a type. @throws RgxError as `write` */
   quantize(name: string, rows: FloatRows, loader: WeightLoader): void {
     const { value, shape, storage } = this.get(name), [, k] = matrixShape(shape);
     const type = storage as LoadType, first = rows.first ?? 0, offset = storedWords(type, first, k);

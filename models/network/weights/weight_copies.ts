@@ -35,10 +35,7 @@ export class WeightCopies {
     return this.#owner === owner;
   }
 
-  /**
-   * The buffer of a linear layer, large enough for both kinds of copies. It is the same one at
-   * every call.
-   */
+  /** The buffer of a linear layer for both kinds of copies, the same at every call. */
   buffer({ inDim, outDim, inOut }: Linear, layer: number, module: Module): Tensor {
     return this.workspace.fixed(`${layer}.${module}`, copyLength(inOut, inDim, outDim));
   }

@@ -22,27 +22,17 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 
 /** How weights are stored. */
 export interface StorageOptions {
-  /**
-   * "auto" (the default) = as in the file; float32 widens all. Only "bfloat16" applies to weights
-   * that are trained.
-   */
+  /** "auto" (default) = as in the file; float32 widens. Only "bfloat16" applies to trained ones. */
   dtype?: "auto" | "float32" | "float16" | "bfloat16";
   /** Linear layers in blocks of 8-bit or 4-bit values; null or absent = as `dtype` says. */
   quantize?: "int8" | "nf4" | null;
-  /**
-   * "int8": weights in blocks stay so in a small model, too, since only blocks support int8
-   * activations.
-   */
+  /** "int8": blocks stay blocks in a small model, too, since only they support it. */
   activations?: ActivationType;
 }
 
-/** Bytes of a float32. */
 const FLOAT32 = 4;
 
-/**
- * The type of the weights according to a config.json (`dtype`, or else `torch_dtype`); null =
- * float32 or not given.
- */
+/** The type of the weights by a config.json; null = float32, or not given. */
 export function configType(json: Readonly<Record<string, unknown>>): WeightType | null {
   const dtype = json["dtype"] ?? json["torch_dtype"];
   return dtype === "float16" || dtype === "bfloat16" ? NARROW[dtype] : null;
@@ -50,10 +40,7 @@ export function configType(json: Readonly<Record<string, unknown>>): WeightType 
 
 const NARROW = { float16: "f16", bfloat16: "bf16" } as const;
 
-/**
- * @param fileType the type of a tensor in the file; null for float32 or when it is not known
- * @throws UsageError for quantising weights that are trained, or that are in blocks already
- */
+/** @param fileType null = float32 or unknown. @throws UsageError for quantising what cannot be */
 export function planStorage(
   config: ModelConfig,
   trainable: "lora" | "full" | "none",
@@ -90,10 +77,7 @@ export function planStorage(
   return !asked && canFuseLayers(config, FLOAT32) ? ALL_FLOAT : storage;
 }
 
-/**
- * Whether a weight may have a storage type. A router's choice is that of its floats, and a short
- * convolution is no product.
- */
+/** Whether a weight may be stored: a router's choice is its floats', a convolution no product. */
 function isStored({ part, shape }: Pick<ModelTensor, "part" | "shape">): boolean {
   return shape.length > 1 && part !== "router" && part !== "conv";
 }
@@ -120,10 +104,7 @@ function trainedHalves(config: ModelConfig): WeightStorage {
   return storage;
 }
 
-/**
- * Storage types for a frozen copy of a model's weights as they are in its file: halves stay halves.
- * @param storage the types of a trained model, of which the copy has the same
- */
+/** Types of a frozen copy: halves of the file stay. @param storage of the trained model */
 export function copyStorage(
   config: ModelConfig,
   storage: WeightStorage,
