@@ -3,7 +3,7 @@ import { RgxError } from "../core/errors.ts";
 import { jsonObjectOrNull } from "../core/json_file.ts";
 import { checkFileNames, isBlobName, shown } from "./file_names.ts";
 import type { HubHttp } from "./http.ts";
-import { addressOf, isCommit, type Repository } from "./repository.ts";
+import { addressOf, isCommit } from "./repository.ts";
 import { HttpStatus } from "./refusal.ts";
 
 /** A revision of a repository. */
@@ -36,21 +36,13 @@ export interface Checksum {
   readonly hex: string;
 }
 
-/**
- * Lists the files of a revision.
- * @throws RgxError for a repository or revision that does not exist, or for unsafe file names
- */
-export async function listFiles(
-  http: HubHttp,
-  repository: Repository,
-  revision: string,
-): Promise<Listing> {
-  const { endpoint } = http.settings;
+/** The files of a revision. @throws RgxError, also for unsafe names of files */
+export async function listFiles(http: HubHttp): Promise<Listing> {
+  const { settings: { endpoint }, repository, revision } = http;
   const url = `${endpoint}/api/${repository.kind}s/${repository.name}/revision/${
     encodeURIComponent(revision)
   }?blobs=true`;
-  const request = { settings: http.settings, repository, revision, file: null };
-  const text = await http.text(url, request);
+  const text = await http.text(url);
   const from = `${repository.name} on ${endpoint}`;
   const { sha, siblings } = jsonObjectOrNull(text) ?? {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
@@ -77,15 +69,13 @@ function listedFile(item: unknown, from: string): ListedFile {
 /** Requests the metadata of a file. @throws RgxError */
 export async function remoteFile(
   http: HubHttp,
-  repository: Repository,
   commit: string,
   listed: ListedFile,
 ): Promise<RemoteFile> {
-  const { settings } = http, { name } = listed;
+  const { settings, repository } = http, { name } = listed;
   const path = name.split("/").map(encodeURIComponent).join("/");
   const url = `${settings.endpoint}/${addressOf(repository)}/resolve/${commit}/${path}`;
-  const request = { settings, repository, revision: commit, file: name };
-  const headers = await http.retrying(request, async () => {
+  const headers = await http.retrying(name, async () => {
     try {
       return await headersOf(http, "HEAD", url);
     } catch (error) {

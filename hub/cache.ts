@@ -23,7 +23,6 @@ export interface Snapshot {
   readonly path: string;
 }
 
-/** The paths of one repository in the cache. */
 export class RepositoryCache {
   readonly folder: string;
   readonly #locks: string;
@@ -79,18 +78,12 @@ export class RepositoryCache {
     }
   }
 
-  /**
-   * Size of a file of a snapshot, or null when it is missing or a broken link.
-   * @param file a name that was checked by `checkFileNames`
-   */
+  /** Size of a snapshot's file; null when it is missing, or a broken link. */
   async sizeOf(commit: string, file: string): Promise<number | null> {
     return await fileSize(`${this.snapshot(commit)}/${file}`);
   }
 
-  /**
-   * Adds a complete blob to a snapshot under its name: as a symbolic link if the file system
-   * supports links and `symlinks` is true, else as a hard link or a copy.
-   */
+  /** Adds a blob to a snapshot: as a symbolic link where possible, else a hard link or copy. */
   async place(commit: string, file: string, etag: string, symlinks: boolean): Promise<void> {
     const snapshot = this.snapshot(commit), pointer = `${snapshot}/${file}`;
     const depth = await this.#makeParents(snapshot, file);
@@ -173,10 +166,7 @@ export async function findSnapshot(
   return await isFolder(path) ? { commit, path } : null;
 }
 
-/**
- * For messages: the place of a revision that is not in the cache, and the revisions that are there
- * (branches, tags, and commits without a branch or tag).
- */
+/** For messages: where a revision that is not here would be, and the revisions that are here. */
 export async function placeWithout(
   cache: string,
   repository: Repository,

@@ -39,10 +39,7 @@ export function wantedFiles(
   );
 }
 
-/**
- * @throws UsageError when a name or pattern matches no file, or when nothing is selected by the
- *   user and the repository has none of the files that are fetched by default
- */
+/** @throws UsageError for a pattern without files, or a repository without the usual ones */
 export function chooseFiles(
   files: readonly ListedFile[],
   repository: Repository,

@@ -27,10 +27,7 @@ export interface FoundData {
   advice: string | null;
 }
 
-/**
- * Whether the data set is not on this machine. False for a name that fits several data sets: other
- * functions refuse such a name.
- */
+/** Whether a data set is not on this machine; false for a name of several, refused elsewhere. */
 export async function isAway(name: string): Promise<boolean> {
   try {
     return (await findDataFiles(name, TRAIN)).files === null;
@@ -40,10 +37,7 @@ export async function isAway(name: string): Promise<boolean> {
   }
 }
 
-/**
- * @param split the split to use when the name does not say which files are meant
- * @throws UsageError when the name is ambiguous between several sets, or the split does not exist
- */
+/** @param split where the name says none. @throws UsageError for an ambiguous name or no split */
 export async function findDataFiles(
   name: string,
   split: DataSplit,
@@ -92,9 +86,7 @@ const OUTPUT =
 const WRITTEN =
   /^(?:metrics|eval_before|eval_after|samples_.*\d{8}_\d{6}.*)\.jsonl$|^(?:completions|checkpoint-\d+)\//;
 
-/**
- * The files of a folder, without the files that training runs and benchmarks have written there.
- */
+/** The files of a folder, but for those that runs and benchmarks have written there. */
 function withoutRuns(present: readonly string[]): string[] {
   const outputs = new Set(present.flatMap((file) => OUTPUT.exec(file)?.[1] ?? []));
   if (outputs.size === 0) return [...present];
@@ -225,7 +217,6 @@ const SPLIT_WORDS: readonly [RegExp, string][] = [
 /** A shard in the folder of the Hub's own layout. */
 const SHARD = /(?:^|\/)data\/([^/]+)-\d{5}-of-\d{5}[^/]*\.[^/]*$/;
 
-/** Files by split. */
 interface SplitFiles {
   /** null stands for files that name no split. */
   readonly files: ReadonlyMap<string | null, readonly string[]>;
@@ -241,10 +232,7 @@ function splitNames({ files }: SplitFiles): string[] | null {
     : [...new Set(names.map((name) => name ?? TRAIN))];
 }
 
-/**
- * The files of one split; undefined if there are none. The validation split replaces a missing test
- * split.
- */
+/** The files of a split, if any. The validation split replaces a missing test split. */
 function filesOfSplit(
   { files, isListed }: SplitFiles,
   split: string,
@@ -287,10 +275,7 @@ function splitsOfConfiguration(
   );
 }
 
-/**
- * The files of the usual data formats; tables in plain text only if there are no others. Hidden
- * files, and files in folders like `__pycache__`, are left out.
- */
+/** The usual data files, or else tables in plain text; no hidden ones, none in `__pycache__`. */
 function usualFiles(present: readonly string[]): string[] {
   const seen = present.filter((file) => !/(?:^|\/)(?:\.|__)/.test(file));
   const usual = seen.filter(isDataFile);

@@ -32,9 +32,7 @@ const CODE_OR_PICKLE = /\.(?:py|bin|pt|pth|ckpt|pkl|h5|msgpack|onnx)$/;
 
 const DATA_FILES = /\.(?:parquet|jsonl(?:\.(?:gz|zst))?)$/;
 
-/**
- * Tables in plain text. They are read if the user names them, or if there are no other data files.
- */
+/** Tables in plain text, which are read if they are named, or alone. */
 const TABLES = /\.[ct]sv(?:\.(?:gz|zst))?$/i;
 
 /** Whether a file is a table in plain text. */

@@ -11,7 +11,7 @@ import { TimedOut } from "../core/remote/http.ts";
 import type { Checksum, RemoteFile } from "./api.ts";
 import { fileSize, type RepositoryCache } from "./cache.ts";
 import { type HubHttp, interruption, LEAST_BYTES, type Reply } from "./http.ts";
-import { HttpStatus, type Request } from "./refusal.ts";
+import { HttpStatus } from "./refusal.ts";
 
 /** Writes bytes at the current position of a file; tests replace it by one that fails. */
 export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>;
@@ -19,8 +19,6 @@ export type ByteWriter = (file: Deno.FsFile, bytes: Uint8Array) => Promise<void>
 export interface DownloadOptions {
   http: HubHttp;
   place: RepositoryCache;
-  /** For messages. */
-  request: Request;
   signal?: AbortSignal;
   /** Called with the number of added bytes; the number is negative when bytes are discarded. */
   onBytes?: (count: number) => void;
@@ -45,12 +43,7 @@ export async function hasBlob(place: RepositoryCache, file: RemoteFile): Promise
   return size !== null && (file.size === null || size === file.size);
 }
 
-/**
- * Downloads the blob unless it exists.
- * @returns whether it was downloaded
- * @throws RgxError when the request is refused, the connection breaks too often, the checksum is
- *   wrong, or the disk is full; downloaded bytes are kept
- */
+/** Downloads the blob, unless it exists: @returns whether. @throws RgxError; what came is kept */
 export async function downloadBlob(file: RemoteFile, options: DownloadOptions): Promise<boolean> {
   const { place, onNotice = () => {} } = options;
   if (await hasBlob(place, file)) return false;
@@ -86,7 +79,7 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
         continue;
       }
       throw new RgxError(
-        `${options.request.repository.name}: ${file.name}: ${error.message}: it is not used`,
+        `${options.http.repository.name}: ${file.name}: ${error.message}: it is not used`,
         {
           advice: `What came is kept as ${aside}. Try again later; a proxy or a mirror ` +
             "(HF_ENDPOINT) may have changed the file.",
@@ -102,11 +95,7 @@ async function fetchInto(file: RemoteFile, options: DownloadOptions): Promise<vo
   }
 }
 
-/**
- * Whether an existing file has the checksum that the Hub reports. A file without a reported
- * checksum counts as right.
- * @param path the blob, or its name in a snapshot
- */
+/** Whether a blob, or its name in a snapshot, has the reported checksum, or none is reported. */
 export async function isRight(path: string, { checksum }: RemoteFile): Promise<boolean> {
   if (checksum === null) return true;
   using file = await Deno.open(path, { read: true });
@@ -144,7 +133,7 @@ async function complete(path: string, file: RemoteFile, options: DownloadOptions
   // A server that ignores ranges starts again each time. So only bytes beyond the furthest position
   // of all attempts count as progress. A few bytes before a time-out do not count.
   let furthest = partial.length;
-  await options.http.retrying(options.request, async (progressed) => {
+  await options.http.retrying(file.name, async (progressed) => {
     if (partial.isComplete) return;
     let least = 1;
     try {
@@ -211,10 +200,7 @@ class PartialFile {
     }
   }
 
-  /**
-   * Empties the file unless the response continues at its end.
-   * @throws TypeError when the response is another range than requested
-   */
+  /** Empties the file unless a response goes on at its end. @throws TypeError for another range */
   async #position(response: Response): Promise<void> {
     if (response.status === 206) {
       const range = /^bytes (\d+)-\d*\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
@@ -274,13 +260,13 @@ function incompletePath(place: RepositoryCache, { etag }: RemoteFile): string {
   return `${place.blob(etag)}.incomplete`;
 }
 
-function diskError(error: unknown, file: RemoteFile, { place, request }: DownloadOptions): unknown {
+function diskError(error: unknown, file: RemoteFile, { place, http }: DownloadOptions): unknown {
   const { code } = (error ?? {}) as { code?: string };
   if (code !== "ENOSPC" && code !== "EDQUOT") {
     return explainFileError(error, `write ${file.name}`, place.blobs);
   }
   const found = code === "ENOSPC" ? "the disk is full" : "the disk quota is used up";
-  return new RgxError(`${request.repository.name}: ${file.name}: ${found}: ${place.cache}`, {
+  return new RgxError(`${http.repository.name}: ${file.name}: ${found}: ${place.cache}`, {
     advice: "Free some space and pull again: what came so far is kept and continued. " +
       "HF_HUB_CACHE or HF_HOME names a cache on another disk.",
     cause: error,

@@ -51,10 +51,7 @@ function parents(name: string): string[] {
   return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join("/"));
 }
 
-/**
- * Whether an entity tag can be the file name of a blob. Those of git and LFS are hexadecimal;
- * mirrors may send others.
- */
+/** Whether an entity tag can name a blob: git's and LFS's are hexadecimal, mirrors' anything. */
 export function isBlobName(etag: string): boolean {
   return /^[A-Za-z0-9_][\w.+=-]{0,199}$/.test(etag) && !etag.includes("..") &&
     !/\.(incomplete|lock)$/.test(etag);

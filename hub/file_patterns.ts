@@ -4,7 +4,6 @@
  *   folders    those of the `datasets` package: `*` and `?` match no slash, `**` any folders
  */
 
-/** What `*` matches. */
 export type PatternKind = "any-path" | "folders";
 
 /** A part of a pattern: a test of one character, a star, `**`, or any folders. */

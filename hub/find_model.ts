@@ -16,10 +16,7 @@ export interface FoundModel {
   path: string | null;
   /** The name is a run without a final model, and the path its newest checkpoint. */
   isCheckpointOfRun?: true;
-  /**
-   * The paths that were tried, in order. If a revision is missing, also the revisions that are
-   * here.
-   */
+  /** The paths that were tried; where a revision is missing, also those that are here. */
   lookedAt: string[];
 }
 
@@ -60,17 +57,12 @@ export async function findModel(
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
 }
 
-/**
- * A note for the user if a checkpoint is used instead of its run's model; none for other models.
- */
+/** A note if a checkpoint is used instead of its run's model. */
 export function checkpointNotes(name: string, { path, isCheckpointOfRun }: FoundModel): string[] {
   return isCheckpointOfRun ? [`${name} has no final model yet: ${path} is used`] : [];
 }
 
-/**
- * Splits a model's name into name and revision, as PEFT's files and the cards of models need them.
- * Paths, and addresses of single files of a repository, are not split.
- */
+/** Splits a model's name and revision, but no paths and no addresses of a repository's files. */
 export function nameAndRevision(text: string): { name: string; revision: string | null } {
   const named = existsSync(text) ? null : parseNamed(text, "model");
   return named === null || named.path !== null
@@ -93,10 +85,7 @@ async function onlyGguf(folder: string): Promise<string | null> {
   return found.length === 1 ? `${folder}/${found[0]}` : null;
 }
 
-/**
- * The path of a model.
- * @throws UsageError that says where it was looked for
- */
+/** The path of a model. @throws UsageError that says where it was looked for */
 export async function requireModel(name: string): Promise<string> {
   const { path, lookedAt } = await findModel(name);
   if (path === null) throw missing(name, lookedAt);

@@ -14,7 +14,8 @@ import {
 } from "../core/remote/http.ts";
 import { askedDelay, retrying } from "../core/remote/retry.ts";
 import { VERSION } from "../core/version.ts";
-import { HttpStatus, refusal, type Request } from "./refusal.ts";
+import { HttpStatus, refusal, type Target } from "./refusal.ts";
+import type { Repository } from "./repository.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface HttpOptions {
@@ -22,7 +23,6 @@ export interface HttpOptions {
   attempts?: number;
   /** Milliseconds before the second attempt, doubled for each further one; default 500. */
   firstDelay?: number;
-  /** Aborts all requests. */
   signal?: AbortSignal;
   /** Called with the reason before a request is repeated. */
   onNotice?: (message: string) => void;
@@ -57,14 +57,20 @@ const TEMPORARY = new Set([408, 425, 429]);
 /** Maximum length of a text response. No repository's list of files is longer. */
 const MAX_TEXT_LENGTH = 1 << 28;
 
-export class HubHttp {
+/** The requests about one revision of a repository. */
+export class HubHttp implements Target {
   readonly #attempts: number;
   readonly #firstDelay: number;
   readonly #signal: AbortSignal | null;
   readonly #notice: (message: string) => void;
   readonly #client: HttpClient;
 
-  constructor(readonly settings: HubSettings, options: HttpOptions = {}) {
+  constructor(
+    readonly settings: HubSettings,
+    readonly repository: Repository,
+    readonly revision: string,
+    options: HttpOptions = {},
+  ) {
     this.#attempts = options.attempts ?? 5;
     this.#firstDelay = options.firstDelay ?? 500;
     this.#signal = options.signal ?? null;
@@ -76,13 +82,12 @@ export class HubHttp {
     this.#client[Symbol.dispose]();
   }
 
-  /** Fetches a text. @throws RgxError that explains the failure */
+  /** Fetches a text. @param file what it is about, for messages. @throws RgxError */
   async text(
     url: string,
-    request: Request,
-    { method = "GET", ...sent }: Sent & { method?: Method } = {},
+    { method = "GET", file = null, ...sent }: Sent & { method?: Method; file?: string | null } = {},
   ): Promise<string> {
-    return await this.retrying(request, async () => {
+    return await this.retrying(file, async () => {
       const reply = await this.send(method, url, sent);
       try {
         const decoder = new TextDecoder();
@@ -100,11 +105,12 @@ export class HubHttp {
 
   /**
    * Repeats `attempt` until it succeeds, fails for good, or has used up its attempts.
+   * @param file what it is about, for messages; null = the repository
    * @param attempt calls `progressed` when it got further, which resets the count of attempts
    * @throws RgxError, Interrupted
    */
   async retrying<T>(
-    request: Request,
+    file: string | null,
     attempt: (progressed: () => void) => Promise<T>,
   ): Promise<T> {
     return await retrying(attempt, {
@@ -120,17 +126,14 @@ export class HubHttp {
         const why = error instanceof HttpStatus
           ? `answer ${error.status}`
           : networkReason(error as Error);
-        const what = request.file ?? request.repository.name;
+        const what = file ?? this.repository.name;
         this.#notice(`${what}: ${why}; trying again in ${(delay / 1000).toFixed(1)} s`);
       },
-      failure: (error, attempts) => refusal(error, request, attempts),
+      failure: (error, attempts) => refusal(error, this, file, attempts),
     });
   }
 
-  /**
-   * Sends one request and follows redirects.
-   * @throws HttpStatus, TimedOut, TypeError (no connection), Interrupted
-   */
+  /** Sends a request, follows redirects. @throws HttpStatus, TimedOut, TypeError, Interrupted */
   async send(method: Method, address: string, sent: Sent): Promise<Reply> {
     const { timeout = this.settings.metadataTimeout, stay, range, body, headers } = sent;
     const idleTimeout = new IdleTimeout(timeout, this.#signal, LEAST_BYTES);

@@ -98,10 +98,11 @@ export async function pull(repository: Repository, options: PullOptions = {}): P
   const control = new AbortController(), stop = () => control.abort(options.signal?.reason);
   options.signal?.addEventListener("abort", stop);
   const notice = (message: string) => options.onEvent?.({ type: "notice", message });
-  const http = new HubHttp(settings, { ...options, signal: control.signal, onNotice: notice });
+  const connection = { ...options, signal: control.signal, onNotice: notice };
+  const http = new HubHttp(settings, repository, revision, connection);
   try {
     if (options.signal?.aborted) throw interruption(options.signal);
-    const work = new Pull(repository, revision, selection, options, http, control, notice);
+    const work = new Pull(http, selection, options, control, notice);
     return { ...await work.run(), seconds: seconds(), offline: false };
   } finally {
     options.signal?.removeEventListener("abort", stop);
@@ -109,7 +110,6 @@ export async function pull(repository: Repository, options: PullOptions = {}): P
   }
 }
 
-/** The state of one pull. */
 class Pull {
   readonly #place: RepositoryCache;
   #bytes = 0;
@@ -117,25 +117,20 @@ class Pull {
   #downloaded = 0;
 
   constructor(
-    readonly repository: Repository,
-    readonly revision: string,
+    readonly http: HubHttp,
     readonly selection: Selection,
     readonly options: PullOptions,
-    readonly http: HubHttp,
     readonly control: AbortController,
     readonly notice: (message: string) => void,
   ) {
-    this.#place = new RepositoryCache(http.settings.cache, repository);
+    this.#place = new RepositoryCache(http.settings.cache, http.repository);
   }
 
   async run(): Promise<Omit<Pulled, "seconds" | "offline">> {
-    const { commit, files } = await listFiles(this.http, this.repository, this.revision);
-    const chosen = chooseFiles(files, this.repository, this.selection);
-    const remote = await this.#pooled(
-      chosen,
-      MAX_METADATA_REQUESTS,
-      (file: ListedFile) => remoteFile(this.http, this.repository, commit, file),
-    );
+    const { commit, files } = await listFiles(this.http);
+    const chosen = chooseFiles(files, this.http.repository, this.selection);
+    const ask = (file: ListedFile) => remoteFile(this.http, commit, file);
+    const remote = await this.#pooled(chosen, MAX_METADATA_REQUESTS, ask);
     const placed = new Set<RemoteFile>();
     for (const file of remote) if (await this.#isPlaced(commit, file)) placed.add(file);
     await this.#plan(remote, placed);
@@ -157,7 +152,7 @@ class Pull {
           });
         }
       });
-      await this.#place.writeRef(this.revision, commit);
+      await this.#place.writeRef(this.http.revision, commit);
     }
     return await this.#result(commit, remote, placed);
   }
@@ -190,12 +185,6 @@ class Pull {
       place: this.#place,
       signal: this.control.signal,
       onNotice: this.notice,
-      request: {
-        settings: this.http.settings,
-        repository: this.repository,
-        revision: this.revision,
-        file: file.name,
-      },
       onBytes: (count) => {
         this.#present += count;
         if (count > 0) this.#downloaded += count;
@@ -238,7 +227,9 @@ class Pull {
     const free = missing === 0 ? null : await (this.options.freeBytes ?? freeBytes)(cache);
     if (free !== null && missing + RESERVED_BYTES > free) {
       throw new RgxError(
-        `${this.repository.name}: ${bytesText(missing)} are to be downloaded, and ${cache} has ` +
+        `${this.http.repository.name}: ${
+          bytesText(missing)
+        } are to be downloaded, and ${cache} has ` +
           `${bytesText(free)} free; nothing was downloaded`,
         {
           advice: "Free some space, fetch fewer files (--include, --exclude), or name a cache on " +
@@ -265,7 +256,7 @@ class Pull {
       });
     }
     return {
-      ...resultOf(this.repository, this.revision, { commit, path }, files),
+      ...resultOf(this.http.repository, this.http.revision, { commit, path }, files),
       downloaded_bytes: this.#downloaded,
     };
   }
@@ -322,7 +313,7 @@ async function pullOffline(
   const fail = (what: string) =>
     new RgxError(`${repository.name}: ${offline} is set, and ${what}`, {
       advice: `With a network: ${offline}=0 ${command}. ` +
-        withoutNetwork({ settings, repository, revision: wanted }),
+        withoutNetwork({ settings, repository }),
     });
   const snapshot = await findSnapshot(cache, repository, revision);
   if (snapshot === null) {

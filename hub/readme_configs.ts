@@ -21,10 +21,7 @@ export interface Configuration {
 /** The split of files that are listed without one. */
 const TRAIN = "train";
 
-/**
- * The configurations of the data set in a folder; none without a README, or without a list in it.
- * @throws UsageError for a list that cannot be read
- */
+/** The configurations that a folder's README lists. @throws UsageError for an unreadable list */
 export async function readConfigurations(folder: string): Promise<Configuration[]> {
   const path = `${folder}/README.md`, text = await readIfThere(path);
   const block = /^\ufeff?---\r?\n([^]*?)\r?\n---\s*(?:\n|$)/.exec(text ?? "")?.[1];
@@ -92,10 +89,7 @@ function plainPath(path: string): string {
   return path.split("/").filter((part) => part !== "" && part !== ".").join("/");
 }
 
-/**
- * The files of a split, in the order of its patterns. A file that two patterns match is there
- * twice, as in the `datasets` package.
- */
+/** The files of a split by its patterns: twice if two match, as in the `datasets` package. */
 export function matchingFiles(
   files: readonly string[],
   folder: string,
@@ -111,9 +105,7 @@ export function matchingFiles(
   return found;
 }
 
-/**
- * Hidden files and folders, and folders like `__pycache__`, match only if the pattern names them.
- */
+/** Hidden names, and such as `__pycache__`, match only a pattern that names them. */
 function isUnasked(file: string, pattern: string): boolean {
   const special = (text: string) =>
     text.split("/").filter((part) => part.startsWith(".") || part.startsWith("__")).length;

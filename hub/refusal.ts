@@ -9,7 +9,6 @@ import { shown } from "./file_names.ts";
 import { addressOf, type Repository } from "./repository.ts";
 import type { HubSettings } from "./settings.ts";
 
-/** A response with an error status. */
 export class HttpStatus extends Error {
   constructor(
     readonly status: number,
@@ -23,42 +22,51 @@ export class HttpStatus extends Error {
   }
 }
 
-/** What was requested, for messages. */
-export interface Request {
+/** What requests are about. */
+export interface Target {
   readonly settings: HubSettings;
   readonly repository: Repository;
   readonly revision: string;
-  /** null = the list of files. */
-  readonly file: string | null;
 }
 
-/** The error of a request that has failed for good. @param attempts how often it was sent */
-export function refusal(error: unknown, request: Request, attempts: number): unknown {
+/**
+ * The error of a request that has failed for good.
+ * @param file null = the repository itself, such as the list of its files
+ * @param attempts how often it was sent
+ */
+export function refusal(
+  error: unknown,
+  target: Target,
+  file: string | null,
+  attempts: number,
+): unknown {
   if (error instanceof RgxError) return error;
-  if (error instanceof HttpStatus) return statusRefusal(error, request, attempts);
+  if (error instanceof HttpStatus) return statusRefusal(error, target, file, attempts);
   if (!(error instanceof TimedOut || error instanceof TypeError)) return error;
-  const { settings } = request, reason = networkReason(error);
+  const { settings } = target, reason = networkReason(error);
   const hint = isCertificateError(reason)
     ? "SSL_CERT_FILE names a file with the certificate of your proxy's or mirror's authority. "
     : "Is there a network? HTTPS_PROXY names a proxy, HF_ENDPOINT a mirror of the Hub. ";
   return new RgxError(
-    `${subject(request)}: ${settings.endpoint} cannot be reached: ${reason}${tries(attempts)}`,
-    {
-      advice: hint + withoutNetwork(request),
-      cause: error,
-    },
+    `${subject(target, file)}: ${settings.endpoint} cannot be reached: ${reason}${tries(attempts)}`,
+    { advice: hint + withoutNetwork(target), cause: error },
   );
 }
 
-function statusRefusal(error: HttpStatus, request: Request, attempts: number): RgxError {
-  const { settings, repository, revision, file } = request;
+function statusRefusal(
+  error: HttpStatus,
+  target: Target,
+  file: string | null,
+  attempts: number,
+): RgxError {
+  const { settings, repository, revision } = target, what = subject(target, file);
   const { status, code } = error, { name, kind } = repository;
   const page = `${settings.endpoint}/${addressOf(repository)}`;
   const serverMessage = error.message === "" ? "" : `: ${shown(error.message)}`;
-  const way = withoutNetwork(request), options = { cause: error };
+  const way = withoutNetwork(target), options = { cause: error };
   if (code === "GatedRepo") {
     return new RgxError(
-      `${subject(request)}: access is gated: its owners ask to accept conditions first (${status})${
+      `${what}: access is gated: its owners ask to accept conditions first (${status})${
         settings.token === null ? ", and no token was sent" : ""
       }`,
       {
@@ -74,14 +82,14 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
     });
   }
   if (code === "EntryNotFound" || status === 404 && file !== null && code !== "RepoNotFound") {
-    return new RgxError(`${subject(request)}: there is no such file (${status})`, {
+    return new RgxError(`${what}: there is no such file (${status})`, {
       ...options,
       advice: `${page}/tree/${revision} lists the files. ${way}`,
     });
   }
   const isWrongToken = /invalid (?:credentials|username|user|token)/i.test(error.message);
   if (settings.token !== null && status === 401 && isWrongToken) {
-    return new RgxError(`${subject(request)}: the token is refused (401)${serverMessage}`, {
+    return new RgxError(`${what}: the token is refused (401)${serverMessage}`, {
       ...options,
       advice: tokenAdvice(settings),
     });
@@ -95,7 +103,7 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
       : `not there, private or gated (${status}${
         settings.token === null ? ", no token was sent" : ""
       })`;
-    return new RgxError(`${subject(request)}: ${found}${status === 404 ? "" : serverMessage}`, {
+    return new RgxError(`${what}: ${found}${status === 404 ? "" : serverMessage}`, {
       exitCode: status === 404 ? EXIT.usage : EXIT.failure,
       advice: `Check the name on ${page} (${other}). If it is private or gated: ${
         tokenAdvice(settings)
@@ -104,14 +112,14 @@ function statusRefusal(error: HttpStatus, request: Request, attempts: number): R
     });
   }
   return new RgxError(
-    `${subject(request)}: ${settings.endpoint} answers ${status}${serverMessage}${tries(attempts)}`,
+    `${what}: ${settings.endpoint} answers ${status}${serverMessage}${tries(attempts)}`,
     { ...options, advice: `Try again later; what is downloaded is kept. ${way}` },
   );
 }
 
 const KINDS = { model: "model", dataset: "data set" } as const;
 
-function subject({ repository, file }: Request): string {
+function subject({ repository }: Target, file: string | null): string {
   return file === null ? repository.name : `${repository.name}: ${file}`;
 }
 
@@ -124,7 +132,7 @@ function tokenAdvice({ endpoint, token, tokenPath }: HubSettings): string {
 }
 
 /** The advice for a machine that cannot reach the Hub. */
-export function withoutNetwork({ settings, repository }: Omit<Request, "file">): string {
+export function withoutNetwork({ settings, repository }: Omit<Target, "revision">): string {
   return `Without the Hub: copy ${cacheFolderName(repository)} from the cache of a machine that ` +
     `has it into ${settings.cache}, or give the path of a folder with the files.`;
 }

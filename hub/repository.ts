@@ -151,10 +151,7 @@ export function withRevision(text: string, revision: string | null): string {
     : `hf://${name}@${encodeURIComponent(revision)}/${path}`;
 }
 
-/**
- * The name of a model without its revision and path; names that are not of the Hub stay as they
- * are.
- */
+/** The name of a model without its revision and path; names not of the Hub stay. */
 export function modelName(text: string): string {
   return parseNamed(text, "model")?.repository.name ?? text;
 }

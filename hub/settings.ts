@@ -11,7 +11,6 @@ export type Environment = (name: string) => string | undefined;
 export interface HubSettings {
   /** Without a slash at the end. */
   readonly endpoint: string;
-  /** Folder of the cache. */
   readonly cache: string;
   readonly token: string | null;
   /** The file that a token is read from; it may not exist. */
@@ -33,10 +32,7 @@ const PUBLIC_HUB = "https://huggingface.co";
 
 const processEnvironment: Environment = (name) => Deno.env.get(name);
 
-/**
- * @throws UsageError for an invalid address or number, or when no variable and no home folder says
- *   where the cache is
- */
+/** @throws UsageError for an invalid address or number, or without a place for the cache */
 export async function hubSettings(env: Environment = processEnvironment): Promise<HubSettings> {
   const cache = hubCache(env), home = hubHome(env);
   if (cache === null || home === null) {

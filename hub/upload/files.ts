@@ -7,7 +7,6 @@ import { shown, whyUnsafe } from "../file_names.ts";
 
 /** A file to upload: on the disk, or made for the upload. */
 export interface UploadFile {
-  /** Path in the repository. */
   path: string;
   source: string | Uint8Array<ArrayBuffer>;
 }
@@ -56,10 +55,7 @@ export async function prepare(file: UploadFile): Promise<PreparedFile> {
   }
 }
 
-/**
- * Bytes of a file.
- * @throws RgxError when it has become shorter since it was looked at
- */
+/** Bytes of a file. @throws RgxError when it has become shorter since it was looked at */
 export async function bytesOf(
   { source, path }: UploadFile,
   from: number,

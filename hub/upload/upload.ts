@@ -7,7 +7,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { jsonBody } from "../../core/remote/http.ts";
 import { type HttpOptions, HubHttp } from "../http.ts";
-import { HttpStatus, type Request } from "../refusal.ts";
+import { HttpStatus, type Target } from "../refusal.ts";
 import { checkRepositoryName, isRevision } from "../repository.ts";
 import type { HubSettings } from "../settings.ts";
 import {
@@ -21,12 +21,8 @@ import {
 import { shown } from "../file_names.ts";
 
 export interface UploadOptions extends HttpOptions {
-  /** With a token. */
   settings: HubSettings;
-  /**
-   * Whether a new repository is private; an existing one stays as it is. Default: as in the
-   * account.
-   */
+  /** Whether a new repository is private; default: as in the account. Others stay as they are. */
   private?: boolean | null;
   /** A branch, which is made if it does not exist; default main. */
   revision?: string | null;
@@ -87,18 +83,16 @@ export async function upload(
   requireToken(settings);
   const onNotice = (message: string) => options.onEvent?.({ type: "notice", message });
   const connection = { ...options, onNotice };
-  const whole = await wholeName(name, settings, connection);
+  const whole = await wholeName(name, settings, connection), work = { name: whole, revision };
   return await connected(
-    { settings, repository: { kind: "model", name: whole }, revision, file: null },
+    settings,
+    work,
     connection,
-    (http, request) => new Upload(http, options, request).run(files),
+    (http) => new Upload(http, options).run(files),
   );
 }
 
-/**
- * The name with its user; without one, the token's user is added.
- * @throws UsageError without a token; RgxError when the server refuses it
- */
+/** The name with its user, or the token's. @throws UsageError without a token; RgxError */
 export async function wholeName(
   name: string,
   settings: HubSettings,
@@ -106,30 +100,26 @@ export async function wholeName(
 ): Promise<string> {
   if (name.includes("/")) return name;
   requireToken(settings);
-  const repository = { kind: "model", name } as const;
-  return await connected(
-    { settings, repository, revision: "main", file: null },
-    options,
-    async (http, request) => {
-      const text = await http.text(`${settings.endpoint}/api/whoami-v2`, request);
-      const user = parse(text, request)["name"];
-      if (typeof user === "string") return `${user}/${name}`;
-      throw malformed(request, "does not say whose token this is");
-    },
-  );
+  return await connected(settings, { name, revision: "main" }, options, async (http) => {
+    const text = await http.text(`${settings.endpoint}/api/whoami-v2`);
+    const user = parse(text, http)["name"];
+    if (typeof user === "string") return `${user}/${name}`;
+    throw malformed(http, "does not say whose token this is");
+  });
 }
 
 /** Runs `work` with a connection, and explains refusals of the server. */
 async function connected<T>(
-  request: Request,
+  settings: HubSettings,
+  { name, revision }: { name: string; revision: string },
   options: HttpOptions,
-  work: (http: HubHttp, request: Request) => Promise<T>,
+  work: (http: HubHttp) => Promise<T>,
 ): Promise<T> {
-  const http = new HubHttp(request.settings, options);
+  const http = new HubHttp(settings, { kind: "model", name }, revision, options);
   try {
-    return await work(http, request);
+    return await work(http);
   } catch (error) {
-    throw uploadRefusal(error, request);
+    throw uploadRefusal(error, http);
   } finally {
     http.close();
   }
@@ -155,19 +145,15 @@ class Upload {
   readonly #api: string;
   readonly #revision: string;
 
-  constructor(
-    private readonly http: HubHttp,
-    private readonly options: UploadOptions,
-    private readonly request: Request,
-  ) {
-    const { settings: { endpoint }, repository: { name }, revision } = request;
+  constructor(private readonly http: HubHttp, private readonly options: UploadOptions) {
+    const { settings: { endpoint }, repository: { name }, revision } = http;
     this.#page = `${endpoint}/${name}`;
     this.#api = `${endpoint}/api/models/${name}`;
     this.#revision = encodeURIComponent(revision);
   }
 
   async run(files: readonly UploadFile[]): Promise<Uploaded> {
-    const { repository, revision } = this.request, { onEvent } = this.options;
+    const { repository, revision } = this.http, { onEvent } = this.options;
     const prepared: PreparedFile[] = [];
     for (const file of files) prepared.push(await prepare(file));
     await this.#create();
@@ -196,7 +182,7 @@ class Upload {
 
   /** Makes the repository, unless there is one. */
   async #create(): Promise<void> {
-    const { settings: { endpoint }, repository } = this.request;
+    const { settings: { endpoint }, repository } = this.http;
     const [organization, name] = repository.name.split("/"), isPrivate = this.options.private;
     try {
       await this.#post(`${endpoint}/api/repos/create`, {
@@ -210,7 +196,7 @@ class Upload {
       const status = statusOf(error);
       if (status !== 409 && status !== 403) throw error;
       try {
-        await this.http.text(this.#api, this.request);
+        await this.http.text(this.#api);
       } catch (missing) {
         if (statusOf(missing) !== 404 || status === 403) throw status === 403 ? error : missing;
         throw new RgxError(`${repository.name}: a repository of another kind has this name`, {
@@ -229,10 +215,7 @@ class Upload {
     }
   }
 
-  /**
-   * Asks which files to send by LFS, and which ones the repository already has with the same
-   * content.
-   */
+  /** Asks which files to send by LFS, and which are there with the same content. */
   async #modes(
     files: readonly PreparedFile[],
   ): Promise<{ large: Set<string>; unchanged: Set<string> }> {
@@ -246,7 +229,7 @@ class Upload {
       for (const file of some) {
         const { uploadMode, oid } = told.find((one) => one?.path === file.path) ?? {};
         if (uploadMode !== "lfs" && uploadMode !== "regular") {
-          throw malformed(this.request, `does not say how ${file.path} is to be sent`);
+          throw malformed(this.http, `does not say how ${file.path} is to be sent`);
         }
         if (uploadMode === "lfs") large.add(file.path);
         const local = uploadMode === "lfs"
@@ -274,23 +257,20 @@ class Upload {
       const content = (await bytesOf(file, 0, size)).toBase64();
       lines.push({ key: "file", value: { content, path, encoding: "base64" } });
     }
-    const text = await this.http.text(`${this.#api}/commit/${this.#revision}`, this.request, {
+    const text = await this.http.text(`${this.#api}/commit/${this.#revision}`, {
       method: "POST",
       headers: { "content-type": "application/x-ndjson" },
       body: lines.map((line) => JSON.stringify(line)).join("\n") + "\n",
       timeout: COMMIT_TIMEOUT_MS,
     });
-    const { commitOid } = parse(text, this.request);
-    if (typeof commitOid !== "string") throw malformed(this.request, "names no commit");
+    const { commitOid } = parse(text, this.http);
+    if (typeof commitOid !== "string") throw malformed(this.http, "names no commit");
     return commitOid;
   }
 
   async #post(url: string, body: unknown): Promise<Record<string, unknown>> {
-    const text = await this.http.text(url, this.request, {
-      ...jsonBody(body),
-      timeout: COMMIT_TIMEOUT_MS,
-    });
-    return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, this.request);
+    const text = await this.http.text(url, { ...jsonBody(body), timeout: COMMIT_TIMEOUT_MS });
+    return text.trim() === "" || text.trim() === "OK" ? {} : parse(text, this.http);
   }
 
   /**
@@ -305,18 +285,18 @@ class Upload {
     const distinct = [...new Map(files.map((file) => [file.sha256, file])).values()];
     for (let at = 0; at < distinct.length; at += BATCH) {
       const batch = distinct.slice(at, at + BATCH);
-      const text = await this.#postLfs(`${this.#page}.git/info/lfs/objects/batch`, this.request, {
+      const text = await this.#postLfs(`${this.#page}.git/info/lfs/objects/batch`, null, {
         operation: "upload",
         transfers: ["basic", "multipart"],
         objects: batch.map(({ sha256: oid, size }) => ({ oid, size })),
         hash_algo: "sha256",
-        ref: { name: this.request.revision },
+        ref: { name: this.http.revision },
       });
-      const answer = parse(text, this.request);
+      const answer = parse(text, this.http);
       const objects = Array.isArray(answer["objects"]) ? answer["objects"] : [];
       for (const file of batch) {
         const object = objects.find((one) => one?.oid === file.sha256);
-        if (object === undefined) throw malformed(this.request, "does not mention every file");
+        if (object === undefined) throw malformed(this.http, "does not mention every file");
         await this.#sendObject(file, object, onBytes);
       }
     }
@@ -324,16 +304,11 @@ class Upload {
 
   #postLfs(
     url: string,
-    request: Request,
+    file: string | null,
     body: unknown,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<string> {
-    const json = JSON.stringify(body);
-    return this.http.text(url, request, {
-      method: "POST",
-      headers: { ...LFS, ...headers },
-      body: json,
-    });
+    return this.http.text(url, { ...jsonBody(body), headers: { ...LFS, ...headers }, file });
   }
 
   async #sendObject(
@@ -352,12 +327,12 @@ class Upload {
       this.options.onEvent?.({ type: "kept", path: file.path });
       return onBytes(file.size);
     }
-    const request = { ...this.request, file: file.path }, { header = {}, href } = upload;
+    const { path } = file, { header = {}, href } = upload;
     /** Sends bytes of the file, again if the connection breaks. Returns the entity tag. */
     const put = async (address: string, from: number, length: number, headers = {}) => {
       const body = await bytesOf(file, from, length);
       const timeout = MIN_TIMEOUT_MS + length / SLOWEST_BYTES_MS;
-      const etag = await this.http.retrying(request, async () => {
+      const etag = await this.http.retrying(path, async () => {
         const reply = await this.http.send("PUT", address, { timeout, headers, body });
         await reply.close();
         return reply.response.headers.get("etag");
@@ -371,19 +346,19 @@ class Upload {
       const addresses = Object.entries(header).filter(([name]) => /^\d+$/.test(name))
         .sort(([a], [b]) => Number(a) - Number(b)).map(([, address]) => address);
       if (addresses.length !== Math.ceil(file.size / chunk)) {
-        throw malformed(request, "names another number of parts than the file has");
+        throw malformed(this.http, "names another number of parts than the file has");
       }
       const parts: { partNumber: number; etag: string }[] = [];
       for (const [i, address] of addresses.entries()) {
         const from = i * chunk;
         const etag = await put(address, from, Math.min(chunk, file.size - from));
-        if (etag === null) throw malformed(request, "confirms a part without an entity tag");
+        if (etag === null) throw malformed(this.http, "confirms a part without an entity tag");
         parts.push({ partNumber: i + 1, etag });
       }
-      await this.#postLfs(href, request, { oid, parts });
+      await this.#postLfs(href, path, { oid, parts });
     } else await put(href, 0, file.size, header);
     if (verify !== undefined) {
-      await this.#postLfs(verify.href, request, { oid, size: file.size }, verify.header);
+      await this.#postLfs(verify.href, path, { oid, size: file.size }, verify.header);
     }
   }
 }
@@ -417,8 +392,7 @@ function statusOf(error: unknown): number | null {
 
 // Explains why the server refused an upload, and what to do.
 
-/** The error of an upload that has failed. */
-function uploadRefusal(error: unknown, { settings, repository }: Request): unknown {
+function uploadRefusal(error: unknown, { settings, repository }: Target): unknown {
   const cause = (error as { cause?: unknown }).cause;
   const refused = error instanceof HttpStatus ? error : cause instanceof HttpStatus ? cause : null;
   const { endpoint, tokenPath } = settings, { name } = repository;
@@ -475,13 +449,13 @@ function isQuota({ status, message }: HttpStatus): boolean {
 }
 
 /** The object in an answer. @throws RgxError when it is none */
-function parse(text: string, request: Request): Record<string, unknown> {
+function parse(text: string, target: Target): Record<string, unknown> {
   const value = jsonObjectOrNull(text);
-  if (value === null) throw malformed(request, "is no JSON object");
+  if (value === null) throw malformed(target, "is no JSON object");
   return value;
 }
 
-function malformed({ settings, repository }: Request, what: string): RgxError {
+function malformed({ settings, repository }: Target, what: string): RgxError {
   return new RgxError(`${repository.name}: the answer of ${settings.endpoint} ${what}`, {
     advice: "Is it a Hub? HF_ENDPOINT names the server; a proxy may have answered in its place.",
   });
