@@ -13,10 +13,7 @@ import { processIsAlive } from "./machine/process_alive.ts";
 /** The bytes of a file in their order, in pieces of any size. */
 export type BytePieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/**
- * What a file will hold: its bytes, or a function that makes them while they are written, for
- * content that is too large for memory.
- */
+/** A file's content: bytes, or what makes them while they are written, if too large for memory. */
 export type FileContent = Uint8Array | (() => BytePieces);
 
 /** The function that writes and flushes a file; tests replace it by one that fails. */
@@ -92,10 +89,7 @@ function explainWriteError(error: unknown, path: string): unknown {
   return explainFileError(error, "write the file", path);
 }
 
-/**
- * Creates a file or replaces its content.
- * @throws RgxError when the disk is full or the folder not writable; the old file is then unchanged
- */
+/** Creates or replaces a file. @throws RgxError when it cannot; the old file is then unchanged */
 export async function writeFileAtomic(
   path: string,
   content: FileContent | string,
@@ -157,10 +151,7 @@ async function isStream(path: string): Promise<boolean> {
   }
 }
 
-/**
- * Like `writeFileAtomic` for content that is too large for memory.
- * @param produce writes the content to the temporary path that is passed to it
- */
+/** `writeFileAtomic` for content too large for memory. @param produce writes to the given path */
 export async function produceFileAtomic(
   path: string,
   produce: (temporary: string) => Promise<void> | void,
@@ -211,10 +202,7 @@ async function* hashed(pieces: BytePieces, hash: Hash): AsyncGenerator<Uint8Arra
   }
 }
 
-/**
- * Like `writeFolderAtomic` for files that are too large for memory.
- * @param produce writes flushed files into the temporary folder that is passed to it
- */
+/** `writeFolderAtomic` for large files. @param produce writes flushed files to the given folder */
 export async function produceFolderAtomic(
   target: string,
   produce: (temporary: string) => Promise<void>,

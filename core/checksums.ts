@@ -45,10 +45,7 @@ export function parseSums(text: string): Map<string, string> | null {
   return sums;
 }
 
-/**
- * Checks the files of a folder against its checksum file. Files that it does not name are ignored.
- * @returns what is wrong, or null when all checksums are right
- */
+/** Checks the files that a folder's checksum file names. @returns what is wrong, or null */
 export async function verifySums(folder: string): Promise<string | null> {
   let text: string;
   try {

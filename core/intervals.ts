@@ -8,10 +8,7 @@
 /** The 97.5 % quantile of the standard normal distribution. */
 export const Z95 = 1.959963984540054;
 
-/**
- * Wilson's score interval of a proportion, 95 % by default. For total = 0 it is [0, 1].
- * @throws RangeError unless 0 ≤ successes ≤ total.
- */
+/** Wilson's score interval, 95 % by default; [0, 1] without trials. @throws RangeError */
 export function wilson(successes: number, total: number, z = Z95): [low: number, high: number] {
   if (!(total >= 0 && successes >= 0 && successes <= total)) {
     throw new RangeError(`wilson(${successes}, ${total}) needs 0 ≤ successes ≤ total`);

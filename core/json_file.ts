@@ -2,21 +2,13 @@
 import { RgxError } from "./errors.ts";
 import { readIfThere, whyNotJson } from "./text_file.ts";
 
-/**
- * Reads the object in a JSON file.
- * @returns null when the file does not exist
- * @throws RgxError when the content is no JSON object
- */
+/** The object in a JSON file; null without a file. @throws RgxError when it is no object */
 export async function readJsonObject(path: string): Promise<Record<string, unknown> | null> {
   const text = await readIfThere(path);
   return text === null ? null : parseJsonObject(text, path);
 }
 
-/**
- * Parses a JSON object.
- * @param where path of the file, for messages
- * @throws RgxError when the text is no JSON object
- */
+/** Parses a JSON object. @param where the file, for messages. @throws RgxError for anything else */
 export function parseJsonObject(text: string, where: string): Record<string, unknown> {
   let value: unknown;
   try {

@@ -30,17 +30,13 @@ export interface FolderLock {
    * is gone. If the lock file was deleted by somebody, it is created again.
    */
   isOurs(): Promise<boolean>;
-  /**
-   * Writes a heartbeat if one is due. A holder calls this while it computes for minutes in which no
-   * timer can run. The call is cheap if no heartbeat is due.
-   */
+  /** Writes a heartbeat if one is due: for holders that compute for minutes without a timer. */
   keepAlive(): void;
   /** Releases the folder. Further calls do nothing. */
   release(): Promise<void>;
 }
 
 export interface LockOptions {
-  /** Interval of the heartbeat in milliseconds. */
   heartbeatMs?: number;
   /** Age in milliseconds above which the lock of another machine counts as abandoned. */
   staleMs?: number;
@@ -66,10 +62,7 @@ interface Holder {
   id: string;
 }
 
-/**
- * Takes the lock of a folder, which must exist.
- * @throws UsageError when another run holds it, naming its process and host
- */
+/** Takes the lock of a folder. @throws UsageError that names the process and host that hold it */
 export async function lockFolder(folder: string, options: LockOptions = {}): Promise<FolderLock> {
   const { heartbeatMs = 30_000, job = slurmJob() } = options;
   const path = `${folder}/${LOCK_FILE}`;
@@ -165,11 +158,7 @@ function beatNow(path: string, text: string): void {
   }
 }
 
-/**
- * Creates the lock and its text at once: a process that dies in between leaves no empty lock, whose
- * holder cannot be named.
- * @returns false when there is a lock
- */
+/** Creates the lock with its text at once, so that none is ever empty. @returns false for a lock */
 async function createWhole(path: string, text: string): Promise<boolean> {
   const draft = `${dirname(path)}/${DRAFT}${crypto.randomUUID()}`;
   await Deno.writeTextFile(draft, text, { createNew: true });
@@ -264,10 +253,7 @@ function parseHolder(text: string): Holder | null {
   }
 }
 
-/**
- * Milliseconds since the file was last written, measured with the clock of the file system: a new
- * file in the folder shows its current time.
- */
+/** Milliseconds since the last write by the clock of the file system, which a new file shows. */
 async function ageByFileSystem(folder: string, path: string): Promise<number | null> {
   const probe = `${folder}/${LOCK_FILE}.probe-${crypto.randomUUID()}`;
   await Deno.writeTextFile(probe, "");

@@ -1,6 +1,5 @@
 /** Helpers for paths. A missing file is a normal result here; all other failures are thrown. */
 
-/** The folder of a file. */
 export function folderOf(path: string): string {
   const at = path.lastIndexOf("/");
   return at < 0 ? "." : path.slice(0, at) || "/";

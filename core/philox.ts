@@ -87,10 +87,7 @@ export function uniform23(word: number): number {
   return ((word >>> 9) + 0.5) * 2 ** -23;
 }
 
-/**
- * Counter words c1 to c3 of a sampled token; c0 = 0.
- * @param promptId number of the prompt in the whole run
- */
+/** Counter words c1 to c3 of a sampled token; c0 = 0. @param promptId in the whole run */
 export function sampleCounter(
   promptId: number,
   branch: number,
@@ -129,12 +126,7 @@ export function dropoutCounter(
   ];
 }
 
-/**
- * Counter words c1 to c3 of a weight's stochastic rounding; c0 holds its number
- * (kernels/ops/bf16_weights/spec.ts).
- * @param pass see {@link DROPOUT_PASS}
- * @param step number of the optimizer's step
- */
+/** Counter words c1 to c3 of a weight's rounding (ops/bf16_weights). @param step the optimizer's */
 export function roundingCounter(pass: number, step: number): [c1: number, c2: number, c3: number] {
   return [step >>> 0, pass, (PURPOSE.rounding << 24) >>> 0];
 }

@@ -15,10 +15,7 @@ export const SAFE_V8_FLAGS = `--v8-flags=${ALWAYS.join(",")}`;
 export const V8_FLAGS = "--v8-flags=" +
   ["--no-wasm-bounds-checks", "--experimental-wasm-revectorize", ...ALWAYS].join(",");
 
-/**
- * The executable, or Deno with the arguments of `deno task rgx`. Paths are absolute. A package that
- * was loaded from a server has an address instead.
- */
+/** The executable, or Deno with the arguments of `deno task rgx`; absolute paths, or an address. */
 export function programCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath()];
   const main = new URL(MAIN, import.meta.url);

@@ -11,10 +11,7 @@ export function mean(values: ArrayLike<number>): number {
   return sum / values.length;
 }
 
-/**
- * The smallest value; Infinity without values. `Math.min(...values)` fails for long arrays, as a
- * call takes some hundred thousand arguments at most.
- */
+/** The smallest value; Infinity without. A call `Math.min(...values)` fails for long arrays. */
 export function minOf(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), Infinity);
 }
@@ -62,10 +59,7 @@ export function rankCorrelation(a: ArrayLike<number>, b: ArrayLike<number>): num
   return correlation(ranks(a), ranks(b));
 }
 
-/**
- * The q-quantile by linear interpolation between order statistics (numpy's and torch's default).
- * @throws RangeError for no values or q outside [0, 1].
- */
+/** The q-quantile, interpolated linearly as numpy and torch do. @throws RangeError */
 export function quantile(values: ArrayLike<number>, q: number): number {
   if (values.length === 0 || !(q >= 0 && q <= 1)) {
     throw new RangeError(`quantile(${values.length} values, ${q}) needs values and 0 ≤ q ≤ 1`);

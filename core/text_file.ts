@@ -19,10 +19,7 @@ export async function readIfThere(path: string): Promise<string | null> {
 const LINE_END = 0x0a;
 const utf8 = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/**
- * The lines of a file without their newlines: its text, split at newlines. The file is decoded in
- * pieces, since a string can have at most 512 MiB.
- */
+/** A file's text, split at newlines; decoded in pieces, as a string has 512 MiB at most. */
 export function* linesOf(
   bytes: Uint8Array,
   decode: (piece: Uint8Array) => string = utf8,

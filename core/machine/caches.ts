@@ -1,10 +1,6 @@
 /** The sizes of the processor's caches. */
 
-/**
- * Bytes of the second-level cache, which belongs to one core; null where the system does not say,
- * as on other systems than Linux.
- * @param root folder of the system's files (for tests)
- */
+/** Bytes of the second-level cache of a core; null = unknown. @param root for tests */
 export function coreCacheBytes(root = ""): number | null {
   let text;
   try {

@@ -1,10 +1,7 @@
 /** Free space of a file system. */
 import { statfs } from "node:fs/promises";
 
-/**
- * Bytes that are free for this user where `folder` is or will be; null = unknown. A program without
- * the permission to ask is not asked to grant it.
- */
+/** Bytes that are free where `folder` is or will be; null = unknown. It asks for no permission. */
 export async function freeBytes(folder: string): Promise<number | null> {
   const permission = await Deno.permissions.query({ name: "sys", kind: "statfs" });
   if (permission.state !== "granted") return null;

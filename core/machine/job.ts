@@ -8,7 +8,6 @@
 /** One environment variable; "" counts as absent. */
 export type Env = (name: string) => string | undefined;
 
-/** The environment of this process. */
 export const processEnv: Env = (name) => Deno.env.get(name);
 
 /** A SLURM job, as its environment describes it. Sizes are in bytes; null = unknown. */
@@ -21,10 +20,7 @@ export interface SlurmJob {
   partition: string | null;
   /** The nodes of the job in SLURM's short form: n[1-3]. */
   nodeList: string | null;
-  /**
-   * SLURM's name of this node; null when the process is not on a node of the job, as in a login
-   * shell of salloc.
-   */
+  /** SLURM's name of this node; null where it is none of the job's, as in a shell of salloc. */
   node: string | null;
   /** Number of nodes. */
   nodes: number | null;
@@ -84,10 +80,7 @@ function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^[0-9]{1,15}$/.test(text.trim()) ? Number(text) : null;
 }
 
-/**
- * Number of processes that srun starts on this node. "2(x3),1" means two on each of three nodes and
- * one on the next.
- */
+/** Number of srun's processes on this node. "2(x3),1": two on each of three nodes, then one. */
 function tasksOnNode(env: Env): number {
   if (!env("SLURM_STEP_ID")) return 1; // the batch script is one process
   const counts = (env("SLURM_STEP_TASKS_PER_NODE") ?? "").split(",").flatMap((part) => {

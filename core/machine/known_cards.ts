@@ -124,7 +124,6 @@ function partsOf(text: string): NameParts {
 
 const CARD_PARTS = KNOWN_CARDS.map((card) => ({ card, parts: partsOf(card.id) }));
 
-/** The names of all known cards, for messages. */
 function cardNames(): string {
   return KNOWN_CARDS.map(({ id }) => id).join(", ");
 }
@@ -182,10 +181,7 @@ const UNITS: Readonly<Record<string, number>> = {
 /** Limits of a card's memory: with less it holds no model, and no card has more. */
 const MIN_MEMORY = 2 ** 28, MAX_MEMORY = 2 ** 44;
 
-/**
- * Bytes of a card's memory: "80GB" (10⁹ bytes each), "24GiB" (2³⁰ bytes each), "512 MiB".
- * @throws UsageError for anything else
- */
+/** Bytes of a memory: "80GB" (10⁹ each), "24GiB" (2³⁰ each), "512 MiB". @throws UsageError */
 export function parseDeviceMemory(text: string, flag = "--device-memory"): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]+)?$/i.exec(text.trim()) ?? [];
   const example = "expected a size with its unit, for example 80GB or 24GiB";

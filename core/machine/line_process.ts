@@ -9,7 +9,6 @@ import { atMost } from "./running_time.ts";
 
 /** Longest line of a program, in characters. */
 const LONGEST_LINE = 2 ** 24;
-/** Characters of stderr that are kept. */
 const STDERR_KEPT = 2000;
 /** Milliseconds in which a program may end by itself when its stdin is closed. */
 const GRACE_MS = 500;
@@ -24,24 +23,23 @@ export class LineProcess {
   readonly #input: LineWriter;
   readonly #done: Promise<void>;
   #ended: string | null = null;
+  #exitCode: number | null = null;
   #stderr = "";
 
   /**
-   * @param command the program and its arguments; it is not run by a shell
+   * @param command is not run by a shell
+   * @param isOurs whether it is a part of rgx: its stderr is ours, and its lines have any length
    * @throws UsageError when it cannot be started
    */
   constructor(
     command: readonly string[],
     private readonly listener: LineListener,
+    private readonly isOurs = false,
   ) {
-    const [program, ...args] = command;
+    const [program, ...args] = command, stderr = isOurs ? "inherit" : "piped";
     try {
-      this.#child = new Deno.Command(program!, {
-        args,
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "piped",
-      }).spawn();
+      const options = { args, stdin: "piped", stdout: "piped", stderr } as const;
+      this.#child = new Deno.Command(program!, options).spawn();
     } catch (error) {
       const why = error instanceof Deno.errors.NotFound ? "no such program" : messageOf(error);
       throw new UsageError(`${command.join(" ")}: ${program} cannot be started: ${why}`, {
@@ -55,6 +53,11 @@ export class LineProcess {
   /** Why it has ended, with the end of its stderr; null while it runs. */
   get ended(): string | null {
     return this.#ended;
+  }
+
+  /** Null while it runs, or where a signal has ended it. */
+  get exitCode(): number | null {
+    return this.#exitCode;
   }
 
   /** @param line without line breaks */
@@ -82,9 +85,10 @@ export class LineProcess {
   }
 
   async #listen(): Promise<void> {
-    const { stdout, stderr, status } = this.#child;
-    const errors = this.#keepErrors(stderr).catch(() => {}), lines = this.#read(stdout);
+    const { stdout, status } = this.#child, lines = this.#read(stdout);
+    const errors = this.isOurs ? null : this.#keepErrors(this.#child.stderr).catch(() => {});
     const { code, signal } = await status;
+    this.#exitCode = signal === null ? code : null;
     // A child of the program may hold its pipes for longer.
     await atMost(REST_MS, Promise.all([lines, errors]));
     this.#end(`its process ended (${signal ?? `exit code ${code}`})`);
@@ -93,7 +97,8 @@ export class LineProcess {
 
   async #read(stdout: ReadableStream<Uint8Array>): Promise<void> {
     try {
-      for await (const lines of readLines(stdout, { longest: LONGEST_LINE, fatal: true })) {
+      const longest = this.isOurs ? Infinity : LONGEST_LINE;
+      for await (const lines of readLines(stdout, { longest, fatal: true })) {
         if (this.#ended === null) this.listener(lines, null);
       }
     } catch (error) {

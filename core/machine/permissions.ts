@@ -4,11 +4,7 @@
  */
 import { RgxError, UsageError } from "../errors.ts";
 
-/**
- * Checks that the program was started with these permissions. Nothing is asked at the keyboard.
- * @param call what needs them, for the message
- * @throws UsageError that names the flags that are missing
- */
+/** Checks permissions. @param call what needs them. @throws UsageError with the missing flags */
 export function requirePermissions(
   call: string,
   ...needed: readonly Deno.PermissionDescriptor[]

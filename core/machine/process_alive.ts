@@ -30,18 +30,12 @@ function statFields(pid: number): string[] | null {
   }
 }
 
-/**
- * The start time of a process in the kernel's clock ticks, or null when unknown. It distinguishes a
- * process from a later one with the same id.
- */
+/** When a process began, in the kernel's ticks; a later one with its id differs. Null = unknown. */
 export function processStartTicks(pid: number): string | null {
   return statFields(pid)?.[19] ?? null;
 }
 
-/**
- * The space of process ids: the boot id of the machine and the process namespace; null when
- * unknown. Ids of two processes can be compared if their spaces are equal.
- */
+/** The boot id and namespace within which process ids can be compared; null = unknown. */
 export function processSpace(): string | null {
   try {
     const boot = Deno.readTextFileSync("/proc/sys/kernel/random/boot_id").trim();

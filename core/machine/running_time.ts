@@ -10,10 +10,7 @@ const PARTS = 20, LONGEST_PART = 250;
 // Captured before the code of a user's reward can replace them.
 const startTimer = setTimeout, stopTimer = clearTimeout, now = performance.now.bind(performance);
 
-/**
- * Calls `late` after so many milliseconds in which this process could run.
- * @returns ends the wait
- */
+/** Calls `late` after so many milliseconds in which this process could run. @returns ends it */
 export function runningTimeout(late: () => void, milliseconds: number): () => void {
   const part = Math.min(milliseconds / PARTS, LONGEST_PART);
   let left = milliseconds, timer: ReturnType<typeof setTimeout> | undefined;
@@ -44,10 +41,7 @@ export function runningWait(
   }
 }
 
-/**
- * Waits for the end of some work, but no longer than so many milliseconds of the clock.
- * @throws what the work throws meanwhile
- */
+/** Waits for some work, but at most so many milliseconds of the clock. @throws what it throws */
 export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);

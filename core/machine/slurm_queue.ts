@@ -31,10 +31,7 @@ export async function secondsLeft(
   return limit === null || used === null ? null : Math.max(0, limit - used);
 }
 
-/**
- * Memory of the job on one node in bytes; null when it has no limit, or when it is not known.
- * `srun` without a batch script sets no variable with it.
- */
+/** The job's memory on one node in bytes; null = no limit, or not known (srun alone sets none). */
 export async function jobMemory(
   job: Pick<SlurmJob, "id" | "memory" | "cpusOnNode">,
   ask: Ask = askCommand,

@@ -11,11 +11,7 @@ const MIN_SECRET_LENGTH = 8;
 const MAX_REDIRECTS = 5;
 const DEFAULT_KEY_NAME = "OPENAI_API_KEY";
 
-/**
- * The address without a final slash, a query or a password. `/v1` is added unless the address has a
- * version or an endpoint.
- * @throws UsageError
- */
+/** The address without slash, query or password, with `/v1` where needed. @throws UsageError */
 export function baseUrl(given: string): string {
   const { origin, pathname } = targetOf(given);
   return origin + pathname;

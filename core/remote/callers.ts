@@ -18,10 +18,7 @@ export interface CallerRules {
   cors: string | null;
 }
 
-/**
- * Why a request is refused; null: it is allowed.
- * @param wanted the setting that would allow the request, for the message
- */
+/** Why a request is refused; null = it is not. @param wanted the setting that would allow it */
 export function callerMistake(
   headers: Headers,
   { hostname, cors }: CallerRules,

@@ -18,10 +18,7 @@ export interface Hops {
 export class HttpClient implements Disposable {
   readonly #client: Deno.HttpClient | null;
 
-  /**
-   * @param certificates a file with certificates that are trusted too; null = none
-   * @throws UsageError when it cannot be used
-   */
+  /** @param certificates a file with further trusted ones. @throws UsageError for a wrong file */
   constructor(certificates: string | null = Deno.env.get("SSL_CERT_FILE") || null) {
     this.#client = certificates === null ? null : clientTrusting(certificates);
   }
@@ -80,10 +77,7 @@ export class IdleTimeout implements Disposable {
   /** Bytes since the limit began. */
   #arrived = 0;
 
-  /**
-   * @param limit milliseconds; Infinity = none
-   * @param least number of bytes after which the limit begins anew
-   */
+  /** @param limit milliseconds. @param least number of bytes after which it begins anew */
   constructor(readonly limit: number, readonly outer: AbortSignal | null, readonly least = 1) {
     outer?.addEventListener("abort", this.#stop);
     if (outer?.aborted) this.#stop();

@@ -22,10 +22,7 @@ export interface FrontOptions {
 
 export interface Front {
   port: number;
-  /**
-   * Takes no more connections, and ends.
-   * @param graceSeconds for the answers that are under way
-   */
+  /** Takes no more connections, and ends. @param graceSeconds for the answers that are under way */
   shutdown(graceSeconds?: number): Promise<void>;
 }
 

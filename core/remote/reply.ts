@@ -33,11 +33,7 @@ export function modelIds(json: unknown): string[] {
   return data.flatMap((model) => typeof model?.id === "string" ? [model.id] : []);
 }
 
-/**
- * @param onData called whenever data arrive
- * @throws BadReply; HttpError for an error with a status instead of an answer; TypeError when the
- *   connection breaks
- */
+/** @throws BadReply; HttpError for a status in an answer; TypeError when the connection breaks */
 export async function readReply(response: Response, onData: () => void): Promise<ChatReply> {
   const pieces = texts(response.body, onData);
   if (isEventStream(response)) return await readStream(pieces);

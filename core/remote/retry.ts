@@ -9,7 +9,6 @@ export interface RetryOptions {
   attempts?: number;
   /** Milliseconds before the second attempt, doubled for each further one. */
   firstDelay: number;
-  /** The longest of these delays. */
   longestDelay?: number;
   /** A signal that ends a delay. */
   signal?: AbortSignal | null;
@@ -94,11 +93,7 @@ const MAX_BACKOFF_MS = 60_000;
 /** If a server asks to wait longer, the request fails for good. */
 export const MAX_RETRY_DELAY_MS = 600_000;
 
-/**
- * Milliseconds to wait after attempt `attempt`, which counts from 1.
- * @param first delay after the first attempt, before jitter
- * @param random in [0, 1)
- */
+/** Milliseconds to wait after an attempt, from 1 on. @param random in [0, 1) */
 export function backoff(attempt: number, first: number, random: number): number {
   return Math.min(MAX_BACKOFF_MS, first * 2 ** (attempt - 1)) * (0.75 + random / 2);
 }

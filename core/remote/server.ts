@@ -40,9 +40,7 @@ export interface RemoteOptions {
   completions?: boolean;
   /** The only provider that may answer, on a server that has several (OpenRouter). */
   provider?: string;
-  /**
-   * File of known answers; false = none. Default: `response_cache.jsonl` in the folder of results.
-   */
+  /** File of known answers; false = none. Default: `response_cache.jsonl` in the results. */
   cache?: string | false;
   /** Price of a million tokens, to report the cost. */
   prices?: { input: number; output: number };
@@ -68,10 +66,7 @@ export interface RemoteUsage {
   cost: number | null;
   /** Mean over the requests that were answered; null without any. */
   seconds_per_request: number | null;
-  /**
-   * New tokens a second of all requests together, from the first to the last answer; null without
-   * any.
-   */
+  /** New tokens a second of all requests together; null without answers. */
   tokens_per_second: number | null;
   /** The changes of all requests, in words, because the server refuses some fields. */
   adjusted: string[];
@@ -107,9 +102,7 @@ export class RemoteServer {
     this.limiter = new Limiter(Math.max(1, options.concurrency ?? 10));
   }
 
-  /**
-   * @throws UsageError without an address, RgxError when nobody answers there or the key is refused
-   */
+  /** @throws UsageError without an address, RgxError when nobody answers or the key is refused */
   static async connect(options: RemoteOptions, folder: string | null): Promise<RemoteServer> {
     const given = givenAddress(options);
     if (given === "") {
@@ -134,7 +127,6 @@ export class RemoteServer {
     }
   }
 
-  /** The address for results. */
   get url(): string {
     return this.address.url;
   }
@@ -172,10 +164,7 @@ export class RemoteServer {
     this.client[Symbol.dispose]();
   }
 
-  /**
-   * @param identity distinguishes this request from others with the same body
-   * @throws RgxError when the request fails for good; Interrupted after {@link stop}
-   */
+  /** @param identity tells requests of one body apart. @throws RgxError for good, or Interrupted */
   async ask(path: string, body: Body, identity: unknown): Promise<ChatReply> {
     const key = ResultCache.key([this.url, path, body, identity]);
     const known = this.cache?.get(key);
@@ -307,20 +296,14 @@ function givenAddress(options: Pick<RemoteOptions, "baseUrl">): string {
   return options.baseUrl ?? Deno.env.get("OPENAI_BASE_URL") ?? "";
 }
 
-/**
- * The server and provider, because answers depend on them, too; empty without an address.
- * @throws UsageError
- */
+/** What answers depend on besides: server and provider; empty without one. @throws UsageError */
 export function whoAnswers(options: Pick<RemoteOptions, "baseUrl" | "provider">): string {
   const given = givenAddress(options), { provider } = options;
   if (given === "") return "";
   return provider === undefined ? baseUrl(given) : `${baseUrl(given)} ${provider}`;
 }
 
-/**
- * A hint about a proxy on the way to the server. It does not show the proxy's address, which may
- * hold a password.
- */
+/** A hint about a proxy on the way, without its address, which may hold a password. */
 function proxyHint(url: string): string | null {
   const { protocol, hostname } = new URL(url);
   const variable = (name: string) =>

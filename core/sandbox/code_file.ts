@@ -23,7 +23,6 @@ export interface CodeKind {
 export interface Code {
   /** `data:` URL of the code without types and imports. */
   url: string;
-  /** Names of its exports. */
   exports: string[];
 }
 
@@ -32,10 +31,7 @@ export function isCodePath(name: string): boolean {
   return EXTENSIONS.includes(extname(name));
 }
 
-/**
- * SHA-256 of the file, so that a changed one is noticed.
- * @throws UsageError when it cannot be read
- */
+/** SHA-256 of the file. @throws UsageError when it cannot be read */
 export async function codeHash(path: string, what: string): Promise<string> {
   return sha256Hex(await read(path, what));
 }

@@ -1,10 +1,7 @@
 /** Explains an exception of a user's code, which was loaded from a `data:` URL. */
 import { messageOf } from "../errors.ts";
 
-/**
- * The message of an exception, with the line of the user's file if it came from there.
- * @param moduleUrl the `data:` URL of the user's module
- */
+/** An exception's message with its line. @param moduleUrl the `data:` URL of the user's module */
 export function explain(error: unknown, moduleUrl: string): string {
   const message = messageOf(error).replaceAll(moduleUrl, "the file");
   const stack = error instanceof Error ? error.stack ?? "" : "";

@@ -8,15 +8,10 @@
 import { LineWriter, readLines } from "../line_pipe.ts";
 import { type Ended, MEMORY_EXIT, MEMORY_LIMIT } from "./limits.ts";
 
-/**
- * Milliseconds between two checks of the memory. In this time it can grow by a few hundred MB.
- */
+/** Milliseconds between two checks of the memory. In this time it can grow by a few hundred MB. */
 const MEMORY_CHECK_INTERVAL = 20;
 
-/**
- * Signals that ask a run to stop. They also reach its child processes, which ignore them: the
- * program decides when they end.
- */
+/** Signals that ask a run to stop; child processes ignore them, as the program ends these. */
 const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"];

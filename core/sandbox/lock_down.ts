@@ -58,10 +58,7 @@ function checked(code: string): string {
   return code;
 }
 
-/**
- * Guards `Function` and its relatives, which any code can reach through the `constructor` of a
- * function.
- */
+/** Guards `Function` and its relatives, which any code reaches by a function's `constructor`. */
 function guardConstructors(): void {
   const kinds = [
     function () {},

@@ -17,7 +17,6 @@ export interface CallLimits {
   concurrency: number;
 }
 
-/** A batch for the Worker. */
 export interface Work<Item> {
   type: "work";
   batch: number;
@@ -52,7 +51,6 @@ interface Ended {
   late: boolean;
 }
 
-/** Items that join a batch. */
 interface Joining<Item, Result> {
   /** Takes those that wait. */
   take(): Item[];
@@ -91,10 +89,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   #send: (() => void) | null = null;
   #serving: Promise<void> | null = null;
 
-  /**
-   * @param url the module, as a `data:` URL, or what another program loads
-   * @param net hosts that it may connect to, `name` or `name:port`
-   */
+  /** @param url of the module, or what another program loads. @param net hosts it may connect to */
   constructor(
     private readonly kind: CallKind<About, Result>,
     private readonly path: string,

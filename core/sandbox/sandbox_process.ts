@@ -4,7 +4,7 @@
  * module; the executable starts itself again.
  */
 import { fileURLToPath } from "node:url";
-import { LineWriter, readLines } from "../line_pipe.ts";
+import { LineProcess } from "../machine/line_process.ts";
 import { type Ended, MEMORY_EXIT, MEMORY_LIMIT } from "./limits.ts";
 
 /** Called with messages. @param ended why no message will follow these, or null */
@@ -27,39 +27,21 @@ export interface ProgramHost {
 
 /** `From` and `To` are the messages from and to the Worker, which can be written as JSON. */
 export class SandboxProcess<From extends { type: string }, To> {
-  readonly #child: Deno.ChildProcess;
-  readonly #input: LineWriter;
-  readonly #done: Promise<void>;
+  readonly #process: LineProcess;
   #listener: Listener<From> | null = null;
   #ended: string | null = null;
 
-  /**
-   * @param net hosts that the code may connect to
-   * @throws Error when no process can be started
-   */
+  /** @param net hosts that the code may connect to. @throws UsageError when it cannot be started */
   constructor(host: Host | ProgramHost, net: readonly string[]) {
-    const [program, ...args] = "program" in host
+    const command = "program" in host
       ? host.program
       : [Deno.execPath(), ...hostArguments(host, net)];
-    const command = new Deno.Command(program, {
-      args,
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "inherit",
-    });
-    try {
-      this.#child = command.spawn();
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-      throw new Error(`there is no program ${program} to run it`, { cause: error });
-    }
-    this.#input = new LineWriter(this.#child.stdin, () => {});
-    this.#done = this.#listen();
+    this.#process = new LineProcess(command, (lines, ended) => this.#take(lines, ended), true);
   }
 
   /** Why the process has ended, or null while it runs. */
   get ended(): string | null {
-    return this.#ended;
+    return this.#ended ?? this.#process.ended;
   }
 
   /** Calls `listener` for all further messages; null: nobody is called. */
@@ -68,35 +50,27 @@ export class SandboxProcess<From extends { type: string }, To> {
   }
 
   send(message: To): void {
-    this.#input.write(JSON.stringify(message));
+    this.#process.send(JSON.stringify(message));
   }
 
   /** Ends the process, however busy it is; resolves when it is gone. */
   async kill(): Promise<void> {
     this.#listener = null;
-    try {
-      this.#child.kill("SIGKILL");
-    } catch {
-      // The process has already ended.
-    }
-    await this.#done;
+    await this.#process.close({ atOnce: true });
   }
 
-  async #listen(): Promise<void> {
-    for await (const lines of readLines(this.#child.stdout)) {
-      const messages = lines.flatMap((line) => fromLine<From | Ended>(line));
-      const end = messages.find((message): message is Ended => message.type === "ended");
-      if (end !== undefined) this.#ended ??= end.message;
-      this.#listener?.(messages, this.#ended);
-    }
-    const { code, signal } = await this.#child.status;
-    this.#ended ??= code === MEMORY_EXIT
-      ? `took more than ${MEMORY_LIMIT / 2 ** 20} MiB of memory, its process was ended`
-      : `its process ended (${signal ?? `exit code ${code}`})`;
-    this.#listener?.([], this.#ended);
-    await this.#input.close();
+  #take(lines: readonly string[], ended: string | null): void {
+    const messages = lines.flatMap((line) => fromLine<From | Ended>(line));
+    const end = messages.find((message): message is Ended => message.type === "ended");
+    const isFull = this.#process.exitCode === MEMORY_EXIT;
+    this.#ended ??= end?.message ?? (isFull && ended !== null ? TOOK_TOO_MUCH : ended);
+    this.#listener?.(messages, this.#ended);
   }
 }
+
+const TOOK_TOO_MUCH = `took more than ${
+  MEMORY_LIMIT / 2 ** 20
+} MiB of memory, its process was ended`;
 
 function hostArguments(host: Host, net: readonly string[]): string[] {
   return Deno.build.standalone ? [host.command, ...net] : checkoutArguments(host, net);
@@ -130,9 +104,7 @@ function escapedPath(folder: URL): string {
   return fileURLToPath(folder).replaceAll(",", ",,");
 }
 
-/**
- * The messages of a line. None if it is no list of messages: a crashing process may print anything.
- */
+/** The messages of a line; none where it is no list, since a crashing process prints anything. */
 function fromLine<Message>(line: string): Message[] {
   try {
     const messages = JSON.parse(line);
