@@ -18,7 +18,7 @@ import { bytesText } from "../core/bytes.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { isRecord } from "../core/json_file.ts";
 import { isUtf16, linesOf, whyNotJson, whyUnreadable } from "../core/text_file.ts";
-import { isTable } from "../hub/default_files.ts";
+import { isTable } from "../hub/choose_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { checkPages } from "./parquet_pages.ts";
 import { listText } from "../hub/data_files.ts";

@@ -28,7 +28,7 @@ import { UsageError } from "../core/errors.ts";
 import { isRecord } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
 import { listText } from "../hub/data_files.ts";
-import { isTable } from "../hub/default_files.ts";
+import { isTable } from "../hub/choose_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry, Preference } from "../tasks/types.ts";

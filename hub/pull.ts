@@ -9,7 +9,15 @@ import { RgxError } from "../core/errors.ts";
 import { jsonObjectOrNull } from "../core/json_file.ts";
 import { type ListedFile, listFiles, type RemoteFile, remoteFile } from "./api.ts";
 import { fileSize, filesOf, findSnapshot, RepositoryCache, type Snapshot } from "./cache.ts";
-import { chooseFiles, EVERYTHING_NEEDED, type Selection, wantedFiles } from "./choose_files.ts";
+import {
+  chooseFiles,
+  EVERYTHING_NEEDED,
+  isDataFile,
+  isTable,
+  README,
+  type Selection,
+  wantedFiles,
+} from "./choose_files.ts";
 import { freeBytes } from "../core/machine/disk_space.ts";
 import {
   bytesKept,
@@ -23,7 +31,6 @@ import { HubHttp, interruption } from "./http.ts";
 import { pullCommand, type Repository, type RepositoryKind } from "./repository.ts";
 import { type HubSettings, hubSettings } from "./settings.ts";
 import { readIfThere } from "../core/text_file.ts";
-import { isDataFile, isTable, README } from "./default_files.ts";
 import { matcher } from "./file_patterns.ts";
 import { withoutNetwork } from "./refusal.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { findDataFiles, isDataPath } from "./data_files.ts";
-import { withConfiguration } from "./set_configuration.ts";
+import { withConfiguration } from "./data_files.ts";
 
 const FILES = ["train.jsonl", "a/t1.jsonl", "a/t2.jsonl", "a/b/c.jsonl", "a/.y.jsonl", "x.txt"]
   .concat("data/train_sft-00000-of-00002.jsonl", "data/train_sft-00001-of-00002.jsonl")

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
-import { withConfiguration } from "./set_configuration.ts";
+import { withConfiguration } from "./data_files.ts";
 import { COMMIT } from "./testing.ts";
 
 const FILES = ["main/train-0.parquet", "socratic/test-0.parquet", "data/small/train.jsonl"];

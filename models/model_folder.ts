@@ -12,7 +12,7 @@ import { type HfConfig, readHfConfig, readTokenIds } from "./architectures/hf_co
 import { readJsonObject } from "../core/json_file.ts";
 import { embeddingName } from "./architectures/mod.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
-import { checkHeadCopy } from "./network/adapters/head_copy.ts";
+import { checkHeadCopy } from "./network/weights/adapter_fit.ts";
 import {
   isAdapterFolder,
   type PeftAdapter,

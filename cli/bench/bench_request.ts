@@ -20,7 +20,7 @@ import { DATASET_NAMES } from "../../data/dataset_entries.ts";
 import { entryRows } from "../../data/entry_rows.ts";
 import { readRows } from "../../data/read_rows.ts";
 import type { PromptSettings } from "../../bench/evaluation/prompt_settings.ts";
-import { isTable } from "../../hub/default_files.ts";
+import { isTable } from "../../hub/choose_files.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { listCards } from "../../kernels/devices/webgpu/cards.ts";
 import { visibleCards } from "../../kernels/devices/webgpu/visible.ts";

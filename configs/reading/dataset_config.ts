@@ -1,7 +1,7 @@
 /** The configuration of a data set, TRL's `dataset_config`, as a part of `data.dataset_name`. */
 import { resolve } from "node:path";
 import { expandHome } from "../../hub/settings.ts";
-import { withConfiguration } from "../../hub/set_configuration.ts";
+import { withConfiguration } from "../../hub/data_files.ts";
 import { type MapNode, mistakeText, type Problems, textAt, withNode } from "../documents/node.ts";
 import { findFile } from "./resolve_paths.ts";
 

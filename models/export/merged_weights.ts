@@ -15,8 +15,7 @@ import {
 } from "../architectures/mod.ts";
 import { isOfExperts } from "../architectures/mixtures.ts";
 import { loraNames } from "../network/adapters/lora.ts";
-import { weightFactors } from "../network/adapters/weight_factors.ts";
-import { addProduct, scaleRows } from "../network/adapters/weight_rows.ts";
+import { addProduct, scaleRows, weightFactors } from "../network/adapters/weight_factors.ts";
 import { mergeEmbedding } from "../network/weights/embedding_placement.ts";
 import {
   type AdapterTensors,

@@ -1,5 +1,5 @@
 import { assertWithin, normals, stream } from "../../../kernels/testing.ts";
-import { addProduct } from "./weight_rows.ts";
+import { addProduct } from "./weight_factors.ts";
 import { weightFactors } from "./weight_factors.ts";
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";

@@ -5,7 +5,7 @@ import { architectureOf, embeddingName, peftPath } from "../../architectures/mod
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import { type AdapterTensor, loraFor, type LoraOptions } from "../adapters/lora.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "../adapters/modules_to_save.ts";
-import { addProduct } from "../adapters/weight_rows.ts";
+import { addProduct } from "../adapters/weight_factors.ts";
 import type { EmbeddingAdapter } from "../embedding_adapter.ts";
 import type { LoraWeights } from "../linear.ts";
 import type { Parameter } from "../types.ts";
