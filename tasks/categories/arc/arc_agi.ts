@@ -5,8 +5,8 @@
 import { readCompressedAsset } from "../../asset.ts";
 import { bool, defineTask, levels, type Param, texts } from "../../define.ts";
 import { transpose } from "../../grids.ts";
+import type { Board, Pair } from "./boards.ts";
 import {
-  type Board,
   boardFormat,
   boardFormatParam,
   boardQuestion,
@@ -14,7 +14,6 @@ import {
   boardText,
   checkBoardFormat,
   COLORS,
-  type Pair,
 } from "./boards.ts";
 import {
   antitranspose,

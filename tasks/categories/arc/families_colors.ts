@@ -1,195 +1,113 @@
 /** Families of `rearc` on colours, lines, falling cells and the shape of the coloured cells. */
-import { type Family, type GridRule, type InputKind, type Palette, withFree } from "./family.ts";
+import { type Families, withInputs } from "./family.ts";
 import { flipSideways, flipUpsideDown, type Grid, gridOf, rotate180 } from "./grids.ts";
 import { transpose } from "../../grids.ts";
-import type { RandomStream } from "../../../core/philox.ts";
 
-const ANY: readonly InputKind[] = ["noise", "full", "shapes"];
-const ON_GROUND: readonly InputKind[] = ["noise", "shapes"];
+const any = withInputs(["noise", "full", "shapes"]);
+const onGround = withInputs(["noise", "shapes"]);
+const noise = withInputs(["noise"]);
 
-export const COLOR_FAMILIES: readonly Family[] = [
-  family("one_color_to_another", ANY, ({ used, free }) => {
+export const COLOR_FAMILIES: Families = {
+  one_color_to_another: any.drawn(({ used, free }) => {
     const from = used[1]!, to = free[0];
     return to === undefined ? null : (g) => recolored(g, (color) => color === from ? to : color);
   }),
-  family("exchange_two_colors", ANY, ({ used }) => {
+  exchange_two_colors: any.drawn(({ used }) => {
     const [a, b] = used as [number, number];
     return (g) => recolored(g, (color) => color === a ? b : color === b ? a : color);
   }),
-  family("next_color", ANY, ({ used }, random) => {
+  next_color: any.drawn(({ used }, random) => {
     const order = random.shuffle(used.slice());
     return (g) => recolored(g, (color) => order[(order.indexOf(color) + 1) % order.length]!);
   }),
-  family(
-    "all_to_one_color",
-    ON_GROUND,
-    withFree((to) => (g, ground) => recolored(g, (color) => color === ground ? color : to)),
+  all_to_one_color: onGround.free((to) => (g, ground) =>
+    recolored(g, (color) => color === ground ? color : to)
   ),
-  family(
-    "new_background",
-    ON_GROUND,
-    withFree((to) => (g, ground) => recolored(g, (color) => color === ground ? to : color)),
+  new_background: onGround.free((to) => (g, ground) =>
+    recolored(g, (color) => color === ground ? to : color)
   ),
-  family("keep_one_color", ON_GROUND, ({ used }) => {
-    const kept = used[1]!;
-    return used.length < 3
+  keep_one_color: onGround.drawn(({ used: [, kept, other] }) =>
+    other === undefined
       ? null
-      : (g, ground) => recolored(g, (color) => color === kept ? color : ground);
-  }),
-  family("remove_one_color", ON_GROUND, ({ used }) => {
-    const removed = used[1]!;
-    return used.length < 3
+      : (g, ground) => recolored(g, (color) => color === kept ? color : ground)
+  ),
+  remove_one_color: onGround.drawn(({ used: [, removed, other] }) =>
+    other === undefined
       ? null
-      : (g, ground) => recolored(g, (color) => color === removed ? ground : color);
+      : (g, ground) => recolored(g, (color) => color === removed ? ground : color)
+  ),
+  every_other_cell_away: onGround.fixed((g, ground) =>
+    cellwise(g, (color, r, c) => (r + c) % 2 === 0 ? color : ground)
+  ),
+  frame: any.free((color) => (g) => {
+    const h = g.length + 2, w = g[0]!.length + 2;
+    return gridOf(h, w, (r, c) => onEdge(r, h) || onEdge(c, w) ? color : g[r - 1]![c - 1]!);
   }),
-  family(
-    "every_other_cell_away",
-    ON_GROUND,
-    () => (g, ground) => cellwise(g, (color, r, c) => (r + c) % 2 === 0 ? color : ground),
+  border_recolored: any.free((color) => (g) =>
+    cellwise(g, (old, r, c) => onEdge(r, g.length) || onEdge(c, g[0]!.length) ? color : old)
   ),
-  family(
-    "frame",
-    ANY,
-    withFree((color) => (g) => {
-      const h = g.length + 2, w = g[0]!.length + 2;
-      return gridOf(h, w, (r, c) => onEdge(r, h) || onEdge(c, w) ? color : g[r - 1]![c - 1]!);
-    }),
+  corners_marked: any.free((color) => (g) =>
+    cellwise(g, (old, r, c) => onEdge(r, g.length) && onEdge(c, g[0]!.length) ? color : old)
   ),
-  family(
-    "border_recolored",
-    ANY,
-    withFree((color) => (g) =>
-      cellwise(g, (old, r, c) => onEdge(r, g.length) || onEdge(c, g[0]!.length) ? color : old)
-    ),
-  ),
-  family(
-    "corners_marked",
-    ANY,
-    withFree((color) => (g) =>
-      cellwise(g, (old, r, c) => onEdge(r, g.length) && onEdge(c, g[0]!.length) ? color : old)
-    ),
-  ),
-  ...["down", "up", "left", "right"].map((direction) =>
-    family(`fall_${direction}`, ["noise"], () => (g, ground) => fallen(g, ground, direction))
-  ),
-  family("most_frequent_color", ANY, () => (g, ground) => {
+  fall_down: noise.fixed((g, ground) => transpose(packed(transpose(g), ground, "end"))),
+  fall_up: noise.fixed((g, ground) => transpose(packed(transpose(g), ground, "start"))),
+  fall_left: noise.fixed((g, ground) => packed(g, ground, "start")),
+  fall_right: noise.fixed((g, ground) => packed(g, ground, "end")),
+  most_frequent_color: any.fixed((g, ground) => {
     const counts = frequencies(g, ground);
     return counts.length < 2 || counts[0]![1] === counts[1]![1] ? null : [[counts[0]![0]]];
-  }, 3),
-  family("colors_by_frequency", ANY, () => (g, ground) => {
-    const counts = frequencies(g, ground);
-    const tie = counts.some(([, n], i) => i > 0 && n === counts[i - 1]![1]);
-    return counts.length < 2 || tie ? null : counts.map(([color]) => [color]);
-  }, 3),
-  family("bars_of_color_counts", ["noise"], () => (g, ground) => {
-    const counts = frequencies(g, ground);
-    const tie = counts.some(([, n], i) => i > 0 && n === counts[i - 1]![1]);
-    if (counts.length < 2 || tie || counts[0]![1] > 12) return null;
+  }),
+  colors_by_frequency: any.fixed((g, ground) =>
+    ranking(g, ground)?.map(([color]) => [color]) ?? null
+  ),
+  bars_of_color_counts: noise.fixed((g, ground) => {
+    const counts = ranking(g, ground), most = counts?.[0]?.[1] ?? 0;
+    if (counts === null || most > 12) return null;
     return counts.map(([color, n]) =>
-      Array.from({ length: counts[0]![1] }, (_, i) => i < n ? color : ground)
+      Array.from({ length: most }, (_, i) => i < n ? color : ground)
     );
-  }, 3),
-  family("crop", ON_GROUND, () => (g, ground) => cropped(g, ground)),
-  family("crop_and_mirror", ON_GROUND, () => (g, ground) => {
-    const part = cropped(g, ground);
-    return part && flipSideways(part);
   }),
-  family("crop_and_turn", ON_GROUND, () => (g, ground) => {
-    const part = cropped(g, ground);
-    return part && rotate180(part);
-  }),
-  family("crop_and_flip", ON_GROUND, () => (g, ground) => {
-    const part = cropped(g, ground);
-    return part && flipUpsideDown(part);
-  }),
-  family(
-    "shadow_right",
-    ON_GROUND,
-    () => (g, ground) =>
-      cellwise(g, (color, r, c) => color === ground ? g[r]![c - 1] ?? ground : color),
+  crop: onGround.fixed((g, ground) => cropped(g, ground)),
+  crop_and_mirror: onGround.fixed((g, ground) => cropped(g, ground, flipSideways)),
+  crop_and_turn: onGround.fixed((g, ground) => cropped(g, ground, rotate180)),
+  crop_and_flip: onGround.fixed((g, ground) => cropped(g, ground, flipUpsideDown)),
+  shadow_right: onGround.fixed((g, ground) =>
+    cellwise(g, (color, r, c) => color === ground ? g[r]![c - 1] ?? ground : color)
   ),
-  family(
-    "shadow_below",
-    ON_GROUND,
-    () => (g, ground) =>
-      cellwise(g, (color, r, c) => color === ground ? g[r - 1]?.[c] ?? ground : color),
+  shadow_below: onGround.fixed((g, ground) =>
+    cellwise(g, (color, r, c) => color === ground ? g[r - 1]?.[c] ?? ground : color)
   ),
-  family("shoot_right", ["noise"], () => streaks),
-  family("shoot_down", ["noise"], () => (g, ground) => transpose(streaks(transpose(g), ground))),
-  family(
-    "shoot_left",
-    ["noise"],
-    () => (g, ground) => flipSideways(streaks(flipSideways(g), ground)),
+  shoot_right: noise.fixed(streaks),
+  shoot_down: noise.fixed((g, ground) => transpose(streaks(transpose(g), ground))),
+  shoot_left: noise.fixed((g, ground) => flipSideways(streaks(flipSideways(g), ground))),
+  connect_in_rows: noise.fixed(connected),
+  connect_in_columns: noise.fixed((g, ground) => transpose(connected(transpose(g), ground))),
+  empty_rows_marked: onGround.free((color) => (g, ground) => emptyRows(g, ground, color)),
+  empty_columns_marked: onGround.free((color) => (g, ground) =>
+    transpose(emptyRows(transpose(g), ground, color))
   ),
-  family("connect_in_rows", ["noise"], () => connected),
-  family(
-    "connect_in_columns",
-    ["noise"],
-    () => (g, ground) => transpose(connected(transpose(g), ground)),
+  halo: onGround.free((color) => (g, ground) =>
+    cellwise(g, (old, r, c) => old === ground && hasNeighbour(g, r, c, ground) ? color : old)
   ),
-  family(
-    "empty_rows_marked",
-    ["noise", "shapes"],
-    withFree((color) => (g, ground) => emptyRows(g, ground, color)),
+  lonely_cells_away: noise.fixed((g, ground) =>
+    cellwise(g, (old, r, c) => hasNeighbour(g, r, c, ground) ? old : ground)
   ),
-  family(
-    "empty_columns_marked",
-    ["noise", "shapes"],
-    withFree((color) => (g, ground) => transpose(emptyRows(transpose(g), ground, color))),
-  ),
-  family(
-    "halo",
-    ["noise", "shapes"],
-    withFree((color) => (g, ground) =>
-      cellwise(g, (old, r, c) => old === ground && hasNeighbour(g, r, c, ground) ? color : old)
-    ),
-  ),
-  family(
-    "lonely_cells_away",
-    ["noise"],
-    () => (g, ground) => cellwise(g, (old, r, c) => hasNeighbour(g, r, c, ground) ? old : ground),
-  ),
-  family("rows_by_count", ["noise"], () => (g, ground) => {
+  rows_by_count: noise.fixed((g, ground) => {
     const counted = g.map((row) => ({ row, n: row.filter((color) => color !== ground).length }));
     const tie = new Set(counted.map(({ n }) => n)).size < g.length;
     return tie ? null : counted.sort((a, b) => a.n - b.n).map(({ row }) => row.slice());
   }),
-  family("grid_in_each_cell", ["noise"], () => (g, ground) => {
+  grid_in_each_cell: noise.fixed((g, ground) => {
     const h = g.length, w = g[0]!.length;
     return gridOf(h * h, w * w, (r, c) => {
       const big = g[Math.floor(r / h)]![Math.floor(c / w)]!;
       return big === ground ? ground : g[r % h]![c % w]!;
     });
   }),
-];
+};
 
 /** Whether a row or a column is the first or the last of so many. */
 const onEdge = (at: number, count: number) => at === 0 || at === count - 1;
-
-function family(
-  name: string,
-  inputs: readonly InputKind[],
-  make: (palette: Palette, random: RandomStream) => GridRule | null,
-  minSide = 3,
-): Family {
-  return {
-    name,
-    inputs,
-    minSide,
-    make(random, palette) {
-      const rule = make(palette, random);
-      return rule && ((g, ground) => {
-        const output = rule(g, ground);
-        return output === null || isSame(g, output) ? null : output;
-      });
-    },
-  };
-}
-
-function isSame(a: Grid, b: Grid): boolean {
-  return a.length === b.length && a[0]!.length === b[0]!.length &&
-    a.every((row, r) => row.every((color, c) => color === b[r]![c]));
-}
 
 function recolored(g: Grid, change: (color: number) => number): Grid {
   return g.map((row) => row.map(change));
@@ -209,16 +127,13 @@ function hasNeighbour(g: Grid, r: number, c: number, ground: number): boolean {
   return false;
 }
 
-function fallen(g: Grid, ground: number, direction: string): Grid {
-  const upright = direction === "down" || direction === "up" ? transpose(g) : g;
-  const packed = upright.map((row) => {
+/** In each row, the coloured cells move to one side. */
+function packed(g: Grid, ground: number, side: "start" | "end"): Grid {
+  return g.map((row) => {
     const cells = row.filter((color) => color !== ground);
     const rest = new Array<number>(row.length - cells.length).fill(ground);
-    return direction === "down" || direction === "right"
-      ? [...rest, ...cells]
-      : [...cells, ...rest];
+    return side === "end" ? [...rest, ...cells] : [...cells, ...rest];
   });
-  return upright === g ? packed : transpose(packed);
 }
 
 /** The colours other than the background with their numbers of cells, the most frequent first. */
@@ -230,15 +145,22 @@ function frequencies(g: Grid, ground: number): [color: number, count: number][] 
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
-/** The smallest rectangle with all coloured cells; null if it is the whole grid. */
-function cropped(g: Grid, ground: number): Grid | null {
+/** The frequencies; null if two are equal, or if there is only one colour. */
+function ranking(g: Grid, ground: number): [color: number, count: number][] | null {
+  const counts = frequencies(g, ground);
+  const tie = counts.some(([, n], i) => i > 0 && n === counts[i - 1]![1]);
+  return counts.length < 2 || tie ? null : counts;
+}
+
+/** The smallest rectangle with all coloured cells, changed; null if it is the whole grid. */
+function cropped(g: Grid, ground: number, change = (part: Grid): Grid => part): Grid | null {
   const filled = (row: number[]) => row.some((color) => color !== ground);
   const columns = transpose(g);
   const top = g.findIndex(filled), left = columns.findIndex(filled);
   if (top < 0) return null;
   const bottom = g.findLastIndex(filled), right = columns.findLastIndex(filled);
   if (bottom - top + 1 === g.length && right - left + 1 === g[0]!.length) return null;
-  return g.slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
+  return change(g.slice(top, bottom + 1).map((row) => row.slice(left, right + 1)));
 }
 
 /**

@@ -1,106 +1,68 @@
 /** Families of `rearc` on single shapes on the background, and on two grids side by side. */
 import { type Area, areas } from "./components.ts";
-import { type Family, type GridRule, type Palette, withFree } from "./family.ts";
+import { type Families, type Family, type GridRule, withInputs } from "./family.ts";
 import { type Grid, gridOf } from "./grids.ts";
 
-export const OBJECT_FAMILIES: readonly Family[] = [
-  shapes("largest_only", () => ofUnique(-1, (g, area, ground) => only(g, ground, area))),
-  shapes("largest_away", () => ofUnique(-1, painted)),
-  shapes("largest_cut_out", () => ofUnique(-1, (g, area, ground) => cutOut(g, ground, area))),
-  shapes("smallest_cut_out", () => ofUnique(0, (g, area, ground) => cutOut(g, ground, area))),
-  shapes(
-    "largest_recolored",
-    withFree((color) => ofUnique(-1, (g, area) => painted(g, area, color))),
-  ),
-  shapes(
-    "smallest_recolored",
-    withFree((color) => ofUnique(0, (g, area) => painted(g, area, color))),
-  ),
-  shapes(
-    "single_cells_recolored",
-    withFree((color) => (g, ground) => {
-      const single = bySize(g, ground).filter((area) => area.cells.length === 1);
-      return single.length === 0
-        ? null
-        : single.reduce((grid, area) => painted(grid, area, color), g);
-    }),
-  ),
-  shapes("single_cells_away", () => (g, ground) => {
+const shapes = withInputs(["shapes"], 4);
+
+export const OBJECT_FAMILIES: Families = {
+  largest_only: shapes.fixed(ofUnique(-1, only)),
+  largest_away: shapes.fixed(ofUnique(-1, painted)),
+  largest_cut_out: shapes.fixed(ofUnique(-1, cutOut)),
+  smallest_cut_out: shapes.fixed(ofUnique(0, cutOut)),
+  largest_recolored: shapes.free((color) => ofUnique(-1, (g, area) => painted(g, area, color))),
+  smallest_recolored: shapes.free((color) => ofUnique(0, (g, area) => painted(g, area, color))),
+  single_cells_recolored: shapes.free((color) => (g, ground) => {
+    const single = bySize(g, ground).filter((area) => area.cells.length === 1);
+    return single.length === 0
+      ? null
+      : single.reduce((grid, area) => painted(grid, area, color), g);
+  }),
+  single_cells_away: shapes.fixed((g, ground) => {
     const found = bySize(g, ground);
     const single = found.filter((area) => area.cells.length === 1);
     if (single.length === 0 || single.length === found.length) return null;
     return single.reduce((grid, area) => painted(grid, area, ground), g);
   }),
-  shapes("count_as_row", ({ used }) => (g, ground) => {
+  count_as_row: shapes.drawn(({ used }) => (g, ground) => {
     const count = bySize(g, ground).length;
     return count < 1 || count > 20 ? null : [new Array<number>(count).fill(used[1]!)];
   }),
-  shapes("colors_by_size", () => (g, ground) => {
+  colors_by_size: shapes.fixed((g, ground) => {
     const found = bySize(g, ground);
     const tie = new Set(found.map(({ cells }) => cells.length)).size < found.length;
     return found.length < 2 || tie ? null : [found.map(({ color }) => color)];
   }),
-  shapes(
-    "move_right_by_one",
-    () => (g, ground) =>
-      g.some((row) => row.at(-1) !== ground) ? null : g.map((row) => [ground, ...row.slice(0, -1)]),
+  move_right_by_one: shapes.fixed((g, ground) =>
+    g.some((row) => row.at(-1) !== ground) ? null : g.map((row) => [ground, ...row.slice(0, -1)])
   ),
-  shapes("move_down_by_two", () => (g, ground) => {
+  move_down_by_two: shapes.fixed((g, ground) => {
     const empty = (row: number[] | undefined) => row!.every((color) => color === ground);
     if (!empty(g.at(-1)) || !empty(g.at(-2)) || g.every(empty)) return null;
     return [g.at(-1)!.slice(), g.at(-2)!.slice(), ...g.slice(0, -2)];
   }),
-  shapes("box_filled", () => (g, ground) => {
-    let output = g;
-    for (const area of bySize(g, ground)) output = boxed(output, area);
-    return output;
-  }),
-  halves("common_cells", (a, b) => a && b),
-  halves("cells_of_either", (a, b) => a || b),
-  halves("cells_of_one", (a, b) => a !== b),
-  halves("cells_of_neither", (a, b) => !a && !b),
-  halves("left_without_right", (a, b) => a && !b),
-];
-
-/** A family whose inputs are separate shapes. */
-function shapes(name: string, make: (palette: Palette) => GridRule | null): Family {
-  return {
-    name,
-    inputs: ["shapes"],
-    minSide: 4,
-    make(_random, palette) {
-      const rule = make(palette);
-      return rule && ((g, ground) => {
-        const output = rule(g, ground);
-        if (output === null || output.length !== g.length) return output;
-        return output.flat().join() === g.flat().join() ? null : output;
-      });
-    },
-  };
-}
+  box_filled: shapes.fixed((g, ground) => bySize(g, ground).reduce(boxed, g)),
+  common_cells: halves((a, b) => a && b),
+  cells_of_either: halves((a, b) => a || b),
+  cells_of_one: halves((a, b) => a !== b),
+  cells_of_neither: halves((a, b) => !a && !b),
+  left_without_right: halves((a, b) => a && !b),
+};
 
 /**
  * A family whose inputs are two halves side by side. `is` decides for each output cell whether it
  * is coloured, given whether the cells of the halves are.
  */
-function halves(name: string, is: (left: boolean, right: boolean) => boolean): Family {
-  return {
-    name,
-    inputs: ["noise"],
-    minSide: 4,
-    even: true,
-    make(_random, { used, free }) {
-      const color = free[0] ?? used[1]!;
-      return (g, ground) => {
-        const width = g[0]!.length / 2;
-        const output = gridOf(g.length, width, (r, c) => {
-          const row = g[r]!;
-          return is(row[c] !== ground, row[c + width] !== ground) ? color : ground;
-        });
-        return new Set(output.flat()).size < 2 ? null : output;
-      };
-    },
-  };
+function halves(is: (left: boolean, right: boolean) => boolean): Family {
+  const made = withInputs(["noise"], 4).drawn(({ used, free }) => (g, ground) => {
+    const color = free[0] ?? used[1]!, width = g[0]!.length / 2;
+    const output = gridOf(g.length, width, (r, c) => {
+      const row = g[r]!;
+      return is(row[c] !== ground, row[c + width] !== ground) ? color : ground;
+    });
+    return new Set(output.flat()).size < 2 ? null : output;
+  });
+  return { ...made, even: true };
 }
 
 /** The areas that are not background, the smallest first. */
@@ -130,7 +92,7 @@ function painted(g: Grid, { cells }: Area, color: number): Grid {
   return result;
 }
 
-function only(g: Grid, ground: number, area: Area): Grid {
+function only(g: Grid, area: Area, ground: number): Grid {
   return painted(g.map((row) => row.map(() => ground)), area, area.color);
 }
 
@@ -146,9 +108,9 @@ function extent(g: Grid, { cells }: Area) {
 }
 
 /** The area alone, cut to its bounding box. */
-function cutOut(g: Grid, ground: number, area: Area): Grid {
+function cutOut(g: Grid, area: Area, ground: number): Grid {
   const { top, bottom, left, right } = extent(g, area);
-  return only(g, ground, area).slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
+  return only(g, area, ground).slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
 }
 
 /** The bounding box of the area, filled with its colour. */

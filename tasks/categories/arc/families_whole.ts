@@ -1,5 +1,5 @@
 /** Families of `rearc` that rearrange the whole grid. */
-import type { Family, GridRule, InputKind } from "./family.ts";
+import { type Families, withInputs } from "./family.ts";
 import { transpose } from "../../grids.ts";
 import {
   antitranspose,
@@ -12,7 +12,7 @@ import {
   rotate90,
 } from "./grids.ts";
 
-const ANY: readonly InputKind[] = ["noise", "full", "shapes"];
+const any = withInputs(["noise", "full", "shapes"]);
 
 const above = (a: Grid, b: Grid): Grid => [...a, ...b];
 const beside = (a: Grid, b: Grid): Grid => a.map((row, r) => [...row, ...b[r]!]);
@@ -97,20 +97,8 @@ const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
 /** Rules that need even sides, so that the same rule applies to all pairs. */
 const HALVES = /half$|quarter$|^swap|^complete/;
 
-/** Rejects inputs that the rule does not change, because they show nothing. */
-function changing(rule: (g: Grid) => Grid): GridRule {
-  return (g) => {
-    const output = rule(g);
-    const same = output.length === g.length && output[0]!.length === g[0]!.length &&
-      output.every((row, r) => row.every((color, c) => color === g[r]![c]));
-    return same ? null : output;
-  };
-}
-
-export const WHOLE_FAMILIES: readonly Family[] = Object.entries(FIXED).map(([name, rule]) => ({
-  name,
-  inputs: ANY,
-  minSide: 3,
-  even: HALVES.test(name),
-  make: () => changing(rule),
-}));
+export const WHOLE_FAMILIES: Families = Object.fromEntries(
+  Object.entries(FIXED).map(([name, rule]) => {
+    return [name, { ...any.fixed(rule), even: HALVES.test(name) }];
+  }),
+);

@@ -18,24 +18,32 @@ export interface Palette {
 export type GridRule = (input: Grid, background: number) => Grid | null;
 
 export interface Family {
-  name: string;
   inputs: readonly InputKind[];
   /** Minimum side of the inputs. */
-  minSide?: number;
+  minSide: number;
   /** Whether sides must be even. */
   even?: boolean;
   /**
    * Draws what is fixed for an entry, such as a colour. Returns null when the palette does not
    * allow it.
    */
-  make(random: RandomStream, palette: Palette): GridRule | null;
+  make(palette: Palette, random: RandomStream): GridRule | null;
 }
 
-/** Makes a rule from the first free colour; there is none where no colour is free. */
-export function withFree(
-  rule: (color: number) => GridRule,
-): (palette: Palette) => GridRule | null {
-  return ({ free: [color] }) => color === undefined ? null : rule(color);
+/** Families by name, in the order in which they are drawn. */
+export type Families = Readonly<Record<string, Family>>;
+
+/** The ways to say what a family does with these inputs. */
+export function withInputs(inputs: readonly InputKind[], minSide = 3) {
+  const drawn = (make: Family["make"]): Family => ({ inputs, minSide, make });
+  return {
+    drawn,
+    /** It has one rule. */
+    fixed: (rule: GridRule) => drawn(() => rule),
+    /** Its rule needs a colour that the inputs do not have. */
+    free: (rule: (color: number) => GridRule) =>
+      drawn(({ free: [color] }) => color === undefined ? null : rule(color)),
+  };
 }
 
 export interface InputOptions {

@@ -17,16 +17,18 @@ import { pairMeasure } from "./components.ts";
 import { COLOR_FAMILIES } from "./families_colors.ts";
 import { OBJECT_FAMILIES } from "./families_objects.ts";
 import { WHOLE_FAMILIES } from "./families_whole.ts";
-import { drawInput, type Family, type GridRule, MAX_SIDE } from "./family.ts";
+import { drawInput, type Families, type Family, type GridRule, MAX_SIDE } from "./family.ts";
+import type { Grid } from "./grids.ts";
 import type { ParamValue } from "../../../core/named_params.ts";
 
 type Range = readonly [low: number, high: number];
 
-export const FAMILIES: readonly Family[] = [
+export const FAMILIES: Families = {
   ...WHOLE_FAMILIES,
   ...COLOR_FAMILIES,
   ...OBJECT_FAMILIES,
-];
+};
+const NAMES = Object.keys(FAMILIES);
 /** Maximum number of draws of a test pair. After that, the one with the nearest measure is used. */
 const MAX_TRIES = 400;
 /** Maximum number of draws of one example before another test pair is drawn. */
@@ -89,7 +91,7 @@ export default defineTask({
       );
     const rng = random.uniform(...draw("rng"));
     const count = random.int(config.min_examples, config.max_examples);
-    const { family, test, examples, measure } = drawPuzzle(random, rng, draw("pso"), count, [
+    const { name, test, examples, measure } = drawPuzzle(random, rng, draw("pso"), count, [
       config.diff_lb,
       config.diff_ub,
     ]);
@@ -100,7 +102,7 @@ export default defineTask({
       metadata: {
         input: test.input,
         output: test.output,
-        task_id: family.name,
+        task_id: name,
         rng,
         pso: measure,
       },
@@ -115,6 +117,8 @@ export default defineTask({
 
 /** What the pairs of one entry share, and their size. */
 interface Plan {
+  /** That of the family. */
+  name: string;
   family: Family;
   kind: Family["inputs"][number];
   colors: number[];
@@ -143,7 +147,7 @@ function drawPuzzle(
     if (best !== undefined && best.off <= off) continue;
     const examples = drawExamples(random, plan, count, exampleRange);
     if (examples === null || !showsColors(examples, test)) continue;
-    best = { family: plan.family, test, examples, measure, off };
+    best = { name: plan.name, test, examples, measure, off };
     if (off === 0) break;
   }
   return best;
@@ -151,18 +155,18 @@ function drawPuzzle(
 
 /** Draws colours and a density such that the measure comes close to the range. */
 function drawPlan(random: RandomStream, low: number, high: number, spread: number): Plan | null {
-  const family = random.choice(FAMILIES), kind = random.choice(family.inputs);
+  const name = random.choice(NAMES), family = FAMILIES[name]!, kind = random.choice(family.inputs);
   const aim = random.uniform(low, Math.max(low, Math.min(high, 0.5)));
   const maximum = Math.min(COLORS, Math.max(2, Math.floor(30 * aim)));
   const minimum = Math.min(maximum, Math.max(2, Math.ceil(30 * (aim - 0.22))));
   const used = random.int(minimum, maximum);
   const palette = random.sample(Array.from({ length: COLORS }, (_, color) => color), COLORS);
   const colors = palette.slice(0, used);
-  const rule = family.make(random, { used: colors, free: palette.slice(used) });
+  const rule = family.make({ used: colors, free: palette.slice(used) }, random);
   if (rule === null) return null;
   const fill = Math.min(0.95, Math.max(0.03, 3 * (aim - used / 30 - 0.02)));
-  const minSide = Math.max(family.minSide ?? 2, aim < 0.1 ? 6 : aim < 0.15 ? 4 : 2);
-  return { family, kind, colors, rule, fill, minSide, spread };
+  const minSide = Math.max(family.minSide, aim < 0.1 ? 6 : aim < 0.15 ? 4 : 2);
+  return { name, family, kind, colors, rule, fill, minSide, spread };
 }
 
 function drawExamples(random: RandomStream, plan: Plan, count: number, [low, high]: Range) {
@@ -190,7 +194,14 @@ function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | 
   const input = drawInput(random, { kind, height: side(), width: side(), colors, fill });
   const output = rule(input, colors[0]!);
   if (output === null || output.length === 0 || output[0]!.length === 0) return null;
+  // An input that the rule does not change shows nothing.
+  if (isSame(input, output)) return null;
   return Math.max(output.length, output[0]!.length) > MAX_SIDE ? null : { input, output };
+}
+
+function isSame(a: Grid, b: Grid): boolean {
+  return a.length === b.length && a[0]!.length === b[0]!.length &&
+    a.every((row, r) => row.every((color, c) => color === b[r]![c]));
 }
 
 /** Makes ranges of neighbouring bounds. */

@@ -156,6 +156,6 @@ Deno.test("the examples have the given number and show every colour of the test"
     }
     names.add(entry.metadata["task_id"] as string);
   }
-  assert.equal(new Set(FAMILIES.map(({ name }) => name)).size, FAMILIES.length);
-  assert.ok(names.size > 0.9 * FAMILIES.length, `${names.size} of ${FAMILIES.length} families`);
+  const all = Object.keys(FAMILIES).length;
+  assert.ok(names.size > 0.9 * all, `${names.size} of ${all} families`);
 });

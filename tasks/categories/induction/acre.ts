@@ -66,7 +66,6 @@ export default defineTask({
         "it follows that it is off, and with undetermined if neither follows.",
       answer: verdict,
       metadata: {},
-      difficulty: {},
     };
   },
 });

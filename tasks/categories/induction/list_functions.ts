@@ -19,7 +19,6 @@ export default defineTask({
         "in square brackets, its elements separated by a comma and a space, such as [3, 14].",
       answer: output,
       metadata: {},
-      difficulty: {},
     };
   },
 });
