@@ -5,14 +5,8 @@ import { test } from "../core/testing.ts";
 import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
 import { entryJson } from "../tasks/entry_json.ts";
 import type { Entry } from "../tasks/types.ts";
-import {
-  EXPORT_FORMATS,
-  type ExportFormat,
-  type Row,
-  ROW_FORMATS,
-  type RowOptions,
-  withSplit,
-} from "./export_formats.ts";
+import type { ExportFormat, Row, RowOptions } from "./export_formats.ts";
+import { EXPORT_FORMATS, ROW_FORMATS, withSplit } from "./export_formats.ts";
 import { readRows } from "./read_rows.ts";
 import { entriesOf } from "./row_entries.ts";
 import { formatQuestion } from "./prompt.ts";

@@ -4,11 +4,9 @@
  * unknown way, is one error that names it.
  */
 import zlib from "node:zlib";
+import type { AsyncBuffer, Compressors, FileMetaData } from "hyparquet";
 import {
-  type AsyncBuffer,
   asyncBufferFromFile,
-  type Compressors,
-  type FileMetaData,
   parquetMetadataAsync,
   parquetReadObjects,
   parquetSchema,

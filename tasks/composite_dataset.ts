@@ -2,11 +2,8 @@
  * A data set that mixes several tasks and scores their answers. Weights and parameters can be
  * changed while it is in use.
  */
-import {
-  type CompositeOptions,
-  type CompositePart,
-  CompositeParts,
-} from "./categories/other/composite_parts.ts";
+import type { CompositeOptions, CompositePart } from "./categories/other/composite_parts.ts";
+import { CompositeParts } from "./categories/other/composite_parts.ts";
 import { createDataset } from "./dataset.ts";
 import { scoreAnswer } from "./registry.ts";
 import type { ScorableEntry } from "./types.ts";

@@ -1,11 +1,10 @@
 /** Whether two values are the same one. */
-import { call, type Expr, hasNames, number, written } from "./formulas/expression.ts";
-import { regionOf } from "./formulas/region_of.ts";
-import { type Region, sameRegion } from "./formulas/region.ts";
-import type { Relation } from "./formulas/expression.ts";
+import type { Expr, Relation } from "./formulas/expression.ts";
+import { call, hasNames, number, written } from "./formulas/expression.ts";
+import { regionOf, sameRegion } from "./formulas/region.ts";
 import { proportional, sameFormula } from "./formulas/same_formula.ts";
 import { isRounded } from "./formulas/same_number.ts";
-import type { MathValue, Unit } from "./formulas/value.ts";
+import type { MathValue, Region, Unit } from "./formulas/value.ts";
 
 type Kind<K extends MathValue["kind"]> = Extract<MathValue, { kind: K }>;
 

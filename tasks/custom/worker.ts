@@ -4,13 +4,8 @@ import { explain } from "../../core/sandbox/explain.ts";
 import { lockDown } from "../../core/sandbox/lock_down.ts";
 import * as helpers from "../task_helpers.ts";
 import type { Task } from "../types.ts";
-import {
-  type FromWorker,
-  HELPERS,
-  type TaskCall,
-  type TaskCard,
-  type ToWorker,
-} from "./protocol.ts";
+import type { FromWorker, TaskCall, TaskCard, ToWorker } from "./protocol.ts";
+import { HELPERS } from "./protocol.ts";
 
 // Captured before the user's code can replace them.
 const scope = self as unknown as {

@@ -1,51 +1,18 @@
 /** The value of a formula at a point, exact or as a ball of any precision. */
-import {
-  arctanOfBall,
-  expOfBall,
-  lnOfBall,
-  piBall,
-  sinCosOfBall,
-} from "../numbers/ball_functions.ts";
-import {
-  addBalls,
-  divideBalls,
-  floorOfBall,
-  multiplyBalls,
-  negateBall,
-  topBit,
-} from "../numbers/ball.ts";
-import {
-  add,
-  type Complex,
-  divide,
-  isReal,
-  modulus,
-  multiply,
-  negate,
-  powerByWhole,
-  real,
-  squareRoot,
-  subtract,
-} from "../numbers/complex.ts";
+import * as balls from "../numbers/ball.ts";
+import type { Complex } from "../numbers/complex.ts";
+import { add, divide, isReal, multiply, negate, real, size, subtract } from "../numbers/complex.ts";
 import type { Expr, Operation } from "./expression.ts";
 import { fnv1a } from "../../../core/philox.ts";
 import { bitsOf, type Fraction, fraction, magnitude, ONE, ZERO } from "../numbers/rational.ts";
-import {
-  isExact,
-  type Real,
-  realPower,
-  rootOf,
-  signOf,
-  toBall,
-  wholePower,
-} from "../numbers/real.ts";
+import * as reals from "../numbers/real.ts";
 
 /** Where and how exactly to evaluate. */
 export interface Place {
   /** Bits of the balls. */
   bits: number;
   /** Values of the unknowns. */
-  point: ReadonlyMap<string, Real>;
+  point: ReadonlyMap<string, reals.Real>;
   /** Counts down; at 0 evaluation stops. */
   work: { left: number };
   /** Which functions the names of unknown functions stand for. */
@@ -106,22 +73,22 @@ export function evaluate(expr: Expr, place: Place): Complex {
 }
 
 /** |log2| of a number's size; 0 for 0. */
-function depthOf(a: Real): number {
-  if (isExact(a)) return a.n === 0n ? 0 : Math.abs(bitsOf(a.n) - bitsOf(a.d));
-  const top = topBit(a);
+function depthOf(a: reals.Real): number {
+  if (reals.isExact(a)) return a.n === 0n ? 0 : Math.abs(bitsOf(a.n) - bitsOf(a.d));
+  const top = balls.topBit(a);
   return Number.isFinite(top) ? Math.abs(top) : 0;
 }
 
 /** Long fractions take more time. */
-function costOf(a: Real): number {
-  if (!isExact(a)) return 4;
+function costOf(a: reals.Real): number {
+  if (!reals.isExact(a)) return 4;
   const size = bitsOf(a.n) + bitsOf(a.d);
   return 1 + size * size / 4096;
 }
 
 function constant(name: "π" | "e" | "i" | "∞", bits: number): Complex {
-  if (name === "π") return real(piBall(bits));
-  if (name === "e") return real(expOfBall(toBall(ONE, bits), bits));
+  if (name === "π") return real(balls.pi(bits));
+  if (name === "e") return real(balls.exp(reals.toBall(ONE, bits), bits));
   if (name === "i") return { re: ZERO, im: ONE };
   throw new RangeError("infinity is no number");
 }
@@ -129,75 +96,83 @@ function constant(name: "π" | "e" | "i" | "∞", bits: number): Complex {
 type Operate = (args: readonly Complex[], place: Place) => Complex;
 
 /** A function of one real number. */
-const ofReal = (compute: (x: Real, bits: number) => Real): Operate => ([x], { bits }) =>
+const ofReal = (compute: (x: reals.Real, bits: number) => reals.Real): Operate => ([x], { bits }) =>
   real(compute(realPart(x!), bits));
 
-function realPart(a: Complex): Real {
+function realPart(a: Complex): reals.Real {
   if (!isReal(a)) throw new RangeError("a function of real numbers");
   return a.re;
 }
 
-const isNumber = (a: Real, n: bigint) => isExact(a) && a.d === 1n && a.n === n;
+const isNumber = (a: reals.Real, n: bigint) => reals.isExact(a) && a.d === 1n && a.n === n;
 
-const sinCos = (x: Real, bits: number) => sinCosOfBall(toBall(x, bits + 16), bits);
-const tangent = (x: Real, bits: number) => {
+const sinCos = (x: reals.Real, bits: number) => balls.sinCos(reals.toBall(x, bits + 16), bits);
+const tangent = (x: reals.Real, bits: number) => {
   const [sin, cos] = sinCos(x, bits);
-  return divideBalls(sin, cos, bits);
+  return balls.divide(sin, cos, bits);
 };
 const quotient = (above: 1 | null, below: 0 | 1) =>
   ofReal((x, bits) => {
     const values = sinCos(x, bits);
-    return divideBalls(above === null ? toBall(ONE, bits) : values[above], values[below], bits);
+    return balls.divide(
+      above === null ? reals.toBall(ONE, bits) : values[above],
+      values[below],
+      bits,
+    );
   });
 
-const hyperbolic = (sign: 1 | -1) => (x: Real, bits: number) => {
-  const up = expOfBall(toBall(x, bits + 16), bits + 16);
-  const down = divideBalls(toBall(ONE, bits + 16), up, bits + 16);
-  return multiplyBalls(
-    addBalls(up, sign > 0 ? down : negateBall(down), bits + 16),
+const hyperbolic = (sign: 1 | -1) => (x: reals.Real, bits: number) => {
+  const up = balls.exp(reals.toBall(x, bits + 16), bits + 16);
+  const down = balls.divide(reals.toBall(ONE, bits + 16), up, bits + 16);
+  return balls.multiply(
+    balls.add(up, sign > 0 ? down : balls.negate(down), bits + 16),
     { m: 1n, r: 0n, e: -1 },
     bits,
   );
 };
 
-const arcsin = (x: Real, bits: number): Real => {
+const arcsin = (x: reals.Real, bits: number): reals.Real => {
   const wanted = bits + 16;
   if (isNumber(x, 0n)) return x;
   const rest = subtract(real(ONE), multiply(real(x), real(x), wanted), wanted).re;
-  const sign = signOf(rest);
+  const sign = reals.signOf(rest);
   if (sign === -1) throw new RangeError("the arcsine of a number beyond 1");
-  const half = multiplyBalls(piBall(wanted), { m: 1n, r: 0n, e: -1 }, bits);
-  if (sign === 0) return signOf(x) === 1 ? half : negateBall(half);
-  return arctanOfBall(
-    divideBalls(toBall(x, wanted), toBall(rootOf(rest, 2n, wanted), wanted), wanted),
+  const half = balls.multiply(balls.pi(wanted), { m: 1n, r: 0n, e: -1 }, bits);
+  if (sign === 0) return reals.signOf(x) === 1 ? half : balls.negate(half);
+  return balls.arctan(
+    balls.divide(
+      reals.toBall(x, wanted),
+      reals.toBall(reals.rootOf(rest, 2n, wanted), wanted),
+      wanted,
+    ),
     bits,
   );
 };
 
-const arccos = (x: Real, bits: number): Real => {
-  const half = multiplyBalls(piBall(bits), { m: 1n, r: 0n, e: -1 }, bits);
-  return addBalls(half, negateBall(toBall(arcsin(x, bits), bits)), bits);
+const arccos = (x: reals.Real, bits: number): reals.Real => {
+  const half = balls.multiply(balls.pi(bits), { m: 1n, r: 0n, e: -1 }, bits);
+  return balls.add(half, balls.negate(reals.toBall(arcsin(x, bits), bits)), bits);
 };
 
-const rounded = (up: boolean) => (x: Real) => {
-  if (isExact(x)) {
+const rounded = (up: boolean) => (x: reals.Real) => {
+  if (reals.isExact(x)) {
     const down = x.n >= 0n ? x.n / x.d : -((-x.n + x.d - 1n) / x.d);
     return fraction(up && x.d !== 1n ? down + 1n : down);
   }
-  const floor = floorOfBall(up ? negateBall(x) : x);
+  const floor = balls.floor(up ? balls.negate(x) : x);
   if (floor === null) throw new Undecided();
   return fraction(up ? -floor : floor);
 };
 
 const extreme = (sign: 1 | -1): Operate => (args, { bits }) =>
   args.reduce((best, next) => {
-    const difference = signOf(subtract(real(realPart(next)), real(realPart(best)), bits).re);
+    const difference = reals.signOf(subtract(real(realPart(next)), real(realPart(best)), bits).re);
     if (difference === null) throw new Undecided();
     return difference === sign ? next : best;
   });
 
-const ln = (x: Real, bits: number): Real =>
-  isNumber(x, 1n) ? ZERO : lnOfBall(toBall(x, bits + 16), bits);
+const ln = (x: reals.Real, bits: number): reals.Real =>
+  isNumber(x, 1n) ? ZERO : balls.ln(reals.toBall(x, bits + 16), bits);
 
 const OPERATIONS: Readonly<Record<Operation, Operate>> = {
   "+": ([a, b], { bits }) => add(a!, b!, bits),
@@ -206,7 +181,7 @@ const OPERATIONS: Readonly<Record<Operation, Operate>> = {
   "negate": ([a]) => negate(a!),
   "^": ([a, b], place) => power(a!, b!, place),
   "root": ([a, degree], place) => rootBy(a!, realPart(degree!), place),
-  "abs": ([a], { bits }) => real(modulus(a!, bits)),
+  "abs": ([a], { bits }) => real(size(a!, bits)),
   "floor": ofReal(rounded(false)),
   "ceil": ofReal(rounded(true)),
   "min": extreme(-1),
@@ -227,17 +202,19 @@ const OPERATIONS: Readonly<Record<Operation, Operate>> = {
   "csc": quotient(null, 0),
   "arcsin": ofReal(arcsin),
   "arccos": ofReal(arccos),
-  "arctan": ofReal((x, bits) => isNumber(x, 0n) ? x : arctanOfBall(toBall(x, bits + 16), bits)),
+  "arctan": ofReal((x, bits) =>
+    isNumber(x, 0n) ? x : balls.arctan(reals.toBall(x, bits + 16), bits)
+  ),
   "sinh": ofReal(hyperbolic(-1)),
   "cosh": ofReal(hyperbolic(1)),
   "tanh": ofReal((x, bits) =>
-    divideBalls(hyperbolic(-1)(x, bits + 8), hyperbolic(1)(x, bits + 8), bits)
+    balls.divide(hyperbolic(-1)(x, bits + 8), hyperbolic(1)(x, bits + 8), bits)
   ),
 };
 
 /** e^x, also of complex numbers. */
 function exponential(x: Complex, bits: number): Complex {
-  const size = isNumber(x.re, 0n) ? ONE : expOfBall(toBall(x.re, bits + 16), bits);
+  const size = isNumber(x.re, 0n) ? ONE : balls.exp(reals.toBall(x.re, bits + 16), bits);
   if (isReal(x)) return real(size);
   const [sin, cos] = sinCos(x.im, bits);
   return multiply(real(size), { re: cos, im: sin }, bits);
@@ -245,34 +222,36 @@ function exponential(x: Complex, bits: number): Complex {
 
 function power(a: Complex, b: Complex, place: Place): Complex {
   const { bits } = place;
-  if (isReal(b) && isExact(b.re)) {
+  if (isReal(b) && reals.isExact(b.re)) {
     const { n, d } = b.re;
-    if (d === 1n) return isReal(a) ? real(wholePower(a.re, n, bits)) : powerByWhole(a, n, bits);
+    if (d === 1n) {
+      return isReal(a) ? real(reals.wholePower(a.re, n, bits)) : powerByWhole(a, n, bits);
+    }
     if (d <= 64n && (magnitude(n) <= 4096n)) {
       const root = rootBy(a, fraction(d), place);
       return power(root, real(fraction(n)), place);
     }
   }
   if (!isReal(a)) throw new RangeError("a power of complex numbers");
-  const sign = signOf(a.re);
-  if (sign === 0 && isReal(b) && signOf(b.re) === 1) return real(ZERO);
+  const sign = reals.signOf(a.re);
+  if (sign === 0 && isReal(b) && reals.signOf(b.re) === 1) return real(ZERO);
   if (sign !== 1) throw new RangeError("a power of a negative number");
-  if (isReal(b)) return real(realPower(a.re, b.re, bits));
+  if (isReal(b)) return real(reals.realPower(a.re, b.re, bits));
   const wanted = bits + 16;
   return exponential(multiply(b, real(ln(a.re, wanted)), wanted), bits);
 }
 
-/** Real for real numbers and odd degrees; else the principal root. */
-function rootBy(a: Complex, degree: Real, place: Place): Complex {
+/** reals.Real for real numbers and odd degrees; else the principal root. */
+function rootBy(a: Complex, degree: reals.Real, place: Place): Complex {
   const { bits } = place;
-  if (!isExact(degree) || degree.d !== 1n) {
+  if (!reals.isExact(degree) || degree.d !== 1n) {
     return power(a, divide(real(ONE), real(degree), bits), place);
   }
   if (degree.n < 0n) return divide(real(ONE), rootBy(a, fraction(-degree.n), place), bits);
-  const sign = isReal(a) ? signOf(a.re) : -1;
-  if (sign !== -1) return real(rootOf(a.re, degree.n, bits));
+  const sign = isReal(a) ? reals.signOf(a.re) : -1;
+  if (sign !== -1) return real(reals.rootOf(a.re, degree.n, bits));
   if (isReal(a) && degree.n % 2n === 1n) {
-    return negate(real(rootOf(negate(a).re, degree.n, bits)));
+    return negate(real(reals.rootOf(negate(a).re, degree.n, bits)));
   }
   place.leftReals = true;
   if (degree.n % 2n === 1n || degree.n === 0n) throw new RangeError("a root of a complex number");
@@ -280,22 +259,51 @@ function rootBy(a: Complex, degree: Real, place: Place): Complex {
   return degree.n === 2n ? root : rootBy(root, fraction(degree.n / 2n), place);
 }
 
+/** The principal square root. */
+function squareRoot(a: Complex, bits: number): Complex {
+  if (isReal(a)) {
+    return reals.signOf(a.re) === -1
+      ? { re: ZERO, im: reals.rootOf(reals.negate(a.re), 2n, bits) }
+      : real(reals.rootOf(a.re, 2n, bits));
+  }
+  const sign = reals.signOf(a.im), length = size(a, bits);
+  // On the negative half of the real line the root jumps from one sign to the other.
+  if (sign === null && reals.signOf(a.re) !== 1) throw new RangeError("near the cut of the root");
+  const half = (x: reals.Real) => reals.rootOf(reals.divide(x, { n: 2n, d: 1n }, bits), 2n, bits);
+  const im = half(reals.add(length, reals.negate(a.re), bits));
+  return { re: half(reals.add(length, a.re, bits)), im: sign === -1 ? reals.negate(im) : im };
+}
+
+/** a^n for a whole n, by squaring. @throws RangeError for a large n */
+function powerByWhole(a: Complex, n: bigint, bits: number): Complex {
+  const count = n < 0n ? -n : n;
+  if (count > 4096n) throw new RangeError("an exponent of this size is not computed");
+  let value: Complex = real({ n: 1n, d: 1n }), factor = a;
+  for (let left = count; left > 0n; left >>= 1n) {
+    if (left & 1n) value = multiply(value, factor, bits);
+    if (left > 1n) factor = multiply(factor, factor, bits);
+  }
+  return n < 0n ? divide(real({ n: 1n, d: 1n }), value, bits) : value;
+}
+
 const MAX_COUNT = 1000n;
 
-function countOf(a: Real): bigint {
-  if (!isExact(a) || a.d !== 1n || a.n < 0n) throw new RangeError("expected a whole number ≥ 0");
+function countOf(a: reals.Real): bigint {
+  if (!reals.isExact(a) || a.d !== 1n || a.n < 0n) {
+    throw new RangeError("expected a whole number ≥ 0");
+  }
   if (a.n > MAX_COUNT) throw new Undecided();
   return a.n;
 }
 
-function factorial(a: Real): Fraction {
+function factorial(a: reals.Real): Fraction {
   const count = countOf(a);
   let product = 1n;
   for (let i = 2n; i <= count; i++) product *= i;
   return { n: product, d: 1n };
 }
 
-function binomial(a: Real, b: Real): Fraction {
+function binomial(a: reals.Real, b: reals.Real): Fraction {
   const all = countOf(a), chosen = countOf(b);
   if (chosen > all) return ZERO;
   let value = 1n;

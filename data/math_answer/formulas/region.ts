@@ -1,7 +1,7 @@
 /** Sets of real numbers that consist of intervals and single points. */
+import type { Expr, Relation } from "./expression.ts";
 import {
   call,
-  type Expr,
   hasNames,
   infinite,
   linear,
@@ -10,15 +10,8 @@ import {
   nodes,
   number,
 } from "./expression.ts";
-import { compareNumbers } from "./same_number.ts";
-import type { Relation } from "./expression.ts";
-
-export interface Region {
-  /** The ends of intervals, and single points, ascending. */
-  at: readonly Expr[];
-  /** Whether numbers belong to it: before at[0], at[0], between at[0] and at[1], at[1], … */
-  inside: readonly boolean[];
-}
+import { compareNumbers, valueOf } from "./same_number.ts";
+import type { MathValue, Region } from "./value.ts";
 
 export const ALL: Region = { at: [], inside: [true] };
 
@@ -131,4 +124,21 @@ function linearSolutions({ difference, sign }: Relation): Region | null {
   if (sign === "=") return single(end);
   if (sign === "≠") return ray(end, [true, false, true]);
   return ray(end, [slope > 0, sign === "≤", slope < 0]);
+}
+
+/** The set of numbers that an interval or a set of constants stands for; else null. */
+export function regionOf(value: MathValue): Region | null {
+  if (value.kind === "region") return value.region;
+  if (value.kind === "tuple") {
+    const [low, high] = value.items;
+    if (value.items.length !== 2 || low!.kind !== "number" || high!.kind !== "number") return null;
+    return interval([low!.expr, high!.expr], [value.open === "[", value.close === "]"]);
+  }
+  if (value.kind !== "set" || value.bare === true || value.items.length === 0) return null;
+  const points: Region[] = [];
+  for (const item of value.items) {
+    if (item.kind !== "number" || valueOf(item.expr) === null) return null;
+    points.push(single(item.expr));
+  }
+  return points.reduce(union);
 }

@@ -3,7 +3,7 @@
  * when the answer has the gold answer's value at every point where the gold answer is real. So
  * √a·√b may be answered by √(ab), which is real at more points, but |x| not by (√x)².
  */
-import { topBit } from "../numbers/ball.ts";
+import * as balls from "../numbers/ball.ts";
 import { type Complex, divide, isReal, subtract } from "../numbers/complex.ts";
 import { evaluate, type Place, Undecided, WORK } from "./evaluate.ts";
 import { type Expr, hasNames, infinite, namesOf, nodes, written } from "./expression.ts";
@@ -132,9 +132,9 @@ function agree(a: Complex, b: Complex, bits: number, agreeing: number): boolean 
   const difference = subtract(a, b, bits), parts = [difference.re, difference.im];
   const signs = parts.map(signOf);
   if (signs.some((sign) => sign === 1 || sign === -1)) return false;
-  const scale = Math.max(...[a.re, a.im, b.re, b.im].map((part) => topBit(toBall(part, 64))));
+  const scale = Math.max(...[a.re, a.im, b.re, b.im].map((part) => balls.topBit(toBall(part, 64))));
   const close = parts.every((part) =>
-    isExact(part) || signOf(part) === 0 || topBit(part) < Math.max(scale, -20) - agreeing
+    isExact(part) || signOf(part) === 0 || balls.topBit(part) < Math.max(scale, -20) - agreeing
   );
   return close ? true : null;
 }
@@ -142,6 +142,6 @@ function agree(a: Complex, b: Complex, bits: number, agreeing: number): boolean 
 function isZero({ re, im }: Complex, bits: number): boolean {
   return [re, im].every((part) => {
     const sign = signOf(part);
-    return sign === 0 || (sign === null && !isExact(part) && topBit(part) < -bits / 2);
+    return sign === 0 || (sign === null && !isExact(part) && balls.topBit(part) < -bits / 2);
   });
 }

@@ -4,7 +4,7 @@
  * (Burnikel, Funke, Mehlhorn, Schirra, Schmitt 2009). Others (π, e, logarithms, sines) are equal
  * when they agree to 100 digits, and to more where very small or large numbers occur in them.
  */
-import { radiusBit } from "../numbers/ball.ts";
+import * as balls from "../numbers/ball.ts";
 import { type Complex, isReal, subtract } from "../numbers/complex.ts";
 import { constantPlace, evaluate, Undecided } from "./evaluate.ts";
 import { call, type Expr, infinite, minus, number, written } from "./expression.ts";
@@ -87,7 +87,7 @@ function parted(a: Complex, b: Complex, bits: number): boolean | null {
 /** Whether numbers whose balls meet agree in so many bits after the point. */
 function agree(a: Complex, b: Complex, bits: number, wanted: number): boolean {
   const { re, im } = subtract(a, b, bits);
-  return [re, im].every((part) => isExact(part) || radiusBit(part) < -wanted);
+  return [re, im].every((part) => isExact(part) || balls.radiusBit(part) < -wanted);
 }
 
 /** The largest |log2| of the numbers in a constant: 10^(−150) in π + 10^(−150). */

@@ -4,19 +4,11 @@
  * sizes from 10⁻² to 10⁹, since some equations, such as |x| + |y| = |x + y| and √(x²) = x, hold
  * only for some numbers. Where a formula has branches there are points on each of them.
  */
+import * as balls from "../numbers/ball.ts";
 import { fnv1a } from "../../../core/philox.ts";
-import { addBalls, type Ball } from "../numbers/ball.ts";
 import { type Real, toNumber } from "../numbers/real.ts";
-import {
-  call,
-  type Expr,
-  hasNames,
-  minus,
-  nodes,
-  number,
-  type Operation,
-  written,
-} from "./expression.ts";
+import type { Expr, Operation } from "./expression.ts";
+import { call, hasNames, minus, nodes, number, written } from "./expression.ts";
 
 export type Point = ReadonlyMap<string, Real>;
 
@@ -35,7 +27,7 @@ const SMOOTH = 5;
 const MAX_POINTS = 40;
 
 /** A number between a size and twice that size. */
-function sized(thousandths: number, sign: bigint, key: string): Ball {
+function sized(thousandths: number, sign: bigint, key: string): balls.Ball {
   // 31 arbitrary bits after the point; 1049/2^20 is about a thousandth.
   const m = ((1n << 31n) + BigInt(mixed(key))) * BigInt(thousandths) * 1049n;
   return { m: sign * m, r: 0n, e: -51 };
@@ -175,13 +167,13 @@ function around(branch: Expr, from: Point, name: string, seed: string): Point[] 
     const scale = BigInt(Math.max(1, Math.round(Math.abs(zero) / 100)));
     return STEPS.map((step, i) => {
       const by = sized(Math.abs(step), step < 0 ? -scale : scale, `${seed} ${name} ${i}`);
-      return new Map([...from, [name, addBalls(exactly(zero), by, 192)]]);
+      return new Map([...from, [name, balls.add(exactly(zero), by, 192)]]);
     });
   });
 }
 
 /** A float64 rounded to 20 bits after the point, which is exact enough. */
-const exactly = (x: number): Ball => ({ m: BigInt(Math.round(x * 1048576)), r: 0n, e: -20 });
+const exactly = (x: number): balls.Ball => ({ m: BigInt(Math.round(x * 1048576)), r: 0n, e: -20 });
 
 const GRID = [0.011, 0.13, 0.51, 1.07, 1.93, 3.1, 5.3, 9.7, 31, 97, 1013];
 

@@ -1,7 +1,5 @@
 /** The value of an answer. */
-import type { Expr } from "./expression.ts";
-import type { Region } from "./region.ts";
-import type { Relation } from "./expression.ts";
+import type { Expr, Relation } from "./expression.ts";
 
 /** A sign after a number that is both a unit and a factor: 1/100 (%), or π/180 (°). */
 export type Unit = "%" | "°";
@@ -28,3 +26,11 @@ export type MathValue =
   /** a : b : c, without a common factor. */
   | { kind: "ratio"; parts: Expr[] }
   | { kind: "text"; text: string };
+
+/** A set of real numbers. */
+export interface Region {
+  /** The ends of intervals, and single points, ascending. */
+  at: readonly Expr[];
+  /** Whether numbers belong to it: before at[0], at[0], between at[0] and at[1], at[1], … */
+  inside: readonly boolean[];
+}

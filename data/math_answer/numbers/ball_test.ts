@@ -1,15 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  addBalls,
-  type Ball,
-  ball,
-  ballOf,
-  divideBalls,
-  multiplyBalls,
-  negateBall,
-  rootOfBall,
-} from "./ball.ts";
-import { arctanOfBall, expOfBall, lnOfBall, piBall, sinCosOfBall } from "./ball_functions.ts";
+import * as balls from "./ball.ts";
 import { fraction } from "./rational.ts";
 
 /** [function, n, d, value of n/d times 10^100], from mpmath 1.3.0 with 130 digits. */
@@ -180,16 +170,16 @@ const VALUES: readonly (readonly [string, bigint, bigint, bigint])[] = [
 const PI =
   31415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680n;
 
-const FUNCTIONS: Readonly<Record<string, (x: Ball, bits: number) => Ball>> = {
-  exp: expOfBall,
-  ln: lnOfBall,
-  sin: (x, bits) => sinCosOfBall(x, bits)[0],
-  cos: (x, bits) => sinCosOfBall(x, bits)[1],
-  arctan: arctanOfBall,
+const FUNCTIONS: Readonly<Record<string, (x: balls.Ball, bits: number) => balls.Ball>> = {
+  exp: balls.exp,
+  ln: balls.ln,
+  sin: (x, bits) => balls.sinCos(x, bits)[0],
+  cos: (x, bits) => balls.sinCos(x, bits)[1],
+  arctan: balls.arctan,
 };
 
 /** Whether a ball holds value / 10^100, and how wide it is there. */
-function assertHolds(a: Ball, value: bigint, what: string): void {
+function assertHolds(a: balls.Ball, value: bigint, what: string): void {
   const scale = 10n ** 100n,
     up = (m: bigint) => a.e >= 0 ? (m * scale) << BigInt(a.e) : (m * scale) >> BigInt(-a.e);
   const [low, high] = [up(a.m - a.r), up(a.m + a.r)];
@@ -199,16 +189,16 @@ function assertHolds(a: Ball, value: bigint, what: string): void {
 Deno.test("balls hold the values of functions, at every precision", () => {
   for (const [name, n, d, value] of VALUES) {
     for (const bits of [40, 128, 300]) {
-      const x = ballOf(fraction(n, d), bits + 80);
+      const x = balls.of(fraction(n, d), bits + 80);
       assertHolds(FUNCTIONS[name]!(x, bits), value, `${name}(${n}/${d}) to ${bits} bits`);
     }
   }
-  for (const bits of [40, 128, 300]) assertHolds(piBall(bits), PI, `π to ${bits} bits`);
+  for (const bits of [40, 128, 300]) assertHolds(balls.pi(bits), PI, `π to ${bits} bits`);
 });
 
 Deno.test("balls are narrow", () => {
   for (const [name, n, d] of VALUES) {
-    const value = FUNCTIONS[name]!(ballOf(fraction(n, d), 400), 300);
+    const value = FUNCTIONS[name]!(balls.of(fraction(n, d), 400), 300);
     const relative = value.r === 0n
       ? -Infinity
       : value.r.toString(2).length - value.m.toString(2).length;
@@ -217,29 +207,32 @@ Deno.test("balls are narrow", () => {
 });
 
 Deno.test("sums, products, quotients and roots of balls hold those of their numbers", () => {
-  const holds = (a: Ball, n: bigint, d: bigint) => {
+  const holds = (a: balls.Ball, n: bigint, d: bigint) => {
     const at = (m: bigint) => a.e >= 0 ? m * d << BigInt(a.e) : m * d;
     const value = a.e >= 0 ? n : n << BigInt(-a.e);
     return at(a.m - a.r) <= value && value <= at(a.m + a.r);
   };
   for (const [a, b] of [[1n, 3n], [-22n, 7n], [10n ** 40n, 9n], [5n, 10n ** 50n]] as const) {
     for (const [c, d] of [[2n, 7n], [-1n, 10n ** 45n], [8n ** 60n, 3n]] as const) {
-      const [x, y] = [ballOf(fraction(a, b), 100), ballOf(fraction(c, d), 100)];
-      assert.ok(holds(addBalls(x, y, 100), a * d + c * b, b * d), `${a}/${b} + ${c}/${d}`);
-      assert.ok(holds(addBalls(x, negateBall(y), 100), a * d - c * b, b * d));
-      assert.ok(holds(multiplyBalls(x, y, 100), a * c, b * d));
-      if (c > 0n) assert.ok(holds(divideBalls(x, y, 100), a * d, b * c));
+      const [x, y] = [balls.of(fraction(a, b), 100), balls.of(fraction(c, d), 100)];
+      assert.ok(holds(balls.add(x, y, 100), a * d + c * b, b * d), `${a}/${b} + ${c}/${d}`);
+      assert.ok(holds(balls.add(x, balls.negate(y), 100), a * d - c * b, b * d));
+      assert.ok(holds(balls.multiply(x, y, 100), a * c, b * d));
+      if (c > 0n) assert.ok(holds(balls.divide(x, y, 100), a * d, b * c));
     }
   }
   for (const degree of [2n, 3n, 7n]) {
-    const root = rootOfBall(ballOf(fraction(5n, 7n), 200), degree, 150);
-    let power: Ball = ball(1n, 0n, 0, 200);
-    for (let i = 0n; i < degree; i++) power = multiplyBalls(power, root, 200);
+    const root = balls.root(balls.of(fraction(5n, 7n), 200), degree, 150);
+    let power: balls.Ball = balls.ball(1n, 0n, 0, 200);
+    for (let i = 0n; i < degree; i++) power = balls.multiply(power, root, 200);
     assert.ok(holds(power, 5n, 7n), `root of degree ${degree}`);
   }
 });
 
 Deno.test("a division by what may be 0 has no value", () => {
-  assert.throws(() => divideBalls(ball(1n, 0n, 0, 64), ball(1n, 2n, 0, 64), 64), RangeError);
-  assert.throws(() => lnOfBall(ball(0n, 1n, 0, 64), 64), RangeError);
+  assert.throws(
+    () => balls.divide(balls.ball(1n, 0n, 0, 64), balls.ball(1n, 2n, 0, 64), 64),
+    RangeError,
+  );
+  assert.throws(() => balls.ln(balls.ball(0n, 1n, 0, 64), 64), RangeError);
 });

@@ -1,65 +1,44 @@
 /** Real numbers: exact where they are short fractions, else balls. */
-import {
-  addBalls,
-  approximate,
-  type Ball,
-  ballOf,
-  divideBalls,
-  multiplyBalls,
-  negateBall,
-  rootOfBall,
-  signOfBall,
-  sizeOfBall,
-} from "./ball.ts";
-import { expOfBall, lnOfBall } from "./ball_functions.ts";
-import {
-  bitsOf,
-  exactRoot,
-  type Fraction,
-  isShort,
-  magnitude,
-  over,
-  plus,
-  power,
-  times,
-} from "./rational.ts";
+import * as balls from "./ball.ts";
+import type { Fraction } from "./rational.ts";
+import { bitsOf, exactRoot, isShort, magnitude, over, plus, power, times } from "./rational.ts";
 
-export type Real = Fraction | Ball;
+export type Real = Fraction | balls.Ball;
 
 export const isExact = (a: Real): a is Fraction => "d" in a;
 
 /** The number as a ball of about `bits` bits. */
-export const toBall = (a: Real, bits: number): Ball => isExact(a) ? ballOf(a, bits) : a;
+export const toBall = (a: Real, bits: number): balls.Ball => isExact(a) ? balls.of(a, bits) : a;
 
 function either(
   exact: (a: Fraction, b: Fraction) => Fraction,
-  balls: (a: Ball, b: Ball, bits: number) => Ball,
+  enclosed: (a: balls.Ball, b: balls.Ball, bits: number) => balls.Ball,
 ): (a: Real, b: Real, bits: number) => Real {
   return (a, b, bits) => {
-    if (!isExact(a) || !isExact(b)) return balls(toBall(a, bits), toBall(b, bits), bits);
+    if (!isExact(a) || !isExact(b)) return enclosed(toBall(a, bits), toBall(b, bits), bits);
     const value = exact(a, b);
-    return isShort(value) ? value : ballOf(value, bits);
+    return isShort(value) ? value : balls.of(value, bits);
   };
 }
 
 const isZero = (a: Real) => isExact(a) && a.n === 0n;
 
-export const addReal = either(plus, addBalls);
-const product = either(times, multiplyBalls);
+export const add = either(plus, balls.add);
+const product = either(times, balls.multiply);
 /** Also exact where one factor is 0. */
-export const multiplyReal = (a: Real, b: Real, bits: number): Real =>
+export const multiply = (a: Real, b: Real, bits: number): Real =>
   isZero(a) ? a : isZero(b) ? b : product(a, b, bits);
 /** @throws RangeError where b is or may be 0 */
-export const divideReal = either(over, divideBalls);
+export const divide = either(over, balls.divide);
 
-export const negateReal = (a: Real): Real => isExact(a) ? { n: -a.n, d: a.d } : negateBall(a);
+export const negate = (a: Real): Real => isExact(a) ? { n: -a.n, d: a.d } : balls.negate(a);
 
 /** null: the ball holds 0 and other numbers. */
 export const signOf = (a: Real): 1 | -1 | 0 | null =>
-  isExact(a) ? (a.n > 0n ? 1 : a.n < 0n ? -1 : 0) : signOfBall(a);
+  isExact(a) ? (a.n > 0n ? 1 : a.n < 0n ? -1 : 0) : balls.signOf(a);
 
 export const absolute = (a: Real, bits: number): Real =>
-  isExact(a) ? { n: magnitude(a.n), d: a.d } : sizeOfBall(a, bits);
+  isExact(a) ? { n: magnitude(a.n), d: a.d } : balls.size(a, bits);
 
 const MAX_DEGREE = 1000n;
 /** From here on Newton's method is slower than exp and ln. */
@@ -73,7 +52,7 @@ export function rootOf(a: Real, degree: bigint, bits: number): Real {
   const exact = isExact(a) ? exactRoot(a, degree) : null;
   if (exact !== null) return exact;
   return degree < HIGH_DEGREE || signOf(a) !== 1
-    ? rootOfBall(toBall(a, bits + 8), degree, bits)
+    ? balls.root(toBall(a, bits + 8), degree, bits)
     : realPower(a, { n: 1n, d: degree }, bits);
 }
 
@@ -83,23 +62,23 @@ export function wholePower(a: Real, n: bigint, bits: number): Real {
   if (exact !== null) return exact;
   if (bitsOf(n) > 64) throw new RangeError("an exponent of this size is not computed");
   const wanted = bits + bitsOf(n) + 8;
-  let square = toBall(a, wanted), value: Ball = { m: 1n, r: 0n, e: 0 };
+  let square = toBall(a, wanted), value: balls.Ball = { m: 1n, r: 0n, e: 0 };
   for (let left = magnitude(n); left > 0n; left >>= 1n) {
-    if (left & 1n) value = multiplyBalls(value, square, wanted);
-    if (left > 1n) square = multiplyBalls(square, square, wanted);
+    if (left & 1n) value = balls.multiply(value, square, wanted);
+    if (left > 1n) square = balls.multiply(square, square, wanted);
   }
-  return n < 0n ? divideBalls({ m: 1n, r: 0n, e: 0 }, value, bits) : value;
+  return n < 0n ? balls.divide({ m: 1n, r: 0n, e: 0 }, value, bits) : value;
 }
 
 /** a^b for a > 0. */
 export function realPower(a: Real, b: Real, bits: number): Real {
   const exponent = toBall(b, bits + 64);
-  return expOfBall(
-    multiplyBalls(lnOfBall(toBall(a, bits + 64), bits + 64), exponent, bits + 64),
+  return balls.exp(
+    balls.multiply(balls.ln(toBall(a, bits + 64), bits + 64), exponent, bits + 64),
     bits,
   );
 }
 
 export function toNumber(a: Real): number {
-  return approximate(toBall(a, 64));
+  return balls.approximate(toBall(a, 64));
 }

@@ -2,14 +2,8 @@
  * A recursive-descent parser for formulas: numbers, powers, roots, fractions, functions and
  * unknowns, and tuples, intervals, sets, lists and ± of these.
  */
-import {
-  call,
-  type Expr,
-  hasNames,
-  number,
-  type Operation,
-  written,
-} from "../formulas/expression.ts";
+import type { Expr, Operation } from "../formulas/expression.ts";
+import { call, hasNames, number, written } from "../formulas/expression.ts";
 import type { MathValue } from "../formulas/value.ts";
 import { fraction } from "../numbers/rational.ts";
 import { type Token, Unreadable } from "./tokens.ts";

@@ -3,28 +3,11 @@
  * their unions, sets, lists and ±, matrices, equations. Everything else stays text.
  */
 import { isBlank } from "../../../tasks/python/text.ts";
-import {
-  call,
-  type Expr,
-  hasNames,
-  infinite,
-  minus,
-  namesOf,
-  number,
-  type Relation,
-} from "../formulas/expression.ts";
-import {
-  ALL,
-  intersection,
-  isEmpty,
-  type Region,
-  solutions,
-  union,
-  without,
-} from "../formulas/region.ts";
-import { regionOf } from "../formulas/region_of.ts";
+import type { Expr, Relation } from "../formulas/expression.ts";
+import { call, hasNames, infinite, minus, namesOf, number } from "../formulas/expression.ts";
+import * as sets from "../formulas/region.ts";
 import { sameNumber, valueOf } from "../formulas/same_number.ts";
-import type { MathValue } from "../formulas/value.ts";
+import type { MathValue, Region } from "../formulas/value.ts";
 import { signOf } from "../numbers/real.ts";
 import { cleanMath, MAX_CHARACTERS } from "./clean.ts";
 import { Parser } from "./formula.ts";
@@ -116,15 +99,15 @@ class Reader {
     const [from, ...less] = clean.split(/\\setminus|\\backslash/);
     const parts = from!.split("∪").map((part) => this.#formula(part));
     if (parts.some((part) => part === null || part.kind === "number")) return null;
-    const regions = parts.map((part) => regionOf(part!));
+    const regions = parts.map((part) => sets.regionOf(part!));
     if (regions.includes(null)) {
       return less.length > 0 ? null : { kind: "set", items: parts as MathValue[] };
     }
-    let region = (regions as Region[]).reduce(union);
+    let region = (regions as Region[]).reduce(sets.union);
     for (const text of less) {
-      const part = this.#formula(text), taken = part === null ? null : regionOf(part);
+      const part = this.#formula(text), taken = part === null ? null : sets.regionOf(part);
       if (taken === null) return null;
-      region = without(region, taken);
+      region = sets.without(region, taken);
     }
     return { kind: "region", region, name: null };
   }
@@ -294,12 +277,12 @@ function chain(text: string, read: Read): Relation[] | null {
 function region(groups: readonly (readonly Relation[])[], commas: boolean): MathValue | null {
   const names = namesOf(...groups.flat().map(({ difference }) => difference));
   if (names.length !== 1) return null;
-  const found = groups.map((group) => group.map(solutions));
+  const found = groups.map((group) => group.map(sets.solutions));
   if (found.some((group) => group.includes(null))) return null;
-  const regions = (found as Region[][]).map((group) => group.reduce(intersection, ALL));
-  let value = regions.reduce(union);
+  const regions = (found as Region[][]).map((group) => group.reduce(sets.intersection, sets.ALL));
+  let value = regions.reduce(sets.union);
   // x < 1, x > 2 can only mean "or".
-  if (commas && isEmpty(value)) value = (found as Region[][])[0]!.reduce(union);
+  if (commas && sets.isEmpty(value)) value = (found as Region[][])[0]!.reduce(sets.union);
   return { kind: "region", region: value, name: names[0]! };
 }
 

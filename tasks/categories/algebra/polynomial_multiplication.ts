@@ -3,14 +3,8 @@ import type { RandomStream } from "../../../core/philox.ts";
 import { bool, choices, type ConfigOf, counts, defineTask, sizes } from "../../define.ts";
 import { type Domain, parseFormula, run, type Step } from "../../python/formulas.ts";
 import { NOTATION } from "./formula_text.ts";
-import {
-  addTerm,
-  type Polynomial,
-  polynomialText,
-  product,
-  type Term,
-  variablesOf,
-} from "./polynomial.ts";
+import type { Polynomial, Term } from "./polynomial.ts";
+import { addTerm, polynomialText, product, variablesOf } from "./polynomial.ts";
 
 /** Maximum number of attempts to draw a factor whose terms do not cancel out. */
 const DRAWS = 20;

@@ -4,14 +4,8 @@
  * left.
  */
 import { counts, defineTask, NUMBER_GRID, type RandomStream, sizes } from "../../define.ts";
-import {
-  CellSolver,
-  digitRows,
-  emptyCells,
-  type Inequality,
-  latinUnits,
-  makeShape,
-} from "./cell_solver.ts";
+import type { Inequality } from "./cell_solver.ts";
+import { CellSolver, digitRows, emptyCells, latinUnits, makeShape } from "./cell_solver.ts";
 import { once } from "../../once.ts";
 
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
