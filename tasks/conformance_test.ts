@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import process from "node:process";
-import { curriculumConfig } from "./curriculum/levels_to_params.ts";
+import { curriculumConfig } from "./curriculum/levels.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, scoreAnswer, validateTaskConfig } from "./registry.ts";
 import { testedTasks } from "./testing.ts";

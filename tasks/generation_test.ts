@@ -1,7 +1,7 @@
 /** Checks the entries of every registered task. A new task is covered automatically. */
 import assert from "node:assert/strict";
 import { SPLIT, type Split } from "../core/philox.ts";
-import { curriculumConfig } from "./curriculum/levels_to_params.ts";
+import { curriculumConfig } from "./curriculum/levels.ts";
 import { createDataset, type DatasetOptions } from "./dataset.ts";
 import { getTask, scoreAnswer } from "./registry.ts";
 import { testedTasks } from "./testing.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { checkParams, type ParamValue } from "../core/named_params.ts";
-import { curriculumConfig, type CurriculumMode } from "./curriculum/levels_to_params.ts";
+import { curriculumConfig, type CurriculumMode } from "./curriculum/levels.ts";
 import { createDataset } from "./dataset.ts";
 import { getTask, scoreTaskAnswer, validateTaskConfig } from "./registry.ts";
 import { hasGolden, readGoldenJson, readGoldenLines } from "../tests/golden.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { BUILT_IN } from "./all.ts";
-import { curriculumConfig } from "./curriculum/levels_to_params.ts";
+import { curriculumConfig } from "./curriculum/levels.ts";
 import { createDataset } from "./dataset.ts";
 import { defineTask, int } from "./define.ts";
 import {

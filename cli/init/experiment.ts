@@ -7,7 +7,7 @@ import { isHeldOut } from "../../data/file_source.ts";
 import { filesWithoutTest, readEntries } from "../../data/open_problems.ts";
 import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import { workedAnswer } from "../../data/worked_answer.ts";
-import { curriculumConfig } from "../../tasks/curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../tasks/curriculum/levels.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";

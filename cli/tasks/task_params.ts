@@ -2,7 +2,7 @@
 import { parse } from "yaml";
 import { plainScalar } from "../../configs/documents/yaml_source.ts";
 import { UsageError } from "../../core/errors.ts";
-import { curriculumConfig } from "../../tasks/curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../tasks/curriculum/levels.ts";
 import type { ParamValue } from "../../core/named_params.ts";
 import type { Task } from "../../tasks/types.ts";
 import { log } from "../terminal/terminal.ts";

@@ -1,7 +1,7 @@
 /** The example in docs/adding-a-task.md is read from the page, registered and used as a task. */
 import assert from "node:assert/strict";
 import { createDataset, registerTask, scoreAnswer, type Task } from "../../mod.ts";
-import { curriculumConfig } from "../../tasks/curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../tasks/curriculum/levels.ts";
 import { validateTaskConfig } from "../../tasks/registry.ts";
 import { root } from "../support.ts";
 

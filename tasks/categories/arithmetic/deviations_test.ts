@@ -1,6 +1,6 @@
 /** Cases in which the original is wrong (docs/deviations.md), with its result and ours. */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../../curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../curriculum/levels.ts";
 import { createDataset } from "../../dataset.ts";
 import { getTask, scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
 import type { ScorableEntry } from "../../types.ts";

@@ -74,7 +74,7 @@ export class CellSolver {
   readonly #queue: Int32Array;
 
   constructor(
-    private readonly shape: Shape,
+    readonly shape: Shape,
     private readonly inequalities: readonly Inequality[] = [],
   ) {
     this.full = (1 << shape.n) - 1;

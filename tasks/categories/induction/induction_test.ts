@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { curriculumConfig } from "../../curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../curriculum/levels.ts";
 import { getTask, scoreAnswer } from "../../registry.ts";
 
 function acreParts(question: string) {

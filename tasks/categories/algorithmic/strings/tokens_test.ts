@@ -3,7 +3,7 @@
  * number_filtering again from the text of their questions.
  */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../../../curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../../curriculum/levels.ts";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
 import { getTask, scoreTaskAnswer } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";

@@ -1,6 +1,6 @@
 /** Checks caesar_cipher, group_anagrams and letter_jumble from the text of their questions. */
 import assert from "node:assert/strict";
-import { curriculumConfig } from "../../../curriculum/levels_to_params.ts";
+import { curriculumConfig } from "../../../curriculum/levels.ts";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
 import { getTask, scoreTaskAnswer } from "../../../registry.ts";
 import { storyWords } from "../../../text/story.ts";
