@@ -6,36 +6,21 @@ import { readCompressedAsset } from "../../asset.ts";
 import { bool, defineTask, levels, type Param, texts } from "../../define.ts";
 import { transpose } from "../../grids.ts";
 import type { Board, Pair } from "./boards.ts";
-import {
-  boardFormat,
-  boardFormatParam,
-  boardQuestion,
-  boardScore,
-  boardText,
-  checkBoardFormat,
-  COLORS,
-} from "./boards.ts";
-import {
-  antitranspose,
-  flipSideways,
-  flipUpsideDown,
-  rotate180,
-  rotate270,
-  rotate90,
-} from "./grids.ts";
+import * as boards from "./boards.ts";
+import * as grids from "./grids.ts";
 
 type Change = (board: Board) => Board;
 
 const ROTATIONS: Readonly<Record<string, Change>> = {
-  "90": rotate90,
-  "180": rotate180,
-  "270": rotate270,
+  "90": grids.rotate90,
+  "180": grids.rotate180,
+  "270": grids.rotate270,
 };
 const MIRRORS: Readonly<Record<string, Change>> = {
-  horizontal: flipUpsideDown,
-  vertical: flipSideways,
+  horizontal: grids.flipUpsideDown,
+  vertical: grids.flipSideways,
   diagonal: transpose,
-  counterdiagonal: antitranspose,
+  counterdiagonal: grids.antitranspose,
 };
 
 export default defineTask({
@@ -44,7 +29,7 @@ export default defineTask({
   params: {
     use_train: bool(true, "take puzzles of the training part"),
     use_eval: bool(true, "take puzzles of the evaluation part"),
-    board_format_opts: boardFormatParam(),
+    board_format_opts: boards.formatParam(),
     rotations: texts(
       Object.keys(ROTATIONS).sort((a, b) => Number(a) - Number(b)),
       "rotations, in degrees",
@@ -71,7 +56,7 @@ export default defineTask({
     ], "how often each mirror is used"),
   },
   validate(config) {
-    const errors = checkBoardFormat(config.board_format_opts);
+    const errors = boards.checkFormat(config.board_format_opts);
     if (!config.use_train && !config.use_eval) {
       errors.push("use_train: one of use_train and use_eval must be true, found false for both");
     }
@@ -95,7 +80,7 @@ export default defineTask({
     const drawn = index < first ? puzzle("train", index) : puzzle("evaluation", index - first);
     const rotation = random.weighted(["", ...config.rotations], config.rotations_weights);
     const mirror = random.weighted(["", ...config.mirrors], config.mirrors_weights);
-    const colors = Array.from({ length: COLORS }, (_, color) => color);
+    const colors = Array.from({ length: boards.COLORS }, (_, color) => color);
     if (config.use_color_permutation) random.shuffle(colors);
     const change: Change = (board) => {
       let changed = board;
@@ -110,14 +95,14 @@ export default defineTask({
     const examples = drawn.examples.map(changePair);
     if (config.shuffle_example_order) random.shuffle(examples);
     const { input, output } = changePair(drawn.test);
-    const format = boardFormat(config.board_format_opts);
+    const format = boards.formatOf(config.board_format_opts);
     return {
-      question: boardQuestion(examples, input, format),
-      answer: boardText(output, format),
+      question: boards.question(examples, input, format),
+      answer: boards.text(output, format),
       metadata: { input, output, task_id: drawn.id },
     };
   },
-  score: boardScore,
+  score: boards.score,
 });
 
 function weights(value: number[], description: string): Param<number[]> {
@@ -165,10 +150,10 @@ function readParts() {
 }
 
 function readPairs(text: string): Pair[] {
-  const boards = text.split(" ").map(readBoard);
+  const list = text.split(" ").map(readBoard);
   return Array.from(
-    { length: boards.length / 2 },
-    (_, i) => ({ input: boards[2 * i]!, output: boards[2 * i + 1]! }),
+    { length: list.length / 2 },
+    (_, i) => ({ input: list[2 * i]!, output: list[2 * i + 1]! }),
   );
 }
 

@@ -32,7 +32,7 @@ const DEFAULT_FORMAT: BoardFormat = {
   array_brackets: false,
 };
 
-export function boardFormatParam(): Param<ParamValue> {
+export function formatParam(): Param<ParamValue> {
   return {
     type: "any",
     default: { ...DEFAULT_FORMAT },
@@ -43,7 +43,7 @@ export function boardFormatParam(): Param<ParamValue> {
 }
 
 /** Returns the errors in a value of `board_format_opts`. Missing keys have their defaults. */
-export function checkBoardFormat(value: ParamValue): string[] {
+export function checkFormat(value: ParamValue): string[] {
   const fail = (what: string) => [`board_format_opts: ${what}, found ${JSON.stringify(value)}`];
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return fail("must be an object");
@@ -70,28 +70,28 @@ export function checkBoardFormat(value: ParamValue): string[] {
 }
 
 /** The format that a valid parameter value describes. */
-export function boardFormat(value: ParamValue): BoardFormat {
+export function formatOf(value: ParamValue): BoardFormat {
   return { ...DEFAULT_FORMAT, ...(value as unknown as Partial<BoardFormat>) };
 }
 
-export function boardText(board: Board, format: BoardFormat): string {
+export function text(board: Board, format: BoardFormat): string {
   const { alphabet, col_delimiter, row_delimiter, array_brackets } = format;
   const rows = board.map((row) => {
-    let text = alphabet[row[0]!]!;
-    for (let i = 1; i < row.length; i++) text += col_delimiter + alphabet[row[i]!]!;
-    return array_brackets ? `[${text}]` : text;
+    let line = alphabet[row[0]!]!;
+    for (let i = 1; i < row.length; i++) line += col_delimiter + alphabet[row[i]!]!;
+    return array_brackets ? `[${line}]` : line;
   }).join(row_delimiter);
   return array_brackets ? `[${rows}]` : rows;
 }
 
 /** The complete question for pairs of boards that show a rule. */
-export function boardQuestion(examples: readonly Pair[], test: Board, format: BoardFormat): string {
+export function question(examples: readonly Pair[], test: Board, format: BoardFormat): string {
   const shown = examples.map(({ input, output }, i) =>
-    `Example ${i + 1}, input:\n${boardText(input, format)}\n` +
-    `Example ${i + 1}, output:\n${boardText(output, format)}\n\n`
+    `Example ${i + 1}, input:\n${text(input, format)}\n` +
+    `Example ${i + 1}, output:\n${text(output, format)}\n\n`
   );
   return "One rule turns each input grid below into its output grid.\n\n" + shown.join("") +
-    `Find the rule and apply it to this input:\n${boardText(test, format)}\n\n` +
+    `Find the rule and apply it to this input:\n${text(test, format)}\n\n` +
     "Answer with the output grid only, written in the same way.";
 }
 
@@ -99,7 +99,7 @@ export function boardQuestion(examples: readonly Pair[], test: Board, format: Bo
  * 1 for the board of `metadata.output`, 0.05 for another board, 0 for other text. Lines are
  * trimmed, and lines that begin with `Shape:` are ignored.
  */
-export function boardScore(answer: string, entry: ScorableEntry): number {
+export function score(answer: string, entry: ScorableEntry): number {
   if (isOverlong(answer, entry)) return 0;
   if (typeof entry.answer === "string" && plainLines(answer) === plainLines(entry.answer)) return 1;
   const board = parseBoard(answer);

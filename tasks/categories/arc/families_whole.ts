@@ -1,16 +1,8 @@
 /** Families of `rearc` that rearrange the whole grid. */
 import { type Families, withInputs } from "./family.ts";
 import { transpose } from "../../grids.ts";
-import {
-  antitranspose,
-  flipSideways,
-  flipUpsideDown,
-  type Grid,
-  gridOf,
-  rotate180,
-  rotate270,
-  rotate90,
-} from "./grids.ts";
+import type { Grid } from "./grids.ts";
+import * as grids from "./grids.ts";
 
 const any = withInputs(["noise", "full", "shapes"]);
 
@@ -19,7 +11,7 @@ const beside = (a: Grid, b: Grid): Grid => a.map((row, r) => [...row, ...b[r]!])
 const half = (n: number) => n >> 1;
 
 function enlarged(g: Grid, rows: number, columns: number): Grid {
-  return gridOf(
+  return grids.gridOf(
     g.length * rows,
     g[0]!.length * columns,
     (r, c) => g[Math.floor(r / rows)]![Math.floor(c / columns)]!,
@@ -28,31 +20,31 @@ function enlarged(g: Grid, rows: number, columns: number): Grid {
 
 function cycled(g: Grid, down: number, right: number): Grid {
   const h = g.length, w = g[0]!.length;
-  return gridOf(h, w, (r, c) => g[(r - down + h) % h]![(c - right + w) % w]!);
+  return grids.gridOf(h, w, (r, c) => g[(r - down + h) % h]![(c - right + w) % w]!);
 }
 
 /** Rules without random parameters. */
 const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
-  mirror_sideways: flipSideways,
-  mirror_upside_down: flipUpsideDown,
-  turn_90: rotate90,
-  turn_180: rotate180,
-  turn_270: rotate270,
+  mirror_sideways: grids.flipSideways,
+  mirror_upside_down: grids.flipUpsideDown,
+  turn_90: grids.rotate90,
+  turn_180: grids.rotate180,
+  turn_270: grids.rotate270,
   mirror_diagonal: transpose,
-  mirror_other_diagonal: antitranspose,
+  mirror_other_diagonal: grids.antitranspose,
   twice_beside: (g) => beside(g, g),
   twice_above: (g) => above(g, g),
   twice_both: (g) => beside(above(g, g), above(g, g)),
-  reflect_right: (g) => beside(g, flipSideways(g)),
-  reflect_left: (g) => beside(flipSideways(g), g),
-  reflect_down: (g) => above(g, flipUpsideDown(g)),
-  reflect_up: (g) => above(flipUpsideDown(g), g),
+  reflect_right: (g) => beside(g, grids.flipSideways(g)),
+  reflect_left: (g) => beside(grids.flipSideways(g), g),
+  reflect_down: (g) => above(g, grids.flipUpsideDown(g)),
+  reflect_up: (g) => above(grids.flipUpsideDown(g), g),
   reflect_both: (g) => {
-    const wide = beside(g, flipSideways(g));
-    return above(wide, flipUpsideDown(wide));
+    const wide = beside(g, grids.flipSideways(g));
+    return above(wide, grids.flipUpsideDown(wide));
   },
-  with_half_turn_right: (g) => beside(g, rotate180(g)),
-  with_half_turn_below: (g) => above(g, rotate180(g)),
+  with_half_turn_right: (g) => beside(g, grids.rotate180(g)),
+  with_half_turn_below: (g) => above(g, grids.rotate180(g)),
   enlarge_2: (g) => enlarged(g, 2, 2),
   enlarge_3: (g) => enlarged(g, 3, 3),
   stretch_rows: (g) => enlarged(g, 2, 1),
@@ -69,15 +61,15 @@ const FIXED: Readonly<Record<string, (g: Grid) => Grid>> = {
     g.map((row) => [...row.slice(half(row.length)), ...row.slice(0, half(row.length))]),
   complete_from_left: (g) => {
     const left = g.map((row) => row.slice(0, half(row.length)));
-    return beside(left, flipSideways(left));
+    return beside(left, grids.flipSideways(left));
   },
   complete_from_top: (g) => {
     const top = g.slice(0, half(g.length));
-    return above(top, flipUpsideDown(top));
+    return above(top, grids.flipUpsideDown(top));
   },
   without_border: (g) => g.slice(1, -1).map((row) => row.slice(1, -1)),
   border_twice: (g) =>
-    gridOf(g.length + 2, g[0]!.length + 2, (r, c) => {
+    grids.gridOf(g.length + 2, g[0]!.length + 2, (r, c) => {
       const row = Math.min(Math.max(r - 1, 0), g.length - 1);
       return g[row]![Math.min(Math.max(c - 1, 0), g[0]!.length - 1)]!;
     }),

@@ -3,16 +3,8 @@
  * (`pairMeasure`). If a drawn measure cannot be reached, the nearest pair is used.
  */
 import { counts, defineTask, float, levels, type Param, type RandomStream } from "../../define.ts";
-import {
-  boardFormat,
-  boardFormatParam,
-  boardQuestion,
-  boardScore,
-  boardText,
-  checkBoardFormat,
-  COLORS,
-  type Pair,
-} from "./boards.ts";
+import * as boards from "./boards.ts";
+import type { Pair } from "./boards.ts";
 import { pairMeasure } from "./components.ts";
 import { COLOR_FAMILIES } from "./families_colors.ts";
 import { OBJECT_FAMILIES } from "./families_objects.ts";
@@ -45,7 +37,7 @@ export default defineTask({
     examples: counts([3, 5], "pairs that show the rule", { min: 1, max: 100 }),
     diff_lb: float(0, "least difficulty of the examples", { min: 0, max: 1 }),
     diff_ub: float(0.2, "greatest difficulty of the examples", { min: 0, max: 1 }),
-    board_format_opts: boardFormatParam(),
+    board_format_opts: boards.formatParam(),
     rng_difficulty_ranges: ranges(
       [...RNG_RANGES, 0.2],
       "ranges of the difficulty of the test pair",
@@ -59,7 +51,7 @@ export default defineTask({
     rng_difficulty_weights: levels(unitVectors, "range of the difficulty of the test pair"),
   },
   validate(config) {
-    const errors = checkBoardFormat(config.board_format_opts);
+    const errors = boards.checkFormat(config.board_format_opts);
     if (config.diff_lb > config.diff_ub) {
       errors.push(
         `diff_lb: must be ≤ diff_ub, found diff_lb = ${config.diff_lb} and diff_ub = ` +
@@ -95,10 +87,10 @@ export default defineTask({
       config.diff_lb,
       config.diff_ub,
     ]);
-    const format = boardFormat(config.board_format_opts);
+    const format = boards.formatOf(config.board_format_opts);
     return {
-      question: boardQuestion(examples, test.input, format),
-      answer: boardText(test.output, format),
+      question: boards.question(examples, test.input, format),
+      answer: boards.text(test.output, format),
       metadata: {
         input: test.input,
         output: test.output,
@@ -112,7 +104,7 @@ export default defineTask({
       },
     };
   },
-  score: boardScore,
+  score: boards.score,
 });
 
 /** What the pairs of one entry share, and their size. */
@@ -157,10 +149,13 @@ function drawPuzzle(
 function drawPlan(random: RandomStream, low: number, high: number, spread: number): Plan | null {
   const name = random.choice(NAMES), family = FAMILIES[name]!, kind = random.choice(family.inputs);
   const aim = random.uniform(low, Math.max(low, Math.min(high, 0.5)));
-  const maximum = Math.min(COLORS, Math.max(2, Math.floor(30 * aim)));
+  const maximum = Math.min(boards.COLORS, Math.max(2, Math.floor(30 * aim)));
   const minimum = Math.min(maximum, Math.max(2, Math.ceil(30 * (aim - 0.22))));
   const used = random.int(minimum, maximum);
-  const palette = random.sample(Array.from({ length: COLORS }, (_, color) => color), COLORS);
+  const palette = random.sample(
+    Array.from({ length: boards.COLORS }, (_, color) => color),
+    boards.COLORS,
+  );
   const colors = palette.slice(0, used);
   const rule = family.make({ used: colors, free: palette.slice(used) }, random);
   if (rule === null) return null;

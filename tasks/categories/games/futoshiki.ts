@@ -4,8 +4,7 @@
  * left.
  */
 import { counts, defineTask, NUMBER_GRID, type RandomStream, sizes } from "../../define.ts";
-import type { Inequality } from "./cell_solver.ts";
-import { CellSolver, digitRows, emptyCells, latinUnits, makeShape } from "./cell_solver.ts";
+import * as cells from "./cell_solver.ts";
 import { once } from "../../once.ts";
 
 /** Maximum number of failed guesses. If a search needs more, the cell keeps its digit. */
@@ -29,8 +28,8 @@ export default defineTask({
     const rating = random.int(config.min_difficulty, config.max_difficulty);
     const square = latinSquare(random, n);
     const constraints = drawConstraints(random, square, n, 0.03 + 0.07 * rating);
-    const puzzle = digitRows(emptied(random, square, n, constraints), n);
-    const solution = digitRows(square, n);
+    const puzzle = cells.digitRows(emptied(random, square, n, constraints), n);
+    const solution = cells.digitRows(square, n);
     return {
       question:
         `Fill in this ${n}×${n} futoshiki. Every row and every column must hold each number ` +
@@ -54,11 +53,11 @@ export default defineTask({
 /** The sign compares the first cell with the second. */
 type Constraint = [row1: number, column1: number, row2: number, column2: number, sign: "<" | ">"];
 
-const shapeOf = once((n: number) => makeShape(n, latinUnits(n)));
+const shapeOf = once((n: number) => cells.makeShape(n, cells.latinUnits(n)));
 
 /** A random Latin square as single bits. Every Latin square is possible. */
 function latinSquare(random: RandomStream, n: number): Uint16Array {
-  const open = new Uint16Array(n * n).fill((1 << n) - 1), solver = new CellSolver(shapeOf(n));
+  const open = new Uint16Array(n * n).fill((1 << n) - 1), solver = new cells.CellSolver(shapeOf(n));
   for (;;) {
     const square = solver.solve(open, MAX_FAILURES, (bits) => random.shuffle(bits));
     if (square) return square;
@@ -89,13 +88,13 @@ function emptied(
   n: number,
   constraints: readonly Constraint[],
 ): Uint16Array {
-  const inequalities = constraints.map(([r1, c1, r2, c2, sign]): Inequality => {
+  const inequalities = constraints.map(([r1, c1, r2, c2, sign]): cells.Inequality => {
     const first = r1 * n + c1, second = r2 * n + c2;
     return sign === "<" ? { less: first, more: second } : { less: second, more: first };
   });
-  const solver = new CellSolver(shapeOf(n), inequalities);
+  const solver = new cells.CellSolver(shapeOf(n), inequalities);
   const clues = square.slice(), left = Math.floor(MIN_CLUE_SHARE * clues.length);
-  emptyCells(random, solver, clues, clues.length - left, MAX_FAILURES);
+  cells.emptyCells(random, solver, clues, clues.length - left, MAX_FAILURES);
   return clues;
 }
 
@@ -108,13 +107,13 @@ function boardText(grid: readonly number[][], constraints: readonly Constraint[]
   }
   const lines: string[] = [];
   grid.forEach((row, r) => {
-    let cells = "", below = "";
+    let line = "", below = "";
     row.forEach((digit, c) => {
       const isLast = c === n - 1, key = (r * n + c) * 2;
-      cells += (digit || "_") + (isLast ? "" : ` ${signs.get(key) ?? " "} `);
+      line += (digit || "_") + (isLast ? "" : ` ${signs.get(key) ?? " "} `);
       below += (signs.get(key + 1) ?? " ") + (isLast ? "" : "   ");
     });
-    lines.push(cells);
+    lines.push(line);
     if (r < n - 1) lines.push(below);
   });
   return lines.join("\n");

@@ -7,15 +7,7 @@ import { choices, type ConfigOf, defineTask, int, text } from "../../../define.t
 import { parseInteger } from "../../../python/integers.ts";
 import { strip, words } from "../../../python/text.ts";
 import type { ScorableEntry } from "../../../types.ts";
-import {
-  dateOfDay,
-  isoDate,
-  MONTHS,
-  parseIsoDate,
-  weekdayOfDay,
-  WEEKDAYS,
-  zeroPadded,
-} from "./dates.ts";
+import * as dates from "./dates.ts";
 
 const TASK_TYPES = ["time", "time_seconds", "time_ms", "date", "datetime", "datetime_tz"] as const;
 type TaskType = typeof TASK_TYPES[number];
@@ -86,14 +78,14 @@ export default defineTask({
   rules: {
     "min_time: must be a time such as 08:30:00": (c) => parseClock(c.min_time) !== null,
     "max_time: must be a time such as 08:30:00": (c) => parseClock(c.max_time) !== null,
-    "min_date: must be a date such as 2024-02-29": (c) => parseIsoDate(c.min_date) !== null,
-    "max_date: must be a date such as 2024-02-29": (c) => parseIsoDate(c.max_date) !== null,
+    "min_date: must be a date such as 2024-02-29": (c) => dates.parseIsoDate(c.min_date) !== null,
+    "max_date: must be a date such as 2024-02-29": (c) => dates.parseIsoDate(c.max_date) !== null,
     "min_time: must be ≤ max_time": ({ min_time: low, max_time: high }) =>
       parseClock(low) === null || parseClock(high) === null ||
       parseClock(low)! <= parseClock(high)!,
     "max_date: must be after min_date": ({ min_date: low, max_date: high }) =>
-      parseIsoDate(low) === null || parseIsoDate(high) === null ||
-      parseIsoDate(low)! < parseIsoDate(high)!,
+      dates.parseIsoDate(low) === null || dates.parseIsoDate(high) === null ||
+      dates.parseIsoDate(low)! < dates.parseIsoDate(high)!,
   },
   generate(random, config) {
     const type = random.choice(config.task_types) as TaskType;
@@ -151,7 +143,7 @@ function clockInterval(random: RandomStream, config: Config, type: TaskType): In
 }
 
 function dateInterval(random: RandomStream, config: Config, type: TaskType): Interval {
-  const first = parseIsoDate(config.min_date)!, last = parseIsoDate(config.max_date)!;
+  const first = dates.parseIsoDate(config.min_date)!, last = dates.parseIsoDate(config.max_date)!;
   const format = random.choice(
     type === "date" ? DATE_FORMATS : type === "datetime" ? DATETIME_FORMATS : ZONED_FORMATS,
   );
@@ -244,17 +236,17 @@ interface LocalTime {
 
 /** What each letter of a format stands for; %f has three digits, %z is such as +05:00. */
 const LETTERS: Readonly<Record<string, (reading: LocalTime) => string | undefined>> = {
-  Y: ({ day }) => zeroPadded(dateOfDay(day).year, 4),
-  m: ({ day }) => zeroPadded(dateOfDay(day).month),
-  d: ({ day }) => zeroPadded(dateOfDay(day).day),
-  B: ({ day }) => MONTHS[dateOfDay(day).month - 1],
-  b: ({ day }) => MONTHS[dateOfDay(day).month - 1]!.slice(0, 3),
-  A: ({ day }) => WEEKDAYS[weekdayOfDay(day)],
-  a: ({ day }) => WEEKDAYS[weekdayOfDay(day)]!.slice(0, 3),
-  H: ({ time }) => zeroPadded(Math.floor(time / 3_600_000)),
-  M: ({ time }) => zeroPadded(Math.floor(time / 60_000) % 60),
-  S: ({ time }) => zeroPadded(Math.floor(time / 1000) % 60),
-  f: ({ time }) => zeroPadded(time % 1000, 3),
+  Y: ({ day }) => dates.zeroPadded(dates.dateOfDay(day).year, 4),
+  m: ({ day }) => dates.zeroPadded(dates.dateOfDay(day).month),
+  d: ({ day }) => dates.zeroPadded(dates.dateOfDay(day).day),
+  B: ({ day }) => dates.MONTHS[dates.dateOfDay(day).month - 1],
+  b: ({ day }) => dates.MONTHS[dates.dateOfDay(day).month - 1]!.slice(0, 3),
+  A: ({ day }) => dates.WEEKDAYS[dates.weekdayOfDay(day)],
+  a: ({ day }) => dates.WEEKDAYS[dates.weekdayOfDay(day)]!.slice(0, 3),
+  H: ({ time }) => dates.zeroPadded(Math.floor(time / 3_600_000)),
+  M: ({ time }) => dates.zeroPadded(Math.floor(time / 60_000) % 60),
+  S: ({ time }) => dates.zeroPadded(Math.floor(time / 1000) % 60),
+  f: ({ time }) => dates.zeroPadded(time % 1000, 3),
   z: ({ offset }) => zone(offset ?? 0),
 };
 
@@ -264,18 +256,18 @@ function formatLocalTime(format: string, reading: LocalTime): string {
 }
 
 function zone(offset: number): string {
-  return `${offset < 0 ? "-" : "+"}${zeroPadded(Math.abs(offset))}:00`;
+  return `${offset < 0 ? "-" : "+"}${dates.zeroPadded(Math.abs(offset))}:00`;
 }
 
 /** Formats a time like Python: HH:MM:SS, with six decimals if there is a fraction. */
 function clockText(time: number): string {
   const text = formatLocalTime("%H:%M:%S", { day: 0, time });
-  return time % 1000 === 0 ? text : `${text}.${zeroPadded(time % 1000, 3)}000`;
+  return time % 1000 === 0 ? text : `${text}.${dates.zeroPadded(time % 1000, 3)}000`;
 }
 
 /** Formats a date with a time like Python, with the time zone if there is one. */
 function dateTimeText({ day, time, offset }: LocalTime): string {
-  return `${isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
+  return `${dates.isoDate(day)} ${clockText(time)}${offset === undefined ? "" : zone(offset)}`;
 }
 
 /**
