@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
-import type { LongRopeScaling, RopeScaling, YarnScaling } from "./rope_scaling.ts";
+import type { RopeScaling } from "./rope_scaling.ts";
 
 const minimal = {
   model_type: "llama",
@@ -67,7 +67,7 @@ Deno.test("both generations of rope keys mean the same", () => {
 
 Deno.test("a written config.json is read back and has the keys of transformers 4", () => {
   const llama3 = { type: "llama3", factor: 8, lowFreqFactor: 1, highFreqFactor: 4 } as const;
-  const yarn: YarnScaling = {
+  const yarn: Extract<RopeScaling, { type: "yarn" }> = {
     type: "yarn",
     factor: 4,
     originalMaxPositions: 16,
@@ -79,7 +79,7 @@ Deno.test("a written config.json is read back and has the keys of transformers 4
     truncate: false,
   };
   const factors = Array.from({ length: 12 }, (_, j) => 1 + j / 4);
-  const longrope: LongRopeScaling = {
+  const longrope: Extract<RopeScaling, { type: "longrope" }> = {
     type: "longrope",
     factor: 2,
     originalMaxPositions: 32,

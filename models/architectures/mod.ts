@@ -29,26 +29,14 @@ import { QWEN3_5 } from "./qwen3_5.ts";
 import { SMOLLM3 } from "./smollm3.ts";
 import { nameInWrapper } from "./wrapper.ts";
 
-export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
-  llama: LLAMA,
-  mistral: MISTRAL,
-  qwen2: QWEN2,
-  qwen3: QWEN3,
-  gpt2: GPT2,
-  smollm3: SMOLLM3,
-  ministral3: MINISTRAL3,
-  granite: GRANITE,
-  granitemoehybrid: GRANITE_HYBRID,
-  olmo2: OLMO2,
-  olmo3: OLMO3,
-  phi3: PHI3,
-  gemma3_text: GEMMA3,
-  gemma2: GEMMA2,
-  lfm2: LFM2,
-  qwen3_moe: QWEN3_MOE,
-  mixtral: MIXTRAL,
-  qwen3_5_text: QWEN3_5,
-};
+const ALL = [
+  [LLAMA, MISTRAL, QWEN2, QWEN3, GPT2, SMOLLM3, MINISTRAL3, GRANITE, GRANITE_HYBRID, OLMO2, OLMO3],
+  [PHI3, GEMMA3, GEMMA2, LFM2, QWEN3_MOE, MIXTRAL, QWEN3_5],
+].flat();
+
+export const ARCHITECTURES = Object.fromEntries(
+  ALL.map((architecture) => [architecture.name, architecture]),
+) as Readonly<Record<ArchitectureName, Architecture>>;
 
 export function architectureOf(config: ModelConfig): Architecture {
   return ARCHITECTURES[config.architecture ?? "llama"];
@@ -107,44 +95,30 @@ export function linearDims(
   config: ModelConfig,
   module: Module | HeadModule,
 ): [inDim: number, out: number] {
-  const d = config.hiddenSize, f = config.intermediateSize;
-  const q = config.numHeads * config.headDim, kv = config.numKvHeads * config.headDim;
-  const { valueHeads = 0, valueDim = 0 } = config.delta ?? {};
-  switch (module) {
-    case "q":
-      return [d, architectureOf(config).attentionGate ? 2 * q : q];
-    case "k":
-    case "v":
-      return [d, kv];
-    case "qkv":
-      return [d, q + 2 * kv];
-    case "o":
-      return [q, d];
-    case "gate":
-    case "up":
-      return [d, f];
-    case "gateUp":
-      return [d, 2 * f];
-    case "down":
-      return [f, d];
-    case "convIn":
-      return [d, 3 * d];
-    case "convOut":
-      return [d, d];
-    case "router":
-      return [d, config.experts?.count ?? 1];
-    case "deltaQkv":
-      return [d, convWidth(config)];
-    case "deltaZ":
-      return [d, valueHeads * valueDim];
-    case "deltaB":
-    case "deltaA":
-      return [d, valueHeads];
-    case "deltaOut":
-      return [valueHeads * valueDim, d];
-    case "lm_head":
-      return [d, config.vocabSize];
-  }
+  const { hiddenSize: d, intermediateSize: f, headDim, experts, delta } = config;
+  const q = config.numHeads * headDim, kv = config.numKvHeads * headDim;
+  const { valueHeads = 0, valueDim = 0 } = delta ?? {}, values = valueHeads * valueDim;
+  const dims: Readonly<Record<Module | HeadModule, [inDim: number, out: number]>> = {
+    q: [d, architectureOf(config).attentionGate ? 2 * q : q],
+    k: [d, kv],
+    v: [d, kv],
+    qkv: [d, q + 2 * kv],
+    o: [q, d],
+    gate: [d, f],
+    up: [d, f],
+    gateUp: [d, 2 * f],
+    down: [f, d],
+    convIn: [d, 3 * d],
+    convOut: [d, d],
+    router: [d, experts?.count ?? 1],
+    deltaQkv: [d, convWidth(config)],
+    deltaZ: [d, values],
+    deltaB: [d, valueHeads],
+    deltaA: [d, valueHeads],
+    deltaOut: [values, d],
+    lm_head: [d, config.vocabSize],
+  };
+  return dims[module];
 }
 
 /** Elements that a norm of a layer sees at once. */

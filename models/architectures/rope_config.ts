@@ -4,6 +4,7 @@
  * is refused by name.
  */
 import { UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import {
   ifPresent,
   type Json,
@@ -16,64 +17,15 @@ import type { ModelConfig } from "./model_config.ts";
 import type { Architecture } from "./architecture.ts";
 import { architectureOf } from "./mod.ts";
 import { dependsOnLength } from "./rope_frequencies.ts";
-import { contextLength, type RopeScaling } from "./rope_scaling.ts";
+import {
+  contextLength,
+  ROPE_TYPES,
+  type RopeScaling,
+  type RopeType,
+  type ScalingField,
+} from "./rope_scaling.ts";
 
 const ORIGINAL = "original_max_position_embeddings";
-
-interface Field {
-  /** Its name in {@link RopeScaling}. */
-  readonly name: string;
-  readonly key: string;
-  /** `factor`: at least 1; `list`: a positive number for each frequency. */
-  readonly form: "factor" | "positive" | "number" | "flag" | "list";
-  /** What an absent key and null stand for; that is not written either. */
-  readonly usual?: number | boolean | null;
-  /** The same, but it is written. `quotient`: of the lengths. */
-  readonly absent?: number | "quotient";
-  /** Whether the key must be there, though it may be null. */
-  readonly required?: boolean;
-}
-
-const FACTOR: Field = { name: "factor", key: "factor", form: "factor" };
-const ATTENTION: Field = {
-  name: "attentionFactor",
-  key: "attention_factor",
-  form: "positive",
-  usual: null,
-};
-
-/** The types with their values, besides the original length. */
-const TYPES = {
-  default: [],
-  linear: [FACTOR],
-  dynamic: [FACTOR],
-  yarn: [
-    { ...FACTOR, absent: "quotient", required: true },
-    ATTENTION,
-    { name: "mscale", key: "mscale", form: "number", usual: null },
-    { name: "mscaleAllDim", key: "mscale_all_dim", form: "number", usual: null },
-    { name: "betaFast", key: "beta_fast", form: "positive", usual: 32 },
-    { name: "betaSlow", key: "beta_slow", form: "positive", usual: 1 },
-    { name: "truncate", key: "truncate", form: "flag", usual: true },
-  ],
-  longrope: [
-    { ...FACTOR, absent: "quotient" },
-    ATTENTION,
-    { name: "shortFactors", key: "short_factor", form: "list" },
-    { name: "longFactors", key: "long_factor", form: "list" },
-  ],
-  llama3: [
-    FACTOR,
-    { name: "lowFreqFactor", key: "low_freq_factor", form: "number" },
-    { name: "highFreqFactor", key: "high_freq_factor", form: "number" },
-  ],
-  proportional: [
-    { ...FACTOR, absent: 1 },
-    { name: "rotaryShare", key: "partial_rotary_factor", form: "positive", absent: 1 },
-  ],
-} as const satisfies Record<"default" | RopeScaling["type"], readonly Field[]>;
-
-type RopeType = keyof typeof TYPES;
 
 /** Types whose section says the length of the first training. */
 const WITH_LENGTH: readonly RopeType[] = ["yarn", "longrope", "llama3"];
@@ -142,19 +94,19 @@ function readByType(
   read: (of: Json, at: string, theta: number) => RopeKeys,
 ): AllRopeKeys {
   const name = "rope_parameters", sections = json[name] ?? {};
-  if (!isObject(sections)) {
+  if (!isRecord(sections)) {
     throw new UsageError(`${where}: ${name} is ${JSON.stringify(sections)}, expected an object`);
   }
   for (const [type, section] of Object.entries(sections)) {
     const isKnown = type === FULL || type === SLIDING;
-    if (isKnown && (section === null || isObject(section))) continue;
+    if (isKnown && (section === null || isRecord(section))) continue;
     throw new UsageError(
       `${where}: ${name} has ${type} (${JSON.stringify(section)}), expected sections ` +
         `${FULL} and ${SLIDING}`,
     );
   }
   const older = json["rope_scaling"] ?? {};
-  if (!isObject(older)) {
+  if (!isRecord(older)) {
     throw new UsageError(`${where}: rope_scaling is ${JSON.stringify(older)}, expected an object`);
   }
   const of = (type: string, theta: unknown, more: Json) => {
@@ -184,10 +136,6 @@ function readByType(
     maxPositions: stated,
     ...(isSame ? {} : { slidingRope: { ropeTheta, ropeScaling } }),
   };
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The keys that {@link readRopes} reads. */
@@ -231,7 +179,7 @@ export function readRope(
   const type = readType(rope, at);
   refuseUnknownKeys(
     rope,
-    new Set([...COMMON_KEYS, ...more, ...TYPES[type].map(({ key }) => key)]),
+    new Set([...COMMON_KEYS, ...more, ...ROPE_TYPES[type].map(({ key }) => key)]),
     at,
   );
   if (type !== "proportional") requireNeutral(rope, { partial_rotary_factor: [1] }, at);
@@ -264,10 +212,10 @@ export function withRopeScaling(config: ModelConfig, section: Json, where: strin
 function ropeSection(json: Json, where: string): { name: string; rope: Json } {
   for (const name of ["rope_scaling", "rope_parameters"]) {
     const value = json[name] ?? {};
-    if (typeof value !== "object" || Array.isArray(value)) {
+    if (!isRecord(value)) {
       throw new UsageError(`${where}: ${name} is ${JSON.stringify(value)}, expected an object`);
     }
-    if (Object.keys(value).length > 0) return { name, rope: value as Json };
+    if (Object.keys(value).length > 0) return { name, rope: value };
   }
   return { name: "rope_parameters", rope: {} };
 }
@@ -280,10 +228,10 @@ function readType(rope: Json, at: string): RopeType {
         `one of the two`,
     );
   }
-  if (typeof type === "string" && Object.hasOwn(TYPES, type)) return type as RopeType;
+  if (typeof type === "string" && Object.hasOwn(ROPE_TYPES, type)) return type as RopeType;
   throw new UsageError(
     `${at}: rope type ${JSON.stringify(type)} is not supported ` +
-      `(only ${Object.keys(TYPES).join(", ")})`,
+      `(only ${Object.keys(ROPE_TYPES).join(", ")})`,
     type === "su" ? { advice: `"su" is an old name: write "longrope".` } : {},
   );
 }
@@ -300,7 +248,7 @@ interface Place {
 function readScaling(type: RopeType, place: Place): RopeScaling | null {
   if (type === "default") return null;
   const { rope, at, stated } = place, scaling: Record<string, unknown> = { type };
-  for (const field of TYPES[type]) scaling[field.name] = readField(field, place);
+  for (const field of ROPE_TYPES[type]) scaling[field.name] = readField(field, place);
   if (WITH_LENGTH.includes(type)) scaling["originalMaxPositions"] = originalLength(place);
   if (type === "dynamic") {
     requireNeutral(rope, { [ORIGINAL]: [stated] }, at);
@@ -315,7 +263,7 @@ function readScaling(type: RopeType, place: Place): RopeScaling | null {
   return scaling as unknown as RopeScaling;
 }
 
-function readField({ key, form, usual, absent, required }: Field, place: Place): unknown {
+function readField({ key, form, usual, absent, required }: ScalingField, place: Place): unknown {
   const { rope, at, stated, headDim } = place, value = rope[key];
   if (value === null || (value === undefined && required !== true)) {
     if (absent === "quotient") return stated / originalLength(place);
@@ -373,9 +321,9 @@ export function ropeParameters(
 
 function scalingKeys(scaling: RopeScaling): Record<string, unknown> {
   const values = scaling as unknown as Readonly<Record<string, unknown>>;
-  const fields: readonly Field[] = TYPES[scaling.type];
+  const fields: readonly ScalingField[] = ROPE_TYPES[scaling.type];
   // A longrope below 1 is the quotient of the lengths, which no section may name.
-  const isWritten = ({ name, form, usual }: Field) =>
+  const isWritten = ({ name, form, usual }: ScalingField) =>
     values[name] !== usual && !(form === "factor" && (values[name] as number) < 1);
   return {
     ...Object.fromEntries(fields.filter(isWritten).map(({ name, key }) => [key, values[name]])),

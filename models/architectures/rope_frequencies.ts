@@ -2,7 +2,7 @@
  * The frequencies of rotary position embedding: θ_j = base^(−2j/headDim), with the scalings of
  * transformers' `modeling_rope_utils`.
  */
-import type { RopeScaling, YarnScaling } from "./rope_scaling.ts";
+import type { RopeScaling } from "./rope_scaling.ts";
 
 /** The part of a configuration that decides the frequencies. */
 export interface RopeConfig {
@@ -72,7 +72,7 @@ export function ropeFrequencies(config: RopeConfig, length = 0): Float64Array {
 
 /** For each pair: 0 where YaRN keeps the frequency, 1 where it divides it, and a ramp between. */
 function yarnRamp(
-  { originalMaxPositions, betaFast, betaSlow, truncate }: YarnScaling,
+  { originalMaxPositions, betaFast, betaSlow, truncate }: Extract<RopeScaling, { type: "yarn" }>,
   headDim: number,
   base: number,
 ): (pair: number) => number {

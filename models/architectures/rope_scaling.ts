@@ -4,72 +4,90 @@
  * rope_frequencies.ts computes with them.
  */
 
-/** The types by their name in `rope_type`. `default` (no scaling) is null. */
-export type RopeScaling =
-  | LinearScaling
-  | DynamicScaling
-  | YarnScaling
-  | LongRopeScaling
-  | Llama3Scaling
-  | ProportionalScaling;
-
-/** All frequencies are divided by the factor. */
-export interface LinearScaling {
-  readonly type: "linear";
-  readonly factor: number;
+/** A value of a scaling, as rope_config.ts reads and writes it. */
+export interface ScalingField {
+  /** Its name in {@link RopeScaling}. */
+  readonly name: string;
+  readonly key: string;
+  /** `factor`: at least 1; `list`: a positive number for each frequency. */
+  readonly form: "factor" | "positive" | "number" | "flag" | "list";
+  /** What an absent key and null stand for; that is not written either. */
+  readonly usual?: number | boolean | null;
+  /** The same, but it is written. `quotient`: of the lengths. */
+  readonly absent?: number | "quotient";
+  /** Whether the key must be there, though it may be null. */
+  readonly required?: boolean;
 }
 
-/** The base grows with the length of the text, beyond the model's length ("dynamic NTK"). */
-export interface DynamicScaling {
-  readonly type: "dynamic";
-  readonly factor: number;
-  /** `max_position_embeddings` of the file: the base grows from here. */
-  readonly originalMaxPositions: number;
-}
+const FACTOR = { name: "factor", key: "factor", form: "factor" } as const;
+/** Factor of cos and sin; null = from the others. */
+const ATTENTION = {
+  name: "attentionFactor",
+  key: "attention_factor",
+  form: "positive",
+  usual: null,
+} as const;
 
-/** Low frequencies are divided, high ones are kept, and cos and sin get a factor. */
-export interface YarnScaling {
-  readonly type: "yarn";
-  readonly factor: number;
-  readonly originalMaxPositions: number;
-  /** Factor of cos and sin; null = from the others. */
-  readonly attentionFactor: number | null;
-  /** Both are needed to have an effect. */
-  readonly mscale: number | null;
-  readonly mscaleAllDim: number | null;
-  /** Turns within the original length from which a frequency is kept, and up to which divided. */
-  readonly betaFast: number;
-  readonly betaSlow: number;
-  /** Whether the limits between kept and divided frequencies are rounded to whole pairs. */
-  readonly truncate: boolean;
-}
+/** The types by their name in `rope_type`, with their values. */
+export const ROPE_TYPES = {
+  /** No scaling: null. */
+  default: [],
+  /** All frequencies are divided by the factor. */
+  linear: [FACTOR],
+  /** The base grows with the length of the text, beyond the model's length ("dynamic NTK"). */
+  dynamic: [FACTOR],
+  /**
+   * Low frequencies are divided, high ones are kept, and cos and sin get a factor. Both mscales are
+   * needed to have an effect; the betas are the turns within the original length from which a
+   * frequency is kept, and up to which divided, rounded to whole pairs with `truncate`.
+   */
+  yarn: [
+    { ...FACTOR, absent: "quotient", required: true },
+    ATTENTION,
+    { name: "mscale", key: "mscale", form: "number", usual: null },
+    { name: "mscaleAllDim", key: "mscale_all_dim", form: "number", usual: null },
+    { name: "betaFast", key: "beta_fast", form: "positive", usual: 32 },
+    { name: "betaSlow", key: "beta_slow", form: "positive", usual: 1 },
+    { name: "truncate", key: "truncate", form: "flag", usual: true },
+  ],
+  /** A divisor for each frequency: one list up to the original length, another for longer texts. */
+  longrope: [
+    { ...FACTOR, absent: "quotient" },
+    ATTENTION,
+    { name: "shortFactors", key: "short_factor", form: "list" },
+    { name: "longFactors", key: "long_factor", form: "list" },
+  ],
+  /** Low frequencies are divided, high ones are kept, and those between are blended. */
+  llama3: [
+    FACTOR,
+    { name: "lowFreqFactor", key: "low_freq_factor", form: "number" },
+    { name: "highFreqFactor", key: "high_freq_factor", form: "number" },
+  ],
+  /** Only this share of a head's elements is rotated, those of the highest frequencies. */
+  proportional: [
+    { ...FACTOR, absent: 1 },
+    { name: "rotaryShare", key: "partial_rotary_factor", form: "positive", absent: 1 },
+  ],
+} as const satisfies Record<string, readonly ScalingField[]>;
 
-/** A divisor for each frequency: one list up to the original length, another for longer texts. */
-export interface LongRopeScaling {
-  readonly type: "longrope";
-  readonly factor: number;
-  readonly originalMaxPositions: number;
-  /** Factor of cos and sin; null = from the others. */
-  readonly attentionFactor: number | null;
-  readonly shortFactors: readonly number[]; // [headDim/2]
-  readonly longFactors: readonly number[]; // [headDim/2]
-}
+export type RopeType = keyof typeof ROPE_TYPES;
+/** Types that depend on the length of the first training; of `dynamic` it is the model's. */
+type WithLength = "dynamic" | "yarn" | "longrope" | "llama3";
 
-/** Low frequencies are divided, high ones are kept, and those between are blended. */
-export interface Llama3Scaling {
-  readonly type: "llama3";
-  readonly factor: number;
-  readonly lowFreqFactor: number;
-  readonly highFreqFactor: number;
-  readonly originalMaxPositions: number;
-}
+type FieldOf<Type extends RopeType> = typeof ROPE_TYPES[Type][number];
+type Value<Field> = Field extends { form: "list" } ? readonly number[]
+  : Field extends { form: "flag" } ? boolean
+  : Field extends { usual: null } ? number | null
+  : number;
+type Scaling<Type extends RopeType> =
+  & { readonly type: Type }
+  & { readonly [Field in FieldOf<Type> as Field["name"]]: Value<Field> }
+  & (Type extends WithLength ? { readonly originalMaxPositions: number } : unknown);
 
-/** Only this share of a head's elements is rotated, those of the highest frequencies. */
-export interface ProportionalScaling {
-  readonly type: "proportional";
-  readonly factor: number;
-  readonly rotaryShare: number;
-}
+/** How frequencies are stretched; `default` (no scaling) is null. */
+export type RopeScaling = {
+  [Type in Exclude<RopeType, "default">]: Scaling<Type>;
+}[Exclude<RopeType, "default">];
 
 /**
  * The longest text of a model whose file says `max_position_embeddings` = `stated`. vLLM derives

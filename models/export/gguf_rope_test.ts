@@ -4,13 +4,7 @@ import { assertWithin } from "../../kernels/testing.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { readRope } from "../architectures/rope_config.ts";
 import { ropeFrequencies } from "../architectures/rope_frequencies.ts";
-import {
-  attentionFactor,
-  type Llama3Scaling,
-  type LongRopeScaling,
-  type RopeScaling,
-  type YarnScaling,
-} from "../architectures/rope_scaling.ts";
+import { attentionFactor, type RopeScaling } from "../architectures/rope_scaling.ts";
 import { parseGguf } from "../formats/gguf/gguf.ts";
 import { ggufRopeScaling } from "../formats/gguf/rope_scaling.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
@@ -18,7 +12,7 @@ import { tinyConfig } from "../testing.ts";
 import { ropeMetadata, ropeTensors } from "./gguf_export.ts";
 
 const config: ModelConfig = { ...tinyConfig(true), headDim: 8, maxPositions: 128, ropeTheta: 1e3 };
-const yarn: YarnScaling = {
+const yarn: Extract<RopeScaling, { type: "yarn" }> = {
   type: "yarn",
   factor: 4,
   originalMaxPositions: 32,
@@ -29,7 +23,7 @@ const yarn: YarnScaling = {
   betaSlow: 1,
   truncate: true,
 };
-const longrope: LongRopeScaling = {
+const longrope: Extract<RopeScaling, { type: "longrope" }> = {
   type: "longrope",
   factor: 4,
   originalMaxPositions: 32,
@@ -37,7 +31,7 @@ const longrope: LongRopeScaling = {
   shortFactors: [1, 1.05, 1.1, 1.3],
   longFactors: [1.5, 2, 2.7, 4],
 };
-const llama3: Llama3Scaling = {
+const llama3: Extract<RopeScaling, { type: "llama3" }> = {
   type: "llama3",
   factor: 4,
   lowFreqFactor: 1,
