@@ -4,7 +4,6 @@
  */
 import { createHash } from "node:crypto";
 
-/** Name of the file with the checksums of its folder. */
 export const SUMS_FILE = "SHA256SUMS";
 
 export function sha256Hex(bytes: Uint8Array | string): string {

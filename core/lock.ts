@@ -32,7 +32,6 @@ export interface FolderLock {
   isOurs(): Promise<boolean>;
   /** Writes a heartbeat if one is due: for holders that compute for minutes without a timer. */
   keepAlive(): void;
-  /** Releases the folder. Further calls do nothing. */
   release(): Promise<void>;
 }
 
@@ -49,16 +48,13 @@ export interface LockOptions {
 interface Holder {
   pid: number;
   host: string;
-  /** ISO 8601 */
   started: string;
-  /** See {@link processStartTicks}. */
   ticks: string | null;
   /** See {@link processSpace}. Two nodes or containers may have the same host name. */
   space?: string | null;
   /** Id of the SLURM job, and how often it was requeued. */
   job?: string | null;
   restart?: number | null;
-  /** Unique id of this lock. */
   id: string;
 }
 

@@ -53,7 +53,6 @@ const SYNONYMS: readonly (readonly string[])[] = [
   ["workers", "max_concurrent"],
 ];
 
-/** The candidate that means the same as `name`, or null. */
 function synonym(name: string, candidates: readonly string[]): string | null {
   const plain = (text: string) => fold(text).replace(/^_+/, "");
   const group = SYNONYMS.find((names) => names.includes(plain(name))) ?? [];

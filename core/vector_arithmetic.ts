@@ -13,9 +13,7 @@ export interface VectorArithmetic {
   add(out: FloatArray, a: FloatArray, b: FloatArray): void;
   /** Rounds values to bfloat16, to the nearest and ties to even; they stay floats. */
   round(values: FloatArray): void;
-  /** The bfloat16 patterns of the rounded values. */
   narrow(values: FloatArray, out: Uint16Array): void;
-  /** The values of bfloat16 patterns. */
   widen(halves: Uint16Array, out: FloatArray): void;
 }
 

@@ -6,7 +6,6 @@ import { sha256OfFile } from "./checksums.ts";
 /** The version of rgx; a test compares it with that of deno.json. */
 export const VERSION = "0.1.0";
 
-/** The output of `rgx --version`. */
 export function versionLine(): string {
   return `rgx ${VERSION} (deno ${Deno.version.deno}, v8 ${Deno.version.v8})`;
 }

@@ -10,7 +10,7 @@ import type { Device } from "../kernels/device.ts";
 import type { CountingDevice } from "../kernels/devices/counting/device.ts";
 import { packWeights } from "./generation/packed_weights.ts";
 import { bestSlots } from "./generation/row_threads.ts";
-import { type AdapterDropout, adapterDropout } from "./network/dropout.ts";
+import { adapterDropout } from "./network/dropout.ts";
 import {
   defaultLimits,
   generate,
@@ -22,11 +22,11 @@ import {
 } from "./generation/generate.ts";
 import type { Generation } from "./generation/generation.ts";
 import { checkModelConfig, type ModelConfig } from "./architectures/model_config.ts";
-import { largest, logSumExp, type TopToken } from "./logits.ts";
-import { divergence } from "./network/divergence.ts";
+import { largest, type LogitSummary, logSumExp, type TopToken } from "./logits.ts";
+import { divergence, type DivergenceOptions } from "./network/divergence.ts";
 import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
-import { trunkRestored } from "./network/restored_pass.ts";
+import { type PassOptions, trunkRestored } from "./network/restored_pass.ts";
 import { backwardScratch } from "./network/layer_buffers.ts";
 import {
   type Network,
@@ -59,7 +59,7 @@ import {
   rehearseGeneration,
 } from "./generation/memory/counted_generation.ts";
 import { planStorage, type StorageOptions } from "./network/weights/weight_storage.ts";
-import { copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
+import { type CopyOptions, copyValues, exactHalves } from "./network/weights/frozen_copy.ts";
 import { emptyParameters } from "./network/counted_network.ts";
 import { ModelBase } from "./network/weights/model_base.ts";
 import { deviceSizes, type ModelSizes, modelSizes } from "./network/weights/model_sizes.ts";
@@ -81,13 +81,6 @@ import type {
   TrainableArena,
 } from "./network/types.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
-import type {
-  CopyOptions,
-  DivergenceOptions,
-  LanguageModel,
-  LogitSummary,
-  PassOptions,
-} from "./language_model.ts";
 import type { WeightSource } from "./formats/weight_reader.ts";
 import { Workspace } from "./network/workspace.ts";
 
@@ -100,7 +93,7 @@ interface Pending {
 }
 
 /** A decoder on a device: passes, generation, training, adapters. `loadModel` makes one. */
-export class CausalLM implements LanguageModel {
+export class CausalLM {
   readonly #base: ModelBase;
   /** Parameters of the base and, on top of them, of the adapter. */
   readonly #parameters: Parameters;
@@ -167,12 +160,8 @@ export class CausalLM implements LanguageModel {
       });
     }
     checkWeights(config, weights);
-    const storage = planStorage(
-      config,
-      trainable,
-      options.weights ?? {},
-      (name) => weightFile(weights)?.typeOf(name) ?? null,
-    );
+    const typeOf = (name: string) => weightFile(weights)?.typeOf(name) ?? null;
+    const storage = planStorage(config, trainable, options.weights ?? {}, typeOf);
     const onDevice = deviceSizes(device, device.computeDtype);
     const sizes = modelSizes(config, { ...options, storage }, onDevice);
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
@@ -231,7 +220,11 @@ export class CausalLM implements LanguageModel {
     return await CausalLM.#on(this.#base, options, sizes);
   }
 
-  /** @internal */
+  /**
+   * A frozen model with the present values of what is trained, for passes without gradient. It
+   * shares everything else with this one, which must not run at the same time.
+   * @internal
+   */
   async frozenCopy({ storage, writable = false, empty = false }: CopyOptions): Promise<CausalLM> {
     const { device, config } = this, { trainable: what } = this.options;
     const frozen = { ...this.options, trainable: "none", recompute: false } as const;
@@ -243,10 +236,10 @@ export class CausalLM implements LanguageModel {
       ? ALL_FLOAT
       : this.sizes.storage;
     const sizes = { ...this.sizes, trainable: "none", storage: types, recompute: false } as const;
-    const specs =
-      (what === "full" ? baseSpecs(config, false, types) : adapterSpecs(config, sizes, false)).map((
-        spec,
-      ) => ({ ...spec, writable }));
+    const copied = what === "full"
+      ? baseSpecs(config, false, types)
+      : adapterSpecs(config, sizes, false);
+    const specs = copied.map((spec) => ({ ...spec, writable }));
     const own = new Parameters(device, specs, what === "full" ? null : this.#base.parameters);
     const base = what === "full" ? new ModelBase(device, config, own, this.#base) : this.#base;
     // The parameters of a full copy are its base; it has none on top.
@@ -276,27 +269,35 @@ export class CausalLM implements LanguageModel {
     return this.#base.config;
   }
 
+  /** Number of tokens. */
   get vocabSize(): number {
     return this.config.vocabSize;
   }
 
+  /** All tensors, frozen and trainable, sorted by name. */
   get parameters(): readonly Parameter[] {
     return this.#parameters.all;
   }
 
+  /** The trainable tensors, sorted by name: the adapter's, or all of them in full fine-tuning. */
   get trainable(): readonly Parameter[] {
     return this.#parameters.trainable;
   }
 
-  /** @internal */
+  /**
+   * Empty when nothing is trainable.
+   * @internal
+   */
   get trainableArenas(): readonly TrainableArena[] {
     return this.#parameters.arenas;
   }
 
+  /** A parameter's values, from element `from` on, or all. @throws RgxError for an unknown name */
   readParameter(name: string, from?: number, count?: number): Promise<Float32Array> {
     return this.#parameters.read(name, from, count);
   }
 
+  /** Replaces a parameter's values. @throws RgxError for an unknown name or a wrong size */
   writeParameter(name: string, data: Float32Array | Float64Array): void {
     this.#parameters.write(name, data);
     this.#base.copies.claim({});
@@ -319,7 +320,10 @@ export class CausalLM implements LanguageModel {
     const workspace = train ? this.#training : this.#base.inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     if (adapter) updateAdapter(this.#network, workspace);
-    const dropout = adapter ? this.#dropout(workspace, groups, packed, options) : null;
+    const { dropout: key } = options, shape = this.sizes.dropout;
+    const dropout = adapter && shape !== null && key !== undefined
+      ? adapterDropout(workspace, shape, groups, packed.rows, key)
+      : null;
     const network = adapter && dropout === null
       ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
       : this.#coreFor(adapter);
@@ -327,12 +331,19 @@ export class CausalLM implements LanguageModel {
       ? trunkForward(network, workspace, packed, { adapter, keep, dropout })
       : trunkRestored(network, workspace, packed, { store: kept, groups, keep });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
-    if (train) this.#pending = { packed, network, passes: { trunk, head } };
-    else this.#asked = { packed, network, passes: { trunk, head } };
+    const pass = { packed, network, passes: { trunk, head } };
+    if (train) this.#pending = pass;
+    else this.#asked = pass;
     return await head.read(packed);
   }
 
-  /** @internal */
+  /**
+   * Adds Σ weights·divergence, of each token's distribution from the teacher's, to what the next
+   * `backward` takes the gradient of. Both have just done a forward pass over the same branches:
+   * the teacher without gradient, then this one with it.
+   * @returns the divergences, unweighted [tokens]
+   * @internal
+   */
   async addDivergence(
     teacher: CausalLM,
     { beta, temperature, weights }: DivergenceOptions,
@@ -367,7 +378,11 @@ export class CausalLM implements LanguageModel {
     return values;
   }
 
-  /** @internal */
+  /**
+   * The likeliest tokens in the place of each branch token of the last pass without gradient, in
+   * descending order. [tokens][count]
+   * @internal
+   */
   topTokens(count: number, temperature: number): Promise<TopToken[][]> {
     return this.#ofLogits((row) => {
       const norm = logSumExp(row, temperature);
@@ -375,7 +390,10 @@ export class CausalLM implements LanguageModel {
     });
   }
 
-  /** @internal */
+  /**
+   * Of the logits in the same places.
+   * @internal
+   */
   logitSummaries(): Promise<LogitSummary[]> {
     return this.#ofLogits((row) => {
       let sum = 0;
@@ -407,17 +425,10 @@ export class CausalLM implements LanguageModel {
     return adapter ? this.#network : this.#plain;
   }
 
-  #dropout(
-    workspace: Workspace,
-    groups: readonly Group[],
-    { rows }: PackedBatch,
-    { dropout: key }: ForwardOptions,
-  ): AdapterDropout | null {
-    const shape = this.sizes.dropout;
-    if (shape === null || key === undefined) return null;
-    return adapterDropout(workspace, shape, groups, rows, key);
-  }
-
+  /**
+   * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to the `grad` of every trainable
+   * parameter. It belongs to the last `forward` with `train: true` and uses up its activations.
+   */
   backward(dlogp: Float64Array, dentropy?: Float64Array): void {
     if (this.#pending === null) {
       throw new RgxError("backward: there is no forward with train: true to go back through");
@@ -438,25 +449,28 @@ export class CausalLM implements LanguageModel {
     this.device.submit();
   }
 
+  /** Sets the gradients of all trainable parameters to 0. */
   zeroGrad(): void {
     this.#parameters.zeroGrad();
   }
 
+  /** Samples completions of prompts; the result has those of each request, in order. */
   generate(
     requests: readonly GenerateRequest[],
     options: GenerateOptions,
     limits: Partial<GeneratorLimits> = {},
   ): Promise<Completion[][]> {
     const network = this.#coreFor(options.adapter ?? true);
+    const all = { ...this.generationLimits, ...limits };
     return this.#base.inTurn(() =>
-      generate(network, this.#base, this.sizes, requests, options, {
-        ...this.generationLimits,
-        ...limits,
-      })
+      generate(network, this.#base, this.sizes, requests, options, all)
     );
   }
 
-  /** @internal */
+  /**
+   * Samples the answers of dialogues while `play` asks for them.
+   * @internal
+   */
   generateDialogues<T>(
     room: DialogueRoom,
     options: GenerateOptions,
@@ -491,10 +505,8 @@ export class CausalLM implements LanguageModel {
     limits: Partial<GeneratorLimits> = {},
   ): Generation {
     const network = this.#coreFor(options.adapter ?? true);
-    return openGeneration(network, this.#base, this.sizes, room, options, {
-      ...this.generationLimits,
-      ...limits,
-    });
+    const all = { ...this.generationLimits, ...limits };
+    return openGeneration(network, this.#base, this.sizes, room, options, all);
   }
 
   /**
@@ -516,15 +528,20 @@ export class CausalLM implements LanguageModel {
     await rehearseGeneration(network, inference, sizes, keep);
   }
 
-  /** @internal */
+  /**
+   * A store for the activations of sampling, which the caller disposes.
+   * @internal
+   */
   activationStore(): ActivationStore {
     return new ActivationStore(this.device, this.config);
   }
 
+  /** Frees the buffers of training passes; the next one allocates what it needs. */
   releasePasses(): void {
     this.#training.dispose();
   }
 
+  /** Logits (temperature 1) of the token that follows `ids`: [vocabSize]. */
   async lastLogits(
     ids: readonly number[],
     options: { adapter?: boolean } = {},
@@ -545,15 +562,11 @@ export class CausalLM implements LanguageModel {
     { adapter = true, from = 0 }: { adapter?: boolean; from?: number } = {},
   ): Promise<void> {
     if (adapter) updateAdapter(this.#network, this.#base.inference);
-    return positionLogits(
-      this.#coreFor(adapter),
-      this.#base.inference,
-      ids,
-      { adapter, from },
-      visit,
-    );
+    const network = this.#coreFor(adapter), { inference } = this.#base;
+    return positionLogits(network, inference, ids, { adapter, from }, visit);
   }
 
+  /** Frees its tensors. The device stays open. */
   dispose(): void {
     this.#pending = null;
     this.#training.dispose();

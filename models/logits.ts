@@ -8,6 +8,13 @@ export interface TopToken {
   logprob: number;
 }
 
+/** What TRL logs of the logits in the place of a token. */
+export interface LogitSummary {
+  mean: number;
+  /** The likeliest token. */
+  top: number;
+}
+
 /** Indices of the k largest values, in descending order; of equal ones the lowest is first. */
 export function largest(z: ArrayLike<number>, k: number): number[] {
   const best: number[] = [];

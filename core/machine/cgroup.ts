@@ -26,14 +26,18 @@ export interface KernelLimits {
 
 /** Reads the limits; all are null when the system is not Linux. */
 export function kernelLimits(root = ""): KernelLimits {
-  const limits: KernelLimits = { affinity: affinity(root), quota: null, memory: null };
+  const limits: KernelLimits = {
+    affinity: allowedCpus(root)?.length ?? null,
+    quota: null,
+    memory: null,
+  };
   for (const line of (read(`${root}/proc/self/cgroup`) ?? "").split("\n")) {
     const [, controllers, path] = /^[0-9]+:([^:]*):(.*)$/.exec(line) ?? [];
     if (controllers === undefined || path === undefined) continue;
     for (const { folder, version } of hierarchies(root, controllers)) {
       for (const level of levels(folder, path)) {
         limits.quota = minOrNull(limits.quota, version === 2 ? quota2(level) : quota1(level));
-        const memory = version === 2 ? memory2(level) : memory1(level);
+        const memory = memoryOf(level, version);
         if (memory !== null && (limits.memory === null || room(memory) < room(limits.memory))) {
           limits.memory = memory;
         }
@@ -43,7 +47,6 @@ export function kernelLimits(root = ""): KernelLimits {
   return limits;
 }
 
-/** Bytes that are left of a limit. */
 export function room({ limit, used }: CgroupMemory): number {
   return Math.max(0, limit - used);
 }
@@ -95,17 +98,17 @@ function quota1(level: string): number | null {
   return quota !== null && quota > 0 && period !== null && period > 0 ? quota / period : null;
 }
 
-function memory2(level: string): CgroupMemory | null {
-  const limit = readNumber(`${level}/memory.max`), used = readNumber(`${level}/memory.current`);
-  if (limit === null || used === null) return null;
-  return { limit, used: Math.max(0, used - filePages(level, "")) };
-}
+/** Files of a version of cgroups: the limit, the use, and what names in memory.stat begin with. */
+const MEMORY_FILES = {
+  1: ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_"],
+  2: ["memory.max", "memory.current", ""],
+} as const;
 
-function memory1(level: string): CgroupMemory | null {
-  const limit = readNumber(`${level}/memory.limit_in_bytes`);
-  const used = readNumber(`${level}/memory.usage_in_bytes`);
+function memoryOf(level: string, version: 1 | 2): CgroupMemory | null {
+  const [limitFile, usedFile, prefix] = MEMORY_FILES[version];
+  const limit = readNumber(`${level}/${limitFile}`), used = readNumber(`${level}/${usedFile}`);
   if (limit === null || used === null || limit >= NO_LIMIT) return null;
-  return { limit, used: Math.max(0, used - filePages(level, "total_")) };
+  return { limit, used: Math.max(0, used - filePages(level, prefix)) };
 }
 
 /** Bytes of the page cache. It counts as used memory, but the kernel can free it. */
@@ -115,10 +118,6 @@ function filePages(level: string, prefix: string): number {
     const found = new RegExp(`^${prefix}${name} ([0-9]+)$`, "m").exec(stat);
     return sum + Number(found?.[1] ?? 0);
   }, 0);
-}
-
-function affinity(root: string): number | null {
-  return allowedCpus(root)?.length ?? null;
 }
 
 /** The CPUs that this process may use; null when they are not known. */

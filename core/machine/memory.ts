@@ -9,7 +9,6 @@ import { slurmJob } from "./job.ts";
 export interface MemoryRoom {
   /** Bytes that can still be allocated. */
   bytes: number;
-  /** The reason for the limit. */
   by: "machine" | "cgroup" | "job";
 }
 

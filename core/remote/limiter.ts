@@ -4,7 +4,6 @@
  * requests that ran together are refused together, the limit is halved only once.
  */
 
-/** Number of successful requests after which the limit grows. */
 const GOOD_RUN = 20;
 
 export class Limiter {
@@ -12,10 +11,8 @@ export class Limiter {
   #active = 0;
   #good = 0;
   #pausedUntil = 0;
-  /** How often the limit was lowered. */
   #cuts = 0;
   readonly #waiting: (() => void)[] = [];
-  /** Maximum number of requests that ran at the same time. */
   peak = 0;
 
   constructor(readonly max: number) {

@@ -1,7 +1,6 @@
 /** How a user names a model of a benchmark: `PLACE`, or `NAME=PLACE` with a name of their own. */
 import { statSync } from "node:fs";
 
-/** What the place of a model on a server begins with. */
 export const REMOTE_PREFIX = "openai:";
 
 export interface NamedModel {
@@ -20,7 +19,6 @@ export function namedModel(text: string): NamedModel {
   return { name, place };
 }
 
-/** Whether the model is on a server. */
 export function isRemoteName(text: string): boolean {
   return namedModel(text).place.startsWith(REMOTE_PREFIX);
 }

@@ -32,11 +32,8 @@ export class Refused extends RgxError {
   }
 }
 
-/** Maximum number of characters of a server's message. */
 const MAX_MESSAGE = 500;
-/** Statuses after which asking again may help. */
 const RETRIED = new Set([408, 409, 425, 429]);
-/** Statuses with which the server refuses everything. */
 const HOPELESS = new Set([401, 402, 403, 404]);
 
 export function isTemporary(error: unknown): boolean {

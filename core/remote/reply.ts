@@ -153,7 +153,6 @@ async function* texts(
   yield decoder.decode();
 }
 
-/** Whether the body of a response is a stream of events. */
 export function isEventStream({ headers }: Response): boolean {
   return /^text\/event-stream/i.test(headers.get("content-type") ?? "");
 }

@@ -10,7 +10,6 @@ export interface RetryOptions {
   /** Milliseconds before the second attempt, doubled for each further one. */
   firstDelay: number;
   longestDelay?: number;
-  /** A signal that ends a delay. */
   signal?: AbortSignal | null;
   /** Throws an error that ends all attempts; called before each attempt and after a failed one. */
   checkEnd?(): void;
@@ -67,7 +66,6 @@ export async function pause(ms: number, signal: AbortSignal | null = null): Prom
   });
 }
 
-/** How often a stop is looked for while something else works. */
 const STOP_POLL_MS = 100;
 
 /** Waits for work elsewhere, which a request to stop ends. @param check throws to end it */

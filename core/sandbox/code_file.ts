@@ -11,7 +11,6 @@ import { UsageError } from "../errors.ts";
 
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
-/** How a file is read. */
 export interface CodeKind {
   /** The word for the code in messages: "reward" or "task". */
   what: string;
@@ -19,7 +18,6 @@ export interface CodeKind {
   helpers?: { module: string; global: string };
 }
 
-/** A module that is ready to be loaded. */
 export interface Code {
   /** `data:` URL of the code without types and imports. */
   url: string;

@@ -2,7 +2,6 @@
 
 /** Maximum memory of the process, in bytes. */
 export const MEMORY_LIMIT = 2 ** 30;
-/** Exit code of a process that exceeded it. */
 export const MEMORY_EXIT = 86;
 
 /** A message of the process itself, in a line's list of messages: it cannot continue. */

@@ -9,7 +9,6 @@ import { messageOf, UsageError } from "../errors.ts";
 import { runningTimeout } from "../machine/running_time.ts";
 import { type Host, type ProgramHost, SandboxProcess } from "./sandbox_process.ts";
 
-/** How a batch is done. */
 export interface CallLimits {
   /** The time limit for one item, in seconds. */
   timeout: number;
@@ -47,14 +46,11 @@ const MAX_LATE_IN_A_ROW = 8;
 interface Ended {
   running: number[];
   message: string;
-  /** It was silent for too long. */
   late: boolean;
 }
 
 interface Joining<Item, Result> {
-  /** Takes those that wait. */
   take(): Item[];
-  /** Takes the result of an item of the batch. */
   done(row: number, result: Result): void;
 }
 
@@ -67,7 +63,6 @@ export interface CallKind<About, Result> {
   what: string;
   /** In messages, what a call gives: "value". */
   gives: string;
-  /** The result of an item that has none. */
   failed(message: string, late: boolean): Result;
   /** Whether the items of a batch are done together, and fail together. */
   isTogether(about: About): boolean;
@@ -122,7 +117,6 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
     return this.#about;
   }
 
-  /** Ends the process, and a batch that is being done. */
   async close(): Promise<void> {
     this.#closings++;
     this.#interrupt?.();
@@ -304,7 +298,6 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   }
 }
 
-/** Loads the module. @throws Error if it cannot be loaded */
 function loaded<About, Item, Result>(
   process: CallProcess<About, Item, Result>,
   url: string,

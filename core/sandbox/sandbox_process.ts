@@ -10,7 +10,6 @@ import { type Ended, MEMORY_EXIT, MEMORY_LIMIT } from "./limits.ts";
 /** Called with messages. @param ended why no message will follow these, or null */
 export type Listener<From> = (messages: (From | Ended)[], ended: string | null) => void;
 
-/** The place of the host for a kind of code. */
 export interface Host {
   /** The host's module in a checkout. It calls `hostWorker` with the arguments of the program. */
   module: URL;
@@ -39,7 +38,6 @@ export class SandboxProcess<From extends { type: string }, To> {
     this.#process = new LineProcess(command, (lines, ended) => this.#take(lines, ended), true);
   }
 
-  /** Why the process has ended, or null while it runs. */
   get ended(): string | null {
     return this.#ended ?? this.#process.ended;
   }
@@ -53,7 +51,6 @@ export class SandboxProcess<From extends { type: string }, To> {
     this.#process.send(JSON.stringify(message));
   }
 
-  /** Ends the process, however busy it is; resolves when it is gone. */
   async kill(): Promise<void> {
     this.#listener = null;
     await this.#process.close({ atOnce: true });

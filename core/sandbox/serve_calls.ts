@@ -8,14 +8,12 @@ import type { FromWorker, ToWorker, Work } from "./sandbox_calls.ts";
 
 /** How a Worker tells the program about a batch. */
 export interface Reporter<Result> {
-  /** An item begins; sent at once. */
   started(batch: number, row: number): void;
   /** An item is done. Sent with the next one's start, which follows at once, or by `flush`. */
   done(batch: number, row: number, result: Result): void;
   flush(): void;
 }
 
-/** What a kind of code does in its Worker. */
 export interface WorkerKind<About, Item, Result> {
   /** Takes the module and says what it is. @throws TypeError for what cannot be used */
   load(module: Record<string, unknown>): About;
@@ -35,7 +33,6 @@ export function serveCalls<About, Item, Result>(kind: WorkerKind<About, Item, Re
     addEventListener(type: string, listener: (event: Event) => void): void;
   };
   const postLine = scope.postMessage.bind(scope), { parse, stringify } = JSON;
-  /** Messages that have not been sent yet. */
   let pending: FromWorker<About, Result>[] = [], moduleUrl = "";
   const flush = () => {
     if (pending.length > 0) postLine(stringify(pending));

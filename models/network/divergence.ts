@@ -12,13 +12,21 @@
  */
 import { logSumExp } from "../logits.ts";
 
+/** How a student is compared with a teacher. */
+export interface DivergenceOptions {
+  beta: number;
+  temperature: number;
+  /** Of each branch token in the loss. [tokens] */
+  weights: Float64Array;
+}
+
 type Logits = Float32Array | Float64Array;
 
 /** The divergence of a row. @param slope [vocab], becomes the derivative by the student's logits */
 export function divergence(
   student: Logits,
   teacher: Logits,
-  { beta, temperature }: { beta: number; temperature: number },
+  { beta, temperature }: Omit<DivergenceOptions, "weights">,
   slope: Float64Array,
 ): number {
   const vocab = student.length;

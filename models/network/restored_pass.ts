@@ -26,8 +26,17 @@ import { normForward } from "./norm.ts";
 import type { Module } from "../architectures/architecture.ts";
 import type { PackedBatch } from "./packing.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { Group } from "./types.ts";
+import type { ForwardOptions, Group } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
+
+export interface PassOptions extends ForwardOptions {
+  /**
+   * What sampling has kept of all tokens of the groups (`GenerateOptions.keep`), under the present
+   * values of all parameters. Only the head is then computed. Not with dropout, and only with the
+   * adapter.
+   */
+  kept?: ActivationStore | undefined;
+}
 
 /** Store row of each row of a packed batch. Every group has its `promptId`. */
 function storeRows(store: ActivationStore, groups: readonly Group[], rows: number): Uint32Array {

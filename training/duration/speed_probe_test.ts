@@ -74,7 +74,7 @@ async function measured(
   performance.now = () => time;
   try {
     const speed = await measureModel({
-      model: model as LanguageModel,
+      model: model as unknown as LanguageModel,
       promptIds: Array.from({ length: 400 }, (_, i) => i),
       lanes: 64,
       rows: 64,

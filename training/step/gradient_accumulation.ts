@@ -16,7 +16,8 @@
  * groups are of this kind.
  */
 import type { DropoutKey, Group } from "../../models/network/types.ts";
-import type { LanguageModel, PassOptions } from "../../models/language_model.ts";
+import type { LanguageModel } from "../../models/language_model.ts";
+import type { PassOptions } from "../../models/network/restored_pass.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import { occasionalPause } from "./yield_to_events.ts";
 import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";

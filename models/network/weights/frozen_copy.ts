@@ -10,6 +10,16 @@ import type { WeightStorage } from "../../formats/stored_weight.ts";
 import type { Parameter } from "../types.ts";
 import { toDevicePrecision } from "../workspace.ts";
 
+/** How a frozen copy stores what is trained in full; adapters are float. */
+export interface CopyOptions {
+  /** Halves by tensor; a tensor whose values they do not hold exactly is float. */
+  storage: WeightStorage;
+  /** Operations may change the values, which are float then; default false. */
+  writable?: boolean;
+  /** The values are written later, in exactly these types; default false. */
+  empty?: boolean;
+}
+
 /** Elements that are on the host at once; even. */
 const PART = 2 ** 22;
 

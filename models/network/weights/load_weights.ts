@@ -142,15 +142,15 @@ async function valuesOf(
   name: string,
   shape: readonly number[],
 ): Promise<Float32Array | Float64Array> {
-  const ask = async (wanted: string) =>
-    typeof source === "function"
+  const isTied = name === embeddingName(config) && config.tieWordEmbeddings;
+  for (const wanted of isTied ? [name, LM_HEAD] : [name]) {
+    const found = typeof source === "function"
       ? await source(wanted, shape)
       : "typeOf" in source
       ? await source.values(wanted, shape)
       : source.get(wanted) ?? null;
-  const found = await ask(name) ??
-    (name === embeddingName(config) && config.tieWordEmbeddings ? await ask(LM_HEAD) : null);
-  if (found !== null) return found;
+    if (found !== null) return found;
+  }
   throw missingTensor(source, name, shape);
 }
 

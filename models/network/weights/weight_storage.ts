@@ -57,8 +57,7 @@ export function planStorage(
     );
   }
   const storage = new Map<string, WeightType>();
-  for (const { name, part, layer, shape } of modelTensors(config)) {
-    if (!isStored({ part, shape })) continue;
+  for (const { name, layer, shape } of modelTensors(config).filter(isStored)) {
     const stored = fileType(name);
     // What there is once is a table: embeddings and head.
     if (layer !== null && quantize !== null) {
@@ -90,18 +89,15 @@ function fitsShape(type: WeightType, shape: readonly number[]): boolean {
 
 /** @throws UsageError for a matrix with rows of odd length */
 function trainedHalves(config: ModelConfig): WeightStorage {
-  const storage = new Map<string, WeightType>();
-  for (const { name, part, shape } of modelTensors(config)) {
-    if (!isStored({ part, shape })) continue;
-    if (!fitsType("bf16", shape.at(-1)!)) {
+  return new Map(
+    modelTensors(config).filter(isStored).map(({ name, shape }) => {
+      if (fitsType("bf16", shape.at(-1)!)) return [name, "bf16"];
       throw new UsageError(
         `model.dtype: "${name}" cannot be trained in bfloat16: its rows have ${shape.at(-1)} ` +
           "values, expected an even number",
       );
-    }
-    storage.set(name, "bf16");
-  }
-  return storage;
+    }),
+  );
 }
 
 /** Types of a frozen copy: halves of the file stay. @param storage of the trained model */
@@ -111,11 +107,9 @@ export function copyStorage(
   fileType: (name: string) => WeightType | null,
 ): WeightStorage {
   const types = new Map(storage);
-  for (const { name, part, shape } of modelTensors(config)) {
-    const type = fileType(name);
-    if (!isStored({ part, shape }) || types.has(name)) continue;
-    if (type !== "f16" && type !== "bf16") continue;
-    if (fitsType(type, shape.at(-1)!)) types.set(name, type);
+  for (const { name, shape } of modelTensors(config).filter(isStored)) {
+    const type = fileType(name), isHalf = type === "f16" || type === "bf16";
+    if (isHalf && !types.has(name) && fitsType(type, shape.at(-1)!)) types.set(name, type);
   }
   return types;
 }
