@@ -39,20 +39,22 @@ export interface TextToken {
 /** A text that goes on, or the messages of a chat, which the model's chat template makes a text. */
 export type Prompt = string | readonly ChatMessage[];
 
-/** Options of a generation that `generate` takes, too. */
-type SharedOption =
-  | "maxNewTokens"
-  | "temperature"
-  | "topK"
-  | "topP"
-  | "minP"
-  | "repetitionPenalty"
-  | "minNewTokens"
-  | "seed"
-  | "activations";
-
 /** Options of `generate`. By default maxNewTokens is 256, temperature 1 and seed 42. */
-export interface TextOptions extends Partial<Pick<GenerateOptions, SharedOption>> {
+export interface TextOptions extends
+  Partial<
+    Pick<
+      GenerateOptions,
+      | "maxNewTokens"
+      | "temperature"
+      | "topK"
+      | "topP"
+      | "minP"
+      | "repetitionPenalty"
+      | "minNewTokens"
+      | "seed"
+      | "activations"
+    >
+  > {
   /** Stop strings: a completion ends with the token that completes one of them, which is kept. */
   stop?: readonly string[];
   /** Number of completions of each prompt; default 1. */
