@@ -4,7 +4,14 @@
  */
 import type { TrackerName } from "../core/tracker_names.ts";
 import type { RewardFile } from "../rewards/custom/reward_file.ts";
-import type { CurriculumSection, ModelInit, RunConfig } from "./schema/run_config.ts";
+import type {
+  CurriculumSection,
+  DpoSection,
+  LoraSection,
+  ModelInit,
+  RunConfig,
+  TeacherSection,
+} from "./schema/run_config.ts";
 import type { RewardSection } from "./schema/reward_section.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
@@ -40,124 +47,57 @@ export interface TaskItem {
 /** A mixture of tasks: a list of them, or a map of names. */
 export type TaskItems = (string | TaskItem)[] | Record<string, Omit<TaskItem, "task_name">>;
 
-/** Starting levels of tasks. */
-export type Curricula = Record<
-  string,
-  { attribute_levels?: Record<string, number>; weight?: number }
->;
-
-/** Trackers by name. */
-export type Trackers = TrackerName | "none" | "all" | (TrackerName | "none" | "all")[];
-
-/** The tokenizer of a model that is made from a seed: `model.init.tokenizer`. */
-export type TokenizerKeys = Partial<ModelInit["tokenizer"]>;
-
-/** A model that is made from a seed: `model.init`. */
-export interface InitKeys extends Partial<Omit<ModelInit, "tokenizer">> {
-  /** The tokenizer of the model. */
-  tokenizer?: TokenizerKeys;
-}
-
-/** The model: `model`. */
-export interface ModelKeys extends Partial<Omit<RunConfig["model"], "init">> {
-  /** Maximum length of prompt and completion together. It is used if max_prompt_length is unset. */
-  max_seq_length?: number | null;
-  /** A model that is made from a seed, instead of one by name. */
-  init?: InitKeys | null;
-}
-
-/** The adapter: `lora`. */
-export interface LoraKeys
-  extends Partial<Omit<NonNullable<RunConfig["lora"]>, "init_lora_weights">> {
-  /** false: all weights are trained, although there is a section `lora`. */
-  enabled?: boolean;
-  /** How the matrices A and B are initialised. true: A is uniform, B is zero. */
-  init_lora_weights?: boolean | "true" | "false" | "gaussian" | "pissa" | "olora";
-}
-
-/** The problems: `data`. */
-export interface DataKeys extends Partial<Omit<RunConfig["data"], "tasks">> {
-  /** Several tasks drawn by weight, in place of one. */
-  tasks?: TaskItems | null;
-}
-
-/** The steps after which levels rise without regard to scores: `curriculum.schedule`. */
-export type CurriculumScheduleKeys = Partial<CurriculumSection["schedule"]>;
-
-/** Levels of difficulty that follow the results: `curriculum`. */
-export interface CurriculumKeys
-  extends Partial<Omit<CurriculumSection, "enabled" | "curricula" | "schedule">> {
-  /** Whether levels of difficulty move with the results. */
-  enabled?: boolean;
-  /** Starting levels (`*`: of all attributes). Empty: all tasks of the run that have levels. */
-  curricula?: Curricula;
-  /** Levels that rise by themselves. */
-  schedule?: CurriculumScheduleKeys;
-}
-
-/** Supervised training before GRPO: `sft`. */
-export type SftKeys = Partial<NonNullable<RunConfig["sft"]>>;
-/** A model to learn from: `teacher`. */
-export type TeacherKeys = Partial<NonNullable<RunConfig["teacher"]>>;
-/** Training on preferences: `dpo`. */
-export type DpoKeys = Partial<NonNullable<RunConfig["dpo"]>>;
-
-/** The evaluation before and after training: `eval`. */
-export type EvalKeys = Partial<RunConfig["eval"]>;
-
-/** Who samples the completions of training: `generation`. */
-export interface GenerationKeys extends Partial<Omit<RunConfig["generation"], "base_url">> {
-  /** Address of the server, or addresses of several servers that share the prompts. */
-  base_url?: string | string[] | null;
-}
-
-/** Names and trackers: `logging`. */
-export interface LoggingKeys extends Partial<Omit<RunConfig["logging"], "report_to">> {
-  /** Trackers that get the metrics, besides metrics.jsonl. */
-  report_to?: Trackers;
-}
-
-/** The upload after the run: `hf_upload`. */
-export type HfUploadKeys = Partial<NonNullable<RunConfig["hf_upload"]>>;
-
-/** The job of `rgx slurm`: `slurm`. */
-export type SlurmKeys = Partial<NonNullable<RunConfig["slurm"]>>;
-
-/** The section `training` of a configuration that was read. */
-export type Training = RunConfig["training"];
-
-/** The training loop, sampling and GRPO: `training`. */
-export interface TrainingKeys extends Partial<Omit<RunConfig["training"], "stop">> {
-  /** Texts after which a completion ends; the text is kept. */
-  stop?: string | string[];
-  /** Weights of the rewards, in order. */
-  reward_weights?: number[] | null;
-  /** Overrides the keys of sampling by name; also stop, seed, min_new_tokens. */
-  generation_kwargs?: Record<string, unknown>;
-}
-
 /** Values that replace those of a configuration, by section and key. Undefined changes nothing. */
 export interface ConfigOverrides {
   /** The model. */
-  model?: ModelKeys;
+  model?: Partial<Omit<RunConfig["model"], "init">> & {
+    /** Maximum length of prompt and completion together, used if max_prompt_length is unset. */
+    max_seq_length?: number | null;
+    /** A model that is made from a seed, instead of one by name. */
+    init?:
+      | Partial<Omit<ModelInit, "tokenizer">> & { tokenizer?: Partial<ModelInit["tokenizer"]> }
+      | null;
+  };
   /** The adapter; null: all weights of the model are trained. */
-  lora?: LoraKeys | null;
+  lora?:
+    | Partial<Omit<LoraSection, "init_lora_weights">> & {
+      /** false: all weights are trained, although there is a section `lora`. */
+      enabled?: boolean;
+      /** How the matrices A and B are initialised. true: A is uniform, B is zero. */
+      init_lora_weights?: LoraSection["init_lora_weights"] | boolean;
+    }
+    | null;
   /** The problems. */
-  data?: DataKeys;
+  data?: Partial<Omit<RunConfig["data"], "tasks">> & {
+    /** Several tasks drawn by weight, in place of one: a list of them, or a map of names. */
+    tasks?: (string | TaskItem)[] | Record<string, Omit<TaskItem, "task_name">> | null;
+  };
   /** Levels of difficulty that follow the results. */
-  curriculum?: CurriculumKeys | null;
+  curriculum?:
+    | Partial<Omit<CurriculumSection, "enabled" | "curricula" | "schedule">> & {
+      /** false: levels stay as the configuration sets them. */
+      enabled?: boolean;
+      /** Starting levels of tasks, by their names. */
+      curricula?: Record<string, Partial<CurriculumSection["curricula"][string]>>;
+      /** The steps after which levels rise without regard to scores. */
+      schedule?: Partial<CurriculumSection["schedule"]>;
+    }
+    | null;
   /** Rewards: names, or `{name, weight, …parameters}`, or `{path, …}` for a file. */
   rewards?: readonly RewardItem[];
   /** Supervised training before GRPO; null: none. */
-  sft?: SftKeys | null;
+  sft?: Partial<NonNullable<RunConfig["sft"]>> | null;
   /** Training on preferences, which only `rgx dpo` obeys; null: none. */
-  dpo?: DpoKeys | null;
+  dpo?: Partial<DpoSection> | null;
   /** The model whose distributions the policy learns; null: none. */
-  teacher?: TeacherKeys | null;
+  teacher?: Partial<TeacherSection> | null;
   /** The evaluation before and after training. */
-  eval?: EvalKeys;
+  eval?: Partial<RunConfig["eval"]>;
   /** Who samples the completions of training. */
-  generation?: GenerationKeys;
+  generation?: Partial<Omit<RunConfig["generation"], "base_url">> & {
+    /** Address of the server, or addresses of several servers that share the prompts. */
+    base_url?: string | string[] | null;
+  };
   /** What answers the model: a file, `{path}`, or a name; null: nothing answers it. */
   environment?: string | RunConfig["environment"];
   /** Several of them by name, of which each row of the data names one. */
@@ -167,13 +107,23 @@ export interface ConfigOverrides {
   /** Limits of dialogues. */
   multi_turn?: Partial<RunConfig["multi_turn"]>;
   /** The training loop, sampling and GRPO. */
-  training?: TrainingKeys;
+  training?: Partial<Omit<RunConfig["training"], "stop">> & {
+    /** Texts after which a completion ends; the text is kept. */
+    stop?: string | string[];
+    /** Weights of the rewards, in order. */
+    reward_weights?: number[] | null;
+    /** Overrides the keys of sampling by name; also stop, seed, min_new_tokens. */
+    generation_kwargs?: Record<string, unknown>;
+  };
   /** Names and trackers. */
-  logging?: LoggingKeys;
+  logging?: Partial<Omit<RunConfig["logging"], "report_to">> & {
+    /** Trackers that get the metrics, besides metrics.jsonl. */
+    report_to?: TrackerName | "none" | "all" | (TrackerName | "none" | "all")[];
+  };
   /** The upload after the run; null: none. */
-  hf_upload?: HfUploadKeys | null;
+  hf_upload?: Partial<NonNullable<RunConfig["hf_upload"]>> | null;
   /** The job of `rgx slurm`; null: its flags alone. */
-  slurm?: SlurmKeys | null;
+  slurm?: Partial<NonNullable<RunConfig["slurm"]>> | null;
   /** Environment variables that configurations can name. */
   env?: Record<string, string>;
 }

@@ -9,7 +9,7 @@ import { type MapNode, nodeAt, type Problems, withEntry } from "./documents/node
 import type { Override } from "./reading/overrides.ts";
 import { ALGORITHM_KEYS } from "./schema/algorithm_keys.ts";
 import { DPO, SFT } from "./schema/data_keys.ts";
-import type { RunConfig, SftSection } from "./schema/run_config.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 import { SAMPLING_KEYS } from "./schema/sampling_keys.ts";
 import { defaultsOf } from "./types/key_spec.ts";
 
@@ -65,8 +65,11 @@ export function noteUnused(tree: MapNode, problems: Problems): void {
 
 /** The configuration as the trainer of a run on preferences takes it. */
 export function preferenceConfig(config: RunConfig): RunConfig {
-  const { training } = config, names = Object.keys(SFT.keys) as (keyof SftSection)[];
-  const loop = Object.fromEntries(names.map((name) => [name, training[name]])) as SftSection;
+  const { training } = config,
+    names = Object.keys(SFT.keys) as (keyof NonNullable<RunConfig["sft"]>)[];
+  const loop = Object.fromEntries(names.map((name) => [name, training[name]])) as NonNullable<
+    RunConfig["sft"]
+  >;
   return {
     ...config,
     dpo: config.dpo ?? defaultsOf(DPO),

@@ -8,7 +8,7 @@ import { translateForeignKeys } from "./foreign/translate_foreign_keys.ts";
 import { findConfig, mergedTree } from "./merged_tree.ts";
 import type { Environment } from "./reading/interpolation.ts";
 import { parseOverrides } from "./reading/overrides.ts";
-import type { SlurmSection } from "./schema/run_config.ts";
+import type { RunConfig } from "./schema/run_config.ts";
 
 /** Where and with what the configuration is read. */
 export interface SectionOptions {
@@ -21,9 +21,9 @@ export interface SectionOptions {
 
 /** The section, and the place where one of its keys is written. */
 export interface FoundSection {
-  section: SlurmSection;
+  section: NonNullable<RunConfig["slurm"]>;
   /** `my.yaml:7:13: slurm.work_dir` */
-  placeOf(name: keyof SlurmSection): string;
+  placeOf(name: keyof NonNullable<RunConfig["slurm"]>): string;
 }
 
 /**

@@ -8,51 +8,26 @@ export type { LoadedConfig } from "../configs/load.ts";
 export type {
   ConfigObject,
   ConfigOverrides,
-  Curricula,
-  CurriculumKeys,
-  CurriculumScheduleKeys,
-  DataKeys,
-  DpoKeys,
-  EvalKeys,
   FileReward,
-  GenerationKeys,
-  HfUploadKeys,
-  InitKeys,
-  LoggingKeys,
-  LoraKeys,
-  ModelKeys,
   NamedReward,
   RewardItem,
-  SftKeys,
-  SlurmKeys,
   TaskItem,
-  TaskItems,
-  TeacherKeys,
-  TokenizerKeys,
-  Trackers,
-  Training,
-  TrainingKeys,
 } from "../configs/config_object.ts";
 export { LOSS_TYPE_PARAMETERS, type LossType } from "../configs/schema/loss_types.ts";
 export { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
-export type { RunConfig } from "../configs/schema/run_config.ts";
-export type { AlgorithmSection, ImportanceMode } from "../configs/schema/run_config.ts";
-export type { CurriculumSection, DataSection } from "../configs/schema/run_config.ts";
-export type { TaskSection } from "../configs/schema/task_types.ts";
-export type { HfUploadSection, HubSection } from "../configs/schema/run_config.ts";
 export type {
+  AlgorithmSection,
+  CurriculumSection,
   DpoSection,
-  EvalSection,
-  LoggingSection,
+  EnvironmentKeys,
+  ImportanceMode,
   LoopSection,
-  MultiTurnSection,
-  SftSection,
+  LoraSection,
+  ModelInit,
+  RunConfig,
   TeacherSection,
 } from "../configs/schema/run_config.ts";
-export type { LoraSection, ModelInit, ModelSection } from "../configs/schema/run_config.ts";
+export type { TaskSection } from "../configs/schema/task_types.ts";
 export type { RewardSection } from "../configs/schema/reward_section.ts";
-export type { GenerationSection, SamplingSection } from "../configs/schema/run_config.ts";
-export type { SlurmSection } from "../configs/schema/run_config.ts";
-export type { EnvironmentKeys } from "../configs/schema/run_config.ts";
 export type { EnvironmentSection, McpSection } from "../rewards/environments/open_environments.ts";
 export type { RampType, SchedulerKwargs, SchedulerType } from "../configs/schema/schedule_types.ts";

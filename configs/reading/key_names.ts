@@ -48,9 +48,10 @@ const ALL_NAMES: ReadonlySet<string> = new Set([
   ...[...LISTED.keys()].filter((name) => !name.endsWith("*")),
 ]);
 
-/** The last parts of all known names. */
-const LAST_PARTS: ReadonlySet<string> = new Set(
-  [...ALL_NAMES].map((name) => name.split(".").at(-1)!),
+/** Section → the last parts of the known names in it. */
+const NAMES_IN: ReadonlyMap<string, readonly string[]> = new Map(
+  [...Map.groupBy(ALL_NAMES, (name) => name.slice(0, Math.max(0, name.lastIndexOf("."))))]
+    .map(([section, names]) => [section, names.map((name) => name.split(".").at(-1)!)]),
 );
 
 const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
@@ -76,11 +77,10 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   // A key inside a map that is not obeyed, and the class that verl makes of a section.
   const inside = listingOf(written);
   if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
-  // Not all keys of such a section are listed. A name one letter from a listed name is a typo.
-  const near = inside?.isOfSection && !LAST_PARTS.has(last)
-    ? [...LAST_PARTS].find((name) => isOneEdit(last, name))
-    : undefined;
-  if (near !== undefined) return { kind: "unknown", suggestion: near };
+  // Not all keys of such a section are listed. A name one letter from a listed one is a typo.
+  const beside = NAMES_IN.get(parts.slice(0, -1).join(".")) ?? [];
+  const near = inside?.isOfSection && beside.find((name) => isOneEdit(last, name));
+  if (near) return { kind: "unknown", suggestion: near };
   if (inside !== undefined || (last === "_target_" && parts.length > 1)) {
     return { kind: "notObeyed" };
   }

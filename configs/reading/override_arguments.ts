@@ -2,7 +2,7 @@
 import { UsageError } from "../../core/errors.ts";
 import { isRewardSection, rewardAsWritten } from "../schema/reward_section.ts";
 import { SECTIONS } from "../schema/schema.ts";
-import type { ConfigOverrides, DataKeys } from "../config_object.ts";
+import type { ConfigOverrides } from "../config_object.ts";
 
 /**
  * `{training: {max_steps: 5}}` → `["training.max_steps=5"]`. Sections and maps are merged with what
@@ -34,7 +34,7 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
 }
 
 /** The keys that remove the configuration's problems if the overrides name other tasks. */
-function inPlaceOfOtherProblems(data: DataKeys): DataKeys {
+function inPlaceOfOtherProblems(data: NonNullable<ConfigOverrides["data"]>): object {
   const { task_name = null, tasks = null, dataset_name = null, task_config } = data;
   const { eval_dataset_name = null } = data;
   if (task_name === null && tasks === null) return {};

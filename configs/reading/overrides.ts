@@ -134,8 +134,16 @@ function parseFlag(
   const source = COMMAND_LINE, [next] = following;
   const [, name, value] = /^--([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
   const key = (name ?? "").replaceAll("-", "_");
+  // Flags of OpenRLHF are in a section here, and have none as they are typed.
+  const isOfSection = key.startsWith("openrlhf."), typed = arg.replace("openrlhf.", "");
   const set = (key: string, value: string, used: number) => ({
-    override: { action: "set" as const, key, value, source, flag: `--${name}` },
+    override: {
+      action: "set" as const,
+      key,
+      value,
+      source,
+      ...(isOfSection ? {} : { flag: `--${name}` }),
+    },
     used,
   });
   if (key === "") throw new UsageError(`${arg}: expected --key value`);
@@ -159,7 +167,7 @@ function parseFlag(
   if (meaningOf(key).kind === "notObeyed" && (isBare || isOfKnown(next))) {
     return set(key, "true", 0);
   }
-  if (isBare) throw new UsageError(`${arg}: expected a value`);
+  if (isBare) throw new UsageError(`${typed}: expected a value`);
   const end = following.findIndex((word) => /^(--|-\D|[~+])|=/.test(word));
   const words = following.slice(0, end < 0 ? following.length : end);
   if (words.length > 1 && mayBeList(key)) return set(key, listText(words), words.length);
@@ -174,7 +182,8 @@ function isOfKnown(word: string): boolean {
 
 function mayBeList(key: string): boolean {
   const meaning = meaningOf(key);
-  return meaning.kind === "key" && /\blist\b/.test(KEYS.get(meaning.path)!.type.expected);
+  return meaning.kind === "notObeyed" ||
+    meaning.kind === "key" && /\blist\b/.test(KEYS.get(meaning.path)!.type.expected);
 }
 
 /** A list of YAML with these words. */

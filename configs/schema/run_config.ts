@@ -34,17 +34,8 @@ export type ModelInit = Values<typeof INIT["keys"]> & {
   tokenizer: Values<typeof TOKENIZER["keys"]>;
 };
 
-/** The model that is trained, and how it is held in memory. */
-export type ModelSection = Values<typeof MODEL["keys"]> & {
-  /** A model that is made from a seed in place of a loaded one. */
-  init: ModelInit | null;
-};
-
 /** The adapter that is trained: PEFT's LoraConfig. */
 export type LoraSection = On<typeof LORA["keys"]>;
-
-/** The problems of a run, and how they become prompts. */
-export type DataSection = Values<typeof DATA["keys"]>;
 
 /** reasoning-gym's curriculum: after each step the levels of a task go up or down by its scores. */
 export type CurriculumSection = On<typeof CURRICULUM["keys"]> & {
@@ -54,84 +45,60 @@ export type CurriculumSection = On<typeof CURRICULUM["keys"]> & {
   schedule: Values<typeof CURRICULUM_SCHEDULE["keys"]>;
 };
 
-/** The supervised warm start before GRPO. */
-export type SftSection = Values<typeof SFT["keys"]>;
-
 /** Training on preferences (`rgx dpo`). */
 export type DpoSection = Values<typeof DPO["keys"]>;
 
 /** The model that the policy learns from. */
 export type TeacherSection = Values<typeof TEACHER["keys"]>;
 
-/** Evaluation before and after training. */
-export type EvalSection = Values<typeof EVAL["keys"]>;
-
-/** Where the completions of training are sampled. */
-export type GenerationSection = Values<typeof GENERATION["keys"]>;
-
-/** The limits of dialogues with environments and tools. */
-export type MultiTurnSection = Values<typeof MULTI_TURN["keys"]>;
-
-/** The environment that a dialogue is held with, and the tools of the model. */
-export type EnvironmentKeys = Values<typeof ENVIRONMENTS["keys"]>;
-
-/** The names and trackers of the run. */
-export type LoggingSection = Values<typeof LOGGING["keys"]>;
-
-/** The upload after a run, as reasoning-gym's recipes have it. */
-export type HfUploadSection = Values<typeof HF_UPLOAD["keys"]>;
-
-/** The defaults of the flags of `rgx slurm`. Training does not read this section. */
-export type SlurmSection = Values<typeof SLURM["keys"]>;
-
 /** The training loop: optimizer, schedule, logging, evaluation, checkpoints. */
 export type LoopSection = Values<typeof LOOP_KEYS>;
-
-/** How completions are sampled. `generation_kwargs` has been translated into these keys. */
-export type SamplingSection = Values<typeof SAMPLING_KEYS>;
 
 /** How the policy is trained on completions: GRPO and its variants. */
 export type AlgorithmSection = Values<typeof ALGORITHM_KEYS>;
 
-/** Uploads of transformers' trainer. */
-export type HubSection = Values<typeof HUB_KEYS>;
-
 /** How the ratio between the policy and the sampler is computed and bounded. */
 export type ImportanceMode = AlgorithmSection["vllm_importance_sampling_mode"];
+
+/** The environment that a dialogue is held with, and the tools of the model. */
+export type EnvironmentKeys = Values<typeof ENVIRONMENTS["keys"]>;
 
 /**
  * A whole configuration with canonical keys and all defaults filled in. docs/configuration.md
  * explains each key.
  */
 export interface RunConfig extends EnvironmentKeys {
-  /** The model that is trained. */
-  model: ModelSection;
+  /** The model that is trained, and how it is held in memory. */
+  model: Values<typeof MODEL["keys"]> & {
+    /** A model that is made from a seed in place of a loaded one. */
+    init: ModelInit | null;
+  };
   /** null = full fine-tuning. */
   lora: LoraSection | null;
-  /** The problems. */
-  data: DataSection;
+  /** The problems, and how they become prompts. */
+  data: Values<typeof DATA["keys"]>;
   /** Difficulty levels that follow the results, or null. */
   curriculum: CurriculumSection | null;
   /** At least one; each completion gets the weighted sum of their values. */
   rewards: RewardSection[];
   /** Supervised warm start before GRPO, or null. */
-  sft: SftSection | null;
+  sft: Values<typeof SFT["keys"]> | null;
   /** Training on preferences, or null: only `rgx dpo` obeys it. */
   dpo: DpoSection | null;
   /** A model whose distributions the policy learns on its own samples, or null. */
   teacher: TeacherSection | null;
   /** Held-out evaluation before and after training. */
-  eval: EvalSection;
+  eval: Values<typeof EVAL["keys"]>;
   /** Who samples the completions. */
-  generation: GenerationSection;
+  generation: Values<typeof GENERATION["keys"]>;
   /** Limits of dialogues with environments and tools. */
-  multi_turn: MultiTurnSection;
+  multi_turn: Values<typeof MULTI_TURN["keys"]>;
   /** The keys of TRL's GRPOConfig, in one section as there. */
-  training: LoopSection & SamplingSection & AlgorithmSection & HubSection;
+  training: LoopSection & Values<typeof SAMPLING_KEYS> & AlgorithmSection & Values<typeof HUB_KEYS>;
   /** The names and trackers of the run. */
-  logging: LoggingSection;
-  /** null = this section asks for no upload. */
-  hf_upload: HfUploadSection | null;
-  /** null = the flags of `rgx slurm` have defaults of their own. */
-  slurm: SlurmSection | null;
+  logging: Values<typeof LOGGING["keys"]>;
+  /** The upload after a run, as reasoning-gym's recipes have it; null = none. */
+  hf_upload: Values<typeof HF_UPLOAD["keys"]> | null;
+  /** Defaults of the flags of `rgx slurm`, or null. Training does not read this section. */
+  slurm: Values<typeof SLURM["keys"]> | null;
 }

@@ -1,39 +1,16 @@
 /**
- * Command lines of OpenRLHF's train_ppo_ray. Some of its flags have another meaning in rgx, so all
- * of them become overrides of a section `openrlhf`. Other flags are not changed, so flags of rgx
- * can stand beside them.
+ * Command lines of OpenRLHF's train_ppo_ray. Some of its flags have another meaning in rgx, so each
+ * of them becomes a flag of a section, `--openrlhf.name`. Other flags are not changed, so flags of
+ * rgx can stand beside them.
  */
-import { UsageError } from "../../../core/errors.ts";
 import { OPENRLHF } from "./openrlhf.ts";
-
-const names = (text: string): readonly string[] => text.trim().split(/\s+/);
-
-/** Flags without a value. */
-const SWITCHES = new Set(names(`
-  colocate_actor_ref colocate_critic_reward colocate_all_models vllm_sync_with_ray
-  enable_prefix_caching enforce_eager vllm_enable_sleep enable_vllm_is_correction use_icepop
-  async_train partial_rollout save_hf_ckpt disable_ds_ckpt load_checkpoint use_ds_universal_ckpt
-  gradient_checkpointing deepcompile enable_ema adam_offload actor_init_on_gpu use_liger_kernel
-  overlap_comm gradient_checkpointing_use_reentrant disable_fast_tokenizer deepspeed_enable_sleep
-  packing_samples use_dynamic_batch load_in_4bit normalize_reward full_determinism
-  save_value_network use_kl_loss no_advantage_std_norm ref_reward_offload apply_chat_template
-  dynamic_filtering perf use_ms bf16 flash_attn freeze_visual_encoder
-  actor.muon.nesterov actor.muon.no_nesterov critic.muon.nesterov critic.muon.no_nesterov
-  critic.gradient_checkpointing_enable critic.gradient_checkpointing_reentrant
-`));
-
-/** Flags with several values. */
-const LISTS = new Set(names(`
-  target_modules eps_clip_low_high adam_betas reward_clip_range dynamic_filtering_reward_range
-  vllm_is_truncated_threshold critic.adam.betas
-`));
 
 /**
  * The newer names, in groups → the older names, which the section uses. Other newer names have the
  * words of the older ones: `vllm.num_engines` is vllm_num_engines, `data.max_len` is max_len.
  */
 const GROUPED: ReadonlyMap<string, string> = new Map(
-  names(`
+  `
     actor.model_name_or_path=pretrain data.prompt_dataset=prompt_data
     data.prompt_probs=prompt_data_probs rollout.micro_batch_size=micro_rollout_batch_size
     rollout.max_new_tokens=generate_max_len train.micro_batch_size=micro_train_batch_size
@@ -58,7 +35,7 @@ const GROUPED: ReadonlyMap<string, string> = new Map(
     ckpt.disable_ds=disable_ds_ckpt ckpt.max_num=max_ckpt_num ckpt.max_mem=max_ckpt_mem
     ckpt.load_enable=load_checkpoint logger.wandb.key=use_wandb
     logger.tensorboard_dir=use_tensorboard
-  `).map((pair) => pair.split("=") as [string, string]),
+  `.trim().split(/\s+/).map((pair) => pair.split("=") as [string, string]),
 );
 
 /** Flags by which a command line is known as one of OpenRLHF. */
@@ -72,14 +49,11 @@ export function isOfOpenRlhf(args: readonly string[]): boolean {
 const SECTION = "openrlhf";
 const KNOWN = new Set(
   [OPENRLHF.obeyed, OPENRLHF.translated, OPENRLHF.listed].flatMap((list) => Object.keys(list))
-    .filter((key) => key.startsWith(`${SECTION}.`))
-    .map((key) => key.slice(SECTION.length + 1)),
+    .map((key) => key.replace(`${SECTION}.`, "")),
 );
 
-/** Whether a name is in the section, or inside a group of it (`critic.adam.lr`). */
-function isKnown(name: string): boolean {
-  return KNOWN.has(name) || INSIDE.test(name);
-}
+/** Groups whose flags have no effect: a critic, and another optimizer. */
+const INSIDE = /^(critic|actor\.muon)\./;
 
 /** The groups; other projects have keys in `data`, too. */
 const GROUP =
@@ -92,33 +66,12 @@ function olderName(flag: string): string {
   return same.find((name) => KNOWN.has(name)) ?? flag;
 }
 
-/** Groups whose flags have no effect: a critic, and another optimizer. */
-const INSIDE = /^(critic|actor\.muon)\./;
-
-/**
- * The arguments with OpenRLHF's flags as `openrlhf.name=value`.
- * @throws UsageError for a flag without its value
- */
+/** The arguments with OpenRLHF's flags as those of the section. */
 export function withOpenRlhfKeys(args: readonly string[]): string[] {
-  const translated: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const [, flag, given] = /^--([\w.]+)(?:=(.*))?$/s.exec(args[i]!) ?? [];
-    const name = flag === undefined ? undefined : olderName(flag);
-    if (name === undefined || !isKnown(name)) {
-      translated.push(args[i]!);
-      continue;
-    }
-    const key = `${SECTION}.${name}`;
-    if (given !== undefined) translated.push(`${key}=${given}`);
-    else if (SWITCHES.has(name)) translated.push(`${key}=true`);
-    else {
-      const values: string[] = [], most = LISTS.has(name) ? Infinity : 1;
-      while (values.length < most && args[i + 1] !== undefined && !/^--\D/.test(args[i + 1]!)) {
-        values.push(args[++i]!);
-      }
-      if (values.length === 0) throw new UsageError(`--${flag}: expected a value`);
-      translated.push(`${key}=${LISTS.has(name) ? `[${values.join(", ")}]` : values[0]}`);
-    }
-  }
-  return translated;
+  return args.map((arg) =>
+    arg.replace(/^--([\w.]+)/, (written, flag: string) => {
+      const name = olderName(flag);
+      return KNOWN.has(name) || INSIDE.test(name) ? `--${SECTION}.${name}` : written;
+    })
+  );
 }

@@ -86,7 +86,7 @@ min_lr_ratio: number>=0<=1? -> training.lr_scheduler_kwargs.min_lr_rate if
 lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: all weights are trained
 lora_alpha: number? -> lora.lora_alpha if openrlhf.lora_rank -- lora.lora_alpha, with lora_rank
 lora_dropout: number? -> lora.lora_dropout if openrlhf.lora_rank -- lora.lora_dropout, with lora_rank
-target_modules (linear): any names of modules -> lora.target_modules if openrlhf.lora_rank --
+target_modules (linear): any a list of names of modules -> lora.target_modules if openrlhf.lora_rank --
   lora.target_modules, with lora_rank
 param_dtype: one bf16|fp16? -> bf16: training.compute_dtype=bfloat16; fp16:
   training.compute_dtype=float16 -- training.compute_dtype

@@ -9,13 +9,11 @@ import {
 import type { Translation } from "../translation.ts";
 
 const ACTOR = "actor_rollout_ref.actor", ROLLOUT = "actor_rollout_ref.rollout";
-const OPTIM = `${ACTOR}.optim`;
 
 /** Sets the keys of rgx that these keys of verl stand for. */
 export function translateVerl(translation: Translation): void {
   checkLengths(translation);
   checkFactor(translation);
-  translateSchedule(translation);
   translateBatchSizes(translation);
   translateTrainer(translation);
   translateData(translation);
@@ -52,24 +50,6 @@ function checkFactor(translation: Translation): void {
   if (factor === null || factor.value === longest || mode !== "vanilla" || !isDrGrpo) return;
   const text = `dr_grpo divides by the longest completion: write ${longest} or null`;
   translation.refuse(factor.node, text);
-}
-
-/** The older name wins over the newer one where both are written, as in verl. */
-function translateSchedule(translation: Translation): void {
-  const path = ["warmup_style", "lr_scheduler_type", "lr_decay_style"]
-    .map((name) => `${OPTIM}.${name}`).find((path) => translation.given(path) !== undefined);
-  const type = path === undefined ? null : translation.text(path);
-  const least = translation.number(`${OPTIM}.min_lr_ratio`);
-  if (path === undefined || type === null) return;
-  const hasLeast = type === "cosine" && least !== null && least.value > 0;
-  const ours = hasLeast
-    ? "cosine_with_min_lr"
-    : type === "constant"
-    ? "constant_with_warmup"
-    : type;
-  translation.set("training.lr_scheduler_type", ours, translation.given(path)!);
-  if (!hasLeast) return;
-  translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
 }
 
 const CONTENTS = `${ACTOR}.checkpoint.save_contents`;
@@ -130,7 +110,7 @@ const COUNTED: readonly [path: string, name: string][] = [
   ["trainer.total_training_steps", "max_steps"],
   ["trainer.save_freq", "save_steps"],
   ["trainer.test_freq", "eval_steps"],
-  [`${OPTIM}.lr_warmup_steps`, "warmup_steps"],
+  [`${ACTOR}.optim.lr_warmup_steps`, "warmup_steps"],
 ];
 
 /**

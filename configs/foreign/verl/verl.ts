@@ -9,20 +9,13 @@ import { ADAPTER_FORMS } from "../transformers.ts";
 
 const A = "actor_rollout_ref.actor", R = "actor_rollout_ref.ref", O = "actor_rollout_ref.rollout";
 const M = "actor_rollout_ref.model", T = `${O}.multi_turn.enable`;
-const PLACE = "it says how verl spreads, stores and schedules its work";
-const PRECISION = "fsdp_config.dtype of the actor says in which type products are";
-const PROFILER = "there is no profiler; rgx train CONFIG --verbose times each step";
-const SAME_POLICY = "completions are sampled with the weights that are trained, so that the " +
-  "correction would be about 1: sampling/sampling_logp_difference";
-const KEPT = "completions are kept in the run's folder";
+const PLACE = "it says how verl does its work";
 const FUNCTIONS = "rewards are functions: rewards: [{name, weight}], or [{path}] for a file of JS";
 const CONFIG_JSON = "the model is the one of its config.json";
 const COLUMNS = "the columns are prompt, messages, or question and answer";
 const IMAGES = "images, which are refused";
 const ONE_TURN = "rgx has environment, tools and multi_turn for dialogues: docs/environments.md";
 const MIXTURES = "mixtures of experts can not be trained";
-const SCHEDULE =
-  "lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate";
 
 /** verl names all linear modules with a dash or an underscore. */
 const modules: ValueRule = (node) =>
@@ -59,11 +52,7 @@ lora_alpha: number>0? -> lora.lora_alpha if ${M}.lora_rank -- lora.lora_alpha, w
 target_modules (modules): any all-linear, a list, or an expression -> lora.target_modules if
   ${M}.lora_rank -- lora.target_modules, with lora_rank (all-linear unless written)
 exclude_modules: any a list or an expression -> lora.exclude_modules if ${M}.lora_rank -- lora.exclude_modules, with lora_rank
-- use_shm enable_activation_offload use_remove_padding use_liger use_fused_kernels
-  fused_kernel_options.* tiled_mlp.* gradient_checkpointing_kwargs.*
-  override_config.attn_implementation: ${PLACE}
-- trust_remote_code: no code of a model is run
-~ mtp.*: mtp.enable, which is refused
+- override_config.attn_implementation lora.dtype: ${PLACE}
 ! mtp.enable [false]: a token is predicted from the head alone
 ! hf_config_path: ${CONFIG_JSON}
 ! external_lib: no code of a model is run
@@ -81,8 +70,6 @@ lora.dropout: number>=0? -> lora.lora_dropout if ${M}.lora.rank -- lora.lora_dro
 lora.target_modules (megatron): any a list of linear_qkv, linear_proj, linear_fc1, linear_fc2 ->
   lora.target_modules if ${M}.lora.rank -- lora.target_modules, the same modules by their names in the
   file
-- lora.merge lora.a2a_experimental lora.dtype: ${PLACE}
-~ lora.freeze_vision_model lora.freeze_vision_projection lora.freeze_language_model: ${IMAGES}
 ! lora.type ["lora"]: ${ADAPTER_FORMS}
 ! lora.exclude_modules [[]]: lora.exclude_modules
 ! lora.dropout_position ["pre"]: dropout acts on what A reads
@@ -97,24 +84,25 @@ optimizer: one AdamW|AdamW8bit|PagedAdamW8bit not SGD|Adam|muon|Muon|PagedAdamW
   same adamw=AdamW|adam=AdamW? -> AdamW8bit|PagedAdamW8bit: training.optim=adamw_8bit -- optim;
   AdamW8bit is adamw_8bit
 betas: any a list of two numbers -> training.adam_beta1, training.adam_beta2 -- [adam_beta1, adam_beta2]
-lr_scheduler_type: one constant|cosine? -- ${SCHEDULE}
-warmup_style: one constant|cosine? -- ${SCHEDULE}
-lr_decay_style: one constant|cosine|linear? -- lr_scheduler_type, after a warm-up
+lr_scheduler_type warmup_style: one constant|cosine? ->
+  constant: training.lr_scheduler_type=constant_with_warmup;
+  cosine: training.lr_scheduler_type if !${A}.optim.min_lr_ratio>0;
+  cosine: training.lr_scheduler_type=cosine_with_min_lr if ${A}.optim.min_lr_ratio>0 --
+  lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate
+lr_decay_style: one constant|cosine|linear? ->
+  constant: training.lr_scheduler_type=constant_with_warmup if ${A}.optim.lr_scheduler_type=null;
+  !constant: training.lr_scheduler_type if ${A}.optim.lr_scheduler_type=null -- lr_scheduler_type
 lr_warmup_steps: int>=-1? -> >0: training.warmup_steps -- warmup_steps; −1 or 0:
   lr_warmup_steps_ratio decides
 lr_warmup_steps_ratio: number>=0<1? -> training.warmup_steps if !${A}.optim.lr_warmup_steps>0 --
   warmup_steps, where lr_warmup_steps is not above 0
-min_lr_ratio: number>=0? -- lr_scheduler_kwargs.min_lr_rate, with cosine
+min_lr_ratio: number>=0? -> >0: training.lr_scheduler_kwargs.min_lr_rate if
+  ${A}.optim.lr_scheduler_type=cosine -- lr_scheduler_kwargs.min_lr_rate, with cosine
 - override_optimizer_config.optimizer_offload_fraction override_optimizer_config.offload_fraction
   override_optimizer_config.overlap_cpu_optimizer_d2h_h2d
   override_optimizer_config.optimizer_cpu_offload
   override_optimizer_config.use_precision_aware_optimizer use_precision_aware_optimizer
   main_grads_dtype exp_avg_dtype exp_avg_sq_dtype use_layer_wise_distributed_optimizer: ${PLACE}
-~ total_training_steps: verl itself, which overwrites it with the number of steps
-~ muon_momentum muon_nesterov muon_split_qkv muon_scale_mode muon_coefficient_type
-  muon_num_ns_steps muon_tp_mode muon_fp32_matmul_prec muon_extra_scale_factor
-  muon_scalar_optimizer muon_match_adamw_update_rms: optim.optimizer muon, which is refused
-~ lr_wsd_decay_style: lr_decay_style WSD, which is refused
 ! name ["AdamW"]: AdamW is the optimizer: optim
 ! optimizer_impl ["torch.optim", "bitsandbytes.optim"]: AdamW is the optimizer: optim
 ! override_optimizer_config [{}]: weight_decay, betas and eps have keys
@@ -164,12 +152,6 @@ tau_pos policy_loss.tau_pos: number>=0? -> training.sapo_temperature_pos if
   ${A}.policy_loss.loss_mode=sapo -- sapo_temperature_pos
 tau_neg policy_loss.tau_neg: number>=0? -> training.sapo_temperature_neg if
   ${A}.policy_loss.loss_mode=sapo -- sapo_temperature_neg
-- calculate_entropy calculate_sum_pi_squared: the entropy of each step is logged
-~ policy_loss.clip_cov_ratio policy_loss.clip_cov_lb policy_loss.clip_cov_ub: loss_mode clip_cov,
-  which is refused
-~ policy_loss.kl_cov_ratio policy_loss.ppo_kl_coef: loss_mode kl_cov, which is refused
-~ policy_loss.dro_beta: loss_mode dro, which is refused
-~ data_loader_seed: actor.shuffle, which is refused
 ! shuffle [false]: mini-batches are cut in the order of the prompts
 ppo_mini_batch_size: int>=1? -- prompts of an optimizer step; × num_generations is the completions
   of a step
@@ -178,31 +160,14 @@ ppo_micro_batch_size_per_gpu ppo_micro_batch_size: int>=1? -- per_device_train_b
 use_dynamic_bsz: bool? -- true, without a micro batch size: per_device_train_batch_size is what fits
   in ppo_max_token_len_per_gpu; it changes no result
 ppo_max_token_len_per_gpu: int>=1? -- tokens at once, with use_dynamic_bsz
-- strategy ulysses_sequence_parallel_size use_torch_compile use_prefix_grouper use_fused_kernels
-  use_remove_padding entropy_from_logits_with_chunking entropy_from_logits_chunk_size
-  entropy_checkpointing sum_pi_squared_checkpointing pad_to_length load_weight model_engine:
-  ${PLACE}
-~ freeze_vision_tower: ${IMAGES}
 checkpoint.save_contents checkpoint.contents: any a list of model, optimizer, extra, hf_model --
   save_only_model, where it has no optimizer
-- checkpoint.async_save checkpoint.strict checkpoint.mbridge_config: ${PLACE}
-~ checkpoint.load_contents: a checkpoint of verl; rgx loads all that one of its own holds
 [${A}, ${R}]
 rollout_n: int>=1? -> same training.num_generations -- must be rollout.n
-- fsdp_config.* fsdp_config.turbo_config megatron.* torchtitan.* veomni.*: ${PLACE}
-- fsdp_config.model_dtype fsdp_config.mixed_precision fsdp_config.mixed_precision.* megatron.dtype
-  fsdp_config.turbo_config.distributed.fsdp_plan.param_dtype
-  fsdp_config.turbo_config.distributed.fsdp_plan.reduce_dtype
-  fsdp_config.turbo_config.distributed.fsdp_plan.output_dtype torchtitan.dtype
-  torchtitan.mixed_precision veomni.mixed_precision: ${PRECISION}
 ! megatron.override_transformer_config megatron.override_mcore_model_config [{}]: ${CONFIG_JSON}
 ! megatron.dist_checkpointing_path veomni.load_checkpoint_path: weights are read from
   actor_rollout_ref.model.path
-~ router_replay.*: router_replay.mode
-~ megatron.router_replay.*: router_replay.mode
-~ veomni.router_replay.*: router_replay.mode
 ! router_replay.mode megatron.router_replay.mode veomni.router_replay.mode ["disabled"]: ${MIXTURES}
-~ fsdp_config.qat.* megatron.qat.*: qat.enable
 ! fsdp_config.qat.enable megatron.qat.enable [false]: model.load_in_4bit quantises frozen weights
 [${A}.megatron.override_transformer_config, ${R}.megatron.override_transformer_config]
 - recompute_granularity recompute_modules recompute_method recompute_num_layers attention_backend
@@ -214,20 +179,9 @@ rollout_n: int>=1? -> same training.num_generations -- must be rollout.n
   moe_grouped_gemm moe_permute_fusion moe_enable_deepep moe_token_dispatcher_type
   moe_shared_expert_overlap: ${PLACE}
 [${A}]
-~ qat.*: qat.enable
 ! qat.enable [false]: model.load_in_4bit quantises frozen weights
 [${R}]
-- fsdp_config.dtype: ${PRECISION}
-- strategy use_torch_compile log_prob_micro_batch_size log_prob_micro_batch_size_per_gpu
-  log_prob_use_dynamic_bsz log_prob_max_token_len_per_gpu ulysses_sequence_parallel_size
-  entropy_from_logits_with_chunking entropy_from_logits_chunk_size entropy_checkpointing
-  pad_to_length load_weight param_offload: ${PLACE}
-~ optim.*: an optimizer; the reference is frozen
 ! model [{}]: the reference is the model before training
-[${A}, ${R}, ${O}, actor_rollout_ref]
-- profiler.enable profile.use_profile: ${PROFILER}
-~ profiler.* profiler.ranks: profiler.enable, which has no effect
-~ profile.*: profile.use_profile, which has no effect
 [${O}]
 n = training.num_generations
 temperature = training.temperature
@@ -245,30 +199,10 @@ val_kwargs.do_sample: bool? -> false: eval.temperature=0 -- false is eval.temper
 val_kwargs.n: int>=1? -> training.num_generations_eval -- num_generations_eval
 val_kwargs.top_p: number? -- must be top_p, where it samples
 val_kwargs.top_k: int? -- must be top_k, where it samples
-~ val_kwargs.use_fire_sampling: use_fire_sampling, which is refused
 ! do_sample [true]: completions of one prompt must differ to be compared; set temperature
 ! ignore_eos [false]: a completion ends with the end token
 ! use_fire_sampling [false]: the first token is sampled like the others
 ! over_sample_rate [0]: training.dynamic_sampling draws new prompts
-- name gpu_memory_utilization enforce_eager cudagraph_capture_sizes free_cache_engine
-  tensor_model_parallel_size data_parallel_size expert_parallel_size pipeline_model_parallel_size
-  max_num_batched_tokens max_num_seqs enable_chunked_prefill enable_prefix_caching
-  scheduling_policy load_format layered_summon disable_log_stats multi_stage_wake_up
-  skip_tokenizer_init full_determinism disaggregation.* limit_images mode nnodes n_gpus_per_node
-  log_prob_micro_batch_size log_prob_micro_batch_size_per_gpu log_prob_use_dynamic_bsz
-  log_prob_max_token_len_per_gpu enable_sleep_mode engine_kwargs.* layer_name_map.*
-  agent.num_workers checkpoint_engine.* update_weights_bucket_megabytes
-  moe_load_balance_metrics_interval moe_tensor_parallel_size prometheus.*: ${PLACE}
-- dtype: ${PRECISION}
-- logprobs_mode calculate_log_probs: rgx logs how far they are apart:
-  sampling/sampling_logp_difference
-- trace.*: ${KEPT}
-~ skip_dump_dir: skip_rollout, which is refused
-~ skip.*: skip.enable, which is refused
-~ quantization_config_file: quantization, which is refused
-~ agent.custom_async_server.name: agent.custom_async_server.path, which is refused
-~ mtp: model.mtp.enable, which is refused
-~ qat: actor.qat.enable, which is refused
 ! skip_rollout skip.enable [false]: completions are generated by rgx itself
 ! quantization: model.load_in_4bit or load_in_8bit quantises frozen weights
 ! enable_rollout_routing_replay [false]: ${MIXTURES}
@@ -294,8 +228,6 @@ multi_turn.format: one hermes|qwen3_coder|gpt-oss|gemma4|glm not seed|minimax|ki
   hermes: multi_turn.format=hermes if ${T}; qwen3_coder: multi_turn.format=qwen3_xml if ${T};
   gpt-oss: multi_turn.format=openai if ${T}; gemma4: multi_turn.format=gemma4 if ${T};
   glm: multi_turn.format=glm45 if ${T} -- multi_turn.format, with ${T}
-- multi_turn.tokenization_sanity_check_mode multi_turn.use_inference_chat_template: the tokens of an
-  answer are those that were sampled, and are never encoded again
 ! multi_turn.num_repeat_rollouts: training.num_generations is the number of dialogues of a prompt
 ! multi_turn.tool_config_path multi_turn.function_tool_path: a tool is a file, tools: [F.ts]
   (rgx env new F.ts --tools writes one), or a server of MCP, tools: [{mcp: {command: [python3, F.py]}}]
@@ -304,7 +236,6 @@ multi_turn.format: one hermes|qwen3_coder|gpt-oss|gemma4|glm not seed|minimax|ki
 ! multi_turn.completion_callback: an environment is a program, environment: {command: [python3, F.py]}
   (rgx env new F.py --python writes one), or a file, environment: {path: F.ts}
 [actor_rollout_ref]
-- nccl_timeout: ${PLACE}
 ! hybrid_engine [true]: one process trains and generates
 [data]
 tokenizer = model.tokenizer_name_or_path
@@ -347,7 +278,6 @@ filter_groups.max_num_gen_batches: int>=0? -> 0: training.dynamic_sampling_max_b
   training.dynamic_sampling_max_batches -- dynamic_sampling_max_batches; 0: no limit
 filter_groups.metric: text? -- what must differ in a group; rgx looks at its rewards together, which
   is every metric where there is one reward
-- rollout_correction.*: ${SAME_POLICY}
 adv_estimator: one
   grpo|grpo_vectorized|rloo|rloo_vectorized|reinforce_plus_plus|reinforce_plus_plus_baseline|remax|opo|maxrl
   not gae|gdpo|grpo_passk|gpg|optimal_token_baseline|tir_optimal_token_baseline? ->
@@ -358,11 +288,6 @@ adv_estimator: one
   training.advantage_estimator=maxrl -- training.advantage_estimator; of gdpo write
   multi_objective_aggregation: normalize_then_sum
 ? gamma [1, 1.0]: a reward counts for all tokens of its completion
-~ lam: a critic; GRPO has none
-~ kl_penalty kl_ctrl.*: use_kl_in_reward, which is refused
-~ pf_ppo.*: use_pf_ppo, which is refused
-~ gdpo_reward_keys: adv_estimator gdpo, which is refused
-~ filter_groups.max_inflight_gen_batches: asynchronous training, which is refused
 ! use_kl_in_reward [false]: the KL term is part of the loss: beta
 ! use_pf_ppo [false]: every group is trained on; training.dynamic_sampling
 ! rollout_correction.loss_type ["ppo_clip"]: the loss is clipped: loss_type
@@ -389,13 +314,6 @@ resume_mode: one auto|disable|resume_path? -> auto: training.resume_from_checkpo
 resume_from_path: any a path, null or false -> training.resume_from_checkpoint if
   trainer.resume_mode=resume_path; !false: note "has no effect without resume_mode resume_path, in verl
   too" if trainer.resume_mode=auto|disable -- resume_from_checkpoint, with resume_mode resume_path
-- balance_batch ray_wait_register_center_timeout use_legacy_worker_impl use_v1 worker_env.*: ${PLACE}
-- log_val_generations val_generations_to_log_to_wandb rollout_data_dir validation_data_dir: ${KEPT}
-- device: rgx train CONFIG --device
-- esi_redundant_time: SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint
-- profile_steps controller_nsight_options.* worker_nsight_options.* npu_profile.*: ${PROFILER}
-~ max_critic_ckpt_to_keep: a critic; GRPO has none
-~ v1.*: asynchronous training, which is refused
 ! v1.trainer_mode ["sync"]: rgx generates and trains in turns
 ! v1.sampler.custom_sampler.path: training.shuffle_dataset
 ! critic_warmup [0]: every step trains the model
@@ -404,10 +322,9 @@ resume_from_path: any a path, null or false -> training.resume_from_checkpoint i
 ! del_local_ckpt_after_load [false]: training.save_total_limit says what is kept
 ! remove_previous_ckpt_in_save [false]: training.save_total_limit: 1
 []
-- ray_init.* ray_kwargs.* transfer_queue.* verbose: ${PLACE}
+- actor_rollout_ref.* algorithm.* trainer.* global_profiler.* ray_init.* ray_kwargs.*
+  transfer_queue.* verbose: ${PLACE}
 - hydra: it steers Hydra itself
-- global_profiler.tool global_profiler.steps: ${PROFILER}
-~ global_profiler.*: global_profiler.tool, which has no effect
 ~ skip.*: skip.*.enable, which is refused
 ! skip.rollout.enable skip.rollout_tq.enable skip.async_rollout.enable [false]: each completion is
   generated anew

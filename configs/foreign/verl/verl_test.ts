@@ -98,12 +98,10 @@ Deno.test("without GRPO, verl's whole configuration is refused for its advantage
 const TYPOS: readonly [typo: string, meant: string][] = [
   ["actor_rollout_ref.actor.kl_los_coef", "kl_loss_coef"],
   ["actor_rollout_ref.actor.optim.weight_deccay", "weight_decay"],
-  ["actor_rollout_ref.rollout.gpu_memory_utilisation", "gpu_memory_utilization"],
-  ["actor_rollout_ref.actor.fsdp_config.param_ofload", "param_offload"],
+  ["actor_rollout_ref.rollout.temperatur", "temperature"],
   ["algorithm.filter_groups.metrik", "metric"],
   ["trainer.totl_epochs", "total_epochs"],
   ["data.trainfiles", "train_files"],
-  ["critic.optim.lrr", "lr"],
   ["reward_model.enabel", "enable"],
 ];
 
