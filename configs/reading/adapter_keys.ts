@@ -44,27 +44,15 @@ const OF_THE_FILE: Readonly<Record<string, Json>> = {
 };
 
 /** PEFT replaces "all-linear" by the names of all linear modules of the layers: these. */
-const ALL_LINEAR: readonly string[][] = [
-  ["down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"],
-  ["c_attn", "c_fc", "c_proj"],
-  ["down_proj", "gate_up_proj", "o_proj", "qkv_proj"],
-  ["input_linear", "k_proj", "o_proj", "output_linear", "q_proj", "v_proj"],
-  ["in_proj", "k_proj", "out_proj", "q_proj", "v_proj", "w1", "w2", "w3"],
-  [
-    "down_proj",
-    "gate_proj",
-    "in_proj_a",
-    "in_proj_b",
-    "in_proj_qkv",
-    "in_proj_z",
-    "k_proj",
-    "o_proj",
-    "out_proj",
-    "q_proj",
-    "up_proj",
-    "v_proj",
-  ],
-];
+const ALL_LINEAR = [
+  "down_proj gate_proj k_proj o_proj q_proj up_proj v_proj",
+  "c_attn c_fc c_proj",
+  "down_proj gate_up_proj o_proj qkv_proj",
+  "input_linear k_proj o_proj output_linear q_proj v_proj",
+  "in_proj k_proj out_proj q_proj v_proj w1 w2 w3",
+  "down_proj gate_proj in_proj_a in_proj_b in_proj_qkv in_proj_z k_proj o_proj out_proj q_proj " +
+  "up_proj v_proj",
+].map((names) => names.split(" "));
 
 /** The tree, with the shape of the adapter that is trained further in the section `lora`. */
 export async function withAdapterKeys(

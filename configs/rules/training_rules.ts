@@ -8,7 +8,7 @@ import { microStepsPerGeneration } from "../batch_sizes.ts";
 import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
-import type { SchedulerKwargs, SchedulerType } from "../schema/schedule_types.ts";
+import { SCHEDULE_PARAMETERS, type SchedulerKwargs } from "../schema/schedule_types.ts";
 import { GENERATION } from "../schema/generation_keys.ts";
 import { defaultsOf } from "../types/key_spec.ts";
 
@@ -338,25 +338,6 @@ export class TrainingRules extends RuleContext {
     this.fail(`${end} exceeds learning_rate ${rate}`, `${kwargs}.${name}`, type);
   }
 }
-
-const MIN_RATES = ["min_lr", "min_lr_rate"] as const;
-
-/** The parameters of each schedule. */
-const SCHEDULE_PARAMETERS: Record<SchedulerType, readonly (keyof SchedulerKwargs)[]> = {
-  linear: [],
-  constant: [],
-  constant_with_warmup: [],
-  cosine: ["num_cycles"],
-  cosine_with_restarts: ["num_cycles"],
-  cosine_with_min_lr: ["num_cycles", ...MIN_RATES],
-  cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", ...MIN_RATES],
-  polynomial: ["power", "lr_end"],
-  inverse_sqrt: ["timescale"],
-  warmup_stable_decay: [
-    ...["num_decay_steps", "num_stable_steps", "warmup_type", "decay_type", "num_cycles"] as const,
-    ...["min_lr_ratio", ...MIN_RATES] as const,
-  ],
-};
 
 /**
  * Two shares of all steps can be compared, and two numbers of steps; a share and a number can not.

@@ -19,34 +19,10 @@ import {
  * Linear modules that can have an adapter: those of a layer (of Llama, GPT-2, Phi, Granite 4,
  * LFM2 and Qwen3.5), the head, and tables of embeddings.
  */
-const LORA_MODULES = [
-  "q_proj",
-  "k_proj",
-  "v_proj",
-  "o_proj",
-  "gate_proj",
-  "up_proj",
-  "down_proj",
-  "c_attn",
-  "c_proj",
-  "c_fc",
-  "qkv_proj",
-  "gate_up_proj",
-  "input_linear",
-  "output_linear",
-  "in_proj",
-  "out_proj",
-  "w1",
-  "w2",
-  "w3",
-  "in_proj_qkv",
-  "in_proj_z",
-  "in_proj_b",
-  "in_proj_a",
-  "lm_head",
-  "embed_tokens",
-  "wte",
-] as const;
+const LORA_MODULES =
+  ("q_proj k_proj v_proj o_proj gate_proj up_proj down_proj c_attn c_proj c_fc " +
+    "qkv_proj gate_up_proj input_linear output_linear in_proj out_proj w1 w2 w3 in_proj_qkv " +
+    "in_proj_z in_proj_b in_proj_a lm_head embed_tokens wte").split(" ");
 
 /** A linear module, by its name or by the end of its path: "q_proj", "layers.3.mlp.up_proj". */
 function linearModule(): ValueType<string> {

@@ -55,18 +55,30 @@ export type SchedulerType =
 export type RampType = "linear" | "cosine" | "1-sqrt";
 
 const RAMPS = choice<RampType>(["linear", "cosine", "1-sqrt"]);
-export const SCHEDULES = choice<SchedulerType>([
-  "linear",
-  "cosine",
-  "constant",
-  "constant_with_warmup",
-  "cosine_with_min_lr",
-  "cosine_warmup_with_min_lr",
-  "cosine_with_restarts",
-  "polynomial",
-  "inverse_sqrt",
-  "warmup_stable_decay",
-], { notYet: ["reduce_lr_on_plateau", "greedy"] });
+
+/** The parameters of each schedule. */
+export const SCHEDULE_PARAMETERS: Readonly<
+  Record<SchedulerType, readonly (keyof SchedulerKwargs)[]>
+> = {
+  linear: [],
+  cosine: ["num_cycles"],
+  constant: [],
+  constant_with_warmup: [],
+  cosine_with_min_lr: ["num_cycles", "min_lr", "min_lr_rate"],
+  cosine_warmup_with_min_lr: ["num_cycles", "warmup_lr_rate", "min_lr", "min_lr_rate"],
+  cosine_with_restarts: ["num_cycles"],
+  polynomial: ["power", "lr_end"],
+  inverse_sqrt: ["timescale"],
+  warmup_stable_decay: [
+    ...["num_decay_steps", "num_stable_steps", "warmup_type", "decay_type", "num_cycles"] as const,
+    ...["min_lr_ratio", "min_lr", "min_lr_rate"] as const,
+  ],
+};
+
+export const SCHEDULES: ValueType<SchedulerType> = choice(
+  Object.keys(SCHEDULE_PARAMETERS) as SchedulerType[],
+  { notYet: ["reduce_lr_on_plateau", "greedy"] },
+);
 
 export const SCHEDULE_KWARGS: ValueType<SchedulerKwargs> = {
   ...fields({
@@ -86,13 +98,10 @@ export const SCHEDULE_KWARGS: ValueType<SchedulerKwargs> = {
   ts: "SchedulerKwargs",
 };
 
-export const WARMUP = refine(
-  float({ min: 0 }),
-  (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",
-);
+const isRatioOrSteps = (steps: number) =>
+  steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps";
+
+export const WARMUP = refine(float({ min: 0 }), isRatioOrSteps);
 
 /** Steps between two events; a value < 1 is a share of all steps. */
-export const INTERVAL = refine(
-  float({ above: 0 }),
-  (steps) => steps < 1 || Number.isInteger(steps) ? null : "expected a ratio < 1 or whole steps",
-);
+export const INTERVAL = refine(float({ above: 0 }), isRatioOrSteps);
