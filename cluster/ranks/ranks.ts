@@ -111,6 +111,15 @@ export class Ranks {
     return (await this.each(() => this.#guard(async () => await work(begin, end)))).flat();
   }
 
+  /** As {@link share}; each rank does its pieces one after the other. */
+  map<T>(count: number, work: (piece: number) => Promise<T>): Promise<T[]> {
+    return this.share(count, async (begin, end) => {
+      const own: T[] = [];
+      for (let piece = begin; piece < end; piece++) own.push(await work(piece));
+      return own;
+    });
+  }
+
   /** Every rank works; the results of all of them, in their order, on all ranks. */
   async each<T>(work: () => Promise<T> | T): Promise<T[]> {
     const { transport } = this;

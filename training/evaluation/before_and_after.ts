@@ -6,11 +6,8 @@
  * differ by the model alone.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { hasAnswer, scoreCompletion } from "../../data/score_completion.ts";
-import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
-import { evaluateDialogues } from "../../bench/dialogue/evaluate_dialogues.ts";
-import { idsOf, sampledTokens } from "../../bench/dialogue/segments.ts";
-import type { CausalLM } from "../../models/causal_lm.ts";
+import { hasAnswer } from "../../data/score_completion.ts";
+import { sampledTokens } from "../../bench/dialogue/segments.ts";
 import type { Entry } from "../../tasks/types.ts";
 import {
   type Accuracy,
@@ -18,24 +15,15 @@ import {
   accuracyOf,
   type TaskAccuracy,
 } from "../../bench/evaluation/accuracy.ts";
-import {
-  type AskedProblem,
-  complete,
-  type CompleteOptions,
-} from "../../bench/evaluation/complete.ts";
-import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import {
-  runSampling,
-  runSamplingSeed,
-  type SamplingSettings,
-} from "../../bench/evaluation/sampling.ts";
+import { runSampling } from "../../bench/evaluation/sampling.ts";
 import { mean } from "../../core/statistics.ts";
 import { bootstrapMean } from "../../bench/evaluation/intervals.ts";
-import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
+import { ALONE } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { addUp } from "../metrics/metrics.ts";
-import { rewardSample, scoreBatch } from "../rollout/score.ts";
+import { scoreBatch } from "../rollout/score.ts";
+import { type AnswerOptions, answersTo, sampleOf, scoreOf } from "./answers.ts";
 
 /** An accuracy; where the problems are of several tasks, also that of each task. */
 export interface MixedAccuracy extends Accuracy {
@@ -65,27 +53,14 @@ export interface EvalResult extends MixedAccuracy {
   greedy: MixedAccuracy;
 }
 
-export interface EvalOptions {
-  model: Pick<CausalLM, "generate" | "generateDialogues">;
+export interface EvalOptions extends AnswerOptions {
   /** The rewards of the run, which score the completions too. */
   rubric?: Rubric;
   /** Receives what the rewards have spent. */
   onSpent?: (spent: Record<string, number>) => void;
-  /** Optimizer steps done, for rewards that depend on it. */
-  step?: number;
-  prompts: PromptEncoder;
-  /** Environments and tools; default: an answer is one turn. */
-  dialogues?: DialogueSetup | null;
-  training: RunConfig["training"];
   eval: RunConfig["eval"];
-  /** @see GenerateOptions.shouldStop */
-  shouldStop: () => boolean;
-  /** Called when a completion has ended: how many have, of how many. */
-  onProgress?: (done: number, total: number) => void;
   /** Called for every completion, in the order of the problems. */
   onItem?: (item: EvalItem) => void;
-  /** The ranks of the run, which share the work. Default: this process alone. */
-  ranks?: Ranks;
 }
 
 /** One problem of an evaluation and its completion. */
@@ -112,117 +87,63 @@ export interface EvalItem {
   rewards?: Record<string, RewardValue>;
 }
 
-/** @throws Interrupted when `shouldStop` returned true. */
+/** @throws Interrupted when `shouldStop` returned true */
 export async function evaluate(
   entries: readonly Entry[],
   options: EvalOptions,
 ): Promise<EvalResult> {
-  const { training } = options;
-  const temperature = options.eval.temperature ?? training.temperature;
+  const temperature = options.eval.temperature ?? options.training.temperature;
   const passes = temperature === 0 ? 1 : 2;
   const pass = (number: number, passTemperature: number) => {
     let ended = number * entries.length;
+    const onEnd = () => options.onProgress?.(++ended, passes * entries.length);
     const rubric = number === 0 && options.rubric?.names.length ? options.rubric : null;
-    return measure(entries, { ...options, rubric }, runSampling(training, passTemperature), {
-      seed: runSamplingSeed(training),
-      slots: Math.max(1, options.eval.batch_size),
-      shouldStop: options.shouldStop,
-      onEnd: () => options.onProgress?.(++ended, passes * entries.length),
-    });
+    return measure(entries, options, rubric, passTemperature, onEnd);
   };
   const sampled = await pass(0, temperature);
   const greedy = passes === 1 ? sampled : await pass(1, 0);
   return { ...sampled, temperature, greedy };
 }
 
-/** An answer to a problem, or the dialogue about it. */
-interface Answered {
-  prompt: EncodedPrompt;
-  ids: readonly number[];
-  /** Of the model. */
-  tokens: number;
-  text: string;
-  truncated: boolean;
-  dialogue?: Pick<Dialogue, "messages" | "reward">;
-}
-
-const NO_REQUEST = { promptIds: [], firstSample: 0 };
-
+/**
+ * One answer to each problem.
+ * @param rubric null: no rewards score them
+ */
 async function measure(
   entries: readonly Entry[],
-  { rubric, ...asked }: Omit<EvalOptions, "rubric"> & { rubric: Rubric | null },
-  sampling: SamplingSettings,
-  options: CompleteOptions<AskedProblem>,
+  options: EvalOptions,
+  rubric: Rubric | null,
+  temperature: number,
+  onEnd: () => void,
 ): Promise<MixedAccuracy & Pick<EvalResult, "rewards" | "reward">> {
-  const { model, prompts, onItem, dialogues = null, ranks = ALONE } = asked;
-  const { temperature } = sampling;
-  const answered = await ranks.share(entries.length, async (begin, end): Promise<Answered[]> => {
-    const own = entries.slice(begin, end).map((entry, i) => ({ entry, index: begin + i }));
-    if (own.length === 0) return [];
-    if (dialogues !== null) {
-      const problems = own.map((problem) => ({ ...problem, samples: 1 }));
-      const played = await evaluateDialogues(model, prompts, problems, sampling, {
-        ...options,
-        setup: dialogues,
-        scene: `${asked.step ?? 0}, evaluation at ${temperature}`,
-      });
-      for (const problem of problems) options.onEnd?.({ ...NO_REQUEST, ...problem }, []);
-      return played.map(([dialogue]) => ({
-        ...dialogue!,
-        ids: idsOf(dialogue!),
-        tokens: sampledTokens(dialogue!),
-        dialogue: dialogue!,
-      }));
-    }
-    const encoded = own.map(({ entry }) => prompts.prompt(entry));
-    const problems = own.map(({ index }, i) => ({
-      index,
-      firstSample: 0,
-      samples: 1,
-      promptIds: encoded[i]!.ids,
-    }));
-    const completions = await complete(model, prompts, problems, sampling, options);
-    return completions.map(([completion], i) => ({
-      prompt: encoded[i]!,
-      ids: completion!.ids,
-      tokens: completion!.ids.length,
-      ...prompts.read(completion!),
-    }));
+  const { prompts, training, onItem, ranks = ALONE } = options;
+  const draws = {
+    sampling: runSampling(training, temperature),
+    samples: 1,
+    scene: `${options.step ?? 0}, evaluation at ${temperature}`,
+    slots: Math.max(1, options.eval.batch_size),
+    onEnd,
+  };
+  const answered = await ranks.share(entries.length, async (begin, end) => {
+    const own = await answersTo(entries.slice(begin, end), begin, options, draws);
+    return own.flat();
   });
-  const values = rubric === null ? null : await rewardsOf(
-    rubric,
-    entries.map((entry, i) => {
-      const { prompt, tokens: _, ...completion } = answered[i]!;
-      return rewardSample({ entry, prompt }, completion, {
-        step: asked.step ?? 0,
-        maxCompletionLength: asked.training.max_completion_length,
-      });
-    }),
-    asked,
-  );
+  const samples = entries.map((entry, i) => sampleOf(entry, answered[i]!, options));
+  const values = rubric && await rewardsOf(rubric, samples, options);
   const answers = entries.map((entry, i) => {
-    const { question, answer: expected } = entry;
-    const { text, truncated, tokens, prompt } = answered[i]!;
-    const systemPrompt = prompts.settings.system_prompt;
-    const { score, extracted, formatted } = scoreCompletion(
-      text,
-      entry,
-      systemPrompt,
-      prompt.text,
-    );
+    const answer = answered[i]!, { text: completion, truncated } = answer;
+    const { score, extracted, formatted } = scoreOf(entry, answer, prompts);
+    const scored = { score, formatted, truncated, tokens: sampledTokens(answer) };
     onItem?.({
       temperature,
-      question,
-      expected,
-      completion: text,
+      question: entry.question,
+      expected: entry.answer,
+      completion,
       extracted,
-      score,
-      formatted,
-      truncated,
-      tokens,
+      ...scored,
       ...(values !== null && { rewards: named(rubric!, values[i]!) }),
     });
-    return [{ score, formatted, truncated, tokens }];
+    return [scored];
   });
   // Where there is no right answer, nothing is right or wrong.
   const { accuracy, correct, total, ci95, mean_score } = accuracyOf(
@@ -248,19 +169,15 @@ async function measure(
 async function rewardsOf(
   rubric: Rubric,
   samples: readonly RewardSample[],
-  options: Omit<EvalOptions, "rubric">,
+  { ranks = ALONE, shouldStop, onSpent, eval: { batch_size } }: EvalOptions,
 ): Promise<RewardValue[][]> {
-  const { ranks = ALONE, shouldStop } = options, size = Math.max(1, options.eval.batch_size);
-  const batches = await ranks.share(Math.ceil(samples.length / size), async (begin, end) => {
-    const own: { values: RewardValue[][]; spent: Record<string, number> }[] = [];
-    for (let i = begin; i < end; i++) {
-      const some = samples.slice(i * size, (i + 1) * size);
-      const { values, sums } = await scoreBatch(rubric, some, shouldStop);
-      own.push({ values, spent: Object.fromEntries(sums) });
-    }
-    return own;
+  const size = Math.max(1, batch_size);
+  const batches = await ranks.map(Math.ceil(samples.length / size), async (i) => {
+    const some = samples.slice(i * size, (i + 1) * size);
+    const { values, sums } = await scoreBatch(rubric, some, shouldStop);
+    return { values, spent: Object.fromEntries(sums) };
   });
-  options.onSpent?.(addUp(batches.map(({ spent }) => spent)));
+  onSpent?.(addUp(batches.map(({ spent }) => spent)));
   return batches.flatMap(({ values }) => values);
 }
 
@@ -297,6 +214,18 @@ export function shownRewards(
   return all.length === 1 ? all : [...all, ["weighted sum", reward!]];
 }
 
+/** The names in metrics of an accuracy, in their order. */
+const MEASURED = [
+  "accuracy",
+  "correct",
+  "total",
+  "ci95",
+  "mean_score",
+  "format_rate",
+  "truncated_rate",
+  "mean_completion_tokens",
+] as const;
+
 /** The result as metrics of a line in metrics.jsonl. */
 export function evalMetrics(result: EvalResult): Record<string, number | number[]> {
   const metrics: Record<string, number | number[]> = { eval_temperature: result.temperature };
@@ -305,18 +234,11 @@ export function evalMetrics(result: EvalResult): Record<string, number | number[
     metrics[`eval_rewards/${name}/mean`] = mean;
   }
   for (const [prefix, accuracy] of [["eval_", result], ["eval_greedy_", result.greedy]] as const) {
-    metrics[`${prefix}accuracy`] = accuracy.accuracy;
-    metrics[`${prefix}correct`] = accuracy.correct;
-    metrics[`${prefix}total`] = accuracy.total;
-    metrics[`${prefix}ci95`] = accuracy.ci95;
-    metrics[`${prefix}mean_score`] = accuracy.mean_score;
-    metrics[`${prefix}format_rate`] = accuracy.format_rate;
-    metrics[`${prefix}truncated_rate`] = accuracy.truncated_rate;
-    metrics[`${prefix}mean_completion_tokens`] = accuracy.mean_completion_tokens;
+    for (const name of MEASURED) metrics[prefix + name] = accuracy[name];
     for (const [task, ofTask] of Object.entries(accuracy.tasks ?? {})) {
-      metrics[`${prefix}tasks/${task}/accuracy`] = ofTask.accuracy;
-      metrics[`${prefix}tasks/${task}/total`] = ofTask.total;
-      metrics[`${prefix}tasks/${task}/mean_score`] = ofTask.mean_score;
+      for (const name of ["accuracy", "total", "mean_score"] as const) {
+        metrics[`${prefix}tasks/${task}/${name}`] = ofTask[name];
+      }
     }
   }
   return metrics;
