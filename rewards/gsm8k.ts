@@ -1,10 +1,9 @@
 /** The rewards of the GSM8K recipe. */
 import { findNumber, findSolution, goldAnswer, TAGS } from "../data/solution_format.ts";
 import { strip } from "../tasks/python/text.ts";
-import { pythonFloat } from "./python_float.ts";
 import type { Reward, SampleReward } from "./types.ts";
+import { asciiDigits } from "../tasks/python/decimals.ts";
 
-/** 3 points if the completion has the format of the GSM8K recipe. */
 const matchFormatExactly: SampleReward = {
   name: "match_format_exactly",
   description:
@@ -14,7 +13,6 @@ const matchFormatExactly: SampleReward = {
   compute: ({ completion }) => findSolution(completion) === null ? 0 : 3,
 };
 
-/** Half a point for each tag of the GSM8K recipe that occurs exactly once. */
 const matchFormatApproximately: SampleReward = {
   name: "match_format_approximately",
   description: "For each of the four tags 0.5 when it occurs exactly once, else −0.5.",
@@ -28,10 +26,6 @@ const matchFormatApproximately: SampleReward = {
   },
 };
 
-/**
- * Compares the solution in the format of the GSM8K recipe with the gold answer. A near number gets
- * a part of the points.
- */
 const checkAnswerCorrectness: SampleReward = {
   name: "check_answer_correctness",
   description: "3 for the gold answer's text, 1.5 within 10 %, 0.5 within 20 %, else −0.5; " +
@@ -52,7 +46,6 @@ const checkAnswerCorrectness: SampleReward = {
   },
 };
 
-/** Compares the first number after the solution tag of the GSM8K recipe with the gold answer. */
 const checkNumbersExtraction: SampleReward = {
   name: "check_numbers_extraction",
   description: "1.5 when the first number after <SOLUTION> equals the gold answer, else 0.",
@@ -73,3 +66,19 @@ export const GSM8K_REWARDS: readonly Reward[] = [
   checkAnswerCorrectness,
   checkNumbersExtraction,
 ];
+
+const DIGITS = "[0-9](?:_?[0-9])*";
+const NUMBER = new RegExp(
+  `^[+-]?(?:${DIGITS}(?:\\.(?:${DIGITS})?)?|\\.${DIGITS})(?:[eE][+-]?${DIGITS})?$`,
+);
+const SPECIAL = /^([+-]?)(inf(?:inity)?|nan)$/i;
+
+/** The number, also ±Infinity and NaN; null where Python raises ValueError. */
+export function pythonFloat(text: string): number | null {
+  const stripped = asciiDigits(strip(text));
+  if (NUMBER.test(stripped)) return Number(stripped.replaceAll("_", ""));
+  const special = SPECIAL.exec(stripped);
+  if (special === null) return null;
+  if (special[2]!.toLowerCase() === "nan") return NaN;
+  return special[1] === "-" ? -Infinity : Infinity;
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../core/time_limit_testing.ts";
 import { goldAnswer } from "../data/solution_format.ts";
-import { pythonFloat } from "./python_float.ts";
+import { pythonFloat } from "./gsm8k.ts";
 import { input, valueOf } from "./testing.ts";
 
 const NAMES = [

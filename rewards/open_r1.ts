@@ -4,7 +4,6 @@ import { codePoints, words } from "../tasks/python/text.ts";
 import { cosineBetween, mathAccuracy, repetitionPenaltyOf } from "./trl.ts";
 import type { BatchReward, Reward, SampleReward } from "./types.ts";
 
-/** open-r1's format reward: thoughts and answer in their tags, each tag on a line of its own. */
 const openR1Format: SampleReward = {
   name: "open_r1_format",
   description: "1 when the completion begins <think>, a line of its own, and has the lines " +
@@ -17,7 +16,6 @@ const openR1Format: SampleReward = {
 
 const TAGS = ["<think>\n", "\n</think>\n", "\n<answer>\n", "\n</answer>"];
 
-/** open-r1's tag_count reward: a quarter for each tag with its line breaks. */
 const openR1TagCount: SampleReward = {
   name: "open_r1_tag_count",
   description: "0.25 for each of <think>, </think>, <answer>, </answer> that occurs exactly once " +
@@ -31,7 +29,6 @@ const openR1TagCount: SampleReward = {
 /** A number with a full stop counts only at the very beginning, as in open-r1. */
 const STEP = /Step \p{Nd}+:|^\p{Nd}+\.|\n-|\n\*|First,|Second,|Next,|Finally,/gu;
 
-/** open-r1's reasoning_steps reward: words and lists that show steps. */
 const openR1ReasoningSteps: SampleReward = {
   name: "open_r1_reasoning_steps",
   description: "A third for each “Step 1:”, “First,”, “Second,”, “Next,”, “Finally,”, line that " +
@@ -96,7 +93,6 @@ const openR1Length: BatchReward = {
 
 const LANGUAGES = ["python", "javascript", "r", "java", "bash", "cpp"];
 
-/** open-r1's code_format reward: its format, and a block of code in the answer. */
 const openR1CodeFormat: SampleReward = {
   name: "open_r1_code_format",
   description: "1 when the completion has the form of open_r1_format and its answer a block of " +

@@ -8,7 +8,6 @@ const BEGINS = new RegExp(
   `^[${PYTHON_SPACE}]*<think>[^]*?</think>[${PYTHON_SPACE}]*<answer>[^]*?</answer>`,
 );
 
-/** reasoning-gym's secondary reward `format`: thoughts and answer in their tags. */
 const rgFormat: SampleReward = {
   name: "rg_format",
   description: "1 when the text begins <think>…</think> <answer>…</answer>, each pair " +
@@ -27,7 +26,6 @@ const rgFormat: SampleReward = {
   },
 };
 
-/** reasoning-gym's secondary reward `cosine`: by correctness and number of characters. */
 const rgCosine: SampleReward = {
   name: "rg_cosine",
   description:
@@ -66,7 +64,6 @@ const rgLength: SampleReward = {
 
 const TAGS = ["<think>", "</think>", "<answer>", "</answer>"];
 
-/** The tag count of reasoning-gym's TRL example. */
 const rgTagCount: SampleReward = {
   name: "rg_tag_count",
   description: "0.25 for each of <think>, </think>, <answer>, </answer> that occurs.",
@@ -76,7 +73,6 @@ const rgTagCount: SampleReward = {
 
 const OPEN = "<think>", MIDDLE = "</think>\n<answer>", END = "</answer>";
 
-/** The strict format of reasoning-gym's unsloth example. */
 const rgFormatStrict: SampleReward = {
   name: "rg_format_strict",
   description:

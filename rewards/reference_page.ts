@@ -12,7 +12,6 @@ import {
   SECONDARY_REWARDS,
 } from "./registry.ts";
 
-/** The whole page. */
 export function rewardsReference(): string {
   const groups = REWARD_GROUPS.map(([title, rewards]) =>
     [`### ${title}`, ...rewards.map(section)].join("\n\n")

@@ -7,9 +7,8 @@
 import { UsageError } from "../core/errors.ts";
 import { customScorer, type PythonOptions } from "./custom/custom_scorer.ts";
 import type { RewardFile } from "./custom/reward_file.ts";
-import { inProcessScorer } from "./in_process_scorer.ts";
 import { getReward, resolveRewardParams } from "./registry.ts";
-import { RewardNotes, type Scorer } from "./scorer.ts";
+import { inProcessScorer, RewardNotes, type Scorer } from "./scorer.ts";
 import { DEFAULT_TIME_LIMIT } from "./time_limit.ts";
 import type { ExtraValue, RewardSample, RewardValue, SamplePart } from "./types.ts";
 
@@ -171,16 +170,15 @@ export function createRubric(
       return {
         values,
         errors,
-        logged: notes.logged(),
-        extras: notes.columns(),
-        sums: notes.sums(),
-        warnings: notes.warnings(),
+        logged: notes.logged,
+        extras: notes.columns,
+        sums: notes.sums,
+        warnings: notes.warnings,
       };
     },
   };
 }
 
-/** The largest number of float32, in which losses are computed. */
 const MAX_FLOAT32 = (2 - 2 ** -23) * 2 ** 127;
 
 /** The reason why a value cannot be used: float32 would overflow. Null if it can be used. */

@@ -1,10 +1,19 @@
 /**
  * A rubric has one scorer per reward. It scores a whole batch and never fails as a whole. Rewards
- * of the program run in its own thread (`in_process_scorer.ts`), files of users in processes of
- * their own (`custom/`).
+ * of the program run in its own thread, files of users in processes of their own (`custom/`).
  */
-import { RgxError } from "../core/errors.ts";
-import type { ExtraValue, RewardBase, RewardSample, RewardValue, SamplePart } from "./types.ts";
+import { messageOf, RgxError } from "../core/errors.ts";
+import { inTime } from "./time_limit.ts";
+import type {
+  ExtraValue,
+  Reward,
+  RewardBase,
+  RewardInput,
+  RewardSample,
+  RewardValue,
+  SamplePart,
+} from "./types.ts";
+import type { CallLimits } from "../core/sandbox/sandbox_calls.ts";
 
 /** A value, or why the reward failed: the completion then counts 0. */
 export type Outcome = { value: RewardValue } | { error: string };
@@ -42,10 +51,14 @@ const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
 /** The values that rewards log while a batch is scored. */
 export class RewardNotes {
-  readonly #logged = new Map<string, number[]>();
-  readonly #columns = new Map<string, ExtraValue[]>();
-  readonly #sums = new Map<string, number>();
-  readonly #warnings: string[] = [];
+  /** Name → all values that were logged under it. */
+  readonly logged = new Map<string, number[]>();
+  /** Column → one cell per sample; null where nothing was logged. */
+  readonly columns = new Map<string, ExtraValue[]>();
+  /** Name → sum of the added values. */
+  readonly sums = new Map<string, number>();
+  /** Warnings for the user that make no completion fail. */
+  readonly warnings: string[] = [];
 
   /** @param taken names of the existing columns of the table of completions */
   constructor(private readonly rows: number, private readonly taken: readonly string[]) {}
@@ -58,8 +71,8 @@ export class RewardNotes {
     if (typeof value !== "number" || !Number.isFinite(value)) {
       throw new RgxError(`log: ${name}: expected a finite number, found ${show(value)}`);
     }
-    const values = this.#logged.get(name);
-    if (values === undefined) this.#logged.set(name, [value]);
+    const values = this.logged.get(name);
+    if (values === undefined) this.logged.set(name, [value]);
     else values.push(value);
   }
 
@@ -73,16 +86,14 @@ export class RewardNotes {
         `logExtra: ${column}: expected text, a number, true, false or null, found ${show(value)}`,
       );
     }
-    let cells = this.#columns.get(column);
-    if (cells === undefined) {
-      this.#columns.set(column, cells = new Array<ExtraValue>(this.rows).fill(null));
-    }
+    const cells = this.columns.get(column) ?? Array<ExtraValue>(this.rows).fill(null);
+    this.columns.set(column, cells);
     cells[row] = value;
   }
 
   /** Adds to a metric that is summed over all completions, such as the cost of a scorer. */
   add(name: string, amount: number): void {
-    this.#sums.set(name, (this.#sums.get(name) ?? 0) + amount);
+    this.sums.set(name, (this.sums.get(name) ?? 0) + amount);
   }
 
   /** Adds to the price of a reward. @throws RgxError for an invalid amount */
@@ -90,32 +101,89 @@ export class RewardNotes {
     if (typeof amount !== "number" || !(amount >= 0 && amount < Infinity)) {
       throw new RgxError(`addCost: expected a number that is not negative, found ${show(amount)}`);
     }
-    this.add(`rewards/${reward}/cost`, amount);
+    this.add(costOf(reward), amount);
   }
+}
 
-  /** A warning for the user that makes no completion fail. */
-  warn(message: string): void {
-    this.#warnings.push(message);
-  }
+/** The metric of the price of a reward. */
+export const costOf = (reward: string) => `rewards/${reward}/cost`;
 
-  /** Name → sum of the added values. */
-  sums(): ReadonlyMap<string, number> {
-    return this.#sums;
-  }
+/** A sample as a reward gets it, whose notes go to those of its row. */
+export function inputOf(
+  reward: string,
+  sample: RewardSample,
+  row: number,
+  notes: RewardNotes,
+): RewardInput {
+  return {
+    ...sample,
+    log: (name, value) => notes.log(name, value),
+    logExtra: (column, value) => notes.logExtra(row, column, value),
+    addCost: (amount) => notes.addCost(reward, amount),
+  };
+}
 
-  warnings(): readonly string[] {
-    return this.#warnings;
+/**
+ * The outcomes of a batch.
+ * @param compute the values, or a promise of them
+ * @param timeout seconds for each sample
+ * @param explain says what an error means
+ */
+export async function batchOutcomes(
+  compute: () => unknown,
+  count: number,
+  timeout: number,
+  explain: (error: unknown) => string = messageOf,
+): Promise<Outcome[]> {
+  try {
+    return checkBatch(await inTime(compute(), timeout * count), count).map((value): Outcome => {
+      try {
+        return { value: checkValue(value) };
+      } catch (error) {
+        return { error: messageOf(error) };
+      }
+    });
+  } catch (error) {
+    return Array<Outcome>(count).fill({ error: explain(error) });
   }
+}
 
-  /** Name → all values that were logged under it. */
-  logged(): ReadonlyMap<string, readonly number[]> {
-    return this.#logged;
+/**
+ * Scores with a registered reward, in the thread of the program: it is trusted not to hang.
+ * @param name name in metrics and tables
+ * @param timeout time limit in seconds for a promise; of a batch, for each sample
+ */
+export function inProcessScorer(
+  name: string,
+  reward: Reward,
+  params: Record<string, unknown>,
+  timeout: number,
+): Scorer {
+  const about = { name, needs: reward.needs ?? [] };
+  const inputsOf = (samples: readonly RewardSample[], notes: RewardNotes) =>
+    samples.map((sample, row) => inputOf(name, sample, row, notes));
+  if ("computeBatch" in reward) {
+    return {
+      ...about,
+      wholeBatch: true,
+      score(samples, notes) {
+        const inputs = inputsOf(samples, notes);
+        return batchOutcomes(() => reward.computeBatch(inputs, params), inputs.length, timeout);
+      },
+    };
   }
-
-  /** Column → one cell per sample; null where nothing was logged. */
-  columns(): ReadonlyMap<string, readonly ExtraValue[]> {
-    return this.#columns;
-  }
+  const one = async (input: RewardInput): Promise<Outcome> => {
+    try {
+      return { value: checkValue(await inTime(reward.compute(input, params), timeout)) };
+    } catch (error) {
+      return { error: messageOf(error) };
+    }
+  };
+  return {
+    ...about,
+    wholeBatch: false,
+    score: (samples, notes) => Promise.all(inputsOf(samples, notes).map(one)),
+  };
 }
 
 /** The value, if it is valid for a reward. @throws RgxError */
@@ -125,17 +193,50 @@ export function checkValue(value: unknown): RewardValue {
 }
 
 /** The values of a batch, if there are so many. @throws RgxError */
-export function checkBatch(values: unknown, count: number): readonly unknown[] {
+function checkBatch(values: unknown, count: number): readonly unknown[] {
   if (Array.isArray(values) && values.length === count) return values;
   throw new RgxError(`returned ${show(values)}, a list of ${count} is expected`);
 }
 
 /** A value of any kind, short enough for a message. */
-export function show(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > 40 ? value.slice(0, 39) + "…" : value);
   }
   if (typeof value === "function") return "a function";
   if (Array.isArray(value)) return `a list of ${value.length}`;
   return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+export interface Limits extends CallLimits {
+  /** Number of further attempts after an exception. */
+  retries: number;
+}
+
+/** A value, or the reason why there is none, and the notes of the reward. */
+export interface Scored {
+  result: { value: RewardValue } | { error: string };
+  /** There is no value because of the time limit. */
+  late?: boolean;
+  logged: (readonly [name: string, value: number])[];
+  extras: (readonly [column: string, cell: Cell])[];
+  cost: number;
+}
+
+export interface AboutReward {
+  /** It exports computeBatch. */
+  wholeBatch: boolean;
+  /** Its export `needs`; default none. */
+  needs: readonly SamplePart[];
+}
+
+/** A cell of an extra column. Numbers that JSON does not have are sent as text. */
+export type Cell = ExtraValue | { number: string };
+
+export function encodeCell(value: ExtraValue): Cell {
+  return typeof value !== "number" || Number.isFinite(value) ? value : { number: String(value) };
+}
+
+export function decodeCell(cell: Cell): ExtraValue {
+  return typeof cell === "object" && cell !== null ? Number(cell.number) : cell;
 }

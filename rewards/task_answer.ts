@@ -6,10 +6,8 @@ import { bool } from "../tasks/define.ts";
 import "../tasks/registry.ts"; // the tasks whose rules score
 import type { Reward, RewardSample, SampleReward } from "./types.ts";
 
-/** Scores from here on count as fully right. */
 const FULL = 1 - 1e-9;
 
-/** The score that the task, or the comparison with a file's answer, gives to the answer. */
 const correctness: SampleReward = {
   name: "correctness",
   description: "The task's score of the answer in the last <answer> tags, 0 to 1; where a file's " +
@@ -22,7 +20,6 @@ const correctness: SampleReward = {
   },
 };
 
-/** 1 if the completion has an answer in its tags. */
 const formatAnswer: SampleReward = {
   name: "format_answer",
   description: "1 when the completion has an <answer>…</answer>, else 0.",
@@ -30,7 +27,6 @@ const formatAnswer: SampleReward = {
   compute: ({ completion }) => extractAnswer(completion) === null ? 0 : 1,
 };
 
-/** Higher for shorter completions that give an answer. */
 const brevity: SampleReward = {
   name: "brevity",
   description: "1 − tokens / max_completion_length; 0 when truncated or without an answer.",
@@ -42,7 +38,6 @@ const brevity: SampleReward = {
   },
 };
 
-/** The reward of a dialogue's environment. */
 const environment: SampleReward = {
   name: "environment",
   description: "What the environment of a dialogue gave in all; it is there without being listed.",

@@ -9,7 +9,6 @@ import { runningTimeout } from "../core/machine/running_time.ts";
 /** Default of `training.reward_timeout`, in seconds. */
 export const DEFAULT_TIME_LIMIT = 5;
 
-/** The error for a value that is late. */
 export class Late extends RgxError {}
 
 /**

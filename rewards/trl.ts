@@ -11,10 +11,6 @@ import { markedResult } from "../data/row_answers.ts";
 import { float, int, nullable, texts } from "../tasks/define.ts";
 import type { Reward, RewardSample, RewardValue, SampleReward } from "./types.ts";
 
-/**
- * TRL's accuracy_reward: mathematical equality of the formula in the completion and the gold
- * answer.
- */
 const accuracyReward: SampleReward = {
   name: "accuracy_reward",
   description:
@@ -44,7 +40,6 @@ export function mathAccuracy(
 const goldIn = (text: string): string =>
   joinedBoxes(text) ?? markedResult(text) ?? findMathAnswer(text) ?? text;
 
-/** TRL's reasoning_accuracy_reward: the accuracy of the text after the reasoning. */
 const reasoningAccuracyReward: SampleReward = {
   name: "reasoning_accuracy_reward",
   description:
@@ -66,7 +61,6 @@ const reasoningAccuracyReward: SampleReward = {
 
 const OPEN = "<think>";
 
-/** TRL's think_format_reward: the format of reasoning models. */
 const thinkFormatReward: SampleReward = {
   name: "think_format_reward",
   description:

@@ -72,3 +72,19 @@ export function serveCalls<About, Item, Result>(kind: WorkerKind<About, Item, Re
     });
   }
 }
+
+/** Does the items of a batch, a few of them at the same time. @param one must not throw */
+export async function inLanes<Item, Result>(
+  { batch, items, limits }: Work<Item>,
+  report: Reporter<Result>,
+  one: (item: Item, started: () => void) => Promise<Result>,
+): Promise<void> {
+  const queue = items[Symbol.iterator]();
+  const lane = async () => {
+    for (const { row, item } of queue) {
+      report.done(batch, row, await one(item, () => report.started(batch, row)));
+    }
+    report.flush();
+  };
+  await Promise.all(Array.from({ length: limits.concurrency }, lane));
+}

@@ -8,9 +8,15 @@ import { messageOf, UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { REWARD_HOST } from "../../core/sandbox/host_commands.ts";
 import { type CallKind, SandboxCalls } from "../../core/sandbox/sandbox_calls.ts";
-import type { Outcome, RewardNotes, Scorer } from "../scorer.ts";
+import {
+  type AboutReward,
+  decodeCell,
+  type Outcome,
+  type RewardNotes,
+  type Scored,
+  type Scorer,
+} from "../scorer.ts";
 import type { RewardSample } from "../types.ts";
-import { type AboutReward, decodeCell, type Scored } from "./protocol.ts";
 import { pythonCalls, pythonSample } from "./python_reward.ts";
 import { hostProblem, isPython, loadRewardFile, type RewardFile } from "./reward_file.ts";
 
@@ -56,9 +62,10 @@ export function customScorer(
   const open = async () => {
     if (sandbox !== null) return sandbox;
     if (inPython && !allowPython) throw refusal(name, path);
-    const { calls, identity } = inPython
+    const source = inPython ? null : await loadRewardFile(path);
+    const { calls, identity } = source === null
       ? await pythonCalls(KIND, file)
-      : await sandboxedCalls(path, net);
+      : { calls: new SandboxCalls(SANDBOXED, path, source, net) as Sandbox, identity: source };
     await calls.start();
     if (file.cache && calls.about!.wholeBatch) {
       const why = inPython
@@ -105,21 +112,13 @@ export function customScorer(
           for (const { cost } of scored) if (cost > 0) notes.addCost(name, cost);
         }
         if (known !== null) notes.add(`rewards/${name}/cached`, samples.length - rows.length);
-        for (const message of warnings.splice(0)) notes.warn(message);
+        notes.warnings.push(...warnings.splice(0));
         return results.map((one, row) => record(one!, row, notes));
       } catch (error) {
         return samples.map(() => ({ error: messageOf(error) }));
       }
     },
   };
-}
-
-async function sandboxedCalls(
-  path: string,
-  net: readonly string[],
-): Promise<{ calls: Sandbox; identity: string }> {
-  const url = await loadRewardFile(path);
-  return { calls: new SandboxCalls(SANDBOXED, path, url, net), identity: url };
 }
 
 function refusal(name: string, path: string): UsageError {

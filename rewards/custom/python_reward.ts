@@ -8,7 +8,7 @@ import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { type CallKind, SandboxCalls } from "../../core/sandbox/sandbox_calls.ts";
 import type { RewardSample } from "../types.ts";
-import type { AboutReward, Scored } from "./protocol.ts";
+import type { AboutReward, Scored } from "../scorer.ts";
 import type { RewardFile } from "./reward_file.ts";
 import host from "./python_host.py" with { type: "text" };
 

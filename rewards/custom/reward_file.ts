@@ -28,10 +28,8 @@ export interface RewardFile {
   cache?: boolean;
 }
 
-/** Whether a reward's file is one of Python. */
 export const isPython = (path: string): boolean => /\.py$/i.test(path);
 
-/** Whether a name is the path of a file with a reward. */
 export const isRewardPath = (name: string): boolean => isPython(name) || isCodePath(name);
 
 const HOST = /^(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;

@@ -1,15 +1,22 @@
 /** The code inside the Worker that runs a user's reward, one completion or batch at a time. */
-import { messageOf } from "../../core/errors.ts";
 import type { Work } from "../../core/sandbox/sandbox_calls.ts";
-import { type Reporter, serveCalls } from "../../core/sandbox/serve_calls.ts";
-import { checkBatch, checkValue, RewardNotes } from "../scorer.ts";
+import { inLanes, type Reporter, serveCalls } from "../../core/sandbox/serve_calls.ts";
+import {
+  type AboutReward,
+  batchOutcomes,
+  checkValue,
+  costOf,
+  encodeCell,
+  inputOf,
+  type Limits,
+  RewardNotes,
+  type Scored,
+} from "../scorer.ts";
 import { inTime, Late } from "../time_limit.ts";
-import { type RewardInput, type RewardSample, SAMPLE_PARTS, type SamplePart } from "../types.ts";
-import { type AboutReward, encodeCell, type Limits, type Scored } from "./protocol.ts";
+import { type RewardSample, SAMPLE_PARTS, type SamplePart } from "../types.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 type Call = (input: unknown, params: Params) => unknown;
-type Samples = Work<RewardSample>["items"];
 type Explain = (error: unknown) => string;
 
 /** Pause before the second attempt, in seconds. It doubles with each further attempt. */
@@ -38,86 +45,55 @@ function needsOf(needs: unknown): SamplePart[] {
 }
 
 async function score(
-  { batch, items, params, limits }: Work<RewardSample>,
+  work: Work<RewardSample>,
   report: Reporter<Scored>,
   explain: Explain,
 ): Promise<void> {
-  const { timeout, concurrency, retries } = limits as unknown as Limits;
-  const done = (row: number, scored: Scored) => report.done(batch, row, scored);
-  if (computeBatch !== null) return await scoreBatch(items, params, timeout, done, explain);
-  const queue = items[Symbol.iterator]();
-  const lane = async () => {
-    for (const { row, item } of queue) {
-      for (let attempt = 0;; attempt++) {
-        report.started(batch, row);
-        const { notes, input } = withNotes(item);
-        try {
-          const value = checkValue(await inTime(compute!(input, params), timeout));
-          done(row, { ...notes, result: { value } });
-          break;
-        } catch (error) {
-          if (attempt < retries && !(error instanceof Late) && !isForbidden(error)) {
-            const pause = Math.min(FIRST_PAUSE * 2 ** attempt, timeout);
-            await new Promise((resume) => wait(resume, pause * 1000));
-            continue;
-          }
-          const late = error instanceof Late;
-          done(row, { ...notes, result: { error: explain(error) }, late });
-          break;
-        }
-      }
+  const { batch, items, params } = work, { timeout, retries } = work.limits as unknown as Limits;
+  if (computeBatch !== null) {
+    const all = items.map(({ item }) => withNotes(item));
+    const compute = () => computeBatch!(all.map(({ input }) => input), params);
+    const results = await batchOutcomes(compute, all.length, timeout, explain);
+    for (const [i, { row }] of items.entries()) {
+      report.done(batch, row, scoredBy(results[i]!, all[i]!.notes));
     }
-    report.flush();
-  };
-  await Promise.all(Array.from({ length: concurrency }, lane));
-}
-
-async function scoreBatch(
-  samples: Samples,
-  params: Params,
-  timeout: number,
-  done: (row: number, scored: Scored) => void,
-  explain: Explain,
-): Promise<void> {
-  const all = samples.map(({ row, item }) => ({ row, ...withNotes(item) }));
-  try {
-    const result = computeBatch!(all.map(({ input }) => input), params);
-    const values = checkBatch(await inTime(result, timeout * samples.length), all.length);
-    for (const [i, { row, notes }] of all.entries()) {
-      try {
-        done(row, { ...notes, result: { value: checkValue(values[i]) } });
-      } catch (error) {
-        done(row, { ...notes, result: { error: messageOf(error) } });
-      }
-    }
-  } catch (error) {
-    for (const { row, notes } of all) done(row, { ...notes, result: { error: explain(error) } });
+    return;
   }
+  await inLanes(work, report, async (item, started) => {
+    for (let attempt = 0;; attempt++) {
+      started();
+      const { notes, input } = withNotes(item);
+      try {
+        const value = checkValue(await inTime(compute!(input, params), timeout));
+        return scoredBy({ value }, notes);
+      } catch (error) {
+        const late = error instanceof Late;
+        if (attempt >= retries || late || isForbidden(error)) {
+          return { ...scoredBy({ error: explain(error) }, notes), late };
+        }
+        const pause = Math.min(FIRST_PAUSE * 2 ** attempt, timeout);
+        await new Promise((resume) => wait(resume, pause * 1000));
+      }
+    }
+  });
 }
 
 /**
- * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack
+ * The sample with `log`, `logExtra` and `addCost`, which check their arguments here, where the stack
  * of an error has the line of the user's file.
  */
 function withNotes(sample: RewardSample) {
-  const notes: Pick<Scored, "logged" | "extras" | "cost"> = { logged: [], extras: [], cost: 0 };
-  const check = new RewardNotes(1, []);
-  const input: RewardInput = {
-    ...sample,
-    log(name, value) {
-      check.log(name, value);
-      notes.logged.push([name, value]);
-    },
-    logExtra(column, value) {
-      check.logExtra(0, column, value);
-      notes.extras.push([column, encodeCell(value)]);
-    },
-    addCost(amount) {
-      check.addCost("", amount);
-      notes.cost += amount;
-    },
+  const notes = new RewardNotes(1, []);
+  return { notes, input: inputOf("", sample, 0, notes) };
+}
+
+function scoredBy(result: Scored["result"], { logged, columns, sums }: RewardNotes): Scored {
+  return {
+    result,
+    logged: [...logged].flatMap(([name, values]) => values.map((value) => [name, value] as const)),
+    extras: [...columns].map(([column, [cell]]) => [column, encodeCell(cell!)]),
+    cost: sums.get(costOf("")) ?? 0,
   };
-  return { notes, input };
 }
 
 /** Deno's message about a host without permission; a user cannot follow its advice. */

@@ -16,7 +16,6 @@ export interface Tool {
   parameters: Record<string, unknown>;
 }
 
-/** What an environment has. */
 export interface EnvironmentParts {
   /** It answers each message of the model. */
   step: boolean;
@@ -28,14 +27,12 @@ export interface EnvironmentParts {
 /** The state of a dialogue in an environment, an object. */
 export type State = Record<string, unknown>;
 
-/** One call of an environment. */
 export type EnvironmentCall =
   | { call: "reset"; row: Readonly<Record<string, unknown>>; seed: number; example: number }
   | { call: "step"; message: ChatMessage; state: State }
   | { call: "run"; tool: string; args: Readonly<Record<string, unknown>>; state: State }
   | { call: "reward"; state: State };
 
-/** What a call gave. */
 export interface Reply {
   /** After the call. */
   state: State;

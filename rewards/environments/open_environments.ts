@@ -62,16 +62,13 @@ export interface EnvironmentKeys {
 /** Names of rgx's own environments. */
 export const BUILT_IN: readonly string[] = ["second_tries", ...BOARD_NAMES];
 
-/** Environments that have been opened. */
 export interface OpenEnvironments {
   /** What a problem's dialogue consists of: its environment, and the files with tools. */
   partsOf(entry: Entry): OpenPart[];
-  /** All tools that some problem has. */
   readonly tools: readonly Tool[];
   close(): Promise<void>;
 }
 
-/** An environment of a dialogue. */
 export interface OpenPart {
   environment: Environment;
   parts: EnvironmentParts;
@@ -189,7 +186,6 @@ export function findTool(
   return null;
 }
 
-/** Tools as a chat template shows them. */
 export function shownTools(tools: readonly Tool[]): ShownTool[] {
   return tools.map((tool) => ({ type: "function", function: tool }));
 }

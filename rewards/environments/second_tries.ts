@@ -8,7 +8,6 @@ import type { Environment, EnvironmentCall, Reply, State } from "./environment.t
 /** How often a problem may be answered. */
 export const DEFAULT_TRIES = 2;
 
-/** The environment that `environment: second_tries` names. */
 export function secondTries(tries = DEFAULT_TRIES): Environment {
   return {
     name: "second_tries",

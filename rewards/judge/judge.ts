@@ -61,12 +61,6 @@ export const judge: ScorerReward = {
   createScorer: (name, params, timeout) => new JudgeScorer(name, params as Settings, timeout),
 };
 
-/**
- * Scores with a judge: each completion is a request to an OpenAI-compatible server. The same
- * question is asked once in a batch, and with the cache only once ever. Answers are kept as the
- * judge gave them, so another scale of values needs no new requests.
- */
-
 /** Seconds for one answer of the judge, unless `timeout` is given. */
 const JUDGE_TIME_LIMIT = 120;
 /** After this many failed requests in a row for each place, the rest of a batch is not tried. */
@@ -76,10 +70,6 @@ const ENDED = "scoring was ended";
 /** Fields of a request that the reward sets itself. */
 const OWN_FIELDS = ["model", "messages", "n", "stream", "temperature", "max_tokens"];
 
-/**
- * Checks the parameters beyond their types.
- * @throws UsageError whose message begins with a field
- */
 function checkSettings(settings: Settings): void {
   const { scale, prompt_template, extra_body: extra, price_in, price_out } = settings;
   const fail = (message: string) => {
@@ -99,12 +89,10 @@ function checkSettings(settings: Settings): void {
   }
 }
 
-/** Fields of each request besides model and messages. */
 function bodyOf({ temperature, max_tokens, extra_body }: Settings): Record<string, unknown> {
   return { temperature, max_tokens, ...extra_body };
 }
 
-/** The connection to the judge, and its name there. */
 interface Connection {
   server: RemoteServer;
   model: string;
@@ -114,7 +102,6 @@ class JudgeScorer implements Scorer {
   readonly wholeBatch = false;
   #connection: Connection | null = null;
   #closed = false;
-  /** Messages of the connection, for the notes of the next batch. */
   #warnings: string[] = [];
   readonly #url: string;
 
@@ -170,7 +157,7 @@ class JudgeScorer implements Scorer {
     note("completion_tokens", completion_tokens - before.completion_tokens);
     if (cost !== null) note("cost", cost - (before.cost ?? 0));
     note("seconds", (performance.now() - start) / 1000);
-    for (const message of this.#warnings.splice(0)) notes.warn(message);
+    notes.warnings.push(...this.#warnings.splice(0));
     return outcomes;
   }
 
@@ -313,8 +300,6 @@ class Batch {
   }
 }
 
-/** The question to a judge: a template with places for the problem and the completion. */
-
 const DEFAULT_TEMPLATE = `Rate the answer to the question below, from {min} (worthless) to \
 {max} (perfect).
 
@@ -369,12 +354,6 @@ export function fillTemplate(template: string, sample: RewardSample, scale: Scal
   return template.replace(PLACE, (_, name: string) => PLACES[name]!(sample, scale));
 }
 
-/**
- * The score in a judge's answer. Only three forms are read, so that a number in a sentence is never
- * taken for a score.
- */
-
-/** Characters of the judge's answer in messages. */
 const SHOWN = 120;
 
 /**

@@ -1,6 +1,5 @@
 /** What a game has: how it begins, its moves, and when it is over. */
 
-/** The rules of a game, for the positions of one task. */
 export interface Board<Position> {
   /** How a move is written. */
   how: string;

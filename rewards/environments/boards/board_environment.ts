@@ -32,7 +32,6 @@ interface Game {
   illegal: number;
 }
 
-/** Whether this is the name of a game. */
 export function isGame(name: string | undefined): boolean {
   return name !== undefined && BOARD_NAMES.includes(name);
 }

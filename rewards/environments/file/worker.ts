@@ -1,6 +1,6 @@
 /** The code inside the Worker that runs a user's environment. It loads one module and calls it. */
 import type { Work } from "../../../core/sandbox/sandbox_calls.ts";
-import { type Reporter, serveCalls } from "../../../core/sandbox/serve_calls.ts";
+import { inLanes, type Reporter, serveCalls } from "../../../core/sandbox/serve_calls.ts";
 import { inTime, Late } from "../../time_limit.ts";
 import {
   type EnvironmentCall,
@@ -22,7 +22,6 @@ const MAX_STATE = 2 ** 20;
 const RESERVED = ["reset", "step", "run", "reward", "tools"];
 
 type Call = (...values: unknown[]) => unknown;
-/** A tool as a file writes it. */
 interface WrittenTool {
   description?: unknown;
   parameters?: unknown;
@@ -92,7 +91,6 @@ function readTool(name: string, tool: unknown): Tool {
 
 const NO_PARAMETERS = { type: "object", properties: {} };
 
-/** The properties of the schema of a tool's arguments. */
 function propertiesOf(parameters: unknown, at: string): Record<string, unknown> {
   const schema = `${at}.parameters: expected a JSON schema { type: "object", properties: {…} }`;
   if (!isObject(parameters)) throw new TypeError(`${schema}, found ${kindOf(parameters)}`);
@@ -118,23 +116,18 @@ function namesTaken(run: Call): string[] {
 }
 
 async function work(
-  { batch, items, limits }: Work<EnvironmentCall>,
+  calls: Work<EnvironmentCall>,
   report: Reporter<Outcome>,
   explain: (error: unknown) => string,
 ): Promise<void> {
-  const queue = items[Symbol.iterator]();
-  const lane = async () => {
-    for (const { row, item } of queue) {
-      report.started(batch, row);
-      try {
-        report.done(batch, row, await answer(item, limits.timeout));
-      } catch (error) {
-        report.done(batch, row, { error: explain(error), late: error instanceof Late });
-      }
+  await inLanes(calls, report, async (call, started): Promise<Outcome> => {
+    started();
+    try {
+      return await answer(call, calls.limits.timeout);
+    } catch (error) {
+      return { error: explain(error), late: error instanceof Late };
     }
-    report.flush();
-  };
-  await Promise.all(Array.from({ length: limits.concurrency }, lane));
+  });
 }
 
 async function answer(call: EnvironmentCall, seconds: number): Promise<Reply> {

@@ -1,6 +1,7 @@
 /** Environments and tools that a program answers for, in any language, by JSON-RPC lines. */
 import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
 import { isRecord } from "../../../core/json_file.ts";
+import { Late } from "../../time_limit.ts";
 import type {
   Environment,
   EnvironmentCall,
@@ -13,13 +14,13 @@ import { type Era, McpClient, readTool, textOfResult } from "./mcp_client.ts";
 import { NO_METHOD, type Params, type Peer, RpcError } from "./rpc_process.ts";
 import {
   type BareCall,
+  failure,
   NOTHING,
   readSaid,
   type Said,
   type Session,
   sessionEnvironment,
 } from "./session_environment.ts";
-import { failure, leastBusy, Worker } from "./workers.ts";
 
 /** Seconds for finding out what a program has, which may have much to load. */
 const START_SECONDS = 60;
@@ -29,7 +30,6 @@ const CLOSE_SECONDS = 10;
 /** Number of sessions that were begun; names the next one. */
 let sessions = 0;
 
-/** What a program has. */
 interface Found {
   era: Era;
   parts: EnvironmentParts;
@@ -50,7 +50,7 @@ export function rpcEnvironment(
   connect: () => Peer,
   { workers: count = 1, isMcp = false }: { workers?: number; isMcp?: boolean } = {},
 ): Environment {
-  let found: Found | null = null, environment: Environment | null = null;
+  let found: Found | null = null;
   const workers = Array.from({ length: count }, () =>
     new Worker(async () => {
       const peer = connect();
@@ -61,32 +61,28 @@ export function rpcEnvironment(
         throw error;
       }
     }));
-  const close = async () => {
-    await Promise.all(workers.map((worker) => worker.end()));
-    for (const worker of workers) worker.sessions = 0;
+  const look = async (): Promise<Found> => {
+    if (found !== null) return found;
+    const seen = await lookedAt(title, connect, isMcp), { step, tools } = seen.parts;
+    if (step || tools.length > 0) return found = seen;
+    throw new UsageError(`${title}: it has neither env/step nor tools, so nothing answers`);
   };
-  const opened = async () => {
-    if (environment !== null) return environment;
-    const { parts, hasSessions } = found = await lookedAt(title, connect, isMcp);
-    if (!parts.step && parts.tools.length === 0) {
-      throw new UsageError(`${title}: it has neither env/step nor tools, so nothing answers`);
-    }
-    const open = () => Promise.resolve(parts);
-    return environment = hasSessions
-      ? sessionEnvironment(name, {
-        open,
-        begin: () => begin(workers, parts.tools),
-        close,
-      })
-      : toolsAlone(name, parts, workers, close);
-  };
+  const sessions = sessionEnvironment(name, {
+    open: async () => (await look()).parts,
+    begin: () => begin(workers, found!.parts.tools),
+    async close() {
+      await Promise.all(workers.map((worker) => worker.end()));
+      for (const worker of workers) worker.sessions = 0;
+    },
+  });
   return {
-    name,
-    isSteady: false,
-    open: async () => await (await opened()).open(),
-    answer: async (calls, seconds) => await (await opened()).answer(calls, seconds),
-    stateAfter: (call, said) => environment?.stateAfter?.(call, said) ?? {},
-    close,
+    ...sessions,
+    async answer(calls, seconds) {
+      if ((await look()).hasSessions) return await sessions.answer(calls, seconds);
+      return await Promise.all(calls.map((call) => answerByTool(workers, call, seconds)));
+    },
+    stateAfter: (call, said) =>
+      found?.hasSessions === false ? stateOf(call) : sessions.stateAfter!(call, said),
   };
 }
 
@@ -141,7 +137,6 @@ async function foundSessions(peer: Peer): Promise<Found | null> {
   return { era: client.era, hasSessions: true, parts };
 }
 
-/** A result, or the error instead of it. */
 async function tried(client: McpClient, method: string, params: Params) {
   return await client.request(method, params, START_SECONDS).catch((error) => {
     if (error instanceof RgxError) return error;
@@ -216,34 +211,24 @@ function begin(workers: readonly Worker[], known: readonly Tool[]): Session {
   };
 }
 
-function toolsAlone(
-  name: string,
-  parts: EnvironmentParts,
+/** What a server without sessions answers. */
+async function answerByTool(
   workers: readonly Worker[],
-  close: () => Promise<void>,
-): Environment {
-  const answer = async (call: EnvironmentCall, seconds: number): Promise<Outcome> => {
-    const state = stateOf(call);
-    if (call.call !== "run") return { ...NOTHING, state };
-    const params = { name: call.tool, arguments: call.args };
-    try {
-      const result = await leastBusy(workers).run((client) =>
-        client.request("tools/call", params, seconds)
-      );
-      const { hasFailed = false, ...said } = saidByTool(result);
-      return hasFailed ? { error: said.content } : { ...said, state };
-    } catch (error) {
-      return failure(error);
-    }
-  };
-  return {
-    name,
-    isSteady: false,
-    open: () => Promise.resolve(parts),
-    answer: async (calls, seconds) => await Promise.all(calls.map((call) => answer(call, seconds))),
-    stateAfter: stateOf,
-    close,
-  };
+  call: EnvironmentCall,
+  seconds: number,
+): Promise<Outcome> {
+  const state = stateOf(call);
+  if (call.call !== "run") return { ...NOTHING, state };
+  const params = { name: call.tool, arguments: call.args };
+  try {
+    const result = await leastBusy(workers).run((client) =>
+      client.request("tools/call", params, seconds)
+    );
+    const { hasFailed = false, ...said } = saidByTool(result);
+    return hasFailed ? { error: said.content } : { ...said, state };
+  } catch (error) {
+    return failure(error);
+  }
 }
 
 function stateOf(call: EnvironmentCall): State {
@@ -264,4 +249,64 @@ function saidByTool(result: Params): Said {
     metrics: meta["rgx/metrics"],
   };
   return { ...readSaid(about, "tools/call"), hasFailed: result["isError"] === true };
+}
+
+/** A connection that answers one call at a time. It is connected when it is needed, and again when it has ended. */
+export class Worker {
+  #client: McpClient | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  /** Calls that wait or are being answered. */
+  waiting = 0;
+  /** Dialogues that it has open. */
+  sessions = 0;
+
+  constructor(private readonly connect: () => Promise<McpClient>) {}
+
+  /**
+   * Does some work with the connection, after the work before.
+   * @param on the only connection that will do
+   * @throws what `work` throws; Late ends the connection; RgxError when `on` has ended
+   */
+  async run<T>(
+    work: (client: McpClient) => Promise<T>,
+    on: McpClient | null = null,
+  ): Promise<T> {
+    const before = this.#last, { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    this.waiting++;
+    await before;
+    try {
+      if (on !== null && !this.isOn(on)) throw new RgxError("its program was started again");
+      if (this.#client === null || this.#client.peer.ended !== null) {
+        await this.end();
+        this.#client = await this.connect();
+      }
+      return await work(this.#client);
+    } catch (error) {
+      // It may be busy with the call for ever.
+      if (error instanceof Late) await this.end({ atOnce: true });
+      throw error;
+    } finally {
+      this.waiting--;
+      resolve();
+    }
+  }
+
+  /** Whether this is its connection, and can be used. */
+  isOn(client: McpClient): boolean {
+    return client === this.#client && client.peer.ended === null;
+  }
+
+  async end(options?: { atOnce?: boolean }): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await client?.close(options);
+  }
+}
+
+/** The worker with the least to do, the first among equals. */
+export function leastBusy(workers: readonly Worker[]): Worker {
+  return workers.reduce((best, one) =>
+    one.sessions + one.waiting < best.sessions + best.waiting ? one : best
+  );
 }

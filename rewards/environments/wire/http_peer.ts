@@ -113,7 +113,6 @@ export class HttpPeer implements Peer {
   }
 }
 
-/** A text as the value of a header. */
 function encodedHeader(text: string): string {
   if (/^[\x21-\x7e]*$/.test(text)) return text;
   const bytes = new TextEncoder().encode(text);

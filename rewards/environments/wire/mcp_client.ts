@@ -16,7 +16,6 @@ const MODERN_ERRORS = [-32020, -32021, -32022];
 
 /** Seconds for the first answer of a server, which may have much to load, and for further ones. */
 const PROBE_SECONDS = 30, START_SECONDS = 60;
-/** Most pages of tools. */
 const MAX_PAGES = 100;
 
 /** How a server is spoken to: a version, by handshake or in each request, or neither. */

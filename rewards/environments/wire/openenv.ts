@@ -21,7 +21,6 @@ import {
 
 /** Seconds for a connection, as OpenEnv's client has. */
 const CONNECT_SECONDS = 10;
-/** Seconds for looking at a server. */
 const LOOK_SECONDS = 60;
 /** Seconds that a dialogue waits for a place on a server that has no more. */
 const PLACE_SECONDS = 600;

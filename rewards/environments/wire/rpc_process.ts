@@ -27,7 +27,6 @@ export class RpcError extends RgxError {
   }
 }
 
-/** JSON-RPC's code for an unknown method. */
 export const NO_METHOD = -32601;
 
 interface Pending {

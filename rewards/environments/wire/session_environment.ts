@@ -4,7 +4,7 @@
  * was asked. If there is none, because its program has died, or because several dialogues share
  * their beginning, a new session is asked all of it again. The answers must be the same then.
  */
-import { RgxError } from "../../../core/errors.ts";
+import { messageOf, RgxError } from "../../../core/errors.ts";
 import { isRecord } from "../../../core/json_file.ts";
 import { fnv1a } from "../../../core/philox.ts";
 import type {
@@ -15,24 +15,21 @@ import type {
   Reply,
   State,
 } from "../environment.ts";
+import { Late } from "../../time_limit.ts";
 import { boundedText } from "./mcp_client.ts";
 import { RpcError } from "./rpc_process.ts";
-import { failure } from "./workers.ts";
 
-/** An answer, without the state. */
 export type Said = Omit<Reply, "state"> & {
   /** The call of a tool has failed; the content says why. */
   hasFailed?: boolean;
 };
 
-/** A call without the state. */
 export type BareCall =
   | { call: "reset"; row: Readonly<Record<string, unknown>>; seed: number; example: number }
   | Omit<Extract<EnvironmentCall, { call: "step" }>, "state">
   | Omit<Extract<EnvironmentCall, { call: "run" }>, "state">
   | { call: "reward" };
 
-/** A dialogue at the other end. */
 export interface Session {
   /** Its program or its connection has ended; it answers no more. */
   readonly isGone: boolean;
@@ -42,7 +39,6 @@ export interface Session {
   leave(): void;
 }
 
-/** The other end. */
 export interface SessionHost {
   open(): Promise<EnvironmentParts>;
   begin(): Session;
@@ -144,7 +140,6 @@ class OtherAnswer extends RgxError {
   }
 }
 
-/** A call in words, for messages. */
 export function describeCall(call: BareCall | EnvironmentCall): string {
   switch (call.call) {
     case "reset":
@@ -168,10 +163,8 @@ async function answered(session: Session, call: BareCall, seconds: number): Prom
   }
 }
 
-/** The answer that says nothing. */
 export const NOTHING: Said = { content: "", reward: null, done: false, metrics: {} };
 
-/** A hash of an answer, or of an outcome. */
 function hashOf(said: Outcome | Said): string {
   const { content, reward, done, metrics } = "error" in said
     ? { ...NOTHING, content: said.error }
@@ -218,4 +211,10 @@ export function readSaid(
     done: isOver as boolean,
     metrics: numbers as Record<string, number>,
   };
+}
+
+/** An error as an outcome. @throws what is no error for users */
+export function failure(error: unknown): { error: string; late?: boolean } {
+  if (!(error instanceof RgxError)) throw error;
+  return error instanceof Late ? { error: error.message, late: true } : { error: messageOf(error) };
 }
