@@ -120,7 +120,6 @@ export async function assemble(
   };
 }
 
-/** Writes the adapter alone. */
 function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
   return {
     weightsFile: "adapter_model.safetensors",
@@ -132,7 +131,6 @@ function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
   };
 }
 
-/** Writes the whole model. */
 function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
   return {
     weightsFile: "model.safetensors",

@@ -112,7 +112,6 @@ export class Grpo {
     return withAdvantages(joinRollouts(rounds)!, options);
   }
 
-  /** A rollout as it is trained on, with what the present policy thinks of it. */
   #buffer(generation: number, rollout: Rollout): Promise<RolloutBuffer> {
     const { options: { config, model }, sizes: { schedule }, updates, rollouts } = this.parts;
     const { training, ranks } = rollouts;

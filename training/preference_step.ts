@@ -16,7 +16,6 @@ import type { GradientSum } from "./step/gradient_sum.ts";
 import type { ReferencePolicy } from "./step/reference_policy.ts";
 import { occasionalPause } from "./step/yield_to_events.ts";
 
-/** The tokens of a preference. */
 export interface TokenPair {
   promptIds: readonly number[];
   chosen: readonly number[];
@@ -28,7 +27,6 @@ interface PreferenceResult {
   /** Mean over the micro-batches of each one's mean over the tokens of its answers, as in TRL. */
   entropy: number;
   metrics: Metrics;
-  /** Tokens of the answers. */
   tokens: number;
   /** Tokens of the prompts: once for each answer, as in TRL. */
   promptTokens: number;
@@ -101,25 +99,21 @@ export async function evaluatePairs(
   },
 ): Promise<Metrics> {
   const pause = occasionalPause();
-  const parts = await ranks.share(Math.ceil(pairs.length / size), async (from, to) => {
-    const own = [];
-    for (let index = from; index < to; index++) {
-      const batch = pairs.slice(index * size, (index + 1) * size), groups = groupsOf(batch, 0);
-      const refLogp = await reference?.logp(groups, 1) ?? null;
-      const { logp, entropy } = await model.forward(groups, { temperature: 1, train: false });
-      const logits = await model.logitSummaries();
-      const sums = { entropy: total(entropy, 0, entropy.length), chosen: 0, rejected: 0, right: 0 };
-      const done = compared(batch, logp, refLogp).map(({ begin, middle, end, ...pair }, i) => {
-        for (let t = begin; t < end; t++) {
-          sums[t < middle ? "chosen" : "rejected"] += logits[t]!.mean;
-          if (t < middle && logits[t]!.top === batch[i]!.chosen[t - begin]) sums.right++;
-        }
-        return { ...pair, loss: pairLoss(pair, settings).loss };
-      });
-      own.push({ pairs: done, sums });
-      await pause();
-    }
-    return own;
+  const parts = await ranks.map(Math.ceil(pairs.length / size), async (index) => {
+    const batch = pairs.slice(index * size, (index + 1) * size), groups = groupsOf(batch, 0);
+    const refLogp = await reference?.logp(groups, 1) ?? null;
+    const { logp, entropy } = await model.forward(groups, { temperature: 1, train: false });
+    const logits = await model.logitSummaries();
+    const sums = { entropy: total(entropy, 0, entropy.length), chosen: 0, rejected: 0, right: 0 };
+    const done = compared(batch, logp, refLogp).map(({ begin, middle, end, ...pair }, i) => {
+      for (let t = begin; t < end; t++) {
+        sums[t < middle ? "chosen" : "rejected"] += logits[t]!.mean;
+        if (t < middle && logits[t]!.top === batch[i]!.chosen[t - begin]) sums.right++;
+      }
+      return { ...pair, loss: pairLoss(pair, settings).loss };
+    });
+    await pause();
+    return { pairs: done, sums };
   });
   const all = parts.flatMap(({ pairs }) => pairs);
   const sumOf = (name: keyof typeof parts[number]["sums"]) =>
@@ -137,7 +131,6 @@ export async function evaluatePairs(
   };
 }
 
-/** The two answers as branches of their prompt. */
 function groupsOf(batch: readonly TokenPair[], firstPromptId: number): Group[] {
   return batch.map(({ promptIds, chosen, rejected }, i) => ({
     promptId: firstPromptId + i,

@@ -21,34 +21,30 @@ import {
   ROLLOUT_FILE,
 } from "./checkpoint/checkpoint_files.ts";
 import { diskWarnings } from "./run/disk_plan.ts";
-import { changedWeights } from "./curriculum/curriculum.ts";
+import { changedWeights, TrainingCurriculum } from "./curriculum/curriculum.ts";
 import type { ModelSizes } from "../models/network/weights/model_sizes.ts";
 import { estimateRun } from "./duration/time_estimate.ts";
 import { RunEvaluations } from "./run/run_evaluations.ts";
 import type { RecordedCall } from "../kernels/ops/common/recorded_call.ts";
 import { Grpo } from "./grpo.ts";
-import { GroupSource } from "./rollout/sampler.ts";
+import { GroupSource, type Sampler } from "./rollout/sampler.ts";
 import { RewardFailure, StepRecords } from "./run/step_records.ts";
 import type { TrainPlan, TrainSummary } from "./run/events.ts";
-import { checkPrompts } from "./run/prompt_check.ts";
+import { checkPrompts, continueState, newState, promptsOf, timeOf } from "./run/session_state.ts";
 import { IntervalStrategy } from "./run/interval_strategy.ts";
 import { type RunParts, RunReport } from "./run/run_report.ts";
 import { type RunSizes, runSizes } from "./run/run_sizes.ts";
-import { continueState, newState, promptsOf, timeOf } from "./run/session_state.ts";
 import { StopRequests } from "./run/stop_requests.ts";
 import { WeightUpdates } from "./run/weight_updates.ts";
 import type { RunState } from "./checkpoint/run_state.ts";
-import { TrainingCurriculum } from "./curriculum/curriculum.ts";
 import { Transcript } from "../bench/dialogue/transcript.ts";
 import { MemoryTracker, PhaseClock } from "./metrics/phase_clock.ts";
 import { ProblemOrder } from "./rollout/prompt_sampler.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
 import { compareRanks, compareStep, rankNotes } from "./run/compare_ranks.ts";
 import { RunFolder, type RunFolderOptions, waitForFolder } from "./run/run_folder.ts";
-import { finalMetrics, progressOf, summarize } from "./run/run_summary.ts";
-import { trainPlan } from "./run/run_summary.ts";
-import { canRehearse, rehearseRun } from "./tuning/rehearse_run.ts";
-import { chooseRunKernels } from "./tuning/run_kernels.ts";
+import { finalMetrics, progressOf, summarize, trainPlan } from "./run/run_summary.ts";
+import { canRehearse, chooseRunKernels, rehearseRun } from "./tuning/run_kernels.ts";
 import type { TrainerOptions } from "./run/trainer_options.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { createGradientSum, createOptimizer } from "./step/run_optimizer.ts";
@@ -57,7 +53,6 @@ import {
   frozenReference,
   type ReferencePolicy,
 } from "./step/reference_policy.ts";
-import type { Sampler } from "./rollout/sampler.ts";
 import { samplerOf } from "./servers/remote_sampler.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
 import { yieldToEvents } from "./step/yield_to_events.ts";
@@ -206,15 +201,14 @@ export class GrpoTrainer {
     transcript.onDifference = (message) => void this.#report.warn(message).catch(() => {});
   }
 
-  /** All phases, from the one that the restored state is in. */
   async #phases(): Promise<void> {
-    const { config, model } = this.#options, { training, sft } = config;
+    const { config: { training }, model } = this.#options;
     const state = this.#state, report = this.#report, stop = this.#stop, { ranks } = stop;
     const compare = (isLast = false) =>
       compareStep(model, ranks, state, this.#updates.lastNorm, isLast);
     const save = () => this.#save(), evaluations = new RunEvaluations(this.#parts, this.#intervals);
     if (state.phase === "warm_start") {
-      this.#optimizer ??= createOptimizer(this.#options, ranks, sft!, "supervised");
+      this.#optimizer ??= this.#supervisedOptimizer();
       await warmStart(this.#parts, this.#optimizer, save);
       this.#optimizer.dispose();
       this.#optimizer = null;
@@ -243,15 +237,13 @@ export class GrpoTrainer {
     report.phase("finish");
   }
 
-  /** The phases of `rgx sft`: the warm start alone, with an evaluation before and after it. */
   async #supervisedPhases(): Promise<void> {
-    const state = this.#state, save = () => this.#save(), { sft } = this.#options.config;
+    const state = this.#state, save = () => this.#save(), { dpo } = this.#options.config;
     const evaluations = new RunEvaluations(this.#parts, this.#intervals);
-    const { dpo } = this.#options.config;
     if (dpo === null && state.warmStartStep === 0) {
       state.evalBefore = await evaluations.around("before");
     }
-    this.#optimizer ??= createOptimizer(this.#options, this.#stop.ranks, sft!, "supervised");
+    this.#optimizer ??= this.#supervisedOptimizer();
     if (this.#comparesWithReference) this.#reference ??= await this.#referenceOf(null);
     const reference = this.#reference, evaluate = () => evaluations.pairs(reference);
     if (dpo !== null && state.warmStartStep === 0) await evaluate();
@@ -260,6 +252,11 @@ export class GrpoTrainer {
     if (dpo === null) this.#evalAfter = await evaluations.around("after");
     else await evaluate();
     this.#report.phase("finish");
+  }
+
+  #supervisedOptimizer(): AdamW {
+    const { sft } = this.#options.config;
+    return createOptimizer(this.#options, this.#stop.ranks, sft!, "supervised");
   }
 
   get #parts(): RunParts {
@@ -275,7 +272,6 @@ export class GrpoTrainer {
     };
   }
 
-  /** Creates the optimizer, the reference model and the steps of GRPO. */
   async #beginGrpo(
     savedReference: Restored["reference"],
     buffer: RolloutBuffer | null,
@@ -320,7 +316,6 @@ export class GrpoTrainer {
     });
   }
 
-  /** Whether the run is on preferences, whose loss needs the reference. */
   get #comparesWithReference(): boolean {
     return this.#options.config.dpo?.reference_free === false;
   }
@@ -334,7 +329,6 @@ export class GrpoTrainer {
       (this.#sizes.warmStartSteps === 0 || this.#options.config.dpo !== null);
   }
 
-  /** Restores a checkpoint, if the run resumes from one, and makes the first records. */
   async #begin(resume: boolean | string): Promise<void> {
     const report = this.#report, { ranks } = this.#stop, options = this.#options;
     const { restored, warnings } = await report.checkpoints.restore(resume);
@@ -360,7 +354,6 @@ export class GrpoTrainer {
     await this.#sampler?.open(() => this.#stop.requested());
   }
 
-  /** What a user should know about the problems and prompts of this run. */
   #notes(): string[] {
     const { problems, dialogues } = this.#options;
     return [
@@ -377,12 +370,7 @@ export class GrpoTrainer {
     const { state, optimizer, path } = restored;
     if (state.phase === "eval_before") return;
     if (state.phase === "warm_start") {
-      this.#optimizer = createOptimizer(
-        this.#options,
-        this.#stop.ranks,
-        this.#options.config.sft!,
-        "supervised",
-      );
+      this.#optimizer = this.#supervisedOptimizer();
       if (this.#comparesWithReference) {
         this.#requireReference(restored);
         this.#reference = await this.#referenceOf(restored.reference);
@@ -497,7 +485,6 @@ export class GrpoTrainer {
     return [...refused === null ? [] : [refused], ...warnings, ...this.#notes()];
   }
 
-  /** Whether the run is the supervised warm start alone. */
   get #supervisedOnly(): boolean {
     return this.#options.phases === "sft";
   }

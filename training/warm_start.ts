@@ -9,7 +9,7 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { IntervalStrategy } from "./run/interval_strategy.ts";
 import { occasionalPause, yieldToEvents } from "./step/yield_to_events.ts";
-import { finiteOrNull, type Metrics } from "./metrics/metrics.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
 import { addLoss } from "./checkpoint/run_state.ts";
@@ -36,11 +36,9 @@ export function requireWarmStart({ sft }: RunConfig): void {
   });
 }
 
-/** What training on preferences needs besides. */
 export interface Preferences {
   /** null = there is none. */
   reference: ReferencePolicy | null;
-  /** Evaluates the held-out pairs. */
   evaluate: () => Promise<void>;
 }
 
@@ -103,22 +101,11 @@ export async function warmStart(
     };
     const step = state.warmStartStep, epoch = step / sampler.chunksPerEpoch;
     const clockMetrics = clock.stepMetrics(start);
-    await report.appendMetrics({
-      step,
-      epoch,
-      split: dpo === null ? "sft" : "train",
-      ...finiteOrNull(metrics),
-      ...clockMetrics,
-    });
+    const tokens = { generated: 0, trained: result.tokens };
+    const split = dpo === null ? "sft" : "train";
+    const about = { phase: "warm_start", split, step, epoch, totalSteps: total, tokens } as const;
+    await report.step(about, metrics, clockMetrics);
     updates.isWholeStep = true;
-    report.emit({
-      type: "step",
-      phase: "warm_start",
-      step,
-      totalSteps: total,
-      metrics: { ...metrics, ...clockMetrics },
-      tokens: { generated: 0, trained: result.tokens },
-    });
     if (options.phases === "sft") {
       const { step_time = null } = clockMetrics;
       report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));

@@ -22,7 +22,7 @@ import type { TunedClass } from "../../kernels/tuning/tune_call.ts";
 import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
 import { assemble } from "../../training/assemble.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
-import { canRehearse } from "../../training/tuning/rehearse_run.ts";
+import { canRehearse } from "../../training/tuning/run_kernels.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";

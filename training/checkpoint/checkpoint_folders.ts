@@ -19,7 +19,6 @@ import {
   type SafetensorsFile,
 } from "../../models/formats/safetensors/safetensors.ts";
 
-/** Folder of the warm start's checkpoints, in the run's folder. */
 export const WARM_START = "warm-start";
 /** File that transformers leaves in a checkpoint that it could not finish. */
 const INCOMPLETE_MARK = "checkpoint-is-incomplete.txt";
@@ -36,7 +35,6 @@ export interface CheckpointEntry {
 
 /** A checkpoint whose checksums are right (or one of another trainer that looks complete). */
 export interface Checkpoint {
-  /** Names of its files. */
   files: ReadonlySet<string>;
   /** @throws RgxError when there is no such file */
   read(name: string): Promise<Uint8Array<ArrayBuffer>>;

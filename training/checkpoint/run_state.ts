@@ -36,9 +36,7 @@ export interface HeldOutRecord {
 
 export interface RunState {
   phase: StatePhase;
-  /** Supervised steps done. */
   warmStartStep: number;
-  /** GRPO steps done. */
   step: number;
   /** Prompts drawn by GRPO so far: the number of the next one. */
   nextPrompt: number;
@@ -50,7 +48,6 @@ export interface RunState {
   curriculum: CoachState | null;
   /** Weights of tasks that the calling program changed while training; null = none. */
   taskWeights: Record<string, number> | null;
-  /** Step of the latest evaluation while training, or null. */
   evaluatedStep: number | null;
   best: BestEvaluation | null;
   /** Prompt and completion tokens of GRPO so far (TRL's num_tokens). */
@@ -71,7 +68,6 @@ export interface RunState {
   /** null in a fresh state, and in checkpoints of earlier versions. */
   heldOut: HeldOutRecord | null;
   evalBefore: EvalResult | null;
-  /** Metrics since the last log. */
   averager: AveragerState;
   seconds: number;
   secondsByPhase: Partial<SecondsByPhase>;
@@ -133,13 +129,12 @@ const FIELDS: { readonly [K in keyof RunState]: readonly [...Field, first: RunSt
   spent: ["totals.spent", orUnset(isNumbers), "a map of numbers", {}],
 };
 
-/** Fields beside the state that a resume reads. */
 const CONTEXT: readonly Field[] = [
   ["metrics_bytes", isCount, "a count"],
   ["config_sha256", (value) => typeof value === "string", "text"],
 ];
 
-/** A state with the value that `of` gives for each field, or else that of a fresh state. */
+/** With the value that `of` gives for each field, or else that of a fresh state. */
 function stateOf(of: (path: string) => unknown): RunState {
   return Object.fromEntries(
     Object.entries(FIELDS).map(([key, [path, , , first]]) => [
@@ -186,7 +181,6 @@ export interface StateContext extends Json {
   rng: { seed: number; counters: Record<string, number> };
 }
 
-/** The text of rgx_state.json. */
 export function encodeState(state: RunState, context: StateContext): string {
   const json: Json = {
     format: 1,

@@ -17,7 +17,6 @@ import type { CurriculumLevels } from "../../tasks/curriculum/levels.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { TaskScore } from "../rollout/task_metrics.ts";
 
-/** What the curriculum did after a step. */
 export interface LevelChanges {
   changes: LevelChange[];
   /** Messages about levels that were refused and values that were clamped. */
@@ -27,9 +26,7 @@ export interface LevelChanges {
 export class TrainingCurriculum {
   readonly #coach: CurriculumCoach;
   readonly #shares: ReadonlyMap<string, TaskShare>;
-  /** Current parameters of each task. */
   readonly #configs = new Map<string, Record<string, unknown>>();
-  /** Levels that were refused before. */
   readonly #refused = new Set<string>();
   #notes: string[] = [];
 

@@ -10,12 +10,10 @@ import { mean, sampleStd } from "../../core/statistics.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 
-/** Minimum number of steps for a finding that holds in every one of them. */
 const MIN_CERTAIN_STEPS = 3;
 /** Number of windows after which the same finding is reported again. */
 const SILENT_WINDOWS = 5;
 
-/** Thresholds of the findings. */
 const MANY_WITHOUT_SIGNAL = 0.95;
 const MANY_TRUNCATED = 0.9;
 const MUCH_CLIPPED = 0.3;
@@ -194,7 +192,6 @@ export class Diagnosis {
     };
   }
 
-  /** Whether the run has a warm start on worked answers. */
   #hasWarmStart(): boolean {
     return (this.config.sft?.max_steps ?? 0) > 0;
   }
@@ -208,7 +205,6 @@ export class Diagnosis {
     return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
   }
 
-  /** A system prompt that asks for few words. */
   #shorterPrompts(): string[] {
     return this.config.data.system_prompt === null ? ["data.system_prompt=chain_of_draft"] : [];
   }
@@ -457,17 +453,14 @@ class RecentSteps {
     if (this.#steps.length > 2 * this.maxLength) this.#steps.shift();
   }
 
-  /** Current length of the window. */
   get length(): number {
     return Math.min(this.maxLength, this.#steps.length);
   }
 
-  /** The metrics of the window's steps. */
   get window(): readonly Metrics[] {
     return this.#steps.slice(-this.length);
   }
 
-  /** The metrics of the latest step. */
   get latest(): Metrics {
     return this.#steps.at(-1)!;
   }
@@ -477,7 +470,6 @@ class RecentSteps {
     return this.window.map((metrics) => metrics[name]).filter(isNumber);
   }
 
-  /** Values of a metric in all steps that are kept. */
   allValues(name: string): number[] {
     return this.#steps.map((metrics) => metrics[name]).filter(isNumber);
   }
@@ -510,7 +502,6 @@ export function isNumber(value: number | null | undefined): value is number {
   return Number.isFinite(value);
 }
 
-/** Number of steps whose mean loss is looked at. */
 const STEPS = 3;
 
 /**
@@ -531,7 +522,6 @@ export class SupervisedDiagnosis {
     private readonly totalSteps: number,
   ) {}
 
-  /** Takes the loss of a step, and returns new advice. */
   observe(step: number, loss: number): Advice[] {
     if (!Number.isFinite(loss)) return [];
     this.#losses.push(loss);

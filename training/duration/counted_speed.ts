@@ -26,11 +26,8 @@ import type { ModelSpeed } from "./speed_probe.ts";
 /** Operations of a decode step for each layer and each adapted module (docs/log/gpu.md). */
 const OPERATIONS_PER_LAYER = 17, OPERATIONS_PER_ADAPTER = 3;
 
-/** How fast a device works. */
 export interface DeviceSpeed {
-  /** Operations of products a second. */
   products: number;
-  /** Bytes of memory a second. */
   bandwidth: number;
   /** Seconds that the start of an operation takes. */
   start: number;

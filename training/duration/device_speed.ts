@@ -14,10 +14,8 @@ import type { DeviceSpeed } from "./counted_speed.ts";
 
 /** Milliseconds for the speed of a device that is measured for the first time. */
 const FIRST_MS = 300;
-/** Operations whose start is measured together. */
 const STARTS = 200;
 
-/** The speed of a device, from the cache if it was measured before. */
 export async function deviceSpeed(device: Device): Promise<DeviceSpeed> {
   const folder = userCache();
   if (folder === null) return await measureDevice(device, FIRST_MS);
@@ -60,7 +58,6 @@ function sizes(device: Device): { product: [number, number, number]; copied: num
     : { product: [256, 576, 1536], copied: 2 ** 23 };
 }
 
-/** @param milliseconds about so long */
 export async function measureDevice(device: Device, milliseconds: number): Promise<DeviceSpeed> {
   const { product: [m, k, n], copied } = sizes(device);
   const create = (what: string, length: number) => device.create("float", length, `speed.${what}`);

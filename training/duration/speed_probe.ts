@@ -55,7 +55,6 @@ const MAX_PROMPT = 128, MAX_LANES = 256;
 /** Tokens that are at most this number of milliseconds apart come from the same decoding step. */
 const SAME_STEP_MS = 0.2;
 
-/** @throws what the device throws */
 export async function measureModel(input: ProbeInput): Promise<ModelSpeed> {
   const passes = await passSpeed(input);
   if (!input.generates) return { ...passes, newToken: 0, sampled: { tokens: 0, ended: 0 } };
@@ -70,7 +69,6 @@ async function passSpeed(
   const dropout = { seed: sampling.seed, pass: DROPOUT_PASS.supervised };
   const rowsOf = (maxTokens: number, branches: number) =>
     Math.min(promptIds.length, maxTokens) + branches * Math.min(answerTokens, maxTokens);
-  /** Returns the milliseconds of a row. */
   const pass = async (maxTokens: number, branches: number, train: boolean): Promise<number> => {
     const prompt = promptIds.slice(-maxTokens), length = Math.min(answerTokens, maxTokens);
     const answer = Array.from({ length }, (_, i) => prompt[i % prompt.length]!);

@@ -23,9 +23,7 @@ import type { RunSizes } from "../run/run_sizes.ts";
 export interface EstimateInput extends TypicalTokens {
   config: RunConfig;
   sizes: RunSizes;
-  /** Problems that are asked before and after training. */
   heldOut: number;
-  /** Problems that are asked while training. */
   askedBetween: number;
 }
 
@@ -52,18 +50,15 @@ const WITH_SIGNAL = 3 / 4;
  */
 const REACHED = 0.45;
 
-/** Options of an estimate. */
 export interface EstimateOptions {
   /**
    * The sizes of the model, to count its operations at once; null: it works for some seconds, and
    * is measured.
    */
   counted: ModelSizes | null;
-  /** Asks whether to end the measurement. */
   shouldStop: () => boolean;
 }
 
-/** Seconds of a fresh run. */
 export async function estimateRun(
   { config, device, model, problems, phases }: TrainerOptions,
   sizes: RunSizes,
@@ -113,7 +108,6 @@ export async function estimateRun(
   return estimateSeconds(input, speed);
 }
 
-/** Tokens of a worked answer, or the limit if that is less. */
 export function workedTokens(
   { config, answerTokens }: Pick<EstimateInput, "config" | "answerTokens">,
 ): number {
@@ -121,7 +115,6 @@ export function workedTokens(
   return Math.min(limit, Math.ceil(answerTokens ?? UNKNOWN_ANSWER * limit));
 }
 
-/** Expected tokens of a completion. */
 export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): number {
   const { max_completion_length: limit } = input.config.training, worked = workedTokens(input);
   if (input.sizes.warmStartSteps > 0) return worked;
@@ -131,7 +124,6 @@ export function expectedTokens(input: EstimateInput, { sampled }: ModelSpeed): n
   return (1 - Math.exp(-rate * limit)) / rate;
 }
 
-/** Seconds of a run at this speed. */
 export function estimateSeconds(input: EstimateInput, speed: ModelSpeed): number {
   const parts = estimateParts(input, speed, expectedTokens(input, speed));
   const { warmStart, generation, training, evaluations } = parts;
@@ -173,7 +165,6 @@ export function estimateParts(
   };
 }
 
-/** Number of evaluations while training. */
 function evaluations(training: RunConfig["training"], sizes: RunSizes): number {
   const { eval_strategy: strategy, eval_on_start: onStart } = training;
   const { evalSteps } = new IntervalStrategy(

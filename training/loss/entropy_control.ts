@@ -30,12 +30,10 @@ export class EntropyControl {
     this.#state = restored ?? { coef: settings.entropy_coef, last: 0 };
   }
 
-  /** What the loss of the next step needs to know. */
   get terms(): { entropy_coef: number; entropy_bonus: boolean } {
     return { entropy_coef: this.applied, entropy_bonus: this.active };
   }
 
-  /** Coefficient of the next step. */
   get applied(): number {
     const { use_adaptive_entropy: adaptive, entropy_target: target } = this.settings;
     return adaptive && this.#state.last > target ? 0 : this.#state.coef;

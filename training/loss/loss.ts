@@ -11,8 +11,13 @@
  */
 import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { quantile } from "../../core/statistics.ts";
-import { type Clipping, lossRules, type StepTotals, tokenWeight } from "./loss_types.ts";
-import type { PolicySettings } from "./policy_terms.ts";
+import {
+  type Clipping,
+  lossRules,
+  type PolicySettings,
+  type StepTotals,
+  tokenWeight,
+} from "./loss_types.ts";
 
 export type { StepTotals };
 

@@ -55,10 +55,8 @@ export interface LargestBuffer {
   what: string;
 }
 
-/** A step that was counted. */
 export interface CountedStep {
   parts: Record<Part, number>;
-  /** The sum of all parts. */
   peak: number;
   /** The largest tensor of the weights and the training passes. */
   largest: LargestBuffer;
@@ -74,7 +72,6 @@ const WRITTEN_PARTS = 16;
 /** More than these are not under way together. */
 const MAX_DIALOGUES = 2 ** 14;
 
-/** Bytes that writing a checkpoint takes; tensors are read from the device part by part. */
 export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSizes): number {
   return Math.min(parts.gradients, WRITTEN_PARTS * PART_ELEMENTS * floatBytes);
 }
@@ -84,7 +81,6 @@ const counted = new WeakMap<ModelSizes, Map<string, Promise<CountedStep>>>();
 /** Levels of the tree that adds gradients, of a sum that is counted. */
 const MAX_SUM_LEVELS = 14;
 
-/** Counts a step, once for the same sizes. */
 export function countStep(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   const known = counted.get(sizes) ?? new Map<string, Promise<CountedStep>>();
   counted.set(sizes, known);
@@ -188,7 +184,6 @@ async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
   };
 }
 
-/** Names in the labels of a layer's activations. */
 function activationNames({ config }: ModelSizes): Set<string> {
   const layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
   const stored = layers.flatMap((layer) => Object.keys(activationWidths(config, layer)));
@@ -210,7 +205,6 @@ function partOf(label: string, activations: ReadonlySet<string>): Part {
   return activations.has(name) || rest.length > 1 ? "activations" : "scratch";
 }
 
-/** Its step takes no more than this. */
 function makeOptimizer(
   device: CountingDevice,
   model: CausalLM,
@@ -244,7 +238,6 @@ function groupsOf(
   }));
 }
 
-/** The passes and generations of a run, each with its largest sizes. */
 async function runPasses(
   model: CausalLM,
   size: StepSize,
@@ -332,7 +325,6 @@ async function runPasses(
   if (kept !== "none") await step(size.accumulation, groups, store);
 }
 
-/** Gives all tokens of the groups their rows of a store. */
 function keepRows(store: ActivationStore, groups: readonly Group[]): void {
   store.clear(0);
   for (const { promptId = 0, promptIds, branches } of groups) {

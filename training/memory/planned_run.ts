@@ -22,7 +22,7 @@ import {
   type PlanDevice,
   planMemory,
 } from "./run_memory.ts";
-import { fourBitStorage, smallerModel } from "./smaller_model.ts";
+import { fourBitStorage, smallerModel } from "./fitting_settings.ts";
 import type { Lengths, RunNeeds } from "./step_size.ts";
 import {
   ALL_FLOAT,
@@ -45,7 +45,6 @@ export interface PlannedRunOptions {
   planned?: (plan: MemoryPlan, about: Pick<PlannedRun, "sizes" | "needs">) => void;
 }
 
-/** The plan of an opened run. */
 export interface PlannedRun {
   weights: StorageOptions;
   needs: RunNeeds;
@@ -59,7 +58,6 @@ export interface PlannedModel {
   trainable: OpenedRun["trainable"];
   /** The type in which the file has a weight. */
   typeOf: Parameters<typeof planStorage>[3];
-  /** The longest prompt and answer, in tokens. */
   longest: Lengths;
   /** Null: there is none. */
   teacher: TeacherSizes | null;
@@ -91,12 +89,10 @@ export async function planRun(
   }, options);
 }
 
-/** Whether supervised training comes first. */
 export function hasWarmStart(config: RunConfig): boolean {
   return config.sft !== null && config.sft.max_steps > 0;
 }
 
-/** @throws UsageError as `planRun` */
 export async function planModel(
   config: RunConfig,
   device: PlanDevice,

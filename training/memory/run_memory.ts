@@ -4,7 +4,13 @@
  * length.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { isUseful } from "./fitting_settings.ts";
+import {
+  fittingSettings,
+  isUseful,
+  type LargestBatch,
+  largestBatch,
+  smallestSizes,
+} from "./fitting_settings.ts";
 import { bytesText } from "../../core/bytes.ts";
 import { UsageError } from "../../core/errors.ts";
 import { mean } from "../../core/statistics.ts";
@@ -21,12 +27,6 @@ import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import {
-  fittingSettings,
-  type LargestBatch,
-  largestBatch,
-  smallestSizes,
-} from "./fitting_settings.ts";
-import {
   checkpointBytes,
   type CountedStep,
   countStep,
@@ -37,7 +37,6 @@ import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_siz
 import { modelTensors } from "../../models/architectures/mod.ts";
 import type { OptimizerKind } from "../step/moments.ts";
 
-/** The least rank of an adapter that is proposed. */
 const MIN_RANK = 4;
 
 /** Number of training problems whose prompts are encoded to find the longest one. */
@@ -116,10 +115,8 @@ export function longestLengths(
   return { prompt, answer, teacherPrompt };
 }
 
-/** Number of problems whose tokens are typical. */
 const MEASURED_PROMPTS = 16;
 
-/** Typical numbers of tokens. */
 export interface TypicalTokens {
   /** Of a prompt. */
   promptTokens: number;
@@ -129,7 +126,6 @@ export interface TypicalTokens {
   answerTokens: number | null;
 }
 
-/** The tokens of the first training problems. */
 export function typicalTokens(
   prompts: PromptEncoder,
   problems: SplitProblems,
@@ -343,11 +339,16 @@ export async function planMemory(
     const model = parts.frozen + parts.trained + parts.gradients;
     const alone = model > room ? `the model alone needs ${bytesText(model)}` : null;
     const why = [where, alone].filter((text) => text !== null).join("; ");
-    refuseIfTooLarge(held + plan.peak, plan.available, settings, why === "" ? null : why);
-    if (misfit !== null) {
-      const adapter = sizes.trainable === "full" ? "train an adapter (a lora section), or " : "";
-      throw new UsageError(misfit, { advice: `${adapter}set ${settings.join(" or ")}` });
+    const advice = `set ${settings.join(" or ")}`;
+    if (plan.peak > room) {
+      throw new UsageError(
+        `the run needs ${bytesText(held + plan.peak)}, ${bytesText(plan.available)} available` +
+          (why === "" ? "" : `: ${why}`),
+        { advice },
+      );
     }
+    const adapter = sizes.trainable === "full" ? "train an adapter (a lora section), or " : "";
+    throw new UsageError(misfit!, { advice: adapter + advice });
   }
   return plan;
 }
@@ -406,7 +407,6 @@ async function memoryRoom(
     };
 }
 
-/** Bytes of a run with such steps. */
 function bytesOf(step: CountedStep, sizes: ModelSizes): number {
   return step.peak + checkpointBytes(step, sizes);
 }
@@ -447,26 +447,6 @@ function bufferMisfit(
     `${adapter?.name ?? "the device"} has buffers of at most ${bytesText(largestTensor)}`;
 }
 
-/**
- * Refuses work that does not fit in memory, before it begins.
- * @param options settings that reduce the memory, the most useful one first
- * @param limit where the available bytes come from, when it is not the machine's free memory
- * @throws UsageError "the run needs 11.2 GB, 8.0 GB available" with the options as advice
- */
-function refuseIfTooLarge(
-  neededBytes: number,
-  availableBytes: number,
-  options: readonly string[],
-  limit: string | null = null,
-): void {
-  if (neededBytes <= availableBytes) return;
-  throw new UsageError(
-    `the run needs ${bytesText(neededBytes)}, ${bytesText(availableBytes)} available` +
-      (limit === null ? "" : `: ${limit}`),
-    options.length === 0 ? {} : { advice: `set ${options.join(" or ")}` },
-  );
-}
-
 /** Bytes of the parts of a plan, whose sum is its peak, and of alternatives. */
 export interface MemoryParts extends Record<Part, number> {
   /** Types that the matrices of frozen parameters are stored in. */
@@ -497,7 +477,7 @@ export async function memoryParts(
   size: StepSize,
   step: CountedStep,
 ): Promise<MemoryParts> {
-  const { recompute, config, floatBytes } = sizes;
+  const { recompute, config, floatBytes } = sizes, isFull = sizes.trainable === "full";
   const other = await countStep({ ...sizes, recompute: !recompute }, size);
   const own = step.parts.activations, others = other.parts.activations;
   const pairs = Math.max(size.batch * size.completion, size.items * size.answer);
@@ -505,23 +485,18 @@ export async function memoryParts(
     ...step.parts,
     frozenTypes: typesOf(sizes),
     checkpoint: checkpointBytes(step, sizes),
-    kept: keptTypes(sizes, size),
+    kept: {
+      trained: isFull ? typesOf(sizes) : ["f32"],
+      reference: isFull ? typesOf({ ...sizes, storage: size.referenceStorage }) : ["f32"],
+      optimizer: size.optimizer,
+      shards: size.shards,
+      recompute,
+    },
     otherwise: {
       kept: recompute ? others : own,
       recomputed: recompute ? own : others,
       allLogits: floatBytes * pairs * config.vocabSize,
     },
-  };
-}
-
-function keptTypes(sizes: ModelSizes, size: StepSize): MemoryParts["kept"] {
-  const isFull = sizes.trainable === "full", { optimizer, referenceStorage: storage } = size;
-  return {
-    trained: isFull ? typesOf(sizes) : ["f32"],
-    reference: isFull ? typesOf({ ...sizes, storage }) : ["f32"],
-    optimizer,
-    shards: size.shards,
-    recompute: sizes.recompute,
   };
 }
 

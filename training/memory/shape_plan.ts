@@ -24,7 +24,7 @@ import {
   type TypicalTokens,
   typicalTokens,
 } from "./run_memory.ts";
-import { parameterCount } from "./smaller_model.ts";
+import { parameterCount } from "./fitting_settings.ts";
 import { scaledConfig } from "../model/model_source.ts";
 import { mean } from "../../core/statistics.ts";
 import { askedWhileTraining, type SplitProblems, splitProblems } from "../../data/held_out.ts";
@@ -42,7 +42,6 @@ import { didYouMean } from "../../core/suggest.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { folderOf, isFile } from "../../core/paths.ts";
 
-/** A memory plan with what it was made from. */
 export interface ShapePlan {
   /** Null: the model is made from a seed. */
   name: string | null;
@@ -55,7 +54,6 @@ export interface ShapePlan {
   memory: MemoryPlan;
 }
 
-/** What the plan depends on besides the configuration. */
 export interface ShapePlanOptions extends Omit<PlannedRunOptions, "planned"> {
   /** Called with the plan, even if it does not fit. */
   onPlan?: (plan: ShapePlan) => void;

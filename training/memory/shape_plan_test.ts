@@ -12,7 +12,7 @@ import { createDevice } from "../../kernels/mod.ts";
 import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { planFromShape, type ShapePlan } from "./shape_plan.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { parameterCount } from "./smaller_model.ts";
+import { parameterCount } from "./fitting_settings.ts";
 
 /** Number of parameters of the published weights; tied heads count once. */
 const PUBLISHED: Record<string, number> = {

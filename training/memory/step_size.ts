@@ -16,7 +16,6 @@ export interface Lengths {
   teacherPrompt?: number;
 }
 
-/** What the memory depends on besides the configuration. */
 export interface RunNeeds extends Lengths {
   /** Whether the reference of the KL term is a copy of the trained values. */
   copiedReference: boolean;
@@ -26,14 +25,12 @@ export interface RunNeeds extends Lengths {
   teacher: ModelSizes | null;
   /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
-  /** Number of ranks. */
   ranks: number;
 }
 
 /** The prompts of one generation and their completions. */
 interface EqualGeneration {
   prompts: number;
-  /** Completions of each prompt. */
   each: number;
   /** Maximum number of completions that are decoded together. */
   slots: number;
@@ -41,7 +38,6 @@ interface EqualGeneration {
 
 /** What the memory of a step depends on, apart from the model. */
 export interface StepSize {
-  /** Completions of a forward pass. */
   batch: number;
   accumulation: number;
   /** How the gradients of micro-batches are added. */
@@ -50,7 +46,6 @@ export interface StepSize {
   halves: boolean;
   /** Completions of a generation batch. */
   generated: number;
-  /** Completions of a prompt. */
   group: number;
   /** Maximum tokens of a completion. */
   completion: number;
@@ -78,7 +73,6 @@ export interface StepSize {
   optimizer: OptimizerKind;
   /** Ranks over which its states are divided. */
   shards: number;
-  /** Maximum bytes of a generation. */
   generationLimit: number;
 }
 

@@ -66,7 +66,6 @@ export class MetricAverager {
   }
 }
 
-/** The sums of records of numbers, by name. */
 export function addUp(
   records: readonly Readonly<Record<string, number>>[],
 ): Record<string, number> {
@@ -77,7 +76,6 @@ export function addUp(
   return sums;
 }
 
-/** The mean of each metric over several records, such as the micro-batches of a step. */
 export function averageMetrics(records: readonly Readonly<Metrics>[]): Metrics {
   const averager = new MetricAverager();
   for (const record of records) averager.add(record);

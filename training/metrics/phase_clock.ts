@@ -39,10 +39,8 @@ export class PhaseClock {
     this.#totals = Object.fromEntries(PHASES.map((p) => [p, totals[p] ?? 0])) as SecondsByPhase;
   }
 
-  /** Phases that are running. */
   #running = 0;
 
-  /** Runs `work` and adds its time to the phase. */
   async time<T>(phase: ClockPhase, work: () => T | Promise<T>): Promise<T> {
     const start = performance.now();
     this.#running++;
@@ -129,7 +127,6 @@ export class MemoryTracker {
     }
   }
 
-  /** Peak bytes of tensors since this tracker was created. */
   get peakBytes(): number {
     return Math.max(this.#peak, this.device.peakBytes);
   }

@@ -9,7 +9,7 @@ import { finiteOrNull, type Metrics } from "./metrics.ts";
 export interface RolloutCounts {
   /** Number of tokens of each completion, including the end token. [N] */
   lengths: readonly number[];
-  /** Whether each completion was cut off. [N] */
+  /** [N] */
   truncated: readonly boolean[];
   /** Values of the rewards, unweighted. [N][K] */
   rewards: readonly (readonly (number | null)[])[];
@@ -60,7 +60,6 @@ class SummedValues {
     this.join({ sum: value, count: 1, min: value, max: value });
   }
 
-  /** Adds the sums of other values. */
   join({ sum, count, min, max }: ValueSums): void {
     this.sums.sum += sum;
     this.sums.count += count;

@@ -16,7 +16,6 @@ import { withChatTemplate } from "../../models/tokenizers/chosen_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 
-/** A model's architecture, weights and tokenizer before it is on a device. */
 export interface ModelSource {
   config: ModelConfig;
   /** Where the weights of the model, or of an adapter's base, are; null: made from a seed. */
@@ -98,7 +97,6 @@ export async function openModel(config: RunConfig): Promise<ModelSource> {
   };
 }
 
-/** The base in the description of an adapter. */
 export function baseOf(model: string): Pick<PeftConfig, "baseModel" | "revision"> {
   const { name: baseModel, revision } = nameAndRevision(model);
   return { baseModel, revision };

@@ -32,7 +32,6 @@ export interface Teacher extends Pick<TeacherSection, "beta" | "weight"> {
 /** The sizes of a teacher that is not loaded yet. */
 export type TeacherSizes = (onDevice: Parameters<typeof modelSizes>[2]) => ModelSizes;
 
-/** What a teacher may share with the student. */
 type Student = Pick<ModelSource, "config" | "tokenizer" | "path">;
 
 /**
@@ -69,7 +68,6 @@ function sharedBase({ lora, model }: RunConfig, { path }: Student): string | nul
   return isShared ? Deno.realPathSync(path) : null;
 }
 
-/** What is different about the teacher's tokens, or null. */
 function otherTokens(teacher: Tokenizer, student: Tokenizer): string | null {
   const [theirs, own] = [teacher, student].map((one) => one.files().get("tokenizer.json"));
   if (theirs !== undefined && theirs === own) return null;
@@ -114,7 +112,6 @@ export async function loadTeacher(
   return modelTeacher(model, section);
 }
 
-/** A model of this process as a teacher. */
 export function modelTeacher(
   model: LanguageModel,
   { beta, weight, top_k: count }: Pick<TeacherSection, "beta" | "weight" | "top_k">,

@@ -16,7 +16,6 @@ import type { Group } from "../../models/network/types.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { TeacherPlace } from "../loss/top_divergence.ts";
 
-/** The error for a teacher that reads other tokens. */
 export function otherTeacher(key: string, why: string): UsageError {
   return new UsageError(`${key}: ${why}`, {
     advice: "A teacher says how likely each token of the student is, so both need the same " +
@@ -24,7 +23,6 @@ export function otherTeacher(key: string, why: string): UsageError {
   });
 }
 
-/** Requests under way at the same time. */
 const AT_ONCE = 8;
 /** Milliseconds before a server that is down is asked again, doubled up to the longest. */
 const FIRST_DELAY_MS = 250, LONGEST_DELAY_MS = 5000;
@@ -33,7 +31,6 @@ const PROBE = "The answer is 12345 × 6.78 = ?\n\n  def f(x): # naïve, 漢字 <
 
 const TOKENIZE = "/../tokenize";
 
-/** Whether a server does not have what it was asked for. */
 const isMissing = (error: unknown) =>
   error instanceof HttpError && [404, 405].includes(error.status);
 
@@ -42,7 +39,6 @@ export class TeacherServer {
   readonly weight: number;
   readonly #address: ServerAddress;
   readonly #client = new HttpClient();
-  /** The likeliest tokens that are asked for in each place. */
   readonly #count: number;
   #model = "";
 
@@ -62,7 +58,6 @@ export class TeacherServer {
     this.#count = section.beta === 1 ? 0 : section.top_k ?? 1;
   }
 
-  /** Checks that the server has the student's tokens, and gives log-probabilities. */
   async open(): Promise<void> {
     await this.#stoppable((signal) => this.#open(signal));
   }
@@ -136,7 +131,6 @@ export class TeacherServer {
     }
   }
 
-  /** What the server says about the tokens of a sequence from one on. */
   async #places(
     ids: readonly number[],
     from: number,

@@ -8,14 +8,12 @@ import type { RewardValue } from "../../rewards/types.ts";
 import { type AdvantageInput, groupAdvantages } from "../loss/advantages.ts";
 import type { StoredStep } from "./stored_steps.ts";
 
-/** Rewards with their weights, as a run or a rubric has them. */
 export interface WeightedRewards {
   names: readonly string[];
   weights: readonly number[];
 }
 
 export interface RescoreOptions {
-  /** The rewards of the run. */
   before: WeightedRewards;
   rubric: Rubric;
   groupSize: number;
@@ -23,7 +21,6 @@ export interface RescoreOptions {
   aggregation: AdvantageInput["aggregation"];
 }
 
-/** A completion, scored twice. */
 export interface RescoredRow {
   step: number;
   /** Number of the group in its step, and of the completion in its group, from 0. */
@@ -68,7 +65,6 @@ export interface RescoreSummary {
   other_best: number;
   /** Share of completions whose advantage has another sign (above, below or exactly 0). */
   other_sign: number;
-  /** Values that failed and count 0. */
   errors: number;
 }
 

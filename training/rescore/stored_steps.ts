@@ -18,9 +18,7 @@ export interface StoredStep {
   rows: StoredRow[];
 }
 
-/** What the tables do not hold. */
 export interface RunFacts {
-  /** The run's folder. */
   folder: string;
   /** Names of its rewards in metrics and tables. */
   rewardNames: readonly string[];

@@ -9,7 +9,6 @@ import { RandomStream } from "../../core/philox.ts";
 
 type OrderKeys = Pick<RunConfig["training"], "data_seed" | "seed" | "shuffle_dataset">;
 
-/** The order of a run's problems for one of its phases. */
 export class ProblemOrder {
   readonly chunksPerEpoch: number;
   #epoch = -1;

@@ -14,17 +14,14 @@ import type { Entry } from "../../tasks/types.ts";
 import { addUp, averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { PhaseClock } from "../metrics/phase_clock.ts";
 
-/** What sampling, scoring and advantages share with the run. */
 export interface RolloutOptions {
   training: RunConfig["training"];
   prompts: PromptEncoder;
   rubric: Rubric;
   /** null: a completion is one turn of text. */
   dialogues: DialogueSetup | null;
-  /** Prompts of a full batch. */
   perBatch: number;
   clock: PhaseClock;
-  /** The ranks of the run, which share the work. */
   ranks: Ranks;
   /** @see GenerateOptions.shouldStop */
   shouldStop: () => boolean;
@@ -46,7 +43,6 @@ export interface SampledRow {
   dialogue?: Pick<Dialogue, "messages" | "reward" | "about">;
 }
 
-/** The prompt of a completion. */
 export function promptOf(
   { groups }: Pick<Rollout, "groups">,
   { prompt, group }: Pick<SampledRow, "prompt" | "group">,
@@ -88,7 +84,6 @@ export interface Rollout {
   spent: Readonly<Record<string, number>>;
   /** What rewards want the user to know. */
   warnings: readonly string[];
-  /** The failures of rewards. */
   errors: readonly RewardError[];
   /** @see Sampled.other */
   other: boolean;

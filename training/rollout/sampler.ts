@@ -37,7 +37,6 @@ export function groupRequests(
   return groups.map(({ prompt, promptId }) => ({ promptId, promptIds: prompt.ids, n, ...how }));
 }
 
-/** The completions of some groups, before they are scored. */
 export interface SampledRows {
   rows: readonly SampledRow[];
   /** The likeliest completion of each group's prompt, which ReMax compares the others with. */
@@ -126,23 +125,18 @@ async function sampleBranches(
   };
 }
 
-/** Prompts that a later step trains on. */
 export interface ComingBatch {
   /** Number of its first prompt in the run. */
   firstPrompt: number;
-  /** Makes its requests. */
   requests: () => readonly GenerateRequest[];
 }
 
-/** How the answers of dialogues are sampled. */
 export interface ConverseOptions {
   /** Optimizer steps that the present policy has done. */
   step: number;
-  /** Always the likeliest token. */
   greedy: boolean;
 }
 
-/** What was played, and with which policy. */
 export interface Conversation<T> extends Pick<Sampled, "other"> {
   played: T;
 }
@@ -262,7 +256,6 @@ export class GroupSource {
     private readonly teacher: RunConfig["teacher"],
   ) {}
 
-  /** The prompts from number `first` on. */
   at(first: number, count: number): RolloutGroup[] {
     return Array.from({ length: count }, (_, i) => {
       const entry = this.entryAt(first + i), { options: { prompts }, teacher } = this;

@@ -74,7 +74,6 @@ export function rewardSample(
   };
 }
 
-/** The scores of some completions. */
 interface Scores {
   rows: Pick<RolloutRow, "rewards" | "extras">[];
   errors: RewardError[];

@@ -6,7 +6,6 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { promptOf, type Rollout } from "./rollout.ts";
 import "../../tasks/registry.ts"; // the tasks whose rules score
 
-/** The score of one completion. */
 export interface TaskScore {
   /** The task of its problem. */
   task: string;

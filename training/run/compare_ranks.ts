@@ -14,16 +14,13 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
-/** Training problems and values of each tensor that are compared. */
 const SAMPLED_PROBLEMS = 64, SAMPLED_VALUES = 64;
 
 /** Steps between two comparisons of the weights, each of which reads all that are trained. */
 const COMPARE_EVERY = 25;
 
-/** Maximum number of keys in a message. */
 const MAX_KEYS = 6;
 
-/** Digits of a hash in a message. */
 const DIGITS = 16;
 
 /**
@@ -165,7 +162,6 @@ function problemsOf(problems: TrainerOptions["problems"], count: number): unknow
   );
 }
 
-/** A hash of the first values of every tensor. */
 async function modelHash(model: LanguageModel): Promise<string> {
   const parts: number[] = [];
   for (const { name, shape } of model.parameters) {

@@ -24,7 +24,6 @@ export interface DiskPlan {
   total: number;
 }
 
-/** What the sizes depend on. */
 export interface DiskPlanInput {
   config: RunConfig;
   sizes: Pick<RunSizes, "warmStartSteps" | "rowsPerGeneration" | "schedule" | "totalSteps">;
@@ -37,7 +36,6 @@ export interface DiskPlanInput {
   done?: { warmStart: number; steps: number };
 }
 
-/** Tensors are stored as float32. */
 const FLOAT = 4;
 /** Bytes of a token of a completion in a table, which is compressed; measured: 0.5 to 4. */
 const TOKEN = 4;

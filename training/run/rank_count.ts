@@ -41,43 +41,30 @@ export function checkRankCount(
   );
 }
 
-const MICRO_BATCH = ["micro-batch", "micro-batches"] as const;
-
 /** What leaves ranks idle for a part of each step, and what to set. */
 export function idleRanks(
   { training, sft }: Pick<RunConfig, "training" | "sft">,
   ranks: number,
 ): string[] {
-  const idle = (
-    what: readonly [one: string, several: string],
-    count: number,
-    keys: string,
-    step = "a step",
-  ) => {
-    if (count % ranks === 0) return [];
-    const busy = 100 * count / (Math.ceil(count / ranks) * ranks);
-    return [
-      `${step} has ${counted(count, ...what)} for ${ranks} ranks, so ranks are busy ${
-        busy.toFixed(0)
-      } % of ` +
-      `that time: make ${keys} a multiple of ${ranks}`,
-    ];
-  };
-  const { promptsPerGeneration: prompts } = batchSizes(training);
-  const { gradient_accumulation_steps: micro } = training;
-  const supervised = sft?.gradient_accumulation_steps ?? ranks;
-  return [
-    ...idle(
-      ["prompt", "prompts"],
-      prompts,
-      "the number of prompts (generation_batch_size / num_generations)",
-    ),
-    ...idle(MICRO_BATCH, micro, "training.gradient_accumulation_steps"),
-    ...idle(
-      MICRO_BATCH,
-      supervised,
-      "sft.gradient_accumulation_steps",
-      "a supervised step",
-    ),
+  const { promptsPerGeneration } = batchSizes(training);
+  const micro = ["micro-batch", "micro-batches"] as const;
+  const keys = "the number of prompts (generation_batch_size / num_generations)";
+  const shared: [step: string, what: readonly [string, string], count: number, keys: string][] = [
+    ["a step", ["prompt", "prompts"], promptsPerGeneration, keys],
+    [
+      "a step",
+      micro,
+      training.gradient_accumulation_steps,
+      "training.gradient_accumulation_steps",
+    ],
   ];
+  if (sft !== null) {
+    const key = "gradient_accumulation_steps";
+    shared.push(["a supervised step", micro, sft[key], `sft.${key}`]);
+  }
+  return shared.filter(([, , count]) => count % ranks !== 0).map(([step, what, count, keys]) => {
+    const busy = (100 * count / (Math.ceil(count / ranks) * ranks)).toFixed(0);
+    return `${step} has ${counted(count, ...what)} for ${ranks} ranks, so ranks are busy ${busy} ` +
+      `% of that time: make ${keys} a multiple of ${ranks}`;
+  });
 }

@@ -209,7 +209,7 @@ export class RunCheckpoints {
       "keeps the values that the model was trained with";
   }
 
-  /** A configuration of this run, with its paths as they are read from this working directory. */
+  /** With its paths as they are read from this working directory. */
   async #withItsFiles(config: string): Promise<string> {
     const path = resolve(this.#path, "config.yaml");
     return await textWithFilesOfRun(config, path, Deno.cwd());
@@ -227,7 +227,6 @@ export class RunCheckpoints {
       : phase === "grpo" && step >= this.sizes.totalSteps;
   }
 
-  /** Removes the later checkpoints that the resume has given up. */
   async removeAbandoned(): Promise<void> {
     for (const path of this.#abandoned) await Deno.remove(path, { recursive: true });
   }
@@ -238,10 +237,7 @@ export class RunCheckpoints {
     return last?.position !== position(state) || (complete && !last.complete);
   }
 
-  /**
-   * Writes a checkpoint and returns its path.
-   * @param parts null: the model only (`save_only_model`)
-   */
+  /** @param parts null: the model only (`save_only_model`) */
   async save(state: RunState, parts: ResumeParts | null): Promise<string> {
     const { folder } = this;
     if (folder !== null && !await folder.isOurs()) throw await folder.lost();
@@ -291,10 +287,7 @@ export class RunCheckpoints {
     return saved(path);
   }
 
-  /**
-   * Loads the weights of the best checkpoint into the model and returns its path.
-   * @throws RgxError when it is damaged
-   */
+  /** @throws RgxError when the checkpoint is damaged */
   async loadBest(best: BestEvaluation): Promise<string> {
     const { model, modelWriter } = this.options;
     const path = checkpointPath(this.#path, best.step);

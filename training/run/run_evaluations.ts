@@ -78,10 +78,7 @@ export class RunEvaluations {
     report.emit({ type: "held_out", step, metrics, ci95, total, improved });
   }
 
-  /**
-   * Evaluates the held-out pairs of a run on preferences.
-   * @param reference null = there is none
-   */
+  /** Evaluates the held-out pairs. @param reference null = there is none */
   async pairs(reference: ReferencePolicy | null): Promise<void> {
     const { state, report, sizes, prompts, stop, options } = this.run;
     const { model, config: { dpo, training } } = options;
@@ -143,7 +140,6 @@ export class RunEvaluations {
     return true;
   }
 
-  /** What both kinds of evaluation take of the run. */
   #shared() {
     const { options, prompts, state, stop, report } = this.run;
     const { model, config, dialogues = null } = options;

@@ -30,7 +30,6 @@ export interface RunFolderOptions {
    * none.
    */
   resume: boolean | string;
-  /** Delete an earlier run's files. */
   force: boolean;
 }
 
@@ -116,9 +115,8 @@ export class RunFolder {
   }
 
   /**
-   * Looks at the folder as it is now; nothing is written.
-   * @returns why {@link open} would refuse it, where it holds files of somebody else; else null
-   * @throws UsageError for a checkpoint or a folder that cannot be there
+   * Looks at the folder as it is now. @returns why {@link open} would refuse it; else null @throws
+   * UsageError for a checkpoint or a folder that cannot be there
    */
   static async check(options: RunFolderOptions): Promise<string | null> {
     const { path, resume } = options;
@@ -152,7 +150,6 @@ export class RunFolder {
     }
   }
 
-  /** The metrics log; {@link rewind} opens it. */
   get metrics(): MetricsLog {
     return this.#metrics!;
   }
@@ -165,24 +162,20 @@ export class RunFolder {
     for (const [name, content] of files) await writeFileAtomic(`${this.path}/${name}`, content);
   }
 
-  /** Sets fields of run.json. */
   async updateRun(fields: Record<string, unknown>): Promise<void> {
     this.#run = { ...this.#run, ...fields };
     await this.writeText("run.json", JSON.stringify(this.#run, null, 2) + "\n");
   }
 
-  /** @see readRun */
   readRun(): Promise<Record<string, unknown> | null> {
     return readRun(this.path);
   }
 
-  /** Appends an event, other than metrics, to run.log. */
   async log(event: string, details: Record<string, unknown> = {}): Promise<void> {
     const line = JSON.stringify({ time: new Date().toISOString(), event, ...details });
     await appendLine(`${this.path}/run.log`, line);
   }
 
-  /** Writes completions/completions_{step:05d}.parquet. */
   async writeCompletions(
     step: number,
     rollout: Rollout,
@@ -218,7 +211,6 @@ export class RunFolder {
       });
   }
 
-  /** @see FolderLock.keepAlive */
   keepAlive(): void {
     this.lock?.keepAlive();
   }
@@ -317,7 +309,6 @@ function refuseOccupied(
   });
 }
 
-/** Removes the files of an earlier run, which are known by their names. */
 async function removeRun(path: string, names: readonly string[]): Promise<void> {
   const isRun = names.includes("run.json");
   for (const name of names) {
@@ -351,7 +342,6 @@ export class MetricsLog {
     }
   }
 
-  /** Length of the file in bytes, which a checkpoint stores as metrics_bytes. */
   get bytes(): number {
     return this.length;
   }
@@ -368,7 +358,6 @@ export class MetricsLog {
     this.length = await appendLine(this.path, JSON.stringify(record), options);
   }
 
-  /** Waits until all lines are on the disk. */
   async flush(): Promise<void> {
     if (this.length === 0) return;
     using file = await Deno.open(this.path, { write: true });
@@ -394,7 +383,6 @@ export async function waitForFolder(path: string): Promise<void> {
   }
 }
 
-/** @param rewardNames the columns of the rewards; a null reward stays null */
 export function encodeCompletions(
   step: number,
   rollout: Rollout,

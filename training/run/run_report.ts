@@ -11,7 +11,7 @@ import type { Restored } from "../checkpoint/checkpoint_files.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
 import { type Advice, Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
 import type { EvalItem } from "../evaluation/before_and_after.ts";
-import { MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
+import { finiteOrNull, MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
 import type { Rollout } from "../rollout/rollout.ts";
 import type { TrainEvent, TrainPhase, TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./resume_and_save.ts";
@@ -46,7 +46,6 @@ export class RunReport {
     this.#job = job === undefined ? slurmJob() : job;
   }
 
-  /** From now on there are records, in this folder. */
   open(folder: RunFolder | null): void {
     const { options, sizes } = this;
     this.#folder = folder;
@@ -76,7 +75,6 @@ export class RunReport {
     this.emit({ type: "log", step, totalSteps, metrics: means });
   }
 
-  /** What was added since the last log, for a checkpoint. */
   get unlogged(): ReturnType<MetricAverager["state"]> {
     return this.#averager.state();
   }
@@ -85,12 +83,10 @@ export class RunReport {
     this.#averager = new MetricAverager(unlogged, unfiltered(this.options.config.training));
   }
 
-  /** Emits and records advice, if the metrics show why the run does not get better. */
   async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
     await this.#advise(step, this.#diagnosis.observe(step, metrics));
   }
 
-  /** Emits and records advice, if the supervised loss shows what is wrong. */
   async diagnoseSupervised(step: number, loss: number): Promise<void> {
     await this.#advise(step, this.#supervised.observe(step, loss));
   }
@@ -172,7 +168,6 @@ export class RunReport {
     ];
   }
 
-  /** Appends a line with the current time to metrics.jsonl. */
   async appendMetrics(
     line: { step: number; epoch: number; split: string } & Record<string, unknown>,
   ): Promise<void> {
@@ -195,17 +190,28 @@ export class RunReport {
     await this.#folder?.log(event, { step, ...change });
   }
 
+  /** Records a step, and emits its event. @param clock what depends on the clock */
+  async step(
+    { split, epoch, ...about }:
+      & Omit<Extract<TrainEvent, { type: "step" }>, "type" | "metrics">
+      & { split: string; epoch: number },
+    metrics: Readonly<Metrics>,
+    clock: Readonly<Record<string, number>>,
+  ): Promise<void> {
+    const { step } = about;
+    await this.appendMetrics({ step, epoch, split, ...finiteOrNull(metrics), ...clock });
+    this.emit({ type: "step", ...about, metrics: { ...metrics, ...clock } });
+  }
+
   async writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
     await this.#folder?.writeCompletions(step, rollout, names);
   }
 
-  /** Writes each problem of an evaluation with its completion, one on each line. */
   async writeEvaluation(moment: "before" | "after", items: readonly EvalItem[]): Promise<void> {
     const lines = items.map((item) => JSON.stringify(item) + "\n").join("");
     await this.#folder?.writeText(`eval_${moment}.jsonl`, lines);
   }
 
-  /** @see FolderLock.keepAlive */
   keepAlive(): void {
     this.#folder?.keepAlive();
   }
@@ -232,7 +238,6 @@ export class RunReport {
     await this.#close("completed", summary, state, null);
   }
 
-  /** Records that the run was stopped and can be resumed. */
   async stop(state: RunState, summary: TrainSummary): Promise<void> {
     if (!this.#begun) return;
     await this.#folder?.metrics.append({

@@ -9,7 +9,6 @@ import { hasChatTemplate } from "../../bench/evaluation/prompt_encoder.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { planDisk } from "./disk_plan.ts";
 
-/** Optimizer steps, epochs and examples. */
 export interface Progress {
   step: number;
   epoch: number;
@@ -31,7 +30,6 @@ export function progressOf(
   return { step, epoch, samples: step * batch };
 }
 
-/** @param result what the session came to */
 export function summarize(
   { config, problems, memory }: TrainerOptions,
   state: RunState,
@@ -73,9 +71,6 @@ export function finalMetrics(
   };
 }
 
-/**
- * What a run would do, from its parts and its state. Nothing is read or written.
- */
 export function trainPlan(
   { config, model, problems, rubric, tokenizer, phases = "all" }: TrainerOptions,
   sizes: RunSizes,
@@ -119,7 +114,6 @@ export function trainPlan(
   };
 }
 
-/** The number of entries of each task. */
 function tasksOf(entries: readonly Entry[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { metadata } of entries) {

@@ -143,11 +143,7 @@ function plainValues(values: Values): Record<string, number | null> {
   );
 }
 
-/**
- * Opens a tracker for one session of a run.
- * @returns null when the environment switches it off (WANDB_MODE=disabled, WANDB_DISABLED)
- * @throws Error when its files cannot be created
- */
+/** @returns null when the environment switches it off (WANDB_MODE=disabled, WANDB_DISABLED) */
 export function openTracker(
   name: TrackerName,
   run: TrackedRun,

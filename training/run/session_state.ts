@@ -1,6 +1,5 @@
 /** The state with which a session of a run begins: a fresh one, or that of a checkpoint. */
-import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import { runPrompts } from "../../bench/evaluation/prompt_encoder.ts";
+import { type PromptEncoder, runPrompts } from "../../bench/evaluation/prompt_encoder.ts";
 import {
   freshState,
   heldApart,
@@ -8,11 +7,13 @@ import {
   reviseHeldOut,
   type RunState,
 } from "../checkpoint/run_state.ts";
-import type { TrainingCurriculum } from "../curriculum/curriculum.ts";
-import { restoreTaskWeights } from "../curriculum/curriculum.ts";
+import { restoreTaskWeights, type TrainingCurriculum } from "../curriculum/curriculum.ts";
 import { firstScale } from "../step/loss_scale.ts";
 import type { RunReport } from "./run_report.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
+import { UsageError } from "../../core/errors.ts";
+import { CUT_PROMPTS } from "../memory/run_memory.ts";
+import type { Entry } from "../../tasks/types.ts";
 
 /** The prompts of a run. @param time what the chat template writes; default: now */
 export function promptsOf(
@@ -61,4 +62,36 @@ export function continueState(
   if (restored.curriculum !== null) curriculum?.restore(restored.curriculum);
   if (restored.taskWeights !== null) restoreTaskWeights(problems.source, restored.taskWeights);
   return reviseHeldOut(restored, heldApart(problems), config);
+}
+
+/**
+ * Checks the lengths of all prompts against `max_prompt_length` and against what fits beside the
+ * completion. Nothing is checked where prompts are cut (`truncate_prompts`).
+ * @throws UsageError for a prompt that is too long
+ */
+export function checkPrompts(
+  { config, problems, promptMisfit }: TrainerOptions,
+  prompts: PromptEncoder,
+  trainProblems: number,
+): void {
+  const { max_prompt_length: limit, truncate_prompts: cut } = config.training;
+  if (cut !== null) return;
+  // The prompts of a task have about the same length as those that the memory was planned with; the
+  // rows of a file may have any length.
+  if (limit === null && problems.source.endless) return;
+  const longest = prompts.checkLengths(allProblems(problems, trainProblems), limit ?? Infinity);
+  const misfit = promptMisfit?.(longest) ?? null;
+  if (misfit === null) return;
+  throw new UsageError(`${problems.source.name}: ${misfit}`, {
+    advice: `Leave such problems out, or ${CUT_PROMPTS}.`,
+  });
+}
+
+function* allProblems(
+  problems: TrainerOptions["problems"],
+  trainProblems: number,
+): Generator<Entry> {
+  yield* problems.heldOut;
+  yield* problems.validation;
+  for (let i = 0; i < trainProblems; i++) yield problems.trainEntry(i);
 }

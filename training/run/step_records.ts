@@ -3,17 +3,16 @@ import { mean } from "../../core/statistics.ts";
 import { extractAnswer } from "../../data/extract.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { TAGGED } from "../diagnosis/diagnosis.ts";
-import { finiteOrNull, type Metrics } from "../metrics/metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { type Rollout, tokensOf } from "../rollout/rollout.ts";
 import { rolloutScores, taskMetrics, type TaskScore } from "../rollout/task_metrics.ts";
 import type { AccumulationResult } from "../step/gradient_accumulation.ts";
 import { addLoss, addSpent } from "../checkpoint/run_state.ts";
 import type { TrainingCurriculum } from "../curriculum/curriculum.ts";
 import type { IntervalStrategy } from "./interval_strategy.ts";
-import type { RunParts, RunReport } from "./run_report.ts";
+import type { RunParts } from "./run_report.ts";
 import { RgxError } from "../../core/errors.ts";
 
-/** What a step came to. */
 export interface StepOutcome {
   /** Time at which it began. */
   start: number;
@@ -26,7 +25,6 @@ export interface StepOutcome {
   entropyCoef: number | null;
 }
 
-/** Listens to the steps: their records and events, the curriculum, rewards that fail. */
 export class StepRecords {
   readonly #failingRewards: FailingRewards;
 
@@ -80,32 +78,25 @@ export class StepRecords {
   ): Promise<void> {
     const { run } = this, { config, rubric } = run.options, { training } = config;
     const { step } = run.state, { totalSteps } = run.sizes, epoch = run.sizes.schedule.epoch(step);
-    const clockMetrics = run.clock.stepMetrics(start);
+    const clockMetrics = run.clock.stepMetrics(start), { report } = run;
     const { step_time = NaN } = clockMetrics;
     if (rollout !== null) clockMetrics["throughput/tokens_per_second"] = generated / step_time;
-    await run.report.appendMetrics({
-      step,
-      epoch,
-      split: "train",
-      ...finiteOrNull(metrics),
-      ...clockMetrics,
-    });
-    if (training.log_completions && rollout !== null) {
-      await run.report.writeCompletions(step, rollout, rubric.names);
+    const tokens = { generated, trained: result.tokens };
+    const about = { phase: "grpo", split: "train", step, epoch, totalSteps, tokens } as const;
+    await report.step(about, metrics, clockMetrics);
+    const rewardNames = rubric.names;
+    if (rollout !== null) {
+      if (training.log_completions) await report.writeCompletions(step, rollout, rewardNames);
+      const groups = rollout.groups.map((_, group) => shownGroup(rollout, group));
+      report.emit({ type: "completions", step, rewardNames, groups });
     }
-    run.report.emit({
-      type: "step",
-      phase: "grpo",
-      step,
-      totalSteps,
-      metrics: { ...metrics, ...clockMetrics },
-      tokens: { generated, trained: result.tokens },
-    });
-    if (rollout !== null) emitCompletions(run.report, rubric.names, step, rollout);
-    await run.report.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
+    await report.diagnose(step, { ...metrics, ...(rollout !== null && taggedShare(rollout)) });
     const isLogged = this.intervals.logsAt(step);
-    run.report.log(step, totalSteps, { ...metrics, step_time, epoch }, isLogged);
-    if (isLogged && rollout !== null) emitSample(run.report, rubric.names, step, rollout);
+    report.log(step, totalSteps, { ...metrics, step_time, epoch }, isLogged);
+    if (!isLogged || rollout === null) return;
+    // A group with different rewards shows more than one without a signal.
+    const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
+    report.emit({ type: "sample", step, rewardNames, ...shownGroup(rollout, shown) });
   }
 
   /** Scores of the completions, if the curriculum or the metrics of several tasks need them. */
@@ -155,46 +146,11 @@ function taggedShare({ rows, groups }: Rollout): Metrics {
   return { [TAGGED]: mean(asked.map(({ text }) => extractAnswer(text) === null ? 0 : 1)) };
 }
 
-/** Emits all completions of a step. */
-function emitCompletions(
-  report: RunReport,
-  rewardNames: readonly string[],
-  step: number,
-  rollout: Rollout,
-): void {
-  const byGroup = Map.groupBy(rollout.rows, (row) => row.group);
-  report.emit({
-    type: "completions",
-    step,
-    rewardNames,
-    groups: rollout.groups.map(({ entry, prompt }, group) => ({
-      question: entry.question,
-      answer: entry.answer,
-      prompt: prompt.text,
-      completions: byGroup.get(group) ?? [],
-    })),
-  });
-}
-
-/** Emits one prompt with its completions. */
-function emitSample(
-  report: RunReport,
-  rewardNames: readonly string[],
-  step: number,
-  rollout: Rollout,
-): void {
-  // A group with different rewards shows more than one without a signal.
-  const shown = rollout.rows.find((row) => row.advantage !== 0)?.group ?? 0;
-  const { entry, prompt } = rollout.groups[shown]!;
-  report.emit({
-    type: "sample",
-    step,
-    question: entry.question,
-    answer: entry.answer,
-    prompt: prompt.text,
-    rewardNames,
-    completions: rollout.rows.filter((row) => row.group === shown),
-  });
+/** A prompt with its completions, as events show them. */
+function shownGroup({ groups, rows }: Rollout, group: number) {
+  const { entry: { question, answer }, prompt } = groups[group]!;
+  const completions = rows.filter((row) => row.group === group);
+  return { question, answer, prompt: prompt.text, completions };
 }
 
 /** The run ends when a reward fails on every completion of this number of steps in a row. */
@@ -213,7 +169,6 @@ export class FailingRewards {
   /** Number of steps in a row in which each reward failed on every completion, by its name. */
   readonly #failedSteps = new Map<string, number>();
 
-  /** @param names names of the rewards */
   constructor(private readonly names: readonly string[]) {}
 
   /**

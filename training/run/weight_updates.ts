@@ -8,7 +8,6 @@ import type { StopRequests } from "./stop_requests.ts";
 export class WeightUpdates {
   /** False from the change of the weights until the step is counted and recorded. */
   isWholeStep = true;
-  /** Gradient norm of the last step. */
   lastNorm = 0;
 
   constructor(

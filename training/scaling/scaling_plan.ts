@@ -13,7 +13,6 @@ import type { CardPlan, CardTime } from "../card/card_plan.ts";
 import { idleRanks } from "../run/rank_count.ts";
 import { MESSAGE, type Reduction, reductionOf } from "../step/gradient_sum.ts";
 
-/** Nodes with cards, and what connects them. */
 export interface RankLayout {
   nodes: number;
   /** Cards of a node, one rank each. */
@@ -42,7 +41,6 @@ const NETWORK_LATENCY = 20e-6;
 const NODE_BYTES = 8e9, NODE_BYTES_MPI = 4.7e9, NODE_LATENCY = 40e-6;
 /** Seconds in which one rank adds a value on the host, and to convert it to halves. Measured. */
 const HOST_ADD = 0.1e-9, HOST_HALVES = 0.9e-9;
-/** Bytes of a message of a gradient. */
 const BUCKET_BYTES = 4 * WINDOW;
 /** Bytes that ranks exchange for a generated token: its id, its log-probabilities, its text. */
 const BYTES_PER_TOKEN = 32;
@@ -180,7 +178,6 @@ export async function scalingPlan(
   const single = time.generation + time.training + time.update;
   const halves = training.reduce_dtype === "bfloat16", step = stepWith(halves);
   const { wire, seconds, speedup } = step;
-  /** Where the ranks are slower than one card: that they are, and what helps. */
   const slowerNotes = () => {
     if (ranks === 1 || speedup >= 1) return [];
     const faster = stepWith(true).speedup;
@@ -296,18 +293,15 @@ function savePlan(
 export interface SaveTimes {
   /** Mean time between failures of the whole job. */
   betweenFailures: number;
-  /** To write a checkpoint. */
   checkpoint: number;
   /** From a failure to the first new work. */
   restart: number;
 }
 
-/** Young's interval of work between two checkpoints, in seconds. */
 export function youngInterval({ betweenFailures, checkpoint }: SaveTimes): number {
   return Math.sqrt(2 * checkpoint * betweenFailures);
 }
 
-/** Daly's interval of work between two checkpoints, in seconds. */
 export function dalyInterval({ betweenFailures: m, checkpoint: c }: SaveTimes): number {
   if (c >= 2 * m) return m;
   const x = c / (2 * m);

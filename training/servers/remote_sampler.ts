@@ -44,7 +44,6 @@ export interface RemoteSamplerOptions {
   model: LanguageModel;
   modelWriter: ModelWriter;
   eosIds: readonly number[];
-  /** Name of the trainer's device. */
   device: string;
   onNote: (message: string) => void;
   /** Older policies of a checkpoint, by the number of their steps. */
@@ -291,7 +290,6 @@ export class RemoteSampler implements Sampler {
     }
   }
 
-  /** Waits for work that a stop request ends. @throws Interrupted */
   async #stoppable<T>(shouldStop: () => boolean, work: Promise<T>): Promise<T> {
     const check = () => {
       if (shouldStop()) throw new Interrupted();

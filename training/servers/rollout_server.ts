@@ -48,7 +48,6 @@ export class ServerDown extends Error {}
 export class RolloutServer {
   readonly url: string;
   readonly #address: ServerAddress;
-  /** Why it is down, or null. */
   down: string | null = null;
   /** Whether it is rgx of the same version on the same kind of device; null before it answered. */
   sameEngine: boolean | null = null;
@@ -57,12 +56,9 @@ export class RolloutServer {
   starts = 0;
   /** The starts after which its log-probabilities were compared with the trainer's. */
   readonly verified = new Set<number>();
-  /** Adapters that this process has loaded. */
   readonly #loaded = new Map<string, ServedAdapter>();
   #loading: Promise<void> = Promise.resolve();
-  /** Ends the requests that are running. */
   #control = new AbortController();
-  /** Requests that it is at work on. */
   running = 0;
   #watch: ReturnType<typeof setInterval> | undefined;
 
@@ -89,7 +85,6 @@ export class RolloutServer {
     this.down = null;
   }
 
-  /** Marks the server as down, and ends its requests. */
   fail(reason: string): void {
     this.down = reason;
     this.#control.abort(new ServerDown(reason));
@@ -194,7 +189,6 @@ export class RolloutServer {
     }
   }
 
-  /** While requests run, a server that hangs is noticed. */
   #beginWatch(): void {
     if (this.running++ > 0) return;
     this.#watch = setInterval(() => {

@@ -8,7 +8,6 @@ import { resolve } from "node:path";
 import { type FileContent, writeFolderAtomic } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 
-/** Characters of the hash in a name. */
 const HASH_LENGTH = 16;
 
 export class ServedAdapter {
@@ -27,7 +26,6 @@ export class ServedAdapter {
     this.name = `rgx-${sha256Hex(all.join("\n")).slice(0, HASH_LENGTH)}`;
   }
 
-  /** Its files in base64, for servers that take an adapter in a request. */
   base64(): Record<string, string> {
     return Object.fromEntries(
       [...this.files].map(([name, bytes]) => [name, Buffer.from(bytes).toString("base64")]),
@@ -45,7 +43,6 @@ export class ServedAdapter {
     })();
   }
 
-  /** Removes its folder, if there is one. */
   async removeFolder(): Promise<void> {
     if (this.#folder === null) return;
     await Deno.remove(await this.#folder, { recursive: true }).catch(() => {});

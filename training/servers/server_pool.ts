@@ -18,7 +18,6 @@ export interface PoolOptions {
   timeout: number;
   /** Milliseconds before a server that is down is asked again, doubled up to 5 s. */
   firstDelay?: number;
-  /** Called when a server goes down or comes back. */
   onNote: (message: string) => void;
 }
 
@@ -54,7 +53,6 @@ export class ServerPool {
   readonly #leftOut = new Map<RolloutServer, RgxError>();
   #hasSampled = false;
   readonly #recoveries = new Map<RolloutServer, Promise<void>>();
-  /** Failures of a server since its last completions. */
   readonly #failures = new Map<RolloutServer, number>();
   readonly #batches = new Set<PoolBatch>();
   readonly #closed = new AbortController();
@@ -102,7 +100,6 @@ export class ServerPool {
     });
   }
 
-  /** A batch of completions is right, so the run has begun. */
   hasSampled(): void {
     this.#hasSampled = true;
   }
@@ -139,7 +136,6 @@ export class ServerPool {
     return await this.#end(batch);
   }
 
-  /** Ends everything that runs. */
   async close(): Promise<void> {
     this.#closed.abort(new Interrupted());
     this.#oneIsUp();
@@ -280,7 +276,6 @@ class PoolBatch {
   #changed = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<Answered[]>();
   readonly lanes: Promise<void>[] = [];
-  /** Aborts the requests of the batch. */
   readonly control = new AbortController();
   ended = false;
 
@@ -330,7 +325,6 @@ class PoolBatch {
     this.wake();
   }
 
-  /** Lets the lanes look again at what there is to do. */
   wake(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();

@@ -8,7 +8,6 @@ import { BadReply, excerpt } from "../../core/remote/refusal.ts";
 import type { SamplingSettings } from "../../bench/evaluation/sampling.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 
-/** What the requests of a run have in common. */
 export interface WireOptions {
   sampling: SamplingSettings;
   seed: number;

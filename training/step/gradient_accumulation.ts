@@ -20,7 +20,7 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { PassOptions } from "../../models/network/restored_pass.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import { occasionalPause } from "./yield_to_events.ts";
-import { entropyMask, grpoLoss, type LossSettings } from "../loss/loss.ts";
+import { entropyMask, grpoLoss, type LossInput, type LossSettings } from "../loss/loss.ts";
 import { type ImportanceKeys, importanceRatio } from "../loss/importance_ratio.ts";
 import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { Teacher } from "../model/teacher.ts";
@@ -30,7 +30,6 @@ import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/roll
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum } from "./gradient_sum.ts";
 
-/** One completion to train on. */
 export interface TrainingRow {
   /** Rows of the same group are adjacent and share their prompt. */
   group: number;
@@ -64,7 +63,6 @@ export interface OtherSampler {
 }
 
 export interface AccumulationOptions {
-  /** Completions per forward pass. */
   microBatchSize: number;
   temperature: number;
   settings: LossSettings;
@@ -89,13 +87,11 @@ export interface AccumulationResult {
   loss: number;
   /** Means over the micro-batches, as TRL logs them. */
   metrics: Metrics;
-  /** Tokens trained on. */
   tokens: number;
   /** Mean entropy of the tokens that the entropy mask keeps; NaN if there are none. */
   entropy: number;
 }
 
-/** What a micro-batch gives besides its gradient. */
 interface MicroResult {
   loss: number;
   metrics: Metrics;
@@ -115,7 +111,6 @@ export async function accumulateGradients(
 ): Promise<AccumulationResult> {
   const { settings, temperature, dropout, kept, sum = new GradientSum(model) } = options;
   const { lossScale = 1, teacher = null } = options;
-  const scaled = (slopes: Float64Array) => slopes.map((slope) => slope * lossScale);
   const { otherSampler = null } = options, { correction = null } = otherSampler ?? {};
   const passOptions = {
     temperature,
@@ -134,12 +129,17 @@ export async function accumulateGradients(
     : share < 1
     ? null
     : tokens;
+  const step = {
+    tokens,
+    rows: rows.length,
+    microBatches: batches.length,
+    maxCompletionLength: options.maxCompletionLength,
+    ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
+  };
   const backward = async (b: number): Promise<MicroResult> => {
     const batch = batches[b]!, drift = new SamplerDrift(), sizes = new ImportanceMetrics();
     // Before the forward pass of the policy, whose activations the backward pass needs.
-    const refLogp = options.reference === null || settings.beta === 0
-      ? null
-      : countedOf(batch, await options.reference.logp(toGroups(batch), temperature));
+    const refLogp = await referenceLogp(batch, options);
     const term = teacher === null ? null : await teacherTerm(
       teacher,
       model,
@@ -153,55 +153,33 @@ export async function accumulateGradients(
       ...passOptions,
       ...(term === null ? {} : { alternatives: term.alternatives }),
     });
-    const logp = countedOf(batch, values.logp), entropy = countedOf(batch, values.entropy);
-    const offsets = offsetsOf(batch), oldLogp = joinOldLogp(batch);
+    const input = lossInput(batch, values, refLogp), { offsets, logp } = input;
+    const oldLogp = input.oldLogp ?? logp;
     batch.forEach(({ samplerLogp, mask }, row) => {
-      if (samplerLogp === undefined) return;
-      drift.add(oldLogp ?? logp, offsets[row]!, counted(samplerLogp, mask));
+      if (samplerLogp !== undefined) drift.add(oldLogp, offsets[row]!, counted(samplerLogp, mask));
     });
-    const samplerLogp = otherSampler === null ? null : joinSamplerLogp(batch);
-    const importance = samplerLogp === null || correction === null
-      ? null
-      : importanceRatio(offsets, oldLogp ?? logp, samplerLogp, correction);
+    const samplerLogp = otherSampler && joined(batch, (row) => row.samplerLogp);
+    const importance = samplerLogp && correction &&
+      importanceRatio(offsets, oldLogp, samplerLogp, correction);
     if (importance !== null) {
       sizes.add(importance, offsets, correction!.vllm_importance_sampling_mode);
     }
     await pause();
+    const entropyMask = entropyMasks?.[b] ?? null;
     const { loss, metrics, bonus, dlogp, dentropy } = grpoLoss(
-      {
-        offsets,
-        advantages: batch.map((row) => row.advantage),
-        tokenAdvantages: joinTokenAdvantages(batch),
-        logp,
-        entropy,
-        oldLogp,
-        samplerLogp,
-        importance,
-        refLogp,
-        entropyMask: entropyMasks?.[b] ?? null,
-      },
+      { ...input, samplerLogp, importance, entropyMask },
       settings,
-      {
-        tokens,
-        rows: rows.length,
-        microBatches: batches.length,
-        maxCompletionLength: options.maxCompletionLength,
-        ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
-      },
+      step,
     );
     let distance = 0;
     if (trained.includes(true)) {
+      // A teacher trains all rows, and may ask for more than their tokens.
+      const length = term === null ? undefined : values.logp.length;
       const [byLogp, byEntropy] = [dlogp, dentropy].map((slopes) =>
-        slopes === null ? undefined : scaled(pick(slopes, batch, trained))
+        slopes === null ? undefined : spread(slopes, batch, trained, lossScale, length)
       );
-      if (term === null) model.backward(byLogp!, byEntropy);
-      else {
-        // A teacher trains all rows, and may ask for more than their tokens.
-        const longer = (slopes: Float64Array) => padded(slopes, values.logp.length);
-        const slopes = longer(byLogp!);
-        distance = await term.add(values.logp, slopes);
-        model.backward(slopes, byEntropy && longer(byEntropy));
-      }
+      distance = await term?.add(values.logp, byLogp!) ?? 0;
+      model.backward(byLogp!, byEntropy);
     }
     await pause();
     if (teacher !== null) metrics["teacher/divergence"] = distance * tokens / logp.length;
@@ -241,43 +219,49 @@ function sharesOf(rows: readonly TrainingRow[], tokens: number): Float64Array {
   );
 }
 
-/** The values, and zeros up to a length. */
-function padded(values: Float64Array, length: number): Float64Array {
-  const all = new Float64Array(length);
-  all.set(values);
-  return all;
-}
+type LossOptions = Omit<
+  AccumulationOptions,
+  "dropout" | "lossScale" | "microBatchSize" | "sum"
+>;
 
 /** Loss and metrics of rows under the current policy, without gradient and without dropout. */
 export async function lossWithoutGradient(
   model: LanguageModel,
   rows: readonly TrainingRow[],
-  options: Omit<AccumulationOptions, "dropout" | "lossScale" | "microBatchSize" | "sum">,
+  options: LossOptions,
 ): Promise<Pick<AccumulationResult, "loss" | "metrics">> {
-  const { settings, temperature, reference } = options;
-  const refLogp = reference === null || settings.beta === 0
-    ? null
-    : countedOf(rows, await reference.logp(toGroups(rows), temperature));
+  const { settings, temperature, maxCompletionLength } = options;
+  const refLogp = await referenceLogp(rows, options);
   const values = await model.forward(toGroups(rows), { temperature, train: false });
-  const logp = countedOf(rows, values.logp), entropy = countedOf(rows, values.entropy);
-  return grpoLoss(
-    {
-      offsets: offsetsOf(rows),
-      advantages: rows.map((row) => row.advantage),
-      tokenAdvantages: joinTokenAdvantages(rows),
-      logp,
-      entropy,
-      oldLogp: joinOldLogp(rows),
-      refLogp,
-    },
-    settings,
-    {
-      tokens: logp.length,
-      rows: rows.length,
-      microBatches: 1,
-      maxCompletionLength: options.maxCompletionLength,
-    },
-  );
+  const input = lossInput(rows, values, refLogp), tokens = input.logp.length;
+  const step = { tokens, rows: rows.length, microBatches: 1, maxCompletionLength };
+  return grpoLoss(input, settings, step);
+}
+
+/** Log-probabilities of the rows' tokens under the reference; null where the loss has no use. */
+async function referenceLogp(
+  rows: readonly TrainingRow[],
+  { reference, settings, temperature }: LossOptions,
+): Promise<ArrayLike<number> | null> {
+  if (reference === null || settings.beta === 0) return null;
+  return await reference.logp(toGroups(rows), temperature);
+}
+
+/** What the loss takes of rows and of the passes over them: the values of the counted tokens. */
+function lossInput(
+  rows: readonly TrainingRow[],
+  { logp, entropy }: PassValues,
+  refLogp: ArrayLike<number> | null,
+) {
+  return {
+    offsets: offsetsOf(rows),
+    advantages: rows.map((row) => row.advantage),
+    tokenAdvantages: joined(rows, (row) => row.tokenAdvantages),
+    logp: countedOf(rows, logp),
+    entropy: countedOf(rows, entropy),
+    oldLogp: joined(rows, (row) => row.oldLogp),
+    refLogp: refLogp && countedOf(rows, refLogp),
+  } satisfies LossInput;
 }
 
 /** For each micro-batch, which of its tokens have an entropy in the top share of the whole step. */
@@ -288,13 +272,10 @@ async function stepEntropyMasks(
   passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept">,
   ranks: Ranks,
 ): Promise<ArrayLike<number>[]> {
-  const entropies = await ranks.share(batches.length, async (begin, end) => {
-    const own: Float64Array[] = [];
-    for (const batch of batches.slice(begin, end)) {
-      const { entropy } = await model.forward(toGroups(batch), { ...passOptions, train: false });
-      own.push(Float64Array.from(countedOf(batch, entropy)));
-    }
-    return own;
+  const entropies = await ranks.map(batches.length, async (b) => {
+    const batch = batches[b]!;
+    const { entropy } = await model.forward(toGroups(batch), { ...passOptions, train: false });
+    return Float64Array.from(countedOf(batch, entropy));
   });
   const all = entropies.flatMap((part) => Array.from(part));
   const mask = entropyMask(all, new Uint8Array(all.length).fill(1), share);
@@ -309,21 +290,15 @@ async function stepEntropyMasks(
 export async function policyLogp(
   model: LanguageModel,
   rows: readonly TrainingRow[],
-  options: Pick<AccumulationOptions, "microBatchSize" | "temperature">,
+  { microBatchSize, temperature }: Pick<AccumulationOptions, "microBatchSize" | "temperature">,
   ranks: Ranks = ALONE,
 ): Promise<Float64Array[]> {
-  const batches = cut(rows, options.microBatchSize);
-  const all = await ranks.share(batches.length, async (begin, end) => {
-    const own: Float64Array[][] = [];
-    for (const batch of batches.slice(begin, end)) {
-      const { logp } = await model.forward(toGroups(batch), {
-        temperature: options.temperature,
-        train: false,
-      });
-      let at = 0;
-      own.push(batch.map(({ ids }) => Float64Array.from(logp.subarray(at, at += ids.length))));
-    }
-    return own;
+  const batches = cut(rows, microBatchSize);
+  const all = await ranks.map(batches.length, async (b) => {
+    const batch = batches[b]!;
+    const { logp } = await model.forward(toGroups(batch), { temperature, train: false });
+    let at = 0;
+    return batch.map(({ ids }) => Float64Array.from(logp.subarray(at, at += ids.length)));
   });
   return all.flat();
 }
@@ -338,6 +313,12 @@ function rowsWithGradient(rows: readonly TrainingRow[], all: boolean): boolean[]
   return rows.map((row) => all || groups.has(row.group));
 }
 
+/** What a forward pass gives, of all tokens. */
+interface PassValues {
+  logp: ArrayLike<number>;
+  entropy: ArrayLike<number>;
+}
+
 /**
  * A forward pass over the rows without gradient, and then one over the others, whose activations
  * are kept for the backward pass. The values are in the order of `rows`.
@@ -347,43 +328,47 @@ async function forwardAll(
   rows: readonly TrainingRow[],
   trained: readonly boolean[],
   passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept" | "alternatives">,
-): Promise<{ logp: ArrayLike<number>; entropy: ArrayLike<number> }> {
+): Promise<PassValues> {
   const idle = rows.filter((_, i) => !trained[i]), active = rows.filter((_, i) => trained[i]);
   const forward = (part: readonly TrainingRow[], train: boolean) =>
     model.forward(toGroups(part), { ...passOptions, train });
   if (active.length === 0) return await forward(idle, false);
   if (idle.length === 0) return await forward(active, true);
   const idlePart = await forward(idle, false);
-  const parts = [await forward(active, true), idlePart] as const;
-  const total = parts[0].logp.length + parts[1].logp.length;
+  const parts = [await forward(active, true), idlePart] as const, next = [0, 0];
+  const total = parts[0].logp.length + idlePart.logp.length;
   const logp = new Float64Array(total), entropy = new Float64Array(total);
-  const next = [0, 0];
-  let out = 0;
   for (const [i, { ids }] of rows.entries()) {
-    const part = trained[i] ? 0 : 1, begin = next[part]!, end = begin + ids.length;
+    const part = trained[i] ? 0 : 1, begin = next[part]!, end = next[part] = begin + ids.length;
+    const out = next[0]! + next[1]! - ids.length;
     logp.set(parts[part].logp.subarray(begin, end), out);
     entropy.set(parts[part].entropy.subarray(begin, end), out);
-    next[part] = end;
-    out += ids.length;
   }
   return { logp, entropy };
 }
 
-/** Of the slopes of the counted tokens, those of all tokens of the rows with a gradient. */
-function pick(
-  values: Float64Array,
+/**
+ * The slopes of the counted tokens, times `lossScale`, as slopes of all tokens of the rows with a
+ * gradient. @param length of the result, with zeros at its end; default: those tokens
+ */
+function spread(
+  slopes: Float64Array,
   rows: readonly TrainingRow[],
   trained: readonly boolean[],
+  lossScale: number,
+  length?: number,
 ): Float64Array {
   const parts: number[] = [];
   let at = 0;
   for (const [i, { ids, mask }] of rows.entries()) {
     for (let t = 0; t < ids.length; t++) {
-      const isCounted = !mask || mask[t] === 1, value = isCounted ? values[at++]! : 0;
-      if (trained[i]) parts.push(value);
+      const isCounted = !mask || mask[t] === 1, slope = isCounted ? slopes[at++]! : 0;
+      if (trained[i]) parts.push(slope * lossScale);
     }
   }
-  return Float64Array.from(parts);
+  const out = new Float64Array(length ?? parts.length);
+  out.set(parts);
+  return out;
 }
 
 /** The values of the tokens that the loss counts. */
@@ -398,6 +383,20 @@ export function counted<T extends ArrayLike<number>>(
 function countedOf(rows: readonly TrainingRow[], values: ArrayLike<number>): ArrayLike<number> {
   const mask = rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1));
   return values.length === mask.length && !mask.includes(0) ? values : counted(values, mask);
+}
+
+/** Values that rows have, of all counted tokens; null unless every row has them. */
+function joined(
+  rows: readonly TrainingRow[],
+  of: (row: TrainingRow) => ArrayLike<number> | null | undefined,
+): Float64Array | null {
+  const parts: number[] = [];
+  for (const row of rows) {
+    const values = of(row);
+    if (!values) return null;
+    for (const value of Array.from(counted(values, row.mask))) parts.push(value);
+  }
+  return Float64Array.from(parts);
 }
 
 /** Micro-batches of `size` rows; the last one may be smaller. */
@@ -429,34 +428,4 @@ function offsetsOf(rows: readonly TrainingRow[]): number[] {
   const offsets = [0];
   for (const { ids, mask } of rows) offsets.push(offsets.at(-1)! + counted(ids, mask).length);
   return offsets;
-}
-
-/** Old log-probabilities of all tokens; null unless every row has them. [tokens] */
-function joinOldLogp(rows: readonly TrainingRow[]): Float64Array | null {
-  return joinValues(rows.map(({ oldLogp, mask }) => oldLogp && counted(oldLogp, mask)));
-}
-
-/** Advantages of all counted tokens; null unless every row has them. [tokens] */
-function joinTokenAdvantages(rows: readonly TrainingRow[]): Float64Array | null {
-  return joinValues(
-    rows.map(({ tokenAdvantages, mask }) =>
-      tokenAdvantages ? counted(tokenAdvantages, mask) : null
-    ),
-  );
-}
-
-/** The sampler's log-probabilities of all tokens; null unless every row has them. [tokens] */
-function joinSamplerLogp(rows: readonly TrainingRow[]): Float64Array | null {
-  return joinValues(
-    rows.map(({ samplerLogp, mask }) => samplerLogp ? counted(samplerLogp, mask) : null),
-  );
-}
-
-function joinValues(rows: readonly (ArrayLike<number> | null)[]): Float64Array | null {
-  const parts: number[] = [];
-  for (const values of rows) {
-    if (values === null) return null;
-    for (let t = 0; t < values.length; t++) parts.push(values[t]!);
-  }
-  return Float64Array.from(parts);
 }

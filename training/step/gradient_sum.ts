@@ -49,9 +49,7 @@ export function reductionOf(
   return sumCopies(microBatches) * gradientBytes <= AUTO_BYTES ? "exact" : "fast";
 }
 
-/** How gradients are added. */
 export interface GradientSumOptions {
-  /** Default "fast". */
   reduction?: Reduction;
   /** Default: one rank alone. */
   ranks?: Ranks;
@@ -116,14 +114,11 @@ export class GradientSum {
       return rounded(left);
     });
     try {
-      const results = await this.ranks.share(count, async (begin, end) => {
-        const own: T[] = [];
-        for (let index = begin; index < end; index++) {
-          this.model.zeroGrad();
-          own.push(await backward(index));
-          sums.push({ level: 0, index }, rounded(this.#copies()));
-        }
-        return own;
+      const results = await this.ranks.map(count, async (index) => {
+        this.model.zeroGrad();
+        const result = await backward(index);
+        sums.push({ level: 0, index }, rounded(this.#copies()));
+        return result;
       });
       for (const [i, arena] of arenas.entries()) {
         const { grad, length } = arena;
@@ -158,7 +153,6 @@ export class GradientSum {
     await this.ranks.sum(count, own, vector, options);
   }
 
-  /** A partial sum on the device. */
   #partial(node: TreeNode, tensor: Tensor): PartialSum {
     const device = this.device!, direct = device.direct?.(tensor);
     return {
@@ -169,7 +163,6 @@ export class GradientSum {
     };
   }
 
-  /** Copies of the gradients on the device, one for each arena. */
   #copies(): Tensor[] {
     const device = this.device!;
     return this.model.trainableArenas.map(({ grad, length }) => {
@@ -181,11 +174,7 @@ export class GradientSum {
 
   async #inPlace<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
     this.model.zeroGrad();
-    const results = await this.ranks.share(count, async (begin, end) => {
-      const own: T[] = [];
-      for (let index = begin; index < end; index++) own.push(await backward(index));
-      return own;
-    });
+    const results = await this.ranks.map(count, backward);
     const { size, rank } = this.ranks;
     if (size === 1) return results;
     for (const arena of this.model.trainableArenas) {
@@ -212,7 +201,6 @@ export class GradientSum {
   }
 }
 
-/** Elements that are rounded at once. */
 const CHUNK = 2 ** 22;
 
 /** Rounds gradients on their device to bfloat16, to the nearest; they stay floats. */

@@ -9,21 +9,18 @@
  * scale 1 is left out, as with every other type.
  */
 
-/** torch's first scale. */
 const FIRST = 2 ** 16;
 /** Steps without overflow before the scale grows, as in torch. */
 const GROWTH_STEPS = 2000;
 /** What the scale is multiplied by after an overflow. */
 const BACKOFF = 2 ** -4;
 
-/** What a checkpoint holds of it. */
 export interface LossScaleState {
   scale: number;
   /** Steps since the last change. */
   steps: number;
 }
 
-/** What the passes of a step give. */
 export interface Passes {
   result: { loss: number };
   /** Norm of the scaled gradient. */
@@ -54,7 +51,6 @@ export async function withLossScale<T extends Passes>(
   }
 }
 
-/** The scale after a step whose gradient was applied. */
 export function grown({ scale, steps }: LossScaleState): LossScaleState {
   const grows = steps + 1 >= GROWTH_STEPS;
   return grows ? { scale: 2 * scale, steps: 0 } : { scale, steps: steps + 1 };

@@ -16,12 +16,10 @@ export type ScheduleKeys = Pick<
   "lr_scheduler_type" | "lr_scheduler_kwargs" | "warmup_steps" | "learning_rate"
 >;
 
-/** Number of warm-up steps of a schedule. */
 export function warmupSteps(steps: number, totalSteps: number): number {
   return steps < 1 ? Math.ceil(steps * totalSteps) : Math.floor(steps);
 }
 
-/** The factor of step k = 0, 1, …, totalSteps − 1. */
 export function rateFactor(keys: ScheduleKeys, totalSteps: number, k: number): number {
   const { lr_scheduler_type: type, lr_scheduler_kwargs: kwargs } = keys;
   const warmup = warmupSteps(keys.warmup_steps, totalSteps);
@@ -104,7 +102,6 @@ function share({ learning_rate: base }: ScheduleKeys, rate: number): number {
   return base === 0 ? 0 : rate / base;
 }
 
-/** The learning rate of the step after `done` steps. */
 export function rateAt(keys: ScheduleKeys, totalSteps: number, done: number): number {
   return keys.learning_rate * rateFactor(keys, totalSteps, done);
 }

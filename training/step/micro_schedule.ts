@@ -12,7 +12,6 @@ export interface MicroScheduleOptions {
   stepsPerGeneration: number;
   /** μ, `num_iterations` */
   iterations: number;
-  /** Number of generation batches in an epoch. */
   generationsPerEpoch: number;
 }
 

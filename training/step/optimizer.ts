@@ -64,7 +64,6 @@ interface HalfPiece extends Piece {
 
 /** An arena, and what this rank does of it: all, unless the states are divided over ranks. */
 interface OwnArena {
-  /** The elements that it updates. */
   own: Slice;
   /** The gradients whose squares it sums, and the partial sums. */
   squares: Slice;
@@ -88,7 +87,6 @@ export class AdamW {
   readonly #shards: Shards | null;
   /** The values that each rank updates. */
   readonly #shared: Segment[][] = [];
-  /** Steps applied so far. */
   #t = 0;
 
   /**
@@ -192,7 +190,6 @@ export class AdamW {
     }
   }
 
-  /** The moments of a parameter in checkpoints. */
   #addState(about: Parameter, moments: Moments | null, arena: TrainableArena): void {
     const parts = this.#partsOf(about, arena);
     this.#state.push(...momentTensors(this.#device, about, this.#kind, moments, parts));
@@ -383,7 +380,6 @@ function partOf({ m, v, mMax, vMax }: Moments, begin: number, n: number): Moment
   };
 }
 
-/** Elements of a tensor. */
 export interface Segment {
   tensor: Tensor;
   from: number;
@@ -427,7 +423,6 @@ export async function shareSegments(
   }
 }
 
-/** Elements [begin, begin + length) of segments that follow one another. */
 function window(segments: readonly Segment[], begin: number, length: number): Segment[] {
   const found: Segment[] = [];
   let at = 0;

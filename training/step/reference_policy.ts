@@ -25,7 +25,6 @@ export interface ReferencePolicy {
   dispose(): void;
 }
 
-/** The base model under a LoRA adapter. */
 export function adapterOffReference(model: LanguageModel): ReferencePolicy {
   return {
     async logp(groups, temperature) {
@@ -136,10 +135,8 @@ async function restoreValues(
 type Half = "f16" | "bf16";
 const TYPES = { f16: "F16", bf16: "BF16", float: null } as const;
 
-/** Elements that `sync` moves at once. */
 const SYNC_CHUNK = 2 ** 20;
 
-/** The storage types of the weights in a file. */
 function typesIn(file: SafetensorsFile): WeightStorage {
   const types = new Map<string, Half>();
   for (const [name, { dtype }] of file.tensors) {

@@ -39,11 +39,11 @@ export async function bufferOf(
 ): Promise<RolloutBuffer> {
   const { other } = rollout;
   const kept = rollout.rows.filter((row) => row.kept);
-  const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
   const firstOf = (row: RolloutRow) => rollout.rows.find(({ group }) => group === row.group)!;
+  const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
   const sampled = kept.map((row) => masked(row) ? [] : logprobsOf(row));
-  let rows: TrainingRow[] = kept.map((row) => {
-    const { promptId, teacherPrompt } = rollout.groups[row.group]!;
+  const rows = kept.map((row): TrainingRow => {
+    const { promptId, teacherPrompt } = rollout.groups[row.group]!, isMasked = masked(row);
     const prompt = promptOf(rollout, row);
     // Rows whose prompts differ are packed as groups of their own.
     const own = prompt !== promptOf(rollout, firstOf(row));
@@ -53,34 +53,31 @@ export async function bufferOf(
       branch: row.branch,
       promptIds: prompt.ids,
       ...(own || teacherPrompt === undefined ? {} : { teacherPromptIds: teacherPrompt.ids }),
-      ids: masked(row) ? [] : idsOf(row),
-      mask: masked(row) ? null : lossMask(row),
+      ids: isMasked ? [] : idsOf(row),
+      mask: isMasked ? null : lossMask(row),
       advantage: row.advantage,
       ...(row.turnAdvantages === undefined ? {} : {
-        tokenAdvantages: masked(row) ? [] : perToken(row, row.turnAdvantages),
+        tokenAdvantages: isMasked ? [] : perToken(row, row.turnAdvantages),
       }),
       oldLogp: null,
     };
   });
   // With dropout, the training pass does not compute the log-probabilities of the policy.
-  if (training.use_rollout_log_probs) {
-    rows = rows.map((row, i) => ({ ...row, oldLogp: sampled[i]! }));
-  } else if (schedule.needsOldLogp || (other && hasDropout)) {
-    const old = await policyLogp(rows);
-    rows = rows.map((row, i) => ({ ...row, oldLogp: old[i]! }));
-    if (!other) {
-      const drift = new SamplerDrift();
-      rows.forEach(({ mask }, i) =>
-        drift.add(counted(old[i]!, mask), 0, counted(sampled[i]!, mask))
-      );
-      Object.assign(rollout.metrics, drift.metrics());
-    }
+  const needsOld = schedule.needsOldLogp || (other && hasDropout);
+  const old = training.use_rollout_log_probs ? sampled : needsOld ? await policyLogp(rows) : null;
+  if (old !== null && old !== sampled && !other) {
+    const drift = new SamplerDrift();
+    rows.forEach(({ mask }, i) => drift.add(counted(old[i]!, mask), 0, counted(sampled[i]!, mask)));
+    Object.assign(rollout.metrics, drift.metrics());
   }
   // The training pass uses the policy that has sampled, unless there is dropout.
-  if (other || (!schedule.needsOldLogp && !hasDropout)) {
-    rows = rows.map((row, i) => ({ ...row, samplerLogp: sampled[i]! }));
-  }
-  return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, rows, other);
+  const keepsSampled = other || (!schedule.needsOldLogp && !hasDropout);
+  const whole = rows.map((row, i) => ({
+    ...row,
+    oldLogp: old?.[i] ?? null,
+    ...(keepsSampled ? { samplerLogp: sampled[i]! } : {}),
+  }));
+  return new RolloutBuffer(generation, schedule.options.stepsPerGeneration, whole, other);
 }
 
 export class RolloutBuffer {
@@ -103,36 +100,16 @@ export class RolloutBuffer {
     const { rows } = this;
     const firsts = rows.map((row, i) => i === 0 || rows[i - 1]!.group !== row.group);
     const groups = rows.filter((_, i) => firsts[i]);
-    const tokens = rows.flatMap((row) => [...row.ids]);
-    const prompts = groups.flatMap((row) => [...row.promptIds]);
-    const isTaught = groups.some((row) => row.teacherPromptIds !== undefined);
     const taught = groups.map((row) => row.teacherPromptIds ?? []);
+    const of = (name: string, values: ArrayLike<number>[]) =>
+      numbers(name, values.flatMap((part) => Array.from(part)));
     const hasOld = rows.every((row) => row.oldLogp !== null);
     const hasSampler = rows.every((row) => row.samplerLogp !== undefined);
-    const words = (name: string, values: readonly number[]) => ({
-      name,
-      dtype: "U32" as const,
-      shape: [values.length],
-      data: Uint32Array.from(values),
-    });
-    const numbers = (name: string, values: readonly number[]) => ({
-      name,
-      dtype: "F64" as const,
-      shape: [values.length],
-      data: Float64Array.from(values),
-    });
     return encodeSafetensors([
-      words("prompt_ids", prompts),
-      words("prompt_lengths", groups.map((row) => row.promptIds.length)),
+      ...lists("prompt", groups.map((row) => row.promptIds)),
       // Without tokens where the teacher sees the same prompt.
-      ...(isTaught
-        ? [
-          words("teacher_prompt_ids", taught.flat()),
-          words("teacher_prompt_lengths", taught.map(({ length }) => length)),
-        ]
-        : []),
-      words("completion_ids", tokens),
-      words("completion_lengths", rows.map((row) => row.ids.length)),
+      ...(taught.flat().length === 0 ? [] : lists("teacher_prompt", taught)),
+      ...lists("completion", rows.map((row) => row.ids)),
       words("first_of_group", firsts.map(Number)),
       words("branch", rows.map((row) => row.branch)),
       // The numbers of prompts may need more than 32 bits.
@@ -143,13 +120,11 @@ export class RolloutBuffer {
       ...(rows.every(({ mask }) => !mask) ? [] : [
         words("loss_mask", rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1))),
       ]),
-      ...(rows.every((row) => row.tokenAdvantages === undefined) ? [] : [
-        numbers("token_advantage", rows.flatMap((row) => [...row.tokenAdvantages!])),
-      ]),
-      ...(hasOld ? [numbers("old_logp", rows.flatMap((row) => Array.from(row.oldLogp!)))] : []),
-      ...(hasSampler
-        ? [numbers("sampler_logp", rows.flatMap((row) => Array.from(row.samplerLogp!)))]
-        : []),
+      ...(rows.every((row) => row.tokenAdvantages === undefined)
+        ? []
+        : [of("token_advantage", rows.map((row) => row.tokenAdvantages!))]),
+      ...(hasOld ? [of("old_logp", rows.map((row) => row.oldLogp!))] : []),
+      ...(hasSampler ? [of("sampler_logp", rows.map((row) => row.samplerLogp!))] : []),
     ], {
       generation: String(this.generation),
       slices: String(this.slices),
@@ -160,71 +135,81 @@ export class RolloutBuffer {
   /** Reads what `encode` wrote. @throws RgxError for any other file */
   static async decode(bytes: Uint8Array, label: string): Promise<RolloutBuffer> {
     const file = await parseSafetensors(bytes, label);
-    const [prompts, promptLengths, ids, lengths, firsts, branches] = await Promise.all(
-      [
-        "prompt_ids",
-        "prompt_lengths",
-        "completion_ids",
-        "completion_lengths",
-        "first_of_group",
-        "branch",
-      ].map(async (name) => Array.from(await file.integers(name), Number)),
-    ) as [number[], number[], number[], number[], number[], number[]];
-    const numbers = (name: string) => file.float64(name);
-    const promptIds = await numbers("prompt_number"), groups = await numbers("group");
-    const advantages = await numbers("advantage");
-    const ifThere = async (name: string) => file.tensors.has(name) ? await numbers(name) : null;
-    const old = await ifThere("old_logp"), sampler = await ifThere("sampler_logp");
-    const turns = await ifThere("token_advantage");
-    const mask = file.tensors.has("loss_mask")
-      ? Array.from(await file.integers("loss_mask"), Number)
-      : null;
-    const [taught, taughtLengths] = await Promise.all(
-      ["teacher_prompt_ids", "teacher_prompt_lengths"].map(async (name) =>
-        file.tensors.has(name) ? Array.from(await file.integers(name), Number) : []
-      ),
-    ) as [number[], number[]];
-    const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-    const counts = [firsts, branches, promptIds, groups, advantages].map((list) => list.length);
-    const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
-    const agrees = counts.every((count) => count === lengths.length) &&
-      total(lengths) === ids.length && total(promptLengths) === prompts.length &&
-      total(taughtLengths) === taught.length &&
-      [0, promptLengths.length].includes(taughtLengths.length) &&
-      (firsts.length === 0 || firsts[0] === 1) &&
-      firsts.filter((first) => first === 1).length === promptLengths.length &&
-      [old, sampler, mask, turns].every((values) =>
-        values === null || values.length === ids.length
-      ) &&
-      [generation, slices].every((count) => Number.isSafeInteger(count) && count >= 0);
-    if (!agrees) {
+    const require = (agrees: boolean) => {
+      if (agrees) return;
       throw new RgxError(`${label}: its tensors do not belong together`, {
         advice: "Resume from another checkpoint.",
       });
+    };
+    /** Lists of these lengths, from one that has all of their values. */
+    const cut = <T extends { slice(begin: number, end: number): T; length: number }>(
+      values: T,
+      lengths: readonly number[],
+    ): T[] => {
+      let at = 0;
+      const parts = lengths.map((length) => values.slice(at, at += length));
+      require(at === values.length);
+      return parts;
+    };
+    const integers = async (name: string) => Array.from(await file.integers(name), Number);
+    const lengthsOf = (name: string) => integers(`${name}_lengths`);
+    const listsOf = async (name: string) =>
+      cut(await integers(`${name}_ids`), await lengthsOf(name));
+    const has = (name: string) => file.tensors.has(name), lengths = await lengthsOf("completion");
+    const ofTokens = async (name: string) =>
+      has(name) ? cut(await file.float64(name), lengths) : null;
+    const prompts = await listsOf("prompt"), completions = await listsOf("completion");
+    const taught = has("teacher_prompt_ids")
+      ? await listsOf("teacher_prompt")
+      : prompts.map(() => []);
+    const firsts = await integers("first_of_group"), branches = await integers("branch");
+    const promptIds = await file.float64("prompt_number"), groups = await file.float64("group");
+    const advantages = await file.float64("advantage");
+    const masks = has("loss_mask") ? cut(await integers("loss_mask"), lengths) : null;
+    const turns = await ofTokens("token_advantage"), old = await ofTokens("old_logp");
+    const sampler = await ofTokens("sampler_logp");
+    const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
+    for (const { length } of [firsts, branches, promptIds, groups, advantages]) {
+      require(length === lengths.length);
     }
-    const rows: TrainingRow[] = [];
-    let prompt: readonly number[] = [], promptAt = 0, group = 0, at = 0;
-    let teacherPrompt: readonly number[] = [], taughtAt = 0;
-    for (const [i, length] of lengths.entries()) {
-      if (firsts[i] === 1) {
-        teacherPrompt = taught.slice(taughtAt, taughtAt += taughtLengths[group] ?? 0);
-        prompt = prompts.slice(promptAt, promptAt += promptLengths[group++]!);
-      }
-      rows.push({
+    require(firsts.length === 0 || firsts[0] === 1);
+    require(firsts.filter((first) => first === 1).length === prompts.length);
+    require(taught.length === prompts.length);
+    for (const count of [generation, slices]) require(Number.isSafeInteger(count) && count >= 0);
+    let group = -1;
+    const rows = completions.map((ids, i): TrainingRow => {
+      if (firsts[i] === 1) group++;
+      const teacherPromptIds = taught[group]!;
+      return {
         group: groups[i]!,
         promptId: promptIds[i]!,
         branch: branches[i]!,
-        promptIds: prompt,
-        ...(teacherPrompt.length === 0 ? {} : { teacherPromptIds: teacherPrompt }),
-        ids: ids.slice(at, at + length),
-        ...(mask === null ? {} : { mask: mask.slice(at, at + length) }),
+        promptIds: prompts[group]!,
+        ...(teacherPromptIds.length === 0 ? {} : { teacherPromptIds }),
+        ids,
+        ...(masks && { mask: masks[i]! }),
         advantage: advantages[i]!,
-        ...(turns === null ? {} : { tokenAdvantages: [...turns.slice(at, at + length)] }),
-        oldLogp: old?.slice(at, at + length) ?? null,
-        ...(sampler === null ? {} : { samplerLogp: sampler.slice(at, at + length) }),
-      });
-      at += length;
-    }
+        ...(turns && { tokenAdvantages: [...turns[i]!] }),
+        oldLogp: old?.[i] ?? null,
+        ...(sampler && { samplerLogp: sampler[i]! }),
+      };
+    });
     return new RolloutBuffer(generation, slices, rows, file.metadata.sampler === "other");
   }
+}
+
+function words(name: string, values: readonly number[]) {
+  return { name, dtype: "U32" as const, shape: [values.length], data: Uint32Array.from(values) };
+}
+
+function numbers(name: string, values: readonly number[]) {
+  return { name, dtype: "F64" as const, shape: [values.length], data: Float64Array.from(values) };
+}
+
+/** Lists of ids, one after the other, and their lengths. */
+function lists(name: string, values: readonly (readonly number[])[]) {
+  return [
+    words(`${name}_ids`, values.flat()),
+    words(`${name}_lengths`, values.map(({ length }) => length)),
+  ];
 }

@@ -9,7 +9,6 @@ import { optimizerKind } from "./moments.ts";
 import { AdamW } from "./optimizer.ts";
 import { Shards } from "./shards.ts";
 
-/** What is trained, where and how. */
 interface Trained {
   config: RunConfig;
   device: Device;
@@ -28,7 +27,6 @@ export function createOptimizer(
   return new AdamW(device, model, settings, shardsOf(training, model, ranks));
 }
 
-/** Adds up the gradients of the micro-batches of a step. */
 export function createGradientSum(
   { config: { training }, device, model }: Trained,
   ranks: Ranks,
@@ -42,7 +40,6 @@ export function createGradientSum(
   });
 }
 
-/** How the gradients of so many micro-batches are added. */
 export function runReduction(
   training: RunConfig["training"],
   model: LanguageModel,

@@ -44,7 +44,6 @@ export function shardBorders(placed: readonly Placed[], length: number, size: nu
   return [...borders, length];
 }
 
-/** Which rank keeps the states of which elements. */
 export class Shards {
   /** For each arena, the part of each rank. */
   readonly #parts: ReadonlyMap<TrainableArena, readonly Slice[]>;
@@ -63,7 +62,6 @@ export class Shards {
     }));
   }
 
-  /** The elements of an arena whose states each rank keeps. */
   parts(arena: TrainableArena): readonly Slice[] {
     return this.#parts.get(arena)!;
   }

@@ -61,7 +61,6 @@ async function readState(
   return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, count * BYTES[dtype]);
 }
 
-/** Bytes as `tensorInParts` takes them. */
 function dataOf(dtype: StateType, { buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>) {
   if (dtype === "F32") return new Float32Array(buffer, byteOffset, byteLength / 4);
   if (dtype === "F64") return new Float64Array(buffer, byteOffset, byteLength / 8);

@@ -12,11 +12,9 @@ import type { TrackedAlert, TrackedPoint, TrackedRun, Tracker } from "./tracker.
 
 type Env = Readonly<Record<string, string>>;
 
-/** MLflow's numbers of the states of a run. */
 const STATUS = { running: 1, finished: 3, killed: 5 };
 /** Longest value of a parameter, and longest text of a tag, that MLflow takes. */
 const MAX_PARAM = 6000, MAX_TAG = 8000;
-/** The tag that MLflow shows as the description of a run. */
 const NOTE = "mlflow.note.content";
 
 export class MlflowTracker implements Tracker {
@@ -146,7 +144,6 @@ function cutBack(folder: string, step: number): void {
   }
 }
 
-/** When an earlier session of the run began. */
 function startOf(folder: string): number | null {
   const [, start] = /^start_time: (\d+)$/m.exec(readIfThere(`${folder}/meta.yaml`) ?? "") ?? [];
   return start === undefined ? null : Number(start);

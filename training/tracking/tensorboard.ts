@@ -63,7 +63,6 @@ export class TensorboardTracker implements Tracker {
   }
 }
 
-/** One record of a TFRecord file. */
 export function frame(data: Uint8Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(data.length + 16), view = new DataView(bytes.buffer);
   view.setBigUint64(0, BigInt(data.length), true);
@@ -94,7 +93,6 @@ function jsonBlock(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/^/gm, "    ");
 }
 
-/** A run's name as the name of one folder. */
 function folderName(name: string): string {
   const plain = name.replaceAll(/[/\\\0]/g, "_");
   return plain === "." || plain === ".." ? "run" : plain;

@@ -11,14 +11,12 @@ export interface TrackedRun {
   outputDir: string;
   /** 32 hexadecimal digits, the same for every session of the run. */
   id: string;
-  /** The run's configuration, as a JSON value. */
   config: Readonly<Record<string, unknown>>;
   /**
    * The step that this session resumes from; 0 = from the beginning. What a tracker holds of
    * later steps is no longer valid.
    */
   resumedFrom: number;
-  /** When this session began. */
   start: Date;
   host: string;
   pid: number;
@@ -40,10 +38,8 @@ export interface TrackedAlert {
 
 export interface Tracker {
   readonly name: TrackerName;
-  /** The folder or file that it writes, for messages. */
   readonly place: string;
   log(point: TrackedPoint): void;
-  /** Records a warning that a person should look at. */
   alert(alert: TrackedAlert): void;
   /** @param completed false when the run was stopped or failed. Further calls do nothing. */
   close(completed: boolean): void;

@@ -57,7 +57,6 @@ export function trackioFolder(env: Readonly<Record<string, string>>): string {
   return `${env.HF_HOME || `${cache}/huggingface`}/trackio`;
 }
 
-/** The name under which trackio keeps a project's files. */
 export function projectFile(project: string): string {
   return project.replaceAll(/[^\p{L}\p{N}_-]/gu, "") || "default";
 }

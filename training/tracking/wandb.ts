@@ -17,7 +17,6 @@ const FILE_HEADER = Uint8Array.of(0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0);
 const RECORD = { num: 1, history: 2, summary: 3, run: 17, exit: 18, header: 21 };
 /** Field number of the value in the messages of history, summary and configuration items. */
 const VALUE_JSON = 16;
-/** Minimum version of wandb that a reader needs. */
 const MIN_CONSUMER = "0.40.0";
 
 export class WandbTracker implements Tracker {
