@@ -90,5 +90,5 @@ export {
   type CardTime,
   planOnCard,
 } from "../training/card/card_plan.ts";
-export { type PlanCard, planCard } from "../training/card/card_plan.ts";
+export { type PlanCard, planCard } from "../training/card/plan_card.ts";
 export { findCard, KNOWN_CARDS, type KnownCard } from "../core/machine/known_cards.ts";

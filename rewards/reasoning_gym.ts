@@ -43,9 +43,7 @@ const rgCosine: SampleReward = {
   },
 };
 
-/**
- * reasoning-gym's secondary reward `length`: an answer that is not right should at least be long.
- */
+/** An answer that is not right should at least be long. */
 const rgLength: SampleReward = {
   name: "rg_length",
   description: "(max_score − the task's score) × min(characters / max_output_length, 1): " +

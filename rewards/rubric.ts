@@ -46,10 +46,7 @@ export interface RubricScores {
   values: RewardValue[][];
   /** The errors of rewards, one for each value that is missing for it. */
   errors: RewardError[];
-  /**
-   * The notes of the rewards: all values of each name, and extra columns with one cell per
-   * completion.
-   */
+  /** Notes of the rewards: all values of each name. */
   logged: ReadonlyMap<string, readonly number[]>;
   /** Extra columns of the table of completions, by name. */
   extras: ReadonlyMap<string, readonly ExtraValue[]>;
@@ -65,22 +62,13 @@ export interface Rubric {
   readonly names: readonly string[];
   /** Factors of the rewards in the weighted sum, in the order of `names`. */
   readonly weights: readonly number[];
-  /**
-   * Whether some values depend on the other completions of the batch, which then must be scored
-   * together; known after `open`. Default false.
-   */
+  /** Some values depend on other completions, so a batch is scored together; known after `open`. */
   readonly wholeBatch?: boolean;
-  /**
-   * For each reward the parts of a sample that it needs; for files known after `open`. Default:
-   * none.
-   */
+  /** Parts of a sample that each reward needs; for files known after `open`. */
   readonly needs?: readonly (readonly SamplePart[])[];
   /** The values of all rewards for all completions, in their order. */
   score(samples: readonly RewardSample[]): Promise<RubricScores>;
-  /**
-   * Checks that files of rewards can be used, before the first score. Leaves nothing open.
-   * @throws UsageError
-   */
+  /** Checks files of rewards before the first score; leaves nothing open. @throws UsageError */
   open(): Promise<void>;
   /**
    * Ends the processes of rewards from files at once, and with them a batch that is being scored.
@@ -91,10 +79,7 @@ export interface Rubric {
 
 /** Options for all rewards of a rubric. */
 export interface RubricOptions extends PythonOptions {
-  /**
-   * The time limit for one value, in seconds, of rewards without a `timeout`; default
-   * `DEFAULT_TIME_LIMIT`.
-   */
+  /** Seconds for one value of rewards without a `timeout`; default `DEFAULT_TIME_LIMIT`. */
   rewardTimeout?: number;
   /** Nothing will be scored, so there need not be a reward. */
   mayBeEmpty?: boolean;
@@ -115,10 +100,7 @@ export const TABLE_COLUMNS: readonly string[] = [
 /** Further columns of the table where completions are dialogues. */
 export const DIALOGUE_COLUMNS: readonly string[] = ["dialogue", "turns", "stop"];
 
-/**
- * Creates a rubric.
- * @throws UsageError for no rewards, unknown or duplicate ones, and invalid weights or parameters
- */
+/** @throws UsageError for no rewards, unknown or duplicate ones, invalid weights or parameters */
 export function createRubric(
   sections: readonly RubricSection[],
   { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false, ...python }: RubricOptions = {},

@@ -37,12 +37,7 @@ export interface Scorer {
 export interface ScorerReward extends RewardBase {
   /** Checks parameters together. @throws UsageError whose message begins with a field */
   check(params: Record<string, unknown>): void;
-  /**
-   * @param name name in metrics and tables
-   * @param timeout seconds for one value, where the section has one
-   * @throws UsageError for parameters that do not fit together
-   * @internal
-   */
+  /** @throws UsageError for parameters that do not fit together @internal */
   createScorer(name: string, params: Record<string, unknown>, timeout?: number): Scorer;
 }
 
@@ -123,12 +118,7 @@ export function inputOf(
   };
 }
 
-/**
- * The outcomes of a batch.
- * @param compute the values, or a promise of them
- * @param timeout seconds for each sample
- * @param explain says what an error means
- */
+/** @param timeout seconds for each sample */
 export async function batchOutcomes(
   compute: () => unknown,
   count: number,
@@ -149,9 +139,8 @@ export async function batchOutcomes(
 }
 
 /**
- * Scores with a registered reward, in the thread of the program: it is trusted not to hang.
- * @param name name in metrics and tables
- * @param timeout time limit in seconds for a promise; of a batch, for each sample
+ * In the thread of the program: the reward is trusted not to hang. @param timeout seconds for a
+ * promise; of a batch, for each sample
  */
 export function inProcessScorer(
   name: string,

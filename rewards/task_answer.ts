@@ -45,10 +45,7 @@ const environment: SampleReward = {
   compute: ({ environmentReward }) => environmentReward ?? null,
 };
 
-/**
- * In [0, 1]: the score that the task gives to a completion, for rewards that build on it.
- * @throws RgxError when the answer could not be scored
- */
+/** The task's score, in [0, 1]. @throws RgxError when the answer could not be scored */
 export function taskScore({ completion, entry, prompt }: RewardSample): number {
   const { score, error } = scoreCompletion(completion, entry, null, prompt);
   if (error !== null) throw new RgxError(error);

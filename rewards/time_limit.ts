@@ -11,11 +11,7 @@ export const DEFAULT_TIME_LIMIT = 5;
 
 export class Late extends RgxError {}
 
-/**
- * A result, or the value of a promise.
- * @param what in the message: what is late
- * @throws Late after `seconds`
- */
+/** @param what is late, for the message @throws Late after `seconds` */
 export async function inTime<T>(
   result: T | Promise<T>,
   seconds: number,

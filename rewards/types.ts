@@ -64,9 +64,7 @@ export interface RewardBase {
   defaultWeight?: number;
   /** Its parameters by name. */
   params: Readonly<Record<string, ParamSpec>>;
-  /**
-   * The parts of a sample that the reward needs: without them its value would silently be wrong.
-   */
+  /** Parts of a sample without which its value would silently be wrong. */
   needs?: readonly SamplePart[];
 }
 

@@ -3,10 +3,7 @@ import { choices } from "../tasks/define.ts";
 import { strip } from "../tasks/python/text.ts";
 import type { Reward, SampleReward } from "./types.ts";
 
-/**
- * The text of the first part between a tag and its end, without the blanks around it; null = none.
- * @param last takes the last one instead
- */
+/** The stripped text of the first part between a tag and its end, or of the `last`; null = none. */
 export function taggedText(text: string, tag: string, last = false): string | null {
   const open = `<${tag}>`, close = `</${tag}>`;
   let found: string | null = null;

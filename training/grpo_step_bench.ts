@@ -5,8 +5,8 @@
  *     deno task bench:grpo --memory 500  resident memory over steps with the quickstart's sizes
  *
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
- * completion), one micro-batch, and rewards of ±1, half of each in every group, so that every
- * completion has a gradient. Every variant is measured in every round, so that a disturbance of the
+ * completion), one micro-batch, and rewards of 1 and −1 in turns, so that every completion has a
+ * gradient. Every variant is measured in every round, so that a disturbance of the
  * machine affects all. Needs tests/golden/models; the memory mode creates a model.
  */
 import { RandomStream } from "../core/philox.ts";
@@ -84,7 +84,7 @@ export class BenchStep {
 
     for (const { ids } of completions) this.tokenizer.decode(ids, { skipSpecialTokens: true });
     const { advantages } = groupAdvantages({
-      rewards: promptIds.flatMap((_, p) => balancedRewards(size, step, p)),
+      rewards: completions.map((_, i) => [i % 2 === 0 ? 1 : -1]),
       weights: [1],
       groupSizes: promptIds.map(() => size),
       scale: "group",
@@ -132,13 +132,6 @@ export class BenchStep {
     this.reference?.policy.dispose();
     this.model.dispose();
   }
-}
-
-/** Rewards of ±1, half of each, in a random order for each group. */
-function balancedRewards(size: number, step: number, prompt: number): number[][] {
-  const rewards = Array.from({ length: size }, (_, i) => [i < size / 2 ? 1 : -1]);
-  RandomStream.forPurpose(step, "shuffle", `rewards of prompt ${prompt}`).shuffle(rewards);
-  return rewards;
 }
 
 /** The linear layers that have an adapter. */
@@ -245,67 +238,48 @@ export async function residentMemory(
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 const total = (times: StepTimes) => STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0);
 
-interface Variant {
-  name: string;
-  threads: number;
-  run: () => Promise<StepTimes>;
-  times: StepTimes[];
-}
-
 async function benchSteps(rounds: number): Promise<void> {
   const devices = [await createWasmDevice({ threads: 1 }), await createWasmDevice({ threads: 2 })];
-  const variants: Variant[] = [];
-  const steps: BenchStep[] = [];
+  const variants: { name: string; step: BenchStep; shape: StepShape; times: StepTimes[] }[] = [];
   for (const device of devices) {
     await device.ready();
-    const add = (name: string, step: BenchStep, shape: StepShape) => {
-      variants.push({ name, threads: device.threads, run: () => step.run(shape), times: [] });
-    };
     for (const [name, modules] of Object.entries(ADAPTERS)) {
-      const { step, shape } = await tinystoriesStep(device, modules);
-      steps.push(step);
-      add(name, step, shape);
+      variants.push({ name, ...await tinystoriesStep(device, modules), times: [] });
     }
-    const { step, shape } = await quickstartStep(device);
-    steps.push(step);
-    add("quickstart", step, shape);
+    variants.push({ name: "quickstart", ...await quickstartStep(device), times: [] });
   }
   const warmUp = 3;
   for (let round = 0; round < warmUp + rounds; round++) {
-    for (const variant of variants) {
-      const times = await variant.run();
-      if (round >= warmUp) variant.times.push(times);
+    for (const { step, shape, times } of variants) {
+      const measured = await step.run(shape);
+      if (round >= warmUp) times.push(measured);
     }
   }
   console.log(`Median milliseconds of ${rounds} rounds.\n`);
   console.log(`| adapters on | threads | ${STEP_PHASES.join(" | ")} | step | fastest step |`);
   console.log(`| --- | ${Array(STEP_PHASES.length + 3).fill("---:").join(" | ")} |`);
-  for (const { name, threads, times } of variants) {
+  for (const { name, step, times } of variants) {
     const ms = median(times.map(total)), best = Math.min(...times.map(total));
     const phases = STEP_PHASES.map((phase) => median(times.map((t) => t[phase])).toFixed(1));
-    const cells = [name, threads, ...phases, ms.toFixed(1), best.toFixed(1)];
+    const cells = [name, step.device.threads, ...phases, ms.toFixed(1), best.toFixed(1)];
     console.log(`| ${cells.join(" | ")} |`);
+    step.dispose();
   }
-  for (const step of steps) step.dispose();
   for (const device of devices) device.close();
 }
 
 async function benchMemory(steps: number): Promise<void> {
-  const device = await createWasmDevice();
+  const device = await createWasmDevice(), megabytes = (n: number) => `${(n / 1e6).toFixed(1)} MB`;
   const bytes = await residentMemory(device, steps, (done, rss) => {
-    if (done === 1 || done % 50 === 0) console.log(`step ${done}: ${(rss / 1e6).toFixed(1)} MB`);
+    if (done === 1 || done % 50 === 0) console.log(`step ${done}: ${megabytes(rss)}`);
   });
   device.close();
   const later = bytes.slice(50);
   if (later.length === 0) return;
   const middle = median(later);
   const percent = (x: number) => `${(100 * (x / middle - 1)).toFixed(1)} %`;
-  console.log(
-    `after step 50: median ${(middle / 1e6).toFixed(1)} MB, lowest ${
-      percent(Math.min(...later))
-    }, ` +
-      `highest +${percent(Math.max(...later))}`,
-  );
+  const [lowest, highest] = [Math.min(...later), Math.max(...later)].map(percent);
+  console.log(`after step 50: median ${megabytes(middle)}, lowest ${lowest}, highest +${highest}`);
 }
 
 if (import.meta.main) {

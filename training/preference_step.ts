@@ -11,7 +11,6 @@ import type { Ranks } from "../cluster/ranks/ranks.ts";
 import type { LanguageModel } from "../models/language_model.ts";
 import type { Group } from "../models/network/types.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import { type PairLogps, pairLoss } from "./loss/preference_loss.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
 import type { ReferencePolicy } from "./step/reference_policy.ts";
 import { occasionalPause } from "./step/yield_to_events.ts";
@@ -180,4 +179,65 @@ function total(values: ArrayLike<number>, begin: number, end: number): number {
   let sum = 0;
   for (let i = begin; i < end; i++) sum += values[i]!;
   return sum;
+}
+
+/** Sums over the tokens of the two answers; the reference's are 0 where there is none. */
+export interface PairLogps {
+  chosen: number;
+  rejected: number;
+  refChosen: number;
+  refRejected: number;
+  chosenTokens: number;
+  rejectedTokens: number;
+}
+
+/** The loss of a pair, and its derivatives by the sums of the policy. */
+export interface PairLoss {
+  loss: number;
+  byChosen: number;
+  byRejected: number;
+}
+
+/** The loss of x = beta · (chosen log-ratio − rejected log-ratio), and its derivative. */
+type MarginLoss = (x: number, smoothing: number) => { loss: number; slope: number };
+
+const MARGIN_LOSSES: Record<Exclude<DpoSection["loss_type"], "ipo">, MarginLoss> = {
+  /** DPO itself: −log σ(x). */
+  sigmoid: (x) => ({ loss: softplus(-x), slope: -sigmoid(-x) }),
+  /** Zhao et al. 2023, "SLiC-HF", with the log-ratio as the score. */
+  hinge: (x) => ({ loss: Math.max(0, 1 - x), slope: x < 1 ? -1 : 0 }),
+  /** Chowdhury et al. 2024: unbiased where a share of the labels is wrong. */
+  robust: (x, smoothing) => {
+    const right = 1 - smoothing, scale = 1 - 2 * smoothing;
+    return {
+      loss: (right * softplus(-x) - smoothing * softplus(x)) / scale,
+      slope: -(right * sigmoid(-x) + smoothing * sigmoid(x)) / scale,
+    };
+  },
+};
+
+export function pairLoss(pair: PairLogps, settings: DpoSection): PairLoss {
+  const { beta, loss_type: type, label_smoothing: smoothing } = settings;
+  const chosen = pair.chosen - pair.refChosen, rejected = pair.rejected - pair.refRejected;
+  if (type === "ipo") {
+    // Azar et al. 2023, "A General Theoretical Paradigm": of means over tokens, as TRL has it.
+    const { chosenTokens, rejectedTokens } = pair;
+    const off = chosen / chosenTokens - rejected / rejectedTokens - 1 / (2 * beta);
+    return {
+      loss: off ** 2,
+      byChosen: 2 * off / chosenTokens,
+      byRejected: -2 * off / rejectedTokens,
+    };
+  }
+  const { loss, slope } = MARGIN_LOSSES[type](beta * (chosen - rejected), smoothing);
+  return { loss, byChosen: beta * slope, byRejected: -beta * slope };
+}
+
+function sigmoid(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
+
+/** log(1 + e^x) without overflow. */
+function softplus(x: number): number {
+  return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }

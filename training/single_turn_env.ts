@@ -22,10 +22,7 @@ import type { Reward, RewardSample, SampleReward } from "../rewards/types.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry } from "../tasks/types.ts";
 
-/**
- * A reward as a function, `({ completion, answer, … }) => number`; its name is that of the
- * function.
- */
+/** A reward, `({ completion, answer, … }) => number`, whose name is that of the function. */
 export type RewardFunction = SampleReward["compute"];
 
 /** The name of a registered reward, a function, or a reward object; alone or with a weight. */

@@ -41,19 +41,13 @@ export interface TrainOptions {
   on?: TrainHandlers;
   /** Aborting it saves a checkpoint and ends the run with status "stopped". */
   signal?: AbortSignal;
-  /**
-   * true: resume from the newest valid checkpoint of output_dir; a text: from the checkpoint of
-   * that name or path.
-   */
+  /** true: from the newest valid checkpoint of output_dir; a text: its name or path. */
   resume?: boolean | string;
   /** Replace the files of another run in output_dir. */
   force?: boolean;
   /** Let rewards in Python run, which have all rights of the user; default false. */
   allowPython?: boolean;
-  /**
-   * Whether kernels are measured at the beginning of a run on a graphics card; see
-   * {@link TrainerOptions}.
-   */
+  /** Whether a card's kernels are measured at the beginning; see {@link TrainerOptions}. */
   tuneKernels?: boolean;
 }
 

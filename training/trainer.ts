@@ -83,10 +83,7 @@ export class GrpoTrainer {
   /** The checkpoint that `check` found to resume from. */
   #checkpoint: string | null = null;
 
-  /**
-   * Makes a trainer; nothing is computed or written yet.
-   * @throws UsageError when the configuration's sizes do not fit together
-   */
+  /** Computes and writes nothing yet. @throws UsageError for sizes that do not fit together */
   constructor(options: TrainerOptions) {
     this.#options = options;
     const { config, phases } = options, { training, curriculum, data, sft } = config;
@@ -112,10 +109,7 @@ export class GrpoTrainer {
     this.#start(null);
   }
 
-  /**
-   * Starts the clock, and continues from a restored state if there is one.
-   * @returns warnings about the restored state
-   */
+  /** @returns warnings about the restored state */
   #start(restored: RunState | null): string[] {
     const options = this.#options, memory = new MemoryTracker(options.device);
     this.#state = restored ?? this.#state;
@@ -382,10 +376,7 @@ export class GrpoTrainer {
     else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
   }
 
-  /**
-   * The generation batch that was being trained on.
-   * @throws RgxError for a checkpoint without the reference model, where the loss needs it
-   */
+  /** @throws RgxError without the reference model, where the loss needs it */
   async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
     const { state, path, rollout } = restored;
     if (this.#options.config.training.beta !== 0) this.#requireReference(restored);

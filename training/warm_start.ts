@@ -42,10 +42,7 @@ export interface Preferences {
   evaluate: () => Promise<void>;
 }
 
-/**
- * Continues at `state.warmStartStep`.
- * @throws Interrupted when a stop was requested, before the weights change
- */
+/** @throws Interrupted after a stop request, before the weights change */
 export async function warmStart(
   { options, sizes, state, prompts, clock, report, stop, updates }: RunParts,
   optimizer: AdamW,

@@ -15,7 +15,7 @@ import { largestCard } from "../../core/machine/known_cards.ts";
 import { exists } from "../../core/paths.ts";
 import { isRemoteName, namedModel } from "../../core/remote/model_names.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
-import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/card_plan.ts";
+import { cardDevice, type PlanCard, planCard, usableBytes } from "../../training/card/plan_card.ts";
 import { type PlannedRun, planRun } from "../../training/memory/planned_run.ts";
 import { openRun } from "../../training/open_run.ts";
 import type { MemoryPlan, PlanDevice } from "../../training/memory/run_memory.ts";

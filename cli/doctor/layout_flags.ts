@@ -1,7 +1,7 @@
 /** The flags of `rgx doctor` about the machines of several ranks. */
 import { askedPlaces, type RankKeys } from "../../configs/rank_layout.ts";
 import { UsageError } from "../../core/errors.ts";
-import type { PlanCard } from "../../training/card/card_plan.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
 import type { RankLayout } from "../../training/scaling/scaling_plan.ts";
 import type { DOCTOR } from "../flag_tables.ts";
 import type { Flags } from "../flags.ts";

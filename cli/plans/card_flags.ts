@@ -1,6 +1,6 @@
 /** The flags that plan for a graphics card of another machine: `--gpu` and `--device-memory`. */
 import { UsageError } from "../../core/errors.ts";
-import { type PlanCard, planCard } from "../../training/card/card_plan.ts";
+import { type PlanCard, planCard } from "../../training/card/plan_card.ts";
 import type { CARD } from "../flag_tables.ts";
 import type { Flags } from "../flags.ts";
 

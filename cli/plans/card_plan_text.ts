@@ -4,14 +4,12 @@ import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
 import {
   BANDWIDTH_SHARE,
-  cardDevice,
   type CardMemory,
   type CardPlan,
   type CardTime,
-  type PlanCard,
   PRODUCT_SHARE,
-  usableBytes,
 } from "../../training/card/card_plan.ts";
+import { cardDevice, type PlanCard, usableBytes } from "../../training/card/plan_card.ts";
 import { diskText } from "../../training/run/disk_plan.ts";
 import { paragraph, table } from "../terminal/terminal.ts";
 import { memoryTable } from "./memory_table.ts";

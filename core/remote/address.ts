@@ -3,8 +3,8 @@
  * address) go only to the server; results and messages have the plain address.
  */
 import { UsageError } from "../errors.ts";
-import type { HttpClient } from "./http.ts";
-import { HttpError } from "./refusal.ts";
+import { type HttpClient, type IdleTimeout, jsonBody } from "./http.ts";
+import { HttpError, httpError } from "./refusal.ts";
 
 /** Shorter keys are placeholders such as "EMPTY", which may be part of any message. */
 const MIN_SECRET_LENGTH = 8;
@@ -70,6 +70,31 @@ export class ServerAddress {
         throw new HttpError(status, `the server redirects to ${where}: is that its address?`, null);
       },
     });
+  }
+
+  /**
+   * The answer to a request: JSON, or a text that is none. A body is sent by POST.
+   * @throws HttpError; TypeError when there is no connection; what the timeout explains
+   */
+  async ask(
+    path: string,
+    client: HttpClient,
+    timeout: IdleTimeout,
+    body: Readonly<Record<string, unknown>> | null = null,
+  ): Promise<unknown> {
+    try {
+      const init = { ...(body === null ? {} : jsonBody(body)), signal: timeout.signal };
+      const response = await this.fetch(path, client, init);
+      if (!response.ok) throw await httpError(response);
+      const text = await response.text();
+      try {
+        return JSON.parse(text);
+      } catch {
+        return text;
+      }
+    } catch (error) {
+      throw timeout.explain(error);
+    }
   }
 
   #keyHeaders(): Record<string, string> {

@@ -14,10 +14,7 @@ export interface RewardFile {
   python?: string;
   /** Hosts that the reward may connect to, `name` or `name:port`; default none. */
   net?: readonly string[];
-  /**
-   * Number of values that are computed at the same time (asynchronous rewards); default 8 with
-   * `net`, else 1.
-   */
+  /** Values that are computed at the same time; default 8 with `net`, else 1. */
   concurrency?: number;
   /** Number of further attempts after an exception; default 2 with `net`, else 0. */
   retries?: number;

@@ -79,7 +79,7 @@ async function score(
 }
 
 /**
- * The sample with `log`, `logExtra` and `addCost`, which check their arguments here, where the stack
+ * The sample with `log`, `logExtra` and `addCost`. They check their arguments here, where the stack
  * of an error has the line of the user's file.
  */
 function withNotes(sample: RewardSample) {

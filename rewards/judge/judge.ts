@@ -207,7 +207,7 @@ class JudgeScorer implements Scorer {
   }
 
   /**
-   * @throws UsageError when several models could be meant, or the server does not have the model
+   * @throws UsageError for a model that the server does not have, or where several could be meant
    */
   #modelOf(server: RemoteServer): string {
     const { model } = this.settings, { url, modelNames } = server, [only] = modelNames;
@@ -266,28 +266,23 @@ class Batch {
       this.repeated++;
       return asked;
     }
-    const reply = this.#send({
-      model: this.connection.model,
-      messages: [
-        ...(system === null ? [] : [{ role: "system", content: system }]),
-        { role: "user", content: question },
-      ],
-      ...bodyOf(this.settings),
-    });
+    const messages = [{ role: "user", content: question }];
+    if (system !== null) messages.unshift({ role: "system", content: system });
+    const body = { model: this.connection.model, messages, ...bodyOf(this.settings) };
+    const reply = this.#send(body);
     this.#asked.set(question, reply);
     return reply;
   }
 
   async #send(body: Record<string, unknown>): Promise<ChatReply> {
-    const { server } = this.connection, { concurrency } = this.settings;
-    const tooMany = MAX_FAILED_IN_A_ROW * concurrency;
+    const tooMany = MAX_FAILED_IN_A_ROW * this.settings.concurrency;
     const ticket = await this.#places.acquire();
     try {
       if (this.#refused !== null) throw this.#refused;
       if (this.#failedInARow >= tooMany) {
         throw new RgxError(`not tried: ${this.#failedInARow} requests in a row failed`);
       }
-      const reply = await server.ask("/chat/completions", body, null);
+      const reply = await this.connection.server.ask("/chat/completions", body, null);
       this.#failedInARow = 0;
       return reply;
     } catch (error) {

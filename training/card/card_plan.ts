@@ -3,16 +3,16 @@
  * itself would plan it there, and times from the card's figures.
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { findCard, type KnownCard, parseDeviceMemory } from "../../core/machine/known_cards.ts";
+import type { KnownCard } from "../../core/machine/known_cards.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { planSlots, PREFILL_ROWS_GPU } from "../../models/generation/memory/generation_slots.ts";
 import { type EstimateInput, estimateParts, workedTokens } from "../duration/time_estimate.ts";
-import type { MemoryPlan, PlanDevice } from "../memory/run_memory.ts";
+import type { MemoryPlan } from "../memory/run_memory.ts";
 import { planFromModel, planFromShape, type ShapePlan } from "../memory/shape_plan.ts";
 import { type RunSizes, runSizes } from "../run/run_sizes.ts";
 import { type DiskPlan, planDisk } from "../run/disk_plan.ts";
 import { countedSpeed, type DeviceSpeed } from "../duration/counted_speed.ts";
-import { bytesText } from "../../core/bytes.ts";
+import { cardDevice, type PlanCard, usableBytes } from "./plan_card.ts";
 
 /** Estimated seconds; nothing of it is measured. */
 export interface CardTime {
@@ -85,8 +85,8 @@ export interface CardPlanOptions {
 }
 
 /**
- * Plans a run on a card: its memory, and its time if the card's figures are known.
- * @throws UsageError when the plan does not fit, after `onMemory`
+ * Memory, and time if the card's figures are known. @throws UsageError for a plan that does not
+ * fit, after `onMemory`
  */
 export async function planOnCard(
   config: RunConfig,
@@ -214,57 +214,4 @@ async function lanesOf(
     prefillRows: PREFILL_ROWS_GPU,
   };
   return (await planSlots(sizes, requests, { maxNewTokens, adjusted: false }, limits)).branches;
-}
-
-/** A card that a run is planned for. */
-export interface PlanCard {
-  /** As in the table of known cards, or its size. */
-  name: string;
-  /** Bytes, as the data sheet or the user says. */
-  memory: number;
-  /** Null: only the memory is given, so times are not known. */
-  figures: KnownCard | null;
-}
-
-/**
- * Share of the memory that a run can have: beyond it WebGPU refuses to create buffers. The driver's
- * own memory is covered by the difference between the data sheet's GB and the card's GiB.
- */
-const USABLE = 0.97;
-
-/**
- * WebGPU's limit on one buffer: NVIDIA's drivers allow allocations of 2 MiB less than 4 GiB, other
- * drivers on Linux less than 2 GiB.
- */
-const NVIDIA_BUFFER = 2 ** 32 - 2 ** 21, OTHER_BUFFER = 2 ** 31 - 16;
-
-/**
- * The card with a name ("h100-80gb", "RTX 4090"), or any card with some memory ("24GB").
- * @throws UsageError for an unknown card or no size of a memory
- */
-export function planCard(
-  wanted: { gpu: string; deviceMemory?: undefined } | { deviceMemory: string; gpu?: undefined },
-): PlanCard {
-  if (wanted.gpu !== undefined) {
-    const figures = findCard(wanted.gpu);
-    return { name: figures.name, memory: figures.memory, figures };
-  }
-  const memory = parseDeviceMemory(wanted.deviceMemory);
-  return { name: `a card with ${bytesText(memory)}`, memory, figures: null };
-}
-
-export function usableBytes({ memory }: PlanCard): number {
-  return Math.floor(USABLE * memory);
-}
-
-/** The card as the device that memory is planned for. */
-export function cardDevice({ name, figures }: PlanCard): PlanDevice {
-  const isOther = figures !== null && !figures.name.startsWith("NVIDIA");
-  return {
-    name: "webgpu",
-    float: "f32",
-    adapter: { name, vendor: 0, device: 0, software: false },
-    allocatedBytes: 0,
-    largestTensor: isOther ? OTHER_BUFFER : NVIDIA_BUFFER,
-  };
 }

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
 import { UsageError } from "../../core/errors.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import { type CardMemory, type CardPlan, planCard, planOnCard } from "./card_plan.ts";
+import { type CardMemory, type CardPlan, planOnCard } from "./card_plan.ts";
+import { planCard } from "./plan_card.ts";
 
 async function plan(
   name: string,

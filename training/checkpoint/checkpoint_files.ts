@@ -92,10 +92,7 @@ export interface Restored extends DecodedState {
   weights: SafetensorsFile;
 }
 
-/**
- * Path of the newest valid checkpoint of a run, or null if there is none.
- * @param onDamaged called for every newer checkpoint that is not valid
- */
+/** Its path, or null. @param onDamaged called for every newer checkpoint that is not valid */
 export async function newestCheckpoint(
   outputDir: string,
   onDamaged: (path: string, reason: string) => void,
@@ -108,10 +105,7 @@ export async function newestCheckpoint(
   return null;
 }
 
-/**
- * Reads a checkpoint. Its tensors are read when they are needed.
- * @throws RgxError when it is damaged, UsageError when rgx did not write it
- */
+/** @throws RgxError when it is damaged, UsageError when rgx did not write it */
 export async function readCheckpoint(
   path: string,
   weightsFile: ModelWriter["weightsFile"],
@@ -159,9 +153,7 @@ function logHistory(text: string, label: string): Record<string, unknown>[] {
 }
 
 /**
- * Path of the checkpoint that a person named by its path, or by its name or step in the run's
- * folder.
- * @throws UsageError when there is none; it lists those that exist
+ * By its path, or its name or step in the run's folder. @throws UsageError with those that exist
  */
 export async function namedCheckpoint(outputDir: string, name: string): Promise<string> {
   const isFolder = async (path: string) =>
@@ -178,10 +170,7 @@ export async function namedCheckpoint(outputDir: string, name: string): Promise<
   });
 }
 
-/**
- * Copies a checkpoint's tensors into the model.
- * @throws UsageError when they belong to another model
- */
+/** @throws UsageError for tensors of another model */
 export async function restoreWeights(
   model: LanguageModel,
   file: SafetensorsFile,

@@ -127,10 +127,7 @@ async function removeCheckpoint(path: string): Promise<void> {
   }
 }
 
-/**
- * All folders with a name of a checkpoint, complete or damaged, oldest first; none if `outputDir`
- * does not exist.
- */
+/** Complete or damaged, oldest first; none if `outputDir` does not exist. */
 export async function listCheckpoints(outputDir: string): Promise<CheckpointEntry[]> {
   const entries: CheckpointEntry[] = [];
   try {

@@ -58,10 +58,7 @@ export interface RunState {
   /** Sum of the losses of this phase's steps, for train_loss; NaN: one of them was not finite. */
   lossSum: number;
   skippedSteps: number;
-  /**
-   * When the run began, where the chat template writes the time into prompts; else null, also in
-   * checkpoints of earlier versions.
-   */
+  /** When the run began, where the chat template writes the time into prompts; else null. */
   promptTime: LocalTime | null;
   /** The measured kernels of a graphics card; null: operations follow their rules. */
   kernels: ChosenKernels | null;
@@ -157,10 +154,7 @@ export function addLoss(
   if (Number.isFinite(loss) || !filter) state.lossSum += loss;
 }
 
-/**
- * Adds what rewards have spent to the run's totals.
- * @returns it as metrics, with the totals of time and price
- */
+/** @returns what rewards have spent as metrics, with the totals of time and price */
 export function addSpent(state: RunState, spent: Readonly<Record<string, number>>): Metrics {
   const total = state.spent = addUp([state.spent, spent]);
   const totals = Object.keys(spent).flatMap((name) => {

@@ -52,9 +52,7 @@ export class TrainingCurriculum {
     }
   }
 
-  /**
-   * Messages about parameters of the current levels that had to be clamped; each is returned once.
-   */
+  /** About parameters that had to be clamped; each message is returned once. */
   takeNotes(): string[] {
     const notes = this.#notes;
     this.#notes = [];
@@ -74,11 +72,7 @@ export class TrainingCurriculum {
     for (const { task, score } of scores) this.#coach.record(task, score);
   }
 
-  /**
-   * Ends a step (1, 2, …).
-   * @param misfit called after a level change; returns why the prompts of a task no longer fit, or
-   *   null
-   */
+  /** @param misfit why the prompts of a task no longer fit, or null; called after a change */
   endStep(step: number, misfit: (task: string) => string | null): LevelChanges {
     const changes = this.#coach.endStep(step, (levels) => this.#tryLevel(levels, misfit));
     return { changes, notes: this.takeNotes() };

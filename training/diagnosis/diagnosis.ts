@@ -92,10 +92,7 @@ export class Diagnosis {
     return [this.#warmUp(), follows ? null : signal, entropy].filter((advice) => advice !== null);
   }
 
-  /**
-   * Whether in every step no completion ended, or all completions of all groups got the same
-   * reward.
-   */
+  /** In every step no completion ended, or all of all groups got the same reward. */
   #isHopeless(): boolean {
     if (this.#unscored() !== null || this.#empty() !== null) return true;
     const isConstant = new Set(this.#recent.values("reward")).size === 1;
@@ -196,9 +193,7 @@ export class Diagnosis {
     return (this.config.sft?.max_steps ?? 0) > 0;
   }
 
-  /**
-   * A warm start, or a longer one; an adapter needs a higher learning rate than full fine-tuning.
-   */
+  /** An adapter needs a higher learning rate than full fine-tuning. */
   #tryWarmStart(): string {
     if (this.#hasWarmStart()) return `sft.max_steps=${2 * this.config.sft!.max_steps}`;
     const rate = this.config.lora === null ? "" : " sft.learning_rate=2e-4";
@@ -484,10 +479,7 @@ class RecentSteps {
     return values.length === this.length && values.every((value) => value === 1);
   }
 
-  /**
-   * Whether the mean of a metric's later half is above that of the earlier half by more than
-   * chance.
-   */
+  /** The mean of the later half is above that of the earlier half by more than chance. */
   rises(name: string): boolean {
     const values = this.allValues(name);
     const half = values.length >> 1, early = values.slice(0, half), late = values.slice(half);
@@ -512,10 +504,7 @@ export class SupervisedDiagnosis {
   readonly #losses: number[] = [];
   #isReported = false;
 
-  /**
-   * @param vocabSize guessing among so many tokens has a loss of its logarithm
-   * @param totalSteps number of supervised steps
-   */
+  /** @param vocabSize guessing among so many tokens has a loss of its logarithm */
   constructor(
     private readonly config: RunConfig,
     private readonly vocabSize: number,

@@ -31,10 +31,7 @@ export interface ProbeInput {
   answerTokens: number;
   /** Its limits end completions. */
   sampling: GenerateOptions;
-  /**
-   * Whether the run generates; otherwise only training is measured, to take no memory for
-   * generation.
-   */
+  /** Otherwise only training is measured, to take no memory for generation. */
   generates: boolean;
 }
 
@@ -48,9 +45,7 @@ const MAX_PASSES = 20;
 const FORWARD_PASSES = 2;
 /** Tokens of the prompt and of its completion in the first pass. */
 const FIRST_TOKENS = 16;
-/**
- * Maximum tokens of a prompt (longer ones are cut) and maximum completions (more are not faster).
- */
+/** Tokens of a prompt (longer ones are cut), and completions (more are not faster). */
 const MAX_PROMPT = 128, MAX_LANES = 256;
 /** Tokens that are at most this number of milliseconds apart come from the same decoding step. */
 const SAME_STEP_MS = 0.2;

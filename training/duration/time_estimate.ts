@@ -38,10 +38,7 @@ export interface EstimateParts {
 
 /** Assumed length where there is no worked answer, as a share of the limit. */
 const UNKNOWN_ANSWER = 1 / 4;
-/**
- * Assumed share of groups with a signal. If the loss is the policy term alone, the others have no
- * backward pass.
- */
+/** Assumed share of groups with a signal. The others may have no backward pass. */
 const WITH_SIGNAL = 3 / 4;
 
 /**
@@ -51,10 +48,7 @@ const WITH_SIGNAL = 3 / 4;
 const REACHED = 0.45;
 
 export interface EstimateOptions {
-  /**
-   * The sizes of the model, to count its operations at once; null: it works for some seconds, and
-   * is measured.
-   */
+  /** To count the model's operations at once; null: it works for some seconds, and is measured. */
   counted: ModelSizes | null;
   shouldStop: () => boolean;
 }

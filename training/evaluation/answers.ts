@@ -54,11 +54,7 @@ interface Draws {
   onEnd?: () => void;
 }
 
-/**
- * The answers to each problem.
- * @param first number of the first of these problems among all
- * @throws Interrupted when `shouldStop` returned true
- */
+/** @param first number of the first problem among all @throws Interrupted after a stop request */
 export async function answersTo(
   entries: readonly Entry[],
   first: number,

@@ -105,10 +105,7 @@ export async function evaluate(
   return { ...sampled, temperature, greedy };
 }
 
-/**
- * One answer to each problem.
- * @param rubric null: no rewards score them
- */
+/** @param rubric null: no rewards score them */
 async function measure(
   entries: readonly Entry[],
   options: EvalOptions,

@@ -49,10 +49,7 @@ export class EntropyControl {
     return this.active ? this.#state.coef : null;
   }
 
-  /**
-   * To be called after each step, with the mean entropy of the tokens that the bonus is over.
-   * @returns the state for the checkpoint; null where the coefficient is constant
-   */
+  /** Called after each step. @returns the state for the checkpoint; null: constant coefficient */
   update(entropy: number): EntropyState | null {
     const { settings } = this;
     if (!settings.use_adaptive_entropy) return null;

@@ -6,9 +6,7 @@
  */
 import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 
-/**
- * A ratio for each token or one for the whole completion; what is out of bounds is clamped or 0.
- */
+/** For each token or the whole completion; what is out of bounds is clamped or 0. */
 export type ImportanceKeys = Pick<
   AlgorithmSection,
   | "vllm_importance_sampling_mode"

@@ -4,7 +4,13 @@ import type { ImportanceMode } from "../../configs/schema/run_config.ts";
 import type { LossType } from "../../configs/schema/loss_types.ts";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
-import { ImportanceMetrics, SamplerDrift } from "../metrics/rollout_metrics.ts";
+import {
+  driftMetrics,
+  driftOf,
+  importanceMetrics,
+  importanceSizes,
+  joinedSums,
+} from "../metrics/rollout_metrics.ts";
 import { importanceRatio } from "./importance_ratio.ts";
 import { grpoLoss } from "./loss.ts";
 
@@ -60,12 +66,10 @@ for (const recorded of golden.cases) {
     const ratio = correction ? importanceRatio(offsets, old, sampler, training) : null;
     if (ratio !== null) close(ratio, flat(recorded.ratio!), "ratio");
 
-    const sizes = new ImportanceMetrics(), drift = new SamplerDrift();
-    if (ratio !== null) {
-      sizes.add(ratio, offsets, mode);
-      drift.add(old, 0, sampler);
-    }
-    const metrics = { ...drift.metrics(), ...sizes.metrics() };
+    const metrics = ratio === null ? {} : {
+      ...driftMetrics(joinedSums(driftOf(old, sampler))),
+      ...importanceMetrics(joinedSums(importanceSizes(ratio, offsets, mode))),
+    };
     assert.deepEqual(Object.keys(metrics).sort(), Object.keys(recorded.metrics).sort());
     for (const [key, value] of Object.entries(recorded.metrics)) {
       assert.ok(Math.abs(metrics[key]! - value) < 1e-12, `${key} ${metrics[key]}`);
@@ -92,14 +96,14 @@ for (const recorded of golden.cases) {
 
 Deno.test("a completion without tokens counts as the ratio 1, as in TRL", () => {
   const mode = "sequence_mask";
-  const sizes = new ImportanceMetrics(), two = Math.log(2);
+  const two = Math.log(2);
   const ratios = importanceRatio([0, 0, 1], [0], [-two], {
     vllm_importance_sampling_mode: mode,
     vllm_importance_sampling_clip_min: null,
     vllm_importance_sampling_clip_max: 3,
   });
-  sizes.add(ratios, [0, 0, 1], mode);
-  assert.deepEqual(sizes.metrics(), {
+  const sizes = joinedSums(importanceSizes(ratios, [0, 0, 1], mode));
+  assert.deepEqual(importanceMetrics(sizes), {
     "sampling/importance_sampling_ratio/min": 1,
     "sampling/importance_sampling_ratio/mean": 1.5,
     "sampling/importance_sampling_ratio/max": 2,

@@ -177,10 +177,7 @@ export function grpoLoss(
   return { loss, dlogp, dentropy, bonus, metrics };
 }
 
-/**
- * Which unmasked tokens have an entropy in the top `share` of all unmasked tokens. [T]
- * @param share 1 = all
- */
+/** The unmasked tokens whose entropy is in the top `share`; 1 = all. [T] */
 export function entropyMask(
   entropy: ArrayLike<number>,
   mask: ArrayLike<number>,

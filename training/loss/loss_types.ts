@@ -158,9 +158,7 @@ const CLIPPED = { term: clippedTerm, clipping: "two-sided", rowWeight: null } as
 const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
   /** Group Relative Policy Optimization: Shao et al. 2024, "DeepSeekMath". */
   grpo: { ...CLIPPED, normalization: "row_mean" },
-  /**
-   * Yu et al. 2025, "DAPO": every token has the same weight; `epsilon_high` is its "clip higher".
-   */
+  /** Yu et al. 2025, "DAPO": all tokens weigh the same; `epsilon_high` is its "clip higher". */
   dapo: { ...CLIPPED, normalization: "step_tokens" },
   /** Liu et al. 2025, "Understanding R1-Zero-Like Training": no bias by the completion's length. */
   dr_grpo: { ...CLIPPED, normalization: "max_length" },
@@ -202,18 +200,11 @@ export interface StepTotals {
   microBatches: number;
   /** The configuration's max_completion_length. */
   maxCompletionLength: number;
-  /**
-   * Tokens that the entropy bonus is averaged over; by default the micro-batch's count times
-   * `microBatches`.
-   */
+  /** Tokens of the entropy bonus; default: those of the micro-batch × `microBatches`. */
   entropyTokens?: number;
 }
 
-/**
- * The factor of one unmasked token's term in the loss.
- * @param rowTokens unmasked tokens of its row
- * @param microBatchTokens unmasked tokens of its micro-batch
- */
+/** @param rowTokens unmasked tokens of the row; `microBatchTokens`: of the micro-batch */
 export function tokenWeight(
   normalization: Normalization,
   step: StepTotals,

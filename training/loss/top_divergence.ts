@@ -26,10 +26,7 @@ export function comparedTokens({ top }: TeacherPlace, own: number, beta: number)
   return (beta === 0 ? top : top.slice(0, 1)).filter(({ id }) => id !== own);
 }
 
-/**
- * The compared tokens count as having at most exp(−this) of the probability, so that some is left
- * for the rest. As in TRL.
- */
+/** They count as at most exp(−this) of the probability, which leaves some for the rest (TRL). */
 const MIN_REST = 1e-7;
 
 /**

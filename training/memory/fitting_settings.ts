@@ -162,10 +162,7 @@ export function parameterCount(config: ModelConfig): number {
   return modelTensors(config).reduce((sum, { shape }) => sum + elementCount(shape), 0);
 }
 
-/**
- * Name of the largest model of the same architecture that is smaller and fits, trained the same
- * way; null if there is none.
- */
+/** The largest smaller model of the same architecture that fits, trained the same way; or null. */
 export async function smallerModel(
   config: ModelConfig,
   options: { lora?: LoraOptions; trainable: "lora" | "full"; recompute: boolean },

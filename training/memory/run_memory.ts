@@ -70,10 +70,7 @@ export interface MemoryPlan {
   largestBuffer: LargestBuffer;
   /** Searches how large the batch of a training pass may be, which takes a moment. */
   largestBatch: () => Promise<LargestBatch>;
-  /**
-   * Maximum bytes of frozen weights in the memory that kernels write to; null where the device has
-   * only one memory.
-   */
+  /** Bytes of frozen weights in the kernels' memory; null: the device has only one memory. */
   weightRoom: number | null;
 }
 
@@ -146,10 +143,7 @@ export function typicalTokens(
   };
 }
 
-/**
- * Maximum number of tokens after a prompt; 0 for supervised training without an evaluation, which
- * generates nothing.
- */
+/** Tokens after a prompt; 0 for supervised training without an evaluation. */
 function maxGenerated(
   { training, dpo, eval: heldOut }: RunConfig,
   supervisedOnly: boolean,
@@ -162,9 +156,7 @@ function maxGenerated(
 export const CUT_PROMPTS = "cut prompts to their last tokens: " +
   "training.truncate_prompts=left with training.max_prompt_length";
 
-/**
- * @throws UsageError when a prompt and its completion have more tokens than the model has positions
- */
+/** @throws UsageError for more tokens than the model has positions */
 export function checkPositions(
   config: RunConfig,
   maxPositions: number,
@@ -200,10 +192,7 @@ export function checkPositions(
   );
 }
 
-/**
- * A function that says why prompts that are longer than planned do not fit (the positions of the
- * model, the available memory), or null if they fit.
- */
+/** Says why prompts that are longer than planned do not fit, or null. */
 export async function promptMisfit(
   config: RunConfig,
   sizes: ModelSizes,
@@ -256,10 +245,7 @@ export interface PlanOptions {
   inFourBits?: () => ModelSizes | null;
 }
 
-/**
- * Plans the memory before the model is created, so that a refusal takes no time.
- * @throws UsageError "needs …, … available" with what to set
- */
+/** Before the model is created. @throws UsageError "needs …, … available" with what to set */
 export async function planMemory(
   config: RunConfig,
   device: PlanDevice,
@@ -423,10 +409,7 @@ function roomFor(
   return Math.min(withWeights, bytes + outside);
 }
 
-/**
- * Bytes of weights that the kernels' memory can hold besides everything else; null: the device has
- * only one memory.
- */
+/** Bytes of weights in the kernels' memory beside everything else; null: there is one memory. */
 function weightRoom(
   { bytes, withWeights }: Room,
   { frozen, largestFrozen: [largest, second] }: CountedStep,

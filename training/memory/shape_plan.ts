@@ -60,10 +60,8 @@ export interface ShapePlanOptions extends Omit<PlannedRunOptions, "planned"> {
 }
 
 /**
- * Returns null if the model's weights are on this machine, or are made from a seed: then the run
- * itself can be planned.
- * @throws UsageError when the model is not here and its sizes are unknown, or when the plan does
- *   not fit
+ * Null: the weights are on this machine, or made from a seed, so the run itself can be planned.
+ * @throws UsageError for unknown sizes, or a plan that does not fit
  */
 export async function planFromShape(
   config: RunConfig,
@@ -247,10 +245,7 @@ export interface ShapeSource {
   tokenizer: string | null;
 }
 
-/**
- * Returns null when the model's weights are on this machine, or are made from a seed.
- * @throws UsageError when neither the weights nor the sizes are known
- */
+/** Null: the weights are here, or made from a seed. @throws UsageError for unknown sizes */
 export async function shapeSource(model: RunConfig["model"]): Promise<ShapeSource | null> {
   const name = model.model_name_or_path;
   if (name === null) return null;

@@ -17,10 +17,7 @@ const LAST_VALUE: ReadonlySet<string> = new Set([
 const isTotal = (name: string) =>
   LAST_VALUE.has(name) || name.startsWith("curriculum/") || /^rewards\/.*\/total_/.test(name);
 
-/**
- * Can be written as JSON, so that a resumed run averages over the same steps. A sum that is NaN
- * comes back as null.
- */
+/** For checkpoints: JSON, in which a NaN comes back as null. */
 export type AveragerState = Record<string, { sum: number | null; count: number }>;
 
 /** The metrics whose non-finite values count, so that their means are NaN. */

@@ -27,10 +27,7 @@ export class PhaseClock {
 
   readonly #started = performance.now();
 
-  /**
-   * @param totals the totals of earlier sessions
-   * @param earlier seconds of earlier sessions
-   */
+  /** @param totals, earlier: the seconds of earlier sessions */
   constructor(
     totals: Partial<SecondsByPhase> = {},
     readonly memory: MemoryTracker | null = null,
@@ -52,10 +49,7 @@ export class PhaseClock {
     }
   }
 
-  /**
-   * Makes a training problem and counts the time, which is long for some tasks of users. Inside a
-   * phase the time counts for that phase.
-   */
+  /** Some tasks of users take long. Inside a phase the time counts for that phase. */
   problem<T>(make: () => T): T {
     const start = performance.now();
     try {
@@ -78,9 +72,7 @@ export class PhaseClock {
     return lap;
   }
 
-  /**
-   * Times and memory of the step that began at `start`. Comparisons of runs leave out these names.
-   */
+  /** Of the step that began at `start`. Comparisons of runs leave out these names. */
   stepMetrics(start: number): Record<string, number> {
     const metrics: Record<string, number> = { step_time: (performance.now() - start) / 1000 };
     for (const [phase, seconds] of Object.entries(this.lap())) metrics[`time/${phase}`] = seconds;

@@ -53,65 +53,56 @@ export interface ValueSums {
   max: number;
 }
 
-class SummedValues {
-  readonly sums: ValueSums = { sum: 0, count: 0, min: Infinity, max: -Infinity };
-
-  protected one(value: number): void {
-    this.join({ sum: value, count: 1, min: value, max: value });
+/** The sums of values or of their sums. */
+export function joinedSums(parts: Iterable<number | ValueSums>): ValueSums {
+  const all = { sum: 0, count: 0, min: Infinity, max: -Infinity };
+  for (const part of parts) {
+    const { sum, count, min, max } = typeof part === "number"
+      ? { sum: part, count: 1, min: part, max: part }
+      : part;
+    all.sum += sum;
+    all.count += count;
+    all.min = Math.min(all.min, min);
+    all.max = Math.max(all.max, max);
   }
-
-  join({ sum, count, min, max }: ValueSums): void {
-    this.sums.sum += sum;
-    this.sums.count += count;
-    this.sums.min = Math.min(this.sums.min, min);
-    this.sums.max = Math.max(this.sums.max, max);
-  }
+  return all;
 }
 
-/** The difference between the trainer's and the sampler's log-probabilities of the same tokens. */
-export class SamplerDrift extends SummedValues {
-  /** Adds tokens: elements [at, at + sampler.length) of `trainer`. NaN is left out. */
-  add(trainer: ArrayLike<number>, at: number, sampler: ArrayLike<number>): void {
-    for (let t = 0; t < sampler.length; t++) {
-      const difference = Math.abs(trainer[at + t]! - sampler[t]!);
-      if (!Number.isNaN(difference)) this.one(difference);
-    }
-  }
-
-  /** TRL's names; empty if there were no tokens. */
-  metrics(): Metrics {
-    const { sum, count, max } = this.sums;
-    if (count === 0) return {};
-    return {
-      "sampling/sampling_logp_difference/mean": sum / count,
-      "sampling/sampling_logp_difference/max": max,
-    };
-  }
+/** Of log-probabilities of the same tokens; NaN is left out. */
+export function driftOf(trainer: ArrayLike<number>, sampler: ArrayLike<number>): number[] {
+  return Array.from(sampler, (value, t) => Math.abs(trainer[t]! - value))
+    .filter((difference) => !Number.isNaN(difference));
 }
 
-/** The size of the correction over a step: the ratios of its tokens, or of its completions. */
-export class ImportanceMetrics extends SummedValues {
-  /** Adds the ratios of a micro-batch, as `loss/importance_ratio.ts` has them. */
-  add(
-    ratios: Float64Array,
-    offsets: ArrayLike<number>,
-    mode: ImportanceMode,
-  ): void {
-    if (mode.startsWith("token")) return ratios.forEach((ratio) => this.one(ratio));
-    for (let row = 0; row + 1 < offsets.length; row++) {
-      // A completion that is masked as a whole has no tokens, and the ratio 1 as in TRL.
-      this.one(offsets[row + 1]! > offsets[row]! ? ratios[offsets[row]!]! : 1);
-    }
-  }
+/** TRL's metrics of such differences; none if there were no tokens. */
+export function driftMetrics({ sum, count, max }: ValueSums): Metrics {
+  if (count === 0) return {};
+  return {
+    "sampling/sampling_logp_difference/mean": sum / count,
+    "sampling/sampling_logp_difference/max": max,
+  };
+}
 
-  /** TRL's names; empty if nothing was added. */
-  metrics(): Metrics {
-    const { sum, count, min, max } = this.sums;
-    if (count === 0) return {};
-    return {
-      "sampling/importance_sampling_ratio/min": min,
-      "sampling/importance_sampling_ratio/mean": sum / count,
-      "sampling/importance_sampling_ratio/max": max,
-    };
-  }
+/**
+ * The size of the correction (`loss/importance_ratio.ts`): the ratios of tokens, or of completions.
+ * @param offsets of the rows among the tokens
+ */
+export function importanceSizes(
+  ratios: Float64Array,
+  offsets: readonly number[],
+  mode: ImportanceMode,
+): Iterable<number> {
+  if (mode.startsWith("token")) return ratios;
+  // A completion that is masked as a whole has no tokens, and the ratio 1 as in TRL.
+  return offsets.slice(0, -1).map((begin, row) => offsets[row + 1]! > begin ? ratios[begin]! : 1);
+}
+
+/** TRL's metrics of these sizes; none if there was no correction. */
+export function importanceMetrics({ sum, count, min, max }: ValueSums): Metrics {
+  if (count === 0) return {};
+  return {
+    "sampling/importance_sampling_ratio/min": min,
+    "sampling/importance_sampling_ratio/mean": sum / count,
+    "sampling/importance_sampling_ratio/max": max,
+  };
 }

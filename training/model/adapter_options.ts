@@ -56,10 +56,7 @@ export function loraFromSection(
   };
 }
 
-/**
- * The description of an adapter in its file.
- * @param continued the description of the adapter that was trained further; its shape stays
- */
+/** @param continued the adapter that was trained further; its shape stays */
 export function peftConfig(
   config: RunConfig,
   lora: LoraSection,

@@ -31,10 +31,7 @@ export interface ModelSource {
   adapter: { config: PeftConfig; read: (name: string) => Promise<Float32Array> } | null;
 }
 
-/**
- * Opens the model that the section `model` names: from a folder, or new from a seed.
- * @throws UsageError when it cannot be trained
- */
+/** From a folder, or new from a seed. @throws UsageError when it cannot be trained */
 export async function openModel(config: RunConfig): Promise<ModelSource> {
   const { init, model_name_or_path: path, tokenizer_name_or_path: tokenizerPath } = config.model;
   const { adapter_name_or_path: adapterPath } = config.model;
@@ -112,10 +109,7 @@ async function withBaseFrom(config: PeftConfig, folder: string): Promise<PeftCon
   return { ...config, baseModel: await Deno.realPath(beside) };
 }
 
-/**
- * A model's configuration with the run's RoPE scaling, if the run sets one.
- * @throws UsageError for a scaling that is not supported
- */
+/** With the run's RoPE scaling, if it sets one. @throws UsageError for one that is not supported */
 export function scaledConfig(config: ModelConfig, model: RunConfig["model"]): ModelConfig {
   const { rope_scaling: section, model_name_or_path: name } = model;
   if (section === null) return config;

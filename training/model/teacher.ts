@@ -82,10 +82,7 @@ function otherTokens(teacher: Tokenizer, student: Tokenizer): string | null {
   return null;
 }
 
-/**
- * @param policy the model that is trained
- * @param shouldStop whether a stop was requested before the run has begun
- */
+/** @param policy the model that is trained */
 export async function loadTeacher(
   config: RunConfig,
   device: Device,

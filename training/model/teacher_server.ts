@@ -8,8 +8,8 @@ import type { TeacherSection } from "../../configs/schema/run_config.ts";
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
-import { HttpClient, IdleTimeout, jsonBody, reasonOf } from "../../core/remote/http.ts";
-import { BadReply, excerpt, HttpError, httpError, isTemporary } from "../../core/remote/refusal.ts";
+import { HttpClient, IdleTimeout, reasonOf } from "../../core/remote/http.ts";
+import { BadReply, excerpt, HttpError, isTemporary } from "../../core/remote/refusal.ts";
 import { modelIds } from "../../core/remote/reply.ts";
 import { retrying, stoppable } from "../../core/remote/retry.ts";
 import type { Group } from "../../models/network/types.ts";
@@ -42,10 +42,7 @@ export class TeacherServer {
   readonly #count: number;
   #model = "";
 
-  /**
-   * @param check called while the server works; throws to end it
-   * @throws UsageError for an address that is none
-   */
+  /** @param check throws to end the work @throws UsageError for an address that is none */
   constructor(
     private readonly section: TeacherSection,
     private readonly tokenizer: Tokenizer,
@@ -211,21 +208,8 @@ export class TeacherServer {
     outer: AbortSignal,
   ): Promise<unknown> {
     using timeout = new IdleTimeout(1000 * Math.max(1, this.section.server_timeout), outer);
-    const { signal } = timeout;
-    try {
-      const response = await this.#address.fetch(path, this.#client, {
-        signal,
-        ...(body === null ? {} : jsonBody(body)),
-      });
-      if (!response.ok) throw await httpError(response);
-      const text = await response.text();
-      try {
-        return JSON.parse(text);
-      } catch {
-        throw new BadReply(`not JSON: ${excerpt(text)}`);
-      }
-    } catch (error) {
-      throw timeout.explain(error);
-    }
+    const json = await this.#address.ask(path, this.#client, timeout, body);
+    if (typeof json !== "string") return json;
+    throw new BadReply(`not JSON: ${excerpt(json)}`);
   }
 }

@@ -56,9 +56,7 @@ export interface RescoreSummary {
   after: Judgement;
   /** Spearman's correlation of the sums over all completions; NaN where one is constant. */
   correlation: number;
-  /**
-   * Its mean within the groups that have a signal both times, and how many these are; NaN for none.
-   */
+  /** Its mean within the groups with a signal both times, and how many these are; NaN for none. */
   correlation_in_groups: number;
   groups_compared: number;
   /** Share of these groups in which none of the completions that were best is best now. */
@@ -83,10 +81,8 @@ export class Rescoring {
     const { rubric, before, groupSize } = this.options;
     const { values, errors } = await rubric.score(rows.map(({ sample }) => sample));
     const old = rows.map(({ rewards }) => rewards);
-    const [was, is] = [
-      this.#advantages(old, before.weights),
-      this.#advantages(values, rubric.weights),
-    ];
+    const was = this.#advantages(old, before.weights);
+    const is = this.#advantages(values, rubric.weights);
     for (const [i, { sample }] of rows.entries()) {
       this.rows.push({
         step,
@@ -110,10 +106,7 @@ export class Rescoring {
 
   summary(): RescoreSummary {
     const { before, rubric, groupSize } = this.options, { rows } = this;
-    const groups = Array.from(
-      { length: rows.length / groupSize },
-      (_, g) => rows.slice(g * groupSize, (g + 1) * groupSize),
-    );
+    const groups = inGroups(rows, groupSize);
     const compared = groups.filter((group) =>
       varies(group.map((row) => row.before)) && varies(group.map((row) => row.after))
     );
@@ -128,11 +121,9 @@ export class Rescoring {
       correlation_in_groups: mean(compared.map(spearman)),
       groups_compared: compared.length,
       other_best: mean(compared.map((group) => Number(hasOtherBest(group)))),
-      other_sign: mean(
-        rows.map((row) =>
-          Number(Math.sign(row.advantage_before) !== Math.sign(row.advantage_after))
-        ),
-      ),
+      other_sign: mean(rows.map((row) => {
+        return Number(Math.sign(row.advantage_before) !== Math.sign(row.advantage_after));
+      })),
       errors: this.#errors,
     };
   }
@@ -144,6 +135,10 @@ export class Rescoring {
   }
 }
 
+function inGroups<T>(rows: readonly T[], size: number): T[][] {
+  return Array.from({ length: rows.length / size }, (_, g) => rows.slice(g * size, (g + 1) * size));
+}
+
 const orNull = (value: number) => Number.isNaN(value) ? null : value;
 
 function judgement(
@@ -153,11 +148,6 @@ function judgement(
   groupSize: number,
 ): Judgement {
   const known = sums.filter((sum) => sum !== null);
-  const groups = sums.length / groupSize;
-  const constant = Array.from(
-    { length: groups },
-    (_, g) => varies(sums.slice(g * groupSize, (g + 1) * groupSize)) ? 0 : 1,
-  );
   return {
     rewards: names.map((name, k) => {
       const column = values.map((row) => row[k]!).filter((value) => value !== null);
@@ -165,7 +155,7 @@ function judgement(
     }),
     mean: mean(known),
     std: sampleStd(known),
-    without_signal: mean(constant),
+    without_signal: mean(inGroups(sums, groupSize).map((group) => varies(group) ? 0 : 1)),
   };
 }
 

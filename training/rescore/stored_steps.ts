@@ -4,6 +4,7 @@ import { messageOf, RgxError } from "../../core/errors.ts";
 import { isAbsent } from "../../core/paths.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
+import { rewardSample } from "../rollout/score.ts";
 
 /** A completion with the values that it had in the run. */
 export interface StoredRow {
@@ -39,10 +40,7 @@ export async function stepsWithTables(folder: string): Promise<number[]> {
   return steps.sort((a, b) => a - b);
 }
 
-/**
- * The numbers of the steps that have a table, ascending.
- * @throws RgxError when there are none
- */
+/** @throws RgxError when there are none */
 export async function storedSteps(folder: string): Promise<number[]> {
   const steps = await stepsWithTables(folder);
   if (steps.length > 0) return steps;
@@ -89,17 +87,14 @@ function storedRow(step: number, row: Record<string, unknown>, run: RunFacts): S
   const entry = JSON.parse(row["entry"] as string) as Entry;
   return {
     rewards: run.rewardNames.map((name) => row[name] as RewardValue),
-    sample: {
-      prompt: row["prompt"] as string,
-      messages: entry.messages ?? null,
-      completion: row["completion"] as string,
-      answer: entry.answer,
-      info: entry.metadata,
-      entry,
-      completionIds: row["completion_ids"] as number[],
-      truncated: row["truncated"] as boolean,
-      step,
-      maxCompletionLength: run.maxCompletionLength,
-    },
+    sample: rewardSample(
+      { entry, prompt: { text: row["prompt"] as string } },
+      {
+        ids: row["completion_ids"] as number[],
+        text: row["completion"] as string,
+        truncated: row["truncated"] as boolean,
+      },
+      { step, maxCompletionLength: run.maxCompletionLength },
+    ),
   };
 }

@@ -15,10 +15,8 @@ export class ProblemOrder {
   #order: number[] = [];
 
   /**
-   * @param count number of training problems
-   * @param chunk problems of each chunk
-   * @param name the phase; different names give independent orders
-   * @throws UsageError when there are fewer problems than a chunk
+   * @param name different phases have independent orders @throws UsageError for fewer problems than
+   * a chunk
    */
   constructor(
     private readonly keys: OrderKeys,
@@ -45,9 +43,7 @@ export class ProblemOrder {
     return Array.from({ length: this.chunk }, (_, i) => this.draw(k * this.chunk + i));
   }
 
-  /**
-   * Index of the problem of draw n = 0, 1, 2, … of the run; chunk k has the draws from k·chunk on.
-   */
+  /** The problem of draw n of the run; chunk k has the draws from k·chunk on. */
   draw(n: number): number {
     const perEpoch = this.chunksPerEpoch * this.chunk, epoch = Math.floor(n / perEpoch);
     if (epoch !== this.#epoch) {

@@ -45,11 +45,7 @@ export interface SampledRows {
   other: boolean;
 }
 
-/**
- * The completions of some groups, which the ranks share.
- * @param step optimizer steps that the present policy has done
- * @throws Interrupted when a stop was requested
- */
+/** @param step optimizer steps that the policy has done @throws Interrupted after a stop request */
 export async function sampleRows(
   groups: readonly RolloutGroup[],
   step: number,
@@ -142,34 +138,21 @@ export interface Conversation<T> extends Pick<Sampled, "other"> {
 }
 
 export interface Sampler {
-  /**
-   * Makes sure that completions can be sampled, before any work.
-   * @throws Interrupted when `shouldStop` returns true, or no server answers for too long
-   */
+  /** @throws Interrupted after a stop request, or when no server answers for too long */
   open(shouldStop: () => boolean): Promise<void>;
   /** How many steps old the policy may be that samples (`generation.max_staleness`). */
   readonly maxStaleness: number;
   /** What the last batch's sampling has kept for the training pass; null = nothing is kept. */
   readonly kept: ActivationStore | null;
-  /**
-   * Begins to sample batches with the present policy, where that has not begun yet.
-   * @param step optimizer steps that this policy has done
-   */
+  /** Samples batches that have not begun. @param step optimizer steps that the policy has done */
   begin(step: number, batches: readonly ComingBatch[]): Promise<void>;
-  /**
-   * Completions of a batch's requests, in their order.
-   * @param step optimizer steps that the present policy has done
-   * @throws Interrupted when `shouldStop` returns true
-   */
+  /** @param step as of `begin` @throws Interrupted after a stop request */
   sample(
     requests: readonly GenerateRequest[],
     step: number,
     shouldStop: () => boolean,
   ): Promise<Sampled>;
-  /**
-   * Samples the answers of dialogues while `play` asks for them.
-   * @throws Interrupted when `shouldStop` returns true
-   */
+  /** Samples while `play` asks. @throws Interrupted after a stop request */
   converse<T>(
     room: DialogueRoom,
     options: ConverseOptions,

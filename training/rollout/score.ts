@@ -20,9 +20,7 @@ import {
 } from "./rollout.ts";
 import type { SampledRows } from "./sampler.ts";
 
-/**
- * Milliseconds between two checks for a stop request. A batch that takes less is always completed.
- */
+/** Milliseconds between two checks; a batch that takes less is always completed. */
 const STOP_CHECK_MS = 200;
 
 /** @throws Interrupted when `shouldStop` returns true before all rewards are done */

@@ -28,10 +28,7 @@ export function rolloutScores(rollout: Rollout, weights: readonly number[]): Tas
   });
 }
 
-/**
- * Metrics `tasks/{task}/…`: means of accuracy, score and (where known) reward, and the number of
- * completions.
- */
+/** `tasks/{task}/…`: means of accuracy, score and (where known) reward; completions. */
 export function taskMetrics(scores: readonly TaskScore[]): Metrics {
   const metrics: Metrics = {};
   const tasks = [...new Set(scores.map(({ task }) => task))].sort();

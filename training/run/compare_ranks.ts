@@ -23,9 +23,7 @@ const MAX_KEYS = 6;
 
 const DIGITS = 16;
 
-/**
- * @throws UsageError when the ranks differ, or when a generation batch has fewer prompts than ranks
- */
+/** @throws UsageError when ranks differ, or are more than a batch has prompts */
 export async function compareRanks(
   options: TrainerOptions,
   ranks: Ranks,
@@ -81,10 +79,7 @@ export async function compareStep(
   );
 }
 
-/**
- * The keys in which a rank differs from the first one, with their values on this rank; "" when none
- * does.
- */
+/** The keys in which ranks differ, with their values on this one; "" when none does. */
 async function differingKeys(configText: string, ranks: Ranks): Promise<string> {
   const first = await ranks.first(() => configText);
   const all = await ranks.each(() =>

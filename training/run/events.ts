@@ -29,9 +29,7 @@ export interface TrainPlan {
   steps: number;
   /** Different prompts of a generation batch. */
   promptsPerGeneration: number;
-  /**
-   * Optimizer steps that train on one generation batch; below 1 where a step takes several batches.
-   */
+  /** Steps on one generation batch; below 1 where a step takes several batches. */
   stepsPerGeneration: number;
   /** Completions of each prompt. */
   numGenerations: number;
@@ -39,10 +37,7 @@ export interface TrainPlan {
   trainProblems: number;
   /** The files that the problems were read from. */
   files: readonly SourceFile[];
-  /**
-   * Entries of a data file that are held out; null for tasks, which generate any number of
-   * problems.
-   */
+  /** Held-out entries of a data file; null for tasks, which generate any number. */
   fileHeldOut: number | null;
   /** Problems that only evaluations use. */
   heldOut: number;
@@ -81,8 +76,7 @@ export interface TrainSummary {
   /** The folder of the run, which `loadModel` reads. */
   output_dir: string;
   /**
-   * The newest checkpoint, or the best one if a completed run loaded it at the end; null if none
-   * was written.
+   * The newest checkpoint, or the best one if that was loaded at the end; null: none was written.
    */
   checkpoint: string | null;
   /** "stopped": it can be resumed. */
@@ -105,10 +99,7 @@ export interface TrainSummary {
   eval_before: EvalResult | null;
   /** The same after training. */
   eval_after: EvalResult | null;
-  /**
-   * Training problems that are also held out; null: not known, because an earlier session held out
-   * other problems.
-   */
+  /** Training problems that are held out too; null: an earlier session held out others. */
   item_overlap: number | null;
   /** Training problems that were replaced because they were held out. */
   items_redrawn: number;

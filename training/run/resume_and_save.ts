@@ -55,10 +55,7 @@ export class RunCheckpoints {
   readonly #ranks: Ranks;
   readonly #path: string;
 
-  /**
-   * @param folder null: a rank after the first, which writes nothing
-   * @param inJob whether the run is in a SLURM job
-   */
+  /** @param folder null: a rank after the first, which writes nothing */
   constructor(
     private readonly folder: RunFolder | null,
     private readonly options: TrainerOptions,
@@ -71,8 +68,7 @@ export class RunCheckpoints {
   }
 
   /**
-   * The checkpoint that the summary names: the last one written or resumed from, or the best one if
-   * a completed run has loaded its weights.
+   * The one last written or resumed from, or the best one if its weights were loaded at the end.
    */
   resultOf(status: TrainSummary["status"]): string | null {
     return (status === "completed" ? this.#best : null) ?? this.#last;
@@ -135,10 +131,7 @@ export class RunCheckpoints {
     return { restored, warnings };
   }
 
-  /**
-   * There is no checkpoint to go on from.
-   * @throws UsageError when a run is complete, which would be lost
-   */
+  /** @throws UsageError when a run is complete, which would be lost */
   async #beginAnew(warnings: string[]): Promise<void> {
     await this.#refuseToReplace(null);
     const run = await this.folder!.readRun();

@@ -25,10 +25,7 @@ import { entryJson } from "../../tasks/entry_json.ts";
 
 export interface RunFolderOptions {
   path: string;
-  /**
-   * Continue the run in the folder, or from a checkpoint of this name; a fresh start if there is
-   * none.
-   */
+  /** Continue the run, or from a checkpoint of this name; a fresh start if there is none. */
   resume: boolean | string;
   force: boolean;
 }
@@ -48,10 +45,7 @@ const RUN_FILES: ReadonlySet<string> = new Set([
 
 const RUN_FOLDERS = new RegExp(`^(${WARM_START}|completions|checkpoint-\\d+)$`);
 
-/**
- * Folders of trackers, reports, evaluations: they belong to a run if there is a run.json beside
- * them.
- */
+/** They belong to a run if there is a run.json beside them. */
 const COMPANIONS: ReadonlySet<string> = new Set([
   "runs",
   "wandb",
@@ -62,10 +56,7 @@ const COMPANIONS: ReadonlySet<string> = new Set([
   "notes.json", // of the dashboard
 ]);
 
-/**
- * Files of the final model. They belong to a run if there is a run.json beside them; otherwise they
- * are somebody's model.
- */
+/** With a run.json beside them they are a run's, otherwise somebody's model. */
 const MODEL_FILES: ReadonlySet<string> = new Set([
   "README.md",
   "config.json",
@@ -269,9 +260,7 @@ async function namesIn(path: string): Promise<string[]> {
   return names.sort();
 }
 
-/**
- * @throws UsageError when the files in the folder must not be touched or mixed with those of a run
- */
+/** @throws UsageError for files that must not be touched or mixed with those of a run */
 function refuseOccupied(
   { path, resume, force }: RunFolderOptions,
   names: readonly string[],
@@ -325,10 +314,7 @@ async function removeRun(path: string, names: readonly string[]): Promise<void> 
 export class MetricsLog {
   private constructor(readonly path: string, private length: number) {}
 
-  /**
-   * Opens the log, or creates it.
-   * @param most length to cut the file back to; only whole lines are kept
-   */
+  /** @param most length to cut the file back to; only whole lines are kept */
   static async open(path: string, most = Infinity): Promise<MetricsLog> {
     try {
       const content = await Deno.readFile(path);
@@ -368,10 +354,7 @@ export class MetricsLog {
 /** How long a folder that the first rank sees may be missing on this machine, in milliseconds. */
 const APPEARS_WITHIN = 60_000, LOOK_EVERY = 200;
 
-/**
- * Waits until a folder that another rank has written is there: file servers may be slow.
- * @throws RgxError when it does not appear
- */
+/** File servers may be slow. @throws RgxError when it does not appear */
 export async function waitForFolder(path: string): Promise<void> {
   for (let waited = 0; !await exists(path); waited += LOOK_EVERY) {
     if (waited > APPEARS_WITHIN) {

@@ -181,9 +181,7 @@ export class RunReport {
     });
   }
 
-  /**
-   * Appends a change of a task's level to metrics.jsonl, as a line without a split, and to run.log.
-   */
+  /** To metrics.jsonl, as a line without a split, and to run.log. */
   async appendLevels(step: number, change: object): Promise<void> {
     const time = new Date().toISOString(), event = "curriculum";
     await this.#folder?.metrics.append({ event, step, time, ...change });

@@ -17,10 +17,7 @@ export interface RunSizes {
   trainProblems: number;
 }
 
-/**
- * @param phases "sft": the sizes of GRPO are not checked, because it does not run
- * @throws UsageError when the sizes do not fit together
- */
+/** @param phases "sft": GRPO does not run @throws UsageError when the sizes do not fit together */
 export function runSizes(
   config: RunConfig,
   trainProblems: number,

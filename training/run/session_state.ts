@@ -42,10 +42,7 @@ export function newState(
   };
 }
 
-/**
- * Adapts a restored state to this session, and sets what else goes on with it.
- * @returns warnings
- */
+/** Adapts it to this session. @returns warnings */
 export function continueState(
   restored: RunState,
   { config, problems, phases }: TrainerOptions,

@@ -80,10 +80,7 @@ export function isRequeuedRestart(
     );
 }
 
-/**
- * The earlier sessions and a new one.
- * @throws RgxError when this job was restarted too often without progress
- */
+/** @throws RgxError when this job was restarted too often without progress */
 export function addSession(
   run: Record<string, unknown> | null,
   job: SlurmJob | null,

@@ -36,41 +36,24 @@ export interface TrainerOptions {
   trainProblems?: number;
   /** The rewards, with their weights. */
   rubric: Rubric;
-  /**
-   * Environments and tools, and the limits of dialogues; default: a completion is one turn.
-   * @internal
-   */
+  /** Environments, tools and limits of dialogues; default: an answer is one turn. @internal */
   dialogues?: DialogueSetup | null;
   /**
    * The model was loaded with an adapter, which is trained further. The reference of the KL term is
    * then a copy of it.
    */
   continuesAdapter?: boolean;
-  /**
-   * Storage types of that copy in full fine-tuning; a weight that they round is float.
-   * @internal
-   */
+  /** Storage types of that copy; a weight that they round is float. @internal */
   referenceStorage?: WeightStorage;
-  /**
-   * The model that the policy learns from; default: none.
-   * @internal
-   */
+  /** The model that the policy learns from. @internal */
   teacher?: Teacher | null;
-  /**
-   * Says why prompts of `tokens` tokens do not fit beside their completions; null: they do.
-   * Default: all fit.
-   */
+  /** Why prompts of so many tokens do not fit beside their completions; null: they do. */
   promptMisfit?: (tokens: number) => string | null;
   /** The memory plan of the run, for its summary. */
   memory?: MemoryPlan;
-  /**
-   * "sft": the supervised warm start alone, with an evaluation before and after it. Default: all.
-   */
+  /** "sft": the warm start alone, with an evaluation before and after it. */
   phases?: "all" | "sft";
-  /**
-   * true: resume from the newest valid checkpoint of output_dir; a text: from the checkpoint of
-   * that name or path.
-   */
+  /** true: from the newest valid checkpoint of output_dir; a text: its name or path. */
   resume?: boolean | string;
   /** Replace the files of another run in output_dir. */
   force?: boolean;
@@ -105,8 +88,6 @@ export interface TrainControl {
   stopRequested(): "no" | "save";
   /** Why, in a word or two, once a stop was requested: "SIGUSR2", "the time limit". */
   readonly reason?: string | null;
-  /**
-   * Called when the writing of a checkpoint begins (true) and ends: it should not be interrupted.
-   */
+  /** A checkpoint is being written, which should not be interrupted. */
   saving?(now: boolean): void;
 }

@@ -27,9 +27,7 @@ export class WeightUpdates {
     return this.passes(() => withLossScale(this.state, passes));
   }
 
-  /**
-   * Applies the gradients. A step whose gradient is not finite is skipped, counted and reported.
-   */
+  /** A step whose gradient is not finite is skipped, counted and reported. */
   async apply(optimizer: AdamW, rate: number, gradNorm: number): Promise<void> {
     this.lastNorm = gradNorm;
     const { state } = this, { lossScale } = state;

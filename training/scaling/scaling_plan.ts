@@ -121,10 +121,7 @@ export interface ScalingPlan {
   notes: string[];
 }
 
-/**
- * @param bus bytes a second between card and host
- * @throws RangeError when the time of the plan is not known
- */
+/** @param bus bytes a second @throws RangeError when the time of the plan is not known */
 export async function scalingPlan(
   config: RunConfig,
   { time, memory }: Pick<CardPlan, "time" | "memory">,
@@ -308,10 +305,7 @@ export function dalyInterval({ betweenFailures: m, checkpoint: c }: SaveTimes): 
   return Math.sqrt(2 * c * m) * (1 + Math.sqrt(x) / 3 + x / 9) - c;
 }
 
-/**
- * Daly's expected time of a run, as a multiple of the time of its work alone.
- * @param interval seconds of work between two checkpoints
- */
+/** Time by the time of its work alone, which is cut into `interval` seconds. */
 export function expectedSlowdown(interval: number, times: SaveTimes): number {
   const { betweenFailures: m, checkpoint, restart } = times;
   return m * Math.exp(restart / m) * Math.expm1((interval + checkpoint) / m) / interval;

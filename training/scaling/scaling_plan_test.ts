@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "../../configs/load.ts";
 import { findCard } from "../../core/machine/known_cards.ts";
-import { planCard, planOnCard } from "../card/card_plan.ts";
+import { planOnCard } from "../card/card_plan.ts";
+import { planCard } from "../card/plan_card.ts";
 import { meanSlowest, scalingPlan } from "./scaling_plan.ts";
 
 const CONFIG = "leg_counting_qwen7b";

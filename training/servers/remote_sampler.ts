@@ -243,10 +243,7 @@ export class RemoteSampler implements Sampler {
     }
   }
 
-  /**
-   * Compares a server's log-probabilities with the trainer's own, once after each of its starts.
-   * One of another model is left out.
-   */
+  /** Once after each of its starts. One of another model is left out. */
   async #verify(request: GenerateRequest, answer: Answered, isStale: boolean): Promise<void> {
     const { server, start, completions: [completion] } = answer, { model, config } = this.options;
     if (completion === undefined || server.verified.has(start) || this.#pool.isLeftOut(server)) {
@@ -303,10 +300,7 @@ export class RemoteSampler implements Sampler {
   }
 }
 
-/**
- * The sampler that a run's configuration asks for.
- * @param stale older policies that a checkpoint holds, by the number of their steps
- */
+/** @param stale older policies of a checkpoint, by the number of their steps */
 export function samplerOf(
   { config, model, modelWriter, device }: TrainerOptions,
   prompts: PromptEncoder,

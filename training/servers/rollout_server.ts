@@ -3,15 +3,10 @@
  * `server_pool.ts` decides what it is asked, and what happens when it fails.
  */
 import { RgxError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { ServerAddress } from "../../core/remote/address.ts";
-import {
-  type HttpClient,
-  IdleTimeout,
-  jsonBody,
-  networkReason,
-  TimedOut,
-} from "../../core/remote/http.ts";
-import { BadReply, HttpError, httpError, isHopeless } from "../../core/remote/refusal.ts";
+import { type HttpClient, IdleTimeout, networkReason, TimedOut } from "../../core/remote/http.ts";
+import { BadReply, HttpError, isHopeless } from "../../core/remote/refusal.ts";
 import { VERSION } from "../../core/version.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
@@ -68,10 +63,7 @@ export class RolloutServer {
     this.url = this.#address.url;
   }
 
-  /**
-   * Asks who the server is. A server that comes up again has lost its adapters.
-   * @throws ServerDown; RgxError when it refuses to be asked
-   */
+  /** A server that comes up again has lost its adapters. @throws ServerDown; RgxError */
   async connect(): Promise<void> {
     await this.#probe();
     const { version, engine, device, compute_dtype = "float32" } = await this.#version();
@@ -104,10 +96,9 @@ export class RolloutServer {
     this.#beginWatch();
     try {
       await this.#load(adapter);
-      const json = await this.#send("/completions", {
-        ...jsonBody(completionBody(request, wire, adapter.name, this.isRgx)),
-        signal: AbortSignal.any([signal, this.#control.signal]),
-      });
+      const body = completionBody(request, wire, adapter.name, this.isRgx);
+      const either = AbortSignal.any([signal, this.#control.signal]);
+      const json = await this.#send("/completions", body, Infinity, either);
       return readCompletions(json, request.n, vocabSize);
     } catch (error) {
       // A restarted server does not know the adapter any more, which several requests may notice.
@@ -141,10 +132,8 @@ export class RolloutServer {
       ? { lora_files: adapter.base64() }
       : { lora_path: await adapter.folder(this.options.adapterFolder) };
     try {
-      await this.#send("/load_lora_adapter", {
-        ...jsonBody({ lora_name: adapter.name, ...content }),
-        signal: this.#control.signal,
-      });
+      const body = { lora_name: adapter.name, ...content };
+      await this.#send("/load_lora_adapter", body, Infinity, this.#control.signal);
     } catch (error) {
       const isRefused = error instanceof HttpError && error.status >= 400 && error.status < 500;
       if (!isRefused) throw this.#explained(error);
@@ -166,14 +155,14 @@ export class RolloutServer {
   /** A failure changes no result: the server holds an adapter more. */
   async #unload(adapter: ServedAdapter): Promise<void> {
     this.#loaded.delete(adapter.name);
-    const body = jsonBody({ lora_name: adapter.name });
+    const body = { lora_name: adapter.name };
     await this.#send("/unload_lora_adapter", body, PROBE_MS).catch(() => {});
   }
 
   /** @throws ServerDown when nobody answers, RgxError when the key is refused */
   async #probe(limit = PROBE_MS): Promise<void> {
     try {
-      await this.#send("/models", {}, limit);
+      await this.#send("/models", null, limit);
     } catch (error) {
       throw this.#explained(error);
     }
@@ -181,8 +170,8 @@ export class RolloutServer {
 
   async #version(): Promise<Record<string, unknown>> {
     try {
-      const json = await this.#send("/../version", {}, PROBE_MS);
-      return typeof json === "object" && json !== null ? json as Record<string, unknown> : {};
+      const json = await this.#send("/../version", null, PROBE_MS);
+      return isRecord(json) ? json : {};
     } catch (error) {
       if (error instanceof HttpError) return {}; // some servers have no such path
       throw this.#explained(error);
@@ -201,25 +190,19 @@ export class RolloutServer {
     if (--this.running === 0) clearInterval(this.#watch);
   }
 
-  /**
-   * @param limit milliseconds for the answer
-   * @throws HttpError; BadReply; ServerDown; TypeError or DOMException when the connection fails
-   */
-  async #send(path: string, init: RequestInit, limit = Infinity): Promise<unknown> {
-    using timeout = new IdleTimeout(limit, init.signal ?? null);
+  /** @param limit milliseconds @throws HttpError; BadReply; ServerDown; TypeError; DOMException */
+  async #send(
+    path: string,
+    body: Record<string, unknown> | null,
+    limit: number,
+    signal: AbortSignal | null = null,
+  ): Promise<unknown> {
+    using timeout = new IdleTimeout(limit, signal);
     try {
-      const { client } = this.options, { signal } = timeout;
-      const response = await this.#address.fetch(path, client, { ...init, signal });
-      if (!response.ok) throw await httpError(response);
-      const text = await response.text();
-      try {
-        return JSON.parse(text);
-      } catch {
-        return text; // vLLM answers with a sentence when an adapter is loaded
-      }
+      // vLLM answers with a sentence when an adapter is loaded.
+      return await this.#address.ask(path, this.options.client, timeout, body);
     } catch (error) {
-      const explained = timeout.explain(error);
-      throw explained instanceof TimedOut ? new ServerDown("no answer in time") : error;
+      throw error instanceof TimedOut ? new ServerDown("no answer in time") : error;
     }
   }
 

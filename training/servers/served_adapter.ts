@@ -14,10 +14,7 @@ export class ServedAdapter {
   readonly name: string;
   #folder: Promise<string> | null = null;
 
-  /**
-   * @param step optimizer steps that the policy has done
-   * @param files names and bytes: adapter_config.json and adapter_model.safetensors
-   */
+  /** @param files adapter_config.json and adapter_model.safetensors */
   constructor(
     readonly step: number,
     readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,

@@ -61,10 +61,7 @@ export class ServerPool {
 
   constructor(readonly servers: readonly RolloutServer[], private readonly options: PoolOptions) {}
 
-  /**
-   * Waits until a server answers.
-   * @throws NoServer; RgxError when all servers refuse to be asked
-   */
+  /** @throws NoServer; RgxError when all servers refuse to be asked */
   async open(signal: AbortSignal): Promise<void> {
     const batch = new PoolBatch(1, signal);
     this.#batches.add(batch);

@@ -15,11 +15,7 @@ export interface WireOptions {
   eosIds: readonly number[];
 }
 
-/**
- * The body of a request.
- * @param model the name under which the server has the adapter
- * @param isRgx whether the server is rgx
- */
+/** @param model the name under which the server has the adapter */
 export function completionBody(
   { promptId, promptIds, n, firstBranch = 0, firstPosition = 0, sampling: own = {} }:
     GenerateRequest,
@@ -62,10 +58,7 @@ export function completionBody(
   };
 }
 
-/**
- * A seed of its own for each prompt of the run and each turn, for servers that know no other key;
- * < 2^31.
- */
+/** For servers that know no other key: of each prompt and turn; < 2^31. */
 function promptSeed(...values: number[]): number {
   let hash = 0x811c9dc5;
   for (const value of values) {

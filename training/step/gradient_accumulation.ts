@@ -26,16 +26,21 @@ import { averageMetrics, type Metrics } from "../metrics/metrics.ts";
 import type { Teacher } from "../model/teacher.ts";
 import { teacherTerm } from "./teacher_term.ts";
 import type { ReferencePolicy } from "./reference_policy.ts";
-import { ImportanceMetrics, SamplerDrift, type ValueSums } from "../metrics/rollout_metrics.ts";
+import {
+  driftMetrics,
+  driftOf,
+  importanceMetrics,
+  importanceSizes,
+  joinedSums,
+  type ValueSums,
+} from "../metrics/rollout_metrics.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum } from "./gradient_sum.ts";
 
 export interface TrainingRow {
   /** Rows of the same group are adjacent and share their prompt. */
   group: number;
-  /**
-   * Numbers of the prompt in the run and of the completion in its group: keys of the dropout masks.
-   */
+  /** In the run, and in the group: keys of the dropout masks. */
   promptId: number;
   branch: number;
   promptIds: readonly number[];
@@ -48,9 +53,7 @@ export interface TrainingRow {
   advantage: number;
   /** Of each token, where a dialogue's turns have advantages of their own. [ids] */
   tokenAdvantages?: readonly number[];
-  /**
-   * Log-probabilities under the policy that sampled the completion; null = the current one. [ids]
-   */
+  /** Under the policy that sampled the completion; null = the current one. [ids] */
   oldLogp: ArrayLike<number> | null;
   /** The sampler's log-probabilities: the metrics then hold the difference. [ids] */
   samplerLogp?: ArrayLike<number>;
@@ -137,7 +140,7 @@ export async function accumulateGradients(
     ...(entropyTokens === null ? {} : { entropyTokens: Math.max(entropyTokens, 1) }),
   };
   const backward = async (b: number): Promise<MicroResult> => {
-    const batch = batches[b]!, drift = new SamplerDrift(), sizes = new ImportanceMetrics();
+    const batch = batches[b]!;
     // Before the forward pass of the policy, whose activations the backward pass needs.
     const refLogp = await referenceLogp(batch, options);
     const term = teacher === null ? null : await teacherTerm(
@@ -155,15 +158,13 @@ export async function accumulateGradients(
     });
     const input = lossInput(batch, values, refLogp), { offsets, logp } = input;
     const oldLogp = input.oldLogp ?? logp;
-    batch.forEach(({ samplerLogp, mask }, row) => {
-      if (samplerLogp !== undefined) drift.add(oldLogp, offsets[row]!, counted(samplerLogp, mask));
+    const drift = batch.flatMap(({ samplerLogp, mask }, row) => {
+      const own = Array.prototype.slice.call(oldLogp, offsets[row], offsets[row + 1]);
+      return samplerLogp === undefined ? [] : driftOf(own, counted(samplerLogp, mask));
     });
     const samplerLogp = otherSampler && joined(batch, (row) => row.samplerLogp);
     const importance = samplerLogp && correction &&
       importanceRatio(offsets, oldLogp, samplerLogp, correction);
-    if (importance !== null) {
-      sizes.add(importance, offsets, correction!.vllm_importance_sampling_mode);
-    }
     await pause();
     const entropyMask = entropyMasks?.[b] ?? null;
     const { loss, metrics, bonus, dlogp, dentropy } = grpoLoss(
@@ -187,24 +188,23 @@ export async function accumulateGradients(
       loss: loss + (teacher?.weight ?? 0) * distance,
       metrics,
       bonus,
-      drift: drift.sums,
-      importance: sizes.sums,
+      drift: joinedSums(drift),
+      importance: joinedSums(
+        importance === null
+          ? []
+          : importanceSizes(importance, offsets, correction!.vllm_importance_sampling_mode),
+      ),
     };
   };
   const results = await sum.over(batches.length, backward);
-  const drift = new SamplerDrift(), sizes = new ImportanceMetrics();
-  for (const result of results) {
-    drift.join(result.drift);
-    sizes.join(result.importance);
-  }
   const total = (value: (result: MicroResult) => number) =>
     results.reduce((sum, result) => sum + value(result), 0);
   return {
     loss: total(({ loss }) => loss),
     metrics: {
       ...averageMetrics(results.map(({ metrics }) => metrics)),
-      ...drift.metrics(),
-      ...sizes.metrics(),
+      ...driftMetrics(joinedSums(results.map(({ drift }) => drift))),
+      ...importanceMetrics(joinedSums(results.map(({ importance }) => importance))),
     },
     tokens,
     entropy: total(({ bonus }) => bonus.entropy) / total(({ bonus }) => bonus.tokens),

@@ -7,10 +7,7 @@
 import type { LoopSection } from "../../configs/schema/run_config.ts";
 import type { RampType } from "../../configs/schema/schedule_types.ts";
 
-/**
- * The keys of a section of the configuration (`training` or `sft`) that decide the schedule.
- * Absolute rates in the parameters are divided by learning_rate.
- */
+/** Absolute rates in the parameters are divided by learning_rate. */
 export type ScheduleKeys = Pick<
   LoopSection,
   "lr_scheduler_type" | "lr_scheduler_kwargs" | "warmup_steps" | "learning_rate"

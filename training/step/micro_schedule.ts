@@ -15,9 +15,7 @@ export interface MicroScheduleOptions {
   generationsPerEpoch: number;
 }
 
-/**
- * What a micro-batch trains on: a slice (0 … SPG − 1) of a generation batch (0, 1, … in the run).
- */
+/** A slice (0 … SPG − 1) of a generation batch (0, 1, … in the run). */
 export interface MicroBatch {
   generation: number;
   slice: number;
@@ -66,8 +64,7 @@ export class MicroSchedule {
   }
 
   /**
-   * The generation batch that is only partly trained on after `steps` optimizer steps, with the
-   * number of its micro-batches that are done; null if there is none.
+   * The batch that is only partly trained on, and how many of its micro-batches are done; or null.
    */
   inFlight(steps: number): { generation: number; position: number } | null {
     const done = this.microSteps(steps);

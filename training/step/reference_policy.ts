@@ -52,10 +52,7 @@ export interface FrozenOptions {
   empty?: boolean;
 }
 
-/**
- * @param saved what `save` wrote; null = the reference is a copy of the current values
- * @throws RgxError when the file belongs to another model
- */
+/** @param saved null = a copy of the current values @throws RgxError for another model's file */
 export async function frozenReference(
   device: Device,
   model: LanguageModel,

@@ -13,7 +13,7 @@ import { RgxError } from "../../core/errors.ts";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { SamplerDrift } from "../metrics/rollout_metrics.ts";
+import { driftMetrics, driftOf, joinedSums } from "../metrics/rollout_metrics.ts";
 import { idsOf, logprobsOf, lossMask, perToken } from "../../bench/dialogue/segments.ts";
 import { promptOf, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
 import { counted, type TrainingRow } from "./gradient_accumulation.ts";
@@ -66,9 +66,10 @@ export async function bufferOf(
   const needsOld = schedule.needsOldLogp || (other && hasDropout);
   const old = training.use_rollout_log_probs ? sampled : needsOld ? await policyLogp(rows) : null;
   if (old !== null && old !== sampled && !other) {
-    const drift = new SamplerDrift();
-    rows.forEach(({ mask }, i) => drift.add(counted(old[i]!, mask), 0, counted(sampled[i]!, mask)));
-    Object.assign(rollout.metrics, drift.metrics());
+    const drift = rows.flatMap(({ mask }, i) =>
+      driftOf(counted(old[i]!, mask), counted(sampled[i]!, mask))
+    );
+    Object.assign(rollout.metrics, driftMetrics(joinedSums(drift)));
   }
   // The training pass uses the policy that has sampled, unless there is dropout.
   const keepsSampled = other || (!schedule.needsOldLogp && !hasDropout);

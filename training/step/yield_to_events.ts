@@ -3,9 +3,7 @@
  * event loop, and numerical work takes no turn by itself.
  */
 
-/**
- * Maximum milliseconds without a turn: after that time at most, a second Ctrl-C ends the process.
- */
+/** Milliseconds without a turn, after which a second Ctrl-C ends the process. */
 const MAX_MS = 100;
 
 /** Waits for one turn of the event loop, in which signals and timers are handled. */

@@ -62,10 +62,7 @@ export function trackedMetrics(
 
 const TRACKING_FILE = "tracking.json";
 
-/**
- * Reads the id from `{outputDir}/tracking.json`; creates the file when it is missing or damaged.
- * @returns 32 hexadecimal digits
- */
+/** Of `{outputDir}/tracking.json`, which is made if needed. @returns 32 hexadecimal digits */
 export function trackedRunId(outputDir: string): string {
   const path = `${outputDir}/${TRACKING_FILE}`;
   const known = readId(path);

@@ -23,10 +23,8 @@ const BUDGET_MS = 20_000;
 const SILENCE_MS = 30_000;
 
 /**
- * Sets the kernels of the device, and notes them in the state.
- * @param restored the state is that of a checkpoint
- * @param rehearse gives the calls of the run in which operations have a choice of kernels
- * @returns the event that says what was measured, and what else the user should know
+ * Of the device, and in the state. @param restored the state is that of a checkpoint @returns what
+ * was measured, and what else the user should know
  */
 export async function chooseRunKernels(
   { device, tuneKernels }: Pick<TrainerOptions, "device" | "tuneKernels">,

@@ -4,11 +4,7 @@ export interface Board<Position> {
   /** How a move is written. */
   how: string;
   start(metadata: Readonly<Record<string, unknown>>): Position;
-  /**
-   * Makes a move, which changes the position.
-   * @returns the move in the form of the task's answer
-   * @throws Illegal for a move that is not allowed
-   */
+  /** Changes the position. @returns the move as the task's answer has it @throws Illegal */
   play(position: Position, move: string): string;
   show(position: Position): string;
   isOver(position: Position): boolean;

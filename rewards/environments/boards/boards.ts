@@ -11,13 +11,15 @@ import { initialBoard } from "../../../tasks/categories/games/tower_of_hanoi.ts"
 import { type Board, Illegal } from "./board.ts";
 
 /** The parts of a move that fits. @throws Illegal where it does not */
-function parts(move: string, form: RegExp, how: string): string[] {
+function parts<Parts extends string[]>(move: string, form: RegExp, how: string): Parts {
   const found = form.exec(move.trim());
   if (found === null) {
     throw new Illegal(`a move is ${how}, found ${JSON.stringify(move.slice(0, 60))}`);
   }
-  return found.slice(1);
+  return found.slice(1) as Parts;
 }
+
+type Three = [string, string, string];
 
 /** @throws Illegal with what is wrong */
 function must(condition: boolean, what: string): asserts condition {
@@ -81,11 +83,8 @@ const rushHourBoard: Board<rushHour.Board> = {
   how: SHIFT,
   start: ({ board_config }) => rushHour.readBoard(board_config)!,
   play(board, move) {
-    const [letter, sign, digits] = parts(move, /^([A-Z])([+-])([1-5])\.?$/i, SHIFT) as [
-      string,
-      string,
-      string,
-    ];
+    const form = /^([A-Z])([+-])([1-5])\.?$/i;
+    const [letter, sign, digits] = parts<Three>(move, form, SHIFT);
     const vehicle = board.vehicles.get(letter.toUpperCase());
     must(vehicle !== undefined, `there is no vehicle ${letter}`);
     for (let i = 0; i < Number(digits); i++) {
@@ -218,11 +217,8 @@ const sudoku: Board<Cells<number>> = {
   how: FILL,
   start: ({ puzzle }) => copy<number>(puzzle),
   play(cells, move) {
-    const [row, column, mark] = parts(move, /^(\d)[\s,]+(\d)[\s,]+([\d_])\.?$/, FILL) as [
-      string,
-      string,
-      string,
-    ];
+    const form = /^(\d)[\s,]+(\d)[\s,]+([\d_])\.?$/;
+    const [row, column, mark] = parts<Three>(move, form, FILL);
     const [i, k] = cellOf(cells, row, column, 0), { now } = cells, size = now.length;
     const digit = mark === "_" ? 0 : Number(mark), side = Math.sqrt(size);
     must(mark === "_" || digit >= 1 && digit <= size, `digits are 1 to ${size}`);
@@ -249,11 +245,8 @@ const nQueens: Board<Cells<string>> = {
   how: QUEEN,
   start: ({ puzzle }) => copy<string>(puzzle),
   play(cells, move) {
-    const [away, row, column] = parts(move, /^(_?)\s*(\d+)[\s,]+(\d+)\.?$/, QUEEN) as [
-      string,
-      string,
-      string,
-    ];
+    const form = /^(_?)\s*(\d+)[\s,]+(\d+)\.?$/;
+    const [away, row, column] = parts<Three>(move, form, QUEEN);
     const [i, k] = cellOf(cells, row, column, "_"), { now } = cells;
     const isThere = now[i]![k] === "Q";
     must(isThere === (away === "_"), isThere ? "a queen is there" : "no queen is there");
@@ -307,11 +300,7 @@ const countdown: Board<Numbers> = {
     target: Number(target),
   }),
   play({ left }, move) {
-    const [a, sign, b] = parts(move, /^(-?\d+)\s*([-+*\/])\s*(-?\d+)\.?$/, PAIR) as [
-      string,
-      string,
-      string,
-    ];
+    const [a, sign, b] = parts<Three>(move, /^(-?\d+)\s*([-+*\/])\s*(-?\d+)\.?$/, PAIR);
     const take = (value: string) => {
       const at = left.findIndex((one) => one.value === Number(value));
       must(at >= 0, `${value} is not among the numbers that are left`);

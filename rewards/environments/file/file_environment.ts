@@ -20,11 +20,7 @@ const KIND: CallKind<EnvironmentParts, Outcome> = {
   isTogether: () => false,
 };
 
-/**
- * @param name in metrics and messages
- * @param path the file; relative to the working directory
- * @param net hosts that it may connect to
- */
+/** @param net hosts that it may connect to */
 export function fileEnvironment(
   name: string,
   path: string,

@@ -38,11 +38,8 @@ interface Found {
 }
 
 /**
- * @param name in metrics and messages
- * @param title what it is, for messages: the command or the address
- * @param connect connects to it; called for each worker, and again when one has ended
- * @param workers number of calls that are answered at the same time
- * @param isMcp it is a server of MCP, which has tools alone
+ * @param title what it is, for messages @param connect called for each worker, and again when one
+ * has ended @param isMcp it is a server of MCP, which has tools alone
  */
 export function rpcEnvironment(
   name: string,
@@ -251,7 +248,7 @@ function saidByTool(result: Params): Said {
   return { ...readSaid(about, "tools/call"), hasFailed: result["isError"] === true };
 }
 
-/** A connection that answers one call at a time. It is connected when it is needed, and again when it has ended. */
+/** A connection for one call at a time, made when it is needed, and again when it has ended. */
 export class Worker {
   #client: McpClient | null = null;
   #last: Promise<unknown> = Promise.resolve();

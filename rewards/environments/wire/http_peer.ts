@@ -28,10 +28,7 @@ export class HttpPeer implements Peer {
   #version: string | null = null;
   #ended: string | null = null;
 
-  /**
-   * @param keyName the environment variable with the key, if the server wants one
-   * @throws UsageError when that is not set
-   */
+  /** @throws UsageError when the environment variable with the key is not set */
   constructor(address: string, keyName: string | null) {
     this.#address = new URL(address);
     this.#key = keyName === null ? null : Deno.env.get(keyName)?.trim() || null;

@@ -9,10 +9,7 @@ import { Late } from "../../time_limit.ts";
 export interface Peer {
   /** Why no request can be sent any more; null: one can. */
   readonly ended: string | null;
-  /**
-   * @returns the result
-   * @throws RpcError for an error that was answered; Late; RgxError when the other end is gone
-   */
+  /** @throws RpcError for an error that was answered; Late; RgxError when the other end is gone */
   request(method: string, params: Params, seconds: number): Promise<unknown>;
   notify(method: string): void;
   close(options?: { atOnce?: boolean }): Promise<void>;

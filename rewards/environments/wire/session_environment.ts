@@ -51,10 +51,7 @@ type History = readonly (readonly [call: BareCall, answer: string])[];
 /** Seconds for calls that are asked again: they have been in time before. */
 const AGAIN_SECONDS = 600;
 
-/**
- * @param name in metrics and messages
- * @param options.asksForEnd whether a session must hear of its end, and may give a reward then
- */
+/** @param options.asksForEnd a session must hear of its end, and may give a reward then */
 export function sessionEnvironment(
   name: string,
   host: SessionHost,
@@ -181,10 +178,7 @@ function historyOf(call: EnvironmentCall): History {
   return call.call === "reset" ? [] : (call.state["asked"] ?? []) as History;
 }
 
-/**
- * The answer in a result: its observation is a text or a list of messages.
- * @throws RgxError for a result of another form
- */
+/** The observation is a text or a list of messages. @throws RgxError for another form */
 export function readSaid(
   { observation, reward, done, metrics }: Record<string, unknown>,
   what: string,
