@@ -79,7 +79,7 @@ export type { PlannedRunOptions } from "../training/memory/planned_run.ts";
 export type { OpenRunOptions } from "../training/open_run.ts";
 export type { LargestBatch } from "../training/memory/fitting_settings.ts";
 export type { LargestBuffer } from "../training/memory/counted_step.ts";
-export type { OptimizerKind } from "../training/step/moments.ts";
+export type { OptimizerKind } from "../training/step/state_tensors.ts";
 export type { SlurmJob } from "../core/machine/job.ts";
 export type { MemoryPlan } from "../training/memory/run_memory.ts";
 // Plans.

@@ -35,7 +35,7 @@ import {
 } from "./counted_step.ts";
 import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_size.ts";
 import { modelTensors } from "../../models/architectures/mod.ts";
-import type { OptimizerKind } from "../step/moments.ts";
+import type { OptimizerKind } from "../step/state_tensors.ts";
 
 const MIN_RANK = 4;
 

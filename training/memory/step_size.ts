@@ -5,7 +5,7 @@ import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { hasEnvironments } from "../../rewards/environments/open_environments.ts";
-import { type OptimizerKind, optimizerKind } from "../step/moments.ts";
+import { type OptimizerKind, optimizerKind } from "../step/state_tensors.ts";
 
 /** The longest prompt and worked answer among the problems of a run, in tokens. */
 export interface Lengths {

@@ -5,6 +5,7 @@ import { isAbsent } from "../../core/paths.ts";
 import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
 import { rewardSample } from "../rollout/score.ts";
+import { completionsFile } from "../run/run_folder.ts";
 
 /** A completion with the values that it had in the run. */
 export interface StoredRow {
@@ -50,7 +51,7 @@ export async function storedSteps(folder: string): Promise<number[]> {
 }
 
 export function tablePath(folder: string, step: number): string {
-  return `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
+  return `${folder}/${completionsFile(step)}`;
 }
 
 /** The rows of a step's table. @throws RgxError when it is damaged, or not there */

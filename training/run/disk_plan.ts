@@ -8,7 +8,7 @@ import { counted } from "../../core/counted.ts";
 import { freeBytes } from "../../core/machine/disk_space.ts";
 import { IntervalStrategy } from "./interval_strategy.ts";
 import type { RunSizes } from "./run_sizes.ts";
-import { optimizerKind } from "../step/moments.ts";
+import { optimizerKind } from "../step/state_tensors.ts";
 
 /** Bytes. */
 export interface DiskPlan {

@@ -29,7 +29,7 @@ import {
 } from "../checkpoint/checkpoint_folders.ts";
 import { type BestEvaluation, encodeState, type RunState } from "../checkpoint/run_state.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
-import { type RunFolder, waitForFolder } from "./run_folder.ts";
+import { readRun, type RunFolder, waitForFolder } from "./run_folder.ts";
 import type { MicroSchedule } from "../step/micro_schedule.ts";
 import type { RolloutBuffer } from "../step/rollout_buffer.ts";
 import { changedKeys } from "../../configs/config_difference.ts";
@@ -134,7 +134,7 @@ export class RunCheckpoints {
   /** @throws UsageError when a run is complete, which would be lost */
   async #beginAnew(warnings: string[]): Promise<void> {
     await this.#refuseToReplace(null);
-    const run = await this.folder!.readRun();
+    const run = await readRun(this.#path);
     // The scripts of a job ask to resume at its first start too, so that needs no warning.
     if (this.inJob && run === null) return;
     const holds = run === null ? "holds no run" : "holds no usable checkpoint";
@@ -148,7 +148,7 @@ export class RunCheckpoints {
    * @throws UsageError when the final weights would be lost
    */
   async #refuseToReplace(state: RunState | null): Promise<void> {
-    const run = await this.folder!.readRun(), from = progressText(state);
+    const run = await readRun(this.#path), from = progressText(state);
     const end = (run?.["sessions"] as Session[] | undefined)?.at(-1)?.to;
     if (run?.["status"] !== "completed" || !end || end === from || this.options.force) return;
     throw new UsageError(
@@ -275,7 +275,7 @@ export class RunCheckpoints {
       saveTotalLimit: training.save_total_limit,
       bestStep: inWarmStart ? null : state.best?.step ?? null,
     });
-    await folder.writeText("trainer_state.json", trainerState);
+    await folder.write("trainer_state.json", trainerState);
     await folder.log("checkpoint", { path, ...(removed.length > 0 ? { removed } : {}) });
     return saved(path);
   }

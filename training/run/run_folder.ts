@@ -18,7 +18,7 @@ import { namedCheckpoint } from "../checkpoint/checkpoint_files.ts";
 import { WARM_START } from "../checkpoint/checkpoint_folders.ts";
 import { idsOf } from "../../bench/dialogue/segments.ts";
 import { TRANSCRIPT } from "../../bench/dialogue/transcript.ts";
-import { promptOf, type Rollout, type SampledRow } from "../rollout/rollout.ts";
+import { promptOf, type Rollout, type RolloutRow, type SampledRow } from "../rollout/rollout.ts";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import type { ExtraValue } from "../../rewards/types.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
@@ -145,37 +145,18 @@ export class RunFolder {
     return this.#metrics!;
   }
 
-  async writeText(name: string, text: string): Promise<void> {
-    await writeFileAtomic(`${this.path}/${name}`, text);
-  }
-
-  async writeFiles(files: ReadonlyMap<string, FileContent>): Promise<void> {
-    for (const [name, content] of files) await writeFileAtomic(`${this.path}/${name}`, content);
+  async write(name: string, content: string | FileContent): Promise<void> {
+    await writeFileAtomic(`${this.path}/${name}`, content);
   }
 
   async updateRun(fields: Record<string, unknown>): Promise<void> {
     this.#run = { ...this.#run, ...fields };
-    await this.writeText("run.json", JSON.stringify(this.#run, null, 2) + "\n");
-  }
-
-  readRun(): Promise<Record<string, unknown> | null> {
-    return readRun(this.path);
+    await this.write("run.json", JSON.stringify(this.#run, null, 2) + "\n");
   }
 
   async log(event: string, details: Record<string, unknown> = {}): Promise<void> {
     const line = JSON.stringify({ time: new Date().toISOString(), event, ...details });
     await appendLine(`${this.path}/run.log`, line);
-  }
-
-  async writeCompletions(
-    step: number,
-    rollout: Rollout,
-    rewardNames: readonly string[],
-  ): Promise<void> {
-    await writeFileAtomic(
-      `${this.path}/completions/completions_${String(step).padStart(5, "0")}.parquet`,
-      encodeCompletions(step, rollout, rewardNames),
-    );
   }
 
   /** False if another run has taken the folder over, or if its files were deleted. */
@@ -366,42 +347,39 @@ export async function waitForFolder(path: string): Promise<void> {
   }
 }
 
+export const completionsFile = (step: number) =>
+  `completions/completions_${String(step).padStart(5, "0")}.parquet`;
+
 export function encodeCompletions(
   step: number,
   rollout: Rollout,
   rewardNames: readonly string[],
 ): Uint8Array {
   const { rows, groups } = rollout;
+  const column = (name: string, type: ColumnType, of: (row: RolloutRow) => unknown) => {
+    return { name, type, data: rows.map(of) };
+  };
+  const dialogue = dialogueColumns(rows);
+  const extras = new Set(rows.flatMap((row) => Object.keys(row.extras)));
+  for (const { name } of dialogue) extras.delete(name);
   return new Uint8Array(parquetWriteBuffer({
     columnData: [
-      { name: "step", data: rows.map(() => step), type: "INT32" },
-      { name: "prompt", data: rows.map((row) => promptOf(rollout, row).text), type: "STRING" },
-      {
-        name: "expected",
-        data: rows.map((row) => groups[row.group]!.entry.answer),
-        type: "STRING",
-      },
-      { name: "completion", data: rows.map((row) => row.text), type: "STRING" },
-      ...rewardNames.map((name, k) => ({
-        name,
-        data: rows.map((row) => row.rewards[k] ?? null),
-        type: "DOUBLE" as const,
-      })),
-      { name: "advantage", data: rows.map((row) => row.advantage), type: "DOUBLE" },
-      {
-        name: "entry",
-        data: rows.map((row) => entryJson(groups[row.group]!.entry)),
-        type: "STRING",
-      },
-      { name: "completion_ids", data: rows.map((row) => [...idsOf(row)]), type: "JSON" },
-      { name: "truncated", data: rows.map((row) => row.truncated), type: "BOOLEAN" },
-      ...dialogueColumns(rows),
-      ...extraNames(rollout).filter((name) => !isDialogueColumn(name, rows)).map((name) =>
-        extraColumn(name, rows.map((row) => row.extras[name] ?? null))
-      ),
+      column("step", "INT32", () => step),
+      column("prompt", "STRING", (row) => promptOf(rollout, row).text),
+      column("expected", "STRING", ({ group }) => groups[group]!.entry.answer),
+      column("completion", "STRING", (row) => row.text),
+      ...rewardNames.map((name, k) => column(name, "DOUBLE", (row) => row.rewards[k] ?? null)),
+      column("advantage", "DOUBLE", (row) => row.advantage),
+      column("entry", "STRING", ({ group }) => entryJson(groups[group]!.entry)),
+      column("completion_ids", "JSON", (row) => [...idsOf(row)]),
+      column("truncated", "BOOLEAN", (row) => row.truncated),
+      ...dialogue,
+      ...[...extras].map((name) => extraColumn(name, rows.map((row) => row.extras[name] ?? null))),
     ],
   }));
 }
+
+type ColumnType = "INT32" | "DOUBLE" | "STRING" | "JSON" | "BOOLEAN";
 
 /** Of dialogues: their messages, the turns of the model, and why they ended. */
 function dialogueColumns(rows: Rollout["rows"]) {
@@ -413,14 +391,6 @@ function dialogueColumns(rows: Rollout["rows"]) {
     { name: "turns", data: of(({ about }) => about.turns), type: "INT32" as const },
     { name: "stop", data: of(({ about }) => about.stop), type: "STRING" as const },
   ];
-}
-
-function isDialogueColumn(name: string, rows: Rollout["rows"]): boolean {
-  return dialogueColumns(rows).some((column) => column.name === name);
-}
-
-function extraNames({ rows }: Rollout): string[] {
-  return [...new Set(rows.flatMap((row) => Object.keys(row.extras)))];
 }
 
 /** A column of numbers or booleans if all cells are of that type, otherwise of text. */

@@ -15,7 +15,7 @@ import { finiteOrNull, MetricAverager, type Metrics, unfiltered } from "../metri
 import type { Rollout } from "../rollout/rollout.ts";
 import type { TrainEvent, TrainPhase, TrainSummary } from "./events.ts";
 import { RunCheckpoints } from "./resume_and_save.ts";
-import type { RunFolder } from "./run_folder.ts";
+import { completionsFile, encodeCompletions, readRun, type RunFolder } from "./run_folder.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import { addSession, progressText, RUN_FORMAT, type Session } from "./sessions.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
@@ -109,7 +109,7 @@ export class RunReport {
     { promptTime, kernels }: Pick<RunState, "promptTime" | "kernels">,
   ): Promise<string[]> {
     const { config, configText, device } = this.options, folder = this.#folder!;
-    const earlier = await folder.readRun(), job = this.#job;
+    const earlier = await readRun(folder.path), job = this.#job;
     const from = progressText(restored?.state ?? null);
     const { sessions, stalled } = addSession(earlier, job, from);
     this.#sessions = sessions;
@@ -117,7 +117,7 @@ export class RunReport {
     await folder.rewind(restored?.metricsBytes ?? 0, restored?.state.step ?? 0);
     // Of a run whose steps are all done, it says what the model was trained with.
     if (this.checkpoints.trainedConfig === config) {
-      await folder.writeText("config.yaml", configText);
+      await folder.write("config.yaml", configText);
     }
     await folder.updateRun({
       format: RUN_FORMAT,
@@ -202,12 +202,13 @@ export class RunReport {
   }
 
   async writeCompletions(step: number, rollout: Rollout, names: readonly string[]): Promise<void> {
-    await this.#folder?.writeCompletions(step, rollout, names);
+    if (this.#folder === null) return;
+    await this.#folder.write(completionsFile(step), encodeCompletions(step, rollout, names));
   }
 
   async writeEvaluation(moment: "before" | "after", items: readonly EvalItem[]): Promise<void> {
     const lines = items.map((item) => JSON.stringify(item) + "\n").join("");
-    await this.#folder?.writeText(`eval_${moment}.jsonl`, lines);
+    await this.#folder?.write(`eval_${moment}.jsonl`, lines);
   }
 
   keepAlive(): void {
@@ -230,9 +231,9 @@ export class RunReport {
   ): Promise<void> {
     if (!this.#begun) return;
     await this.#folder?.metrics.flush();
-    await this.#folder?.writeFiles(files);
+    for (const [name, content] of files) await this.#folder?.write(name, content);
     const trainerState = await this.checkpoints.trainerState(state, false);
-    await this.#folder?.writeText("trainer_state.json", trainerState);
+    await this.#folder?.write("trainer_state.json", trainerState);
     await this.#close("completed", summary, state, null);
   }
 

@@ -24,13 +24,16 @@ import { type Slice, WINDOW } from "../../cluster/ranks/vector_sum.ts";
 import {
   CHUNK,
   createMoments,
+  gatheredState,
   has8bitMoments,
   type Moments,
   momentTensors,
   type OptimizerKind,
-} from "./moments.ts";
+  restoreState,
+  type StateTensor,
+  streamedState,
+} from "./state_tensors.ts";
 import type { Shards } from "./shards.ts";
-import { gatheredState, restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { consecutive, partOf as blockOf } from "../../cluster/ranks/transport.ts";
 
@@ -218,8 +221,8 @@ export class AdamW {
       ),
     );
     if (storage !== null && rounding === "kahan") {
-      const parts = this.#partsOf(parameter, arena), divided = parts === undefined ? {} : { parts };
-      this.#state.push({ name: `rest.${name}`, dtype: "BF16", shape, tensor: rest, ...divided });
+      const parts = this.#partsOf(parameter, arena);
+      this.#state.push({ name: `rest.${name}`, dtype: "BF16", shape, tensor: rest, parts });
     }
     if (moments === null) return;
     const piece = { grad: grad!.view(begin, n), moments, n, decay };

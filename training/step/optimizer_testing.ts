@@ -3,7 +3,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { tinyConfig } from "../../models/testing.ts";
-import type { OptimizerKind } from "./moments.ts";
+import type { OptimizerKind } from "./state_tensors.ts";
 import type { AdamW, AdamwSettings } from "./optimizer.ts";
 
 export const SETTINGS: AdamwSettings = {

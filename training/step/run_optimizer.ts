@@ -5,7 +5,7 @@ import type { Device } from "../../kernels/device.ts";
 import type { LanguageModel } from "../../models/language_model.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum, type Reduction, reductionOf } from "./gradient_sum.ts";
-import { optimizerKind } from "./moments.ts";
+import { optimizerKind } from "./state_tensors.ts";
 import { AdamW } from "./optimizer.ts";
 import { Shards } from "./shards.ts";
 

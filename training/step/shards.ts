@@ -11,7 +11,7 @@ import type { LanguageModel } from "../../models/language_model.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Slice } from "../../cluster/ranks/vector_sum.ts";
-import { type OptimizerKind, stateBytes } from "./moments.ts";
+import { type OptimizerKind, stateBytes } from "./state_tensors.ts";
 
 /** A parameter in an arena: its place, and the bytes that the optimizer keeps for an element. */
 interface Placed {

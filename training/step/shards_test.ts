@@ -9,7 +9,7 @@ import { countedBytes, randomModel } from "../../models/testing.ts";
 import { localTransports } from "../../cluster/ranks/local_testing.ts";
 import { ALONE, Ranks } from "../../cluster/ranks/ranks.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import type { OptimizerKind } from "./moments.ts";
+import type { OptimizerKind } from "./state_tensors.ts";
 import { AdamW } from "./optimizer.ts";
 import {
   fillGradients,
