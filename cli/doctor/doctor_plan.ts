@@ -5,7 +5,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { counted } from "../../core/counted.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { type CardMemory, type CardPlan, planOnCard } from "../../training/card/card_plan.ts";
-import { type PlanCard } from "../../training/card/plan_card.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
 import {
   cardMemoryJson,
   cardMemoryText,

@@ -6,7 +6,7 @@ import { EXIT, RgxError } from "../../core/errors.ts";
 import { freeBytes } from "../../core/machine/disk_space.ts";
 import type { Device } from "../../kernels/device.ts";
 import { planOnCard } from "../../training/card/card_plan.ts";
-import { type PlanCard } from "../../training/card/plan_card.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
 import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape, type ShapePlan } from "../../training/memory/shape_plan.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
