@@ -1,8 +1,8 @@
 /**
  * What the optimizer keeps of a trained parameter: AdamW's moments. With 8 bits, as in bitsandbytes
- * and transformers, embeddings and tensors of less than 4,096 values have float moments. And tensors
- * of a checkpoint that are exact copies of tensors on the device: written and read in parts, in the
- * type in which the device holds them.
+ * and transformers, embeddings and tensors of less than 4,096 values have float moments. Tensors of
+ * a checkpoint are exact copies of those on the device: written and read in parts, in the type in
+ * which the device holds them.
  */
 import { RgxError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
