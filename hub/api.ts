@@ -6,7 +6,6 @@ import type { HubHttp } from "./http.ts";
 import { addressOf, isCommit } from "./repository.ts";
 import { HttpStatus } from "./refusal.ts";
 
-/** A revision of a repository. */
 export interface Listing {
   readonly commit: string;
   readonly files: readonly ListedFile[];
@@ -114,7 +113,6 @@ export async function remoteFile(
   return { name, url, etag, size, checksum };
 }
 
-/** The response headers of a file, without its content. */
 async function headersOf(http: HubHttp, method: "HEAD" | "GET", url: string): Promise<Headers> {
   const reply = await http.send(method, url, { stay: true });
   const { status, headers } = reply.response;

@@ -49,7 +49,6 @@ export class RepositoryCache {
     return `${this.folder}/snapshots/${commit}`;
   }
 
-  /** Creates the folders that downloads are written to. */
   async prepare(): Promise<void> {
     for (const folder of [this.blobs, this.#locks, `${this.folder}/snapshots`]) {
       await makeFolder(folder);

@@ -74,7 +74,6 @@ export async function isDataPath(path: string): Promise<boolean> {
     await hasConfiguration(dirname(path), basename(path));
 }
 
-/** Whether the README in a folder lists a configuration. */
 async function hasConfiguration(folder: string, name: string): Promise<boolean> {
   const listed = await readConfigurations(folder).catch(() => []);
   return listed.some((configuration) => configuration.name === name);

@@ -104,7 +104,6 @@ export async function isRight(path: string, { checksum }: RemoteFile): Promise<b
   return hash.digest("hex") === checksum.hex;
 }
 
-/** Renames a damaged blob, so that it is downloaded again. */
 export async function putAside(place: RepositoryCache, { etag }: RemoteFile): Promise<void> {
   try {
     await Deno.rename(place.blob(etag), `${place.blob(etag)}.wrong`);
@@ -277,7 +276,6 @@ function diskError(error: unknown, file: RemoteFile, { place, http }: DownloadOp
 // avoids that two programs download the same file. Without the lock (on a file system without
 // locks), files are still right.
 
-/** Milliseconds of waiting after which `onWait` is called. */
 const NOTICE_DELAY_MS = 500;
 
 interface LockOptions {
@@ -285,7 +283,6 @@ interface LockOptions {
   onWait?: () => void;
 }
 
-/** Runs `work` while holding the lock. */
 async function withLock<T>(
   path: string,
   { signal, onWait = () => {} }: LockOptions,

@@ -57,7 +57,6 @@ export async function findModel(
   return { path: path === null ? await onlyGguf(folder) ?? folder : place, lookedAt };
 }
 
-/** A note if a checkpoint is used instead of its run's model. */
 export function checkpointNotes(name: string, { path, isCheckpointOfRun }: FoundModel): string[] {
   return isCheckpointOfRun ? [`${name} has no final model yet: ${path} is used`] : [];
 }
@@ -92,7 +91,6 @@ export async function requireModel(name: string): Promise<string> {
   return path;
 }
 
-/** The error for a model that was not found. */
 export function missing(name: string, lookedAt: readonly string[]): UsageError {
   const path =
     "Give the path of a folder with config.json, model.safetensors and tokenizer.json, " +
@@ -126,7 +124,6 @@ function commandFor({ repository, revision, path }: Named): string {
 // The newest checkpoint of a run without a final model, because the run goes on or was stopped.
 // Before the first step of GRPO, this is a checkpoint of the warm start.
 
-/** A model's folder has one of these files. */
 const MODEL_FILES = ["config.json", "adapter_config.json"];
 /** Folders in a run that hold its checkpoints; the first that has any counts. */
 const PLACES = ["", "/warm-start"];

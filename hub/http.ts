@@ -24,7 +24,6 @@ export interface HttpOptions {
   /** Milliseconds before the second attempt, doubled for each further one; default 500. */
   firstDelay?: number;
   signal?: AbortSignal;
-  /** Called with the reason before a request is repeated. */
   onNotice?: (message: string) => void;
 }
 
@@ -57,7 +56,6 @@ const TEMPORARY = new Set([408, 425, 429]);
 /** Maximum length of a text response. No repository's list of files is longer. */
 const MAX_TEXT_LENGTH = 1 << 28;
 
-/** The requests about one revision of a repository. */
 export class HubHttp implements Target {
   readonly #attempts: number;
   readonly #firstDelay: number;

@@ -8,7 +8,6 @@ import { UsageError } from "../core/errors.ts";
 import { readIfThere } from "../core/text_file.ts";
 import { patternTest } from "./file_patterns.ts";
 
-/** One entry of the list. */
 export interface Configuration {
   readonly name: string;
   readonly isDefault: boolean;

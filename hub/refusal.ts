@@ -22,7 +22,6 @@ export class HttpStatus extends Error {
   }
 }
 
-/** What requests are about. */
 export interface Target {
   readonly settings: HubSettings;
   readonly repository: Repository;

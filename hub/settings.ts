@@ -5,7 +5,6 @@
  */
 import { UsageError } from "../core/errors.ts";
 
-/** Reads an environment variable. */
 export type Environment = (name: string) => string | undefined;
 
 export interface HubSettings {

@@ -11,7 +11,6 @@ export interface UploadFile {
   source: string | Uint8Array<ArrayBuffer>;
 }
 
-/** A file with the facts about its content. */
 export interface PreparedFile extends UploadFile {
   size: number;
   sha256: string;

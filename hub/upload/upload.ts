@@ -180,7 +180,6 @@ class Upload {
     };
   }
 
-  /** Makes the repository, unless there is one. */
   async #create(): Promise<void> {
     const { settings: { endpoint }, repository } = this.http;
     const [organization, name] = repository.name.split("/"), isPrivate = this.options.private;
@@ -206,7 +205,6 @@ class Upload {
     }
   }
 
-  /** Makes the branch, unless there is one. */
   async #branch(): Promise<void> {
     try {
       await this.#post(`${this.#api}/branch/${this.#revision}`, {});
@@ -241,7 +239,6 @@ class Upload {
     return { large, unchanged };
   }
 
-  /** @returns the id of the commit */
   async #commit(
     files: readonly PreparedFile[],
     large: ReadonlySet<string>,
@@ -367,12 +364,10 @@ const LFS = {
   accept: "application/vnd.git-lfs+json",
   "content-type": "application/vnd.git-lfs+json",
 };
-/** Files in one question to the server. */
 const BATCH = 100;
 /** Time-out of a part: a minute, and more for a connection with this many bytes a millisecond. */
 const MIN_TIMEOUT_MS = 60_000, SLOWEST_BYTES_MS = 50;
 
-/** How the server wants a file, as it answers. */
 interface LfsObject {
   error?: { code?: number; message?: string };
   actions?: { upload?: Action; verify?: Action };

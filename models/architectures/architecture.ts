@@ -110,13 +110,11 @@ export interface Architecture {
   readonly gguf: string | null;
   /** Modules that get an adapter when none are named: those of PEFT, where it names some. */
   readonly loraTargets: readonly string[];
-  /** Modules that always have a bias. */
   readonly biases: readonly Module[];
   /** Keys of the configuration that can give more modules a bias. */
   readonly biasKeys: Readonly<Record<string, readonly Module[]>>;
   /** Rotation of queries and keys, or a learned table that is added to the embedding. */
   readonly positions: "rotary" | "learned";
-  /** LayerNorm with a bias in place of RMSNorm. */
   readonly layerNorm: boolean;
   /** Whether the weights of norms are stored as differences from 1. */
   readonly norm1: boolean;
@@ -172,7 +170,6 @@ export interface ExpertKeys {
   readonly stored: readonly [block: string, gate: string, up: string, down: string];
 }
 
-/** Sizes of a ModelConfig that a config.json has keys for. */
 export type SizeName =
   | "vocabSize"
   | "hiddenSize"
@@ -195,7 +192,6 @@ export type Scalar = typeof SCALARS[number];
 export const SOFT_CAPS = ["attention", "logits"] as const;
 export type SoftCap = typeof SOFT_CAPS[number];
 
-/** The keys of an architecture's config.json. */
 export interface ConfigKeys {
   /** Without a key the value follows: as many key heads as heads, which divide the width. */
   readonly sizes:

@@ -21,7 +21,6 @@ export function ifPresent<T>(value: unknown, read: () => T): T | undefined {
   return value === undefined || value === null ? undefined : read();
 }
 
-/** The file lacks a size that its family needs. */
 export class MissingKey extends UsageError {}
 
 export function readNumber(json: Json, key: string, where: string): number {

@@ -119,7 +119,6 @@ export function familyText(config: ModelConfig): string {
     `${files}; checked against ${CHECKED}` + (special === "" ? "" : ` (${special})`);
 }
 
-/** The table of docs/models.md. */
 export function familyTable(): string {
   const head = [
     "family",

@@ -262,7 +262,6 @@ function sizeKeys(config: ModelConfig): Record<string, number> {
   );
 }
 
-/** The keys about biases, RoPE and the sliding window. */
 function attentionKeys(modelConfig: ModelConfig): Record<string, unknown> {
   const { biases, biasKeys } = architectureOf(modelConfig);
   const flags = Object.entries(biasKeys).map(([key, modules]) => [

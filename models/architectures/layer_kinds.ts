@@ -9,7 +9,6 @@ import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./c
 import { architectureOf } from "./mod.ts";
 import { layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
 
-/** What the keys say. */
 type LayerKinds = Pick<
   ModelConfig,
   "slidingWindow" | "layerTypes" | "unrotated" | "convTaps" | "delta"
@@ -196,7 +195,6 @@ function readUnrotated(
   return layers.filter((layer) => list[layer] === 0);
 }
 
-/** The keys that {@link readLayerKinds} reads. */
 export function layerKindKeys(config: ModelConfig): Record<string, unknown> {
   const { window: kind, unrotated: unrotatedKind } = architectureOf(config);
   const { slidingWindow = null, layerTypes, unrotated = [], numLayers, convTaps, delta } = config;

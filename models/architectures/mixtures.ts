@@ -76,7 +76,6 @@ export const MIXTRAL: Architecture = {
   },
 };
 
-/** Whether the matrices of a module are those of experts. */
 export function isOfExperts({ experts }: ModelConfig, module: string): boolean {
   return experts !== undefined && (module === "gateUp" || module === "down");
 }
@@ -117,7 +116,6 @@ export function readExperts(
   };
 }
 
-/** The keys that {@link readExperts} reads. */
 export function expertKeys(
   { experts }: ModelConfig,
   { experts: keys }: Architecture,

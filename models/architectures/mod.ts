@@ -45,7 +45,6 @@ export function architectureOf(config: ModelConfig): Architecture {
 /** Name of a head that is not tied to the embedding. */
 export const LM_HEAD = "lm_head.weight";
 
-/** Name of the table of embeddings. */
 export function embeddingName(config: ModelConfig): string {
   return `${architectureOf(config).names.embedding}.weight`;
 }
@@ -79,7 +78,6 @@ export function modulesOf(config: ModelConfig, layer?: number): readonly Module[
   return MODULES.filter((module) => hasPart(config, module, layer));
 }
 
-/** Names of the linear modules within a layer. */
 export function moduleNames(config: ModelConfig): string[] {
   const { inLayer } = architectureOf(config);
   return modulesOf(config).map((module) => inLayer[module]!);

@@ -33,7 +33,6 @@ const WITH_LENGTH: readonly RopeType[] = ["yarn", "longrope", "llama3"];
 /** Keys that may stand beside any type; each is read or must have a value without effect. */
 const COMMON_KEYS = ["rope_theta", "rope_type", "type", ORIGINAL, "partial_rotary_factor"];
 
-/** What the RoPE keys say. */
 export type RopeKeys = Pick<
   ModelConfig,
   "ropeTheta" | "ropeScaling" | "maxPositions" | "statedPositions"
@@ -138,7 +137,6 @@ function readByType(
   };
 }
 
-/** The keys that {@link readRopes} reads. */
 export function ropeKeys(config: ModelConfig): Record<string, unknown> {
   const { slidingTheta, partialRotary = false } = architectureOf(config);
   const { headDim, rotaryDim, growingQueries, ropeTheta, ropeScaling, slidingRope } = config;

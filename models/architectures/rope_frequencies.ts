@@ -4,7 +4,6 @@
  */
 import type { RopeScaling } from "./rope_scaling.ts";
 
-/** The part of a configuration that decides the frequencies. */
 export interface RopeConfig {
   /** Elements of a head that are rotated. */
   readonly headDim: number;
@@ -12,7 +11,6 @@ export interface RopeConfig {
   readonly ropeScaling: RopeScaling | null;
 }
 
-/** Whether the frequencies depend on the length of the text. */
 export function dependsOnLength(scaling: RopeScaling | null): boolean {
   return scaling?.type === "dynamic" || scaling?.type === "longrope";
 }

@@ -14,7 +14,6 @@ interface Wrapper {
   readonly ties: boolean;
 }
 
-/** The wrappers by `model_type`. */
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   gemma3: { className: "Gemma3ForConditionalGeneration", texts: ["gemma3_text"], ties: true },
   mistral3: {

@@ -20,11 +20,10 @@ import { updateAdapter } from "../network/dora.ts";
 import type { Network } from "../network/forward_pass.ts";
 import { type GenerationSizes, packedBytes, stepsPerRead } from "./memory/counted_generation.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
-import type { ModelBase } from "../network/weights/model_base.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { packWeights, SharedWeights } from "./packed_weights.ts";
 import { adjustsLogits, samplingParams } from "./sampling/sampling_params.ts";
-import { WeightCopies } from "../network/weights/weight_copies.ts";
+import { type ModelBase, WeightCopies } from "../network/weights/model_base.ts";
 import type {
   Ask,
   Completion,

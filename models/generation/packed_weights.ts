@@ -15,7 +15,7 @@ import type { Network } from "../network/forward_pass.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";
 import { withLinears } from "../network/weights/model_weights.ts";
 import { mergeInto } from "../network/merged_copies.ts";
-import type { WeightCopies } from "../network/weights/weight_copies.ts";
+import type { WeightCopies } from "../network/weights/model_base.ts";
 import { storedWords } from "../../kernels/mod.ts";
 import type { Device } from "../../kernels/device.ts";
 import { fitsType } from "../formats/stored_weight.ts";

@@ -54,7 +54,6 @@ export class ActivationStore {
   #rows = 0;
   /** Store row of each token of a prompt, by the prompt's number. */
   readonly #prompts = new Map<number, Uint32Array>();
-  /** First store row of a branch. */
   readonly #branches = new Map<string, number>();
   #used = 0;
 
@@ -90,7 +89,6 @@ export class ActivationStore {
     this.#rows = rows;
   }
 
-  /** Takes `count` rows and returns the first. */
   reserve(count: number): number {
     const first = this.#used;
     this.#used += count;
@@ -155,13 +153,11 @@ export class ActivationStore {
     };
   }
 
-  /** Stores rows of the last layer's output. */
   saveOutput(src: Tensor, index: Tensor, rows: number): void {
     const d = this.config.hiddenSize;
     this.device.run("scatter_rows", { src, index, table: this.#output!, rows, d });
   }
 
-  /** Reads what is kept of a layer. */
   load(
     layer: number,
     activations: LayerActivations,
@@ -176,7 +172,6 @@ export class ActivationStore {
     }
   }
 
-  /** Reads rows of the last layer's output to `out`. */
   loadOutput(out: Tensor, index: Tensor, rows: number): Residual {
     const d = this.config.hiddenSize;
     this.device.run("gather_rows", { table: this.#output!, index, out, rows, d });

@@ -21,10 +21,8 @@ export function emptyParameters(
 export const ofModel: PartOf = (label, use) =>
   use === "weight" ? "frozen" : label === "gradients" ? "gradients" : "trained";
 
-/** The first word of a label. */
 export const byOwner: PartOf = (label) => label.slice(0, label.indexOf("."));
 
-/** A network whose tensors are only counted. */
 export function countedNetwork(
   sizes: ModelSizes,
   partOf: PartOf,
@@ -40,7 +38,6 @@ export function countedNetwork(
   };
 }
 
-/** Bytes of a model's parameters. */
 export interface ParameterBytes {
   /** All values, and those of trained parameters among them. */
   values: number;

@@ -18,14 +18,12 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { DropoutKey, Group } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Dropout settings of a model's adapters. */
 export interface DropoutShape {
   p: number;
   /** Width of the widest input of a module with an adapter. */
   width: number;
 }
 
-/** Dropout masks of one batch. */
 export interface AdapterDropout {
   p: number;
   seedLow: number;

@@ -25,7 +25,6 @@ export function isTrained(adapter: EmbeddingAdapter): boolean {
   return (adapter.kind === "tokens" ? adapter.rows : adapter.a).grad !== null;
 }
 
-/** Computes what a pass reads from the present adapter. */
 export function updateTable(
   device: Device,
   adapter: EmbeddingAdapter,

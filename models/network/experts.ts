@@ -66,7 +66,6 @@ function sumPlaces(
 /** A module with a matrix for each expert. */
 type ExpertModule = "gateUp" | "down";
 
-/** The places of each expert, for products with its matrix. */
 function placesOf({ rows, config }: LayerPass, { routing }: LayerActivations) {
   const { count, chosen } = config.experts!;
   return { begin: routing!.begin, experts: count, rows: rows * chosen };

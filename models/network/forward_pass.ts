@@ -41,7 +41,6 @@ export type { Network } from "./weights/model_weights.ts";
 /** Which activations are kept after their layer: all, only the layers' inputs, or none. */
 export type Keep = "all" | "inputs" | "none";
 
-/** Called after each part of every layer of a pass. */
 export type SaveLayer = NonNullable<LayerPass["save"]>;
 
 export interface TrunkOptions {

@@ -127,7 +127,6 @@ function routingBuffers(
   };
 }
 
-/** Elements per row of the activations that a layer has. */
 export function activationWidths(
   config: ModelConfig,
   layer: number,
@@ -382,7 +381,6 @@ function expertScratch(workspace: Workspace, config: ModelConfig, rows: number):
   };
 }
 
-/** The scratch that all layers of a pass share. */
 export function passScratch(
   workspace: Workspace,
   config: ModelConfig,

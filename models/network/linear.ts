@@ -69,7 +69,6 @@ export interface Linear {
   outDim: number;
 }
 
-/** The weight as the second operand of x·Wᵀ. */
 export function weightOperand(
   { weight, storage, packed, inOut, activations }: Pick<
     Linear,
@@ -145,7 +144,6 @@ export function linearProduct(
   device.run("matmul", { ...product, ...adapter });
 }
 
-/** Rows of an adapter's input and of its low-rank part. */
 interface LowRank {
   x: Tensor; // [rows, inDim], before dropout
   rows: number;

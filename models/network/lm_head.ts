@@ -21,7 +21,6 @@ import { weightType } from "../formats/stored_weight.ts";
 import type { ForwardResult } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** Normed rows of the trunk's output. */
 export interface HiddenRows {
   h: Tensor; // [count, d], before the norm
   normed: Tensor; // [count, d]

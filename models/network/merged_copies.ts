@@ -14,7 +14,7 @@ import { isOfExperts } from "../architectures/mixtures.ts";
 import { architectureOf, linearDims } from "../architectures/mod.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
 import { layerAdapters, withLinears } from "./weights/model_weights.ts";
-import { copyLength, type WeightCopies } from "./weights/weight_copies.ts";
+import { copyLength, type WeightCopies } from "./weights/model_base.ts";
 
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */
 export const MAX_COPY_BYTES = 2 ** 30;

@@ -37,7 +37,6 @@ export interface PackedBatch {
   pairOutput: Uint32Array; // [pairs]
 }
 
-/** Limits on the ids and lengths of a batch. */
 export interface PackLimits {
   vocabSize: number;
   maxPositions: number;

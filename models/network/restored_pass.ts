@@ -82,7 +82,6 @@ export function trunkRestored(
   return { packed, layers, pass, attention, output, keep: "store", restore };
 }
 
-/** Computes what is not kept of a layer. */
 function restoreLayer(pass: LayerPass, activations: LayerActivations): void {
   const { device, rows, activated } = pass;
   const { weights, norms, h, mid, n1, n2, u: lows, y: products } = activations;

@@ -45,7 +45,6 @@ export interface LayerAngles {
 /** Gives the angles of a layer; null where it rotates nothing. */
 export type AnglesOf = (layer: number) => LayerAngles | null;
 
-/** What the angles of a batch depend on. */
 export interface AngleRows {
   positions: Uint32Array; // [rows]
   /** Tokens of the text in whose pass each row is computed. */
@@ -106,7 +105,6 @@ export class RopeTables {
   }
 }
 
-/** What the angles of a table depend on. */
 interface TableConfig extends RopeConfig {
   maxPositions: number;
   /** Factor of cos and sin by position. */

@@ -13,7 +13,6 @@ function bufferCapacity(length: number): number {
   return Math.ceil(wanted / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
-/** Bytes of one float on the device. */
 export function floatBytes(device: Pick<Device, "float">): number {
   return device.float === "f64" ? 8 : 4;
 }
@@ -49,7 +48,6 @@ export class Workspace {
     return (this.#buffers.get(name)?.length ?? -1) >= length;
   }
 
-  /** Frees the buffers whose names begin with `prefix`. */
   drop(prefix: string): void {
     for (const [name, tensor] of this.#buffers) {
       if (!name.startsWith(prefix)) continue;

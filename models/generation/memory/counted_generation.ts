@@ -7,7 +7,7 @@ import type { Network } from "../../network/forward_pass.ts";
 import { MAX_COPY_BYTES } from "../../network/merged_copies.ts";
 import { byOwner, countedNetwork } from "../../network/counted_network.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";
-import { WeightCopies } from "../../network/weights/weight_copies.ts";
+import { WeightCopies } from "../../network/weights/model_base.ts";
 import { Workspace } from "../../network/workspace.ts";
 import type { PrefillPrompt } from "../cache/prefill_batch.ts";
 import { Decoder, rowsFor } from "../decoder.ts";

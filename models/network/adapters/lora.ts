@@ -54,7 +54,6 @@ export interface LoraOptions {
   seed?: number;
 }
 
-/** Names of tables of embeddings. */
 const EMBEDDINGS = ["embed_tokens", "wte"];
 
 /** Rank and scale of one module's adapter, and what it has besides A and B. */

@@ -32,7 +32,6 @@ export interface SavedTensor {
   base: string;
   /** The tensor that the copy replaces: the base's, or the head's where that is tied. */
   replaces: string;
-  /** PEFT's name of the copy. */
   name: string;
   shape: readonly number[];
   decay: boolean;

@@ -22,7 +22,6 @@ const PEFT_VERSION = "0.21.2";
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
 
-/** What an adapter's file says of it besides where its base is. */
 type Described = "alpha" | "dropout" | "useRslora" | "rankPattern" | "alphaPattern";
 
 export interface PeftConfig
@@ -37,7 +36,6 @@ export interface PeftConfig
   fanInFanOut?: boolean;
 }
 
-/** An adapter with its tensors, read or to be written. */
 export interface PeftAdapter {
   config: PeftConfig;
   weights: SafetensorsFile;
@@ -276,7 +274,6 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
   throw bad("target_modules", NAMES_OR_PATTERN);
 }
 
-/** The text of an `adapter_config.json`. */
 export function writePeftConfig(config: PeftConfig): string {
   const constants = { inference_mode: true, peft_type: "LORA", peft_version: PEFT_VERSION };
   const json: Record<string, unknown> = { ...constants, task_type: "CAUSAL_LM" };

@@ -20,13 +20,11 @@ import { modelSizes } from "./model_sizes.ts";
 import { loraOptions, type PeftAdapter } from "../adapters/peft_adapter.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-/** PEFT's names of an adapter's tensors. */
 export function adapterNames(config: ModelConfig, tensors: AdapterTensors): string[] {
   return adapterTensors(config, tensors).filter(({ computed }) => !computed)
     .map(({ name }) => name);
 }
 
-/** Maximum number of tensors that a message names. */
 const MAX_NAMED = 4;
 
 /** Where an adapter's tensors go. @param base its name. @throws RgxError for another base */
@@ -77,7 +75,6 @@ export function fitAdapter(
 
 /** The copy may have been rounded to halves, so it may differ by this part of each value. */
 const ROUNDING = 2 ** -8;
-/** Elements that are compared at a time. */
 const PART = 2 ** 22;
 
 /**

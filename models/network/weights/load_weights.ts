@@ -130,7 +130,6 @@ async function eachPart(
   }
 }
 
-/** Adds the file's name to an error about a tensor. */
 function inFile({ label }: WeightReader, error: unknown): unknown {
   const isOfTensor = error instanceof RgxError && error.message.startsWith("tensor ");
   return isOfTensor ? inPlace(label, error) : error;

@@ -37,7 +37,6 @@ export interface ModelSizes {
   card: CountedDevice["card"];
 }
 
-/** What the sizes say of the device. */
 export type DeviceSizes = Pick<ModelSizes, "floatBytes" | "computeDtype" | "card">;
 
 /** What the sizes say of a device that may only be planned for. */

@@ -70,7 +70,6 @@ function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number
   return (layer ?? config.numLayers) * modules.length + Math.max(0, modules.indexOf(module));
 }
 
-/** The adapters in the layers. */
 export function layerAdapters(lora: readonly LoraPlacement[]): LoraPlacement[] {
   return lora.filter(({ layer }) => layer !== null);
 }
@@ -132,7 +131,6 @@ export function placeLora(
   return placed;
 }
 
-/** The base's tensors, with their storage types. */
 export function baseSpecs(
   config: ModelConfig,
   trainable: boolean,
@@ -167,7 +165,6 @@ export function adapterTensors(
   ];
 }
 
-/** An adapter's tensors as parameters. */
 export function adapterSpecs(
   config: ModelConfig,
   tensors: AdapterTensors,

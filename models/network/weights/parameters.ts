@@ -50,7 +50,6 @@ export interface ParameterSpec {
   writable?: boolean;
 }
 
-/** Elements that a tensor takes in the arena. */
 function arenaElements(shape: readonly number[]): number {
   return Math.ceil(elementCount(shape) / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
