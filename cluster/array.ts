@@ -3,9 +3,7 @@ import { keyBeginning } from "../configs/reading/key_names.ts";
 import { UsageError } from "../core/errors.ts";
 import { fileName } from "../core/paths.ts";
 
-/** The configuration of one element of an array. */
 export interface Variant {
-  /** Index of the element. */
   index: number;
   overrides: string[];
   /** The text that is appended to the names of the run and its folder. */
@@ -15,7 +13,6 @@ export interface Variant {
 /** Maximum number of elements that SLURM allows by default (MaxArraySize 1001). */
 const MAX_ELEMENTS = 1001;
 
-/** A parsed `--array`. */
 export interface ArraySpec {
   /** null = all elements. */
   indices: number[] | null;
@@ -50,7 +47,6 @@ export function parseArray(text: string): ArraySpec {
   };
 }
 
-/** The value of sbatch's `--array`. */
 export function arrayOption(indices: readonly number[], maxParallel: number | null): string {
   const first = indices[0]!, last = indices.at(-1)!;
   const list = indices.length > 1 && last - first + 1 === indices.length
@@ -111,7 +107,6 @@ export function sweepVariants(sweeps: readonly string[], flag = "--sweep "): Var
 /** Keys that are set from the label of an element and cannot be swept. */
 const RESERVED_KEYS = ["training.output_dir", "logging.run_name"];
 
-/** The canonical spelling of a key. */
 function canonicalKey(key: string): string {
   const known = keyBeginning(key);
   return known === null ? key : [known.path, ...known.rest].join(".");

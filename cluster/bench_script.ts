@@ -57,7 +57,6 @@ export interface BenchScriptOptions extends CommonOptions {
   needs?: ProcessNeeds;
 }
 
-/** The template that `rgx slurm bench` fills in. */
 export const BENCH_TEMPLATE = expandParts(template);
 
 /** The resources of the job that merges results and draws charts: at most those of an element. */
@@ -77,7 +76,6 @@ const forAll = ({ cpus, memory }: ProcessNeeds, count: number): ProcessNeeds => 
   memory: memory * count,
 });
 
-/** A shell function that prints the number of bytes of the answers so far. */
 const PROGRESS = `progress() { cat "$OUTPUT_DIR"/samples_*.jsonl 2>/dev/null | wc -c; }`;
 
 const HOW = {
@@ -87,7 +85,6 @@ const HOW = {
   ranks: "which starts one job with NUM_GPUS ranks on each of its nodes.",
 };
 
-/** The shell lines that start each kind of job. */
 const ROLES = { array: arrayRoles, node: nodeRoles, ranks: rankRoles };
 
 /**

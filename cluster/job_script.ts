@@ -11,7 +11,6 @@ import { type Scheduler, type SchedulerName, schedulerOf } from "./schedulers.ts
 import { requireScriptPath, shellWord, shellWords } from "./quote.ts";
 import definition from "./templates/rgx.def" with { type: "text" };
 
-/** The definition of an Apptainer image with rgx. */
 export const IMAGE_DEFINITION = definition;
 
 /** A complete script that is not yet written to a file. */

@@ -5,13 +5,11 @@
  */
 import { UsageError } from "../core/errors.ts";
 
-/** Quotes one word of a shell command. */
 export function shellWord(text: string): string {
   if (/^[A-Za-z0-9_@%+=:./-]+$/.test(text)) return text;
   return /['$`]/.test(text) ? `"${text.replace(/["\\$`]/g, "\\$&")}"` : `'${text}'`;
 }
 
-/** Quotes several words and joins them with spaces. */
 export function shellWords(words: readonly string[]): string {
   return words.map(shellWord).join(" ");
 }

@@ -14,7 +14,6 @@ import template from "./templates/train.sh" with { type: "text" };
 /** A scheduler of `rgx jobs --scheduler`. */
 export type SchedulerName = "slurm" | "pbs" | "lsf";
 
-/** The elements of an array job. */
 export interface Elements {
   /** Their numbers as the user counts them. */
   indices: readonly number[];
@@ -22,10 +21,8 @@ export interface Elements {
   atOnce: number | null;
 }
 
-/** The names in a script's head. */
 interface HeadParts {
   jobName: string;
-  /** The folder of the logs. */
   log: string;
   /** Null: the job is no array. */
   elements: Elements | null;
@@ -271,7 +268,6 @@ function lsfCondition(dependency: string): string {
 
 const SCHEDULERS: Readonly<Record<SchedulerName, Scheduler>> = { slurm: SLURM, pbs: PBS, lsf: LSF };
 
-/** A scheduler by its name. */
 export function schedulerOf(name: SchedulerName = "slurm"): Scheduler {
   return SCHEDULERS[name];
 }

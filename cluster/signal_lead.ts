@@ -33,7 +33,6 @@ export function parseSignalLead(text: string): number {
   return Number(seconds);
 }
 
-/** A warning about a short lead. */
 export function signalLeadNotes(given: number | null): string[] {
   if (given === null || given >= SHORT_SIGNAL_LEAD_SECONDS) return [];
   return [

@@ -7,9 +7,7 @@ import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
 import { schedulerOf } from "./schedulers.ts";
 
-/** How a script is written. */
 export interface WriteOptions {
-  /** Whether an existing file is replaced. */
   force?: boolean;
   /** The text before the path in an error. */
   place?: string;

@@ -7,7 +7,6 @@ import type { RunConfig } from "./schema/run_config.ts";
 export interface BatchSizes {
   /** Micro-steps that a generation batch is split into. */
   stepsPerGeneration: number;
-  /** Completions that are generated together. */
   generationBatchSize: number;
   promptsPerGeneration: number;
   completionsPerOptimizerStep: number;
@@ -25,7 +24,6 @@ export type SizeKeys = Pick<
   | "num_generations_eval"
 >;
 
-/** Examples of a supervised step. */
 export function supervisedBatch(
   sft: Pick<
     NonNullable<RunConfig["sft"]>,

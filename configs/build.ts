@@ -17,7 +17,6 @@ import type { RunConfig } from "./schema/run_config.ts";
 import { type Keys, type KeySpec, REQUIRED, type Section, type Values } from "./types/key_spec.ts";
 import * as schema from "./schema/schema.ts";
 
-/** The node of a section or key. */
 function at(tree: MapNode, path: string): ConfigNode | undefined {
   return nodeAt(tree, path.split("."));
 }

@@ -4,7 +4,6 @@
  */
 import { parse } from "yaml";
 
-/** Maximum number of keys that are named. */
 const MAX_SHOWN = 6;
 
 /**

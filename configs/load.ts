@@ -17,14 +17,14 @@ import { variables } from "./reading/inherit.ts";
 import type { Environment } from "./reading/interpolation.ts";
 import { isNull, type MapNode, nodeAt, Problems, type Source, textAt } from "./documents/node.ts";
 import { parseOverrides } from "./reading/overrides.ts";
-import { supervisedOverrides, withSupervisedKeys } from "./reading/supervised_keys.ts";
 import { collectOrigins, collectSecrets } from "./dotted_keys.ts";
 import {
   noteUnused,
+  overridesOf,
   preferenceConfig,
-  preferenceOverrides,
   withPreferenceKeys,
-} from "./preference_config.ts";
+  withSupervisedKeys,
+} from "./other_runs.ts";
 import { renderYaml } from "./to_yaml.ts";
 import { isGame } from "../rewards/environments/boards/board_environment.ts";
 import type { RunConfig } from "./schema/run_config.ts";
@@ -92,11 +92,7 @@ export async function loadConfig(
     options.commandOptions,
     options.source,
   );
-  const overrides = isSupervised
-    ? supervisedOverrides(written)
-    : isPairs
-    ? preferenceOverrides(written)
-    : written;
+  const overrides = phases === "all" ? written : overridesOf(phases, written);
   const file = await findConfig(config, cwd);
   const problems = new Problems();
   if (file.kind === "embedded" && typeof config === "string" && config.includes("/")) {

@@ -34,12 +34,9 @@ import { leaveBehind } from "./reading/inherit.ts";
 import { withFilesOfRun } from "./reading/run_files.ts";
 import { textOfRead } from "./to_yaml.ts";
 
-/** The values that a file is merged with. */
 export interface MergeOptions {
   overrides: readonly Override[];
-  /** Environment variables. */
   env: Environment;
-  /** The working directory. */
   cwd: string;
 }
 

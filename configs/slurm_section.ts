@@ -10,12 +10,9 @@ import type { Environment } from "./reading/interpolation.ts";
 import { parseOverrides } from "./reading/overrides.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 
-/** Where and with what the configuration is read. */
 export interface SectionOptions {
-  /** Arguments after CONFIG. */
   overrides: readonly string[];
   env: Environment;
-  /** Where CONFIG is looked for. */
   cwd: string;
 }
 

@@ -79,7 +79,6 @@ export function renderYaml(
   );
 }
 
-/** A copy of a document with each scalar replaced. */
 function mapValues(document: Json, change: (value: Scalar, key: string) => Scalar): Json {
   return toJson(mapScalars(fromJson(document, nowhere(DEFAULTS)), (scalar, key) => ({
     ...scalar,

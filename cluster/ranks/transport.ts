@@ -18,7 +18,6 @@ export type Alarm = () => void;
 export interface Transport {
   /** Number of this rank, from 0. */
   readonly rank: number;
-  /** Number of ranks. */
   readonly size: number;
   /** For people: the library and its version. */
   readonly label: string;

@@ -23,16 +23,13 @@ export interface PartialSum {
   read(begin: number, end: number): FloatArray | Promise<FloatArray>;
 }
 
-/** The vector that is summed. */
 export interface SummedVector {
   length: number;
-  /** Makes an array of zeros. */
   create(length: number): FloatArray;
   /** Stores summed elements, from element `at` on. */
   write(values: FloatArray, at: number): void;
 }
 
-/** Elements [begin, end) of a vector. */
 export type Slice = readonly [begin: number, end: number];
 
 export interface SumOptions {
@@ -56,7 +53,6 @@ export const WINDOW = 2 ** 22;
 /** Elements of a chunk of each rank's slice: 512 kB of floats. */
 export const CHUNK = 2 ** 17;
 
-/** How to sum. */
 export interface SumMeans {
   /** Default: the plain functions. */
   arithmetic?: VectorArithmetic;

@@ -6,12 +6,10 @@ export const EMBEDDED: ReadonlyMap<string, string> = new Map(
   Object.entries(files).map(([path, text]) => [`${path}.yaml`, text]),
 );
 
-/** Names of the embedded experiments. `rgx train NAME` accepts them. */
 export function experimentNames(): string[] {
   return namesIn("experiments/");
 }
 
-/** Names of the embedded evaluations. `rgx eval --config NAME` accepts them. */
 export function evaluationNames(): string[] {
   return namesIn("evaluations/");
 }

@@ -34,7 +34,6 @@ export interface Position {
 export type Scalar = null | boolean | number | string;
 export type Json = Scalar | Json[] | { [key: string]: Json };
 
-/** The fields that every node has. */
 interface Written {
   readonly at: Position;
   /** The key that the user wrote, if it was a key of another project. */
@@ -82,11 +81,9 @@ export function isNull(node: ConfigNode): boolean {
 }
 
 export const COMMAND_LINE: Source = { name: "command line", directory: null, isLast: true };
-/** The overrides of a program. */
 export const OVERRIDES: Source = { name: "overrides", directory: null, isLast: true };
 export const DEFAULTS: Source = { name: "default", directory: null };
 
-/** The position of a source that has no lines. */
 export function nowhere(source: Source): Position {
   return { source, line: 0, column: 0 };
 }
@@ -233,7 +230,6 @@ interface Problem {
   text: string;
 }
 
-/** A note names so many keys at most. */
 const MAX_NAMED = 6;
 
 /**

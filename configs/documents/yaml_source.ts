@@ -174,7 +174,6 @@ function parseTree(text: string, source: Source, problems: Problems): ConfigNode
   return problems.count > before ? null : node;
 }
 
-/** Maximum number of syntax errors that are reported per file. */
 const SHOWN_FAULTS = 3;
 
 /** The parser is recursive: a text of ten thousand brackets overflows its stack. */

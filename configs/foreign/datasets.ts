@@ -6,7 +6,6 @@
 import { type ConfigNode, isNull, type Json, nearness, nodeAt, toJson } from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
-/** The fields that an entry of a project's list has. */
 interface Fields {
   /** The fields with the name of the data set, and with its configuration. */
   path: string;
@@ -15,9 +14,7 @@ interface Fields {
   ignored: readonly string[];
   /** Fields without effect → the note about them. */
   noted: Readonly<Record<string, string>>;
-  /** Why a field is refused. */
   refused: Readonly<Record<string, string>>;
-  /** The refusal of any other field. */
   otherwise: (name: string) => string;
 }
 

@@ -28,7 +28,6 @@ export const TABLES: readonly ForeignTable[] = [
 ]
   .concat(AXOLOTL, UNSLOTH, OPENRLHF);
 
-/** Spelling → rgx's canonical key. */
 export const FOREIGN_SPELLINGS = collect((table) => table.obeyed);
 
 /** Spelling → how its value becomes the value of rgx's key. */
@@ -47,7 +46,6 @@ export const TRANSLATED_KEYS: Section = {
   keys: Object.fromEntries(collect((table) => table.translated)),
 };
 
-/** A key that is not obeyed. */
 export interface Listing extends ListedKey {
   /** Whether the key is in a section that is listed as a whole. */
   readonly isOfSection: boolean;
@@ -89,7 +87,6 @@ function collect<T>(list: (table: ForeignTable) => Readonly<Record<string, T>>):
   return all;
 }
 
-/** The content of an entry, without the project that it comes from. */
 function meaning(value: unknown): string {
   return JSON.stringify(value, (name, part) => name === "project" ? undefined : part);
 }

@@ -1,5 +1,5 @@
 /**
- * The keys that other trainers have in place of `report_to`: `use_wandb`, `use_trackio`,
+ * The keys that other trainers have in place of `report_to`: `use_wandb` and the like,
  * `no_trackio`, `wandb_project`, and verl's `trainer.logger`. They are translated into
  * `logging.report_to`.
  */
@@ -7,6 +7,7 @@ import { TRACKERS } from "../../core/tracker_names.ts";
 import {
   type ConfigNode,
   emptyMap,
+  isNull,
   type MapNode,
   nearness,
   nodeAt,
@@ -24,6 +25,8 @@ export const TRACKER_SWITCHES = table(
 [logging]
 use_wandb /use_wandb /training.use_wandb: bool? -- report_to with or without wandb
 use_trackio /use_trackio /training.use_trackio: bool? -- report_to with or without trackio
+use_mlflow /use_mlflow: bool? -- report_to with or without mlflow
+use_tensorboard /use_tensorboard: bool? -- report_to with or without tensorboard
 no_trackio /no_trackio /training.no_trackio: bool -- true: report_to without trackio
 `,
 );
@@ -74,8 +77,10 @@ function reportTo(tree: MapNode, problems: Problems): ConfigNode | undefined {
     }
   }
   const off = new Set<string>();
-  for (const name of ["wandb", "trackio"]) {
-    const path = `logging.use_${name}`;
+  for (const name of TRACKERS) {
+    // The value is a key or a folder for OpenRLHF.
+    const path = `logging.use_${name}`, ofOpenRlhf = node(`openrlhf.use_${name}`);
+    if (ofOpenRlhf !== undefined && !isNull(ofOpenRlhf)) names.add(scalar(name, ofOpenRlhf));
     if (value(path) === true) names.add(scalar(name, node(path)!));
     if (value(path) === false) off.add(name);
   }

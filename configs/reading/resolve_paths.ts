@@ -124,34 +124,45 @@ async function checkPulled(
   }
 }
 
+/** The tree with each environment and each tool changed. */
+export async function mapEnvironments(
+  tree: MapNode,
+  change: (node: ConfigNode, key: string) => Promise<ConfigNode>,
+): Promise<MapNode> {
+  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
+  const tools = nodeAt(tree, ["tools"]);
+  if (single !== undefined) {
+    tree = withEntry(tree, "environment", await change(single, "environment"));
+  }
+  if (several?.kind === "map") {
+    let map = several;
+    for (const [name, { node }] of several.entries) {
+      map = withEntry(map, name, await change(node, `environments.${name}`));
+    }
+    tree = withEntry(tree, "environments", map);
+  }
+  if (tools?.kind !== "list") return tree;
+  const items = await Promise.all(tools.items.map((item, i) => change(item, `tools.${i}`)));
+  return withEntry(tree, "tools", { ...tools, items });
+}
+
 /** The files of environments and tools. A text that is the path of a file stands for {path}. */
 export async function resolveEnvironments(
   tree: MapNode,
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const resolved = async (node: ConfigNode, key: string) => {
+  return await mapEnvironments(tree, async (node, key) => {
     const isPath = node.kind === "scalar" && typeof node.value === "string" &&
       isCodePath(node.value);
     const item = isPath ? withEntry(emptyMap(node.at), "path", node) : node;
-    const found = await resolveCommands(item, cwd);
+    // A command with its files as this configuration finds them.
+    const found = await withCommandFiles(
+      item,
+      async (word, { at }) => (await findCode(word, at.source.directory, cwd)).path,
+    );
     return await resolveCode(found, key, "environment", cwd, problems);
-  };
-  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
-  const tools = nodeAt(tree, ["tools"]);
-  if (single !== undefined) {
-    tree = withEntry(tree, "environment", await resolved(single, "environment"));
-  }
-  if (several?.kind === "map") {
-    let map = several;
-    for (const [name, { node }] of several.entries) {
-      map = withEntry(map, name, await resolved(node, `environments.${name}`));
-    }
-    tree = withEntry(tree, "environments", map);
-  }
-  if (tools?.kind !== "list") return tree;
-  const items = await Promise.all(tools.items.map((item, i) => resolved(item, `tools.${i}`)));
-  return withEntry(tree, "tools", { ...tools, items });
+  });
 }
 
 /** Words of a command that may be files: scripts, and programs with a folder. */
@@ -174,14 +185,6 @@ export async function withCommandFiles(
     return { ...node, value: i > 0 || /[/\\]/.test(found) ? found : `./${found}` };
   }));
   return withEntry(item, "command", { ...command, items });
-}
-
-/** A command with its files as this configuration finds them. */
-async function resolveCommands(item: ConfigNode, cwd: string): Promise<ConfigNode> {
-  return await withCommandFiles(
-    item,
-    async (word, { at }) => (await findCode(word, at.source.directory, cwd)).path,
-  );
 }
 
 /** Code with its path relative to the working directory, and the SHA-256 of its file. */

@@ -20,7 +20,7 @@ import {
 import { parseYaml } from "../documents/yaml_source.ts";
 import { isDataPath } from "../../hub/data_files.ts";
 import { isOutside, isThere } from "./code_place.ts";
-import { FILE_KEYS, withCommandFiles } from "./resolve_paths.ts";
+import { FILE_KEYS, mapEnvironments, withCommandFiles } from "./resolve_paths.ts";
 
 /** Texts that are paths even if no file exists. Other texts may be names on the Hub. */
 const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:(?:jsonl?|[ct]sv)(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;
@@ -46,21 +46,13 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
     const value = await placeOf(node.value, starts, test);
     if (value !== node.value) tree = withNode(tree, key, { ...node, value });
   }
-  const files = await inList(nodeAt(tree, ["data", "task_files"]), codePlace);
-  if (files !== null) tree = withNode(tree, "data.task_files", files);
-  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
-  if (single !== undefined) {
-    tree = withEntry(tree, "environment", await inItem(single, codePlace));
+  for (const key of ["data.task_files", "rewards"]) {
+    const list = nodeAt(tree, key.split("."));
+    if (list?.kind !== "list") continue;
+    const items = await Promise.all(list.items.map((item) => inItem(item, codePlace)));
+    tree = withNode(tree, key, { ...list, items });
   }
-  if (several?.kind === "map") {
-    for (const [name, { node }] of several.entries) {
-      tree = withNode(tree, `environments.${name}`, await inItem(node, codePlace));
-    }
-  }
-  const tools = await inList(nodeAt(tree, ["tools"]), codePlace);
-  if (tools !== null) tree = withEntry(tree, "tools", tools);
-  const rewards = await inList(nodeAt(tree, ["rewards"]), codePlace);
-  return rewards === null ? tree : withEntry(tree, "rewards", rewards);
+  return await mapEnvironments(tree, (node) => inItem(node, codePlace));
 }
 
 /**
@@ -98,16 +90,6 @@ async function placeOf(
     if (await test(resolve(start, value))) return resolve(start, value);
   }
   return PATH_LIKE.test(value) ? resolve(starts[0]!, value) : value;
-}
-
-/** The maps of a list, each with a path; null if the node is no such list. */
-async function inList(
-  list: ConfigNode | undefined,
-  place: (value: string) => Promise<string>,
-): Promise<ConfigNode | null> {
-  if (list?.kind !== "list") return null;
-  const items = list.items.map((item) => inItem(item, place));
-  return { ...list, items: await Promise.all(items) };
 }
 
 async function inItem(

@@ -88,7 +88,6 @@ export function excludedModules(): ValueType<string[] | string> {
   return either(pathPattern([]), listOf(text(), "a list of module names"));
 }
 
-/** Modules, by the end of their path. */
 export function moduleNames(): ValueType<string[]> {
   const notEmpty = (names: string[]) => names.includes("") ? "a name is empty" : null;
   return refine(listOf(text(), "a list of module names"), notEmpty);

@@ -20,7 +20,6 @@ const ALWAYS = [
   ...ACCURACY,
 ];
 
-/** The names of a run's rewards in metrics and tables. */
 export function rewardMetrics(rewards: RunConfig["rewards"]): string[] {
   return rewards.map(({ name, as, file }) => as ?? (file === undefined ? metricName(name) : name));
 }

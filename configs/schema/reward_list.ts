@@ -123,10 +123,8 @@ export const HOSTS = refine(
   (hosts) => hosts.map(hostProblem).find((problem) => problem !== null) ?? null,
 );
 
-/** Fields that every built-in reward has. */
 const COMMON = { name: text(), as: METRIC_NAME, weight: float(), timeout: SECONDS };
 
-/** Further fields of a file of Python. */
 const OF_PYTHON = { function: text(), python: text() };
 
 /** Fields of a reward from a user's file. Every other field is a parameter of the reward. */

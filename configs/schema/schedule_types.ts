@@ -56,7 +56,6 @@ export type RampType = "linear" | "cosine" | "1-sqrt";
 
 const RAMPS = choice<RampType>(["linear", "cosine", "1-sqrt"]);
 
-/** The parameters of each schedule. */
 export const SCHEDULE_PARAMETERS: Readonly<
   Record<SchedulerType, readonly (keyof SchedulerKwargs)[]>
 > = {

@@ -26,7 +26,6 @@ export interface TaskSection {
   config: Record<string, unknown>;
 }
 
-/** The starting level of a task in a curriculum, and the task's share. */
 interface StartingLevels {
   attribute_levels: Record<string, number>;
   weight: number;
@@ -102,7 +101,6 @@ function readPart(node: ConfigNode, key: string | null, complain: Complain) {
   return { task_name: names[0]!, weight: part.weight ?? 1, config: configs[0] ?? {} };
 }
 
-/** A list of `{path, sha256}`. */
 export const TASK_FILES = listOf(
   refine(
     fields({ path: name(), sha256: name() }, "{path, sha256}"),
@@ -116,7 +114,6 @@ const CURRICULUM = fields({
   weight: float({ above: 0 }),
 }, "{attribute_levels, weight}");
 
-/** A map of tasks to `{attribute_levels, weight}`. */
 export const CURRICULA: ValueType<Record<string, StartingLevels>> = mapOf({
   ...CURRICULUM,
   ts: "{ attribute_levels: Record<string, number>; weight: number }",

@@ -31,7 +31,6 @@ export interface KeySpec<T = unknown> {
   readonly aliases: readonly string[];
 }
 
-/** The keys of one section. */
 export interface Section<K extends Keys = Keys> {
   readonly path: string;
   /** Whether a key may also be written at the top of a file, by its last part alone. */
@@ -43,7 +42,6 @@ export interface Section<K extends Keys = Keys> {
 
 export type Keys = Readonly<Record<string, KeySpec>>;
 
-/** The values of keys, as they are after reading. */
 export type Values<K> = {
   -readonly [N in keyof K]: K[N] extends { readonly type: ValueType<infer T> } ? T : never;
 };
@@ -57,7 +55,6 @@ export function key<T>(
   return { type, default: defaultValue, doc, aliases };
 }
 
-/** The type of a key, from its line. */
 type Declared<S, N> = S extends `${infer T} = ${string}` ? KeySpec<ReadAs<T, N>> : S;
 
 /**

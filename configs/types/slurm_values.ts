@@ -4,7 +4,6 @@
  */
 import { UsageError } from "../../core/errors.ts";
 
-/** The time limit of a job that names none. */
 export const DEFAULT_TIME = "04:00:00";
 
 export interface TimeLimit {

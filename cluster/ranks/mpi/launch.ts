@@ -11,7 +11,6 @@ import {
   type ProcessLayout,
 } from "../../../core/machine/job.ts";
 
-/** The two binary interfaces of MPI libraries. */
 export type Abi = "Open MPI" | "MPICH";
 
 export interface Launch extends ProcessLayout {

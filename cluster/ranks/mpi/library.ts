@@ -69,7 +69,6 @@ export function findLibrary(launch: Launch | null, env: Env = processEnv): Found
   throw mismatch(launch!, other, "only");
 }
 
-/** Whether there is a library of this kind. */
 export function hasLibrary(abi: Abi): boolean {
   try {
     return findLibrary({ size: 2, rank: 0, from: "", abi }).abi === abi;
@@ -144,7 +143,6 @@ const USUAL = [
 
 interface PlaceOptions {
   env?: Env;
-  /** The resolved path of a file; null if there is none. */
   resolve?: (path: string) => string | null;
 }
 

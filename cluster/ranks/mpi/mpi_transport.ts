@@ -122,7 +122,6 @@ export class MpiTransport implements Transport {
     this.#mpi.call("MPI_Finalize");
   }
 
-  /** Waits until all ranks are here. */
   async #meet(alarm: Alarm): Promise<void> {
     // Ranks that are always in time never wait. They learn of a lost rank here.
     alarm();

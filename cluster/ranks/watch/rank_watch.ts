@@ -143,7 +143,6 @@ function starterOf(): WatchRequest["starter"] {
   return { pid: Number(pid), ticks };
 }
 
-/** Addresses of this machine that others may reach. */
 function ownAddresses(): string[] {
   try {
     return Deno.networkInterfaces().map(({ address }) => address)

@@ -26,7 +26,6 @@ export const FAILED = 3;
 /** The variable with the process of rgx that starts the ranks, which that process sets. */
 export const STARTER_VARIABLE = "RGX_RANKS_STARTER";
 
-/** Between two signs of life, in milliseconds. */
 export const BEAT_MS = 1000;
 /** A rank that is silent for so long is lost. */
 export const SILENT_MS = 6000;
@@ -37,7 +36,6 @@ export const GRACE_MS = 2000;
 /** How long the silent ranks wait for the one that prints the error. */
 export const SPEAKER_FIRST_MS = 3000;
 
-/** A request to the watching thread. */
 export interface WatchRequest {
   words: Int32Array<SharedArrayBuffer>;
   rank: number;

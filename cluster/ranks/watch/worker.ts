@@ -23,7 +23,6 @@ import {
 const encoder = new TextEncoder();
 const answer = (message: WatchAnswer) => self.postMessage(message);
 
-/** A connection to another rank. */
 interface Peer {
   rank: number;
   connection: Deno.Conn;

@@ -25,7 +25,6 @@ const SAME = ("beta max_completion_length generation_batch_size num_generations 
   "reward_weights use_vllm vllm_mode vllm_server_host vllm_server_port " +
   "vllm_server_timeout").split(" ").map((name) => `${name} = training.${name}`).join("\n");
 
-/** The keys as they stand in files. */
 export const AXOLOTL_AS_WRITTEN = table(
   "Axolotl",
   `
@@ -70,8 +69,6 @@ axolotl.saves_per_epoch /saves_per_epoch: int>=1? -- training.save_steps, 1 / (s
   num_epochs)
 axolotl.evals_per_epoch /evals_per_epoch: int>=1? -- training.eval_steps, 1 / (evals_per_epoch ·
   num_epochs)
-axolotl.use_mlflow /use_mlflow: bool? -- report_to with mlflow
-axolotl.use_tensorboard /use_tensorboard: bool? -- report_to with tensorboard
 axolotl.rl /rl: one grpo|gdpo not dpo|ipo|orpo|kto|simpo|bco|ebft|dpo_positive? -> gdpo:
   training.multi_objective_aggregation=normalize_then_sum -- it must be grpo or gdpo, which is
   multi_objective_aggregation: normalize_then_sum
@@ -159,15 +156,12 @@ axolotl.rl /rl: one grpo|gdpo not dpo|ipo|orpo|kto|simpo|bco|ebft|dpo_positive? 
   dpo_generate_during_eval dpo_norm_loss rpo_alpha orpo_alpha simpo_gamma cpo_alpha
   kto_desirable_weight kto_undesirable_weight rl_beta center_rewards_coefficient num_labels ebft:
   other values of rl
-~ scaling_softmax_factor scaling_softmax_bias: scaling_softmax, which is refused
-~ relora_prune_ratio relora_prune_method relora_cpu_offload: relora, which is refused
-~ fp8_enable_fsdp_float8_all_gather: fp8, which is refused
-~ loss_watchdog_patience: loss_watchdog_threshold, which is refused
-~ bench_dataset bench_split: do_bench_eval, which has no effect
-~ lisa_step_interval lisa_layers_attribute: lisa_n_layers, which is refused
-~ jagged_restart_warmup_steps jagged_restart_anneal_steps: jagged_restart_steps, which is refused
-~ comet_api_key comet_workspace comet_project_name comet_experiment_key comet_mode comet_online
-  comet_experiment_config: use_comet, which has no effect
+~ scaling_softmax_factor scaling_softmax_bias relora_prune_ratio relora_prune_method
+  relora_cpu_offload fp8_enable_fsdp_float8_all_gather loss_watchdog_patience bench_dataset
+  bench_split lisa_step_interval lisa_layers_attribute jagged_restart_warmup_steps
+  jagged_restart_anneal_steps comet_api_key comet_workspace comet_project_name
+  comet_experiment_key comet_mode comet_online comet_experiment_config: the key with the beginning
+  of its name, which is refused or has no effect
 ~ dion_lr dion_momentum dion_rank_fraction dion_rank_multiple_of qgalore_rank qgalore_update_proj_gap
   qgalore_scale qgalore_proj_type qgalore_proj_quant qgalore_proj_bits qgalore_proj_group_size
   qgalore_cos_threshold qgalore_gamma_proj qgalore_queue_size: other optimizers, which are refused
@@ -185,9 +179,7 @@ reward_funcs = rewards
 ! vllm_sync_interval [1]: a server has the newest weights at each step
 ! replay_buffer_size [0]: completions are trained on once
 ! reroll_start_fraction [1]: dynamic_sampling draws other prompts for such groups
-~ prefetch_depth: trl.async_prefetch, which is refused
-~ replay_recompute_logps: trl.replay_buffer_size, which is refused
-~ reroll_max_groups: trl.reroll_start_fraction, which is refused
+~ prefetch_depth replay_recompute_logps reroll_max_groups: keys of trl that are refused
 [vllm]
 host: name? -- the server's host, with trl.use_vllm
 port: int>=1<=65535? -- the server's port
@@ -221,7 +213,6 @@ export function translateAxolotl(translation: Translation): void {
   checkTokens(translation);
   translatePlugins(translation);
   translateIntervals(translation);
-  translateTrackers(translation);
 }
 
 /** With the name of a repository, Axolotl uploads, and others can not read it. */
@@ -350,15 +341,6 @@ export function translateAxolotlServer(translation: Translation): void {
   const address = ["host", "port"].map((name) => translation.given(`training.vllm_server_${name}`))
     .find((node) => node !== undefined);
   if (address !== undefined) translation.fill("training.vllm_mode", "server", address);
-}
-
-function translateTrackers(translation: Translation): void {
-  const names = ["mlflow", "tensorboard"]
-    .filter((name) => translation.isTrue(`axolotl.use_${name}`));
-  if (names.length === 0) return;
-  const others = translation.given("logging.wandb_project") === undefined ? [] : ["wandb"];
-  const from = translation.given(`axolotl.use_${names[0]}`)!;
-  translation.prefer("logging.report_to", [...others, ...names], from);
 }
 
 /** Plugins that are known to change no result. */

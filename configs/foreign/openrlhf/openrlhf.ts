@@ -4,13 +4,13 @@
  * mean the same.
  */
 import { table, type ValueRule } from "../table.ts";
-import { toJson } from "../../documents/node.ts";
 import type { Translation } from "../translation.ts";
 
 const NO_KL = "KL is no part of the reward: write --use_kl_loss --kl_estimator k3, or " +
   "--init_kl_coef 0";
 const K3 = "KL is estimated by k3 here: write --kl_estimator k3";
-const REWARD = "rewards=[correctness], or a file of TypeScript, rewards=[{path: ./mine.ts}]";
+const REWARD = "rewards=[correctness], or a file, rewards=[{path: ./mine.ts}]; one of Python, " +
+  "{path: ./mine.py, function: name}, runs with --allow-python";
 
 /** A list with `all-linear` alone means the word `all-linear`. */
 const linear: ValueRule = (node) => {
@@ -97,7 +97,7 @@ overlong_buffer_len: number>=1? -- the reward soft_overlong, with soft_punish_ca
 overlong_penalty_factor: number? -- the weight of soft_overlong
 use_wandb: text? -- report_to: wandb
 use_tensorboard: text? -- report_to: tensorboard
-wandb_project: name? -- logging.project, with use_wandb
+wandb_project: name? -> logging.project if openrlhf.use_wandb -- logging.project, with use_wandb
 - ref_num_nodes ref_num_gpus_per_node reward_num_nodes reward_num_gpus_per_node colocate_actor_ref
   actor_num_nodes actor_num_gpus_per_node critic_num_nodes critic_num_gpus_per_node
   colocate_critic_reward colocate_all_models vllm_num_engines vllm_tensor_parallel_size
@@ -113,8 +113,7 @@ wandb_project: name? -- logging.project, with use_wandb
 - wandb_org wandb_group: rgx writes wandb's files for wandb sync
 - enable_vllm_is_correction use_icepop vllm_is_truncated_threshold vllm_is_correction_type: the policy
   that is trained samples by itself
-! remote_rm_url agent_func_path: Python is not run: ${REWARD}
-! reward_pretrain: ${REWARD}
+! remote_rm_url agent_func_path reward_pretrain: ${REWARD}
 ! prompt_data_probs: one set of prompts is trained on: join the files into one
 ! input_template: apply_chat_template, and data.system_prompt
 ! eval_dataset: data.test_examples holds prompts out, eval_strategy=steps asks them
@@ -157,7 +156,6 @@ export function translateOpenRlhf(translation: Translation): void {
     translation.drop("training.epsilon");
     translation.setPair(clip, "training.epsilon", "training.epsilon_high");
   }
-  translateFiles(translation);
 }
 
 function translateData(translation: Translation): void {
@@ -202,15 +200,6 @@ function translateBatches(translation: Translation): void {
   translation.set("training.per_device_train_batch_size", size, micro.node);
   translation.set("training.gradient_accumulation_steps", step.value / size, step.node);
   translation.set("training.generation_batch_size", generation, rollout.node);
-}
-
-function translateFiles(translation: Translation): void {
-  const names = ["wandb", "tensorboard"]
-    .filter((name) => translation.given(at(`use_${name}`)) !== undefined);
-  if (names.length === 0) return;
-  translation.prefer("logging.report_to", names, translation.given(at(`use_${names[0]}`))!);
-  const project = translation.given(at("wandb_project"));
-  if (project !== undefined) translation.prefer("logging.project", toJson(project), project);
 }
 
 /** Adds the punishment of long completions to the rewards, once their list is complete. */

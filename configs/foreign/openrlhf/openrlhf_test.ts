@@ -101,7 +101,7 @@ Deno.test("flags of both generations and of rgx stand beside each other", async 
 
 Deno.test("what OpenRLHF does and rgx does not is refused with advice", async () => {
   const refused: readonly [line: string, expected: RegExp][] = [
-    ["--remote_rm_url reward.py", /openrlhf\.remote_rm_url: .*Python is not run: rewards=/],
+    ["--remote_rm_url reward.py", /openrlhf\.remote_rm_url: .*; rewards=.*--allow-python/],
     ["--advantage_estimator gae", /advantage_estimator: gae is not supported yet/],
     ["--init_kl_coef 0.01", /init_kl_coef: KL is no part of the reward: write --use_kl_loss/],
     ["--init_kl_coef 0.01 --use_kl_loss", /kl_estimator: k1: .*write --kl_estimator k3/],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
-import { loadConfig } from "../load.ts";
+import { withFolder } from "../core/testing.ts";
+import { loadConfig } from "./load.ts";
 
 const MODEL = `
 model_name_or_path: ./model
