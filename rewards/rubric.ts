@@ -100,7 +100,10 @@ export const TABLE_COLUMNS: readonly string[] = [
 /** Further columns of the table where completions are dialogues. */
 export const DIALOGUE_COLUMNS: readonly string[] = ["dialogue", "turns", "stop"];
 
-/** @throws UsageError for no rewards, unknown or duplicate ones, invalid weights or parameters */
+/**
+ * Creates a rubric.
+ * @throws UsageError for no rewards, unknown or duplicate ones, invalid weights or parameters
+ */
 export function createRubric(
   sections: readonly RubricSection[],
   { rewardTimeout = DEFAULT_TIME_LIMIT, mayBeEmpty = false, ...python }: RubricOptions = {},

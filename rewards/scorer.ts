@@ -37,7 +37,11 @@ export interface Scorer {
 export interface ScorerReward extends RewardBase {
   /** Checks parameters together. @throws UsageError whose message begins with a field */
   check(params: Record<string, unknown>): void;
-  /** @throws UsageError for parameters that do not fit together @internal */
+  /**
+   * Makes the scorer of one reward of a rubric.
+   * @throws UsageError for parameters that do not fit together
+   * @internal
+   */
   createScorer(name: string, params: Record<string, unknown>, timeout?: number): Scorer;
 }
 

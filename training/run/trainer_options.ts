@@ -36,16 +36,25 @@ export interface TrainerOptions {
   trainProblems?: number;
   /** The rewards, with their weights. */
   rubric: Rubric;
-  /** Environments, tools and limits of dialogues; default: an answer is one turn. @internal */
+  /**
+   * Environments, tools and limits of dialogues; default: an answer is one turn.
+   * @internal
+   */
   dialogues?: DialogueSetup | null;
   /**
    * The model was loaded with an adapter, which is trained further. The reference of the KL term is
    * then a copy of it.
    */
   continuesAdapter?: boolean;
-  /** Storage types of that copy; a weight that they round is float. @internal */
+  /**
+   * Storage types of that copy; a weight that they round is float.
+   * @internal
+   */
   referenceStorage?: WeightStorage;
-  /** The model that the policy learns from. @internal */
+  /**
+   * The model that the policy learns from; default: none.
+   * @internal
+   */
   teacher?: Teacher | null;
   /** Why prompts of so many tokens do not fit beside their completions; null: they do. */
   promptMisfit?: (tokens: number) => string | null;
