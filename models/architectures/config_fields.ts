@@ -1,5 +1,6 @@
 /** Reads the fields of a model's `config.json`. Every error names the file and the key. */
 import { UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -17,44 +18,76 @@ export function readTokenIds(json: Json, key: string, where: string): number[] {
   return (ids as number[]).filter((id) => id >= 0);
 }
 
-export function ifPresent<T>(value: unknown, read: () => T): T | undefined {
-  return value === undefined || value === null ? undefined : read();
-}
-
 export class MissingKey extends UsageError {}
 
-export function readNumber(json: Json, key: string, where: string): number {
-  const value = json[key];
-  if (typeof value !== "number" || !Number.isFinite(value)) {
-    if (value === undefined) throw new MissingKey(`${where}: ${key} is missing`);
-    throw new UsageError(`${where}: ${key} is ${shown(value)}, expected a number`);
-  }
-  return value;
-}
+/** The fields of a part of a config.json; `where` is its place, for messages. */
+export class Fields {
+  constructor(readonly json: Json, readonly where: string) {}
 
-export function readCount(json: Json, key: string, where: string): number {
-  const value = readNumber(json, key, where);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new UsageError(`${where}: ${key} is ${value}, expected a whole number of at least 1`);
-  }
-  return value;
-}
-
-/** Checks keys for which only these values are supported. @throws UsageError that names the key */
-export function requireNeutral(
-  json: Json,
-  neutral: Readonly<Record<string, readonly unknown[]>>,
-  where: string,
-): void {
-  for (const [key, values] of Object.entries(neutral)) {
-    const value = json[key];
-    if (value === undefined || value === null || values.includes(value)) continue;
-    if (Array.isArray(value) && value.length === 0) continue;
-    const only = values.map((v) => JSON.stringify(v)).join(", ");
-    const advice = only === "" ? "rgx reads models without it" : `only ${only}`;
-    throw new UsageError(
-      `${where}: ${key} is ${JSON.stringify(value)}, which is not supported (${advice})`,
+  /** The error for a field with another value than expected. */
+  wrong(key: string, expected: string): UsageError {
+    return new UsageError(
+      `${this.where}: ${key} is ${shown(this.json[key])}, expected ${expected}`,
     );
+  }
+
+  /** @param absent what a missing key and null stand for. @throws MissingKey, UsageError */
+  number(key: string, absent?: number): number {
+    const value = this.json[key];
+    if (absent !== undefined && (value ?? null) === null) return absent;
+    if (value === undefined) throw new MissingKey(`${this.where}: ${key} is missing`);
+    if (typeof value === "number" && Number.isFinite(value)) return value;
+    throw this.wrong(key, "a number");
+  }
+
+  count(key: string, absent?: number): number {
+    const value = this.number(key, absent);
+    if (Number.isInteger(value) && value >= 1) return value;
+    throw this.wrong(key, "a whole number of at least 1");
+  }
+
+  positive(key: string, absent?: number): number {
+    const value = this.number(key, absent);
+    if (value > 0) return value;
+    throw this.wrong(key, "a number above 0");
+  }
+
+  /** An object; a missing one is empty. */
+  object(key: string): Json {
+    const value = this.json[key] ?? {};
+    if (isRecord(value)) return value;
+    throw this.wrong(key, "an object");
+  }
+
+  /** Checks keys that may have these values only. @throws UsageError that names the key */
+  requireNeutral(neutral: Readonly<Record<string, readonly unknown[]>>): void {
+    for (const [key, values] of Object.entries(neutral)) {
+      const value = this.json[key];
+      if (value === undefined || value === null || values.includes(value)) continue;
+      if (Array.isArray(value) && value.length === 0) continue;
+      const only = values.map((v) => JSON.stringify(v)).join(", ");
+      const advice = only === "" ? "rgx reads models without it" : `only ${only}`;
+      throw new UsageError(
+        `${this.where}: ${key} is ${JSON.stringify(value)}, which is not supported (${advice})`,
+      );
+    }
+  }
+
+  /**
+   * Refuses keys that no reader understands: ignoring them could change the model's output.
+   * @param known keys that the architecture's reader understands
+   * @throws UsageError that names the keys
+   */
+  refuseUnknown(known: ReadonlySet<string>): void {
+    const { json } = this;
+    const unknown = Object.keys(json).filter((key) =>
+      (json[key] ?? null) !== null && !known.has(key) && !WITHOUT_BEARING.has(key) &&
+      !Object.hasOwn(COMMON_NEUTRAL, key) && !/^(_|unsloth)/.test(key)
+    );
+    requireNone(json, unknown, this.where, {
+      advice:
+        "The model may compute something that rgx does not. Remove a key that is of no account.",
+    });
   }
 }
 
@@ -137,23 +170,6 @@ export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   tie_encoder_decoder: [false],
   pruned_heads: [],
 };
-
-/**
- * Refuses keys that no reader understands: ignoring them could change the model's output.
- * @param known keys that the architecture's reader understands
- * @throws UsageError that names the keys
- */
-export function refuseUnknownKeys(json: Json, known: ReadonlySet<string>, where: string): void {
-  const unknown = Object.keys(json).filter((key) =>
-    json[key] !== null && json[key] !== undefined && !known.has(key) && !WITHOUT_BEARING.has(key) &&
-    !Object.hasOwn(COMMON_NEUTRAL, key) &&
-    !/^(_|unsloth)/.test(key)
-  );
-  requireNone(json, unknown, where, {
-    advice:
-      "The model may compute something that rgx does not. Remove a key that is of no account.",
-  });
-}
 
 /** @throws UsageError that names the keys, when there are any, with `advice` */
 export function requireNone(

@@ -13,16 +13,7 @@ import {
   type SoftCap,
 } from "./architecture.ts";
 import { architectureOf, ARCHITECTURES, scalarOf } from "./mod.ts";
-import {
-  COMMON_NEUTRAL,
-  ifPresent,
-  type Json,
-  readCount,
-  readNumber,
-  readTokenIds,
-  refuseUnknownKeys,
-  requireNeutral,
-} from "./config_fields.ts";
+import { COMMON_NEUTRAL, Fields, type Json, readTokenIds } from "./config_fields.ts";
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
 import { layerKindKeys, readLayerKinds } from "./layer_kinds.ts";
 import { expertKeys, readExperts } from "./mixtures.ts";
@@ -54,7 +45,7 @@ export function readHfConfig(json: Json, where: string): HfConfig {
       { advice: "Use the unquantised model (bf16, f16 or f32)." },
     );
   }
-  requireNeutral(json, COMMON_NEUTRAL, where);
+  new Fields(json, where).requireNeutral(COMMON_NEUTRAL);
   return {
     modelConfig: checkModelConfig(readConfig(json, architecture, where), where),
     bosId: readTokenIds(json, "bos_token_id", where)[0] ?? null,
@@ -89,10 +80,10 @@ function readArchitecture(json: Json, where: string): Architecture {
 }
 
 function readConfig(given: Json, architecture: Architecture, where: string): ModelConfig {
-  const json = architecture.config.renewed?.(given, where) ?? given;
+  const json = architecture.config.renewed?.(given, where) ?? given, of = new Fields(json, where);
   const { name, positions, experts, config: { sizes, defaults, neutral, equal, others } } =
     architecture;
-  requireNeutral(json, neutral, where);
+  of.requireNeutral(neutral);
   const known = [neutral, equal].flatMap((keys) => Object.keys(keys)).concat(others);
   const scalars = Object.values(architecture.config.scalars ?? {}).map(([key]) => key);
   const caps = Object.values(architecture.config.softCaps ?? {}).map(([key]) => key);
@@ -104,13 +95,11 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
     ...(experts === undefined ? [] : [...experts.count, ...orNone(experts.normalize)]),
     "tie_word_embeddings",
   ]);
-  refuseUnknownKeys(json, all, where);
-  const count = (size: SizeName) =>
-    ifPresent(json[sizes[size]!], () => readCount(json, sizes[size]!, where)) ??
-      defaults.sizes?.[size] ?? readCount(json, sizes[size]!, where);
+  of.refuseUnknown(all);
+  const count = (size: SizeName) => of.count(sizes[size]!, defaults.sizes?.[size]);
   const optional = (size: SizeName) => {
     const key = sizes[size];
-    return key === undefined ? undefined : ifPresent(json[key], () => count(size));
+    return key === undefined || (json[key] ?? null) === null ? undefined : count(size);
   };
   const hiddenSize = count("hiddenSize"), numHeads = count("numHeads");
   const headDim = optional("headDim") ?? defaults.sizes?.headDim ?? hiddenSize / numHeads;
@@ -121,23 +110,23 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
     );
   }
   const { widening } = defaults, numLayers = count("numLayers");
-  const biases = readBiases(json, architecture, where);
-  const stated = optional("maxPositions") ?? defaults.maxPositions ?? count("maxPositions");
+  const biases = readBiases(of, architecture);
+  const stated = of.count(sizes.maxPositions, defaults.maxPositions);
   for (const [key, other] of Object.entries(equal)) {
     if ((json[key] ?? json[other]) === json[other]) continue;
     throw new UsageError(`${where}: ${key} is ${json[key]}, ${other} ${json[other]}`);
   }
   const rope = positions === "rotary"
-    ? readRopes(json, architecture, where, stated, headDim)
+    ? readRopes(of, architecture, stated, headDim)
     : { ropeTheta: 10000, ropeScaling: null, maxPositions: stated };
   return {
     // A configuration without `architecture` is a Llama.
     ...(name === "llama" ? {} : { architecture: name }),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
-    ...readLayerKinds(json, architecture, numLayers, where),
-    ...readScalars(json, architecture, where),
-    ...readSoftCaps(json, architecture, where),
-    ...readExperts(json, architecture, where),
+    ...readLayerKinds(of, architecture, numLayers),
+    ...readScalars(of, architecture),
+    ...readSoftCaps(of, architecture),
+    ...readExperts(of, architecture),
     vocabSize: count("vocabSize"),
     hiddenSize,
     intermediateSize: widening === undefined
@@ -148,9 +137,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
     numKvHeads: optional("numKvHeads") ?? defaults.sizes?.numKvHeads ?? numHeads,
     headDim,
     ...rope,
-    rmsNormEps:
-      ifPresent(json[sizes.rmsNormEps], () => readNumber(json, sizes.rmsNormEps, where)) ??
-        defaults.rmsNormEps,
+    rmsNormEps: of.number(sizes.rmsNormEps, defaults.rmsNormEps),
     tieWordEmbeddings: defaults.tieWordEmbeddings
       ? json["tie_word_embeddings"] !== false
       : json["tie_word_embeddings"] === true,
@@ -159,30 +146,24 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
 
 const orNone = (key: string | null) => key === null ? [] : [key];
 
-function readBiases(json: Json, architecture: Architecture, where: string) {
+function readBiases(of: Fields, architecture: Architecture) {
   const biases = [...architecture.biases];
   for (const key of ["attention_bias", "mlp_bias"]) {
     const more = architecture.biasKeys[key];
-    requireNeutral(json, { [key]: more === undefined ? [false] : [false, true] }, where);
-    if (json[key] === true) biases.push(...more!);
+    of.requireNeutral({ [key]: more === undefined ? [false] : [false, true] });
+    if (of.json[key] === true) biases.push(...more!);
   }
   return biases;
 }
 
 /** Those that differ from what they are without a key. */
 function readScalars(
-  json: Json,
+  of: Fields,
   { config: { scalars = {} } }: Architecture,
-  where: string,
 ): Pick<ModelConfig, "scalars"> {
   const entries = (Object.entries(scalars) as [Scalar, [string, number, number?]][]).map(
     ([name, [key, power, absent]]) => {
-      const value = json[key] === undefined && absent !== undefined
-        ? absent
-        : readNumber(json, key, where);
-      if (!(value > 0)) {
-        throw new UsageError(`${where}: ${key} is ${value}, expected a number above 0`);
-      }
+      const value = of.positive(key, of.json[key] === null ? undefined : absent);
       return [name, value ** power] as const;
     },
   ).filter(([name, value]) => name === "attention" || value !== 1);
@@ -190,16 +171,12 @@ function readScalars(
 }
 
 function readSoftCaps(
-  json: Json,
+  of: Fields,
   { config: { softCaps } }: Architecture,
-  where: string,
 ): Pick<ModelConfig, "softCaps"> {
-  const entries = Object.entries(softCaps ?? {}).flatMap(([name, [key, absent]]) => {
-    if (json[key] === null) return [];
-    const value = json[key] === undefined ? absent : readNumber(json, key, where);
-    if (value > 0) return [[name, value] as const];
-    throw new UsageError(`${where}: ${key} is ${value}, expected a number above 0, or null`);
-  });
+  const entries = Object.entries(softCaps ?? {})
+    .filter(([, [key]]) => of.json[key] !== null)
+    .map(([name, [key, absent]]) => [name, of.positive(key, absent)]);
   return entries.length === 0 ? {} : { softCaps: Object.fromEntries(entries) };
 }
 

@@ -5,7 +5,7 @@
 import { UsageError } from "../../core/errors.ts";
 import type { DeltaSizes } from "../../kernels/ops/delta_rule/spec.ts";
 import { type Architecture, convolves, type LayerType } from "./architecture.ts";
-import { ifPresent, type Json, readCount, readNumber, requireNeutral } from "./config_fields.ts";
+import type { Fields } from "./config_fields.ts";
 import { architectureOf } from "./mod.ts";
 import { layerType, MAX_LAYERS, type ModelConfig } from "./model_config.ts";
 
@@ -54,63 +54,58 @@ function otherType({ inLayer }: Architecture): LayerType {
 
 /** @throws UsageError for kinds that are not supported */
 export function readLayerKinds(
-  json: Json,
+  of: Fields,
   architecture: Architecture,
   numLayers: number,
-  where: string,
 ): LayerKinds {
   // Such a model is refused for its number of layers.
   if (numLayers > MAX_LAYERS) return {};
-  const unrotated = readUnrotated(json, architecture, numLayers, where);
-  const window = readWindow(json, architecture, numLayers, where);
+  const unrotated = readUnrotated(of, architecture, numLayers);
+  const window = readWindow(of, architecture, numLayers);
   return {
     ...window,
-    ...readMixers(json, window.layerTypes ?? [], where),
+    ...readMixers(of, window.layerTypes ?? []),
     ...(unrotated.length === 0 ? {} : { unrotated }),
   };
 }
 
 function readMixers(
-  json: Json,
+  of: Fields,
   types: readonly LayerType[],
-  where: string,
 ): Pick<ModelConfig, "convTaps" | "delta"> {
   const type = types.find(convolves);
   if (type === undefined) return {};
-  const count = ([key, absent]: readonly [string, number]) =>
-    readCount({ [key]: json[key] ?? absent }, key, where);
+  const count = (key: readonly [string, number]) => of.count(...key);
   const convTaps = count(TAPS[type]), [key] = TAPS[type];
-  if (convTaps < 2) throw new UsageError(`${where}: ${key} is ${convTaps}, expected at least 2`);
+  if (convTaps < 2) throw of.wrong(key, "at least 2");
   if (type === "conv") return { convTaps };
   const sizes = DELTA_ENTRIES.map(([name, key]) => [name, count(key)] as const);
   const delta = Object.fromEntries(sizes) as unknown as DeltaSizes;
   if (delta.valueHeads % delta.keyHeads !== 0) {
-    throw new UsageError(
-      `${where}: ${DELTA.valueHeads[0]} is ${delta.valueHeads}, expected a multiple of ` +
-        `${DELTA.keyHeads[0]} (${delta.keyHeads})`,
-    );
+    const [keyHeads] = DELTA.keyHeads, multiple = `a multiple of ${keyHeads} (${delta.keyHeads})`;
+    throw of.wrong(DELTA.valueHeads[0], multiple);
   }
   return { convTaps, delta };
 }
 
 function readWindow(
-  json: Json,
+  of: Fields,
   architecture: Architecture,
   numLayers: number,
-  where: string,
 ): Pick<LayerKinds, "slidingWindow" | "layerTypes"> {
+  const { json, where } = of;
   const { window: kind, fullEvery, config: { defaults } } = architecture;
   if (kind === "none") return {};
   const key = "sliding_window", isFlagged = kind === "flagged", isTyped = kind === "typed";
   const { slidingWindow: absent = DEFAULT_WINDOW } = defaults;
   const given = json[key] === undefined ? absent : json[key];
-  requireNeutral(json, { use_sliding_window: [true, false] }, where);
-  const types = readTypes(json, isTyped ? numLayers : null, otherType(architecture), where);
+  of.requireNeutral({ use_sliding_window: [true, false] });
+  const types = readTypes(of, isTyped ? numLayers : null, otherType(architecture));
   if (types === null && isTyped && fullEvery === undefined) {
     throw new UsageError(`${where}: layer_types is missing, expected "attention" for each layer`);
   }
   const isOff = given === null || (isFlagged && json["use_sliding_window"] !== true);
-  const slidingWindow = isOff ? null : readCount({ [key]: given }, key, where);
+  const slidingWindow = isOff ? null : of.count(key, absent ?? undefined);
   if (slidingWindow === null && !isTyped) return {};
   const all = (type: LayerType) => types !== null && types.every((one) => one === type);
   if (kind === "always" && types !== null && !all("full") && !all("sliding")) {
@@ -120,10 +115,8 @@ function readWindow(
     );
   }
   // Qwen: the lowest max_window_layers layers have full attention.
-  const count = (name: string, usual: number) =>
-    ifPresent(json[name], () => readNumber(json, name, where)) ?? usual;
-  const fullLayers = isFlagged ? count("max_window_layers", DEFAULT_WINDOW_LAYERS) : 0;
-  const every = isTyped ? count("sliding_window_pattern", fullEvery ?? 1) : Infinity;
+  const fullLayers = isFlagged ? of.number("max_window_layers", DEFAULT_WINDOW_LAYERS) : 0;
+  const every = isTyped ? of.number("sliding_window_pattern", fullEvery ?? 1) : Infinity;
   const usual = (layer: number): LayerType =>
     layer < fullLayers || (layer + 1) % every === 0 ? "full" : "sliding";
   const layerTypes = Array.from(
@@ -139,16 +132,9 @@ function readWindow(
 }
 
 /** The types of `layer_types`; null when it is not set. */
-function readTypes(
-  json: Json,
-  length: number | null,
-  other: LayerType,
-  where: string,
-): LayerType[] | null {
-  const key = "layer_types", list = json[key] ?? [];
-  if (!Array.isArray(list)) {
-    throw new UsageError(`${where}: ${key} is ${JSON.stringify(list)}, expected a list`);
-  }
+function readTypes(of: Fields, length: number | null, other: LayerType): LayerType[] | null {
+  const { json, where } = of, key = "layer_types", list = json[key] ?? [];
+  if (!Array.isArray(list)) throw of.wrong(key, "a list");
   if (list.length === 0) return null;
   const known = (type: unknown) =>
     typeof type === "string" && Object.hasOwn(TYPES, type) &&
@@ -167,30 +153,25 @@ function readTypes(
 }
 
 function readUnrotated(
-  json: Json,
+  of: Fields,
   { unrotated: kind }: Architecture,
   numLayers: number,
-  where: string,
 ): number[] {
+  const { json } = of;
   const layers = Array.from({ length: numLayers }, (_, l) => l);
   if (kind === undefined) return [];
   if (kind === "by type") {
-    requireNeutral(json, { position_embedding_type: ["rope", "nope"] }, where);
+    of.requireNeutral({ position_embedding_type: ["rope", "nope"] });
     return json["position_embedding_type"] === "rope" ? [] : layers;
   }
   const key = "no_rope_layers", list = json[key] ?? null;
   if (list === null) {
-    const every = ifPresent(json["no_rope_layer_interval"], () =>
-      readCount(json, "no_rope_layer_interval", where)) ?? DEFAULT_INTERVAL;
-    return layers.filter((layer) =>
-      (layer + 1) % every === 0
-    );
+    const every = of.count("no_rope_layer_interval", DEFAULT_INTERVAL);
+    return layers.filter((layer) => (layer + 1) % every === 0);
   }
   const isFlag = (value: unknown) => value === 0 || value === 1;
   if (!Array.isArray(list) || list.length < numLayers || !list.every(isFlag)) {
-    throw new UsageError(
-      `${where}: ${key} is ${JSON.stringify(list)}, expected ${numLayers} times 0 or 1`,
-    );
+    throw of.wrong(key, `${numLayers} times 0 or 1`);
   }
   return layers.filter((layer) => list[layer] === 0);
 }

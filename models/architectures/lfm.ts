@@ -3,7 +3,7 @@
  * normed heads in the others, and a norm after the layers that is named after the embedding.
  */
 import type { Architecture } from "./architecture.ts";
-import { ifPresent, type Json, readCount, readNumber } from "./config_fields.ts";
+import { Fields, type Json } from "./config_fields.ts";
 import { LLAMA } from "./llama.ts";
 import { MAX_LAYERS } from "./model_config.ts";
 
@@ -75,18 +75,17 @@ export const LFM2: Architecture = {
 
 /** As transformers' configuration reads the keys: the MLP's width, layers by number, tying. */
 function renewed(json: Json, where: string): Json {
-  const number = (key: string, absent: number) =>
-    ifPresent(json[key], () => readNumber(json, key, where)) ?? absent;
-  let width = number("block_ff_dim", number("intermediate_size", 12_288));
+  const of = new Fields(json, where);
+  let width = of.number("block_ff_dim", of.number("intermediate_size", 12_288));
   if (json["block_auto_adjust_ff_dim"] !== false) {
-    const key = "block_multiple_of", multiple = readCount({ [key]: json[key] ?? 256 }, key, where);
+    const multiple = of.count("block_multiple_of", 256);
     width = Math.floor(2 * width / 3);
     if (json["block_ffn_dim_multiplier"] !== null) {
-      width = Math.floor(number("block_ffn_dim_multiplier", 1) * width);
+      width = Math.floor(of.number("block_ffn_dim_multiplier", 1) * width);
       width = multiple * Math.ceil(width / multiple);
     }
   }
-  const layers = readCount(json, "num_hidden_layers", where), full = json["full_attn_idxs"];
+  const layers = of.count("num_hidden_layers"), full = json["full_attn_idxs"];
   const types = Array.from(
     { length: Math.min(layers, MAX_LAYERS) },
     (_, l) => !Array.isArray(full) || full.includes(l) ? "full_attention" : "conv",

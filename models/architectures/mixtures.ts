@@ -3,7 +3,7 @@
  * of all experts are one tensor, as in transformers 5; files may also have one for each expert.
  */
 import type { Architecture, Module } from "./architecture.ts";
-import { ifPresent, type Json, readCount, requireNeutral } from "./config_fields.ts";
+import type { Fields } from "./config_fields.ts";
 import { LLAMA, MISTRAL, QWEN3 } from "./llama.ts";
 import type { ModelConfig } from "./model_config.ts";
 
@@ -97,20 +97,17 @@ export function parameterNames({ experts }: ModelConfig): string[] {
 
 /** The experts of a configuration; nothing where there are none. */
 export function readExperts(
-  json: Json,
+  of: Fields,
   { experts }: Architecture,
-  where: string,
 ): Pick<ModelConfig, "experts"> {
   if (experts === undefined) return {};
-  const { count: keys, normalize, defaults } = experts;
-  const count = (key: string, absent: number) =>
-    ifPresent(json[key], () => readCount(json, key, where)) ?? absent;
+  const { count: keys, normalize, defaults } = experts, { json } = of;
   const key = keys.find((one) => json[one] !== undefined && json[one] !== null) ?? keys[0]!;
-  if (normalize !== null) requireNeutral(json, { [normalize]: [true, false] }, where);
+  if (normalize !== null) of.requireNeutral({ [normalize]: [true, false] });
   return {
     experts: {
-      count: count(key, defaults.count),
-      chosen: count(CHOSEN, defaults.chosen),
+      count: of.count(key, defaults.count),
+      chosen: of.count(CHOSEN, defaults.chosen),
       normalize: normalize === null || json[normalize] === true,
     },
   };

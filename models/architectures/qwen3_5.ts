@@ -4,7 +4,7 @@
  * 1 + w, but not that of the delta rule's heads.
  */
 import type { Architecture } from "./architecture.ts";
-import { ifPresent, type Json, readCount } from "./config_fields.ts";
+import { Fields, type Json } from "./config_fields.ts";
 import { QWEN3 } from "./llama.ts";
 import { MAX_LAYERS } from "./model_config.ts";
 
@@ -73,9 +73,8 @@ export const QWEN3_5: Architecture = {
 
 /** As transformers' configuration reads the keys: a quarter is rotated, and layers by number. */
 function renewed(json: Json, where: string): Json {
-  const count = (key: string, absent: number) =>
-    ifPresent(json[key], () => readCount(json, key, where)) ?? absent;
-  const every = count(INTERVAL, 4), layers = Math.min(count(LAYERS, 32), MAX_LAYERS);
+  const of = new Fields(json, where);
+  const every = of.count(INTERVAL, 4), layers = Math.min(of.count(LAYERS, 32), MAX_LAYERS);
   return {
     ...json,
     partial_rotary_factor: json["partial_rotary_factor"] ?? 0.25,

@@ -5,14 +5,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
-import {
-  ifPresent,
-  type Json,
-  readCount,
-  readNumber,
-  refuseUnknownKeys,
-  requireNeutral,
-} from "./config_fields.ts";
+import { Fields, type Json } from "./config_fields.ts";
 import type { ModelConfig } from "./model_config.ts";
 import type { Architecture } from "./architecture.ts";
 import { architectureOf } from "./mod.ts";
@@ -51,22 +44,25 @@ const SHARE = "partial_rotary_factor";
 
 /** All that a configuration says of rotations. @throws UsageError with section and key */
 export function readRopes(
-  json: Json,
+  fields: Fields,
   architecture: Architecture,
-  where: string,
   stated: number,
   headDim: number,
 ): AllRopeKeys {
+  const { json, where } = fields;
   const { slidingTheta, partialRotary = false, growingQueries = false } = architecture;
   const { defaults, ropeOthers = [] } = architecture.config;
   const { ropeTheta: usual = 10000, trainedPositions } = defaults;
   const more = [...ropeOthers, ...(growingQueries ? GROWING_KEYS : [])];
   const read = (of: Json, at: string, theta: number, dim = headDim) =>
     readRope({ rope_theta: theta, ...of }, at, stated, dim, more);
-  if (slidingTheta !== undefined) return readByType(json, where, stated, usual, slidingTheta, read);
+  if (slidingTheta !== undefined) {
+    return readByType(fields, stated, usual, slidingTheta, read);
+  }
   if (partialRotary) {
-    const { name, rope } = ropeSection(json, where), { [SHARE]: inside, ...section } = rope;
-    const share = readNumber({ [SHARE]: inside ?? json[SHARE] ?? 1 }, SHARE, where);
+    const { name, rope: { json: rope } } = ropeSection(fields);
+    const { [SHARE]: inside, ...section } = rope;
+    const share = new Fields({ [SHARE]: inside ?? json[SHARE] }, where).number(SHARE, 1);
     const rotaryDim = Math.floor(headDim * share);
     const length = trainedPositions === undefined ? {} : { [ORIGINAL]: trainedPositions };
     const all = { ...length, ...json, rope_scaling: null, [name]: section };
@@ -78,24 +74,19 @@ export function readRopes(
   }
   const keys = read(json, where, usual);
   if (!growingQueries) return keys;
-  const { name, rope } = ropeSection(json, where), at = `${where}: ${name}`;
-  const beta = readNumber(rope, BETA, at), period = readCount(rope, ORIGINAL, at);
+  const { rope } = ropeSection(fields), beta = rope.number(BETA), period = rope.count(ORIGINAL);
   return { ...keys, ...(beta === 0 ? {} : { growingQueries: { beta, period } }) };
 }
 
 /** Sections for full and for sliding layers; in older files `rope_scaling` is that of full ones. */
 function readByType(
-  json: Json,
-  where: string,
+  fields: Fields,
   stated: number,
   fullTheta: number,
   slidingTheta: number,
   read: (of: Json, at: string, theta: number) => RopeKeys,
 ): AllRopeKeys {
-  const name = "rope_parameters", sections = json[name] ?? {};
-  if (!isRecord(sections)) {
-    throw new UsageError(`${where}: ${name} is ${JSON.stringify(sections)}, expected an object`);
-  }
+  const { json, where } = fields, name = "rope_parameters", sections = fields.object(name);
   for (const [type, section] of Object.entries(sections)) {
     const isKnown = type === FULL || type === SLIDING;
     if (isKnown && (section === null || isRecord(section))) continue;
@@ -104,10 +95,7 @@ function readByType(
         `${FULL} and ${SLIDING}`,
     );
   }
-  const older = json["rope_scaling"] ?? {};
-  if (!isRecord(older)) {
-    throw new UsageError(`${where}: rope_scaling is ${JSON.stringify(older)}, expected an object`);
-  }
+  const older = fields.object("rope_scaling");
   const of = (type: string, theta: unknown, more: Json) => {
     const section = { ...(sections[type] as Json | null ?? {}), ...more };
     const keys = { ...(theta === undefined ? {} : { rope_theta: theta }) };
@@ -171,17 +159,14 @@ export function readRope(
   headDim: number,
   more: readonly string[] = [],
 ): RopeKeys {
-  const { name, rope } = ropeSection(json, where), at = `${where}: ${name}`;
-  const ropeTheta = ifPresent(rope["rope_theta"], () => readNumber(rope, "rope_theta", at)) ??
-    ifPresent(json["rope_theta"], () => readNumber(json, "rope_theta", where)) ?? 10000;
-  const type = readType(rope, at);
-  refuseUnknownKeys(
-    rope,
+  const file = new Fields(json, where), { rope } = ropeSection(file);
+  const ropeTheta = rope.number("rope_theta", file.number("rope_theta", 10000));
+  const type = readType(rope);
+  rope.refuseUnknown(
     new Set([...COMMON_KEYS, ...more, ...ROPE_TYPES[type].map(({ key }) => key)]),
-    at,
   );
-  if (type !== "proportional") requireNeutral(rope, { partial_rotary_factor: [1] }, at);
-  const ropeScaling = readScaling(type, { rope, at, json, where, stated, headDim });
+  if (type !== "proportional") rope.requireNeutral({ partial_rotary_factor: [1] });
+  const ropeScaling = readScaling(type, { rope, file, stated, headDim });
   const maxPositions = contextLength(stated, ropeScaling);
   return {
     ropeTheta,
@@ -207,18 +192,16 @@ export function withRopeScaling(config: ModelConfig, section: Json, where: strin
 }
 
 /** The section that is set. As in transformers, `rope_scaling` replaces the newer one. */
-function ropeSection(json: Json, where: string): { name: string; rope: Json } {
+function ropeSection(file: Fields): { name: string; rope: Fields } {
   for (const name of ["rope_scaling", "rope_parameters"]) {
-    const value = json[name] ?? {};
-    if (!isRecord(value)) {
-      throw new UsageError(`${where}: ${name} is ${JSON.stringify(value)}, expected an object`);
-    }
-    if (Object.keys(value).length > 0) return { name, rope: value };
+    const section = file.object(name), rope = new Fields(section, `${file.where}: ${name}`);
+    if (Object.keys(section).length > 0) return { name, rope };
   }
-  return { name: "rope_parameters", rope: {} };
+  const name = "rope_parameters";
+  return { name, rope: new Fields({}, `${file.where}: ${name}`) };
 }
 
-function readType(rope: Json, at: string): RopeType {
+function readType({ json: rope, where: at }: Fields): RopeType {
   const old = rope["type"] ?? null, type = rope["rope_type"] ?? old ?? "default";
   if (old !== null && old !== type) {
     throw new UsageError(
@@ -235,70 +218,61 @@ function readType(rope: Json, at: string): RopeType {
 }
 
 interface Place {
-  rope: Json;
-  at: string;
-  json: Json;
-  where: string;
+  rope: Fields;
+  file: Fields;
   stated: number;
   headDim: number;
 }
 
 function readScaling(type: RopeType, place: Place): RopeScaling | null {
   if (type === "default") return null;
-  const { rope, at, stated } = place, scaling: Record<string, unknown> = { type };
+  const { rope, stated } = place, scaling: Record<string, unknown> = { type };
   for (const field of ROPE_TYPES[type]) scaling[field.name] = readField(field, place);
   if (WITH_LENGTH.includes(type)) scaling["originalMaxPositions"] = originalLength(place);
   if (type === "dynamic") {
-    requireNeutral(rope, { [ORIGINAL]: [stated] }, at);
+    rope.requireNeutral({ [ORIGINAL]: [stated] });
     scaling["originalMaxPositions"] = stated;
   }
   const { betaFast = 0, betaSlow = 0 } = scaling;
   if (betaFast as number < (betaSlow as number)) {
     throw new UsageError(
-      `${at}: beta_fast is ${betaFast}, expected at least beta_slow (${betaSlow})`,
+      `${rope.where}: beta_fast is ${betaFast}, expected at least beta_slow (${betaSlow})`,
     );
   }
   return scaling as unknown as RopeScaling;
 }
 
 function readField({ key, form, usual, absent, required }: ScalingField, place: Place): unknown {
-  const { rope, at, stated, headDim } = place, value = rope[key];
+  const { rope, stated, headDim } = place, value = rope.json[key];
   if (value === null || (value === undefined && required !== true)) {
     if (absent === "quotient") return stated / originalLength(place);
     if (absent !== undefined || usual !== undefined) return absent ?? usual;
   }
   switch (form) {
     case "list":
-      return readFactors(rope, key, at, headDim / 2);
+      return readFactors(rope, key, headDim / 2);
     case "flag":
-      requireNeutral(rope, { [key]: [true, false] }, at);
+      rope.requireNeutral({ [key]: [true, false] });
       return value;
   }
-  const number = readNumber(rope, key, at);
-  if (form === "factor" && number < 1) {
-    throw new UsageError(`${at}: ${key} is ${number}, expected at least 1`);
-  }
-  if (form === "positive" && !(number > 0)) {
-    throw new UsageError(`${at}: ${key} is ${number}, expected a number above 0`);
-  }
+  const number = form === "positive" ? rope.positive(key) : rope.number(key);
+  if (form === "factor" && number < 1) throw rope.wrong(key, "at least 1");
   return number;
 }
 
 /** The length of the first training, where transformers looks for it. */
-function originalLength({ rope, at, json, where, stated }: Place): number {
-  return ifPresent(json[ORIGINAL], () => readCount(json, ORIGINAL, where)) ??
-    ifPresent(rope[ORIGINAL], () => readCount(rope, ORIGINAL, at)) ?? stated;
+function originalLength({ rope, file, stated }: Place): number {
+  return file.count(ORIGINAL, rope.count(ORIGINAL, stated));
 }
 
 /** @throws UsageError for anything but `count` numbers above 0 */
-function readFactors(rope: Json, key: string, at: string, count: number): number[] {
-  const list = rope[key], expected = `expected ${count} numbers above 0 (half of a head's width)`;
-  if (list === undefined) throw new UsageError(`${at}: ${key} is missing, ${expected}`);
-  if (!Array.isArray(list)) {
-    throw new UsageError(`${at}: ${key} is ${JSON.stringify(list)}, ${expected}`);
-  }
+function readFactors(rope: Fields, key: string, count: number): number[] {
+  const list = rope.json[key], { where: at } = rope;
+  const expected = `${count} numbers above 0 (half of a head's width)`;
+  if (list === undefined) throw new UsageError(`${at}: ${key} is missing, expected ${expected}`);
+  if (!Array.isArray(list)) throw rope.wrong(key, expected);
   if (list.length !== count) {
-    throw new UsageError(`${at}: ${key} has ${list.length} values, ${expected}`);
+    throw new UsageError(`${at}: ${key} has ${list.length} values, expected ${expected}`);
   }
   const wrong = list.findIndex((x) => typeof x !== "number" || !(x > 0));
   if (wrong < 0) return list as number[];

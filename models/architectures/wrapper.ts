@@ -3,8 +3,9 @@
  * its tensors are found behind a prefix; images, towers and further heads are left aside.
  */
 import { UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import type { ArchitectureName } from "./architecture.ts";
-import { type Json, refuseUnknownKeys } from "./config_fields.ts";
+import { Fields, type Json } from "./config_fields.ts";
 
 interface Wrapper {
   readonly className: string;
@@ -61,11 +62,10 @@ export function wrappedConfig(json: Json, where: string): Json | null {
         `model_type of "${type}" (only "${className}")`,
     );
   }
-  refuseUnknownKeys(json, OTHERS, where);
+  const of = new Fields(json, where);
+  of.refuseUnknown(OTHERS);
   const text = json["text_config"];
-  if (typeof text !== "object" || text === null || Array.isArray(text)) {
-    throw new UsageError(`${where}: text_config is ${JSON.stringify(text)}, expected an object`);
-  }
+  if (!isRecord(text)) throw of.wrong("text_config", "an object");
   const inner: Json = { model_type: texts[0], ...text };
   if (!texts.some((name) => name === inner["model_type"])) {
     throw new UsageError(
