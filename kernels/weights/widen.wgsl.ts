@@ -26,7 +26,7 @@ export function widenPair(type: "f16" | "bf16", word: string): string {
 }
 
 /** The parameters that {@link widenBlocks} reads. */
-export const BLOCK_PARAMS = { b_base: "u32", b_panel: "u32", b_groups: "u32" } as const;
+export const BLOCK_PARAMS = "u32 b_base b_panel b_groups";
 
 /**
  * Their values for rows of k elements.

@@ -126,8 +126,9 @@ const repeated = (code: (i: number) => string) =>
 
 const multiplyAdds = kernel({
   name: "peak.float32",
-  buffers: { factors: "read vec4<f32>", sums_out: "write f32" },
-  params: { count: "u32" },
+  reads: "vec4<f32> factors",
+  writes: "f32 sums_out",
+  params: "u32 count",
   code: `${entryPoint(GROUP)}
   let b = factors[0];
   let c = factors[1];
@@ -148,8 +149,9 @@ function onUnits({ edge, subgroup }: MatrixUnits): Kernel {
   return kernel({
     name: `peak.matrix${edge}`,
     enable: ["f16", "wgpu_cooperative_matrix"],
-    buffers: { factors: "read vec4<f32>", sums_out: "write f32" },
-    params: { count: "u32" },
+    reads: "vec4<f32> factors",
+    writes: "f32 sums_out",
+    params: "u32 count",
     code: `
 var<workgroup> tile: array<f16, ${edge ** 2}>;
 var<workgroup> sums: array<f32, ${SUBGROUPS * edge ** 2}>;

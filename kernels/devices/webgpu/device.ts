@@ -278,7 +278,7 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
   dispatch(call: Dispatch): void {
     const { kernel, buffers, groups } = call;
     if (groups.includes(0) || this.#rehearsal !== null) return;
-    const tensors = kernel.bufferNames.map((name) => {
+    const tensors = [...kernel.buffers.keys()].map((name) => {
       const tensor = buffers[name];
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
       return this.#checked(tensor);

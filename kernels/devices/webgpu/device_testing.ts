@@ -146,8 +146,7 @@ export function testGpuDevice(
   gpuTest("the error for a kernel that does not compile has its name and line", async (device) => {
     const broken = kernel({
       name: "broken.example",
-      buffers: { dst: "write f32" },
-      params: {},
+      writes: "f32 dst",
       code: "@compute @workgroup_size(1)\nfn main() { dst[0] = nothing; }",
     });
     const x = device.create("float", 4, "x");
@@ -228,8 +227,7 @@ export function testGpuDevice(
     const long = device.create("float", (1 << 18) + 64, "long");
     const touch = kernel({
       name: "touch",
-      buffers: { dst: "write f32" },
-      params: {},
+      writes: "f32 dst",
       code: "@compute @workgroup_size(1) fn main() { dst[0] = 1.0; }",
     });
     assert.throws(

@@ -12,7 +12,7 @@ export function checkDispatch(
 ): void {
   const { bindingElements, groupsPerDimension } = limits;
   const shapes = () => {
-    const buffers = kernel.bufferNames.map((name, i) => `${name}[${tensors[i]!.length}]`);
+    const buffers = [...kernel.buffers.keys()].map((name, i) => `${name}[${tensors[i]!.length}]`);
     const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
     return `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? ` with ` : ""}${
       values.join(", ")
@@ -32,7 +32,7 @@ export function checkDispatch(
       { advice: "make the batch or the sequences smaller" },
     );
   }
-  for (const name of kernel.paramNames) {
+  for (const name of kernel.paramTypes.keys()) {
     if (typeof params[name] !== "number") {
       throw new Error(`${kernel.name}: the parameter ${name} is missing`);
     }

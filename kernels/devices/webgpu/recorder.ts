@@ -69,14 +69,13 @@ export class Recorder {
   ): void {
     const { pipeline, group } = this.pipelines.bind(kernel, tensors);
     if (this.#slot === SLOTS || this.#tracer?.full) this.submit();
-    const offset = PARAMS_SLOT * this.#slot++;
-    kernel.paramNames.forEach((name, i) => {
-      const value = params![name]!;
-      const at = offset + 4 * i;
-      if (kernel.params[name] === "f32") this.#paramView.setFloat32(at, value, true);
-      else if (kernel.params[name] === "i32") this.#paramView.setInt32(at, value, true);
-      else this.#paramView.setUint32(at, value, true);
-    });
+    let at = PARAMS_SLOT * this.#slot++;
+    const offset = at;
+    for (const [name, type] of kernel.paramTypes) {
+      if (type === "f32") this.#paramView.setFloat32(at, params![name]!, true);
+      else this.#paramView.setUint32(at, params![name]!, true);
+      at += 4;
+    }
     const pass = this.#tracer === null
       ? this.#openPass()
       : this.#tracedPass(kernel.name, tensors, flops);

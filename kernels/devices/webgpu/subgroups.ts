@@ -19,8 +19,7 @@ const LANES = 32;
  */
 const probe = kernel({
   name: "subgroups",
-  buffers: { found: "write u32" },
-  params: {},
+  writes: "u32 found",
   code: `${
     entryPoint(GROUP, "subgroups").replace(") {", ", @builtin(subgroup_invocation_id) id: u32) {")
   }

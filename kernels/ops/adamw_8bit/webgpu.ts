@@ -37,16 +37,9 @@ ${
 
 export const adamw8bitKernel = kernel({
   name: "adamw_8bit",
-  buffers: {
-    weight: "write f32",
-    grad: "read f32",
-    first: "write u32",
-    second: "write u32",
-    first_max: "write f32",
-    second_max: "write f32",
-    tables: "read u32",
-  },
-  params: { n: "u32", ...ADAMW_PARAMS },
+  reads: "f32 grad, u32 tables",
+  writes: "f32 weight first_max second_max, u32 first second",
+  params: `u32 n, ${ADAMW_PARAMS}`,
   code: `
 var<workgroup> maps: array<f32, ${TABLES.signedCells}>;
 ${reduceMax(LANES)}

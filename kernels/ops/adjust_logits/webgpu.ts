@@ -15,25 +15,18 @@ import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 /** No two rows share a slot, so no two invocations write the same word. */
 const addNewest = variants(() => ({
   name: "adjust_logits.newest",
-  buffers: { slots: "read u32", newest: "read u32", seen: "write u32" },
-  params: { n: "u32" as const, width: "u32" as const },
+  reads: "u32 slots newest",
+  writes: "u32 seen",
+  params: "u32 n width",
   code: perElement(`let token = newest[i];
   seen[slots[i] * p.width + (token >> 5u)] |= 1u << (token & 31u);`),
 }));
 
 const adjust = variants(({ penalised }: { penalised: boolean }) => ({
   name: "adjust_logits",
-  buffers: {
-    src: "read u32",
-    ...(penalised ? { slots: "read u32", seen: "read u32" } : {}),
-    dst: "write u32",
-  },
-  params: {
-    n: "u32" as const,
-    vocab: "u32" as const,
-    width: "u32" as const,
-    penalty: "f32" as const,
-  },
+  reads: `u32 src${penalised ? " slots seen" : ""}`,
+  writes: "u32 dst",
+  params: "u32 n vocab width, f32 penalty",
   code: perElement(
     penalised
       ? `let row = i / p.vocab;
@@ -50,16 +43,18 @@ const adjust = variants(({ penalised }: { penalised: boolean }) => ({
 /** Writes −∞ as bits, because WGSL has no literal for it. */
 const forbid = variants(() => ({
   name: "adjust_logits.forbid",
-  buffers: { forbidden: "read u32", dst: "write u32" },
-  params: { n: "u32" as const, vocab: "u32" as const, count: "u32" as const },
+  reads: "u32 forbidden",
+  writes: "u32 dst",
+  params: "u32 n vocab count",
   code: perElement(`let row = i / p.count;
   dst[row * p.vocab + forbidden[i - row * p.count]] = 0xff800000u;`),
 }));
 
 const allow = variants(() => ({
   name: "adjust_logits.allow",
-  buffers: { allowed: "read u32", dst: "write u32" },
-  params: { n: "u32" as const, vocab: "u32" as const, width: "u32" as const },
+  reads: "u32 allowed",
+  writes: "u32 dst",
+  params: "u32 n vocab width",
   code: perElement(`let row = i / p.vocab;
   let token = i - row * p.vocab;
   let bit = (allowed[row * p.width + (token >> 5u)] >> (token & 31u)) & 1u;

@@ -57,13 +57,9 @@ export function deltaSpec({ headDim }: { headDim: number }): KernelSpec {
   const width = headDim % 4 === 0 ? 4 : 2, vectors = headDim / width;
   return {
     name: "attention_backward.delta",
-    buffers: {
-      douts: `read ${headType(headDim)}`,
-      outputs: `read ${headType(headDim)}`,
-      lses: "read f32",
-      stats: "write vec2<f32>",
-    },
-    params: { n: "u32" },
+    reads: `${headType(headDim)} douts outputs, f32 lses`,
+    writes: "vec2<f32> stats",
+    params: "u32 n",
     code: `${reduceSum(DELTA_LANES, DELTA_GROUP)}
 ${entryPoint(DELTA_GROUP)}
   let at = (group.x + group.y * groups.x) * ${DELTA_ROWS}u + local / ${DELTA_LANES}u;
@@ -84,8 +80,9 @@ ${entryPoint(DELTA_GROUP)}
 export function limitsSpec({ tileKeys }: { tileKeys: number }): KernelSpec {
   return {
     name: "attention_backward.limits",
-    buffers: { segments: "read u32", row_segment: "read u32", limits: "write u32" },
-    params: { rows: "u32", count: "u32", window: "u32" },
+    reads: "u32 segments row_segment",
+    writes: "u32 limits",
+    params: "u32 rows count window",
     code: `var<workgroup> largest: atomic<u32>;
 ${entryPoint(tileKeys)}
   let number = group.x + group.y * groups.x;
@@ -118,17 +115,9 @@ export function queryGradientSpec(
   const read = ["queries", "keys", "values", "douts", ...(keyParts ? ["dqueries"] : [])];
   return {
     name: `attention_backward.queries${keyParts ? "_key_part" : ""}`,
-    buffers: {
-      queries: `read ${type}`,
-      keys: `read ${type}`,
-      values: `read ${type}`,
-      douts: `read ${type}`,
-      stats: "read vec2<f32>",
-      segments: "read u32",
-      row_segment: "read u32",
-      dqueries: `write ${type}`,
-    },
-    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}), ...capParam(capped) },
+    reads: `${type} queries keys values douts, vec2<f32> stats, u32 segments row_segment`,
+    writes: `${type} dqueries`,
+    params: `${QUERY_PARAMS}${keyParts ? `, ${KEY_PART_PARAMS}` : ""}, ${capParam(capped)}`,
     code: `${tiles.declarations(read)}
 ${tiles.storing("dqueries")}
 ${EXP4}${capped ? SOFT_CAP : ""}
@@ -186,7 +175,7 @@ export const PARTS = `fn part_rows(range: u32) -> u32 {
 }`;
 
 /** The bound rows of queries, and of keys. */
-const ROW_PART_PARAMS = { row_end: "u32", key_begin: "u32" } as const;
+const ROW_PART_PARAMS = "u32 row_end key_begin";
 
 /**
  * WGSL: `rows_begin` and `rows_end`, the rows that may attend to a tile of keys, of the bound ones;
@@ -245,23 +234,13 @@ export function keyGradientSpec(
   const inside = (row: string) => rowParts ? `(${row})` : row;
   return {
     name: `attention_backward.keys${rowParts ? "_row_part" : ""}`,
-    buffers: {
-      queries: `read ${type}`,
-      keys: `read ${type}`,
-      values: `read ${type}`,
-      douts: `read ${type}`,
-      stats: "read vec2<f32>",
-      limits: "read u32",
-      dkeys: `write ${type}`,
-      dvalues: `write ${type}`,
-      ...(windowed ? { segments: "read u32", row_segment: "read u32" } : {}),
-    },
-    params: {
-      ...QUERY_PARAMS,
-      parts: "u32",
-      ...(rowParts ? ROW_PART_PARAMS : {}),
-      ...capParam(capped),
-    },
+    reads: `${type} queries keys values douts, vec2<f32> stats, u32 limits${
+      windowed ? " segments row_segment" : ""
+    }`,
+    writes: `${type} dkeys dvalues`,
+    params: `u32 parts, ${QUERY_PARAMS}${rowParts ? `, ${ROW_PART_PARAMS}` : ""}, ${
+      capParam(capped)
+    }`,
     code: `${tiles.declarations(read)}
 ${tiles.storing("dkeys")}
 ${tiles.storing("dvalues")}
@@ -362,20 +341,9 @@ export function sumSpec(
   const vectors = headDim % 4 === 0 ? headVectors(headDim) : headDim / 2;
   return {
     name: `attention_backward.sum${rowParts ? "_row_part" : ""}`,
-    buffers: {
-      dkey_parts: `read ${type}`,
-      dvalue_parts: `read ${type}`,
-      limits: "read u32",
-      dkeys: `write ${type}`,
-      dvalues: `write ${type}`,
-    },
-    params: {
-      n: "u32",
-      rows: "u32",
-      kv_heads: "u32",
-      parts: "u32",
-      ...(rowParts ? { row_begin: "u32", row_end: "u32" } : {}),
-    },
+    reads: `${type} dkey_parts dvalue_parts, u32 limits`,
+    writes: `${type} dkeys dvalues`,
+    params: `u32 n rows kv_heads parts${rowParts ? " row_begin row_end" : ""}`,
     code: `${PARTS}
 ${entryPoint(GROUP)}
   let at = (group.x + group.y * groups.x) * ${GROUP}u + local;

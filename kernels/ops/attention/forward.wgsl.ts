@@ -25,28 +25,21 @@ export interface AttentionOptions {
   capped?: boolean;
 }
 
-export const QUERY_PARAMS = {
-  count: "u32",
-  rows: "u32",
-  /** Row of the batch of the first query in the binding. */
-  row_begin: "u32",
-  heads: "u32",
-  kv_heads: "u32",
-  per_kv: "u32",
-  /** The largest u32 where there is none. */
-  window: "u32",
-  scale: "f32",
-} as const;
+/**
+ * `row_begin` is the row of the batch of the first query in the binding; `window` is the largest
+ * u32 where there is none.
+ */
+export const QUERY_PARAMS = "u32 count rows row_begin heads kv_heads per_kv window, f32 scale";
 
 /** The parameter of a soft cap, where there is one. */
-export const capParam = (capped: boolean): { cap?: "f32" } => capped ? { cap: "f32" } : {};
+export const capParam = (capped: boolean): string => capped ? "f32 cap" : "";
 
 /** The value of that parameter. */
 export const capValue = ({ softCap }: Pick<AttentionArgs, "softCap">): { cap?: number } =>
   softCap === undefined ? {} : { cap: softCap };
 
 /** The bound rows of keys and values, of the batch. */
-export const KEY_PART_PARAMS = { key_begin: "u32", key_end: "u32" } as const;
+export const KEY_PART_PARAMS = "u32 key_begin key_end";
 
 /** WGSL: a column of the segment table, in the row of segment `s`. */
 export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
@@ -196,16 +189,9 @@ export function attentionSpec(
     : "";
   return {
     name: `attention${keyParts ? ".key_part" : ""}${exchange === "memory" ? "" : ".subgroups"}`,
-    buffers: {
-      queries: `read ${type}`,
-      keys: `read ${type}`,
-      values: `read ${type}`,
-      outputs: `write ${type}`,
-      lses: "write f32",
-      segments: "read u32",
-      row_segment: "read u32",
-    },
-    params: { ...QUERY_PARAMS, ...(keyParts ? KEY_PART_PARAMS : {}), ...capParam(capped) },
+    reads: `${type} queries keys values, u32 segments row_segment`,
+    writes: `${type} outputs, f32 lses`,
+    params: `${QUERY_PARAMS}${keyParts ? `, ${KEY_PART_PARAMS}` : ""}, ${capParam(capped)}`,
     code: `${tiles.declarations(read)}
 ${tiles.storing("outputs")}
 ${softmaxDeclarations(tiles, capped)}

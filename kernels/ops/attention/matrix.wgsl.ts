@@ -10,18 +10,13 @@ import { type MatrixHeads, MatrixTiles } from "./matrix_tiles.wgsl.ts";
 
 const ENABLE = ["f16", "wgpu_cooperative_matrix"];
 
-const MATRIX_PARAMS = {
-  ...QUERY_PARAMS,
-  /** Packed rows of a key head's queries and of its keys. */
-  query_rows: "u32",
-  key_rows: "u32",
-  /** The first packed row of the keys, of the values, and of the outputs' gradients. */
-  keys_from: "u32",
-  values_from: "u32",
-  douts_from: "u32",
-  /** Elements of the high parts, after which the low parts are. */
-  low: "u32",
-} as const;
+/**
+ * Packed rows of a key head's queries and of its keys; the first packed row of the keys, of the
+ * values, and of the outputs' gradients; the elements of the high parts, after which the low parts
+ * are.
+ */
+const MATRIX_PARAMS =
+  `${QUERY_PARAMS}, u32 query_rows key_rows keys_from values_from douts_from low`;
 
 /** WGSL: where queries and keys are in their matrices, packed and not packed. */
 const PLACES = `
@@ -52,14 +47,8 @@ export function matrixAttentionSpec(heads: MatrixHeads): KernelSpec {
   return {
     name: `attention.matrix${heads.edge}`,
     enable: ENABLE,
-    buffers: {
-      halves: "read vec4<f16>",
-      scales: "read f32",
-      outputs: "write f32",
-      lses: "write f32",
-      segments: "read u32",
-      row_segment: "read u32",
-    },
+    reads: "vec4<f16> halves, f32 scales, u32 segments row_segment",
+    writes: "f32 outputs lses",
     params: MATRIX_PARAMS,
     code: `${tiles.declarations}
 ${EXP}
@@ -127,14 +116,8 @@ export function matrixQueryGradientSpec(heads: MatrixHeads): KernelSpec {
   return {
     name: `attention_backward.queries.matrix${heads.edge}`,
     enable: ENABLE,
-    buffers: {
-      halves: "read vec4<f16>",
-      scales: "read f32",
-      stats: "read vec2<f32>",
-      segments: "read u32",
-      row_segment: "read u32",
-      dqueries: "write f32",
-    },
+    reads: "vec4<f16> halves, f32 scales, vec2<f32> stats, u32 segments row_segment",
+    writes: "f32 dqueries",
     params: MATRIX_PARAMS,
     code: `${tiles.declarations}
 ${EXP}
@@ -185,16 +168,11 @@ export function matrixKeyGradientSpec(
   return {
     name: `attention_backward.keys.matrix${heads.edge}`,
     enable: ENABLE,
-    buffers: {
-      halves: "read vec4<f16>",
-      scales: "read f32",
-      stats: "read vec2<f32>",
-      limits: "read u32",
-      dkeys: "write f32",
-      dvalues: "write f32",
-      ...(windowed ? { segments: "read u32", row_segment: "read u32" } : {}),
-    },
-    params: { ...MATRIX_PARAMS, parts: "u32" },
+    reads: `vec4<f16> halves, f32 scales, vec2<f32> stats, u32 limits${
+      windowed ? " segments row_segment" : ""
+    }`,
+    writes: "f32 dkeys dvalues",
+    params: `u32 parts, ${MATRIX_PARAMS}`,
     code: `${tiles.declarations}
 ${EXP}
 ${PLACES}

@@ -53,16 +53,9 @@ const lines = (n: number, text: (i: number) => string) => range(n).map(text).joi
 export function splitSpec({ headDim, depth }: { headDim: number; depth: number }): KernelSpec {
   return {
     name: "attention.split",
-    buffers: { vectors: "read f32", halves: "write u32", scales: "write f32" },
-    params: {
-      count: "u32",
-      rows: "u32",
-      padded_rows: "u32",
-      per_kv: "u32",
-      heads: "u32",
-      base: "u32",
-      low: "u32",
-    },
+    reads: "f32 vectors",
+    writes: "u32 halves, f32 scales",
+    params: "u32 count rows padded_rows per_kv heads base low",
     code: `${reduceMax(16)}
 ${SPLIT}
 fn pair_at(at: u32, c: u32, exists: bool) -> vec2f {

@@ -38,20 +38,12 @@ export interface PartialOptions {
 /** Minimum number of keys in a piece. */
 export const MIN_PIECE_KEYS = 64;
 
-const PARAMS = {
-  count: "u32",
-  branch_count: "u32",
-  heads: "u32",
-  kv_heads: "u32",
-  per_kv: "u32",
-  /** Number of pieces of each range, and index of the first of them among all pieces. */
-  pieces: "u32",
-  first_piece: "u32",
-  /** The bound part of the keys and values, in rows, or in slots of `max_new` rows. */
-  bound_begin: "u32",
-  bound_end: "u32",
-  scale: "f32",
-} as const;
+/**
+ * Each range has `pieces`, of which the first has the number `first_piece` among all; the keys and
+ * values from `bound_begin` to `bound_end` are bound, in rows, or in slots of `max_new` rows.
+ */
+const PARAMS = "u32 count branch_count heads kv_heads per_kv pieces first_piece, " +
+  "u32 bound_begin bound_end, f32 scale";
 
 /** WGSL: a column of the branch table. */
 const branchColumn = (branch: string, name: keyof typeof BRANCH) =>
@@ -89,21 +81,15 @@ function storePartial(tiles: Tiles): string {
 function partialSpec(
   name: string,
   { headDim, sizes, exchange, capped }: PartialOptions,
-  params: Record<string, "u32">,
+  params: string,
   body: (tiles: Tiles) => string,
 ): KernelSpec {
   const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
   return {
     name: exchange === "memory" ? name : `${name}.subgroups`,
-    buffers: {
-      queries: `read ${type}`,
-      keys: `read ${type}`,
-      values: `read ${type}`,
-      branches: "read u32",
-      mixes: `write ${type}`,
-      sums: "write vec2<f32>",
-    },
-    params: { ...PARAMS, ...params, ...capParam(capped) },
+    reads: `${type} queries keys values, u32 branches`,
+    writes: `${type} mixes, vec2<f32> sums`,
+    params: `${PARAMS}, ${params}, ${capParam(capped)}`,
     code: `${tiles.declarations(["queries", "keys", "values"])}
 ${tiles.storing("mixes")}
 ${softmaxDeclarations(tiles, capped)}
@@ -169,7 +155,7 @@ export function prefixSpec(options: PartialOptions): KernelSpec {
     branch = next;
   }`;
   };
-  const spec = partialSpec("attention_decode.prefix", options, {}, body);
+  const spec = partialSpec("attention_decode.prefix", options, "", body);
   return {
     ...spec,
     code: `fn query_number(query: u32, end: u32, head: u32) -> u32 {
@@ -208,7 +194,7 @@ export function branchSpec(options: PartialOptions): KernelSpec {
     }
   }`;
   };
-  return partialSpec("attention_decode.branch", options, { max_new: "u32", window: "u32" }, body);
+  return partialSpec("attention_decode.branch", options, "u32 max_new window", body);
 }
 
 /**
@@ -231,14 +217,9 @@ export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
   }`;
   return {
     name: "attention_decode.merge",
-    buffers: {
-      branch_mixes: `read ${type}`,
-      branch_sums: "read vec2<f32>",
-      prefix_mixes: `read ${type}`,
-      prefix_sums: "read vec2<f32>",
-      outputs: `write ${type}`,
-    },
-    params: { n: "u32", rows: "u32", branch_pieces: "u32", prefix_pieces: "u32" },
+    reads: `${type} branch_mixes prefix_mixes, vec2<f32> branch_sums prefix_sums`,
+    writes: `${type} outputs`,
+    params: "u32 n rows branch_pieces prefix_pieces",
     code: `${EXP}
 ${entryPoint(GROUP)}
   let at = (group.x + group.y * groups.x) * ${GROUP}u + local;

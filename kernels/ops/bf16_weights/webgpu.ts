@@ -15,12 +15,9 @@ fn bf16_values(word: u32) -> vec2f {
 
 export const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
   name: `widen_bf16${hasRest ? ".rest" : ""}`,
-  buffers: {
-    weight: "read u32",
-    ...(hasRest ? { rest: "read u32" } : {}),
-    wide: "write f32",
-  },
-  params: { n: "u32" as const },
+  reads: `u32 weight${hasRest ? " rest" : ""}`,
+  writes: "f32 wide",
+  params: "u32 n",
   code: VALUES +
     perElement(`let value = bf16_values(weight[i])${hasRest ? " + bf16_values(rest[i])" : ""};
   wide[2u * i] = value.x;
@@ -29,16 +26,9 @@ export const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
 
 export const stochasticKernel = kernel({
   name: "round_bf16.stochastic",
-  buffers: { src: "read u32", weight: "write u32" },
-  params: {
-    n: "u32",
-    first_block: "u32",
-    c1: "u32",
-    c2: "u32",
-    c3: "u32",
-    seed_low: "u32",
-    seed_high: "u32",
-  },
+  reads: "u32 src",
+  writes: "u32 weight",
+  params: "u32 n first_block c1 c2 c3 seed_low seed_high",
   code: `${MUL_HIGH}${PHILOX}
 ${
     perElement(`let counter = vec4u(p.first_block + i / 2u, p.c1, p.c2, p.c3);
@@ -51,8 +41,9 @@ ${
 
 export const kahanKernel = kernel({
   name: "round_bf16.kahan",
-  buffers: { src: "read f32", weight: "write u32", rest: "write u32" },
-  params: { n: "u32" },
+  reads: "f32 src",
+  writes: "u32 weight rest",
+  params: "u32 n",
   code: `
 fn nearest_bf16(x: vec2f) -> vec2u {
   let bits = bitcast<vec2u>(x);

@@ -12,8 +12,9 @@ import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
 const add = kernel({
   name: "add_bias",
-  buffers: { x: "write f32", bias: "read f32" },
-  params: { n: "u32", d: "u32", scale: "f32" },
+  reads: "f32 bias",
+  writes: "f32 x",
+  params: "u32 n d, f32 scale",
   code: perElement("x[i] += p.scale * bias[i % p.d];"),
 });
 
@@ -28,7 +29,7 @@ export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d, scale =
     }));
 };
 
-const chunks = columnChunks("add_bias_backward", ["dout"], "sum += dout[at];");
+const chunks = columnChunks("add_bias_backward", "f32 dout", "sum += dout[at];");
 
 export const addBiasBackwardWebgpu: WebgpuOp<AddBiasBackwardArgs> = (args, ctx) => {
   const { dout, dbias, rows, d, scale } = args;

@@ -15,17 +15,15 @@ const MAX_CHUNKS = 256;
 
 /**
  * The kernel that sums each chunk.
- * @param inputs names of its f32 buffers
+ * @param inputs the buffers that it reads
  * @param step WGSL that adds element `at` (column `column` of row `row`) to `sum`
  */
-export function columnChunks(name: string, inputs: readonly string[], step: string): Kernel {
+export function columnChunks(name: string, inputs: string, step: string): Kernel {
   return kernel({
     name,
-    buffers: {
-      ...Object.fromEntries(inputs.map((input) => [input, "read f32"])),
-      partial: "write f32",
-    },
-    params: { rows: "u32", d: "u32", n: "u32", size: "u32" },
+    reads: inputs,
+    writes: "f32 partial",
+    params: "u32 rows d n size",
     code: perElement(`let chunk = i / p.d;
   let column = i - chunk * p.d;
   let end = min(p.rows, (chunk + 1u) * p.size);
@@ -40,8 +38,9 @@ export function columnChunks(name: string, inputs: readonly string[], step: stri
 
 const chunkSum = kernel({
   name: "column_sums",
-  buffers: { partial: "read f32", sums: "write f32" },
-  params: { chunks: "u32", n: "u32", scale: "f32" },
+  reads: "f32 partial",
+  writes: "f32 sums",
+  params: "u32 chunks n, f32 scale",
   code: perElement(`var sum = 0.0;
   for (var chunk = 0u; chunk < p.chunks; chunk++) { sum += partial[chunk * p.n + i]; }
   sums[i] += p.scale * sum;`),

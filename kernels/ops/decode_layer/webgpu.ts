@@ -24,17 +24,9 @@ export const placeKernel = variants(({ width }: { width: number }) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {
     name: "decode_layer.place",
-    buffers: {
-      new_keys: `read ${type}`,
-      new_values: `read ${type}`,
-      cosines: `read ${type}`,
-      sines: `read ${type}`,
-      positions: "read u32",
-      cache_rows: "read u32",
-      cache_keys: `write ${type}`,
-      cache_values: `write ${type}`,
-    },
-    params: { n: "u32", heads: "u32", half: "u32" },
+    reads: `${type} new_keys new_values cosines sines, u32 positions cache_rows`,
+    writes: `${type} cache_keys cache_values`,
+    params: "u32 n heads half",
     code: perElement(`let pair = i % p.half;
   let head = i / p.half;
   let row = head / p.heads;

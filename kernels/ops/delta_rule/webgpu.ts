@@ -21,14 +21,7 @@ import {
 /** Columns in a workgroup, and positions in a block. */
 const COLUMNS = 64, BLOCK = 32;
 
-const PARAMS = {
-  n: "u32",
-  keyHeads: "u32",
-  valueHeads: "u32",
-  keyDim: "u32",
-  valueDim: "u32",
-  width: "u32",
-} as const;
+const PARAMS = "u32 n keyHeads valueHeads keyDim valueDim width";
 
 const sizesOf = (args: DeltaRuleArgs | DeltaRuleBackwardArgs) => {
   const { keyHeads, valueHeads, keyDim, valueDim } = args;
@@ -55,7 +48,8 @@ fn inverse_norm(first: u32) -> f32 {
 /** One invocation for each row and head of queries and keys. */
 const keys = kernel({
   name: "delta_rule.keys",
-  buffers: { x: "read f32", qk: "write f32" },
+  reads: "f32 x",
+  writes: "f32 qk",
   params: PARAMS,
   code: COMMON + INVERSE_NORM + perElement(`
   let first = i / (2u * p.keyHeads) * p.width + i % (2u * p.keyHeads) * p.keyDim;
@@ -72,11 +66,12 @@ fn softplus(x: f32) -> f32 {
   return max(x, 0.0) + select(log_f32(w) * (y / (w - 1.0)), y, w == 1.0);
 }`;
 
-const GATE_INPUTS = { a: "read f32", b: "read f32", aLog: "read f32", dtBias: "read f32" };
+const GATE_INPUTS = "f32 a b aLog dtBias";
 
 const gates = kernel({
   name: "delta_rule.gates",
-  buffers: { ...GATE_INPUTS, gates: "write f32" },
+  reads: GATE_INPUTS,
+  writes: "f32 gates",
   params: PARAMS,
   code: COMMON + SOFTPLUS + perElement(`
   let head = i % p.valueHeads;
@@ -108,15 +103,9 @@ function prepared(args: DeltaRuleArgs | DeltaRuleBackwardArgs, ctx: WebgpuContex
 
 const forward = variants(({ keyDim }: { keyDim: number }) => ({
   name: "delta_rule",
-  buffers: {
-    x: "read f32",
-    qk: "read f32",
-    gates: "read f32",
-    segments: "read u32",
-    state: "write f32",
-    mixed: "write f32",
-  },
-  params: { ...PARAMS, first: "u32" as const },
+  reads: "f32 x qk gates, u32 segments",
+  writes: "f32 state mixed",
+  params: `u32 first, ${PARAMS}`,
   code: `${COMMON}
 @compute @workgroup_size(${COLUMNS})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
@@ -177,25 +166,9 @@ export const deltaRuleWebgpu: WebgpuOp<DeltaRuleArgs> = (args, ctx) => {
 /** One workgroup for each value head. */
 const backward = kernel({
   name: "delta_rule_backward",
-  buffers: {
-    x: "read f32",
-    dout: "read f32",
-    qk: "read f32",
-    gates: "read f32",
-    segments: "read u32",
-    dqk: "write f32",
-    dgates: "write f32",
-    dx: "write f32",
-    work: "write f32",
-  },
-  params: {
-    ...PARAMS,
-    first: "u32",
-    segmentCount: "u32",
-    states: "u32",
-    blocks: "u32",
-    each: "u32",
-  },
+  reads: "f32 x dout qk gates, u32 segments",
+  writes: "f32 dqk dgates dx work",
+  params: `u32 first segmentCount states blocks each, ${PARAMS}`,
   code: `${COMMON}
 var<private> head: u32;
 fn query_at(row: u32) -> u32 { return (row * 2u * p.keyHeads + key_head(head)) * p.keyDim; }
@@ -349,7 +322,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lo
 /** The derivatives by queries and keys before their norm, summed over value heads. */
 const keysBackward = kernel({
   name: "delta_rule_backward.keys",
-  buffers: { x: "read f32", dqk: "read f32", dx: "write f32" },
+  reads: "f32 x dqk",
+  writes: "f32 dx",
   params: PARAMS,
   code: COMMON + INVERSE_NORM + `
 fn slope_at(first: u32, c: u32) -> f32 {
@@ -378,14 +352,8 @@ fn slope_at(first: u32, c: u32) -> f32 {
 
 const gatesBackward = kernel({
   name: "delta_rule_backward.gates",
-  buffers: {
-    ...GATE_INPUTS,
-    gates: "read f32",
-    dgates: "read f32",
-    da: "write f32",
-    db: "write f32",
-    dlog: "write f32",
-  },
+  reads: `${GATE_INPUTS} gates dgates`,
+  writes: "f32 da db dlog",
   params: PARAMS,
   code: COMMON + SOFTPLUS + perElement(`
   let head = i % p.valueHeads;

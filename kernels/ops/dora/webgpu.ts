@@ -12,15 +12,9 @@ import type { DoraGainArgs, ScaleColumnsArgs, ScaleColumnsBackwardArgs } from ".
 
 const gains = kernel({
   name: "dora_gain",
-  buffers: {
-    squares: "read f32",
-    q: "read f32",
-    b: "read f32",
-    magnitude: "read f32",
-    rho: "write f32",
-    gain: "write f32",
-  },
-  params: { n: "u32", r: "u32" },
+  reads: "f32 squares q b magnitude",
+  writes: "f32 rho gain",
+  params: "u32 n r",
   code: perElement(`var sum = squares[i];
   for (var k = 0u; k < p.r; k++) { sum += q[k * p.n + i] * b[i * p.r + k]; }
   let inverse = select(0.0, inverseSqrt(sum), sum > 0.0);
@@ -38,8 +32,9 @@ export const doraGainWebgpu: WebgpuOp<DoraGainArgs> = ({ r, d, ...buffers }, ctx
   });
 
 const scales = (index: string) => ({
-  buffers: { x: "read f32", gain: "read f32", scaled: "write f32" },
-  params: { n: "u32", d: "u32", first: "u32" },
+  reads: "f32 x gain",
+  writes: "f32 scaled",
+  params: "u32 n d first",
   code: perElement(`scaled[i] = x[i] * gain[${index}];`),
 } as const);
 const byColumns = kernel({ name: "scale_columns", ...scales("i % p.d") });
@@ -59,7 +54,7 @@ export const scaleColumnsWebgpu: WebgpuOp<ScaleColumnsArgs> = (args, ctx) => {
 
 const chunks = columnChunks(
   "scale_columns_backward",
-  ["dout", "x", "rho"],
+  "f32 dout x rho",
   "sum += dout[at] * x[at] * rho[column];",
 );
 

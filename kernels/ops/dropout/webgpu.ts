@@ -24,17 +24,9 @@ export const dropoutKernel = variants(
   }`);
     return {
       name: `dropout${whole ? "" : ".ragged"}`,
-      buffers: { src: `read ${type}`, row_keys: "read u32", dst: `write ${type}` },
-      params: {
-        d: "u32" as const,
-        blocks: "u32" as const,
-        n: "u32" as const,
-        threshold: "u32" as const,
-        scale: "f32" as const,
-        place: "u32" as const,
-        seed_low: "u32" as const,
-        seed_high: "u32" as const,
-      },
+      reads: `${type} src, u32 row_keys`,
+      writes: `${type} dst`,
+      params: "u32 d blocks n threshold place seed_low seed_high, f32 scale",
       code: `${MUL_HIGH}${PHILOX}
 ${
         perElement(`let row = i / p.blocks;

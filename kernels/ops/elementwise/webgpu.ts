@@ -18,8 +18,9 @@ import type {
 
 const add = variants(({ sums }: { sums: boolean }) => ({
   name: sums ? "add" : "scale",
-  buffers: { ...(sums ? { a: "read f32" } : {}), b: "read f32", sum: "write f32" },
-  params: { n: "u32" as const, scale: "f32" as const },
+  reads: `f32 b${sums ? " a" : ""}`,
+  writes: "f32 sum",
+  params: "u32 n, f32 scale",
   code: perElement(`sum[i] = ${sums ? "a[i] + " : ""}p.scale * b[i];`),
 }));
 
@@ -29,8 +30,9 @@ export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =
 /** Copies bits, whatever the dtype. */
 const copy = kernel({
   name: "copy",
-  buffers: { src: "read u32", dst: "write u32" },
-  params: { n: "u32" },
+  reads: "u32 src",
+  writes: "u32 dst",
+  params: "u32 n",
   code: perElement("dst[i] = src[i];"),
 });
 
@@ -39,8 +41,8 @@ export const copyWebgpu: WebgpuOp<CopyArgs> = ({ src, out, n }, ctx) =>
 
 const fill = kernel({
   name: "fill",
-  buffers: { dst: "write f32" },
-  params: { n: "u32", value: "f32" },
+  writes: "f32 dst",
+  params: "u32 n, f32 value",
   code: perElement("dst[i] = p.value;"),
 });
 
@@ -49,8 +51,9 @@ export const fillWebgpu: WebgpuOp<FillArgs> = ({ out, n, value }, ctx) =>
 
 const multiply = kernel({
   name: "multiply",
-  buffers: { a: "read f32", b: "read f32", product: "write f32" },
-  params: { n: "u32" },
+  reads: "f32 a b",
+  writes: "f32 product",
+  params: "u32 n",
   code: perElement("product[i] = a[i] * b[i];"),
 });
 
@@ -59,8 +62,9 @@ export const multiplyWebgpu: WebgpuOp<MultiplyArgs> = ({ a, b, out, n }, ctx) =>
 
 const softCap = kernel({
   name: "soft_cap",
-  buffers: { x: "read f32", capped: "write f32" },
-  params: { n: "u32", cap: "f32" },
+  reads: "f32 x",
+  writes: "f32 capped",
+  params: "u32 n, f32 cap",
   code: EXP + SOFT_CAP + perElement("capped[i] = soft_cap(x[i]);"),
 });
 
@@ -69,8 +73,9 @@ export const softCapWebgpu: WebgpuOp<SoftCapArgs> = ({ x, out, n, cap }, ctx) =>
 
 const softCapBackward = kernel({
   name: "soft_cap_backward",
-  buffers: { dout: "read f32", y: "read f32", dx: "write f32" },
-  params: { n: "u32", cap: "f32" },
+  reads: "f32 dout y",
+  writes: "f32 dx",
+  params: "u32 n, f32 cap",
   code: EXP + SOFT_CAP + perElement("dx[i] = dout[i] * cap_slope(y[i]);"),
 });
 

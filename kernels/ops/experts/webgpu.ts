@@ -20,7 +20,7 @@ import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
 import type { ExpertGradientArgs, ExpertMatmulArgs, RouteArgs, RouteBackwardArgs } from "./spec.ts";
 
-const ROUTE = { rows: "u32", experts: "u32", chosen: "u32", normalize: "u32" } as const;
+const ROUTE = "u32 rows experts chosen normalize";
 
 /** WGSL: `most` and `sum` of row i's logits, so that p_e = exp(logits[at + e] − most) / sum. */
 const probabilities = `let at = i * p.experts;
@@ -32,7 +32,8 @@ const probabilities = `let at = i * p.experts;
 /** One invocation for each row. A logit comes after those that are larger, or equal before it. */
 const choose = kernel({
   name: "route.choose",
-  buffers: { logits: "read f32", expert_of: "write u32", gate_of: "write f32" },
+  reads: "f32 logits",
+  writes: "u32 expert_of, f32 gate_of",
   params: ROUTE,
   code: perElement(
     `${probabilities}
@@ -63,7 +64,8 @@ const choose = kernel({
 /** One invocation for each expert. */
 const count = kernel({
   name: "route.count",
-  buffers: { expert_of: "read u32", counts: "write u32" },
+  reads: "u32 expert_of",
+  writes: "u32 counts",
   params: ROUTE,
   code: perElement(
     `var found = 0u;
@@ -75,15 +77,8 @@ const count = kernel({
 
 const place = kernel({
   name: "route.place",
-  buffers: {
-    expert_of: "read u32",
-    gate_of: "read f32",
-    counts: "read u32",
-    first_of: "write u32",
-    place_of: "write u32",
-    row_of: "write u32",
-    gates: "write f32",
-  },
+  reads: "u32 expert_of counts, f32 gate_of",
+  writes: "u32 first_of place_of row_of, f32 gates",
   params: ROUTE,
   code: perElement(
     `var next = 0u;
@@ -132,14 +127,8 @@ export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
 /** One invocation for each row. */
 const routeBack = kernel({
   name: "route_backward",
-  buffers: {
-    logits: "read f32",
-    gates: "read f32",
-    place_of: "read u32",
-    expert_of: "read u32",
-    dgates: "read f32",
-    dlogits: "write f32",
-  },
+  reads: "f32 logits gates dgates, u32 place_of expert_of",
+  writes: "f32 dlogits",
   params: ROUTE,
   code: perElement(
     `${probabilities}
@@ -242,23 +231,10 @@ const product = variants(({ transB, type, rounding }: Product) => {
     : `row_four(row, i, ${width})`;
   return {
     name: `expert_matmul.${type}`,
-    buffers: {
-      mat_a: "read f32",
-      mat_b: stored === null ? "read f32" : `read ${rowBufferType(stored)}`,
-      first_of: "read u32",
-      mat_out: "write f32",
-    } as Record<string, string>,
-    params: {
-      experts: "u32" as const,
-      n: "u32" as const,
-      k: "u32" as const,
-      add: "u32" as const,
-      alpha: "f32" as const,
-      // The rows [first, first + count) of all matrices are bound.
-      first: "u32" as const,
-      count: "u32" as const,
-      ...BLOCK_PARAMS,
-    },
+    reads: `f32 mat_a, ${stored === null ? "f32" : rowBufferType(stored)} mat_b, u32 first_of`,
+    writes: "f32 mat_out",
+    // The rows [first, first + count) of all matrices are bound.
+    params: `u32 experts n k add first count, f32 alpha, ${BLOCK_PARAMS}`,
     code: `${roundFunction(rounding)}
 ${fourElements("a", "mat_a", { type: "f32", aligned: false, rounding })}
 ${four}
@@ -363,19 +339,9 @@ export const expertMatmulWebgpu: WebgpuOp<ExpertMatmulArgs> = (args, ctx) => {
 
 const gradient = variants(({ rounding }: { rounding: Rounding }) => ({
   name: "expert_gradient",
-  buffers: {
-    mat_a: "read f32",
-    mat_b: "read f32",
-    first_of: "read u32",
-    mat_out: "write f32",
-  },
-  params: {
-    m: "u32" as const,
-    n: "u32" as const,
-    alpha: "f32" as const,
-    first: "u32" as const,
-    count: "u32" as const,
-  },
+  reads: "f32 mat_a mat_b, u32 first_of",
+  writes: "f32 mat_out",
+  params: "u32 m n first count, f32 alpha",
   code: `${roundFunction(rounding)}
 ${fourElements("a", "mat_a", { type: "f32", aligned: false, rounding })}
 ${fourElements("b", "mat_b", { type: "f32", aligned: false, rounding })}

@@ -24,8 +24,9 @@ export const SLOPE = `fma(e * t * t, c * fma(c * c, 0.21406444881478875, 1.59576
 
 const forward = kernel({
   name: "gelu",
-  buffers: { x: "read f32", activation: "write f32" },
-  params: { n: "u32" },
+  reads: "f32 x",
+  writes: "f32 activation",
+  params: "u32 n",
   code: EXP + perElement(`let a = x[i];
   ${GATE}
   activation[i] = a * s;`),
@@ -36,13 +37,9 @@ export const geluWebgpu: WebgpuOp<GeluArgs> = ({ x, out, n }, ctx) =>
 
 const backward = variants(({ activated }: { activated: boolean }) => ({
   name: `gelu_backward${activated ? ".activated" : ""}`,
-  buffers: {
-    dout: "read f32",
-    x: "read f32",
-    dx: "write f32",
-    ...(activated ? { activation: "write f32" } : {}),
-  },
-  params: { n: "u32" as const },
+  reads: "f32 dout x",
+  writes: `f32 dx${activated ? " activation" : ""}`,
+  params: "u32 n",
   code: EXP + perElement(`let a = x[i];
   ${GATE}
   dx[i] = dout[i] * ${SLOPE};

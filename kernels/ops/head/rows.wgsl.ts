@@ -71,24 +71,9 @@ export const mergeLogits = variants((options: RowOptions & { mean: boolean }) =>
   const { loadType, rowRange, eachLoad, columnLogit, functions } = logitAccess(options);
   return {
     name: `head.merge${mean ? "_mean" : ""}`,
-    buffers: {
-      logits: `${mean ? "write" : "read"} ${loadType}`,
-      pair_start: "read u32",
-      targets: "read u32",
-      running: "write vec4<f32>",
-      logp: "write f32",
-      lse: "write f32",
-      entropy: "write f32",
-      ...(mean ? { means: "write f32" } : {}),
-    },
-    params: {
-      rows: "u32" as const,
-      row: "u32" as const,
-      width: "u32" as const,
-      first: "u32" as const,
-      last: "u32" as const,
-      d: "u32" as const,
-    },
+    reads: `u32 pair_start targets${mean ? "" : `, ${loadType} logits`}`,
+    writes: `vec4<f32> running, f32 logp lse entropy${mean ? ` means, ${loadType} logits` : ""}`,
+    params: "u32 rows row width first last d",
     code: `${EXP}${LOG}${reduceSum(invocations, invocations)}${
       reduceMax(invocations, invocations)
     }${functions}
@@ -156,21 +141,9 @@ export const logitSlopes = variants((options: RowOptions & { dentropy: boolean }
   );
   return {
     name: "head_backward.slopes",
-    buffers: {
-      logits: `write ${loadType}`,
-      pair_start: "read u32",
-      targets: "read u32",
-      lse: "read f32",
-      entropy: "read f32",
-      dlogp: "read f32",
-      ...(dentropy ? { dentropy: "read f32" } : {}),
-    },
-    params: {
-      rows: "u32" as const,
-      row: "u32" as const,
-      width: "u32" as const,
-      first: "u32" as const,
-    },
+    reads: `u32 pair_start targets, f32 lse entropy dlogp${dentropy ? " dentropy" : ""}`,
+    writes: `${loadType} logits`,
+    params: "u32 rows row width first",
     code: `${EXP}${functions}
 ${rowEntry(invocations)}
   ${rowRange}
@@ -204,23 +177,11 @@ export const fromMean = variants(
     const stored = type !== "f32";
     return {
       name: "head_backward.from_mean",
-      buffers: {
-        weight: `read ${stored ? rowBufferType(type) : "f32"}`,
-        pair_start: "read u32",
-        targets: "read u32",
-        dlogp: "read f32",
-        means: "read f32",
-        dhidden: "write f32",
-      },
-      params: {
-        rows: "u32" as const,
-        row: "u32" as const,
-        d: "u32" as const,
-        first: "u32" as const,
-        tokens: "u32" as const,
-        scale: "f32" as const,
-        ...(stored ? BLOCK_PARAMS : {}),
-      },
+      reads: `${
+        stored ? rowBufferType(type) : "f32"
+      } weight, u32 pair_start targets, f32 dlogp means`,
+      writes: "f32 dhidden",
+      params: `u32 rows row d first tokens, f32 scale${stored ? `, ${BLOCK_PARAMS}` : ""}`,
       code: `${stored ? rowFour("weight", type) : ""}${rowEntry(invocations)}
   ${ALPHA}
 ${stored ? fourColumns(invocations) : oneColumn(invocations)}

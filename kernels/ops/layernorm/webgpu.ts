@@ -12,16 +12,9 @@ import type { LayernormArgs, LayernormBackwardArgs } from "./spec.ts";
 
 const forward = variants(({ residual, lanes }: { residual: boolean; lanes: number }) => ({
   name: `layernorm${residual ? ".residual" : ""}`,
-  buffers: {
-    x: "read f32",
-    ...(residual ? { branch: "read f32", total: "write f32" } : {}),
-    scales: "read f32",
-    shifts: "read f32",
-    normed: "write f32",
-    means: "write f32",
-    rho: "write f32",
-  },
-  params: { rows: "u32" as const, d: "u32" as const, eps: "f32" as const },
+  reads: `f32 x${residual ? " branch" : ""} scales shifts`,
+  writes: `f32 normed means rho${residual ? " total" : ""}`,
+  params: "u32 rows d, f32 eps",
   code: `${rowHeader(lanes)}
   var sum = 0.0;
   for (var i = begin + lane; i < end; i += ${lanes}u) {
@@ -71,15 +64,9 @@ export const layernormWebgpu: WebgpuOp<LayernormArgs> = (args, ctx) => {
 
 const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: number }) => ({
   name: `layernorm_backward${accumulate ? ".accumulate" : ""}`,
-  buffers: {
-    dout: "read f32",
-    x: "read f32",
-    scales: "read f32",
-    means: "read f32",
-    rho: "read f32",
-    dx: "write f32",
-  },
-  params: { rows: "u32" as const, d: "u32" as const },
+  reads: "f32 dout x scales means rho",
+  writes: "f32 dx",
+  params: "u32 rows d",
   code: `${rowHeader(lanes)}
   let mean = select(0.0, means[min(row, p.rows - 1u)], inside);
   let scale = select(0.0, rho[min(row, p.rows - 1u)], inside);
@@ -102,7 +89,7 @@ const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: 
 
 const weightChunks = columnChunks(
   "layernorm_backward.weight",
-  ["dout", "x", "means", "rho"],
+  "f32 dout x means rho",
   "sum = fma(dout[at], (x[at] - means[row]) * rho[row], sum);",
 );
 

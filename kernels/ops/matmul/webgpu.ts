@@ -326,8 +326,9 @@ function dispatchTile(
 
 const pack = kernel({
   name: "pack_weight",
-  buffers: { weight: "read f32", panels: "write f32" },
-  params: { n: "u32", rows: "u32", k: "u32", in_base: "u32", out_base: "u32" },
+  reads: "f32 weight",
+  writes: "f32 panels",
+  params: "u32 n rows k in_base out_base",
   code: perElement(`let row = i / (${PANEL}u * p.k) * ${PANEL}u + i % ${PANEL}u;
   var value = 0.0;
   if (row < p.rows) { value = weight[p.in_base + row * p.k + i / ${PANEL}u % p.k]; }

@@ -8,22 +8,13 @@ import { GROUP, reduceSum } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdamwArgs, adamwFactors, SUM_CHUNK, type SumSquaresArgs } from "./spec.ts";
 
-export const ADAMW_PARAMS = {
-  keep: "f32",
-  beta1: "f32",
-  rest1: "f32",
-  beta2: "f32",
-  rest2: "f32",
-  eps: "f32",
-  step: "f32",
-  root2: "f32",
-  grad_scale: "f32",
-} as const;
+export const ADAMW_PARAMS = "f32 keep beta1 rest1 beta2 rest2 eps step root2 grad_scale";
 
 const adamw = kernel({
   name: "adamw",
-  buffers: { weight: "write f32", grad: "read f32", first: "write f32", second: "write f32" },
-  params: { n: "u32", ...ADAMW_PARAMS },
+  reads: "f32 grad",
+  writes: "f32 weight first second",
+  params: `u32 n, ${ADAMW_PARAMS}`,
   code: perElement(`
   let g = grad[i] * p.grad_scale;
   let m = fma(p.beta1, first[i], p.rest1 * g);
@@ -47,8 +38,9 @@ export function adamwParams(args: Omit<AdamwArgs, "m" | "v">): Record<string, nu
 
 const sumSquares = kernel({
   name: "sum_squares",
-  buffers: { values: "read f32", sums: "write f32" },
-  params: { n: "u32" },
+  reads: "f32 values",
+  writes: "f32 sums",
+  params: "u32 n",
   code: `${reduceSum(GROUP)}
 ${entryPoint(GROUP)}
   let chunk = group.x + group.y * groups.x;

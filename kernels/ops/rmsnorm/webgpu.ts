@@ -28,19 +28,9 @@ ${entryPoint(GROUP)}
 
 const forward = variants(({ residual, lanes }: { residual: boolean; lanes: number }) => ({
   name: `rmsnorm${residual ? ".residual" : ""}`,
-  buffers: {
-    x: "read f32",
-    ...(residual ? { branch: "read f32", total: "write f32" } : {}),
-    scales: "read f32",
-    normed: "write f32",
-    rho: "write f32",
-  },
-  params: {
-    rows: "u32" as const,
-    d: "u32" as const,
-    eps: "f32" as const,
-    offset: "f32" as const,
-  },
+  reads: `f32 x${residual ? " branch" : ""} scales`,
+  writes: `f32 normed rho${residual ? " total" : ""}`,
+  params: "u32 rows d, f32 eps offset",
   code: `${rowHeader(lanes)}
   var sum = 0.0;
   for (var i = begin + lane; i < end; i += ${lanes}u) {
@@ -78,14 +68,9 @@ export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
 
 const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: number }) => ({
   name: `rmsnorm_backward${accumulate ? ".accumulate" : ""}`,
-  buffers: {
-    dout: "read f32",
-    x: "read f32",
-    scales: "read f32",
-    rho: "read f32",
-    dx: "write f32",
-  },
-  params: { rows: "u32" as const, d: "u32" as const, offset: "f32" as const },
+  reads: "f32 dout x scales rho",
+  writes: "f32 dx",
+  params: "u32 rows d, f32 offset",
   code: `${rowHeader(lanes)}
   var sum = 0.0;
   for (var i = begin + lane; i < end; i += ${lanes}u) {
@@ -102,7 +87,7 @@ const backward = variants(({ accumulate, lanes }: { accumulate: boolean; lanes: 
 
 const weightChunks = columnChunks(
   "rmsnorm_backward.weight",
-  ["dout", "x", "rho"],
+  "f32 dout x rho",
   "sum = fma(dout[at] * x[at], rho[row], sum);",
 );
 

@@ -19,13 +19,9 @@ const rope = variants(({ width }: RopeOptions) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {
     name: `rope.${width}`,
-    buffers: {
-      x: `write ${type}`,
-      cosines: `read ${type}`,
-      sines: `read ${type}`,
-      positions: "read u32",
-    },
-    params: { n: "u32", heads: "u32", stride: "u32", half: "u32", sign: "f32" },
+    reads: `${type} cosines sines, u32 positions`,
+    writes: `${type} x`,
+    params: "u32 n heads stride half, f32 sign",
     code: perElement(`let head = i / p.half;
   let pair = i % p.half;
   let at = head * p.stride + pair;

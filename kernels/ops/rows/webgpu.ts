@@ -27,15 +27,10 @@ function perRowElement(body: string): string {
 /** @param type the elements' type: a NaN would lose its bits if it were read as another type */
 const move = variants(({ gather, type }: { gather: boolean; type: "f32" | "u32" }) => ({
   name: gather ? "gather_rows" : "scatter_rows",
-  buffers:
-    (gather
-      ? { table: `read ${type}`, index: "read u32", rows_out: `write ${type}` }
-      : { src: `read ${type}`, index: "read u32", table: `write ${type}` }) as Record<
-        string,
-        string
-      >,
+  reads: `${type} ${gather ? "table" : "src"}, u32 index`,
+  writes: `${type} ${gather ? "rows_out" : "table"}`,
   // The rows [first, first + count) of the table are bound.
-  params: { rows: "u32" as const, d: "u32" as const, first: "u32" as const, count: "u32" as const },
+  params: "u32 rows d first count",
   code: perRowElement(`
   let at = index[r] - p.first;
   if (at >= p.count) { return; }
@@ -86,14 +81,9 @@ export const gatherRowsWebgpu: WebgpuOp<GatherRowsArgs> = (args, ctx) => {
 /** An invocation gathers four elements of a stored weight; p.n is the number of invocations. */
 const gatherFours = variants(({ type }: { type: WeightType }) => ({
   name: `gather_rows.${type}`,
-  buffers: { table: `read ${rowBufferType(type)}`, index: "read u32", rows_out: "write f32" },
-  params: {
-    n: "u32" as const,
-    d: "u32" as const,
-    first: "u32" as const,
-    count: "u32" as const,
-    ...BLOCK_PARAMS,
-  },
+  reads: `${rowBufferType(type)} table, u32 index`,
+  writes: "f32 rows_out",
+  params: `u32 n d first count, ${BLOCK_PARAMS}`,
   code: `${rowFour("table", type)}
 ${
     perElement(`let fours = (p.d + 3u) / 4u;
@@ -132,22 +122,10 @@ export const scatterRowsWebgpu: WebgpuOp<ScatterRowsArgs> = ({ src, index, table
 
 const scatterAdd = variants(() => ({
   name: "scatter_add_rows",
-  buffers: {
-    src: "read f32",
-    order: "read u32",
-    runs: "read u32",
-    place: "read u32",
-    table: "write f32",
-  },
-  params: {
-    rows: "u32" as const,
-    d: "u32" as const,
-    first: "u32" as const,
-    count: "u32" as const,
-    // The rows [src_first, src_first + src_count) of the source are bound.
-    src_first: "u32" as const,
-    src_count: "u32" as const,
-  },
+  reads: "f32 src, u32 order runs place",
+  writes: "f32 table",
+  // The rows [src_first, src_first + src_count) of the source are bound.
+  params: "u32 rows d first count src_first src_count",
   code: perRowElement(`
   let at = place[r] - p.first;
   if (at >= p.count) { return; }

@@ -44,14 +44,7 @@ fn kept(x: f32, best: f32, lowest: u32) -> bool {
 `;
 
 /** Parameters of the kernels that work in chunks of a row. */
-const CHUNK_PARAMS = {
-  rows: "u32",
-  vocab: "u32",
-  chunks: "u32",
-  size: "u32",
-  inverse: "f32",
-  log_min_p: "f32",
-} as const;
+const CHUNK_PARAMS = "u32 rows vocab chunks size, f32 inverse log_min_p";
 
 export interface WeighOptions {
   invocations: number;
@@ -76,11 +69,8 @@ export const weighChunks = variants(({ invocations, filtered, vectors }: WeighOp
   });
   return {
     name: `sample.${filtered ? "weigh_kept" : "weigh"}`,
-    buffers: {
-      logits: `read ${type}`,
-      ...(filtered ? { row_limits: "read u32" } : {}),
-      stats: "write vec2<f32>",
-    },
+    reads: `${type} logits${filtered ? ", u32 row_limits" : ""}`,
+    writes: "vec2<f32> stats",
     params: CHUNK_PARAMS,
     code: `${EXP}${FINITE}${reduceSum(invocations, invocations)}${
       filtered ? `${ORDERED_KEY}${KEPT}` : reduceMax(invocations, invocations)
@@ -130,16 +120,10 @@ export const drawTokens = variants((options: DrawOptions) => {
     : "exp_f32((x - best) * p.inverse)";
   return {
     name: `sample.draw${greedy ? "_greedy" : filtered ? "_kept" : ""}`,
-    buffers: {
-      logits: "read f32",
-      scored: "read f32",
-      stats: "read vec2<f32>",
-      all_stats: "read vec2<f32>",
-      ...(filtered ? { row_limits: "read u32" } : {}),
-      ...(greedy ? {} : { counters: "read u32" }),
-      tokens: "write u32",
-      logp: "write f32",
-    },
+    reads: `f32 logits scored, vec2<f32> stats all_stats, u32${filtered ? " row_limits" : ""}${
+      greedy ? "" : " counters"
+    }`,
+    writes: "u32 tokens, f32 logp",
     params: CHUNK_PARAMS,
     code: `${EXP}${LOG}${FINITE}${filtered ? `${ORDERED_KEY}${KEPT}` : ""}
 ${greedy ? "" : `${MUL_HIGH}${PHILOX}`}

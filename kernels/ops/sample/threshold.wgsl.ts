@@ -250,19 +250,9 @@ export const rowLimits = variants((options: ThresholdOptions) => {
     : "let lowest_by_mass = 0u;";
   return {
     name: `sample.limits${topK ? ".top_k" : ""}${topP ? ".top_p" : ""}`,
-    buffers: {
-      logits: `read ${vectors ? "vec4<f32>" : "f32"}`,
-      stats: "read vec2<f32>",
-      row_limits: "write u32",
-    },
-    params: {
-      rows: "u32" as const,
-      vocab: "u32" as const,
-      chunks: "u32" as const,
-      inverse: "f32" as const,
-      top_k: "u32" as const,
-      top_p: "u32" as const,
-    },
+    reads: `${vectors ? "vec4<f32>" : "f32"} logits, vec2<f32> stats`,
+    writes: "u32 row_limits",
+    params: "u32 rows vocab chunks top_k top_p, f32 inverse",
     code: `${topP ? `${EXP}${MUL_HIGH}` : ""}${FINITE}${ORDERED_KEY}${
       reduceMax(invocations, invocations)
     }${

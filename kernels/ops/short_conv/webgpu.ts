@@ -8,7 +8,7 @@ import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { NO_ROW, type ShortConvArgs, type ShortConvBackwardArgs } from "./spec.ts";
 
-const PARAMS = { n: "u32", d: "u32", taps: "u32" } as const;
+const PARAMS = "u32 n d taps";
 
 /** WGSL: `sum`, Σ_t w_t·x(row, t) of channel c, from `table`. */
 const convolved = (table: string) =>
@@ -25,20 +25,14 @@ const convolved = (table: string) =>
 interface Variant {
   gated: boolean;
 }
-const gateBuffer = ({ gated }: Variant) => gated ? { gate: "read f32" } : {};
+const gateBuffer = ({ gated }: Variant) => gated ? ", f32 gate" : "";
 /** WGSL: the gate of an element. */
 const gateAt = ({ gated }: Variant, i: string) => gated ? `gate[${i}]` : "1.0";
 
 const forward = variants((variant: Variant) => ({
   name: `short_conv${variant.gated ? "" : ".ungated"}`,
-  buffers: {
-    x: "read f32",
-    rows: "read f32",
-    before: "read u32",
-    weight: "read f32",
-    ...gateBuffer(variant),
-    mixed: "write f32",
-  },
+  reads: `f32 x rows weight, u32 before${gateBuffer(variant)}`,
+  writes: "f32 mixed",
   params: PARAMS,
   code: perElement(`${convolved("rows")}
   mixed[i] = ${gateAt(variant, "i")} * sum;`),
@@ -57,17 +51,8 @@ export const shortConvWebgpu: WebgpuOp<ShortConvArgs> = (args, ctx) => {
 
 const backward = variants((variant: Variant) => ({
   name: `short_conv_backward${variant.gated ? "" : ".ungated"}`,
-  buffers: {
-    dout: "read f32",
-    x: "read f32",
-    before: "read u32",
-    after: "read u32",
-    users: "read u32",
-    weight: "read f32",
-    ...gateBuffer(variant),
-    dx: "write f32",
-    ...(variant.gated ? { dgate: "write f32" } : {}),
-  },
+  reads: `f32 dout x weight, u32 before after users${gateBuffer(variant)}`,
+  writes: `f32 dx${variant.gated ? " dgate" : ""}`,
   params: PARAMS,
   code: perElement(`${convolved("x")}
   ${variant.gated ? "dgate[i] = dout[i] * sum;" : ""}
@@ -85,14 +70,9 @@ const backward = variants((variant: Variant) => ({
 /** One invocation for each channel and tap, which goes through all rows. */
 const weightGradient = variants((variant: Variant) => ({
   name: `short_conv_backward.weight${variant.gated ? "" : ".ungated"}`,
-  buffers: {
-    dout: "read f32",
-    x: "read f32",
-    before: "read u32",
-    ...gateBuffer(variant),
-    dweight: "write f32",
-  },
-  params: { ...PARAMS, rows: "u32" },
+  reads: `f32 dout x, u32 before${gateBuffer(variant)}`,
+  writes: "f32 dweight",
+  params: `u32 rows, ${PARAMS}`,
   code: perElement(`let c = i % p.d;
   let t = i / p.d;
   var sum = 0.0;

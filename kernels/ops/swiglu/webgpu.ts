@@ -27,8 +27,9 @@ const functions = (gate: Gate) => gate === "gelu" ? EXP : EXP + SIGMOID;
 
 const forward = variants(({ gate }: { gate: Gate }) => ({
   name: NAMES[gate],
-  buffers: { gate: "read f32", up: "read f32", product: "write f32" },
-  params: { n: "u32" as const },
+  reads: "f32 gate up",
+  writes: "f32 product",
+  params: "u32 n",
   code: functions(gate) + perElement(`
   let a = gate[i];
   ${gateCode(gate)}
@@ -40,15 +41,9 @@ export const swigluWebgpu: WebgpuOp<SwigluArgs> = ({ gate, up, out, n, ...kind }
 
 const backward = variants(({ activated, gate }: { activated: boolean; gate: Gate }) => ({
   name: `${NAMES[gate]}_backward${activated ? ".activated" : ""}`,
-  buffers: {
-    dout: "read f32",
-    gate: "read f32",
-    up: "read f32",
-    dgate: "write f32",
-    dup: "write f32",
-    ...(activated ? { activation: "write f32" } : {}),
-  },
-  params: { n: "u32" as const },
+  reads: "f32 dout gate up",
+  writes: `f32 dgate dup${activated ? " activation" : ""}`,
+  params: "u32 n",
   code: functions(gate) + perElement(`
   let a = gate[i];
   let u = up[i];

@@ -7,21 +7,20 @@
  * names.
  */
 
-/** Type of a parameter, which is `p.name` in the code and takes 4 bytes. */
-export type ParamType = "u32" | "f32" | "i32";
-
 export interface KernelSpec {
   /**
    * The operation's name, with the variant after a dot ("matmul.skinny"), for messages and traces.
    */
   name: string;
   /**
-   * Buffers by their name in the code, in binding order, with access and element type: "read f32",
-   * "write vec4<f32>" ("write" allows reading). The code must not use the name for anything else
-   * but members (`v.x`).
+   * Buffers by their names in the code, in groups of an element type and names:
+   * "vec4<f32> a b, u32 c". The code must not use a name for anything else but members (`v.x`).
    */
-  buffers: Readonly<Record<string, string>>;
-  params: Readonly<Record<string, ParamType>>;
+  reads?: string;
+  /** Those that are written, and may be read. */
+  writes: string;
+  /** The parameters, in the same form. */
+  params?: string;
   /** WGSL without the declarations of buffers and parameters. The entry point is called `main`. */
   code: string;
   /** `enable` directives ("f16"). */
@@ -29,17 +28,28 @@ export interface KernelSpec {
 }
 
 export interface Kernel extends KernelSpec {
-  readonly bufferNames: readonly string[];
-  readonly paramNames: readonly string[];
+  /** The element types of the buffers by their names, those first that are only read. */
+  readonly buffers: ReadonlyMap<string, string>;
+  readonly written: ReadonlySet<string>;
+  readonly paramTypes: ReadonlyMap<string, string>;
+}
+
+/** Names and their types, from groups of a type and names. */
+function declared(text = ""): [name: string, type: string][] {
+  return text.split(",").flatMap((group) => {
+    const [type, ...names] = group.split(" ").filter(Boolean);
+    return names.map((name): [string, string] => [name, type!]);
+  });
 }
 
 /** Maximum number of parameters: they fill one uniform slot of 256 bytes. */
 export const MAX_PARAMS = 64;
 
 export function kernel(spec: KernelSpec): Kernel {
-  const paramNames = Object.keys(spec.params);
-  if (paramNames.length > MAX_PARAMS) throw new Error(`${spec.name} has too many parameters`);
-  return { ...spec, bufferNames: Object.keys(spec.buffers), paramNames };
+  const paramTypes = new Map(declared(spec.params)), writes = declared(spec.writes);
+  if (paramTypes.size > MAX_PARAMS) throw new Error(`${spec.name} has too many parameters`);
+  const buffers = new Map([...declared(spec.reads), ...writes]);
+  return { ...spec, buffers, written: new Set(writes.map(([name]) => name)), paramTypes };
 }
 
 /** How one call binds a kernel's buffers: which binding each uses, and which may be written. */
@@ -56,18 +66,19 @@ export function patternKey({ standsFor, writable }: BindingPattern): string {
 /** The complete WGSL text of a kernel for one pattern. */
 export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern): string {
   const lines = (spec.enable ?? []).map((name) => `enable ${name};`);
-  if (spec.paramNames.length > 0) {
-    const fields = spec.paramNames.map((name) => `${name}: ${spec.params[name]}`);
+  if (spec.paramTypes.size > 0) {
+    const fields = [...spec.paramTypes].map(([name, type]) => `${name}: ${type}`);
     lines.push(`struct Params { ${fields.join(", ")} }`);
     lines.push("@group(0) @binding(0) var<uniform> p: Params;");
   }
   let code = spec.code;
-  spec.bufferNames.forEach((name, i) => {
-    const type = spec.buffers[name]!.replace(/^(read|write) /, "");
+  const names = [...spec.buffers.keys()];
+  names.forEach((name, i) => {
+    const type = spec.buffers.get(name)!;
     const first = standsFor[i]!;
     if (first !== i) {
       // Not after a dot: in `group.x`, x is no buffer.
-      code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), spec.bufferNames[first]!);
+      code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), names[first]!);
       return;
     }
     const access = writable[i] ? "read_write" : "read";

@@ -7,8 +7,9 @@ import { BufferPool, sizeClass } from "../../../devices/webgpu/pool.ts";
 
 const example = kernel({
   name: "example",
-  buffers: { first: "read f32", second: "read f32", third: "write f32" },
-  params: { n: "u32", scale: "f32" },
+  reads: "f32 first second",
+  writes: "f32 third",
+  params: "u32 n, f32 scale",
   code: "fn main() { third[v.third] = first[0] + second[0] + p.scale; }",
 });
 
@@ -30,7 +31,7 @@ Deno.test("a variant is made once for each set of options", () => {
   let made = 0;
   const kernelFor = variants(({ lanes }: { lanes: number }) => {
     made++;
-    return { name: `lanes ${lanes}`, buffers: {}, params: {}, code: "" };
+    return { name: `lanes ${lanes}`, writes: "", code: "" };
   });
   assert.equal(kernelFor({ lanes: 4 }), kernelFor({ lanes: 4 }));
   assert.notEqual(kernelFor({ lanes: 8 }), kernelFor({ lanes: 4 }));
@@ -38,8 +39,8 @@ Deno.test("a variant is made once for each set of options", () => {
 });
 
 Deno.test("more parameters than a uniform slot holds are refused", () => {
-  const names = Array.from({ length: MAX_PARAMS + 1 }, (_, i) => [`p${i}`, "u32" as const]);
-  const spec = { name: "many", buffers: {}, params: Object.fromEntries(names), code: "" };
+  const names = Array.from({ length: MAX_PARAMS + 1 }, (_, i) => `p${i}`);
+  const spec = { name: "many", writes: "", params: `u32 ${names.join(" ")}`, code: "" };
   assert.throws(() => kernel(spec), /many has too many parameters/);
 });
 

@@ -52,17 +52,9 @@ export function packHalvesKernel({ layout, type, rounding }: PackOptions): Kerne
     name: `matmul.pack_halves.${layout}${type === "f32" ? "" : `.${type}`}${
       rounding === "f16" ? ".to_f16" : ""
     }`,
-    buffers: {
-      mat_b: `read ${inBlocks ? "vec4<u32>" : type === "f32" ? "f32" : "u32"}`,
-      packed_halves: "write u32",
-      row_scales: "write f32",
-    },
-    params: {
-      rows: "u32",
-      k: "u32",
-      padded_k: "u32",
-      ...(inBlocks ? { ...BLOCK_PARAMS, b_column: "u32" } : { ldb: "u32", b_base: "u32" }),
-    } as KernelSpec["params"],
+    reads: `${inBlocks ? "vec4<u32>" : type === "f32" ? "f32" : "u32"} mat_b`,
+    writes: "u32 packed_halves, f32 row_scales",
+    params: `u32 rows k padded_k, ${inBlocks ? `${BLOCK_PARAMS} b_column` : "u32 ldb b_base"}`,
     code: `${roundFunction(rounding)}
 ${elementOfB(layout, type)}
 ${reduceMax(16)}
@@ -147,22 +139,9 @@ export function matrixKernel({ edge, subgroup }: MatrixOptions): KernelSpec {
   return {
     name: `matmul.matrix${edge}`,
     enable: ["f16", "wgpu_cooperative_matrix"],
-    buffers: {
-      mat_a: "read vec4<f16>",
-      mat_b: "read vec4<f16>",
-      scale_a: "read f32",
-      scale_b: "read f32",
-      mat_out: "write f32",
-    },
-    params: {
-      m: "u32",
-      n: "u32",
-      padded_k: "u32",
-      ldo: "u32",
-      m_first: "u32",
-      add: "u32",
-      alpha: "f32",
-    } as KernelSpec["params"],
+    reads: "vec4<f16> mat_a mat_b, f32 scale_a scale_b",
+    writes: "f32 mat_out",
+    params: "u32 m n padded_k ldo m_first add, f32 alpha",
     code: `
 var<workgroup> tile_a: array<vec4<f16>, ${MATRIX_TILE * LINE}>;
 var<workgroup> tile_b: array<vec4<f16>, ${MATRIX_TILE * LINE}>;

@@ -30,7 +30,7 @@ export function inBlocks(type: "f32" | WeightType): type is BlockType {
  */
 interface OperandB {
   buffer: string;
-  params: Readonly<Record<string, "u32">>;
+  params: string;
   code: string;
 }
 
@@ -53,7 +53,7 @@ export function operandB(
 function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
   return {
     buffer: bufferType(elements),
-    params: { ldb: "u32", b_base: "u32" },
+    params: "u32 ldb b_base",
     code: `${fourElements("b", "mat_b", elements)}
 ${blockFunction("b", layout, "n", "p.b_base", "p.ldb", "p.k")}`,
   };
@@ -79,7 +79,7 @@ function storedOperand(type: BlockType, layout: Layout, rounding: Rounding): Ope
   const values = `block_values(BlockWords(${words.join(", ")}), ${i})`;
   return {
     buffer: "vec4<u32>",
-    params: { ...BLOCK_PARAMS, b_column: "u32" },
+    params: `u32 b_column, ${BLOCK_PARAMS}`,
     code: `${widenBlocks("mat_b", type)}
 struct Fetched { ${names.map((name) => `${name}: vec4u`).join(", ")} }
 fn fetch_b(first: u32, depth: u32) -> Fetched {

@@ -9,8 +9,9 @@ import { ACTIVATION_BLOCK, MIN_MAGNITUDE } from "../int8_rows.ts";
 
 const roundRowsKernel = kernel({
   name: "matmul.round_rows",
-  buffers: { rows_in: "read f32", rows_out: "write f32" },
-  params: { n: "u32" },
+  reads: "f32 rows_in",
+  writes: "f32 rows_out",
+  params: "u32 n",
   code: perElement(`let first = i * ${ACTIVATION_BLOCK}u;
   var largest = 0.0;
   for (var j = 0u; j < ${ACTIVATION_BLOCK}u; j++) {

@@ -7,16 +7,9 @@ import { kernel } from "../../common/wgsl/kernel.ts";
 
 export const addParts = kernel({
   name: "matmul.add_parts",
-  buffers: { sums: "read f32", mat_out: "write f32" },
-  params: {
-    count: "u32",
-    n: "u32",
-    ldo: "u32",
-    out_base: "u32",
-    parts: "u32",
-    add: "u32",
-    alpha: "f32",
-  },
+  reads: "f32 sums",
+  writes: "f32 mat_out",
+  params: "u32 count n ldo out_base parts add, f32 alpha",
   code: perElement(
     `let at = p.out_base + i / p.n * p.ldo + i % p.n;
   var sum = 0.0;

@@ -78,13 +78,9 @@ export function storedVectorKernel(options: StoredVectorOptions): KernelSpec {
   ];
   return {
     name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
-    buffers: {
-      mat_a: "read vec4<f32>",
-      mat_b: "read vec4<u32>",
-      ...(lora ? { lora_x: "read f32", lora_w: "read f32" } : {}),
-      mat_out: "write f32",
-    },
-    params: { ...PARAMS, ...BLOCK_PARAMS, ...(lora ? LORA_PARAMS : {}) },
+    reads: `vec4<f32> mat_a, vec4<u32> mat_b${lora ? ", f32 lora_x lora_w" : ""}`,
+    writes: "f32 mat_out",
+    params: `${PARAMS}, ${BLOCK_PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
     code: code.join("\n"),
   };
 }

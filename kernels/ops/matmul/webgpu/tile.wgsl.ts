@@ -88,28 +88,11 @@ export function tileKernel(options: TileOptions): KernelSpec {
     name: `matmul.${bm}x${bn}x${bk}${slices}${split ? ".parts" : ""}${lora ? ".lora" : ""}${
       rounding === null ? "" : `.${rounding}`
     }`,
-    buffers: {
-      mat_a: `read ${bufferType(f32)}`,
-      mat_b: `read ${readB.buffer}`,
-      ...(lora ? { lora_x: `read ${bufferType(f32)}`, lora_w: `read ${bufferType(f32)}` } : {}),
-      mat_out: `write ${bufferType(f32)}`,
-    },
-    params: {
-      m: "u32",
-      n: "u32",
-      k: "u32",
-      lda: "u32",
-      ...readB.params,
-      ldo: "u32",
-      a_base: "u32",
-      out_base: "u32",
-      flush: "u32",
-      add: "u32",
-      m_first: "u32",
-      alpha: "f32",
-      ...(split ? { parts: "u32", part_tiles: "u32" } : {}),
-      ...(lora ? { r: "u32", x_base: "u32", w_base: "u32", lora_scale: "f32" } : {}),
-    },
+    reads: `${bufferType(f32)} mat_a${lora ? " lora_x lora_w" : ""}, ${readB.buffer} mat_b`,
+    writes: `${bufferType(f32)} mat_out`,
+    params: `u32 m n k lda ldo a_base out_base flush add m_first, f32 alpha, ${readB.params}${
+      split ? ", u32 parts part_tiles" : ""
+    }${lora ? ", u32 r x_base w_base, f32 lora_scale" : ""}`,
     code: [
       `var<workgroup> lines: array<vec4f, ${sharedVectors(options)}>;`,
       ...(rounding === null ? [] : [roundFunction(rounding)]),

@@ -19,7 +19,7 @@ import {
 } from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import { type Exchange, exchangeSteps, MIN_SUBGROUP } from "../../common/wgsl/subgroups.ts";
-import type { KernelSpec, ParamType } from "../../common/wgsl/kernel.ts";
+import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 
 export interface VectorOptions {
   /** 1 … 3. */
@@ -53,22 +53,8 @@ const AT_ONCE = 4;
 
 const range = (n: number) => [...Array(n).keys()];
 
-export const PARAMS: Record<string, ParamType> = {
-  n: "u32",
-  k: "u32",
-  ldo: "u32",
-  a_base: "u32",
-  b_base: "u32",
-  out_base: "u32",
-  add: "u32",
-  alpha: "f32",
-};
-export const LORA_PARAMS: Record<string, ParamType> = {
-  r: "u32",
-  x_base: "u32",
-  w_base: "u32",
-  lora_scale: "f32",
-};
+export const PARAMS = "u32 n k ldo a_base b_base out_base add, f32 alpha";
+export const LORA_PARAMS = "u32 r x_base w_base, f32 lora_scale";
 
 /** WGSL: the workgroup memory and the entry point, in lines. */
 export function vectorEntry(
@@ -204,13 +190,9 @@ export function vectorKernel(options: VectorOptions): KernelSpec {
   ];
   return {
     name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
-    buffers: {
-      mat_a: `read ${bufferType(f32)}`,
-      mat_b: `read ${bufferType(weight)}`,
-      ...(lora ? { lora_x: `read ${bufferType(f32)}`, lora_w: `read ${bufferType(f32)}` } : {}),
-      mat_out: "write f32",
-    },
-    params: { ...PARAMS, ...(lora ? LORA_PARAMS : {}) },
+    reads: `${bufferType(f32)} mat_a${lora ? " lora_x lora_w" : ""}, ${bufferType(weight)} mat_b`,
+    writes: "f32 mat_out",
+    params: `${PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
     code: code.join("\n"),
   };
 }
@@ -289,13 +271,9 @@ export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
   ];
   return {
     name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
-    buffers: {
-      mat_a: "read f32",
-      mat_b: "read vec4<f32>",
-      ...(lora ? { lora_x: "read f32", lora_w: "read f32" } : {}),
-      mat_out: "write f32",
-    },
-    params: { ...PARAMS, ...(lora ? LORA_PARAMS : {}) },
+    reads: `f32 mat_a${lora ? " lora_x lora_w" : ""}, vec4<f32> mat_b`,
+    writes: "f32 mat_out",
+    params: `${PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
     code: code.join("\n"),
   };
 }
