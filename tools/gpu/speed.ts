@@ -197,7 +197,7 @@ export async function peaks(
       kernel,
       buffers: { factors, sums_out: out },
       params: { count: peak.count },
-      groups: [peak.groups] as const,
+      groups: peak.groups,
     };
     const dispatch = () => device.runPart((_, ctx) => ctx.dispatch(call), {});
     return flopsOf(peak, flops) / await time(device, budget, out, dispatch) / 1e9;

@@ -234,7 +234,6 @@ function cardScratch(
       return new CountingTensor(device, dtype, length, label, SCRATCH, 4 * length);
     },
     runPart,
-    grid: (count) => [count, 1],
   };
   return (op, args) => {
     most = 0;

@@ -176,7 +176,7 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
     this.#offset.setUint32(0, offset!, true);
   }
 
-  dispatchWorkgroups(x: number, y: number, z: number): void {
+  dispatchWorkgroups(x: number, y: number): void {
     const { vulkan } = this.#host.core, group = this.#group!;
     const { handle, layout } = this.#pipeline!;
     // A kernel that does not compile has no pipeline; this was reported.
@@ -196,7 +196,7 @@ export class VulkanEncoder implements GpuEncoder, GpuPass {
       1,
       this.#offsets,
     );
-    vulkan.vkCmdDispatch(this.#commands, x, y, z);
+    vulkan.vkCmdDispatch(this.#commands, x, y, 1);
   }
 
   end(): void {

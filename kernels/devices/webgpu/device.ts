@@ -12,6 +12,7 @@ import type { OpName, Ops } from "../../ops/ops.ts";
 import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
 import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
+import { GROUP } from "../../ops/common/wgsl/reduce.ts";
 import { checkDispatch } from "./dispatch_checks.ts";
 import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { chooseCard, hiddenError } from "./visible.ts";
@@ -276,8 +277,9 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
   }
 
   dispatch(call: Dispatch): void {
-    const { kernel, buffers, groups } = call;
-    if (groups.includes(0) || this.#rehearsal !== null) return;
+    const { kernel, buffers, params } = call;
+    const groups = call.groups ?? Math.ceil(params!["n"]! / GROUP);
+    if (groups === 0 || this.#rehearsal !== null) return;
     const tensors = [...kernel.buffers.keys()].map((name) => {
       const tensor = buffers[name];
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
@@ -285,7 +287,8 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     });
     checkDispatch(call, tensors, this);
     for (const tensor of tensors) this.#clearIfStale(tensor);
-    this.#recorder.dispatch(call, tensors);
+    const y = Math.ceil(groups / this.limits.groupsPerDimension);
+    this.#recorder.dispatch(call, tensors, Math.ceil(groups / y), y);
   }
 
   scratch(dtype: DType, length: number, label: string): Tensor {
@@ -293,13 +296,6 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     tensor.block.stale = false;
     this.#scratch.push(tensor);
     return tensor;
-  }
-
-  grid(count: number): [x: number, y: number] {
-    const { groupsPerDimension } = this.limits;
-    if (count <= groupsPerDimension) return [count, count === 0 ? 0 : 1];
-    const y = Math.ceil(count / groupsPerDimension);
-    return [Math.ceil(count / y), y];
   }
 
   get reservedBytes(): number {

@@ -150,7 +150,7 @@ export function testGpuDevice(
       code: "@compute @workgroup_size(1)\nfn main() { dst[0] = nothing; }",
     });
     const x = device.create("float", 4, "x");
-    device.dispatch({ kernel: broken, buffers: { dst: x }, groups: [1] });
+    device.dispatch({ kernel: broken, buffers: { dst: x }, groups: 1 });
     await assert.rejects(
       () => device.read(x),
       (error: Error) =>
@@ -231,12 +231,8 @@ export function testGpuDevice(
       code: "@compute @workgroup_size(1) fn main() { dst[0] = 1.0; }",
     });
     assert.throws(
-      () => device.dispatch({ kernel: touch, buffers: { dst: long }, groups: [1] }),
+      () => device.dispatch({ kernel: touch, buffers: { dst: long }, groups: 1 }),
       /touch on dst\[262208\].*"long" has 1048832 bytes.*binds at most 1048576/,
-    );
-    assert.throws(
-      () => device.dispatch({ kernel: touch, buffers: { dst: long.view(0, 1) }, groups: [1e6] }),
-      /a grid of 1000000 workgroups/,
     );
   }, small);
 }

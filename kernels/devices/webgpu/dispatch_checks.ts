@@ -4,30 +4,22 @@ import type { AdapterInfo } from "../../device.ts";
 import type { Dispatch, WebgpuLimits } from "../../ops/common/webgpu_op.ts";
 import type { WebgpuTensor } from "./tensor.ts";
 
-/** @throws RgxError when the grid or a tensor is larger than the adapter allows */
+/** @throws RgxError when a tensor is larger than the adapter allows */
 export function checkDispatch(
-  { kernel, groups, params = {} }: Dispatch,
+  { kernel, params = {} }: Dispatch,
   tensors: readonly WebgpuTensor[],
   { limits, adapter }: { readonly limits: WebgpuLimits; readonly adapter: AdapterInfo },
 ): void {
-  const { bindingElements, groupsPerDimension } = limits;
-  const shapes = () => {
-    const buffers = [...kernel.buffers.keys()].map((name, i) => `${name}[${tensors[i]!.length}]`);
-    const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
-    return `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? ` with ` : ""}${
-      values.join(", ")
-    }`;
-  };
-  if (groups.some((n) => n! > groupsPerDimension)) {
-    throw new RgxError(
-      `${shapes()}: a grid of ${groups.join(" × ")} workgroups; ${adapter.name} has at most ` +
-        `${groupsPerDimension} in a dimension`,
-    );
-  }
+  const { bindingElements } = limits;
   const large = tensors.find((tensor) => tensor.length > bindingElements);
   if (large !== undefined) {
+    const buffers = [...kernel.buffers.keys()].map((name, i) => `${name}[${tensors[i]!.length}]`);
+    const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
+    const call = `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? " with " : ""}`;
     throw new RgxError(
-      `${shapes()}: "${large.label}" has ${4 * large.length} bytes, and ${adapter.name} binds ` +
+      `${call}${values.join(", ")}: "${large.label}" has ${
+        4 * large.length
+      } bytes, and ${adapter.name} binds ` +
         `at most ${4 * bindingElements}`,
       { advice: "make the batch or the sequences smaller" },
     );

@@ -43,7 +43,7 @@ export interface GpuQuerySet extends GpuObject {
 export interface GpuPass {
   setPipeline(pipeline: GpuObject): void;
   setBindGroup(index: number, group: GpuBindGroup, dynamicOffsets: number[]): void;
-  dispatchWorkgroups(x: number, y: number, z: number): void;
+  dispatchWorkgroups(x: number, y: number): void;
   end(): void;
 }
 

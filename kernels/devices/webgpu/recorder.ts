@@ -64,8 +64,10 @@ export class Recorder {
   readonly bufferBytes = SLOTS * PARAMS_SLOT + UPLOAD_BYTES;
 
   dispatch(
-    { kernel, params, groups: [x, y = 1, z = 1], flops = 0 }: Dispatch,
+    { kernel, params, flops = 0 }: Dispatch,
     tensors: WebgpuTensor[],
+    x: number,
+    y: number,
   ): void {
     const { pipeline, group } = this.pipelines.bind(kernel, tensors);
     if (this.#slot === SLOTS || this.#tracer?.full) this.submit();
@@ -81,7 +83,7 @@ export class Recorder {
       : this.#tracedPass(kernel.name, tensors, flops);
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group, [offset]);
-    pass.dispatchWorkgroups(x, y, z);
+    pass.dispatchWorkgroups(x, y);
     if (this.#tracer !== null) this.#endPass();
     for (const { block } of tensors) block.buffer.usedIn = this.#recording;
     this.#names.push(kernel.name);

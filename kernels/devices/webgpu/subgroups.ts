@@ -46,7 +46,7 @@ export async function probeSubgroups(open: () => Promise<WebgpuDevice>): Promise
       return { reason: `${by} does not offer them` };
     }
     const tensor = device.create("u32", 4 * GROUP, "subgroups");
-    device.dispatch({ kernel: probe, buffers: { found: tensor }, groups: [1] });
+    device.dispatch({ kernel: probe, buffers: { found: tensor }, groups: 1 });
     return judge(await device.read(tensor) as Uint32Array);
   } catch (error) {
     return { reason: messageOf(error).split("\n").map((line) => line.trim()).join(" ") };

@@ -126,7 +126,7 @@ export const adamw8bitWebgpu: WebgpuOp<Adamw8bitArgs> = (args, ctx) => {
         tables,
       },
       params: { n: count, ...adamwParams(args) },
-      groups: ctx.grid(Math.ceil(blocks / (SIDE * ROUNDS))),
+      groups: Math.ceil(blocks / (SIDE * ROUNDS)),
     });
   }
 };

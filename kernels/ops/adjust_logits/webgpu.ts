@@ -8,7 +8,6 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type AdjustLogitsArgs, seenWords } from "./spec.ts";
 
@@ -69,7 +68,6 @@ export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
       kernel: addNewest({}),
       buffers: { slots, newest, seen },
       params: { n: rows, width },
-      groups: ctx.grid(Math.ceil(rows / GROUP)),
     });
   }
   inRowParts(ctx, rows, vocab, (part, partRows) => {
@@ -82,14 +80,12 @@ export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
         dst: part(out, vocab),
       },
       params: { n: partRows * vocab, vocab, width, penalty },
-      groups: ctx.grid(Math.ceil(partRows * vocab / GROUP)),
     });
     if (allowed !== undefined) {
       ctx.dispatch({
         kernel: allow({}),
         buffers: { allowed: part(allowed, width), dst: part(out, vocab) },
         params: { n: partRows * vocab, vocab, width },
-        groups: ctx.grid(Math.ceil(partRows * vocab / GROUP)),
       });
     }
     if (count === 0 || forbidden === undefined) return;
@@ -97,7 +93,6 @@ export const adjustLogitsWebgpu: WebgpuOp<AdjustLogitsArgs> = (args, ctx) => {
       kernel: forbid({}),
       buffers: { forbidden, dst: part(out, vocab) },
       params: { n: partRows * count, vocab, count },
-      groups: ctx.grid(Math.ceil(partRows * count / GROUP)),
     });
   });
 };

@@ -108,7 +108,7 @@ export function splitOperands(
         base,
         low: at.low,
       },
-      groups: ctx.grid(Math.ceil(count / SPLIT_ROWS)),
+      groups: Math.ceil(count / SPLIT_ROWS),
     });
   };
   pack(args.q, 0, at.queryRows, perKv, args.heads);

@@ -99,7 +99,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
       kernel: matrixAttention(units),
       buffers: { ...buffers, ...table, outputs: args.out, lses: args.lse },
       params: { ...grid.params, ...params },
-      groups: ctx.grid(grid.count),
+      groups: grid.count,
     });
     return;
   }
@@ -126,7 +126,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
         row_segment: rowSegment,
       },
       params: { ...params, ...keyParams(keys), ...capValue(args) },
-      groups: ctx.grid(count),
+      groups: count,
     });
   });
 };
@@ -171,8 +171,7 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
         stats: part(stats, 2 * heads),
       },
       params: { n: count * heads },
-      groups: ctx.grid(Math.ceil(count * heads / DELTA_ROWS)),
-      flops: 2 * count * heads * headDim,
+      groups: Math.ceil(count * heads / DELTA_ROWS),
     });
   });
   const overQueries = chosenKernel(backwardQueriesChoice, args, ctx);
@@ -204,7 +203,7 @@ function queryGradients(
       kernel: matrixQueryGradient(split.heads),
       buffers: { ...split.buffers, stats: inputs.stats, ...tables, dqueries: args.dq },
       params: { ...params, ...split.params },
-      groups: ctx.grid(count),
+      groups: count,
     });
     return;
   }
@@ -226,7 +225,7 @@ function queryGradients(
         dqueries: queries.of(args.dq, heads * headDim),
       },
       params: { ...params, ...keyParams(keys), ...capValue(args) },
-      groups: ctx.grid(count),
+      groups: count,
     });
   });
 }
@@ -263,7 +262,7 @@ function keyGradients(
     kernel: rowLimits({ tileKeys }),
     buffers: { segments, row_segment: rowSegment, limits },
     params: { rows, count: tiles, window: args.window ?? NO_WINDOW },
-    groups: ctx.grid(tiles),
+    groups: tiles,
   });
   const ofKeys = rowParts(ctx, rows, kvHeads * headDim);
   const ofQueries = rowParts(ctx, rows, heads * headDim);
@@ -292,7 +291,7 @@ function keyGradients(
         : {};
       const params = { ...queryGrid(args, tileKeys, rows).params, count, parts, ...piece };
       ctx.dispatch({
-        groups: ctx.grid(count),
+        groups: count,
         ...(sizes === null
           ? {
             kernel: matrixKeyGradient({ ...split!.heads, windowed }),
@@ -322,7 +321,6 @@ function keyGradients(
           dvalues,
         },
         params: { n, rows, kv_heads: kvHeads, parts, ...piece },
-        groups: ctx.grid(Math.ceil(n / 256)),
       });
     }
   }

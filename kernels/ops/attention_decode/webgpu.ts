@@ -60,7 +60,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
       kernel: prefixPieces({ headDim, sizes, exchange, capped }),
       buffers: { ...inputs, ...prefixPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: prefixCount, first_piece },
-      groups: ctx.grid(groups),
+      groups,
     });
   });
   for (const { begin, end, keys, values } of slotParts) {
@@ -75,7 +75,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
       }),
       buffers: { ...inputs, ...branchPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: branchCount, first_piece: 0 },
-      groups: ctx.grid(groups),
+      groups,
     });
   }
   const vectors = n / (headDim % 4 === 0 ? 4 : 2);
@@ -94,7 +94,6 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
       branch_pieces: branchCount,
       prefix_pieces: allPrefixCount,
     },
-    groups: ctx.grid(Math.ceil(vectors / 256)),
   });
 };
 

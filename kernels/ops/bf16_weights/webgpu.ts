@@ -2,7 +2,6 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { RoundBf16Args, WidenBf16Args } from "./spec.ts";
 
@@ -75,7 +74,6 @@ export const widenBf16Webgpu: WebgpuOp<WidenBf16Args> = ({ weight, rest, out, n 
         wide: out.view(begin, count),
       },
       params: { n: words },
-      groups: ctx.grid(Math.ceil(words / GROUP)),
     });
   }
 };
@@ -89,13 +87,11 @@ export const roundBf16Webgpu: WebgpuOp<RoundBf16Args> = (args, ctx) => {
       src: args.x.view(begin, count),
       weight: args.weight.view(begin / 2, words),
     };
-    const groups = ctx.grid(Math.ceil(words / GROUP));
     if (rest !== undefined) {
       ctx.dispatch({
         kernel: kahanKernel,
         buffers: { ...buffers, rest: rest.view(begin / 2, words) },
         params: { n: words },
-        groups,
       });
       continue;
     }
@@ -111,7 +107,6 @@ export const roundBf16Webgpu: WebgpuOp<RoundBf16Args> = (args, ctx) => {
         seed_low: seedLow,
         seed_high: seedHigh,
       },
-      groups,
     });
   }
 };

@@ -6,7 +6,6 @@ import { perElement } from "../common/wgsl/entry.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { AddBiasArgs, AddBiasBackwardArgs } from "./spec.ts";
 
@@ -24,8 +23,6 @@ export const addBiasWebgpu: WebgpuOp<AddBiasArgs> = ({ x, bias, rows, d, scale =
       kernel: add,
       buffers: { x: part(x, d), bias },
       params: { n: count * d, d, scale },
-      groups: ctx.grid(Math.ceil(count * d / GROUP)),
-      flops: count * d,
     }));
 };
 
@@ -34,7 +31,7 @@ const chunks = columnChunks("add_bias_backward", "f32 dout", "sum += dout[at];")
 export const addBiasBackwardWebgpu: WebgpuOp<AddBiasBackwardArgs> = (args, ctx) => {
   const { dout, dbias, rows, d, scale } = args;
   inRowParts(ctx, rows, d, (part, count) => {
-    const sizes = { sums: dbias, rows: count, d, flops: 1, scale };
+    const sizes = { sums: dbias, rows: count, d, scale };
     addColumnSums(ctx, chunks, { dout: part(dout, d) }, sizes);
   });
 };

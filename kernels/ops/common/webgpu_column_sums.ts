@@ -6,7 +6,6 @@
 import type { Tensor } from "../../tensor.ts";
 import { perElement } from "./wgsl/entry.ts";
 import { type Kernel, kernel } from "./wgsl/kernel.ts";
-import { GROUP } from "./wgsl/reduce.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
 
 /** Min number of rows in a chunk, and max number of chunks. */
@@ -49,17 +48,15 @@ const chunkSum = kernel({
 /**
  * sums[d] += scale (default 1) times the sums of `rows` rows of `d` columns.
  * @param chunksKernel made by {@link columnChunks}
- * @param flops floating point operations for one element
  */
 export function addColumnSums(
   ctx: WebgpuContext,
   chunksKernel: Kernel,
   buffers: Readonly<Record<string, Tensor>>,
-  { sums, rows, d, flops, scale = 1 }: {
+  { sums, rows, d, scale = 1 }: {
     sums: Tensor;
     rows: number;
     d: number;
-    flops: number;
     scale?: number | undefined;
   },
 ): void {
@@ -70,13 +67,10 @@ export function addColumnSums(
     kernel: chunksKernel,
     buffers: { ...buffers, partial },
     params: { rows, d, n: chunks * d, size },
-    groups: ctx.grid(Math.ceil(chunks * d / GROUP)),
-    flops: flops * rows * d,
   });
   ctx.dispatch({
     kernel: chunkSum,
     buffers: { partial, sums },
     params: { chunks, n: d, scale },
-    groups: ctx.grid(Math.ceil(d / GROUP)),
   });
 }

@@ -14,7 +14,7 @@ import type { Kernel } from "./wgsl/kernel.ts";
 export interface WebgpuLimits {
   /** Max number of 4-byte elements in one binding. A longer tensor is bound in parts (views). */
   bindingElements: number;
-  /** Max number of workgroups along one dimension of a grid; see {@link WebgpuContext.grid}. */
+  /** Max number of workgroups along one dimension of a grid. */
   groupsPerDimension: number;
   /** Max bytes of workgroup memory. */
   workgroupBytes: number;
@@ -27,9 +27,13 @@ export interface Dispatch {
   /** Tensors by the kernel's buffer names. An empty tensor may be given where nothing reads it. */
   buffers: Readonly<Record<string, Tensor>>;
   params?: Readonly<Record<string, number>>;
-  /** Number of workgroups in each dimension; a dispatch with a 0 among them is skipped. */
-  groups: readonly [x: number, y?: number, z?: number];
-  /** Number of floating point operations, for the trace; default 0. */
+  /**
+   * Number of workgroups, by default as many as `perElement` needs. Where one dimension does not
+   * hold them they are folded into two. A workgroup's number is `group.x + group.y * groups.x`; the
+   * kernel must do nothing when that is `groups` or more.
+   */
+  groups?: number;
+  /** Number of floating point operations of a matrix product, for the trace. */
   flops?: number;
 }
 
@@ -100,12 +104,6 @@ export interface WebgpuContext extends WebgpuTraits {
   scratch(dtype: DType, length: number, label: string): Tensor;
   /** Runs another operation as a part of this one. Its scratch is freed when it returns. */
   runPart<Args>(operation: WebgpuOp<Args>, args: Args): void;
-  /**
-   * A grid of at least `count` workgroups, folded into two dimensions where one does not hold them.
-   * The kernel computes a workgroup's number as `group.x + group.y * groups.x`, and must do nothing
-   * when that is `count` or more.
-   */
-  grid(count: number): [x: number, y: number];
 }
 
 /** Records one operation. The arguments have been validated. */

@@ -3,12 +3,10 @@ import { type Tensor, VIEW_ALIGNMENT } from "../../tensor.ts";
 import { isBlockType, storedWords, type WeightType } from "../../weights/types.ts";
 import type { WebgpuContext } from "./webgpu_op.ts";
 import type { Kernel } from "./wgsl/kernel.ts";
-import { GROUP } from "./wgsl/reduce.ts";
 
 /**
  * Runs a kernel of `perElement` over n elements of its tensors, in parts that fit one binding.
  * @param buffers what the kernel does not name is left out
- * @param flops floating point operations for one element
  */
 export function eachElement(
   ctx: WebgpuContext,
@@ -16,7 +14,6 @@ export function eachElement(
   n: number,
   buffers: Readonly<Record<string, Tensor | undefined>>,
   params: Readonly<Record<string, number>> = {},
-  flops = 0,
 ): void {
   const { bindingElements } = ctx.limits;
   for (let begin = 0; begin < n; begin += bindingElements) {
@@ -29,8 +26,6 @@ export function eachElement(
         [...kernel.buffers.keys()].map((name) => [name, part(buffers[name]!)]),
       ),
       params: { n: count, ...params },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
-      flops: flops * count,
     });
   }
 }

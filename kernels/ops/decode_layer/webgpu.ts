@@ -12,7 +12,6 @@ import { scatterRowsWebgpu } from "../rows/webgpu.ts";
 import { swigluWebgpu } from "../swiglu/webgpu.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { DecodeLayerArgs } from "./spec.ts";
 
@@ -67,8 +66,6 @@ function place(k: Tensor, v: Tensor, args: DecodeLayerArgs, ctx: WebgpuContext):
       cache_values: branchV,
     },
     params: { n, heads, half },
-    groups: ctx.grid(Math.ceil(n / GROUP)),
-    flops: 6 * n * width,
   });
 }
 

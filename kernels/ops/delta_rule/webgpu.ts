@@ -7,7 +7,6 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { EXP, LOG, SIGMOID } from "../common/wgsl/math.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   DELTA_SEGMENT as AT,
@@ -94,7 +93,6 @@ function prepared(args: DeltaRuleArgs | DeltaRuleBackwardArgs, ctx: WebgpuContex
       kernel,
       buffers,
       params: { n, ...sizesOf(args) },
-      groups: ctx.grid(Math.ceil(n / GROUP)),
     });
   run(keys, 2 * rows * keyHeads, { x, qk });
   run(gates, rows * valueHeads, { a, b, aLog, dtBias, gates: gate });
@@ -158,7 +156,7 @@ export const deltaRuleWebgpu: WebgpuOp<DeltaRuleArgs> = (args, ctx) => {
       kernel: forward({ keyDim }),
       buffers: { x, qk, gates, segments, state, mixed: out },
       params: { n, ...sizesOf(args), first },
-      groups: ctx.grid(n),
+      groups: n,
     });
   }
 };
@@ -382,7 +380,7 @@ export const deltaRuleBackwardWebgpu: WebgpuOp<DeltaRuleBackwardArgs> = (args, c
       kernel: backward,
       buffers: { x, dout, ...ready, segments, dqk, dgates, dx, work },
       params: { n: 0, ...sizesOf(args), first, segmentCount, states, blocks, each },
-      groups: [Math.min(heads, valueHeads - first)],
+      groups: Math.min(heads, valueHeads - first),
     });
   }
   run(keysBackward, 2 * rows * keyHeads, { x, dqk, dx });

@@ -6,7 +6,6 @@ import { perElement } from "../common/wgsl/entry.ts";
 import { addColumnSums, columnChunks } from "../common/webgpu_column_sums.ts";
 import { kernel } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { DoraGainArgs, ScaleColumnsArgs, ScaleColumnsBackwardArgs } from "./spec.ts";
 
@@ -27,8 +26,6 @@ export const doraGainWebgpu: WebgpuOp<DoraGainArgs> = ({ r, d, ...buffers }, ctx
     kernel: gains,
     buffers: { ...buffers },
     params: { n: d, r },
-    groups: ctx.grid(Math.ceil(d / GROUP)),
-    flops: 2 * r * d,
   });
 
 const scales = (index: string) => ({
@@ -47,8 +44,6 @@ export const scaleColumnsWebgpu: WebgpuOp<ScaleColumnsArgs> = (args, ctx) => {
       kernel: byRow ? byRows : byColumns,
       buffers: { x: part(x, d), gain, scaled: part(out, d) },
       params: { n: count * d, d, first },
-      groups: ctx.grid(Math.ceil(count * d / GROUP)),
-      flops: count * d,
     }));
 };
 
@@ -61,7 +56,7 @@ const chunks = columnChunks(
 export const scaleColumnsBackwardWebgpu: WebgpuOp<ScaleColumnsBackwardArgs> = (args, ctx) => {
   const { dout, x, rho, dmagnitude, rows, d } = args;
   inRowParts(ctx, rows, d, (part, count) => {
-    const sizes = { sums: dmagnitude, rows: count, d, flops: 3 };
+    const sizes = { sums: dmagnitude, rows: count, d };
     addColumnSums(ctx, chunks, { dout: part(dout, d), x: part(x, d), rho }, sizes);
   });
 };

@@ -6,7 +6,6 @@ import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 
@@ -63,6 +62,5 @@ export const dropoutWebgpu: WebgpuOp<DropoutArgs> = (args, ctx) => {
         seed_low: seedLow,
         seed_high: seedHigh,
       },
-      groups: ctx.grid(Math.ceil(count * blocks / GROUP)),
     }));
 };

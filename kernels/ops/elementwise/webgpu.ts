@@ -25,7 +25,7 @@ const add = variants(({ sums }: { sums: boolean }) => ({
 }));
 
 export const addWebgpu: WebgpuOp<AddArgs> = ({ a, b, out, n, scale = 1 }, ctx) =>
-  eachElement(ctx, add({ sums: a !== undefined }), n, { a, b, sum: out }, { scale }, 2);
+  eachElement(ctx, add({ sums: a !== undefined }), n, { a, b, sum: out }, { scale });
 
 /** Copies bits, whatever the dtype. */
 const copy = kernel({

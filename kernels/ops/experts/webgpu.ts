@@ -17,10 +17,9 @@ import { inRowParts, inStoredParts } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { entryPoint, perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { ExpertGradientArgs, ExpertMatmulArgs, RouteArgs, RouteBackwardArgs } from "./spec.ts";
 
-const ROUTE = "u32 rows experts chosen normalize";
+const ROUTE = "u32 n rows experts chosen normalize";
 
 /** WGSL: `most` and `sum` of row i's logits, so that p_e = exp(logits[at + e] − most) / sum. */
 const probabilities = `let at = i * p.experts;
@@ -57,7 +56,6 @@ const choose = kernel({
   }
   if (p.normalize == 0u) { return; }
   for (var j = 0u; j < p.chosen; j++) { gate_of[i * p.chosen + j] /= total; }`,
-    "p.rows",
   ),
 });
 
@@ -71,7 +69,6 @@ const count = kernel({
     `var found = 0u;
   for (var j = 0u; j < p.rows * p.chosen; j++) { if (expert_of[j] == i) { found++; } }
   counts[i] = found;`,
-    "p.experts",
   ),
 });
 
@@ -92,7 +89,6 @@ const place = kernel({
     next++;
   }
   if (i + 1u == p.experts) { first_of[p.experts] = next; }`,
-    "p.experts",
   ),
 });
 
@@ -101,14 +97,16 @@ export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
   const params = { rows, experts, chosen, normalize: args.normalize ? 1 : 0 };
   const gateOf = ctx.scratch("float", Math.max(1, rows * chosen), "gates of rows");
   const counts = ctx.scratch("u32", experts, "rows of experts");
-  const perExpert = { params, groups: ctx.grid(Math.ceil(experts / GROUP)) };
   ctx.dispatch({
     kernel: choose,
     buffers: { logits, expert_of: expertOf, gate_of: gateOf },
-    params,
-    groups: ctx.grid(Math.ceil(rows / GROUP)),
+    params: { n: rows, ...params },
   });
-  ctx.dispatch({ kernel: count, buffers: { expert_of: expertOf, counts }, ...perExpert });
+  ctx.dispatch({
+    kernel: count,
+    buffers: { expert_of: expertOf, counts },
+    params: { n: experts, ...params },
+  });
   ctx.dispatch({
     kernel: place,
     buffers: {
@@ -120,7 +118,7 @@ export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
       row_of: rowOf,
       gates,
     },
-    ...perExpert,
+    params: { n: experts, ...params },
   });
 };
 
@@ -153,7 +151,6 @@ const routeBack = kernel({
   for (var e = 0u; e < p.experts; e++) {
     dlogits[at + e] = (dlogits[at + e] - mean) * exp(logits[at + e] - most) / sum;
   }`,
-    "p.rows",
   ),
 });
 
@@ -170,8 +167,7 @@ export const routeBackwardWebgpu: WebgpuOp<RouteBackwardArgs> = (args, ctx) => {
       dgates,
       dlogits,
     },
-    params: { rows, experts, chosen, normalize: normalize ? 1 : 0 },
-    groups: ctx.grid(Math.ceil(rows / GROUP)),
+    params: { n: rows, rows, experts, chosen, normalize: normalize ? 1 : 0 },
   });
 };
 
@@ -321,7 +317,7 @@ export const expertMatmulWebgpu: WebgpuOp<ExpertMatmulArgs> = (args, ctx) => {
           ? { b_base: 0, b_panel: 0, b_groups: 0 }
           : rowParams(weightType, width)),
       },
-      groups: ctx.grid(tiles * Math.ceil(n / TILE)),
+      groups: tiles * Math.ceil(n / TILE),
       flops: 2 * rows * n * k,
     });
   if (weightType === undefined) {
@@ -395,7 +391,7 @@ export const expertGradientWebgpu: WebgpuOp<ExpertGradientArgs> = (args, ctx) =>
       kernel: gradient({ rounding }),
       buffers: { mat_a: a, mat_b: b, first_of: begin, mat_out: part(out, n) },
       params: { m, n, alpha, first, count },
-      groups: ctx.grid(few * Math.ceil(m / TILE) * Math.ceil(n / TILE)),
+      groups: few * Math.ceil(m / TILE) * Math.ceil(n / TILE),
       flops: 2 * rows * m * n,
     });
   });

@@ -104,7 +104,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
         ...(means === undefined ? {} : { means }),
       },
       params: { rows, row, width, first, last: first + width === vocab ? 1 : 0, d },
-      groups: ctx.grid(rows),
+      groups: rows,
     });
     if (means === undefined) return;
     ctx.runPart(matmulWebgpu, {
@@ -144,7 +144,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
         ...(dentropy === undefined ? {} : { dentropy }),
       },
       params: { rows, row, width, first },
-      groups: ctx.grid(rows),
+      groups: rows,
     });
     if (cap !== undefined && capped !== null) {
       ctx.runPart(softCapBackwardWebgpu, { dout: logits, y: capped, dx: logits, n, cap });
@@ -201,7 +201,7 @@ function backwardFromMean(
           scale: 1 / args.temperature,
           ...(weightType === undefined ? {} : rowParams(weightType, d)),
         },
-        groups: ctx.grid(count),
+        groups: count,
       });
     if (weightType === undefined) {
       inRowParts(

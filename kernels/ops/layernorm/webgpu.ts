@@ -57,8 +57,7 @@ export const layernormWebgpu: WebgpuOp<LayernormArgs> = (args, ctx) => {
         rho: part(rho, 1),
       },
       params: { rows: count, d, eps },
-      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
-      flops: 8 * count * d,
+      groups: Math.ceil(count * lanes / GROUP),
     }));
 };
 
@@ -104,14 +103,13 @@ export const layernormBackwardWebgpu: WebgpuOp<LayernormBackwardArgs> = (args, c
       rho: part(rho, 1),
     };
     if (dweight !== undefined) {
-      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 4 });
+      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d });
     }
     ctx.dispatch({
       kernel: backward({ accumulate, lanes }),
       buffers: { ...inputs, scales: weight, dx: part(dx, d) },
       params: { rows: count, d },
-      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
-      flops: 12 * count * d,
+      groups: Math.ceil(count * lanes / GROUP),
     });
   });
 };

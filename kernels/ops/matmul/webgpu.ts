@@ -10,7 +10,6 @@ import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
 import { blockParams } from "../../weights/widen.wgsl.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { type Kernel, kernel, variants } from "../common/wgsl/kernel.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   type Choice,
@@ -249,7 +248,7 @@ function dispatchVector(
     kernel,
     buffers,
     params: { n, k, ldo: call.n, ...bases, ...bParams, add, alpha, ...lora },
-    groups: ctx.grid(Math.ceil(n / columns)),
+    groups: Math.ceil(n / columns),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }
@@ -271,8 +270,7 @@ function dispatchParts(
   ctx.dispatch({
     kernel: addParts,
     buffers: { sums, mat_out: buffers.mat_out! },
-    params: { count, n, ldo: call.n, out_base: bases.out_base, parts, add, alpha },
-    groups: ctx.grid(Math.ceil(count / GROUP)),
+    params: { n: count, columns: n, ldo: call.n, out_base: bases.out_base, parts, add, alpha },
   });
 }
 
@@ -319,7 +317,7 @@ function dispatchTile(
       ...split,
       ...lora,
     },
-    groups: ctx.grid(groups * (split?.parts ?? 1)),
+    groups: groups * (split?.parts ?? 1),
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }
@@ -347,7 +345,6 @@ export const packWeightWebgpu: WebgpuOp<PackWeightArgs> = ({ weight, out, n, k }
       kernel: pack,
       buffers: { weight: from.tensor, panels: to.tensor },
       params: { n: count, rows, k, in_base: from.base, out_base: to.base },
-      groups: ctx.grid(Math.ceil(count / GROUP)),
     });
   }
 };

@@ -72,8 +72,7 @@ export const sumSquaresWebgpu: WebgpuOp<SumSquaresArgs> = ({ x, partial, n }, ct
         sums: whole ? partial : partial.view(begin / SUM_CHUNK, chunks),
       },
       params: { n: count },
-      groups: ctx.grid(chunks),
-      flops: 2 * count,
+      groups: chunks,
     });
   }
 };

@@ -61,8 +61,7 @@ export const rmsnormWebgpu: WebgpuOp<RmsnormArgs> = (args, ctx) => {
         rho: part(rho, 1),
       },
       params: { rows: count, d, eps, offset },
-      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
-      flops: 4 * count * d,
+      groups: Math.ceil(count * lanes / GROUP),
     }));
 };
 
@@ -98,7 +97,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
     // dweight before dx, because dx may be dout.
     if (dweight !== undefined) {
       const inputs = { dout: part(dout, d), x: part(x, d), rho: part(rho, 1) };
-      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d, flops: 3 });
+      addColumnSums(ctx, weightChunks, inputs, { sums: dweight, rows: count, d });
     }
     ctx.dispatch({
       kernel: backward({ accumulate, lanes }),
@@ -110,8 +109,7 @@ export const rmsnormBackwardWebgpu: WebgpuOp<RmsnormBackwardArgs> = (args, ctx) 
         dx: part(dx, d),
       },
       params: { rows: count, d, offset },
-      groups: ctx.grid(Math.ceil(count * lanes / GROUP)),
-      flops: 8 * count * d,
+      groups: Math.ceil(count * lanes / GROUP),
     });
   });
 };

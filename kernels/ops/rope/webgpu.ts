@@ -6,7 +6,6 @@ import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { inRowParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import type { RopeArgs } from "./spec.ts";
 
 interface RopeOptions {
@@ -49,8 +48,6 @@ export const ropeWebgpu: WebgpuOp<RopeArgs> = (args, ctx) => {
         positions: part(args.positions, 1),
       },
       params: { n, heads, stride: headDim / width, half, sign: inverse ? -1 : 1 },
-      groups: ctx.grid(Math.ceil(n / GROUP)),
-      flops: 6 * n * width,
     });
   });
 };

@@ -7,20 +7,18 @@ import type { Tensor } from "../../tensor.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import { inRowParts, inStoredParts } from "../common/webgpu_parts.ts";
-import { GROUP } from "../common/wgsl/reduce.ts";
 import { storedRows } from "../../weights/layout.ts";
 import type { WeightType } from "../../weights/types.ts";
 import { BLOCK_PARAMS, rowBufferType, rowFour, rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./spec.ts";
 
-/** WGSL: the entry point with one invocation for each element `column` of row `r` < p.rows. */
+/** WGSL: the entry point with one invocation for each element `column` of row `r`. */
 function perRowElement(body: string): string {
   return perElement(
     `let r = i / p.d;
   let column = i - r * p.d;
   ${body}`,
-    "p.rows * p.d",
   );
 }
 
@@ -30,7 +28,7 @@ const move = variants(({ gather, type }: { gather: boolean; type: "f32" | "u32" 
   reads: `${type} ${gather ? "table" : "src"}, u32 index`,
   writes: `${type} ${gather ? "rows_out" : "table"}`,
   // The rows [first, first + count) of the table are bound.
-  params: "u32 rows d first count",
+  params: "u32 n d first count",
   code: perRowElement(`
   let at = index[r] - p.first;
   if (at >= p.count) { return; }
@@ -62,8 +60,7 @@ function moveRows(
             index: part(index, 1),
             [gather ? "rows_out" : "src"]: part(moved, d),
           },
-          params: { rows: count, d, first, count: tableCount },
-          groups: ctx.grid(Math.ceil(count * d / GROUP)),
+          params: { n: count * d, d, first, count: tableCount },
         })),
   );
 }
@@ -111,7 +108,6 @@ function gatherStored(args: GatherRowsArgs, type: WeightType, ctx: WebgpuContext
           kernel: gatherFours({ type }),
           buffers: { table, index: part(index, 1), rows_out: part(out, d) },
           params: { n, d, first, count: tableCount, ...rowParams(type, d) },
-          groups: ctx.grid(Math.ceil(n / GROUP)),
         });
       }),
   );
@@ -125,7 +121,7 @@ const scatterAdd = variants(() => ({
   reads: "f32 src, u32 order runs place",
   writes: "f32 table",
   // The rows [src_first, src_first + src_count) of the source are bound.
-  params: "u32 rows d first count src_first src_count",
+  params: "u32 n d first count src_first src_count",
   code: perRowElement(`
   let at = place[r] - p.first;
   if (at >= p.count) { return; }
@@ -150,8 +146,7 @@ export const scatterAddRowsWebgpu: WebgpuOp<ScatterAddRowsArgs> = (args, ctx) =>
         ctx.dispatch({
           kernel: scatterAdd({}),
           buffers: { src: srcPart(src, d), order, runs, place: target, table: part(table, d) },
-          params: { rows: runCount, d, first, count, src_first, src_count },
-          groups: ctx.grid(Math.ceil(runCount * d / GROUP)),
+          params: { n: runCount * d, d, first, count, src_first, src_count },
         })),
   );
 };

@@ -34,7 +34,7 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
         kernel: weighChunks({ invocations, filtered: false, vectors }),
         buffers: { logits: part(weighed, vocab), stats },
         params,
-        groups: ctx.grid(count * chunks),
+        groups: count * chunks,
       });
       return stats;
     };
@@ -52,13 +52,13 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
           top_k: args.topK,
           top_p: Math.min(Math.round(topP * 2 ** 32), 2 ** 32 - 1),
         },
-        groups: ctx.grid(count),
+        groups: count,
       });
       ctx.dispatch({
         kernel: weighChunks({ invocations, filtered, vectors }),
         buffers: { logits: part(logits, vocab), row_limits: limits, stats },
         params,
-        groups: ctx.grid(count * chunks),
+        groups: count * chunks,
       });
     }
     ctx.dispatch({
@@ -74,7 +74,7 @@ export const sampleWebgpu: WebgpuOp<SampleArgs> = (args, ctx) => {
         logp: part(logp, 1),
       },
       params,
-      groups: ctx.grid(count),
+      groups: count,
     });
   });
 };

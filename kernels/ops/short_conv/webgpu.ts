@@ -2,7 +2,6 @@
  * GPU bindings of the short convolution and its gradients: one invocation for each element.
  * Left out (the device refuses it): tensors beyond one binding.
  */
-import { GROUP } from "../common/wgsl/reduce.ts";
 import { perElement } from "../common/wgsl/entry.ts";
 import { variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
@@ -45,7 +44,6 @@ export const shortConvWebgpu: WebgpuOp<ShortConvArgs> = (args, ctx) => {
     kernel: forward({ gated: gate !== undefined }),
     buffers: { x, rows: table, before, weight, ...(gate && { gate }), mixed: out },
     params: { n, d, taps },
-    groups: ctx.grid(Math.ceil(n / GROUP)),
   });
 };
 
@@ -95,13 +93,11 @@ export const shortConvBackwardWebgpu: WebgpuOp<ShortConvBackwardArgs> = (args, c
     kernel: backward(variant),
     buffers: { dout, x, before, after, users, weight, ...gates, dx, ...(dgate && { dgate }) },
     params: { n, ...shape },
-    groups: ctx.grid(Math.ceil(n / GROUP)),
   });
   if (dweight === undefined) return;
   ctx.dispatch({
     kernel: weightGradient(variant),
     buffers: { dout, x, before, ...gates, dweight },
     params: { n: d * taps, ...shape, rows },
-    groups: ctx.grid(Math.ceil(d * taps / GROUP)),
   });
 };

@@ -18,11 +18,11 @@ ${head}, @builtin(subgroup_size) subgroup_size: u32) {
   subgroup_lanes = subgroup_size;`;
 }
 
-/** The whole entry point where each invocation does one element i < `count`; `body` is its code. */
-export function perElement(body: string, count = "p.n"): string {
+/** The whole entry point where each invocation does one element i < p.n; `body` is its code. */
+export function perElement(body: string): string {
   return `${entryPoint(GROUP)}
   let i = (group.x + group.y * groups.x) * ${GROUP}u + local;
-  if (i >= ${count}) { return; }
+  if (i >= p.n) { return; }
   ${body}
 }`;
 }

@@ -71,7 +71,7 @@ export function matrixProduct(
       add: args.accumulate ? 1 : 0,
       alpha: args.alpha ?? 1,
     },
-    groups: ctx.grid(groups),
+    groups,
     flops: 2 * m * n * k,
   });
 }
@@ -99,7 +99,7 @@ function packed(
         ? { ...blockParams(type, length, 0), b_column: 0 }
         : { ldb: length, b_base: 0 }),
     },
-    groups: ctx.grid(padded(rows, MATRIX_TILE) / PACKED_ROWS),
+    groups: padded(rows, MATRIX_TILE) / PACKED_ROWS,
   });
   return { halves, scales };
 }

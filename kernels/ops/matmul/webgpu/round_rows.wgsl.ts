@@ -3,7 +3,6 @@ import type { Tensor } from "../../../tensor.ts";
 import { perElement } from "../../common/wgsl/entry.ts";
 import { kernel } from "../../common/wgsl/kernel.ts";
 import { inRowParts } from "../../common/webgpu_parts.ts";
-import { GROUP } from "../../common/wgsl/reduce.ts";
 import type { WebgpuContext } from "../../common/webgpu_op.ts";
 import { ACTIVATION_BLOCK, MIN_MAGNITUDE } from "../int8_rows.ts";
 
@@ -32,7 +31,6 @@ export function roundedRows(a: Tensor, m: number, k: number, ctx: WebgpuContext)
       kernel: roundRowsKernel,
       buffers: { rows_in: part(a, ACTIVATION_BLOCK), rows_out: part(out, ACTIVATION_BLOCK) },
       params: { n },
-      groups: ctx.grid(Math.ceil(n / GROUP)),
     }));
   return out;
 }

@@ -9,15 +9,14 @@ export const addParts = kernel({
   name: "matmul.add_parts",
   reads: "f32 sums",
   writes: "f32 mat_out",
-  params: "u32 count n ldo out_base parts add, f32 alpha",
+  params: "u32 n columns ldo out_base parts add, f32 alpha",
   code: perElement(
-    `let at = p.out_base + i / p.n * p.ldo + i % p.n;
+    `let at = p.out_base + i / p.columns * p.ldo + i % p.columns;
   var sum = 0.0;
   if (p.add != 0u) { sum = mat_out[at]; }
   for (var part = 0u; part < p.parts; part++) {
-    sum = fma(p.alpha, sums[part * p.count + i], sum);
+    sum = fma(p.alpha, sums[part * p.n + i], sum);
   }
   mat_out[at] = sum;`,
-    "p.count",
   ),
 });
