@@ -4,7 +4,6 @@
  */
 import { loadConfig } from "../../configs/load.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import type { Subgroups } from "../../kernels/devices/webgpu/subgroups.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import { vulkanAdapter } from "../../kernels/devices/vulkan/device.ts";
@@ -37,8 +36,6 @@ type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
 interface DeviceReport extends Tuned {
   about: Measurable;
   folder: string | null;
-  /** Null: nothing was measured. */
-  subgroups: Subgroups | null;
   classes: TunedClass[];
 }
 
@@ -137,17 +134,12 @@ async function tuneOn(
 ): Promise<DeviceReport> {
   if (!json) log(`${about.device}, ${about.adapter.name}, ${about.driver}: ${calls.length} shapes`);
   const classes: TunedClass[] = [];
-  let subgroups: Subgroups | null = null;
   const tuned = await tune(calls, {
     about,
     card,
     budgetMs: 60_000 * minutes,
     again: true,
     onWait: () => log("another process measures this kind of card, and is waited for"),
-    onSubgroups: (found) => {
-      subgroups = found;
-      say(subgroupLine(found));
-    },
     onTuned: (found) => {
       classes.push(found);
       say(tunedLine(found));
@@ -155,7 +147,7 @@ async function tuneOn(
   });
   const folder = choicesFolder(about);
   for (const line of endLines(tuned, folder)) say(line);
-  return { about, folder, subgroups, classes, ...tuned };
+  return { about, folder, classes, ...tuned };
 }
 
 /** The calls of a run with a configuration. */
@@ -173,11 +165,6 @@ async function callsOf(name: string, overrides: string[], device: Device): Promi
     parts.model.dispose();
   }
 }
-
-const subgroupLine = (found: Subgroups) =>
-  "lanes" in found
-    ? `subgroups of ${found.lanes} invocations`
-    : `kernels with subgroups are not tried: ${found.reason}`;
 
 function tunedLine({ class: name, choice, rule, candidates }: TunedClass): string {
   const msOf = (kernel: string) => candidates.find((other) => other.name === kernel)?.ms ?? null;

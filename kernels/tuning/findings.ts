@@ -14,7 +14,6 @@ import {
   type Trial,
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
-import { SUBGROUPS } from "./worker.ts";
 
 /** How often the measurement may be ended with a candidate. */
 const MAX_ENDED = 2;
@@ -57,7 +56,7 @@ export class Findings {
     const { unfinished } = file;
     const known = again ? this.classes.filter((name) => unfinished?.includes(name)) : this.classes;
     this.choices = of(file.choices, known);
-    this.bad = of(file.bad, [...this.classes, SUBGROUPS.class]);
+    this.bad = of(file.bad, this.classes);
     this.#running = file.running;
     this.#ended = file.ended;
     this.#unfinished = again ? [...known] : null;

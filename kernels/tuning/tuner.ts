@@ -6,7 +6,6 @@
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { type FolderLock, lockFolder } from "../../core/lock.ts";
-import type { Subgroups } from "../devices/webgpu/subgroups.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { Findings } from "./findings.ts";
 import {
@@ -18,7 +17,6 @@ import {
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
 import { type ProcessOptions, runProcess } from "./process.ts";
-import { SUBGROUPS } from "./worker.ts";
 
 export interface TuneOptions extends ProcessOptions {
   about: Measurable;
@@ -29,8 +27,6 @@ export interface TuneOptions extends ProcessOptions {
   onWait?: () => void;
   /** Called for each class that was measured. */
   onTuned?: (tuned: TunedClass) => void;
-  /** Called when it is known whether kernels can use subgroups. */
-  onSubgroups?: (found: Subgroups) => void;
   /**
    * Measures classes again that are in the cache, but those that an unfinished measurement of this
    * kind has done.
@@ -174,10 +170,6 @@ async function measure(
     const ended = await runProcess(job, options, async (lines) => {
       for (const line of lines) {
         if (line.event === "trying") found.begins(last = line);
-        if (line.event === "subgroups") {
-          done.add(SUBGROUPS.class);
-          options.onSubgroups?.(line.found);
-        }
         if (line.event === "wrong") found.isBad(line, line.reason);
         if (line.event === "failed") {
           done.add(line.class);

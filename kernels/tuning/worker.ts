@@ -3,7 +3,6 @@
  * finds, line by line, so that nothing is lost when a driver crashes (tuner.ts starts it again).
  */
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
-import { probeSubgroups, type Subgroups } from "../devices/webgpu/subgroups.ts";
 import { openTunedDevice } from "./tuned_devices.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -24,16 +23,12 @@ export interface TuneJob {
 
 /** A line of the process. */
 export type TuneLine =
-  | { event: "subgroups"; found: Subgroups }
   | { event: "trying"; class: string; candidate: string }
   | { event: "wrong"; class: string; candidate: string; reason: string }
   | { event: "tuned"; tuned: TunedClass }
   | RaceLine
   | { event: "failed"; class: string; reason: string }
   | { event: "done" };
-
-/** The name under which the test of subgroups is noted when it crashes the driver. */
-export const SUBGROUPS = { class: "subgroups", candidate: "test" } as const;
 
 /** The job as one line of text. */
 export function encodeJob(job: TuneJob | RaceJob): string {
@@ -52,13 +47,7 @@ export function decodeJob(text: string): TuneJob | RaceJob {
 
 /** Measures the calls of a job as long as there is time. */
 async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise<void> {
-  const found = await subgroupsOf(job, tell);
-  tell({ event: "subgroups", found });
-  const open = async () => {
-    const device = await openTunedDevice(job.device, job.card);
-    device.subgroups = "lanes" in found;
-    return device;
-  };
+  const open = () => openTunedDevice(job.device, job.card);
   const end = performance.now() + job.budgetMs;
   let device: WebgpuDevice = await open();
   const reopen = async () => {
@@ -89,13 +78,6 @@ async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise
   } finally {
     device.close();
   }
-}
-
-async function subgroupsOf(job: TuneJob, tell: (line: TuneLine) => void): Promise<Subgroups> {
-  const bad = job.bad[SUBGROUPS.class]?.[SUBGROUPS.candidate];
-  if (bad !== undefined) return { reason: bad };
-  tell({ event: "trying", ...SUBGROUPS });
-  return await probeSubgroups(() => openTunedDevice(job.device, job.card));
 }
 
 /**

@@ -38,7 +38,7 @@ function check(name: string, ...args: string[]): PlannedJob {
  * gradients are checked on the reference device.
  */
 const runsWasm = (path: string) =>
-  !/gradients|units|subgroups/.test(path) &&
+  !/gradients|units/.test(path) &&
   /^kernels\/(?:devices\/weight_loader|.*\/wasm|conformance\/)/.test(path);
 
 export function tests(

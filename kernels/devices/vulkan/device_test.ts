@@ -74,7 +74,6 @@ const card = (type: number, address: string | null, apiVersion = 1 << 22 | 3 << 
   maxAllocation: 2 ** 32,
   maxBuffer: 2 ** 40,
   subgroupSize: 32,
-  shuffles: true,
   address,
 });
 

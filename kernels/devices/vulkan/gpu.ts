@@ -110,7 +110,6 @@ export class VulkanGpu implements Gpu, Host {
     const names = [
       ...(stamps > 0 && this.timestampPeriod > 0 ? ["timestamp-query"] : []),
       ...(features.float16 ? ["shader-f16"] : []),
-      ...(physical.shuffles ? ["subgroups"] : []),
     ];
     this.features = { has: (name) => names.includes(name) };
     const lost = Promise.withResolvers<{ message: string }>();
@@ -204,7 +203,7 @@ export class VulkanGpu implements Gpu, Host {
     const module: ShaderModule = {
       label,
       spirv: this.#translated(code, !this.#available.robust),
-      usesSubgroups: /^enable wgpu_cooperative_matrix;|\bsubgroupShuffle(Xor)?\(/m.test(code),
+      usesSubgroups: /^enable wgpu_cooperative_matrix;/m.test(code),
     };
     return module as unknown as GPUShaderModule;
   }

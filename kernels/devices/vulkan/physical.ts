@@ -14,8 +14,6 @@ import * as vk from "./structs.ts";
 /** Vulkan 1.3, which drivers since 2022 have: SPIR-V 1.6, timeline semaphores, the memory model. */
 const API_VERSION = 1 << 22 | 3 << 12;
 const CPU = 4;
-/** Of VkShaderStageFlags, and of VkSubgroupFeatureFlags. */
-const COMPUTE_STAGE = 0x20, SHUFFLE = 0x10;
 const PCI_BUS_INFO = "VK_EXT_pci_bus_info";
 const ROBUSTNESS2 = "VK_EXT_robustness2", MATRICES = "VK_KHR_cooperative_matrix";
 
@@ -33,8 +31,6 @@ export interface Physical {
   /** Bytes that a buffer may have, and that are there for it. */
   readonly maxBuffer: number;
   readonly subgroupSize: number;
-  /** Kernels can exchange values within subgroups. */
-  readonly shuffles: boolean;
   /** "0000:41:00.0"; null when unknown. */
   readonly address: string | null;
 }
@@ -97,7 +93,6 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
   const type = P.number(properties, "deviceType");
   const D = vk.VkPhysicalDeviceDriverProperties;
   const address = vk.VkPhysicalDevicePCIBusInfoPropertiesEXT;
-  const S = vk.VkPhysicalDeviceSubgroupProperties;
   const hex = (field: keyof typeof address.fields, digits: number) =>
     address.number(pci, field).toString(16).padStart(digits, "0");
   const name = `${textOf(D.part(driver, "driverName"))} ${textOf(D.part(driver, "driverInfo"))}`;
@@ -122,9 +117,10 @@ function examine(vulkan: Vulkan, handle: bigint): Physical {
       vk.VkPhysicalDeviceMaintenance4Properties.number(buffers, "maxBufferSize"),
       largestHeap(vulkan, handle),
     ),
-    subgroupSize: S.number(subgroups, "subgroupSize"),
-    shuffles: (S.number(subgroups, "supportedStages") & COMPUTE_STAGE) !== 0 &&
-      (S.number(subgroups, "supportedOperations") & SHUFFLE) !== 0,
+    subgroupSize: vk.VkPhysicalDeviceSubgroupProperties.number(
+      subgroups,
+      "subgroupSize",
+    ),
     address: hasPci
       ? `${hex("pciDomain", 4)}:${hex("pciBus", 2)}:${hex("pciDevice", 2)}.${hex("pciFunction", 1)}`
       : null,

@@ -52,7 +52,7 @@ Deno.test({
       "--config",
       `${KERNELS}/../deno.json`,
       ...["conformance/conformance_test.ts", "devices/vulkan/device_test.ts", "device_test.ts"]
-        .concat(["conformance/subgroups_test.ts", "conformance/matrix_units_test.ts"])
+        .concat(["conformance/matrix_units_test.ts"])
         .map((file) => `${KERNELS}/${file}`),
     ]);
     assert.equal(suite.code, 0, suite.text);

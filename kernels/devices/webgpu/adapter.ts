@@ -4,7 +4,7 @@
  */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { AdapterInfo } from "../../device.ts";
-import { grantable, prepareEnvironment } from "./quirks.ts";
+import { prepareEnvironment } from "./quirks.ts";
 
 /** The limits that kernels use; requested with the adapter's maximum. */
 const LIMITS = [
@@ -51,13 +51,8 @@ export function adapterLimits(adapter: GPUAdapter): Record<string, number> {
   return Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
 }
 
-/** The features that kernels or traces can use and that the adapter grants. */
-export function usableFeatures(adapter: GPUAdapter): Promise<GPUFeatureName[]> {
-  return grantable(adapter, ["shader-f16", "timestamp-query", "subgroups" as GPUFeatureName]);
-}
-
 /**
- * A device with these features, and with subgroups where the adapter grants them.
+ * A device with these features.
  * @throws RgxError (exit 2) when the adapter's limits are too small for the engine
  */
 export async function requestDevice(
@@ -74,11 +69,5 @@ export async function requestDevice(
       );
     }
   }
-  const request = (requiredFeatures: GPUFeatureName[]) =>
-    adapter.requestDevice({ requiredLimits: limits, requiredFeatures });
-  try {
-    return await request([...features, "subgroups" as GPUFeatureName]);
-  } catch {
-    return await request(features);
-  }
+  return await adapter.requestDevice({ requiredLimits: limits, requiredFeatures: features });
 }

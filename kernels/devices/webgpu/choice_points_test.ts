@@ -13,7 +13,6 @@ const TRAITS: WebgpuTraits = {
   },
   software: false,
   computeDtype: "float32",
-  subgroups: true,
 };
 
 const D = 896, ROWS = 4096;
@@ -21,26 +20,23 @@ const heads = { heads: 14, kvHeads: 2, headDim: 64, scale: 0.125 };
 const tensor = (length: number) => ({ length }) as Tensor;
 const decoding = { count: 64, maxNew: 256, prefixK: tensor(2048 * 128), ...heads };
 
-/** Arguments, the sizes of workgroups or tiles, and whether there are candidates with subgroups. */
-const CHOICES: Readonly<Record<string, [args: object, sizes: RegExp[], subgroups: boolean]>> = {
-  matmul: [{ m: 1, n: 4864, k: D, transB: true }, [/64 x8/, /256 x8/], true],
-  attention: [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], true],
-  "attention_backward.queries": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], false],
-  "attention_backward.keys": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/], false],
-  "attention_decode.prefix": [decoding, [/^16x4x1 256/, /^32x8x1 4096/], true],
-  "attention_decode.branch": [decoding, [/^16x4x1 256/, /^32x8x1 4096/], true],
+/** Arguments, and the sizes of workgroups or tiles. */
+const CHOICES: Readonly<Record<string, [args: object, sizes: RegExp[]]>> = {
+  matmul: [{ m: 1, n: 4864, k: D, transB: true }, [/64 x8/, /256 x8/]],
+  attention: [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/]],
+  "attention_backward.queries": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/]],
+  "attention_backward.keys": [{ rows: ROWS, ...heads }, [/^8x8x4/, /^16x16x2/]],
+  "attention_decode.prefix": [decoding, [/^16x4x1 256/, /^32x8x1 4096/]],
+  "attention_decode.branch": [decoding, [/^16x4x1 256/, /^32x8x1 4096/]],
 };
 
-Deno.test("every choice has several sizes on a card, and subgroups where values are exchanged", () => {
-  for (const [name, [args, sizes, subgroups]] of Object.entries(CHOICES)) {
+Deno.test("every choice has several sizes on a card", () => {
+  for (const [name, [args, sizes]] of Object.entries(CHOICES)) {
     const point = choicePoint(name), names = point.candidates({ ...args }, TRAITS);
     for (const size of sizes) {
       assert.ok(names.some((other) => size.test(other)), `${name}: ${size}`);
     }
     assert.equal(new Set(names).size, names.length, `${name}: a candidate is there twice`);
-    assert.equal(names.some((other) => other.endsWith("subgroups")), subgroups, name);
-    const without = point.candidates({ ...args }, { ...TRAITS, subgroups: false });
-    assert.deepEqual(without, names.filter((other) => !other.endsWith("subgroups")), name);
     assert.ok(point.classOf({ ...args }, TRAITS)!.startsWith(name), name);
   }
 });

@@ -11,7 +11,7 @@ import { checkRange, type DType, type HostArray, type Tensor } from "../../tenso
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { TensorBytes } from "../tensor_bytes.ts";
 import { validateOp } from "../../validation/validate.ts";
-import { describeAdapter, findAdapter, requestDevice, usableFeatures } from "./adapter.ts";
+import { describeAdapter, findAdapter, requestDevice } from "./adapter.ts";
 import { GROUP } from "../../ops/common/wgsl/reduce.ts";
 import { checkDispatch } from "./dispatch_checks.ts";
 import type { Gpu, GpuBuffer } from "./gpu.ts";
@@ -63,10 +63,6 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
   kernelChoices: Readonly<Record<string, string>> = {};
   readonly software: boolean;
   readonly matrixUnits: MatrixUnits | null;
-  /** The adapter says that kernels can exchange values within subgroups. */
-  readonly offersSubgroups: boolean;
-  /** What a test (subgroups.ts) has shown. Only the tuner needs to know. */
-  subgroups = false;
   readonly bf16Unit: string;
   readonly card: number | null;
   readonly limits: WebgpuLimits;
@@ -99,7 +95,6 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     this.#tracer = tracer;
     this.software = adapter.software;
     this.matrixUnits = gpu.matrixUnits ?? null;
-    this.offersSubgroups = gpu.features.has("subgroups");
     this.bf16Unit = unitName(this.matrixUnits);
     // A multiple of a vector of four, like the sizes of bindings.
     const { maxBufferSize, maxAllocationSize = maxBufferSize } = gpu.limits;
@@ -397,10 +392,13 @@ export async function createWebgpuDevice(options: WebgpuDeviceOptions = {}): Pro
   if (!chooseCard(options.card ?? null)) throw hiddenError();
   const adapter = await findAdapter();
   if (adapter === null) throw noAdapterError();
-  return await deviceOn("webgpu", describeAdapter(adapter), options, async (stamps) => {
-    const features = stamps ? await usableFeatures(adapter) : [];
-    return await requestDevice(adapter, features.filter((name) => name === "timestamp-query"));
-  });
+  const stamp = "timestamp-query";
+  return await deviceOn(
+    "webgpu",
+    describeAdapter(adapter),
+    options,
+    (stamps) => requestDevice(adapter, stamps && adapter.features.has(stamp) ? [stamp] : []),
+  );
 }
 
 /** The device on the layer that `open` gives, with time stamps if it is asked for them. */

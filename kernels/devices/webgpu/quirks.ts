@@ -44,29 +44,6 @@ export function prepareEnvironment(os: typeof Deno.build.os = Deno.build.os): vo
 export const STAGED_BYTES = 64 * 2 ** 20;
 
 /**
- * The features of `wanted` that the adapter grants. `adapter.features` lacks some of them
- * (subgroups), so a device is requested with each feature, and destroyed. It can be removed when
- * the list is complete.
- */
-export async function grantable(
-  adapter: GPUAdapter,
-  wanted: readonly GPUFeatureName[],
-): Promise<GPUFeatureName[]> {
-  const granted: GPUFeatureName[] = [];
-  for (const feature of wanted) {
-    try {
-      const device = await adapter.requestDevice({ requiredFeatures: [feature] });
-      // Deno 2.6 takes every name, and grants nothing.
-      if (device.features.has(feature)) granted.push(feature);
-      device.destroy();
-    } catch {
-      // Refused: the adapter does not have it.
-    }
-  }
-  return granted;
-}
-
-/**
  * Ends an error scope and returns the error that it caught, or null. Deno 2.6 returns the error and
  * not a promise. It can be removed with the support of that version.
  */

@@ -4,7 +4,6 @@
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { unitsForAttention } from "./matrix_attention.ts";
 import { softmaxBytes } from "./softmax.wgsl.ts";
 import {
@@ -82,21 +81,6 @@ export function tileNamed(
 /** The name of the kernel on matrix units, in place of a tile. */
 export const MATRIX = "matrix";
 
-/** A tile of the forward, and how the invocations of a row exchange its maximum and its sum. */
-export interface ForwardTile {
-  tile?: TileShape;
-  exchange: Exchange;
-}
-
-const SUBGROUPS = " subgroups";
-
-/** @throws RgxError for a name that no candidate has */
-export function forwardTileNamed(name: string): ForwardTile {
-  return name.endsWith(SUBGROUPS)
-    ? { tile: tileNamed(name.slice(0, -SUBGROUPS.length)), exchange: "subgroups" }
-    : { tile: tileNamed(name), exchange: "memory" };
-}
-
 /** The names of the tiles that fit, the rule's first, and of matrix units where they are. */
 function kernelNames(
   over: Over,
@@ -166,12 +150,7 @@ export const forwardChoice: ChoicePoint<AttentionForwardArgs> = {
     const shape = classOf(args);
     return shape === null ? null : `attention ${shape}`;
   },
-  // The gradient takes the sums of rows from here, so only the forward exchanges anything.
-  candidates: (args, traits) => {
-    const names = kernelNames("queries", args, 1, traits);
-    const tiles = names.filter((name) => name !== MATRIX);
-    return [...names, ...(traits.subgroups ? tiles.map((name) => name + SUBGROUPS) : [])];
-  },
+  candidates: (args, traits) => kernelNames("queries", args, 1, traits),
   tolerance: () => FORWARD,
   small: smallBatch,
 };

@@ -8,7 +8,6 @@
  */
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { LOG } from "../common/wgsl/math.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { softmaxDeclarations, softmaxEnd, softmaxStart, softmaxTile } from "./softmax.wgsl.ts";
 import { type AttentionArgs, SEGMENT } from "./spec.ts";
 import { headType, rowOf, Tiles, type TileSizes } from "./tiles.wgsl.ts";
@@ -168,11 +167,9 @@ function storeRow(tiles: Tiles, i: number): string {
 
 /** The forward: one workgroup for each tile of queries and each key head. */
 export function attentionSpec(
-  { headDim, sizes, exchange, keyParts = false, capped = false }: AttentionOptions & {
-    exchange: Exchange;
-  },
+  { headDim, sizes, keyParts = false, capped = false }: AttentionOptions,
 ): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
+  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim);
   const read = ["queries", "keys", "values", ...(keyParts ? ["outputs"] : [])];
   // Invocations of a row share its lse, so all of them read it before one writes it.
   const before = keyParts
@@ -188,7 +185,7 @@ export function attentionSpec(
   `
     : "";
   return {
-    name: `attention${keyParts ? ".key_part" : ""}${exchange === "memory" ? "" : ".subgroups"}`,
+    name: `attention${keyParts ? ".key_part" : ""}`,
     reads: `${type} queries keys values, u32 segments row_segment`,
     writes: `${type} outputs, f32 lses`,
     params: `${QUERY_PARAMS}${keyParts ? `, ${KEY_PART_PARAMS}` : ""}, ${capParam(capped)}`,

@@ -6,7 +6,6 @@
  * scores.
  */
 import { EXP, SOFT_CAP } from "../common/wgsl/math.ts";
-import { exchangeSteps } from "../common/wgsl/subgroups.ts";
 import { rowOf, rowsType, type Tiles } from "./tiles.wgsl.ts";
 
 /** Bytes of workgroup memory that the softmax needs in addition to the tiles. */
@@ -87,48 +86,20 @@ export const cappedScore = (capped: boolean, i: number) =>
   capped ? `soft_cap4(p.scale * dot${i})` : `p.scale * dot${i}`;
 
 /** The code for `new_peak`: the largest of `peak` and of `values` over a row's invocations. */
-function largestOfRow({ sizes: { across }, exchange }: Tiles, values: string): string {
-  if (exchange === "memory") {
-    return `row_slots[local] = ${values};
+function largestOfRow({ sizes: { across } }: Tiles, values: string): string {
+  const slots = Array.from({ length: across }, (_, t) => `row_slots[y * ${across}u + ${t}u]`);
+  return `row_slots[local] = ${values};
   workgroupBarrier();
   var new_peak = peak;
-  ${
-      Array.from({ length: across }, (_, t) =>
-        `new_peak = max(new_peak, row_slots[y * ${across}u + ${t}u]);`).join("\n")
-    }`;
-  }
-  const steps = exchangeSteps("new_peak", 1, across, (a, b) => `max(${a}, ${b})`);
-  return `var new_peak = max(peak, ${values});
-  ${steps.join("\n  ")}
-  row_slots[local] = new_peak;
-  workgroupBarrier();
-  for (var t = subgroup_lanes; t < ${across}u; t += subgroup_lanes) {
-    new_peak = max(new_peak, row_slots[y * ${across}u + (x + t) % ${across}u]);
-  }`;
+  ${slots.map((slot) => `new_peak = max(new_peak, ${slot});`).join("\n")}`;
 }
 
 /** The code after the last tile: `total` becomes the sum over all columns, in all invocations. */
-export function softmaxEnd(tiles: Tiles): string {
-  const { sizes: { each, across }, exchange } = tiles;
-  if (exchange === "memory") {
-    return `workgroupBarrier();
+export function softmaxEnd({ sizes: { each, across } }: Tiles): string {
+  const slots = Array.from({ length: across }, (_, t) => `row_slots[y * ${across}u + ${t}u]`);
+  return `workgroupBarrier();
   row_slots[local] = total;
   workgroupBarrier();
   total = ${rowsType(each)}(0.0);
-  ${
-      Array.from({ length: across }, (_, t) => `total += row_slots[y * ${across}u + ${t}u];`).join(
-        "\n",
-      )
-    }`;
-  }
-  return `${exchangeSteps("total", 1, across).join("\n  ")}
-  workgroupBarrier();
-  row_slots[local] = total;
-  workgroupBarrier();
-  if (subgroup_lanes < ${across}u) {
-    total = row_slots[y * ${across}u];
-    for (var t = subgroup_lanes; t < ${across}u; t += subgroup_lanes) {
-      total += row_slots[y * ${across}u + t];
-    }
-  }`;
+  ${slots.map((slot) => `total += ${slot};`).join("\n")}`;
 }

@@ -14,7 +14,6 @@
 
 import { UsageError } from "../../../core/errors.ts";
 import { entryPoint } from "../common/wgsl/entry.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 
 export interface TileSizes {
   across: number;
@@ -109,7 +108,6 @@ export class Tiles {
     readonly sizes: TileSizes,
     readonly headDim: number,
     readonly products: number,
-    readonly exchange: Exchange = "memory",
   ) {
     const { across, down, each, depth } = sizes;
     this.m = down * each;
@@ -168,7 +166,7 @@ ${reads.join("\n")}`;
    */
   main(body: string): string {
     const { across } = this.sizes;
-    return `${entryPoint(this.threads, this.exchange)}
+    return `${entryPoint(this.threads)}
   let number = group.x + group.y * groups.x;
   if (number >= p.count) { return; }
   let x = local % ${across}u;

@@ -23,8 +23,6 @@ import {
   backwardKeysChoice,
   backwardQueriesChoice,
   forwardChoice,
-  type ForwardTile,
-  forwardTileNamed,
   MATRIX,
   tileNamed,
 } from "./choose.ts";
@@ -67,19 +65,16 @@ function gradientParts(rows: number, elements: number, bindingElements: number):
   return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
 }
 
-/** What was chosen for a gradient: a tile, matrix units, or nothing. */
+/** What was chosen: a tile, matrix units, or nothing. */
 function chosenKernel<Args>(
   point: ChoicePoint<Args>,
   args: Args,
   ctx: WebgpuContext,
 ): TileShape | typeof MATRIX | undefined {
   const name = ctx.choose(point, args);
-  return name === null ? undefined : name === MATRIX ? MATRIX : tileNamed(name);
+  if (name === null || name === MATRIX) return name ?? undefined;
+  return tileNamed(name.split(" ")[0]!); // earlier versions had tiles with " subgroups"
 }
-
-/** The forward's tile; the rule's where matrix units were chosen that the arguments do not fit. */
-const forwardTile = (name: string | null): ForwardTile =>
-  name === null || name === MATRIX ? { exchange: "memory" } : forwardTileNamed(name);
 
 /** The tile that was chosen; none where matrix units were, which these arguments do not fit. */
 const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
@@ -89,7 +84,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, kvHeads, headDim, segments, rowSegment } = args;
   const width = heads * headDim, keyWidth = kvHeads * headDim;
-  const chosen = ctx.choose(forwardChoice, args);
+  const chosen = chosenKernel(forwardChoice, args, ctx);
   const units = chosen === MATRIX ? unitsForAttention(args, 1, ctx) : null;
   if (units !== null) {
     const { m, buffers, params } = splitOperands(args, units, ctx);
@@ -103,8 +98,7 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
     });
     return;
   }
-  const { tile, exchange } = forwardTile(chosen);
-  const sizes = attentionTile(ctx, "queries", headDim, 1, tile);
+  const sizes = attentionTile(ctx, "queries", headDim, 1, tileOf(chosen));
   const { m } = new Tiles(sizes, headDim, 1);
   eachQueryAndKeyPart(args, ctx, ({ queries, keys, keyParts }) => {
     const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
@@ -112,7 +106,6 @@ export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
       kernel: attentionKernel({
         headDim,
         sizes,
-        exchange,
         ...(keyParts ? { keyParts } : {}),
         capped: args.softCap !== undefined,
       }),

@@ -5,7 +5,6 @@
 import { tileName, tileNamed } from "../attention/choose.ts";
 import { softmaxBytes } from "../attention/softmax.wgsl.ts";
 import { type TileShape, type TileSizes, tileSizes } from "../attention/tiles.wgsl.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
@@ -38,7 +37,6 @@ const BUSY_CANDIDATES = [256, 1024, 4096] as const;
 export interface DecodeShape {
   sizes: TileSizes;
   busy: number;
-  exchange: Exchange;
 }
 
 /**
@@ -52,19 +50,18 @@ export function decodeShape(
   chosen: string | null = null,
 ): DecodeShape {
   const bytes = Math.min(limits.workgroupBytes, MAX_WORKGROUP_BYTES);
-  const [tile, busy, exchange] = chosen?.split(" ") ?? [];
+  const [tile, busy] = chosen?.split(" ") ?? [];
   const shapes = tile === undefined
     ? SHAPES.find(({ upTo }) => queries <= upTo)!.shapes
     : [tileNamed(tile, CANDIDATES)];
   return {
     sizes: tileSizes(shapes, headDim, 1, bytes, softmaxBytes),
     busy: busy === undefined ? BUSY[software ? "software" : "card"] : Number(busy),
-    exchange: exchange === "subgroups" ? exchange : "memory",
   };
 }
 
-const shapeName = ({ sizes: { across, down, each }, busy, exchange }: DecodeShape) =>
-  `${tileName([across, down, each])} ${busy}${exchange === "memory" ? "" : ` ${exchange}`}`;
+const shapeName = ({ sizes: { across, down, each }, busy }: DecodeShape) =>
+  `${tileName([across, down, each])} ${busy}`;
 
 /** The choice for the keys of prompts, whose queries are of all branches, or of each branch. */
 function decodeChoice(
@@ -87,9 +84,12 @@ function decodeChoice(
       const shapes = CANDIDATES.flatMap((shape) =>
         BUSY_CANDIDATES.flatMap((busy) => {
           try {
-            const name = `${tileName(shape)} ${busy}`;
-            const names = traits.subgroups ? [name, `${name} subgroups`] : [name];
-            return names.map((name) => decodeShape(queriesOf(args), args.headDim, traits, name));
+            return decodeShape(
+              queriesOf(args),
+              args.headDim,
+              traits,
+              `${tileName(shape)} ${busy}`,
+            );
           } catch {
             return []; // the tile needs too much workgroup memory
           }

@@ -23,14 +23,11 @@ import { entryPoint } from "../common/wgsl/entry.ts";
 import type { KernelSpec } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
 import { GROUP } from "../common/wgsl/reduce.ts";
-import type { Exchange } from "../common/wgsl/subgroups.ts";
 import { BRANCH } from "./spec.ts";
 
 export interface PartialOptions {
   headDim: number;
   sizes: TileSizes;
-  /** How the invocations of a row find their largest score and their sum. */
-  exchange: Exchange;
   /** The scores have a soft cap. */
   capped: boolean;
 }
@@ -80,13 +77,13 @@ function storePartial(tiles: Tiles): string {
 
 function partialSpec(
   name: string,
-  { headDim, sizes, exchange, capped }: PartialOptions,
+  { headDim, sizes, capped }: PartialOptions,
   params: string,
   body: (tiles: Tiles) => string,
 ): KernelSpec {
-  const tiles = new Tiles(sizes, headDim, 1, exchange), type = headType(headDim);
+  const tiles = new Tiles(sizes, headDim, 1), type = headType(headDim);
   return {
-    name: exchange === "memory" ? name : `${name}.subgroups`,
+    name,
     reads: `${type} queries keys values, u32 branches`,
     writes: `${type} mixes, vec2<f32> sums`,
     params: `${PARAMS}, ${params}, ${capParam(capped)}`,

@@ -38,7 +38,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   const branchUnits = count * Math.ceil(perKv / branchTile.m) * kvHeads;
   const branchCount = piecesOf(maxNew, branchTile.n, branchUnits, branchShape.busy);
   const chosen = ctx.choose(prefixChoice, args);
-  const { sizes, busy, exchange } = decodeShape(count * perKv, headDim, ctx, chosen);
+  const { sizes, busy } = decodeShape(count * perKv, headDim, ctx, chosen);
   const tile = new Tiles(sizes, headDim, 1);
   const units = Math.ceil(count * perKv / tile.m) * kvHeads;
   const prefixCount = piecesOf(prefixParts.at(-1)?.end ?? 0, tile.n, units, busy);
@@ -57,7 +57,7 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
     const groups = units * prefixCount, first_piece = part * prefixCount;
     const bounds = { bound_begin: begin, bound_end: end };
     ctx.dispatch({
-      kernel: prefixPieces({ headDim, sizes, exchange, capped }),
+      kernel: prefixPieces({ headDim, sizes, capped }),
       buffers: { ...inputs, ...prefixPartials, keys, values },
       params: { ...shape, ...bounds, count: groups, pieces: prefixCount, first_piece },
       groups,
@@ -70,7 +70,6 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
       kernel: branchPieces({
         headDim,
         sizes: branchShape.sizes,
-        exchange: branchShape.exchange,
         capped,
       }),
       buffers: { ...inputs, ...branchPartials, keys, values },

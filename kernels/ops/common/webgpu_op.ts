@@ -54,8 +54,6 @@ export interface WebgpuTraits {
   readonly computeDtype: ComputeDtype;
   /** Absent where kernels cannot reach them. */
   readonly matrixUnits?: MatrixUnits | null;
-  /** Kernels that exchange values within subgroups may be tried. Absent: not. */
-  readonly subgroups?: boolean;
 }
 
 /**

@@ -225,8 +225,7 @@ function vectorOf(
   rounding: Rounding,
 ): { kernel: Kernel; columns: number } {
   const { threads: byLength = k >= LONG_SUM ? 256 : 64, columns = panelColumns(n) } = chosen;
-  const { exchange = "memory" } = chosen;
-  const shape = { rows: m, threads: byLength, exchange, lora: lora !== null, rounding };
+  const shape = { rows: m, threads: byLength, lora: lora !== null, rounding };
   if (packedB) return { kernel: panelVector({ ...shape, columns }), columns };
   if (bType === "f32" || !isBlockType(bType)) {
     return { kernel: vector({ ...shape, bType, aligned }), columns: VECTOR_COLUMNS };

@@ -3,19 +3,15 @@
  * may be folded (`WebgpuContext.grid`).
  */
 import { GROUP } from "./reduce.ts";
-import { type Exchange, subgroupLanes } from "./subgroups.ts";
 
 /**
  * The head of the entry point. The workgroup's number is `group.x + group.y * groups.x`, that of
  * the invocation within it `local`.
  */
-export function entryPoint(invocations: number, exchange: Exchange = "memory"): string {
-  const head = `@compute @workgroup_size(${invocations})
+export function entryPoint(invocations: number): string {
+  return `@compute @workgroup_size(${invocations})
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) local: u32`;
-  return exchange === "memory" ? `${head}) {` : `${subgroupLanes}
-${head}, @builtin(subgroup_size) subgroup_size: u32) {
-  subgroup_lanes = subgroup_size;`;
+        @builtin(local_invocation_index) local: u32) {`;
 }
 
 /** The whole entry point where each invocation does one element i < p.n; `body` is its code. */

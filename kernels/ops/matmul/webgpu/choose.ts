@@ -4,7 +4,6 @@
  */
 import { unknownKernel } from "../../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
-import type { Exchange } from "../../common/wgsl/subgroups.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
 import { type MatmulArgs, packedLength } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
@@ -39,18 +38,13 @@ export interface VectorShape {
   vector: true;
   threads?: number;
   columns?: number;
-  /** Default: "memory". */
-  exchange?: Exchange;
 }
 
 /** The kernel for few rows, with the sizes of its rule. */
 export const VECTOR: VectorShape = { vector: true };
 
 const VECTORS: readonly VectorShape[] = [64, 256].flatMap((threads) =>
-  [8, 16].flatMap((columns) => {
-    const shape = { vector: true as const, threads, columns };
-    return [shape, { ...shape, exchange: "subgroups" as const }];
-  })
+  [8, 16].map((columns) => ({ vector: true as const, threads, columns }))
 );
 
 export const isVector = (choice: Choice): choice is VectorShape =>
@@ -137,9 +131,8 @@ function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
 function kernelName(choice: Choice): string {
   if (typeof choice === "string") return choice;
   if (isVector(choice)) {
-    const { threads, columns, exchange = "memory" } = choice;
-    const sizes = threads === undefined ? "" : ` ${threads} x${columns}`;
-    return `vector${sizes}${exchange === "memory" ? "" : ` ${exchange}`}`;
+    const { threads, columns } = choice;
+    return threads === undefined ? "vector" : `vector ${threads} x${columns}`;
   }
   const { bm, bn, tm, tn, bk, slices, parts = 1 } = choice;
   return `tile ${bm}x${bn} ${tm}x${tn} k${bk} s${slices}${parts > 1 ? ` p${parts}` : ""}`;
@@ -147,19 +140,17 @@ function kernelName(choice: Choice): string {
 
 /**
  * The kernel of a name that {@link productChoice} gave, also in an earlier version: a checkpoint
- * keeps the kernels of its run. (A tile called "half" kept its operands in two bytes; it had the
- * bits of the tile without.)
+ * keeps the kernels of its run. (A tile called "half" kept its operands in two bytes, and
+ * "subgroups" had another order of sums.)
  */
 export function kernelNamed(name: string): Choice {
   if (name === "matrix") return name;
-  const vector = /^vector(?: (64|128|256) x(8|16))?( subgroups)?$/.exec(name);
+  const vector = /^vector(?: (64|128|256) x(8|16))?(?: subgroups)?$/.exec(name);
   if (vector !== null) {
-    const [, threads, columns, subgroups] = vector;
-    return {
-      vector: true,
-      ...(threads === undefined ? {} : { threads: Number(threads), columns: Number(columns) }),
-      ...(subgroups === undefined ? {} : { exchange: "subgroups" }),
-    };
+    const [, threads, columns] = vector;
+    return threads === undefined
+      ? VECTOR
+      : { vector: true, threads: Number(threads), columns: Number(columns) };
   }
   const tile = /^tile (\d+)x(\d+) ([48])x([48]) k(\d+) s(\d+)(?: p(\d+))?(?: half)?$/.exec(name);
   if (tile === null) throw unknownKernel(`matrix product "${name}"`);
@@ -205,7 +196,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
         shape !== large && shape !== medium
       ).flatMap((shape) => PARTS.map((parts) => ({ ...shape, parts })))
       : [];
-    const vectors = supportsVector(args) ? [VECTOR, ...vectorsFor(args, traits)] : [];
+    const vectors = supportsVector(args) ? [VECTOR, ...vectorsFor(args)] : [];
     const names = [chooseKernel(args, traits), ...vectors, ...useful, ...split].map(kernelName);
     return [...new Set(names)];
   },
@@ -236,14 +227,10 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
 };
 
 /** Kernels for few rows that differ from one another for this weight. */
-function vectorsFor(
-  { k, packedB, weightType }: MatmulArgs,
-  { subgroups }: Pick<WebgpuTraits, "subgroups">,
-): VectorShape[] {
+function vectorsFor({ k, packedB, weightType }: MatmulArgs): VectorShape[] {
   const panels = packedB || (weightType !== undefined && isBlockType(weightType));
-  return VECTORS.filter(({ threads, columns, exchange }) =>
+  return VECTORS.filter(({ threads, columns }) =>
     // Rows of a weight are always done four at a time.
-    (panels || columns === 8) && threads! <= Math.max(64, k) &&
-    (exchange !== "subgroups" || subgroups)
+    (panels || columns === 8) && threads! <= Math.max(64, k)
   );
 }

@@ -15,7 +15,6 @@ import {
   vectorEntry,
 } from "./vector.wgsl.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
-import type { Exchange } from "../../common/wgsl/subgroups.ts";
 import type { BlockType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
@@ -24,7 +23,6 @@ export interface StoredVectorOptions {
   rows: number;
   /** Number of invocations, at least 64. */
   threads: number;
-  exchange: Exchange;
   /** Number of columns of a workgroup: 8 or 16. */
   columns: number;
   type: BlockType;
@@ -38,14 +36,14 @@ export const TERMS = 16;
 const range = (n: number) => [...Array(n).keys()];
 
 export function storedVectorKernel(options: StoredVectorOptions): KernelSpec {
-  const { rows, threads, exchange, columns, type, lora, rounding } = options;
+  const { rows, threads, columns, type, lora, rounding } = options;
   const each = range(rows), quads = columns / 4, fours = range(TERMS / 4);
   const inputName = (i: number, u: number) => `x${i}_${u}`;
   const weightName = (u: number, j: number) => rounding === null ? `w${u}[${j}]` : `w${u}_${j}`;
   const code = [
     ...roundLines(rounding),
     widenBlocks("mat_b", type),
-    ...vectorEntry(options, quads),
+    ...vectorEntry(options),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -77,7 +75,7 @@ export function storedVectorKernel(options: StoredVectorOptions): KernelSpec {
     ...sumAndStore(options, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
+    name: `matmul.${type}.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     reads: `vec4<f32> mat_a, vec4<u32> mat_b${lora ? ", f32 lora_x lora_w" : ""}`,
     writes: "f32 mat_out",
     params: `${PARAMS}, ${BLOCK_PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,

@@ -18,7 +18,6 @@ import {
   roundingOfStored,
 } from "./elements.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
-import { type Exchange, exchangeSteps, MIN_SUBGROUP } from "../../common/wgsl/subgroups.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 
 export interface VectorOptions {
@@ -26,8 +25,6 @@ export interface VectorOptions {
   rows: number;
   /** Number of invocations, at least 64. */
   threads: number;
-  /** How the sums of the invocations are added. */
-  exchange: Exchange;
   bType: ElementType;
   aligned: boolean;
   lora: boolean;
@@ -37,7 +34,6 @@ export interface VectorOptions {
 export interface PanelVectorOptions {
   rows: number;
   threads: number;
-  exchange: Exchange;
   /** Number of columns of a workgroup: 4, 8 or 16, all in one panel. */
   columns: number;
   lora: boolean;
@@ -57,45 +53,17 @@ export const PARAMS = "u32 n k ldo a_base b_base out_base add, f32 alpha";
 export const LORA_PARAMS = "u32 r x_base w_base, f32 lora_scale";
 
 /** WGSL: the workgroup memory and the entry point, in lines. */
-export function vectorEntry(
-  { rows, threads, exchange }: Pick<VectorOptions, "rows" | "threads" | "exchange">,
-  quads: number,
-): string[] {
-  const vectors = exchange === "memory" ? rows * threads : rows * quads * threads / MIN_SUBGROUP;
-  return [
-    `var<workgroup> partial: array<vec4f, ${vectors}>;`,
-    entryPoint(threads, exchange),
-  ];
-}
+export const vectorEntry = ({ rows, threads }: Pick<VectorOptions, "rows" | "threads">) => [
+  `var<workgroup> partial: array<vec4f, ${rows * threads}>;`,
+  entryPoint(threads),
+];
 
 /**
- * WGSL: adds `values` over the invocations and stores the result. There is one value, a vec4f, for
- * each row: the sums of an invocation for the columns of quad `local % quads`.
+ * WGSL: adds `values` over the invocations, by a fixed tree, and stores the result. There is one
+ * value, a vec4f, for each row: the sums of an invocation for the columns of quad `local % quads`.
  */
 export function sumAndStore(
-  { rows, threads, exchange }: Pick<VectorOptions, "rows" | "threads" | "exchange">,
-  quads: number,
-  values: readonly string[],
-): string[] {
-  const sums = exchange === "memory" ? sumInMemory : sumInSubgroups;
-  return [
-    ...sums(rows, threads, quads, values),
-    `    let column = first + 4u * (local % ${quads}u);`,
-    `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
-    ...range(4).map((j) => {
-      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
-      const value = `select(${lane}, ${out} + ${lane}, p.add != 0u)`;
-      return `    if (column + ${j}u < p.n) { ${out} = ${value}; }`;
-    }),
-    "  }",
-    "}",
-  ];
-}
-
-/** WGSL: a fixed tree. It ends in a block of the invocations that have a `sum` to store. */
-function sumInMemory(
-  rows: number,
-  threads: number,
+  { rows, threads }: Pick<VectorOptions, "rows" | "threads">,
   quads: number,
   values: readonly string[],
 ): string[] {
@@ -116,38 +84,20 @@ function sumInMemory(
     `  if (local < ${rows * quads}u) {`,
     `    let begin = local / ${quads}u * ${threads}u + local % ${quads}u;`,
     `    let sum = ${sumOf(left, quads)};`,
-  ];
-}
-
-/** WGSL: the same by subgroups, whose sums are then added in order. */
-function sumInSubgroups(
-  rows: number,
-  threads: number,
-  quads: number,
-  values: readonly string[],
-): string[] {
-  const all = rows * quads;
-  return [
-    ...values.flatMap((value, i) => [
-      `  var sum${i} = ${value};`,
-      ...exchangeSteps(`sum${i}`, quads, threads).map((step) => `  ${step}`),
-    ]),
-    "  let lane = local & (subgroup_lanes - 1u);",
-    `  if (lane < ${quads}u) {`,
-    `    let slot = local / subgroup_lanes * ${all}u + lane;`,
-    ...range(rows).map((i) => `    partial[slot + ${i * quads}u] = sum${i};`),
+    `    let column = first + 4u * (local % ${quads}u);`,
+    `    let at = p.out_base + local / ${quads}u * p.ldo + column;`,
+    ...range(4).map((j) => {
+      const lane = `sum.${"xyzw"[j]}`, out = `mat_out[at + ${j}u]`;
+      const value = `select(${lane}, ${out} + ${lane}, p.add != 0u)`;
+      return `    if (column + ${j}u < p.n) { ${out} = ${value}; }`;
+    }),
     "  }",
-    "  workgroupBarrier();",
-    `  if (local < ${all}u) {`,
-    "    var sum = partial[local];",
-    `    for (var i = 1u; i < ${threads}u / subgroup_lanes; i++) {`,
-    `      sum += partial[i * ${all}u + local];`,
-    "    }",
+    "}",
   ];
 }
 
 export function vectorKernel(options: VectorOptions): KernelSpec {
-  const { rows, threads, exchange, bType, aligned, lora, rounding } = options;
+  const { rows, threads, bType, aligned, lora, rounding } = options;
   const f32: Elements = { type: "f32", aligned, rounding };
   const weight: Elements = {
     type: bType,
@@ -175,7 +125,7 @@ export function vectorKernel(options: VectorOptions): KernelSpec {
     fourElements("a", "mat_a", f32),
     fourElements("b", "mat_b", weight),
     ...(lora ? [fourElements("x", "lora_x", f32), fourElements("w", "lora_w", f32)] : []),
-    ...vectorEntry(options, 1),
+    ...vectorEntry(options),
     `  let first = (group.x + group.y * groups.x) * ${VECTOR_COLUMNS}u;`,
     "  if (first >= p.n) { return; }",
     ...sums.map((c) => `  var ${c} = vec4f(0.0);`),
@@ -189,7 +139,7 @@ export function vectorKernel(options: VectorOptions): KernelSpec {
     ),
   ];
   return {
-    name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
+    name: `matmul.vector${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     reads: `${bufferType(f32)} mat_a${lora ? " lora_x lora_w" : ""}, ${bufferType(weight)} mat_b`,
     writes: "f32 mat_out",
     params: `${PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
@@ -203,8 +153,7 @@ export function roundLines(rounding: Rounding): string[] {
 }
 
 /** The end of a kernel's name. */
-export const suffix = (rounding: Rounding, exchange: Exchange) =>
-  `${rounding === null ? "" : `.to_${rounding}`}${exchange === "memory" ? "" : ".subgroups"}`;
+export const suffix = (rounding: Rounding) => rounding === null ? "" : `.to_${rounding}`;
 
 /**
  * WGSL: adds an adapter's product to c0 …, the sums of the four columns from `column` on. An
@@ -236,7 +185,7 @@ export function loraTerms(
 }
 
 export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
-  const { rows, threads, exchange, columns, lora, rounding } = options;
+  const { rows, threads, columns, lora, rounding } = options;
   const each = range(rows), quads = columns / 4, depth = threads / quads;
   /** WGSL: loads the terms `at`, `at + depth` …, then multiplies. */
   const addTerms = (count: number) => [
@@ -252,7 +201,7 @@ export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
   ];
   const code = [
     ...roundLines(rounding),
-    ...vectorEntry(options, quads),
+    ...vectorEntry(options),
     `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
     "  if (first >= p.n) { return; }",
     `  let column = first + 4u * (local % ${quads}u);`,
@@ -270,7 +219,7 @@ export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
     ...sumAndStore(options, quads, each.map((i) => `c${i}`)),
   ];
   return {
-    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding, exchange)}`,
+    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
     reads: `f32 mat_a${lora ? " lora_x lora_w" : ""}, vec4<f32> mat_b`,
     writes: "f32 mat_out",
     params: `${PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
