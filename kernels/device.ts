@@ -71,8 +71,6 @@ export interface Device {
    * @internal
    */
   rehearse?(work: () => Promise<unknown>): Promise<RecordedCall[]>;
-  /** Why `auto` took this device of a card; absent where it was named. */
-  chosenBecause?: string;
   /** Number of the card that the device was opened on; null = the first. */
   readonly card?: number | null;
   /** Number of CPU threads; 1 on devices without threads. */

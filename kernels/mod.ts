@@ -2,10 +2,9 @@
  * Creates devices by name. An implementation is imported only when it is requested, so commands
  * that need no device do not load one.
  */
-import { messageOf, UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import { requirePermissions } from "../core/machine/permissions.ts";
 import type { AdapterInfo, Device } from "./device.ts";
-import type { Preferred } from "./tuning/preferred_device.ts";
 
 export { packStored, unpackStored } from "./weights/layout.ts";
 export { quantize, QUANTIZED_TYPES, type QuantizedType } from "./weights/quantize.ts";
@@ -28,8 +27,7 @@ export type DeviceName =
  * Opens a device; `close()` ends its threads.
  * @param name "auto" is a GPU if there is one, else the CPU. It never chooses a software adapter,
  *   because the kernels for the CPU are much faster. "webgpu:1" is the second of several GPUs.
- *   "vulkan" uses the same kernels without Deno's WebGPU; "auto" takes it where it was measured to
- *   be faster (tuning/preferred_device.ts).
+ *   "vulkan" uses the same kernels without Deno's WebGPU.
  * @param options.threads Threads of the CPU device; default: the cores granted to this process.
  * @param options.keep The device on which a run began that goes on: "auto" takes it again, if it is
  *   one of a card.
@@ -51,7 +49,7 @@ export async function createDevice(
     case "vulkan":
       return await (await import("./devices/vulkan/device.ts")).createVulkanDevice({ card });
     case "auto":
-      return await openPreferred(await preferredOnCard(keep), options);
+      return await createDevice(await deviceOnCard(keep) ?? "wasm", options);
     default:
       throw unknownDevice(name);
   }
@@ -79,29 +77,10 @@ function adviceFor(name: string): string {
   return `a graphics card is called webgpu${number ?? ""}; auto takes one where there is one`;
 }
 
-/** What "auto" takes on this machine's card, and why; null: there is none. */
-export async function preferredOnCard(keep: string | null = null): Promise<Preferred | null> {
-  const adapter = await graphicsCard();
-  if (adapter === null) return null;
-  const { preferredDevice } = await import("./tuning/preferred_device.ts");
-  const { vulkanAdapter } = await import("./devices/vulkan/device.ts");
-  return await preferredDevice(adapter, vulkanAdapter, keep);
-}
-
-/** Opens what {@link preferredOnCard} gave; where vulkan cannot be opened, webgpu. */
-export async function openPreferred(
-  preferred: Preferred | null,
-  options: { threads?: number },
-): Promise<Device> {
-  if (preferred === null) return await createDevice("wasm", options);
-  const { name, why } = preferred;
-  try {
-    return Object.assign(await createDevice(name, options), { chosenBecause: `auto: ${why}` });
-  } catch (error) {
-    if (name !== "vulkan") throw error;
-    const chosenBecause = `auto: not vulkan (${why}): ${messageOf(error).split("\n")[0]}`;
-    return Object.assign(await createDevice("webgpu", options), { chosenBecause });
-  }
+/** What "auto" takes on this machine's card; null: there is none. */
+export async function deviceOnCard(keep: string | null): Promise<"webgpu" | "vulkan" | null> {
+  if (await graphicsCard() === null) return null;
+  return keep === "vulkan" ? keep : "webgpu";
 }
 
 /** Whether `name` may be given to {@link createDevice}. */

@@ -3,19 +3,10 @@
  * shown that it is right there. The fastest are kept in the user's cache folder, and runs use them.
  */
 import { loadConfig } from "../../configs/load.ts";
-import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
+import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
-import { vulkanAdapter } from "../../kernels/devices/vulkan/device.ts";
-import { graphicsAdapter } from "../../kernels/mod.ts";
-import { compareDevices } from "../../kernels/tuning/compare_devices.ts";
-import {
-  choicesFolder,
-  type KeptRace,
-  type Measurable,
-  measurableOn,
-} from "../../kernels/tuning/kept_choices.ts";
-import { isSameCard } from "../../kernels/tuning/preferred_device.ts";
+import { choicesFolder, type Measurable, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { sampleCalls } from "../../kernels/tuning/sample_calls.ts";
 import type { TunedClass } from "../../kernels/tuning/tune_call.ts";
 import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
@@ -27,8 +18,8 @@ import { broken, log, print } from "../terminal/terminal.ts";
 import type { Flags } from "../flags.ts";
 import type { DOCTOR } from "../flag_tables.ts";
 
-/** Time limit for all classes of a device; a part of it is for comparing vulkan with webgpu. */
-const MINUTES = 5, RACE_SHARE = 0.2;
+/** Time limit for all classes. */
+const MINUTES = 5;
 
 type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
 
@@ -45,53 +36,11 @@ export async function doctorTune(
   overrides: string[],
   options: TuneFlags,
 ): Promise<number> {
-  const asked = deviceNameOf(options), say = options.json ? () => {} : print;
-  const isNamed = asked !== "auto";
-  const { names, missing } = isNamed ? { names: [asked], missing: null } : await devicesOfCard();
-  const devices: DeviceReport[] = [];
-  let calls: RecordedCall[] = [], card: number | null = null;
-  for (const device of names) {
-    const opened = await callsOn(config, overrides, { ...options, device }, isNamed);
-    ({ calls, card } = opened);
-    devices.push(await tuneOn(opened, say, options));
-  }
-  const vulkan = devices.find(({ about }) => about.device === "vulkan")?.about;
-  const budgetMs = RACE_SHARE * 60_000 * (options.minutes ?? MINUTES);
-  const { race, text } = vulkan === undefined
-    ? { race: null, text: missing }
-    : await compared(calls, vulkan, card, budgetMs);
-  if (text !== null) say(text);
-  if (options.json) print(JSON.stringify({ devices, race, comparison: text }, null, 1));
-  return devices.some(({ bad }) => Object.keys(bad).length > 0) ? EXIT.failure : EXIT.ok;
-}
-
-/** The devices of the first card, and why there is only one. */
-async function devicesOfCard(): Promise<{ names: string[]; missing: string | null }> {
-  const adapter = await graphicsAdapter();
-  if (adapter === null || adapter.software) return { names: ["auto"], missing: null };
-  try {
-    const other = vulkanAdapter();
-    if (isSameCard(adapter, other)) return { names: ["webgpu", "vulkan"], missing: null };
-    return { names: ["webgpu"], missing: `vulkan's first card is another: ${other.name}` };
-  } catch (error) {
-    const [why] = messageOf(error).split("\n");
-    return { names: ["webgpu"], missing: `vulkan was not measured: ${why}` };
-  }
-}
-
-/** How vulkan compares with webgpu on the card that it was tuned on. */
-async function compared(
-  calls: RecordedCall[],
-  vulkan: Measurable,
-  card: number | null,
-  budgetMs: number,
-): Promise<{ race: KeptRace | null; text: string }> {
-  const adapter = await graphicsAdapter();
-  if (adapter === null || !isSameCard(adapter, vulkan.adapter)) {
-    return { race: null, text: "webgpu does not offer this card" };
-  }
-  const webgpu = measurableOn("webgpu", adapter);
-  return await compareDevices(calls, { webgpu, vulkan, card, budgetMs });
+  const say = options.json ? () => {} : print;
+  const opened = await callsOn(config, overrides, options, deviceNameOf(options) !== "auto");
+  const report = await tuneOn(opened, say, options);
+  if (options.json) print(JSON.stringify(report, null, 1));
+  return Object.keys(report.bad).length > 0 ? EXIT.failure : EXIT.ok;
 }
 
 interface Opened {

@@ -7,7 +7,7 @@ import { allowedCpus, grantedCores } from "../../core/machine/cgroup.ts";
 import { memoryRoom } from "../../core/machine/memory.ts";
 import { slurmJob } from "../../core/machine/job.ts";
 import type { Device } from "../../kernels/device.ts";
-import { cardsFor, preferredOnCard } from "../../kernels/mod.ts";
+import { cardsFor, deviceOnCard } from "../../kernels/mod.ts";
 import { vectorArithmetic } from "../../kernels/native/vector_arithmetic.ts";
 import { MpiTransport } from "../../cluster/ranks/mpi/mpi_transport.ts";
 import { type NodeFacts, nodeShare, requireCards } from "../../cluster/ranks/node_share.ts";
@@ -77,10 +77,8 @@ export async function openRankDevice(
   const all = await ranks.each(() => factsOf(name));
   await ranks.each(() => requireCards(all));
   // All ranks take the same kind of device.
-  const preferred = name === "auto"
-    ? await ranks.first(() => preferredOnCard(flags.keep ?? null))
-    : null;
-  const kind = name === "vulkan" ? name : preferred?.name ?? "webgpu";
+  const keep = name === "auto" ? await ranks.first(() => deviceOnCard(flags.keep ?? null)) : null;
+  const kind = name === "vulkan" ? name : keep ?? "webgpu";
   const share = nodeShare(ranks.rank, all), onCard = Number.isFinite(all[ranks.rank]!.cards);
   const isSet = Deno.env.get("RGX_NUM_THREADS") || Deno.env.get("SLURM_CPUS_PER_TASK");
   let device: Device | undefined;
@@ -88,7 +86,7 @@ export async function openRankDevice(
     device = await openDevice({
       ...flags,
       ...(onCard && share.card > 0 ? { device: `${kind}:${share.card}` } : {}),
-      keep: preferred?.name ?? null,
+      keep,
       ...(flags.threads === undefined && !isSet ? { threads: share.threads } : {}),
     });
   });

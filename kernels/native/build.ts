@@ -221,13 +221,7 @@ async function argumentTypes(): Promise<string> {
   sources.delete("failing.c"); // a kernel there has a name that another one has
   for (const source of sources) {
     for (const { name, fields } of await kernelsOf(source)) {
-      const words = `${fields.map((field) => `"${field}"`).join(" | ")};`.split(/ (?=\|)/);
-      let text = `  ${name}:`, width = text.length;
-      for (const word of words) {
-        width += word.length + 1;
-        text += width > 100 ? `\n    ${word}` : ` ${word}`;
-        if (width > 100) width = word.length + 4;
-      }
+      const text = `  ${name}: ${fields.map((field) => `"${field}"`).join(" | ")};`;
       if ((types.get(name) ?? text) !== text) {
         throw new Error(`${source}: ${name} is elsewhere, too`);
       }
@@ -235,7 +229,7 @@ async function argumentTypes(): Promise<string> {
     }
   }
   return `/**
- * The fields of each kernel's struct in c/, so that the bindings are checked with them. Written by
+ * The arguments of each kernel in c/, so that the bindings are checked with them. Written by
  * \`deno task build:kernels\`.
  */
 // deno-fmt-ignore-file

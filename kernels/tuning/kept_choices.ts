@@ -47,21 +47,6 @@ export interface KeptChoices {
   ended: Record<string, Record<string, number>>;
   /** The classes of an unfinished measurement of all of them; null: none is unfinished. */
   unfinished: string[] | null;
-  /** Only of vulkan: how it compares with webgpu on the same card; null: it was not tried. */
-  race: KeptRace | null;
-}
-
-/** What a run's calls take on both devices, and whether vulkan can take webgpu's place. */
-export interface KeptRace {
-  /** What webgpu was measured with. */
-  webgpu: Measurable;
-  /** Number of shapes that were measured, and of those that a run has. */
-  shapes: number;
-  of: number;
-  webgpu_ms: number;
-  vulkan_ms: number;
-  /** Where the results of both differ; null: nowhere. */
-  wrong: string | null;
 }
 
 export const nothingKept = (): KeptChoices => ({
@@ -70,7 +55,6 @@ export const nothingKept = (): KeptChoices => ({
   running: null,
   ended: {},
   unfinished: null,
-  race: null,
 });
 
 const FORMAT = 2;
@@ -138,12 +122,12 @@ export async function readChoices(
     return unusable("it is of another card, driver or version");
   }
   // Files of earlier states have no `running` and no `ended`.
-  const { choices, bad, running, ended, unfinished, race } = { ...nothing, ...found };
+  const { choices, bad, running, ended, unfinished } = { ...nothing, ...found };
   const isWhole = isTable(choices, isChoice) && isTable(bad, isReasons) &&
     (running === null || isReasons(running)) && isTable(ended, isCounts) &&
-    (unfinished === null || isNames(unfinished)) && (race === null || isRace(race));
+    (unfinished === null || isNames(unfinished));
   return isWhole
-    ? { choices, bad, running, ended, unfinished, race, note: null }
+    ? { choices, bad, running, ended, unfinished, note: null }
     : unusable("it is damaged");
 }
 
@@ -180,12 +164,6 @@ const isCounts = (value: unknown): value is Record<string, number> =>
 const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
 
 const isText = (value: unknown): value is string => typeof value === "string";
-
-function isRace(value: unknown): value is KeptRace {
-  const { webgpu, shapes, of, webgpu_ms, vulkan_ms, wrong } = (value ?? {}) as Partial<KeptRace>;
-  return typeof webgpu === "object" && (wrong === null || isText(wrong)) &&
-    [shapes, of, webgpu_ms, vulkan_ms].every((n) => typeof n === "number" && n >= 0);
-}
 
 function isChoice(value: unknown): value is KeptChoice {
   const { kernel, rule } = (value ?? {}) as Partial<KeptChoice>;

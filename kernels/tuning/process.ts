@@ -3,7 +3,6 @@ import { messageOf } from "../../core/errors.ts";
 import { readLines } from "../../core/line_pipe.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { TUNE_COMMAND } from "./command.ts";
-import type { RaceJob } from "./race.ts";
 import { encodeJob, type TuneJob, type TuneLine } from "./worker.ts";
 
 export interface ProcessOptions {
@@ -21,7 +20,7 @@ const SILENCE_MS = 60_000;
  * @returns null when it has come to its end, else what happened to it
  */
 export async function runProcess(
-  job: TuneJob | RaceJob,
+  job: TuneJob,
   { command, silenceMs = SILENCE_MS }: ProcessOptions,
   on: (lines: TuneLine[]) => Promise<void>,
 ): Promise<string | null> {

@@ -140,7 +140,7 @@ async function lockOf(
 }
 
 /** The calls that take the most time first, as far as their sizes say. */
-export function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
+function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
   const work = ({ count, scalars: { m, n, k }, tensors }: RecordedCall) =>
     count *
     (typeof m === "number" && typeof n === "number" && typeof k === "number"

@@ -6,7 +6,6 @@ import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { openTunedDevice } from "./tuned_devices.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { messageOf } from "../../core/errors.ts";
-import { race, type RaceJob, type RaceLine } from "./race.ts";
 import { tuneCall, type TunedClass } from "./tune_call.ts";
 
 /** What the process is to measure, the most important call first. */
@@ -26,19 +25,18 @@ export type TuneLine =
   | { event: "trying"; class: string; candidate: string }
   | { event: "wrong"; class: string; candidate: string; reason: string }
   | { event: "tuned"; tuned: TunedClass }
-  | RaceLine
   | { event: "failed"; class: string; reason: string }
   | { event: "done" };
 
 /** The job as one line of text. */
-export function encodeJob(job: TuneJob | RaceJob): string {
+export function encodeJob(job: TuneJob): string {
   return JSON.stringify(
     job,
     (_, value) => value instanceof Uint32Array ? { u32: [...value] } : value,
   );
 }
 
-export function decodeJob(text: string): TuneJob | RaceJob {
+export function decodeJob(text: string): TuneJob {
   return JSON.parse(
     text,
     (_, value) => Array.isArray(value?.u32) ? Uint32Array.from(value.u32) : value,
@@ -95,6 +93,6 @@ export async function tuneFromInput(): Promise<void> {
       throw error;
     }
   };
-  await ("choices" in job ? race(job, tell) : runTuneJob(job, tell));
+  await runTuneJob(job, tell);
   tell({ event: "done" });
 }

@@ -128,7 +128,6 @@ export class RunReport {
       working_directory: Deno.cwd(),
       pid: Deno.pid,
       device: device.name,
-      ...(device.chosenBecause === undefined ? {} : { device_choice: device.chosenBecause }),
       ...(device.adapter === undefined ? {} : { adapter: device.adapter }),
       threads: device.threads,
       ...(device.tiles === undefined ? {} : { tiles: device.tiles }),
