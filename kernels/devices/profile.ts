@@ -8,15 +8,7 @@
 import type { Device } from "../device.ts";
 import type { Tensor } from "../tensor.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
-
-/** One row of the report. */
-export interface OpProfile {
-  op: OpName;
-  calls: number;
-  milliseconds: number;
-  flops: number;
-  bytes: number;
-}
+import { printTime, printTimesAtClose, type Time, Times } from "./times.ts";
 
 /**
  * Floating point operations of a call; 0 if its work is elementwise or depends on the contents of
@@ -60,55 +52,22 @@ export function bytesOf(args: object): number {
  * @param each called after every operation
  * @returns a function that gives the current totals, most expensive first
  */
-export function profile(
-  device: Device,
-  each?: (call: OpProfile) => void,
-): () => OpProfile[] {
-  const totals = new Map<OpName, OpProfile>();
-  const run = device.run.bind(device);
+export function profile(device: Device, each: ((call: Time) => void) | null = null): () => Time[] {
+  const times = new Times(each), run = device.run.bind(device);
   device.record = undefined; // recorded operations would not be measured
   device.run = (op, args) => {
     const start = performance.now();
     run(op, args);
     const milliseconds = performance.now() - start;
-    const call = { op, calls: 1, milliseconds, flops: flopsOf(op, args), bytes: bytesOf(args) };
-    const total = totals.get(op);
-    if (total === undefined) totals.set(op, { ...call });
-    else {
-      total.calls++;
-      total.milliseconds += milliseconds;
-      total.flops += call.flops;
-      total.bytes += call.bytes;
-    }
-    each?.(call);
+    times.add({ name: op, milliseconds, flops: flopsOf(op, args), bytes: bytesOf(args) });
   };
-  return () => [...totals.values()].sort((a, b) => b.milliseconds - a.milliseconds);
-}
-
-/** One line of text: time, calls, GFLOP/s if known, GB/s. */
-export function formatProfile({ op, calls, milliseconds, flops, bytes }: OpProfile): string {
-  const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(7);
-  return `${op.padEnd(18)} ${milliseconds.toFixed(2).padStart(10)} ms ${
-    String(calls).padStart(7)
-  } x ` +
-    `${flops > 0 ? rate(flops) : "      –"} GFLOP/s ${rate(bytes)} GB/s`;
+  return () => times.table();
 }
 
 /** Profiles the device if RGX_DEBUG is at least 2; the report goes to standard error. */
 export function profileByEnvironment(device: Device, debug = Deno.env.get("RGX_DEBUG")): void {
   const level = Number(debug ?? 0);
   if (!(level >= 2)) return;
-  const each = level >= 3 ? (call: OpProfile) => console.error(formatProfile(call)) : undefined;
-  const table = profile(device, each);
-  const close = device.close.bind(device);
-  let closed = false;
-  device.close = () => {
-    close();
-    if (closed) return;
-    closed = true;
-    const rows = table();
-    const sum = rows.reduce((total, row) => total + row.milliseconds, 0);
-    console.error(`operations on ${device.name}, ${device.threads} threads: ${sum.toFixed(1)} ms`);
-    for (const row of rows) console.error(formatProfile(row));
-  };
+  const table = profile(device, level >= 3 ? printTime : null);
+  printTimesAtClose(device, `operations on ${device.name}, ${device.threads} threads:`, table);
 }

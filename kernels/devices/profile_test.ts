@@ -1,6 +1,7 @@
 /** The profile counts calls, operations and bytes, and the device still works. */
 import { strict as assert } from "node:assert";
-import { formatProfile, profile } from "./profile.ts";
+import { profile } from "./profile.ts";
+import { formatTimes } from "./times.ts";
 import { createWasmDevice } from "./wasm/device.ts";
 
 Deno.test("a profiled device counts calls, floating point operations and bytes", async () => {
@@ -17,8 +18,9 @@ Deno.test("a profiled device counts calls, floating point operations and bytes",
   assert.ok(row);
   assert.deepEqual(
     { ...row, milliseconds: 0 },
-    { op: "matmul", calls: 2, milliseconds: 0, flops: 96, bytes: 2 * 4 * 26 },
+    { name: "matmul", calls: 2, milliseconds: 0, flops: 96, bytes: 2 * 4 * 26 },
   );
-  assert.match(formatProfile({ ...row, milliseconds: 2 }), /^matmul +2\.00 ms +2 x +0\.0 GFLOP/);
+  const [line] = formatTimes([{ ...row, milliseconds: 2 }]);
+  assert.match(line!, /^matmul +100\.0 % +2\.00 ms +2 x +0\.0 GFLOP/);
   device.close();
 });

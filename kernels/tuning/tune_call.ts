@@ -90,7 +90,7 @@ export async function tuneCall(
         options.trying(name);
         try {
           const found = await bench.outputs(name);
-          if (expected !== null) wrong = disagreement(point, args, found, expected);
+          if (expected !== null) wrong = difference(found, expected, point.tolerance(args));
           if (wrong === null && small !== null) {
             wrong = await smallError(bench.device, small, point, name, expectedSmall!);
           }
@@ -149,7 +149,7 @@ const repeatsOf = (times: readonly number[]) =>
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
 /** A call on the card, with its outputs and times by candidate. */
-export class CallBench {
+class CallBench {
   #made: RemadeCall;
 
   constructor(
@@ -228,7 +228,7 @@ async function smallError(
   try {
     runWith(device, point, point.classOf(made.args, device)!, candidate, made.args);
     const found = await readOutputs(device, point, made.args);
-    return disagreement(point, made.args, found, expected);
+    return difference(found, expected, point.tolerance(made.args));
   } finally {
     made.free();
   }
@@ -271,21 +271,6 @@ async function readOutputs(
     found.set(name, parts);
   }
   return found;
-}
-
-/**
- * Says why the results of a choice are wrong; null: they agree.
- * @param times how many tolerances they may be apart
- */
-export function disagreement(
-  point: ChoicePoint<Args>,
-  args: Args,
-  found: Results,
-  expected: Results,
-  times = 1,
-): string | null {
-  const { absolute, relative } = point.tolerance(args);
-  return difference(found, expected, { absolute: times * absolute, relative: times * relative });
 }
 
 /** Says where results differ by more than the tolerance; null: nowhere. */

@@ -7,7 +7,7 @@ import { table, withSection } from "../performance_page.ts";
 import type { DecodeRow, StepResult } from "./model.ts";
 import type { Conformance } from "./parts.ts";
 import type { PeerProduct, PeerStep } from "./peers.ts";
-import { type Bus, type Peaks, type ProductRow, TYPES } from "./speed.ts";
+import { type Bus, type ProductRow, TYPES } from "./speed.ts";
 
 /** What a campaign has found; a part that was left out is absent. */
 export interface CampaignResult {
@@ -21,7 +21,6 @@ export interface CampaignResult {
   minutes: number;
   conformance?: Conformance;
   tuning?: Tuned;
-  peaks?: Peaks;
   products?: ProductRow[];
   bus?: Bus;
   decode?: DecodeRow[];
@@ -63,7 +62,7 @@ type Peak = [peak: number | null, name: string];
 
 /** Figures that the project wants to reach, each with what was found. */
 function goals(found: CampaignResult): [goal: string, found: string][] {
-  const { card, products, decode, torch, step, peer, peaks } = found, known = knownCard(card);
+  const { card, products, decode, torch, step, peer, bus } = found, known = knownCard(card);
   const percent = (share: number) => `${Math.round(100 * share)} %`;
   /** The share of each peak that is known: of the data sheet, and of what was measured. */
   const ofPeaks = (value: number, all: Peak[]) =>
@@ -71,8 +70,6 @@ function goals(found: CampaignResult): [goal: string, found: string][] {
       .join(", ") || "the peak is not known";
   const speeds = (type: string) =>
     (products ?? []).flatMap((row) => row.type === type ? [row.tflops] : []);
-  const fastest = (type: string, all: Peak[]) =>
-    speeds(type).length === 0 ? "not measured" : ofPeaks(Math.max(...speeds(type)), all);
   const ofTorch = (products ?? []).filter(({ type }) => type === "bfloat16").flatMap((row) => {
     const other = Array.isArray(torch) ? torch.find(({ what }) => what === row.what) : undefined;
     return other === undefined ? [] : [row.tflops / other.bfloat16];
@@ -82,31 +79,25 @@ function goals(found: CampaignResult): [goal: string, found: string][] {
     const scaled = (value ?? 0) / scale;
     return [value === undefined ? null : scaled, `${fixed(scaled, 0)} ${unit} (data sheet)`];
   };
-  const reached = (value: number | null | undefined, unit: string): Peak => [
-    value ?? null,
-    `${fixed(value ?? 0, 1)} ${unit} (measured)`,
-  ];
-  const onUnits = peaks?.matrix === null
-    ? `${fixed(Math.max(...speeds("bfloat16")))} TFLOP/s without matrix units`
-    : fastest("bfloat16", [reached(peaks?.matrix, "TFLOP/s of its matrix units")]);
   const read = Math.max(...(decode ?? []).map(({ gb_per_s }) => gb_per_s));
   return [
     [
       "products in float32: 60 % of the peak",
-      fastest("float32", [
-        sheet(known?.flops, 1e12, "TFLOP/s"),
-        reached(peaks?.float32, "TFLOP/s"),
-      ]),
+      speeds("float32").length === 0
+        ? "not measured"
+        : ofPeaks(Math.max(...speeds("float32")), [sheet(known?.flops, 1e12, "TFLOP/s")]),
     ],
     [
-      "products in bfloat16, on vulkan: 50 % of the peak",
-      speeds("bfloat16").length === 0 ? "not measured" : onUnits + beside,
+      "products in bfloat16, on vulkan",
+      speeds("bfloat16").length === 0
+        ? "not measured"
+        : `${fixed(Math.max(...speeds("bfloat16")))} TFLOP/s${beside}`,
     ],
     [
       "decoding: 40 % of the memory's bandwidth",
       decode === undefined || decode.length === 0 ? "not measured" : ofPeaks(read, [
         sheet(known?.bandwidth, 1e9, "GB/s"),
-        reached(peaks?.copy, "GB/s of a copy"),
+        [bus?.copy ?? null, `${fixed(bus?.copy ?? 0, 1)} GB/s of a copy (measured)`],
       ]),
     ],
     ["a GRPO step: faster than transformers and PEFT", timesAsFast(step, peer)],
@@ -161,16 +152,8 @@ function tuningText({ choices, bad, measured, known, left }: Tuned): string[] {
 }
 
 function speedTexts(found: CampaignResult): string[] {
-  const { products, bus, decode, step, torch, peer, peaks } = found;
+  const { products, bus, decode, step, torch, peer } = found;
   const texts: string[] = [];
-  if (peaks !== undefined) {
-    const { float32, matrix, copy } = peaks;
-    const units = matrix === null ? "" : `, on matrix units ${fixed(matrix, 3)}`;
-    texts.push(
-      `Multiply-adds alone: ${fixed(float32, 3)} TFLOP/s in float32${units}. A copy: ` +
-        `${fixed(copy, 1)} GB/s.`,
-    );
-  }
   if (products !== undefined) {
     const peers = Array.isArray(torch) ? torch : [];
     const speeds = (what: string, type: string) => {
@@ -198,10 +181,13 @@ function speedTexts(found: CampaignResult): string[] {
   }
   if (typeof torch === "string") texts.push(`torch: ${torch}.`);
   if (bus !== undefined) {
-    const { dispatch_us, to_card, from_card, look_us } = bus;
+    const { copy, dispatch_us, to_card, from_card, look_us } = bus;
     texts.push(
       `A dispatch takes ${fixed(dispatch_us, 1)} µs of the host. To the card ${fixed(to_card)} ` +
-        `GB/s, from it ${fixed(from_card)} GB/s; reading four bytes takes ${fixed(look_us, 0)} µs.`,
+        `GB/s, from it ${fixed(from_card)} GB/s; reading four bytes takes ${
+          fixed(look_us, 0)
+        } µs. ` +
+        `A copy in its memory: ${fixed(copy, 1)} GB/s.`,
     );
   }
   if (decode !== undefined) {

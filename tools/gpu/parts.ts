@@ -12,12 +12,11 @@ import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
 import { decode, rehearsedStep, step } from "./model.ts";
 import type { CampaignResult } from "./page.ts";
 import { CARD, SOFTWARE } from "./sizes.ts";
-import { bus, peaks, products, rehearsedProducts, TYPES } from "./speed.ts";
+import { bus, products, rehearsedProducts, TYPES } from "./speed.ts";
 
 /** Parts in their order, and what each may take of the time beside the parts after it. */
 export const SHARES = {
   tuning: 6,
-  peaks: 0.5,
   products: 3,
   decode: 2,
   step: 3,
@@ -87,8 +86,6 @@ export async function measurePart(
         const card = device.card ?? null;
         return { tuning: await tune([...byClass.values()], { about, card, budgetMs, ...tuner }) };
       }
-      case "peaks":
-        return { peaks: await peaks(device, sizes) };
       case "products": {
         const rows = await products(device, sizes, deadline);
         return { products: rows, left: without(part, rows, TYPES.length * sizes.products.length) };

@@ -10,8 +10,6 @@ export interface Sizes {
   branches: number[];
   newTokens: number;
   step: { prompts: number; completions: number; promptTokens: number; newTokens: number };
-  /** Workgroups and loops of the kernels that only multiply and add. */
-  peak: { groups: number; count: number };
   /** Tables of the conformance suite; null = all. */
   conformance: readonly string[] | null;
   /** Dispatches whose cost on the host is measured. */
@@ -52,7 +50,6 @@ export const CARD: Sizes = {
   branches: [1, 16, 64],
   newTokens: 128,
   step: { prompts: 8, completions: 8, promptTokens: 256, newTokens: 256 },
-  peak: { groups: 4096, count: 512 },
   conformance: null,
   dispatches: 5000,
   budget: 1000,
@@ -75,7 +72,6 @@ export const SOFTWARE: Sizes = {
   branches: [2],
   newTokens: 4,
   step: { prompts: 2, completions: 2, promptTokens: 8, newTokens: 4 },
-  peak: { groups: 2, count: 2 },
   conformance: ["swiglu", "rmsnorm"],
   dispatches: 50,
   budget: 5,

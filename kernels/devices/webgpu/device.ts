@@ -20,14 +20,15 @@ import { noAdapterError } from "./no_adapter.ts";
 import { webgpuOps } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
-import { lostError, printTimesAtClose, unitName, type WebgpuCounters } from "./device_reports.ts";
+import { printTime, printTimesAtClose, type Time } from "../times.ts";
+import { lostError, unitName, type WebgpuCounters } from "./device_reports.ts";
 import { HostReads } from "./host_reads.ts";
 import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
 import type { RecordedCall } from "../../ops/common/recorded_call.ts";
 import { type Block, WebgpuTensor } from "./tensor.ts";
-import { formatTrace, type KernelTime, Tracer } from "./trace.ts";
+import { Tracer } from "./trace.ts";
 import type {
   ChoicePoint,
   Dispatch,
@@ -315,7 +316,7 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
   }
 
   /** The time of every kernel so far, most expensive first; empty unless kernels are timed. */
-  kernelTimes(): KernelTime[] {
+  kernelTimes(): Time[] {
     if (this.#failure === null && !this.#closed) this.#recorder.submit();
     return this.#tracer?.table() ?? [];
   }
@@ -411,9 +412,11 @@ export async function deviceOn(
   const level = Number(Deno.env.get("RGX_DEBUG") ?? 0);
   const trace = options.trace ?? (level >= 2 ? "stamps" : "off");
   const gpu = await open(trace === "stamps");
-  const each = level >= 3 ? (call: KernelTime) => console.error(formatTrace([call])[0]) : null;
+  const each = level >= 3 ? printTime : null;
   const tracer = trace === "off" ? null : await Tracer.create(gpu, each, trace === "stamps");
   const device = new WebgpuDevice(name, gpu, adapter, tracer, options);
-  if (level >= 2) printTimesAtClose(device);
+  if (level >= 2) {
+    printTimesAtClose(device, `kernels on ${adapter.name}:`, () => device.kernelTimes());
+  }
   return device;
 }

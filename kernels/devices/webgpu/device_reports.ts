@@ -1,33 +1,12 @@
-/** Reports of the GPU device: that it was lost, its counters, and how long its kernels took. */
+/** Reports of the GPU device: that it was lost, and its counters. */
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import type { MatrixUnits } from "../../ops/common/webgpu_op.ts";
-import { formatTrace, type KernelTime } from "./trace.ts";
 
 export function lostError(name: string, message: string): RgxError {
   return new RgxError(`the GPU ${name} was lost: ${message}`, {
     advice: "what was saved is safe; go on with --resume (after a driver reset, if there was one)",
     exitCode: EXIT.resumable,
   });
-}
-
-interface TimedDevice {
-  readonly adapter: { readonly name: string };
-  kernelTimes(): KernelTime[];
-  close(): void;
-}
-
-/** Prints the time of every kernel when the device is closed. */
-export function printTimesAtClose(device: TimedDevice): void {
-  const close = device.close.bind(device);
-  let closed = false;
-  device.close = () => {
-    const times = closed ? [] : device.kernelTimes();
-    close();
-    if (closed) return;
-    closed = true;
-    console.error(`kernels on ${device.adapter.name}:`);
-    for (const line of formatTrace(times)) console.error(line);
-  };
 }
 
 /** Counters for tests and reports. */

@@ -8,22 +8,14 @@
  */
 import type { Gpu, GpuBuffer, GpuEncoder, GpuPassDescriptor, GpuQuerySet } from "./gpu.ts";
 import { mapsAtOnce } from "./quirks.ts";
+import { type Time, Times } from "../times.ts";
 
 /**
  * Dispatches between two reads of the time stamps: two stamps each, at most 4096 in a query set.
  */
 const CAPACITY = 1024;
 
-export interface TracedDispatch {
-  name: string;
-  flops: number;
-  bytes: number;
-}
-
-export interface KernelTime extends TracedDispatch {
-  calls: number;
-  milliseconds: number;
-}
+export type TracedDispatch = Pick<Time, "name" | "flops" | "bytes">;
 
 export class Tracer {
   /** The time stamps; null when the adapter has none. */
@@ -32,15 +24,13 @@ export class Tracer {
   readonly #staging: GpuBuffer;
   /** Nanoseconds of a tick. */
   readonly #tick: number;
-  readonly #each: ((call: KernelTime) => void) | null;
   #started = 0;
-  readonly #totals = new Map<string, KernelTime>();
   #waiting: TracedDispatch[] = [];
 
   private constructor(
     device: Gpu,
     hasStamps: boolean,
-    each: ((call: KernelTime) => void) | null,
+    private readonly times: Times,
   ) {
     const size = 16 * CAPACITY;
     this.#stamps = hasStamps
@@ -56,18 +46,17 @@ export class Tracer {
       usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
     });
     this.#tick = device.timestampPeriod ?? 1;
-    this.#each = each;
   }
 
   /** Creates a tracer; null when mappings must be awaited (`mapsAtOnce`), so there are no times. */
   static async create(
     device: Gpu,
-    each: ((call: KernelTime) => void) | null = null,
+    each: ((call: Time) => void) | null = null,
     useStamps = true,
   ): Promise<Tracer | null> {
     if (!mapsAtOnce()) return null;
     const hasStamps = useStamps && device.features.has("timestamp-query");
-    const tracer = new Tracer(device, hasStamps, each);
+    const tracer = new Tracer(device, hasStamps, new Times(each));
     await tracer.#staging.mapAsync(GPUMapMode.READ);
     tracer.#staging.unmap();
     return tracer;
@@ -123,22 +112,13 @@ export class Tracer {
       const milliseconds = this.#stamps === null
         ? waited
         : Number(ticks[2 * i + 1]! - ticks[2 * i]!) * this.#tick / 1e6;
-      const call = { ...dispatch, calls: 1, milliseconds };
-      const total = this.#totals.get(dispatch.name);
-      if (total === undefined) this.#totals.set(dispatch.name, call);
-      else {
-        total.calls++;
-        total.milliseconds += milliseconds;
-        total.flops += dispatch.flops;
-        total.bytes += dispatch.bytes;
-      }
-      this.#each?.(call);
+      this.times.add({ ...dispatch, milliseconds });
     });
   }
 
   /** The totals of each kernel, most expensive first. */
-  table(): KernelTime[] {
-    return [...this.#totals.values()].sort((a, b) => b.milliseconds - a.milliseconds);
+  table(): Time[] {
+    return this.times.table();
   }
 
   close(): void {
@@ -146,17 +126,4 @@ export class Tracer {
     this.#resolved.destroy();
     this.#staging.destroy();
   }
-}
-
-/** The table as text: share, time, calls, GFLOP/s if known, GB/s. */
-export function formatTrace(rows: readonly KernelTime[]): string[] {
-  const sum = rows.reduce((total, row) => total + row.milliseconds, 0);
-  return rows.map(({ name, calls, milliseconds, flops, bytes }) => {
-    const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(8);
-    const share = (100 * milliseconds / sum).toFixed(1).padStart(5);
-    return `${name.padEnd(30)} ${share} % ${milliseconds.toFixed(2).padStart(10)} ms ` +
-      `${String(calls).padStart(7)} x ${flops > 0 ? rate(flops) : "       –"} GFLOP/s ${
-        rate(bytes)
-      } GB/s`;
-  });
 }
