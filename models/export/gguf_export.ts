@@ -7,29 +7,8 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import type { LayerPart } from "../architectures/architecture.ts";
-import {
-  architectureOf,
-  hasAttention,
-  type ModelTensor,
-  modelTensors,
-  scalarOf,
-} from "../architectures/mod.ts";
-import {
-  CONV_TAPS,
-  DELTA_KEYS,
-  DELTA_WIDTH,
-  EXPERTS,
-  GROWTH,
-  KV_HEADS,
-  PATTERN,
-  RECURRENT,
-  ROTATED,
-  scalarsOf,
-  SECTIONS,
-  sizesOf,
-  SLIDING_BASE,
-  softCapsOf,
-} from "../formats/gguf/gguf_config.ts";
+import { architectureOf, type ModelTensor, modelTensors, scalarOf } from "../architectures/mod.ts";
+import { attentionInterval, ggufKeys } from "../formats/gguf/gguf_config.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
 import {
   addedInGguf,
@@ -44,8 +23,7 @@ import {
 } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
-import { layerKindKeys } from "../architectures/layer_kinds.ts";
-import { layerType, type ModelConfig } from "../architectures/model_config.ts";
+import type { ModelConfig } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
 import { ropeParameters } from "../architectures/rope_config.ts";
@@ -97,76 +75,13 @@ export function ggufMetadata(
       advice: "Export to hf.",
     });
   }
-  const { statedPositions = config.maxPositions, rotaryDim = config.headDim } = config;
-  const sizes = { ...config, maxPositions: statedPositions };
-  for (const [key, size, type] of sizesOf(architecture)) {
-    // Without a key in the config.json it follows from the other sizes.
-    const isThere = architecture.config.sizes[size] !== undefined;
-    if (isThere) out.set(`${gguf}.${key}`, [type, key === ROTATED ? rotaryDim : sizes[size]]);
+  for (const { key, type, value } of ggufKeys(architecture)) {
+    const found = value(config);
+    if (found !== undefined) out.set(`${gguf}.${key}`, [type, found] as GgufWritten);
   }
-  const { experts } = config;
-  if (experts !== undefined) {
-    out.set(`${gguf}.${EXPERTS.count}`, ["u32", experts.count]);
-    out.set(`${gguf}.${EXPERTS.chosen}`, ["u32", experts.chosen]);
-  }
-  for (const { scalar, key } of scalarsOf(architecture)) {
-    out.set(`${gguf}.${key}`, ["f32", scalarOf(config, scalar)]);
-  }
-  for (const { cap, key } of softCapsOf(architecture)) {
-    out.set(`${gguf}.${key}`, ["f32", config.softCaps?.[cap] ?? 0]);
-  }
-  for (const [key, value] of deltaMetadata(config)) out.set(`${gguf}.${key}`, value);
-  if (config.convTaps !== undefined && config.delta === undefined) {
-    const heads = (layer: number) => hasAttention(config, layer) ? config.numKvHeads : 0;
-    const layers = Array.from({ length: config.numLayers }, (_, layer) => heads(layer));
-    out.set(`${gguf}.${KV_HEADS}`, ["i32", layers]);
-    out.set(`${gguf}.${CONV_TAPS}`, ["u32", config.convTaps]);
-  }
-  if (config.growingQueries) out.set(`${gguf}.${GROWTH}`, ["f32", config.growingQueries.beta]);
   if (architecture.positions === "learned") return out;
-  out.set(`${gguf}.rope.freq_base`, ["f32", config.ropeTheta]);
-  const { slidingWindow, slidingRope } = config;
-  if (slidingWindow) {
-    out.set(`${gguf}.attention.sliding_window`, ["u32", slidingWindow]);
-    if (architecture.window === "typed" && gguf !== "gemma2") {
-      const slides = Array.from(
-        { length: config.numLayers },
-        (_, layer) => layerType(config, layer) === "sliding",
-      );
-      out.set(`${gguf}.${PATTERN}`, ["bool", slides]);
-      const { ropeTheta } = slidingRope ?? config;
-      out.set(`${gguf}.${SLIDING_BASE}`, ["f32", ropeTheta]);
-    }
-  }
   for (const [key, value] of ropeMetadata(config, gguf, where)) out.set(key, value);
   return out;
-}
-
-/** The metadata of delta rules, and of which layers have them. */
-function deltaMetadata(config: ModelConfig): [string, GgufWritten][] {
-  if (config.delta === undefined) return [];
-  const { valueHeads, valueDim } = config.delta;
-  const { headDim, rotaryDim = headDim } = config, turned = rotaryDim / 2;
-  const interval = { full_attention_interval: attentionInterval(config) };
-  const keys: Record<string, unknown> = { ...layerKindKeys(config), ...interval };
-  const recurrent = Array.from(
-    { length: config.numLayers },
-    (_, layer) => config.layerTypes![layer] === "linear",
-  );
-  const third = (rest: number) => Math.ceil((turned - rest) / 3);
-  const u32 = (key: string, value: number): [string, GgufWritten] => [key, ["u32", value]];
-  return [
-    ...Object.entries(DELTA_KEYS).map(([key, name]) => u32(key, keys[name] as number)),
-    u32(DELTA_WIDTH, valueHeads * valueDim),
-    [RECURRENT, ["bool", recurrent]],
-    [SECTIONS, ["i32", [third(0), third(1), third(2), 0]]],
-  ];
-}
-
-/** The number of layers from one with attention to the next. */
-function attentionInterval({ layerTypes = [], numLayers }: ModelConfig): number {
-  const first = layerTypes.indexOf("full");
-  return first < 0 ? numLayers + 1 : first + 1;
 }
 
 /** What llama.cpp computes in another way, in words; null when a file describes the model. */
@@ -216,7 +131,6 @@ function undescribed(config: ModelConfig): string | null {
     : null;
 }
 
-/** All tensors of the file. Each is read when it is written. */
 export function ggufTensors(
   config: ModelConfig,
   weights: MergedWeights,
@@ -307,7 +221,6 @@ function inMix(
 
 /**
  * The metadata of a model's scaling.
- * @param architecture the file's `general.architecture`
  * @throws UsageError for a scaling that llama.cpp does not compute
  */
 export function ropeMetadata(
@@ -373,7 +286,6 @@ export function ropeMetadata(
   return out;
 }
 
-/** The tensors of a model's scaling. */
 export function ropeTensors(config: ModelConfig): GgufTensorToWrite[] {
   const scaling = config.ropeScaling;
   if (scaling?.type === "llama3") return [vector(ROPE_DIVISORS, ropeDivisors(config))];

@@ -6,8 +6,9 @@
 import { UsageError } from "../../../core/errors.ts";
 import type { Architecture, Scalar, SizeName, SoftCap } from "../../architectures/architecture.ts";
 import { CHOSEN } from "../../architectures/mixtures.ts";
-import { ARCHITECTURES } from "../../architectures/mod.ts";
-import { MAX_LAYERS } from "../../architectures/model_config.ts";
+import { layerKindKeys } from "../../architectures/layer_kinds.ts";
+import { ARCHITECTURES, hasAttention, scalarOf } from "../../architectures/mod.ts";
+import { layerType, MAX_LAYERS, type ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /**
@@ -29,11 +30,10 @@ const SIZES: readonly (readonly [key: string, size: SizeName, type: "u32" | "f32
   ["rope.dimension_count", "headDim", "u32"],
 ];
 /** Elements of a head that are rotated: all of them, except in a Phi. */
-export const ROTATED = "rope.dimension_count";
+const ROTATED = "rope.dimension_count";
 /** Sizes that only have to agree with the others. The vocabulary is that of the embedding. */
 const CHECKED = ["attention.value_length", ROTATED], UNREAD = ["vocab_size"];
 
-/** Metadata of the multipliers that are in a config.json as they are. */
 const SCALARS: Readonly<Record<Scalar, string>> = {
   embedding: "embedding_scale",
   attention: "attention.scale",
@@ -41,61 +41,37 @@ const SCALARS: Readonly<Record<Scalar, string>> = {
   logits: "logit_scale",
 };
 
-/** Metadata of the soft caps. */
 const SOFT_CAPS: Readonly<Record<SoftCap, string>> = {
   attention: "attn_logit_softcapping",
   logits: "final_logit_softcapping",
 };
 
-/** The soft caps that files of an architecture have, with their keys in a config.json. */
-export function softCapsOf(
-  { config: { softCaps } }: Architecture,
-): { cap: SoftCap; key: string; name: string }[] {
-  const entries = Object.entries(softCaps ?? {}) as [SoftCap, readonly [string, number]][];
-  return entries.map(([cap, [name]]) => ({ cap, key: SOFT_CAPS[cap], name }));
-}
-
-/** The multipliers that files of an architecture have, with their keys in a config.json. */
-export function scalarsOf(
-  { config: { scalars = {} } }: Architecture,
-): { scalar: Scalar; key: string; name: string }[] {
-  return (Object.entries(scalars) as [Scalar, readonly [string, number]][]).flatMap(
-    ([scalar, [name, power]]) => power === 1 ? [{ scalar, key: SCALARS[scalar], name }] : [],
-  );
-}
-
 /** Metadata of layers with and without a window: which have one, and the base of their rotation. */
-export const PATTERN = "attention.sliding_window_pattern", SLIDING_BASE = "rope.freq_base_swa";
+const PATTERN = "attention.sliding_window_pattern", SLIDING_BASE = "rope.freq_base_swa";
 
 /** The number of experts, and of those that a position takes. */
-export const EXPERTS = { count: "expert_count", chosen: "expert_used_count" } as const;
+const EXPERTS = { count: "expert_count", chosen: "expert_used_count" } as const;
 
 /** Positions that a convolution reads, and the growth of queries. */
-export const CONV_TAPS = "shortconv.l_cache", GROWTH = "attention.temperature_scale";
+const CONV_TAPS = "shortconv.l_cache", GROWTH = "attention.temperature_scale";
 /** Of each layer; 0 = it has a convolution. */
-export const KV_HEADS = "attention.head_count_kv";
+const KV_HEADS = "attention.head_count_kv";
 
 /** Metadata of delta rules → key of `config.json`; the width of all value heads together. */
-export const DELTA_KEYS: Readonly<Record<string, string>> = {
+const DELTA_KEYS: Readonly<Record<string, string>> = {
   "ssm.conv_kernel": "linear_conv_kernel_dim",
   "ssm.state_size": "linear_key_head_dim",
   "ssm.group_count": "linear_num_key_heads",
   "ssm.time_step_rank": "linear_num_value_heads",
   full_attention_interval: "full_attention_interval",
 };
-export const DELTA_WIDTH = "ssm.inner_size";
+const DELTA_WIDTH = "ssm.inner_size";
 /** How many elements turn by each of a token's positions, which are equal in a text. */
-export const SECTIONS = "rope.dimension_sections";
+const SECTIONS = "rope.dimension_sections";
 /** Which layers have a delta rule; older files have only the interval. */
-export const RECURRENT = "attention.recurrent_layers";
+const RECURRENT = "attention.recurrent_layers";
 /** Layers of a further head, which is left aside. */
 const NEXT_LAYERS = "nextn_predict_layers";
-
-/** Further metadata → key of `config.json`, where positions are rotary. */
-const ROTARY_KEYS: Readonly<Record<string, string>> = {
-  "attention.sliding_window": "sliding_window",
-  "rope.freq_base": "rope_theta",
-};
 
 /** Metadata that are read in rope_scaling.ts, or that do not affect the results. */
 const OTHERS = ["tensor_data_layout"];
@@ -111,13 +87,128 @@ const ROTARY_OTHERS = [
 ];
 
 /** The sizes that files of an architecture have metadata for. */
-export function sizesOf({ layerNorm, gguf }: Architecture): typeof SIZES {
+function sizesOf({ layerNorm, gguf }: Architecture): typeof SIZES {
   const other = layerNorm ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
   return SIZES.filter(([key]) => key !== other).map(([key, size, type]) =>
     gguf === "qwen3moe" && size === "intermediateSize"
       ? [`expert_${key}`, size, type] as const
       : [key, size, type] as const
   );
+}
+
+/** Metadata of an architecture, after its name. */
+interface GgufKey {
+  readonly key: string;
+  readonly type: "u32" | "f32" | "i32" | "bool";
+  /** Its key in a `config.json`, if the value is the same there. */
+  readonly name: string | null;
+  /** Its value in the file of a model; undefined = it is left out. */
+  readonly value: (config: ModelConfig) => number | number[] | boolean[] | undefined;
+}
+
+/** All metadata of an architecture but its RoPE scaling, in the order in which they are written. */
+export function ggufKeys(architecture: Architecture): GgufKey[] {
+  const { gguf, experts, inLayer, positions, growingQueries } = architecture;
+  const { sizes, scalars = {}, softCaps } = architecture.config, keys: GgufKey[] = [];
+  const add = (
+    key: string,
+    type: GgufKey["type"],
+    name: string | null,
+    value: GgufKey["value"] = () => undefined,
+  ) => keys.push({ key, type, name, value });
+  for (const [key, size, type] of sizesOf(architecture)) {
+    const name = sizes[size] ?? null, isRead = !CHECKED.includes(key) && !UNREAD.includes(key);
+    // Without a key in the config.json it follows from the other sizes.
+    add(key, type, isRead ? name : null, (config) => {
+      if (name === null) return undefined;
+      if (key === ROTATED) return config.rotaryDim ?? config.headDim;
+      return size === "maxPositions" ? config.statedPositions ?? config[size] : config[size];
+    });
+  }
+  if (experts !== undefined) {
+    add(EXPERTS.count, "u32", experts.count[0] ?? null, ({ experts }) => experts?.count);
+    add(EXPERTS.chosen, "u32", CHOSEN, ({ experts }) => experts?.chosen);
+  }
+  for (
+    const [scalar, [name, power]] of Object.entries(scalars) as [
+      Scalar,
+      readonly [string, number],
+    ][]
+  ) {
+    if (power === 1) add(SCALARS[scalar], "f32", name, (config) => scalarOf(config, scalar));
+  }
+  for (
+    const [cap, [name]] of Object.entries(softCaps ?? {}) as [SoftCap, readonly [string, number]][]
+  ) {
+    add(SOFT_CAPS[cap], "f32", name, (config) => config.softCaps?.[cap] ?? 0);
+  }
+  if (gguf === "qwen35") addDelta(add);
+  if (inLayer.convIn !== undefined) {
+    const heads = (config: ModelConfig) =>
+      eachLayer(config, (layer) => hasAttention(config, layer) ? config.numKvHeads : 0);
+    add(KV_HEADS, "i32", null, (config) => config.convTaps && heads(config));
+    add(CONV_TAPS, "u32", "conv_L_cache", ({ convTaps }) => convTaps);
+  }
+  if (growingQueries) add(GROWTH, "f32", null, ({ growingQueries }) => growingQueries?.beta);
+  if (positions === "learned") return keys;
+  add("rope.freq_base", "f32", "rope_theta", ({ ropeTheta }) => ropeTheta);
+  const window = "attention.sliding_window";
+  add(window, "u32", "sliding_window", ({ slidingWindow }) => slidingWindow || undefined);
+  if (!isTyped(architecture)) return keys;
+  const slides = ({ slidingWindow }: ModelConfig) =>
+    slidingWindow && architecture.window === "typed" && gguf !== "gemma2";
+  add(
+    PATTERN,
+    "bool",
+    null,
+    (config) =>
+      slides(config)
+        ? eachLayer(config, (layer) => layerType(config, layer) === "sliding")
+        : undefined,
+  );
+  add(
+    SLIDING_BASE,
+    "f32",
+    null,
+    (config) => slides(config) ? (config.slidingRope ?? config).ropeTheta : undefined,
+  );
+  return keys;
+}
+
+function eachLayer<T>({ numLayers }: ModelConfig, of: (layer: number) => T): T[] {
+  return Array.from({ length: numLayers }, (_, layer) => of(layer));
+}
+
+/** The metadata of delta rules, and of which layers have them. */
+function addDelta(
+  add: (key: string, type: GgufKey["type"], name: string | null, value?: GgufKey["value"]) => void,
+): void {
+  for (const [key, name] of Object.entries(DELTA_KEYS)) {
+    add(key, "u32", name, (config) => {
+      const interval = { full_attention_interval: attentionInterval(config) };
+      const values: Record<string, unknown> = { ...layerKindKeys(config), ...interval };
+      return config.delta && values[name] as number;
+    });
+  }
+  add(DELTA_WIDTH, "u32", null, ({ delta }) => delta && delta.valueHeads * delta.valueDim);
+  add(
+    RECURRENT,
+    "bool",
+    null,
+    (config) =>
+      config.delta && eachLayer(config, (layer) => config.layerTypes![layer] === "linear"),
+  );
+  add(SECTIONS, "i32", null, ({ delta, headDim, rotaryDim = headDim }) => {
+    const third = (rest: number) => Math.ceil((rotaryDim / 2 - rest) / 3);
+    return delta && [third(0), third(1), third(2), 0];
+  });
+  add(NEXT_LAYERS, "u32", null);
+}
+
+/** The number of layers from one with attention to the next. */
+export function attentionInterval({ layerTypes = [], numLayers }: ModelConfig): number {
+  const first = layerTypes.indexOf("full");
+  return first < 0 ? numLayers + 1 : first + 1;
 }
 
 /**
@@ -131,7 +222,6 @@ export function ggufConfig(
   scaling: Readonly<Record<string, unknown>> | null,
 ): Record<string, unknown> {
   const architecture = architectureIn(file), { gguf, positions } = architecture;
-  const { sizes } = architecture.config;
   refuseUnknown(file, architecture);
   const embedding = file.info("token_embd.weight");
   const config: Record<string, unknown> = {
@@ -142,29 +232,16 @@ export function ggufConfig(
     eos_token_id: [...tokens.eosIds],
     pad_token_id: tokens.padId,
   };
-  const read = (key: string, name: string | undefined) => {
-    const value = file.metadata.get(`${gguf}.${key}`);
-    if (value === undefined || name === undefined) return;
-    config[name] = typeof value === "number" ? shortest(value) : value;
-  };
-  for (const [key, size] of sizesOf(architecture)) {
-    if (!CHECKED.includes(key) && !UNREAD.includes(key)) read(key, sizes[size]);
+  for (const { key, name } of ggufKeys(architecture)) {
+    const value = name === null ? undefined : file.metadata.get(`${gguf}.${key}`);
+    if (value !== undefined) config[name!] = typeof value === "number" ? shortest(value) : value;
   }
   readKvHeads(file, architecture, config);
-  for (const { key, name } of [...scalarsOf(architecture), ...softCapsOf(architecture)]) {
-    read(key, name);
-  }
-  read(CONV_TAPS, architecture.inLayer.convIn === undefined ? undefined : "conv_L_cache");
-  if (gguf === "qwen35") readDelta(file, config, read);
+  if (gguf === "qwen35") readDelta(file, config);
   checkHeads(file, architecture, config);
-  const { experts } = architecture;
-  if (experts !== undefined) {
-    read(EXPERTS.count, experts.count[0]);
-    read(EXPERTS.chosen, CHOSEN);
-    if (experts.normalize !== null) config[experts.normalize] = true;
-  }
+  const normalize = architecture.experts?.normalize ?? null;
+  if (normalize !== null) config[normalize] = true;
   if (positions === "learned") return config;
-  for (const [key, name] of Object.entries(ROTARY_KEYS)) read(key, name);
   // A window of 0 is none.
   if (config["sliding_window"] === 0) delete config["sliding_window"];
   if (architecture.partialRotary) addPhi(file, architecture, config);
@@ -214,13 +291,7 @@ function readKvHeads(
   config["layer_types"] = list.map((n) => n === 0 ? "conv" : "full_attention");
 }
 
-/** The sizes of delta rules, and which layers there are. */
-function readDelta(
-  { metadata }: GgufFile,
-  config: Record<string, unknown>,
-  read: (key: string, name: string) => void,
-): void {
-  for (const [key, name] of Object.entries(DELTA_KEYS)) read(key, name);
+function readDelta({ metadata }: GgufFile, config: Record<string, unknown>): void {
   const number = (key: string) => Number(metadata.get(`qwen35.${key}`) ?? 0);
   const heads = Number(config["linear_num_value_heads"]);
   config["linear_value_head_dim"] = number(DELTA_WIDTH) / heads;
@@ -243,7 +314,6 @@ const SLIDING_BASES: Readonly<Record<string, number>> = { gemma3: 10_000 };
 /** The number of layers of both 27B: their scores have another scale, which no file says. */
 const GEMMA_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
 
-/** Which layers have a window, and the sections of their rotations. */
 function addTypes(
   file: GgufFile,
   { gguf, fullEvery = 4 }: GgufArchitecture,
@@ -303,7 +373,6 @@ export function ggufArchitecture(file: GgufFile): string {
   return architectureIn(file).gguf;
 }
 
-/** An architecture whose GGUF files are known. */
 type GgufArchitecture = Architecture & { readonly gguf: string };
 
 function architectureIn(file: GgufFile): GgufArchitecture {
@@ -323,22 +392,13 @@ function architectureIn(file: GgufFile): GgufArchitecture {
 }
 
 function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
-  const { gguf, positions } = architecture, known = sizesOf(architecture).map(([key]) => key);
-  const rotary = positions === "rotary" ? [...Object.keys(ROTARY_KEYS), ...ROTARY_OTHERS] : [];
-  const typed = isTyped(architecture) ? [PATTERN, SLIDING_BASE] : [];
-  const scalars = scalarsOf(architecture).map(({ key }) => key);
-  const caps = softCapsOf(architecture).map(({ key }) => key);
-  const own = [
-    ...(architecture.experts === undefined
-      ? []
-      : [...Object.values(EXPERTS), "feed_forward_length"]),
-    ...(architecture.inLayer.convIn === undefined ? [] : [CONV_TAPS]),
-    ...(gguf === "qwen35"
-      ? [...Object.keys(DELTA_KEYS), DELTA_WIDTH, SECTIONS, RECURRENT, NEXT_LAYERS]
-      : []),
-    ...(architecture.growingQueries ? [GROWTH] : []),
-  ];
-  const all = new Set([...known, ...rotary, ...typed, ...scalars, ...caps, ...own, ...OTHERS]);
+  const { gguf, positions, experts } = architecture;
+  const all = new Set([
+    ...ggufKeys(architecture).map(({ key }) => key),
+    ...(positions === "rotary" ? ROTARY_OTHERS : []),
+    ...(experts === undefined ? [] : ["feed_forward_length"]),
+    ...OTHERS,
+  ]);
   for (const [key, value] of file.metadata) {
     if (!key.startsWith(`${gguf}.`)) continue;
     const name = key.slice(gguf.length + 1);
