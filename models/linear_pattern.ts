@@ -20,9 +20,10 @@ const MAX_SIZE = 20_000, MAX_DEPTH = 200;
 /** A repeated character counts as a loop from this many on. */
 const LOOP = 16;
 
-type Node =
-  | { kind: "character"; test: (code: number) => boolean }
-  | { kind: "edge"; test: (text: string, at: number) => boolean }
+/** A part of an expression; `written` is its text there. */
+export type Node =
+  | { kind: "character"; written: string; test: (code: number) => boolean }
+  | { kind: "edge"; written: string; test: (text: string, at: number) => boolean }
   | { kind: "reference" }
   | { kind: "sequence" | "choice"; items: Node[] }
   | { kind: "repeat"; item: Node; min: number; max: number; isLazy: boolean }
@@ -78,6 +79,15 @@ export function isHarmless(source: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The parts of an expression with the flag `u`, which V8 has accepted.
+ * @throws Error for one that is nested too deeply
+ */
+export function parseExpression(source: string): { node: Node; hasOptions: boolean } {
+  const parser = new Parser(source, false), node = parser.parse();
+  return { node, hasOptions: parser.hasOptions };
 }
 
 function width(text: string, at: number): number {
@@ -136,8 +146,11 @@ class Parser {
   #depth = 0;
   #ignoresCase = false;
   hasReference = false;
+  /** Whether a group has options such as `i`. */
+  hasOptions = false;
 
-  constructor(readonly source: string) {}
+  /** @param nests whether classes may stand in each other, as with the flag `v` */
+  constructor(readonly source: string, private readonly nests = true) {}
 
   parse(): Node {
     const node = this.#choice();
@@ -187,13 +200,15 @@ class Parser {
   #atom(): Node {
     if (this.#match(/\(/y) !== null) return this.#group();
     const edge = this.#match(/[\^$]|\\[bB]/y)?.[0];
-    if (edge !== undefined) return { kind: "edge", test: EDGES[edge]! };
+    if (edge !== undefined) return { kind: "edge", written: edge, test: EDGES[edge]! };
     if (this.#match(/\\(?:[1-9]\d*|k<\w+>)/y) !== null) {
       this.hasReference = true;
       return { kind: "reference" };
     }
     if (this.source[this.#at] === "[") return this.#characters(this.#endOfClass());
-    const one = this.#match(/\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u.{4}|x..|c.|.)|[^*+?{}\]]/suy);
+    const one = this.#match(
+      /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|x..|c.|.)|[^*+?{}\]]/suy,
+    );
     if (one === null) throw this.error(`an unexpected "${this.source[this.#at]}"`);
     return this.#characters(one[0]);
   }
@@ -201,7 +216,10 @@ class Parser {
   #characters(written: string): Node {
     let pattern: RegExp;
     try {
-      pattern = new RegExp(`^${written}$`, this.#ignoresCase ? "vi" : "v");
+      pattern = new RegExp(
+        `^${written}$`,
+        (this.nests ? "v" : "u") + (this.#ignoresCase ? "i" : ""),
+      );
     } catch {
       throw this.error(`${written}, which is not understood`);
     }
@@ -211,18 +229,18 @@ class Parser {
     );
     return {
       kind: "character",
+      written,
       test: (code) => code < 128 ? low[code] === 1 : pattern.test(String.fromCodePoint(code)),
     };
   }
 
-  /** Classes may stand in each other. */
   #endOfClass(): string {
     const from = this.#at;
     let open = 0;
     do {
       const one = this.#match(/\\.|[^]/suy)?.[0];
       if (one === undefined) throw this.error("no end of a class");
-      if (one === "[") open++;
+      if (one === "[" && (this.nests || open === 0)) open++;
       if (one === "]") open--;
     } while (open > 0);
     return this.source.slice(from, this.#at);
@@ -242,6 +260,7 @@ class Parser {
       throw this.error("a group of an unknown kind");
     }
     const before = this.#ignoresCase;
+    if (/[a-z]:$/.test(this.source.slice(0, this.#at))) this.hasOptions = true;
     if (on?.includes("i")) this.#ignoresCase = true;
     else if (/-m?i/.test(this.source.slice(this.#at - 4, this.#at))) this.#ignoresCase = false;
     const item = this.#choice();

@@ -5,6 +5,7 @@
  * is true). Keywords that are not supported are refused by name, so that none is without effect.
  */
 import { reworded, UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import type { Grammar, Node, Range } from "./grammar.ts";
 import { type Condition, intersection } from "./intersection.ts";
@@ -32,7 +33,6 @@ const NOTES = [
   "discriminator",
   "nullable",
 ];
-/** Keywords of each type. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   object: ["properties", "required", "additionalProperties", "propertyNames"],
   array: ["items", "prefixItems", "minItems", "maxItems"],
@@ -52,7 +52,6 @@ const ANY: readonly Range[] = [[0, 0xd7ff], [0xe000, 0x10ffff]];
 
 /**
  * The grammar of the JSON texts that a schema accepts.
- * @param name the schema's name in messages
  * @throws UsageError naming the keyword that is wrong or not supported
  */
 export function schemaNode(g: Grammar, schema: unknown, name = "schema"): Node {
@@ -395,20 +394,11 @@ function count(schema: Schema, name: string, path: string, absent: number): numb
 }
 
 function isOfType(value: unknown, type: string): boolean {
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isRecord(value);
-  if (type === "integer") return Number.isInteger(value);
-  const kind: string = typeof value;
-  return kind === type;
+  return type === "integer" ? Number.isInteger(value) : typeOfValue(value) === type;
 }
 
 function isList(value: unknown): value is unknown[] {
   return Array.isArray(value) && value.length > 0 && value.length <= MAX_OPTIONS;
-}
-
-function isRecord(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function wrong(path: string, value: unknown, expected: string): UsageError {

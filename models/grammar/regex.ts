@@ -4,16 +4,9 @@
  * other lookarounds, back references, word boundaries, Unicode properties, flags.
  */
 import { UsageError } from "../../core/errors.ts";
+import { type Node as Pattern, parseExpression } from "../linear_pattern.ts";
 import type { Grammar, Node, Range } from "./grammar.ts";
 import { type Condition, intersection } from "./intersection.ts";
-
-type Pattern =
-  | { kind: "characters"; ranges: readonly Range[] }
-  | { kind: "seq"; parts: readonly Pattern[] }
-  | { kind: "alt"; options: readonly Pattern[] }
-  | { kind: "repeat"; of: Pattern; min: number; max: number }
-  | { kind: "start" | "end" }
-  | { kind: "look"; of: Pattern; isNegative: boolean };
 
 const ALL: readonly Range[] = [[0, 0xd7ff], [0xe000, 0x10ffff]];
 const LINE_ENDS: readonly Range[] = [[10, 10], [13, 13], [0x2028, 0x2029]];
@@ -37,9 +30,8 @@ const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   ],
 };
 const CONTROLS: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, v: 11, f: 12, "0": 0 };
-const MAX_LENGTH = 10_000, MAX_DEPTH = 100;
+const MAX_LENGTH = 10_000;
 
-/** How a pattern is read. */
 export interface PatternOptions {
   /** The node of one character of these ranges. */
   character: (ranges: readonly Range[]) => Node;
@@ -52,42 +44,48 @@ export function patternNode(g: Grammar, source: string, options: PatternOptions)
   if (source.length > MAX_LENGTH) {
     throw new UsageError(`a pattern of more than ${MAX_LENGTH} characters`);
   }
-  const pattern = new Parser(source).parse();
+  const pattern = parse(source);
   const anything = g.repeat(options.character(ALL));
   const fail = (what: string) => refuse(source, what);
   const nodeOf = (part: Pattern): Node => {
     switch (part.kind) {
-      case "characters":
-        return options.character(part.ranges);
-      case "seq":
-        return g.seq(...part.parts.map(nodeOf));
-      case "alt":
-        return g.alt(...part.options.map(nodeOf));
+      case "character":
+        return options.character(new CharacterReader(part.written, fail).ranges());
+      case "sequence":
+        return g.seq(...part.items.map(nodeOf));
+      case "choice":
+        return g.alt(...part.items.map(nodeOf));
       case "repeat":
-        return g.repeat(nodeOf(part.of), part.min, part.max);
+        return g.repeat(nodeOf(part.item), part.min, part.max);
       case "look":
-        throw fail("a lookahead that is not at the beginning");
+        throw fail(part.isBehind ? "a lookbehind" : "a lookahead that is not at the beginning");
+      case "edge":
+        if (part.written.startsWith("\\")) throw fail(`the word boundary ${part.written}`);
+        throw fail(`${part.written} within it`);
       default:
-        throw fail(`${part.kind === "start" ? "^" : "$"} within it`);
+        throw fail("a back reference");
     }
   };
+  const isEdge = (part: Pattern | undefined, written: string) =>
+    part?.kind === "edge" && part.written === written;
   /** With what may stand before and after, where no anchor is. */
   const whole = (part: Pattern): Node => {
-    if (part.kind === "alt") return g.alt(...part.options.map(whole));
-    const parts = part.kind === "seq" ? part.parts : [part];
-    if (parts.length === 1 && (parts[0]!.kind === "alt" || parts[0]!.kind === "seq")) {
+    if (part.kind === "choice") return g.alt(...part.items.map(whole));
+    const parts = part.kind === "sequence" ? part.items : [part];
+    if (parts.length === 1 && (parts[0]!.kind === "choice" || parts[0]!.kind === "sequence")) {
       return whole(parts[0]!);
     }
     let from = 0, to = parts.length;
-    const isAtStart = parts[0]?.kind === "start";
+    const isAtStart = isEdge(parts[0], "^");
     if (isAtStart) from++;
-    const isAtEnd = to > from && parts[to - 1]!.kind === "end";
+    const isAtEnd = to > from && isEdge(parts[to - 1], "$");
     if (isAtEnd) to--;
     const conditions: Condition[] = [];
-    for (; from < to && parts[from]!.kind === "look"; from++) {
-      const { of, isNegative } = parts[from] as Pattern & { kind: "look" };
+    for (; from < to; from++) {
+      const look = parts[from]!;
+      if (look.kind !== "look" || look.isBehind) break;
       if (!isAtStart && !options.isWhole) throw fail("a lookahead without ^ before it");
-      conditions.push({ node: lookNode(of), isNegative });
+      conditions.push({ node: lookNode(look.item), isNegative: look.isNegative });
     }
     const main = g.seq(
       isAtStart || options.isWhole ? g.empty : anything,
@@ -98,8 +96,8 @@ export function patternNode(g: Grammar, source: string, options: PatternOptions)
   };
   /** The texts that begin with what a lookahead wants. */
   const lookNode = (of: Pattern): Node => {
-    if (of.kind === "alt") return g.alt(...of.options.map(lookNode));
-    const parts = of.kind === "seq" ? of.parts : [of], isAtEnd = parts.at(-1)?.kind === "end";
+    if (of.kind === "choice") return g.alt(...of.items.map(lookNode));
+    const parts = of.kind === "sequence" ? of.items : [of], isAtEnd = isEdge(parts.at(-1), "$");
     const before = isAtEnd ? parts.slice(0, -1) : parts;
     return g.seq(...before.map(nodeOf), isAtEnd ? g.empty : anything);
   };
@@ -111,30 +109,39 @@ function refuse(source: string, what: string): UsageError {
   return new UsageError(`the pattern ${JSON.stringify(shown)} has ${what}, which is not supported`);
 }
 
-class Parser {
+function parse(source: string): Pattern {
+  try {
+    new RegExp(source, "u");
+  } catch (error) {
+    throw new UsageError(
+      `the pattern ${JSON.stringify(source.slice(0, 60))} is not a regular expression: ${
+        error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : ""
+      }`,
+    );
+  }
+  let parsed: ReturnType<typeof parseExpression>;
+  try {
+    parsed = parseExpression(source);
+  } catch {
+    throw refuse(source, "too many groups in groups");
+  }
+  if (parsed.hasOptions) throw refuse(source, "flags in a group");
+  return parsed.node;
+}
+
+/** Reads a character, an escape or a class, which V8 has accepted. */
+class CharacterReader {
   readonly #characters: readonly string[];
   #at = 0;
-  #depth = 0;
 
-  constructor(private readonly source: string) {
-    try {
-      new RegExp(source, "u");
-    } catch (error) {
-      throw new UsageError(
-        `the pattern ${JSON.stringify(source.slice(0, 60))} is not a regular expression: ${
-          error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : ""
-        }`,
-      );
-    }
-    this.#characters = Array.from(source);
+  constructor(written: string, private readonly fail: (what: string) => UsageError) {
+    this.#characters = Array.from(written);
   }
 
-  parse(): Pattern {
-    return this.#alternatives();
-  }
-
-  #fail(what: string): UsageError {
-    return refuse(this.source, what);
+  ranges(): readonly Range[] {
+    if (this.#take("[")) return this.#class();
+    if (this.#take(".")) return without(LINE_ENDS);
+    return this.#classPart();
   }
 
   #peek(offset = 0): string | undefined {
@@ -145,74 +152,6 @@ class Parser {
     for (let i = 0; i < text.length; i++) if (this.#peek(i) !== text[i]) return false;
     this.#at += text.length;
     return true;
-  }
-
-  #alternatives(): Pattern {
-    if (++this.#depth > MAX_DEPTH) throw this.#fail(`more than ${MAX_DEPTH} groups in groups`);
-    const options = [this.#sequence()];
-    while (this.#take("|")) options.push(this.#sequence());
-    this.#depth--;
-    return options.length === 1 ? options[0]! : { kind: "alt", options };
-  }
-
-  #sequence(): Pattern {
-    const parts: Pattern[] = [];
-    for (;;) {
-      const next = this.#peek();
-      if (next === undefined || next === "|" || next === ")") break;
-      parts.push(this.#quantified(this.#atom()));
-    }
-    return parts.length === 1 ? parts[0]! : { kind: "seq", parts };
-  }
-
-  #quantified(of: Pattern): Pattern {
-    let range: [number, number];
-    if (this.#take("*")) range = [0, Infinity];
-    else if (this.#take("+")) range = [1, Infinity];
-    else if (this.#take("?")) range = [0, 1];
-    else if (this.#peek() === "{") {
-      const end = this.#characters.indexOf("}", this.#at);
-      const [low = "", high = low] = this.#characters.slice(this.#at + 1, end).join("").split(",");
-      range = [Number(low), high === "" ? Infinity : Number(high)];
-      this.#at = end + 1;
-    } else return of;
-    // A lazy quantifier matches the same texts.
-    this.#take("?");
-    return { kind: "repeat", of, min: range[0], max: range[1] };
-  }
-
-  #atom(): Pattern {
-    const character = this.#peek()!;
-    this.#at++;
-    switch (character) {
-      case "^":
-        return { kind: "start" };
-      case "$":
-        return { kind: "end" };
-      case ".":
-        return { kind: "characters", ranges: without(LINE_ENDS) };
-      case "[":
-        return { kind: "characters", ranges: this.#class() };
-      case "(":
-        return this.#group();
-      case "\\":
-        return { kind: "characters", ranges: this.#escape() };
-      default:
-        return one(character.codePointAt(0)!);
-    }
-  }
-
-  #group(): Pattern {
-    let look: boolean | null = null;
-    if (this.#take("?:")) look = null;
-    else if (this.#take("?=")) look = false;
-    else if (this.#take("?!")) look = true;
-    else if (this.#take("?<=") || this.#take("?<!")) throw this.#fail("a lookbehind");
-    else if (this.#take("?<")) this.#at = this.#characters.indexOf(">", this.#at) + 1;
-    else if (this.#peek() === "?") throw this.#fail("flags in a group");
-    const of = this.#alternatives();
-    this.#take(")");
-    return look === null ? { kind: "seq", parts: [of] } : { kind: "look", of, isNegative: look };
   }
 
   #class(): readonly Range[] {
@@ -255,14 +194,10 @@ class Parser {
         return rangeOf(this.#unicode());
       case "c":
         return rangeOf(this.#characters[this.#at++]!.charCodeAt(0) % 32);
-      case "b":
-      case "B":
-        throw this.#fail(`the word boundary \\${letter}`);
       case "p":
       case "P":
-        throw this.#fail(`the Unicode property \\${letter}`);
+        throw this.fail(`the Unicode property \\${letter}`);
     }
-    if (/[1-9k]/.test(letter)) throw this.#fail("a back reference");
     return rangeOf(letter.codePointAt(0)!);
   }
 
@@ -285,10 +220,6 @@ class Parser {
 
 function rangeOf(point: number): readonly Range[] {
   return [[point, point]];
-}
-
-function one(point: number): Pattern {
-  return { kind: "characters", ranges: rangeOf(point) };
 }
 
 /** All characters but these. */
