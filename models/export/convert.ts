@@ -4,16 +4,20 @@
  * and such parts are copied byte for byte, whatever their architecture. Everything else is read as
  * a model and keeps its types; quantised weights become f32, which represents them exactly.
  */
-import { produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isFile } from "../../core/paths.ts";
 import { type Exported, type ExportOptions, writeHfFolder } from "./export.ts";
 import { copyIfThere } from "./export_adapter.ts";
-import { findRankFiles, openRankFiles, type RankFiles } from "../formats/torch/rank_files.ts";
+import {
+  findRankFiles,
+  type JoinedTensors,
+  openRankFiles,
+  type RankFiles,
+} from "../formats/torch/rank_files.ts";
 import { requireModel } from "../../hub/find_model.ts";
 import { isVerlFolder } from "../../hub/verl_folder.ts";
 import { readModelFolder } from "../model_folder.ts";
-import { checkOutputPlace, type OutputRules } from "./output_place.ts";
+import { checkOutputPlace, type OutputRules, writeModelFolder } from "./output_place.ts";
 import { isAdapterFolder } from "../network/adapters/peft_adapter.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
@@ -50,7 +54,7 @@ export async function convertModel(
   const source = await requireModel(name);
   const { force = false, signal } = options, rules = { force, sources: [source], signal };
   const ranks = await findRankFiles(source);
-  if (ranks !== null) return await joinRanks(ranks, output, rules, OTHER_FILES);
+  if (ranks !== null) return await joinRanks(ranks, output, rules);
   const has = (file: string) => isFile(`${source}/${file}`);
   if (await isAdapterFolder(source)) {
     throw new UsageError(`${source}: it is an adapter, not a whole model`, {
@@ -70,42 +74,41 @@ export async function convertModel(
 
 /** Who converts a checkpoint of verl goes on with the new folder, whatever verl saved. */
 async function copyModel(source: string, output: string, rules: OutputRules): Promise<Exported> {
-  await checkOutputPlace(output, "folder", rules);
-  await produceFolderAtomic(output, async (folder) => {
+  const bytes = await writeModelFolder(output, rules, async (folder) => {
     for (const name of [SAFETENSORS.single, ...OTHER_FILES]) {
       rules.signal?.throwIfAborted();
       await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
     }
   });
-  const { size } = await Deno.stat(`${output}/${SAFETENSORS.single}`);
-  return {
-    path: output,
-    dtype: null,
-    bytes: size,
-    notes: [`a copy: ${source} is one file already`],
-  };
+  return { path: output, dtype: null, bytes, notes: [`a copy: ${source} is one file already`] };
 }
 
-async function joinShards(
+async function joinShards(source: string, output: string, rules: OutputRules): Promise<Exported> {
+  const bytes = await writeModelFolder(output, rules, async (folder) => {
+    const files = await openShards(source, SAFETENSORS);
+    const tensors = [...files].map(([name, file]) => file.info(name));
+    const joined = { tensors, bytes: (name: string) => files.get(name)!.bytes(name) };
+    await writeJoined(joined, source, folder, rules);
+  });
+  return { path: output, dtype: null, bytes, notes: [] };
+}
+
+/** Fills a folder with the tensors as one file, and with the other files of a model. */
+async function writeJoined(
+  { tensors, bytes }: JoinedTensors,
   source: string,
-  output: string,
-  rules: OutputRules,
-): Promise<Exported> {
-  await checkOutputPlace(output, "folder", rules);
-  const files = await openShards(source, SAFETENSORS);
-  const tensors = [...files].map(([name, file]) => ({
-    ...file.info(name),
+  folder: string,
+  { signal }: OutputRules,
+): Promise<void> {
+  const streamed = tensors.map((entry) => ({
+    ...entry,
     bytes: async function* () {
-      rules.signal?.throwIfAborted();
-      yield await file.bytes(name);
+      signal?.throwIfAborted();
+      yield await bytes(entry.name);
     },
   }));
-  await produceFolderAtomic(output, async (folder) => {
-    await writeSafetensors(`${folder}/${SAFETENSORS.single}`, tensors);
-    for (const name of OTHER_FILES) await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
-  });
-  const { size } = await Deno.stat(`${output}/${SAFETENSORS.single}`);
-  return { path: output, dtype: null, bytes: size, notes: [] };
+  await writeSafetensors(`${folder}/${SAFETENSORS.single}`, streamed);
+  for (const name of OTHER_FILES) await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
 }
 
 // Puts a checkpoint of verl's FSDP processes together: one safetensors file, with the configuration
@@ -119,31 +122,17 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param otherFiles names of the files that a model has besides its weights
  * @throws UsageError when there is no configuration, or the output exists; RgxError when the parts
  *   are damaged or do not belong together (no incomplete output remains)
  */
-async function joinRanks(
-  ranks: RankFiles,
-  output: string,
-  rules: OutputRules,
-  otherFiles: readonly string[],
-): Promise<Exported> {
+async function joinRanks(ranks: RankFiles, output: string, rules: OutputRules): Promise<Exported> {
   await checkOutputPlace(output, "folder", rules);
-  const source = await textFolder(ranks.folder);
-  const joined = await openRankFiles(ranks);
-  const tensors = joined.tensors.map((entry) => ({
-    ...entry,
-    bytes: async function* () {
-      rules.signal?.throwIfAborted();
-      yield await joined.bytes(entry.name);
-    },
-  }));
-  await produceFolderAtomic(output, async (folder) => {
-    await writeSafetensors(`${folder}/model.safetensors`, tensors);
-    for (const name of otherFiles) await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
-  });
-  const { size } = await Deno.stat(`${output}/model.safetensors`);
+  const source = await textFolder(ranks.folder), joined = await openRankFiles(ranks);
+  const bytes = await writeModelFolder(
+    output,
+    rules,
+    (folder) => writeJoined(joined, source, folder, rules),
+  );
   const notes = [`put together from the parts of ${ranks.paths.length} FSDP processes`];
   const config = await readJsonObject(`${source}/config.json`);
   const said = config?.["dtype"] ?? config?.["torch_dtype"];
@@ -151,7 +140,7 @@ async function joinRanks(
   if (typeof said === "string" && !stored.has(said)) {
     notes.push(`config.json says ${said}, the weights are ${[...stored].join(" and ")} as saved`);
   }
-  return { path: output, dtype: null, bytes: size, notes };
+  return { path: output, dtype: null, bytes, notes };
 }
 
 /** The folder with the model's configuration: verl's `huggingface`, or that of the parts. */

@@ -3,7 +3,7 @@
  * its base as a Hugging Face folder, or a GGUF file with tokenizer and chat template. Weights are
  * read and written one by one. The result appears under its name when it is complete.
  */
-import { produceFileAtomic, produceFolderAtomic } from "../../core/atomic_file.ts";
+import { produceFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
 import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
@@ -24,9 +24,10 @@ import {
 import { mergedConfig, type MergedWeights, mergedWeights } from "./merged_weights.ts";
 import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
-import { checkOutputPlace, type OutputRules } from "./output_place.ts";
+import { checkOutputPlace, type OutputRules, writeModelFolder } from "./output_place.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces } from "../formats/weight_encoding.ts";
+import { ADAPTER_WEIGHTS } from "../network/adapters/peft_adapter.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { ggufName } from "../formats/gguf/gguf_names.ts";
 import { openWeightFiles } from "../formats/weight_files.ts";
@@ -95,13 +96,11 @@ async function exportAdapter(
   dtype: WeightType | null,
   rules: OutputRules,
 ): Promise<Exported> {
-  await checkOutputPlace(output, "folder", rules);
   let notes: string[] = [];
-  await produceFolderAtomic(output, async (folder) => {
+  const bytes = await writeModelFolder(output, rules, async (folder) => {
     notes = await writeAdapterFolder(checkpoint, dtype as AdapterDType | null, folder);
-  });
-  const { size } = await Deno.stat(`${output}/adapter_model.safetensors`);
-  return { path: output, dtype, bytes: size, notes };
+  }, ADAPTER_WEIGHTS);
+  return { path: output, dtype, bytes, notes };
 }
 
 const HF_DTYPES = {
@@ -111,17 +110,15 @@ const HF_DTYPES = {
 } as const;
 type FloatType = keyof typeof HF_DTYPES;
 
-/**
- * Writes a model as one safetensors file with its configuration and tokenizer.
- * @param dtype null = the stored type
- */
+/** Writes a model as one safetensors file with its configuration and tokenizer. */
 export async function writeHfFolder(
   model: ModelFolder,
   output: string,
   dtype: WeightType | null,
   rules: OutputRules,
 ): Promise<Exported> {
-  await checkOutputPlace(output, "folder", withBase(rules, model));
+  const placed = withBase(rules, model);
+  await checkOutputPlace(output, "folder", placed);
   const types: StoredTypes<FloatType> = dtype === null
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
@@ -155,13 +152,12 @@ export async function writeHfFolder(
     HF_DTYPES[types.matrix].name,
     generation ?? {},
   );
-  await produceFolderAtomic(output, async (folder) => {
+  const bytes = await writeModelFolder(output, placed, async (folder) => {
     await writeSafetensors(`${folder}/model.safetensors`, tensors);
     for (const [name, text] of texts) await Deno.writeTextFile(`${folder}/${name}`, text);
   });
-  const { size } = await Deno.stat(`${output}/model.safetensors`);
   const notes = model.tokenizer === null ? ["the model has no tokenizer"] : [];
-  return { path: output, dtype: types.matrix, bytes: size, notes };
+  return { path: output, dtype: types.matrix, bytes, notes };
 }
 
 /** An adapter's base is read, too. */

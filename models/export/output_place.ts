@@ -2,6 +2,7 @@
  * Checks where an export or a conversion is written. What exists there is kept, unless it is a
  * model that may be replaced. A folder with anything else in it is never removed.
  */
+import { produceFolderAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 
 export interface OutputRules {
@@ -53,6 +54,23 @@ export async function checkOutputPlace(
     });
   }
   if (!force) throw exists(output);
+}
+
+/**
+ * Writes the folder of a model, which appears when it is complete.
+ * @param write fills the empty folder
+ * @param weights name of its file with the weights
+ * @returns bytes of that file
+ */
+export async function writeModelFolder(
+  output: string,
+  rules: OutputRules,
+  write: (folder: string) => Promise<void>,
+  weights = "model.safetensors",
+): Promise<number> {
+  await checkOutputPlace(output, "folder", rules);
+  await produceFolderAtomic(output, write);
+  return (await Deno.stat(`${output}/${weights}`)).size;
 }
 
 function exists(output: string): UsageError {
