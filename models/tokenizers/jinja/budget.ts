@@ -22,7 +22,6 @@ export const MAX_SIZE = 1 << 22;
 /** The longest text that a filter goes through by characters or words, each a value of its own. */
 export const MAX_TAKEN_APART = 1 << 19;
 
-/** A template took more work than is allowed. */
 export class Endless extends Error {}
 
 export class Budget {
@@ -76,7 +75,6 @@ export function weightOf(value: Value): number {
   return weight;
 }
 
-/** The steps that it takes to go through a value once. */
 export function stepsOf(value: Value): number {
   if (typeof value === "string") return Math.floor(value.length / STEP_CHARACTERS);
   if (value instanceof Markup) return Math.floor(value.text.length / STEP_CHARACTERS);

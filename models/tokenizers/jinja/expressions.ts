@@ -3,10 +3,9 @@
  * parsed is a function that gives the value.
  */
 import { type Budget, Endless, MAX_SIZE, stepsOf, weightOf } from "./budget.ts";
-import { runFilter } from "./filters.ts";
+import { runFilter, runTest } from "./filters.ts";
 import { attribute, item } from "./methods.ts";
 import { binary, compares, joined, slice, unary } from "./operators.ts";
-import { runTest } from "./tests.ts";
 import type { TokenStream } from "./tokens.ts";
 import {
   type Call,
@@ -38,7 +37,6 @@ export class Scope {
     this.#values.set(name, value);
   }
 
-  /** The scope of a block in this one. */
   inner(): Scope {
     return new Scope(this.budget, this);
   }
@@ -50,10 +48,8 @@ export interface Expression {
   readonly callParts?: { readonly callee: Expression; readonly given: Arguments };
 }
 
-/** `(a, b, c=1, *list)` of a call, a filter or a test. */
 export type Arguments = (scope: Scope) => Call;
 
-/** A filter with its arguments. */
 export type Filter = (value: Value, scope: Scope) => Value;
 
 /** An expression that counts as a step, and as a level of those in each other. */
@@ -78,7 +74,6 @@ function made(value: Value, { budget }: Scope): Value {
   return value;
 }
 
-/** A value that is gone through. */
 function read(expression: Expression, scope: Scope): Value {
   const value = expression(scope);
   scope.budget.count(stepsOf(value));
@@ -113,7 +108,6 @@ export function expression(tokens: TokenStream, withCondition = true): Expressio
   return tokens.deeper(() => withCondition ? conditional(tokens) : or(tokens));
 }
 
-/** An expression, or several with commas between them, which are a tuple. */
 export function expressions(tokens: TokenStream, withCondition = true): Expression {
   const items: Expression[] = [];
   let isTuple = false;
@@ -330,7 +324,6 @@ function subscript(tokens: TokenStream, object: Expression): Expression {
   );
 }
 
-/** `:stop` or `:step` of a slice; null where it is left out. */
 function bound(tokens: TokenStream): Expression | null {
   if (!tokens.skipIf(":")) return null;
   return tokens.is(":") || tokens.is("]") ? null : expression(tokens);
@@ -391,7 +384,6 @@ function filtersAndTests(tokens: TokenStream, value: Expression): Expression {
   }
 }
 
-/** A filter after its `|`. */
 export function filter(tokens: TokenStream): Filter {
   const name = tokens.name(), given = tokens.is("(") ? callArguments(tokens) : argumentsOf([]);
   return (value, scope) => {
@@ -400,7 +392,6 @@ export function filter(tokens: TokenStream): Filter {
   };
 }
 
-/** A test after its `is`. */
 function test(tokens: TokenStream, operand: Expression): Expression {
   const isNegated = tokens.skipName("not"), name = tokens.name();
   let given = argumentsOf([]);

@@ -1,5 +1,5 @@
 /**
- * Jinja's filters by their names: those that chat templates use. What is not here is an error.
+ * Jinja's filters and tests by their names: those that chat templates use. What is not here is an error.
  * Those that are generators in Jinja give something to go through here, too.
  */
 import { didYouMean } from "../../../core/suggest.ts";
@@ -9,16 +9,19 @@ import { type Literal, PyDict, PyFloat, PyTuple } from "../../../tasks/python/li
 import { reprFloat, round } from "../../../tasks/python/repr.ts";
 import { PYTHON_SPACE, strip } from "../../../tasks/python/text.ts";
 import { Endless, MAX_TAKEN_APART } from "./budget.ts";
-import { takes, type Work } from "./call.ts";
 import { item } from "./methods.ts";
-import { binary, isHashable, keyOf } from "./operators.ts";
-import { runTest } from "./tests.ts";
+import { binary, compares, isHashable, keyOf } from "./operators.ts";
 import { capitalize, filled, joinedBy, replace, requireSize, splitLines, stripOf } from "./text.ts";
 import {
   type Call,
+  Callable,
   compare,
   described,
+  equal,
   integer,
+  isIterable,
+  isNumber,
+  isSequence,
   isText,
   isTrue,
   itemsOf,
@@ -28,17 +31,17 @@ import {
   numberOf,
   orUndefined,
   str,
+  takes,
   text,
   tuple,
   typeName,
   Undefined,
   unmarked,
   type Value,
+  type Work,
 } from "./values.ts";
 
 type Filter = Work<Value>;
-
-// Values by their attributes.
 
 type Key = (value: Value) => Value;
 
@@ -99,8 +102,6 @@ function selecting(keep: boolean, ofAttribute: boolean): Filter {
     return new Lazy(itemsOf(value).filter((one) => holds(key(count(one))) === keep));
   };
 }
-
-// Lists.
 
 function sorted(items: readonly Value[], key: Key, reverse: boolean): Value[] {
   const keyed = items.map((value) => ({ value, key: key(value) }));
@@ -198,8 +199,6 @@ function trim(value: Value, characters: Value = null): Value {
   if (characters === null) return like(value, strip(str(value)));
   return like(value, stripOf(str(value), text(characters, "trim's argument"), true, true));
 }
-
-// Numbers.
 
 /** The number of a text, or of a number; null where Python reads none. */
 function floatOf(value: Value): number | null {
@@ -330,8 +329,6 @@ function quoted(value: string, { ascii }: JsonStyle): string {
   return plain.replace(/[\x7f-\uffff]/g, escape);
 }
 
-// All filters by name.
-
 const length = takes("", (value: Value) => BigInt(lengthOf(value)));
 const defaulted = takes(
   "[default_value] [boolean]",
@@ -413,4 +410,55 @@ export function runFilter(name: string, value: Value, given: Call): Value {
     throw new Endless(`${name} gets a text of more than ${MAX_TAKEN_APART} characters`);
   }
   return filter(value, given, name);
+}
+
+// Jinja's tests by their names: what may stand after `is`. What is not here is an error.
+
+type Test = Work<Value, boolean>;
+
+const of = (test: (value: Value) => boolean): Test => takes("", test);
+const comparing = (operator: string): Test =>
+  takes("value", (a: Value, b: Value) => compares(operator, a, b));
+const hasRest = (value: Value, divisor: Value, rest: bigint) =>
+  equal(binary("%", value, divisor), rest);
+
+/** Each comparison's operator, its short and its long name. */
+const COMPARISONS: readonly (readonly string[])[] = [
+  ["==", "eq", "equalto"],
+  ["!=", "ne"],
+  ["<", "lt", "lessthan"],
+  ["<=", "le"],
+  [">", "gt", "greaterthan"],
+  [">=", "ge"],
+];
+
+const TESTS: ReadonlyMap<string, Test> = new Map(Object.entries({
+  defined: of((value) => !(value instanceof Undefined)),
+  undefined: of((value) => value instanceof Undefined),
+  none: of((value) => value === null),
+  boolean: of((value) => typeof value === "boolean"),
+  true: of((value) => value === true),
+  false: of((value) => value === false),
+  integer: of((value) => typeof value === "bigint"),
+  float: of((value) => value instanceof PyFloat),
+  number: of(isNumber),
+  string: of(isText),
+  mapping: of((value) => value instanceof PyDict),
+  iterable: of(isIterable),
+  sequence: of(isSequence),
+  callable: of((value) => value instanceof Callable || value instanceof Undefined),
+  odd: of((value) => hasRest(value, 2n, 1n)),
+  even: of((value) => hasRest(value, 2n, 0n)),
+  divisibleby: takes("num", (value: Value, by: Value) => hasRest(value, by, 0n)),
+  in: takes("seq", (value: Value, container: Value) => compares("in", value, container)),
+  ...Object.fromEntries(
+    COMPARISONS.flatMap((names) => names.map((name) => [name, comparing(names[0]!)])),
+  ),
+}));
+
+/** @throws Error for a test that is not known here, or with too many or too few arguments */
+export function runTest(name: string, value: Value, given: Call): boolean {
+  const test = TESTS.get(name);
+  if (test === undefined) throw new Error(`there is no test ${JSON.stringify(name)}`);
+  return test(value, given, `the test ${name}`);
 }

@@ -1,7 +1,7 @@
 /** The functions that every chat template may call. */
 import { PyDict } from "../../../tasks/python/literals.ts";
-import { bind, takes, type Work } from "./call.ts";
 import {
+  bind,
   type Call,
   Callable,
   described,
@@ -11,8 +11,10 @@ import {
   Lazy,
   Namespace,
   str,
+  takes,
   text,
   type Value,
+  type Work,
 } from "./values.ts";
 
 /** As in Jinja's sandbox. */
@@ -81,7 +83,6 @@ const MONTHS = "January February March April May June July August September Octo
   "December";
 const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday";
 
-/** Directives that stand for others. */
 const WHOLE: Readonly<Record<string, string>> = { F: "%Y-%m-%d", T: "%H:%M:%S" };
 
 /** Characters of a format. Each directive may become nine. */

@@ -5,7 +5,6 @@
  */
 import { PyDict, PyTuple } from "../../../tasks/python/literals.ts";
 import { words } from "../../../tasks/python/text.ts";
-import { takes, type Work } from "./call.ts";
 import { itemAt, keyOf } from "./operators.ts";
 import {
   capitalize,
@@ -28,11 +27,13 @@ import {
   Lazy,
   Namespace,
   str,
+  takes,
   text,
   tuple,
   typeName,
   Undefined,
   type Value,
+  type Work,
 } from "./values.ts";
 
 /** Methods that would change a value, which the sandbox forbids, and others that are not here. */

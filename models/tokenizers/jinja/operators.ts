@@ -85,7 +85,6 @@ export function unary(operator: string, value: Value): Value {
   return typeof number === "bigint" ? -number : new PyFloat(-number.value);
 }
 
-/** Python's `value in container`. */
 export function contains(given: Value, wanted: Value): boolean {
   const container = unmarked(given), value = unmarked(wanted);
   if (typeof container === "string") {
@@ -122,7 +121,6 @@ export function slice(value: Value, bounds: readonly Value[]): Value {
   return Array.isArray(value) ? taken : tuple(taken);
 }
 
-/** Whether Python takes it as a key. */
 export function isHashable(value: Value): boolean {
   if (value instanceof PyTuple) return value.items.every(isHashable);
   return !(Array.isArray(value) || value instanceof PyDict);
@@ -149,7 +147,6 @@ function isIndexed(value: Value): boolean {
   return typeof value === "string" || Array.isArray(value) || value instanceof PyTuple;
 }
 
-/** Two texts as one. */
 export function joined(left: string, right: string): string {
   if (left.length + right.length > MAX_SIZE) throw new Error("a text of the template is too long");
   return left + right;

@@ -30,7 +30,6 @@ import {
   type Value,
 } from "./values.ts";
 
-/** A template that can be rendered often. */
 export interface Program {
   readonly body: Statement;
   /** Names that it reads and neither sets before nor gets from Jinja. A user may set them. */
@@ -62,7 +61,6 @@ export class TemplateError extends Error {
 
 /**
  * The text that a template gives.
- * @param variables what the template may read
  * @throws TemplateError when the template raises one, or does not end
  */
 export function renderProgram(
@@ -75,7 +73,6 @@ export function renderProgram(
   return textOf(body, given.inner());
 }
 
-/** How a statement ended. */
 type End = "break" | "continue" | null;
 
 /** Writes the text of a statement, or of several. */
@@ -112,7 +109,6 @@ function placed(at: number, work: Statement): Statement {
   };
 }
 
-/** A statement that writes a text. */
 function writing(textIn: (scope: Scope) => string): Statement {
   return (scope, out) => {
     const text = textIn(scope);
@@ -131,7 +127,6 @@ function shownText(value: Value): string {
 
 /** What `set` and `for` give a value to: a name, a field of a namespace, or several of these. */
 interface Target {
-  /** The names that have values then. */
   readonly names: readonly string[];
   readonly assign: (value: Value, scope: Scope) => void;
 }
@@ -139,18 +134,14 @@ interface Target {
 /** A parameter of a macro or of a call block; null = it has no default. */
 type Parameter = readonly [name: string, value: Expression | null];
 
-/** A statement that has not met its end. */
 interface Open {
   readonly name: string;
-  /** Offset of its tag. */
   readonly at: number;
   /** Whether `break` and `continue` may stand in it: null = where it stands decides. */
   readonly isLoop: boolean | null;
 }
 
-/** Statements that have an end. */
 const BLOCKS = ["for", "if", "set", "macro", "call", "filter", "generation"];
-/** Names that get no value. */
 const RESERVED = ["true", "True", "false", "False", "none", "None"];
 
 class TemplateParser {
@@ -333,7 +324,7 @@ class TemplateParser {
   #macro(at: number): Statement {
     const name = this.#newName();
     this.#tokens.sets([name]);
-    const all = this.#parameters(), body = this.#body("macro", at, false);
+    const all = this.#parameters(true), body = this.#body("macro", at, false);
     return (scope) => {
       scope.set(name, macro(name, all, body, scope));
       return null;
@@ -341,9 +332,10 @@ class TemplateParser {
   }
 
   #call(at: number): Statement {
-    const tokens = this.#tokens, all = tokens.is("(") ? this.#parameters() : [];
+    const tokens = this.#tokens, all = tokens.is("(") ? this.#parameters(false) : [];
     const first = tokens.current, { callParts: parts } = expression(tokens);
     if (parts === undefined) throw tokens.fault("found no call, expected one: name(…)", first);
+    tokens.sets(all.map(([name]) => name));
     const body = this.#body("call", at, false);
     return (scope, out) => {
       const caller = macro("caller", all, body, scope), of = parts.given(scope);
@@ -404,15 +396,14 @@ class TemplateParser {
     };
   }
 
-  /** A name that gets a value. */
   #newName(): string {
     const tokens = this.#tokens, first = tokens.current, name = tokens.name();
     if (!RESERVED.includes(name)) return name;
     throw tokens.fault(`found ${name}, which gets no value, expected a name`, first);
   }
 
-  /** `(a, b, c=1)`. */
-  #parameters(): readonly Parameter[] {
+  /** `(a, b, c=1)`. @param areKnown whether what is parsed next sees them */
+  #parameters(areKnown: boolean): readonly Parameter[] {
     const tokens = this.#tokens, all: Parameter[] = [], names = new Set<string>();
     let hasDefault = false;
     tokens.expect("(");
@@ -421,7 +412,7 @@ class TemplateParser {
       const first = tokens.current, name = this.#newName();
       if (names.has(name)) throw tokens.fault(`two parameters are named ${name}`, first);
       names.add(name);
-      tokens.sets([name]);
+      if (areKnown) tokens.sets([name]);
       const value = tokens.skipIf("=") ? expression(tokens) : null;
       if (value !== null) hasDefault = true;
       else if (hasDefault) {
@@ -434,7 +425,6 @@ class TemplateParser {
   }
 }
 
-/** Targets that get one value each. */
 function inOrder(targets: readonly Target[]): Target {
   return {
     names: targets.flatMap(({ names }) => names),
@@ -448,7 +438,6 @@ function inOrder(targets: readonly Target[]): Target {
   };
 }
 
-/** The function of a macro, or of what a call block gives to its macro. */
 function macro(
   name: string,
   parameters: readonly Parameter[],

@@ -6,9 +6,7 @@
 import { type Literal, parseLiteral, PyFloat } from "../../../tasks/python/literals.ts";
 import { PYTHON_SPACE, stripEnd } from "../../../tasks/python/text.ts";
 
-/** A template that cannot be parsed, with the place of the fault. */
 export class TemplateFault extends Error {
-  /** @param at offset in the template's text */
   constructor(readonly at: number, message: string) {
     super(message);
   }
@@ -39,7 +37,6 @@ interface Token {
   readonly type: string;
   /** The text of a name or of data; the value of a constant. */
   readonly value: Literal;
-  /** Offset in the template. */
   readonly at: number;
   /** Offset of the tag that it stands in. */
   readonly tag: number;
@@ -111,7 +108,6 @@ function trimmed(text: string, sign: string, isOutput: boolean, isLineStart: boo
 
 /**
  * The tokens of one tag, the one that ends it included.
- * @param start offset of the tag
  * @param from offset after what begins it
  * @returns the offset after the tag
  */
@@ -252,7 +248,6 @@ export class TokenStream {
     return this.next();
   }
 
-  /** The next token as a name. */
   name(): string {
     return String(this.expect("name", "a name").value);
   }
@@ -261,7 +256,6 @@ export class TokenStream {
     return this.fault(`found ${this.#found()}, expected ${expected}`);
   }
 
-  /** A fault at a token, with its tag. */
   fault(message: string, token: Token = this.current): TemplateFault {
     return new TemplateFault(
       token.at,

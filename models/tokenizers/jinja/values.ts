@@ -27,12 +27,10 @@ export class Undefined {
   constructor(readonly what: string) {}
 }
 
-/** A function, a method or a macro. */
 export class Callable {
   constructor(readonly name: string, readonly call: (given: Call) => Value) {}
 }
 
-/** Arguments of a call. */
 export interface Call {
   readonly positional: readonly Value[];
   readonly named: ReadonlyMap<string, Value>;
@@ -95,7 +93,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': "&#34;",
 };
 
-/** The value as a text for HTML. */
 export function escaped(value: Value): Markup {
   if (value instanceof Markup) return value;
   return new Markup(str(value).replace(/[&<>'"]/g, (one) => ESCAPES[one]!));
@@ -285,4 +282,54 @@ export function repr(value: Value): string {
 /** A value that may be None; undefined where there is no value. */
 export function orUndefined(value: Value | undefined, what: string): Value {
   return value === undefined ? new Undefined(what) : value;
+}
+
+// Arguments of functions, filters, tests and methods, and how their tables declare them.
+
+/** A filter, a test or a method: what it makes of a value and of the arguments of a call. */
+export type Work<Self, Result = Value> = (self: Self, given: Call, name: string) => Result;
+
+/**
+ * Work with these arguments.
+ * @param parameters their names; those in brackets may be left out, and are undefined then
+ */
+export function takes<Self, Given extends readonly (Value | undefined)[], Result>(
+  parameters: string,
+  work: (self: Self, ...given: Given) => Result,
+): Work<Self, Result> {
+  const { names, required } = parametersOf(parameters);
+  return (self, given, name) =>
+    work(self, ...bind(name, given, names, required) as unknown as Given);
+}
+
+/** "old new [count]": three names, of which two are required. */
+function parametersOf(parameters: string): { names: readonly string[]; required: number } {
+  const parts = parameters.split(" ").filter((part) => part !== "");
+  const required = parts.filter((part) => !part.startsWith("[")).length;
+  return { names: parts.map((part) => part.replace(/[[\]]/g, "")), required };
+}
+
+/**
+ * The arguments in the order of the parameters; undefined where one is not given.
+ * @param required how many of them must be given
+ * @throws Error for an argument too many, too few, or of another name
+ */
+export function bind(
+  what: string,
+  { positional, named }: Pick<Call, "positional" | "named">,
+  names: readonly string[],
+  required = 0,
+): (Value | undefined)[] {
+  if (positional.length > names.length) {
+    throw new Error(`${what} got ${positional.length} arguments, at most ${names.length} are read`);
+  }
+  for (const name of named.keys()) {
+    const at = names.indexOf(name);
+    if (at < 0) throw new Error(`${what} has no argument ${JSON.stringify(name)}`);
+    if (at < positional.length) throw new Error(`${what} got its argument ${name} twice`);
+  }
+  const given = names.map((name, i) => i < positional.length ? positional[i] : named.get(name));
+  const missing = given.slice(0, required).indexOf(undefined);
+  if (missing >= 0) throw new Error(`${what} needs its argument ${names[missing]}`);
+  return given;
 }
