@@ -8,7 +8,6 @@ import { castArguments, parseContent, typesOfArgument } from "./content.ts";
 import { type JsonToken, JsonTokens } from "./json_tokens.ts";
 import type { Field } from "./response_template.ts";
 
-/** More of a call. */
 export interface CallPiece {
   /** The tool, where a call begins. */
   name?: string;
@@ -75,7 +74,6 @@ function formOf({ transform, transformsEach: isList }: Field): Form | null {
   return name?.[0] === "{content}" ? null : { name: name?.[1], args: args[1] ?? null, isList };
 }
 
-/** Calls in JSON. */
 class JsonCalls implements CallPieces {
   readonly fault = "a call has its name or its arguments twice";
   ended = 0;
@@ -165,7 +163,6 @@ class JsonCalls implements CallPieces {
     return isEnd;
   }
 
-  /** Adds a token of the arguments to their text. */
   #write(token: JsonToken): void {
     const { kind, text } = token, inner = this.#inner, around = inner.at(-1);
     const isFirst = kind !== "close" && (kind !== "text" || token.isFirst);
@@ -221,7 +218,6 @@ class JsonCalls implements CallPieces {
   }
 }
 
-/** One call, whose arguments stand in tags. */
 class TagCall implements CallPieces {
   readonly fault = "a tag has no end";
   readonly ended = 0;

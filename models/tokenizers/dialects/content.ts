@@ -82,7 +82,6 @@ function inner(text: string, args: Args): unknown {
   return parseContent(text, name as ContentKind, more as Args);
 }
 
-/** Tags with a key and a value each. */
 function parseTags(text: string, args: Args): Record<string, unknown> {
   const found: [string, unknown][] = [], merges = args["merge_duplicates"] === true;
   for (const { groups } of text.matchAll(args["tag"] as RegExp)) {
@@ -96,7 +95,6 @@ function parseTags(text: string, args: Args): Record<string, unknown> {
   return Object.fromEntries(found);
 }
 
-/** Lines with a key and a value each. */
 function parseLines(text: string, args: Args): Record<string, unknown> {
   const { line_sep: line = "\n", kv_sep: separator = ":" } = args as Record<string, string>;
   return Object.fromEntries(

@@ -25,7 +25,6 @@ export interface CallFault {
   message: string;
 }
 
-/** What stands in an answer. */
 export interface Answer {
   content: string;
   /** What the model thought before it. */
@@ -40,7 +39,6 @@ export type AnswerDelta = { content: string } | { reasoning: string } | { call: 
 export interface ReadOptions {
   /** The text before the answer, of which the end may belong to it: templates write `<think>`. */
   prompt?: string;
-  /** Gives the arguments their types. */
   tools?: readonly Tool[];
 }
 
@@ -81,7 +79,6 @@ export class Dialect {
     return reader.answer;
   }
 
-  /** Reads an answer while it comes. */
   read({ prompt = "", tools = [] }: ReadOptions = {}): AnswerReader {
     const begun = begunAnswer(this.template, prompt);
     return new AnswerReader(this.template, tools, begun, this.#stopTexts);
@@ -133,7 +130,6 @@ export class Dialect {
    * The ids to append to an answer, of which the last is the token that ended it, so that the
    * model's next turn follows. What was sampled is never encoded again.
    * @param messages the results of all calls (`role: tool`, with `name`), or a message of the user
-   * @param variables those of the prompt's chat template
    * @throws RgxError when the template refuses them or does not say where an answer ends
    */
   bridge(messages: readonly ChatMessage[], variables: Variables = {}): number[] {
@@ -230,7 +226,6 @@ export function callId(number: number): string {
   return `call${String(number).padStart(5, "0")}`;
 }
 
-/** Reads one answer while it comes. */
 export class AnswerReader {
   readonly #content = new Trimmed();
   readonly #reasoning = new Trimmed();
@@ -258,7 +253,6 @@ export class AnswerReader {
     this.#early = this.#read(begun);
   }
 
-  /** What was read so far. */
   get answer(): Answer {
     const reasoning = this.#reasoning.text;
     return {

@@ -43,7 +43,6 @@ export const JSON_LIST: Written = {
   end: "]",
 };
 
-/** What reads them. */
 export const JSON_LIST_TEMPLATE = {
   start_anchor: CHATML,
   fields: {

@@ -106,7 +106,6 @@ export class JsonTokens {
     return begun.test(this.#rest) ? null : this.#wrong();
   }
 
-  /** More of the text that is open. */
   #text(): JsonToken | null {
     const { close, key, isFirst } = this.#quote!,
       run = close === '"' ? this.#run() : this.#until(close);

@@ -10,7 +10,6 @@ import type { Edge, Field, ResponseTemplate } from "./response_template.ts";
 
 /** What is known of an answer so far: text of a field as it comes, or a part that has ended. */
 export type AnswerEvent =
-  /** A part begins. */
   | { kind: "begin"; field: string; spec: Field; groups: Readonly<Record<string, string>> }
   /** More of a part; `body`: of one that holds no text. */
   | { kind: "text"; field: string; text: string }
@@ -59,7 +58,6 @@ export class ResponseParser {
     this.#parameters = new Map(tools.map(({ function: one }) => [one.name, one.parameters]));
   }
 
-  /** Takes more of the answer. */
   push(text: string): AnswerEvent[] {
     if (this.#at > KEPT) {
       // A long answer would be searched as a whole, again and again.
@@ -70,7 +68,6 @@ export class ResponseParser {
     return this.#read(false);
   }
 
-  /** The answer has ended. */
   end(): AnswerEvent[] {
     return this.#read(true);
   }
@@ -218,42 +215,4 @@ export function begunAnswer({ anchor }: ResponseTemplate, prompt: string): strin
   for (const match of prompt.matchAll(anchor)) end = match.index + match[0].length;
   if (end !== null) return prompt.slice(end);
   return /<think>\s*$/.exec(prompt)?.[0] ?? "";
-}
-
-/**
- * The message that transformers makes of an answer.
- * @throws Error for a part that its field cannot hold, or a field that is missing
- */
-export function parseResponse(
-  text: string,
-  template: ResponseTemplate,
-  { prompt, tools = [] }: { prompt: string; tools?: readonly Tool[] },
-): Record<string, unknown> {
-  const parser = new ResponseParser(template, tools);
-  const events = [
-    ...parser.push(begunAnswer(template, prompt)),
-    ...parser.push(text),
-    ...parser.end(),
-  ];
-  const message: Record<string, unknown> = { ...template.defaults };
-  const byName = new Map(template.fields.map((field) => [field.name, field]));
-  for (const event of events) {
-    if (event.kind === "fault") throw new Error(event.message);
-    if (event.kind !== "part") continue;
-    const { repeats, join } = byName.get(event.field)!, before = message[event.field];
-    if (join !== null) {
-      message[event.field] = before === undefined ? event.value : `${before}${join}${event.value}`;
-    } else if (repeats) {
-      message[event.field] = [...before as unknown[] ?? [], event.value];
-    } else message[event.field] = event.value;
-  }
-  for (const { name, isOptional } of template.fields) {
-    if (!isOptional && !(name in message)) throw new Error(`the answer has no ${name}`);
-  }
-  const isEmpty = (value: unknown) =>
-    value === null || value === "" ||
-    typeof value === "object" && Object.keys(value).length === 0;
-  return Object.fromEntries(
-    Object.entries(message).filter(([name, value]) => name in template.defaults || !isEmpty(value)),
-  );
 }

@@ -8,7 +8,6 @@ import { isRecord } from "../../../core/json_file.ts";
 import { isHarmless } from "../../linear_pattern.ts";
 import { CONTENT_KINDS, type ContentKind } from "./content.ts";
 
-/** Where a field begins or ends. */
 export interface Edge {
   /** Finds it from `lastIndex` on. */
   pattern: RegExp;
@@ -26,21 +25,13 @@ export interface Field {
   close: Edge | null;
   content: ContentKind;
   args: Readonly<Record<string, unknown>>;
-  /** Whether each part of the answer adds a value to a list. */
-  repeats: boolean;
-  /** Put between the values, which are then one text. */
-  join: string | null;
-  isOptional: boolean;
   /** The form of the value, with {placeholders}; undefined = the content itself. */
   transform: unknown;
   /** Whether the content is a list of which each item gets the form. */
   transformsEach: boolean;
 }
 
-/** A compiled template. */
 export interface ResponseTemplate {
-  /** Fields that each message has. */
-  defaults: Readonly<Record<string, unknown>>;
   /** What stands before an answer in the prompt. */
   anchor: RegExp;
   fields: readonly Field[];
@@ -63,7 +54,6 @@ const FIELD_KEYS = [
 ];
 
 /**
- * @param where the origin of the template, for messages
  * @param trusted whether its patterns are our own; those of others must not take years
  * @throws UsageError naming the first key that is wrong
  */
@@ -90,7 +80,7 @@ export function compileResponseTemplate(
   }
   const anchor = edgeOf(spec, "start_anchor", where, trusted);
   if (anchor === null) throw new UsageError(`${where}: start_anchor is missing`);
-  return { defaults, anchor: anchor.pattern, fields, sink: sinks[0] ?? null };
+  return { anchor: anchor.pattern, fields, sink: sinks[0] ?? null };
 }
 
 function checkKeys(spec: Record<string, unknown>, known: readonly string[], where: string): void {
@@ -111,8 +101,8 @@ function compileField(name: string, spec: unknown, where: string, trusted: boole
   if (kind === "xml-inline" && typeof tag !== "string") {
     throw new UsageError(`${where}.content_args.tag_pattern: expected a pattern`);
   }
-  const repeats = spec["repeats"] === true, join = spec["join"] ?? null;
-  if (join !== null && !(typeof join === "string" && repeats)) {
+  const join = spec["join"] ?? null;
+  if (join !== null && !(typeof join === "string" && spec["repeats"] === true)) {
     throw new UsageError(`${where}.join: expected a text, together with repeats: true`);
   }
   const transformsEach = spec["transform_each"] === true, transform = spec["transform"];
@@ -128,9 +118,6 @@ function compileField(name: string, spec: unknown, where: string, trusted: boole
     args: typeof tag === "string"
       ? { ...args, tag: patternOf(tag, `${where}.content_args.tag_pattern`, trusted) }
       : args,
-    repeats,
-    join,
-    isOptional: spec["optional"] !== false,
     transform,
     transformsEach,
   };
@@ -169,11 +156,10 @@ function edgeOf(
     throw new UsageError(`${at}: expected a text, or a list of texts, that are not empty`);
   }
   const extends_ = texts.some((a) => texts.some((b) => a !== b && a.startsWith(b)));
-  const source = texts.toSorted((a, b) => b.length - a.length).map(escaped).join("|");
+  const source = texts.toSorted((a, b) => b.length - a.length).map(RegExp.escape).join("|");
   return { pattern: new RegExp(source, "gs"), isFinal: !extends_, leads: texts };
 }
 
-/** A pattern of Python. */
 function patternOf(python: string, where: string, trusted: boolean): RegExp {
   const source = python.replaceAll("(?P<", "(?<").replaceAll("\\Z", "$");
   let compiled: RegExp;
@@ -186,10 +172,6 @@ function patternOf(python: string, where: string, trusted: boolean): RegExp {
     throw new UsageError(`${where}: the pattern could take years with some texts`);
   }
   return compiled;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
 /**
