@@ -261,7 +261,6 @@ function checkWayBack(metadata: GgufMetadata, { tokenizer, where }: TokenizerToW
   }
 }
 
-/** Texts of special and added tokens. */
 function specialTexts(metadata: GgufMetadata): string[] {
   const tokens = metadata.get("tokenizer.ggml.tokens")![1] as readonly string[];
   const kinds = metadata.get("tokenizer.ggml.token_type")![1] as readonly number[];

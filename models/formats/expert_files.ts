@@ -9,7 +9,6 @@ import { readPieces } from "./byte_source.ts";
 import { elementCount } from "./element_count.ts";
 import { DTYPE_BYTES, type SafetensorsDType } from "./safetensors/dtypes.ts";
 
-/** What the readers of files of tensors provide. */
 export interface TensorFile {
   readonly label: string;
   readonly tensors: ReadonlyMap<string, unknown>;

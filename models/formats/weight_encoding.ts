@@ -9,12 +9,9 @@ import { ofTensor, refuseBeyondF16, refuseInfinite } from "../../kernels/weights
 import type { WeightType } from "./weight_types.ts";
 
 interface Encoding {
-  /** ggml's number. */
   readonly id: number;
-  /** Weights and bytes of a block. */
   readonly weights: number;
   readonly bytes: number;
-  /** Encodes `values`, which are whole blocks. */
   encode(values: Float32Array): Uint8Array;
 }
 
@@ -31,7 +28,6 @@ export const ENCODINGS: Readonly<Record<WeightType, Encoding>> = {
   q4_k_m: { id: 12, weights: 256, bytes: 144, encode: quantizeQ4K },
 };
 
-/** Bytes of a tensor of `count` weights. */
 export function encodedBytes(type: WeightType, count: number): number {
   const { weights, bytes } = ENCODINGS[type];
   return count / weights * bytes;

@@ -10,7 +10,6 @@ import { type Branch, byDecoder, wantsLogits } from "./generation_job.ts";
 import { samplingBatches, stepsAsOneBatch } from "./sampling/sampling_params.ts";
 import type { SampledTokens } from "./sampling/decode_sampler.ts";
 
-/** Takes a token that a branch has sampled, and its logits if it wants them. */
 export type TakeToken = (
   branch: Branch,
   token: number,

@@ -54,7 +54,6 @@ import type { RowRange } from "./cache/cached_prompt.ts";
 import { type DecodeRow, type StepColumns, StepTable } from "./step_table.ts";
 import type { Device, Recording } from "../../kernels/device.ts";
 
-/** Sizes of a decoder's buffers. */
 export interface DecoderShape {
   /** Maximum number of branches that decode together. */
   slots: number;
@@ -65,7 +64,6 @@ export interface DecoderShape {
    * room for `slots` branches of the maximum length, which take equal runs, as a GPU needs them.
    */
   branchRows: number | null;
-  /** Rows of the prompt cache. */
   promptRows: number;
   /** Prompts that may have a state in it, in models with delta rules. */
   promptStates: number;
@@ -78,7 +76,6 @@ export interface DecoderShape {
   groupsPrompts: boolean;
 }
 
-/** Prompts that have just been prefilled. */
 export interface Prefill {
   trunk: TrunkPass;
   /** Row of the trunk's output that holds the last token of each prompt. */
@@ -108,7 +105,6 @@ export interface StepPlace {
 /** Maximum number of recordings that are kept, one for each number of rows. */
 const MAX_RECORDINGS = 16;
 
-/** Whether a decode step runs each layer as one operation. */
 function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
   return canFuseLayers(config, floatBytes(device)) &&
@@ -388,7 +384,6 @@ export class Decoder {
     return normed;
   }
 
-  /** The same with an operation for each part of a layer. */
   #runLayers(
     fed: Tensor,
     { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, ...states }: StepRows,
@@ -603,7 +598,6 @@ export class RecordedSteps<Result> {
    */
   constructor(private readonly device: Device, private readonly maxRecordings: number) {}
 
-  /** Runs step `number` as {@link RecordedStep.run} does. */
   run(number: number, key: readonly unknown[], work: () => Result): Result {
     const step = this.#steps.get(number) ?? new RecordedStep<Result>(this.device);
     this.#steps.delete(number);

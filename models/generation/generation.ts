@@ -391,7 +391,6 @@ export class Generation {
     job.resolve(job.completions);
   }
 
-  /** Releases the slot and the prompt of a branch. */
   #endBranch(branch: Branch): void {
     branch.done = true;
     if (branch.slot >= 0) this.#freeSlots.push(branch.slot);
@@ -435,7 +434,6 @@ export class Generation {
     this.#prompts.releaseAll();
   }
 
-  /** Branches that have been prefilled and have not ended. */
   #running(): Branch[] {
     return [...this.#active, ...this.#prefilled].filter(({ done }) => !done);
   }
@@ -450,7 +448,6 @@ interface GenerationShape extends DecoderShape {
   prefillRows: number;
   /** Milliseconds after which the event loop gets a turn: signals arrive while a CPU computes. */
   turnMs: number;
-  /** Waits for one turn of the event loop. */
   turn: () => Promise<void>;
   /**
    * Number of prompts that stay in the cache after they have ended, while there is room. With more

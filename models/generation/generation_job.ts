@@ -11,7 +11,6 @@ import type { Completion, GenerateRequest, GenerationTiming } from "./types.ts";
 /** Branches of one prompt must stay below this: their number is 12 bits of the random counter. */
 const MAX_BRANCHES = 4096;
 
-/** A request that has not ended. */
 export interface Job {
   request: GenerateRequest;
   /** Runs the device for the request's model. */
@@ -26,7 +25,6 @@ export interface Job {
   reject: (reason: unknown) => void;
 }
 
-/** One completion that is being generated. */
 export interface Branch extends DecodeRow {
   prompt: CachedPrompt;
   job: Job;
@@ -40,12 +38,10 @@ export interface Pass {
   reject: (reason: unknown) => void;
 }
 
-/** A completion without a token yet. */
 export function emptyCompletion(): Completion {
   return { ids: [], logprobs: [], finishReason: "length" };
 }
 
-/** The times of a generation before its first prompt. */
 export function noTiming(): GenerationTiming {
   return { promptTokens: 0, sharedTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 };
 }
@@ -76,10 +72,7 @@ export function newBranch(
   };
 }
 
-/**
- * @param number the request's number in error messages
- * @throws UsageError for a request that no generation of this model can serve
- */
+/** @throws UsageError for a request that no generation of this model can serve */
 export function checkRequest(
   { promptIds, n, firstBranch = 0 }: GenerateRequest,
   config: ModelConfig,
@@ -102,12 +95,10 @@ export function checkRequest(
   checkGroup({ promptIds, branches: [] }, number, config);
 }
 
-/** The decoder of a request or of a branch. */
 export function decoderOf(work: Job | Branch): Decoder {
   return "job" in work ? work.job.decoder : work.decoder;
 }
 
-/** Whether the host reads the branch's logits in each step. */
 export function wantsLogits({ job: { request } }: Branch): boolean {
   return request.onLogits !== undefined;
 }

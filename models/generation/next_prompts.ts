@@ -19,9 +19,7 @@ type PromptSource = SharedPrompt | { shared: number; prompt: null };
 
 /** Limits of a prefill. The first prompt is always taken. */
 interface PrefillLimits {
-  /** Free slots. */
   branches: number;
-  /** Maximum number of rows that are computed. */
   rows: number;
   /** Alignment of prompts that share prefixes in the cache. */
   align: number;
@@ -57,7 +55,6 @@ export function nextPrompts(
   return { sources, wanted };
 }
 
-/** A prompt with its rows of the cache. */
 export interface PlacedPrompt {
   job: Job;
   cached: CachedPrompt;

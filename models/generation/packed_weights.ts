@@ -92,9 +92,7 @@ function mergedBias(
   return { value, grad: null };
 }
 
-/** What packed weights are made with. */
 export interface PackOptions {
-  /** Whether adapters count; otherwise they are left out. */
   adapter: boolean;
   /** Weights of another model, which are used where they are the same. */
   shared?: SharedWeights;
@@ -170,7 +168,6 @@ export function packWeights(
 
 /** Values that are rounded at once: a multiple of what views are aligned to. */
 const PART = 2 ** 20;
-/** The type of the copies. */
 const TYPE = "bf16";
 
 /** Rounds `n` (even) values to `copy`. `rest` takes what is left, which nobody needs. */
@@ -229,10 +226,7 @@ function roundWeights(
 // use, too: those of linear layers in which no adapter is merged.
 
 export class SharedWeights {
-  /**
-   * @param source the model's network
-   * @param packed the same with packed or rounded copies (packed_weights.ts)
-   */
+  /** @param packed the same with packed or rounded copies (packed_weights.ts) */
   constructor(private readonly source: Network, private readonly packed: Network) {}
 
   /** The packed weight of a linear layer without its adapter; null = it is not the same weight. */

@@ -15,7 +15,6 @@ import type { RowRange } from "./cache/cached_prompt.ts";
  * it is larger. Each row has the same bits with any number of others.
  */
 const ROWS_PER_CORE = 18, ROWS_PER_LARGE_CORE = 32;
-/** Bytes of a large cache of one core. */
 const LARGE_CACHE = 2 ** 21;
 
 let rowsPerCore: number | undefined;
@@ -53,7 +52,6 @@ export function rowThreads(network: Network): number {
 // computes does not depend on its place. Left out: that rows with the same prompt in one share are
 // faster.
 
-/** What the order of rows depends on. */
 interface OrderedRow {
   /** Rows with the same prompt have the same object. */
   prompt: RowRange;

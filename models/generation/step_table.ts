@@ -78,8 +78,6 @@ export class StepTable {
   /**
    * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
    * @param cacheUnit rows of the branch cache that the table counts as one
-   * @param promptRows rows of the prompt cache
-   * @param promptStates states of prompts in it
    */
   constructor(
     private readonly network: Network,

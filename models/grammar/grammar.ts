@@ -10,7 +10,6 @@ import { UsageError } from "../../core/errors.ts";
 export type Range = readonly [low: number, high: number];
 
 interface Common {
-  /** Different for every node of a grammar. */
   id: number;
   /** Whether a text of finite length matches; the machine never enters a node that has none. */
   isFinite: boolean;
@@ -75,7 +74,6 @@ export class Grammar {
     this.#work = 0;
   }
 
-  /** One byte of these ranges. */
   bytes(...ranges: readonly Range[]): Node {
     const set = new Uint32Array(8);
     for (const [low, high] of ranges) {
@@ -120,7 +118,6 @@ export class Grammar {
     return this.#node(`rule ${name}`, (common) => ({ kind: "rule", body, ...common }));
   }
 
-  /** Exactly this text, in UTF-8. */
   text(text: string): Node {
     let node = this.empty;
     for (const byte of encoder.encode(text).reverse()) {

@@ -15,7 +15,6 @@ export interface Condition {
 
 const MAX_STATES = 8192;
 
-/** A state of all machines together. */
 interface Joint {
   /** That of the grammar, then those of the conditions; null = none of its texts begins so. */
   states: readonly (State | null)[];

@@ -70,13 +70,11 @@ export class JsonText {
     return g.alt(...options);
   }
 
-  /** Exactly this value, without white space. */
   literal(value: unknown): Node {
     const { grammar: g } = this, text = g.text(JSON.stringify(value));
     return typeof value === "string" ? g.seq(text, g.mark) : text;
   }
 
-  /** A key with its value. */
   entry(key: Node, value: Node): Node {
     const { grammar: g } = this;
     return g.seq(key, g.text(":"), g.optional(g.text(" ")), value);

@@ -26,7 +26,6 @@ interface Limit {
   isOpen: boolean;
 }
 
-/** A whole number within limits. */
 export function integerNode(g: Grammar, limits: Limits): Node {
   const { minimum: a = -Infinity, exclusiveMinimum: b = -Infinity } = limits;
   const { maximum: c = Infinity, exclusiveMaximum: d = Infinity } = limits;
@@ -68,7 +67,6 @@ function naturalsBetween(g: Grammar, first: bigint, last: bigint): Node | null {
   return options.length === 0 ? null : g.alt(...options);
 }
 
-/** A number within limits. */
 export function numberNode(g: Grammar, limits: Limits): Node {
   const { minimum: a = -Infinity, exclusiveMinimum: b = -Infinity } = limits;
   const { maximum: c = Infinity, exclusiveMaximum: d = Infinity } = limits;

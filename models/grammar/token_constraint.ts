@@ -48,7 +48,6 @@ export class TokenConstraint {
 
   /**
    * Compiles a form for the tokens of a tokenizer.
-   * @param vocabSize number of the model's tokens
    * @throws UsageError for a form that is wrong or not supported
    */
   constructor(form: Form, readonly tokenizer: Tokenizer, vocabSize: number) {
@@ -201,7 +200,6 @@ const kept = new WeakMap<Tokenizer, Map<string, TokenConstraint>>();
 
 /**
  * The constraint of a form, which may have been made before.
- * @param vocabSize number of the model's tokens
  * @throws UsageError for a form that is wrong or not supported
  */
 export function keptConstraint(

@@ -8,7 +8,6 @@
 import type { Machine, Place, Rest, State } from "./machine.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** Tokens up to a mark. */
 interface Reach {
   mask: Uint32Array;
   /** Nodes of the vocabulary at which the mark is reached. */

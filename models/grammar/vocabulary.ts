@@ -15,7 +15,6 @@ export interface Vocabulary {
   ends: Uint32Array;
   /** By node, and one more: where its tokens begin in `tokens`. */
   starts: Uint32Array;
-  /** Ids of tokens, by node. */
   tokens: Uint32Array;
 }
 
@@ -25,10 +24,7 @@ const MAX_TOKEN_BYTES = 255;
 /** Trees are kept as long as their tokenizers. */
 const known = new WeakMap<Tokenizer, Map<number, Vocabulary>>();
 
-/**
- * The tree of a tokenizer's tokens. Tokens without a text of their own are not in it.
- * @param vocabSize number of the model's tokens
- */
+/** The tree of a tokenizer's tokens. Tokens without a text of their own are not in it. */
 export function vocabularyOf(tokenizer: Tokenizer, vocabSize: number): Vocabulary {
   let trees = known.get(tokenizer);
   if (trees === undefined) known.set(tokenizer, trees = new Map());

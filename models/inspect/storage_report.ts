@@ -126,7 +126,6 @@ function bytesOf({ config, files }: ModelFolder, weights: StorageOptions): numbe
   return parameterBytes(modelSizes(config, { trainable: "none", storage })).values;
 }
 
-/** Log-probabilities of all tokens but the first. */
 async function logProbabilities(model: CausalLM, ids: readonly number[]): Promise<number[]> {
   if (ids.length < 2) return [];
   const group = { promptIds: ids.slice(0, 1), branches: [ids.slice(1)] };

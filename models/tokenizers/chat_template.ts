@@ -18,7 +18,6 @@ import { position, TemplateFault } from "./jinja/tokens.ts";
  */
 export type ChatEnding = "answer" | "message" | "within";
 
-/** A compiled chat template. */
 export interface ChatRenderer {
   /** Names that the template reads and that it does not set itself. */
   readonly variables: ReadonlySet<string>;
@@ -50,7 +49,6 @@ const RESERVED_VARIABLES = [
 /**
  * The chat template that `tokenizer_config.json` holds: a text, or a list of {name, template}, of
  * which "default" is used.
- * @param where the file, for messages
  * @throws RgxError when the entry has another form
  */
 export function selectChatTemplate(entry: unknown, where: string): string | null {
@@ -73,7 +71,6 @@ export function selectChatTemplate(entry: unknown, where: string): string | null
 
 /**
  * @param specialTokens the values of bos_token, eos_token, … in the template
- * @param where the file of the template, for messages
  * @throws RgxError when the template cannot be parsed
  */
 export function compileChatTemplate(
@@ -156,7 +153,6 @@ function reasonOf(error: unknown): string {
 
 /**
  * @param known the variables that a template reads; null where there is no template
- * @param key the configuration's key, for messages
  * @throws UsageError for a value that templates always get, or that this one does not read
  */
 export function checkVariables(

@@ -4,7 +4,6 @@ import { readText, whyUnreadable } from "../../core/text_file.ts";
 import { tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 
-/** Whether a value is a template itself, and not the path of one. */
 function isTemplateText(value: string): boolean {
   return value.includes("{{") || value.includes("{%");
 }

@@ -75,7 +75,6 @@ export function splittingName(json: Readonly<Record<string, unknown>>): string |
   return found?.[0] ?? null;
 }
 
-/** The components of a Sequence, or the only component that there is. */
 function flatten(part: unknown, key: string): Record<string, unknown>[] {
   if (part === null || typeof part !== "object") return [];
   const inner = (part as Record<string, unknown>)[key];

@@ -18,11 +18,9 @@ const ROLES = [
   "mask_token",
 ];
 
-/** The tokens that these files name. */
 export interface NamedSpecials {
   /** Role → text of the token. */
   roles: Record<string, string>;
-  /** Special tokens without a role. */
   others: string[];
   all: string[];
 }
@@ -58,10 +56,7 @@ export function tokenText(value: unknown): string | null {
   return null;
 }
 
-/**
- * Adds the named special tokens that the vocabulary contains to its added tokens.
- * @param json a checked `tokenizer.json`
- */
+/** Adds the named special tokens that the vocabulary contains to its added tokens. */
 export function withSpecials(json: Json, tokens: Iterable<string>): Json {
   const { added_tokens: listed, model } = json, { vocab } = model as Json;
   const added = (listed ?? []) as readonly Json[];

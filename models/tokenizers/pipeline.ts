@@ -33,7 +33,6 @@ export class TokenizerPipeline {
   readonly #decode: Decoder | null;
 
   /**
-   * @param json `tokenizer.json`, checked by `checkTokenizerJson`
    * @throws NotSupported for a component that is not implemented, Damaged or Error for one that
    *   is not as it should be
    */
@@ -61,7 +60,6 @@ export class TokenizerPipeline {
     return this.#addedIds.get(token) ?? this.#vocabulary.ids.get(token);
   }
 
-  /** What finds these of the added tokens. */
   finders(added: readonly AddedToken[]): Finders {
     const normal = (text: string) => this.#normalize?.(text) ?? text;
     const find = (isNormalized: boolean, textOf: (content: string) => string) =>
@@ -141,10 +139,7 @@ interface Surroundings {
 
 const NOTHING: Surroundings = { before: [], after: [] };
 
-/**
- * @param json the component of a `tokenizer.json`
- * @throws Error for an unknown kind, and for one that is not as it should be; NotSupported
- */
+/** @throws Error for an unknown kind, and for one that is not as it should be; NotSupported */
 function surroundingsOf(json: unknown): Surroundings {
   if (json === null || json === undefined) return NOTHING;
   const part = fieldsOf(json), { type } = part;

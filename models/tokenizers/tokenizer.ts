@@ -87,7 +87,6 @@ async function hasAny(folder: string, names: readonly string[]): Promise<boolean
 /**
  * Makes a tokenizer from files in memory. The last few that were made are kept and used again.
  * @param files name → text; `tokenizer.json` must be among them
- * @param where the folder or other origin of the files, for messages
  * @param templateFrom the origin of `chat_template.jinja`, where it is another one
  * @throws RgxError when a file cannot be used
  */
@@ -282,7 +281,6 @@ class HuggingFaceTokenizer implements Tokenizer {
     return this.#files;
   }
 
-  /** Whether it was made from these files. */
   isFrom(files: ReadonlyMap<string, string>, where: string): boolean {
     return where === this.#where && files.size === this.#files.size &&
       [...files].every(([name, text]) => this.#files.get(name) === text);
@@ -389,7 +387,6 @@ const MARK = "\ufdd0";
 
 interface TextPiece {
   text: string;
-  /** Whether it is a special token, and not ordinary text. */
   special: boolean;
 }
 
@@ -401,7 +398,7 @@ class SpecialTokens {
   constructor(contents: Iterable<string>) {
     const sorted = [...new Set(contents)].filter((token) => token !== "")
       .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
-    const either = (tokens: readonly string[]) => tokens.map(escape).join("|");
+    const either = (tokens: readonly string[]) => tokens.map(RegExp.escape).join("|");
     const none = sorted.length === 0;
     this.#any = none ? null : new RegExp(either(sorted), "gu");
     this.#anyOrMarked = none
@@ -453,10 +450,6 @@ function marked(token: string): string {
   return first + MARK + token.slice(first.length);
 }
 
-function escape(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-}
-
 // The bytes that a token adds to a text in which tokens stand before it.
 
 /** The bytes of a token; null for a token that has none of its own. */
@@ -465,7 +458,6 @@ type TokenBytes = (token: string) => Uint8Array | null;
 /** A token that stands before others, so that they are not at the beginning. */
 const BEFORE = "a";
 
-/** @param json the decoder of a `tokenizer.json` */
 function tokenBytes(json: unknown): TokenBytes {
   const { type, decoders } = Object(json) as { type?: unknown; decoders?: unknown };
   const kinds = type === "Sequence" && Array.isArray(decoders)

@@ -11,9 +11,7 @@ import { BLOCK_SHAPES, type BlockType } from "../../../kernels/weights/types.ts"
 
 export interface GgmlType {
   readonly name: string;
-  /** Weights in a block. */
   readonly weights: number;
-  /** Bytes of a block. */
   readonly bytes: number;
   /** Widens whole blocks to float32; `out` has exactly their number of weights. */
   widen(blocks: Uint8Array<ArrayBuffer>, out: Float32Array): void;

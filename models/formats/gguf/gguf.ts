@@ -15,7 +15,6 @@ export interface GgufTensor {
   readonly type: GgmlType;
   /** Row-major, as in Hugging Face's files: the reverse of the order in the file. */
   readonly shape: readonly number[];
-  /** Byte range in the file. */
   readonly begin: number;
   readonly end: number;
 }
@@ -23,12 +22,10 @@ export interface GgufTensor {
 /** Limit on the header, far beyond any model's vocabulary; it prevents absurd allocations. */
 const MAX_HEADER_BYTES = 2 ** 28;
 const FIRST_WINDOW = 2 ** 20;
-/** Number of bytes that are widened at a time. */
 const PIECE_BYTES = 2 ** 22;
 
 export class GgufFile {
   constructor(
-    /** The path, or another name for messages. */
     readonly label: string,
     readonly metadata: ReadonlyMap<string, GgufValue>,
     readonly tensors: ReadonlyMap<string, GgufTensor>,
@@ -51,10 +48,7 @@ export class GgufFile {
     return out;
   }
 
-  /**
-   * The stored blocks, row by row.
-   * @throws RgxError when there is no such tensor
-   */
+  /** The stored blocks, row by row. */
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const { begin, end } = this.info(name);
     return this.source.read(begin, end);
@@ -65,7 +59,6 @@ export class GgufFile {
     await this.source.readInto(this.info(name).begin + from, out);
   }
 
-  /** @throws RgxError when there is no such tensor */
   info(name: string): GgufTensor {
     return tensorIn(this.label, this.tensors, name);
   }
@@ -79,7 +72,6 @@ export async function readGguf(path: string): Promise<GgufFile> {
   return await open(path, await fileSource(path, "a GGUF model"));
 }
 
-/** Opens a file in memory; throws as `readGguf` does. */
 export function parseGguf(bytes: Uint8Array, label = "GGUF data"): Promise<GgufFile> {
   return open(label, memorySource(bytes));
 }

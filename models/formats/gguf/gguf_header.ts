@@ -8,10 +8,8 @@ import type { RgxError } from "../../../core/errors.ts";
 export type GgufScalar = number | bigint | boolean | string;
 export type GgufValue = GgufScalar | readonly GgufScalar[];
 
-/** Makes the error for a file that breaks the format. */
 export type Bad = (message: string, advice?: string) => RgxError;
 
-/** The header continues beyond the given bytes. */
 export class NeedMoreBytes extends Error {
   constructor(readonly what: string) {
     super(`more bytes are needed to read ${what}`);
@@ -35,16 +33,32 @@ export interface GgufHeader {
 }
 
 const STRING = 8, ARRAY = 9;
-/** Bytes of a value by type; for a string, those of its length. */
-const VALUE_BYTES = [1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8];
+/** By type: the bytes of a value, and how it is read; null = a text or an array. */
+const VALUES: readonly (
+  | readonly [bytes: number, read: (view: DataView, at: number) => GgufScalar]
+  | null
+)[] = [
+  [1, (view, at) => view.getUint8(at)],
+  [1, (view, at) => view.getInt8(at)],
+  [2, (view, at) => view.getUint16(at, true)],
+  [2, (view, at) => view.getInt16(at, true)],
+  [4, (view, at) => view.getUint32(at, true)],
+  [4, (view, at) => view.getInt32(at, true)],
+  [4, (view, at) => view.getFloat32(at, true)],
+  [1, (view, at) => view.getUint8(at) !== 0],
+  null,
+  null,
+  [8, (view, at) => exactNumber(view.getBigUint64(at, true))],
+  [8, (view, at) => exactNumber(view.getBigInt64(at, true))],
+  [8, (view, at) => view.getFloat64(at, true)],
+];
+/** Bytes of the length of a text. */
+const LENGTH_BYTES = 8;
 /** Length of the name, number of dimensions, type, offset. */
 const ENTRY_BYTES = 24;
 const MAX_DIMS = 4;
 
-/**
- * @param fileBytes size of the whole file
- * @throws NeedMoreBytes when the header does not end within `bytes`
- */
+/** @throws NeedMoreBytes when the header does not end within `bytes` */
 export function readGgufHeader(
   bytes: Uint8Array<ArrayBuffer>,
   fileBytes: number,
@@ -96,7 +110,7 @@ function readArray(cursor: Cursor, key: string, bad: Bad): GgufScalar[] {
   const what = `metadata "${key}"`;
   const type = cursor.u32(what);
   if (type === ARRAY) throw bad(`${what} is an array of arrays, which is not read`);
-  const count = cursor.count(what, VALUE_BYTES[type] ?? 1);
+  const count = cursor.count(what, type === STRING ? LENGTH_BYTES : VALUES[type]?.[0] ?? 1);
   const values: GgufScalar[] = [];
   for (let i = 0; i < count; i++) values.push(cursor.value(type, what));
   return values;
@@ -165,35 +179,12 @@ class Cursor {
 
   value(type: number, what: string): GgufScalar {
     if (type === STRING) return this.string(what);
-    const bytes = VALUE_BYTES[type];
-    if (bytes === undefined || type === ARRAY) {
+    const known = VALUES[type] ?? null;
+    if (known === null) {
       throw this.bad(`${what} has values of type ${type}, which the format does not know`);
     }
-    const at = this.#take(bytes, what);
-    switch (type) {
-      case 0:
-        return this.#view.getUint8(at);
-      case 1:
-        return this.#view.getInt8(at);
-      case 2:
-        return this.#view.getUint16(at, true);
-      case 3:
-        return this.#view.getInt16(at, true);
-      case 4:
-        return this.#view.getUint32(at, true);
-      case 5:
-        return this.#view.getInt32(at, true);
-      case 6:
-        return this.#view.getFloat32(at, true);
-      case 7:
-        return this.#view.getUint8(at) !== 0;
-      case 10:
-        return exactNumber(this.#view.getBigUint64(at, true));
-      case 11:
-        return exactNumber(this.#view.getBigInt64(at, true));
-      default:
-        return this.#view.getFloat64(at, true);
-    }
+    const [bytes, read] = known;
+    return read(this.#view, this.#take(bytes, what));
   }
 }
 

@@ -53,7 +53,6 @@ const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
 /** Parts that are tensors of all experts, in a model that has some. */
 const EXPERT_PARTS: readonly (LayerPart | OncePart)[] = ["gate", "up", "gateUp", "down"];
 
-/** The name of a tensor in a GGUF file. */
 export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor): string {
   const name = OTHERS[architectureOf(config).gguf ?? ""]?.[part] ?? PARTS[part];
   const isOfAll = config.experts !== undefined && EXPERT_PARTS.includes(part);
@@ -157,7 +156,6 @@ export function orderHeads<T extends Float32Array | Float64Array | Uint8Array>(
   return out;
 }
 
-/** The transpose of a [rows, columns] matrix. */
 export function transpose<T extends Float32Array | Float64Array>(
   values: T,
   rows: number,

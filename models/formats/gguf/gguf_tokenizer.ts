@@ -13,14 +13,12 @@ import {
 } from "../../tokenizers/make_tokenizer_json.ts";
 import type { GgufFile } from "./gguf.ts";
 
-/** The values of `token_type`. */
 export const TOKEN_KIND = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 };
 
 export interface GgufTokenizer {
   /** Input of `tokenizerFromFiles`. */
   files: Map<string, string>;
   bosId: number | null;
-  /** Ids that end a generation. */
   eosIds: number[];
   padId: number | null;
 }
@@ -195,7 +193,6 @@ class TokenizerMetadata {
     );
   }
 
-  /** @throws RgxError for a value of another type */
   #read<T>(key: string, expected: string, is: (value: unknown) => value is T): T | null {
     const value = this.file.metadata.get(key);
     if (value === undefined) return null;

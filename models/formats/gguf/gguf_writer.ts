@@ -8,7 +8,6 @@ import { checkedPieces, type TensorBytes } from "../tensor_stream.ts";
 import type { WeightType } from "../weight_types.ts";
 import { encodedBytes, ENCODINGS } from "../weight_encoding.ts";
 
-/** The format's numbers of the value types that are written. */
 const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;
 const ARRAY = 9, VERSION = 3, ALIGNMENT = 32;
 

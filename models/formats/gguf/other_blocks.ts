@@ -6,7 +6,6 @@
 import { f16Value } from "../../../core/half_floats.ts";
 
 interface OtherBlock {
-  /** ggml's number and name. */
   readonly id: number;
   readonly name: string;
   readonly weights: number;

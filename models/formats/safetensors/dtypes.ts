@@ -2,7 +2,6 @@
 import { RgxError } from "../../../core/errors.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 
-/** Bytes of an element. */
 export const DTYPE_BYTES = {
   F64: 8,
   F32: 4,
@@ -25,7 +24,6 @@ export type SafetensorsDType = keyof typeof DTYPE_BYTES;
 
 /**
  * The values of a tensor, exact: F64 as float64, all other float types as float32.
- * @param label the file's name, for messages
  * @throws RgxError for integers and 8-bit floats
  */
 export function floatsOf(

@@ -18,7 +18,6 @@ export interface TensorInfo {
   readonly dtype: SafetensorsDType;
   /** Row-major; [] is a scalar. */
   readonly shape: readonly number[];
-  /** Byte range, counted from the start of the data. */
   readonly begin: number;
   readonly end: number;
 }
@@ -26,10 +25,8 @@ export interface TensorInfo {
 /** An open safetensors file. It holds no file handle: each read opens the file again. */
 export class SafetensorsFile {
   constructor(
-    /** The path, or another name for messages. */
     readonly label: string,
     readonly metadata: Readonly<Record<string, string>>,
-    /** By name, in the order of the data. */
     readonly tensors: ReadonlyMap<string, TensorInfo>,
     private readonly source: ByteSource,
     private readonly dataStart: number,
@@ -60,7 +57,6 @@ export class SafetensorsFile {
   /**
    * Values, exact: F64 as float64, all other float types as float32.
    * @throws RgxError for integers
-   * @see bytes
    */
   async floats(
     name: string,
@@ -76,7 +72,6 @@ export class SafetensorsFile {
     return values instanceof Float32Array ? values : Float32Array.from(values);
   }
 
-  /** The same as float64. */
   async float64(name: string, from = 0, count?: number): Promise<Float64Array<ArrayBuffer>> {
     const values = await this.floats(name, from, count);
     return values instanceof Float64Array ? values : Float64Array.from(values);

@@ -50,7 +50,6 @@ export interface TensorEntry {
   readonly shape: readonly number[];
 }
 
-/** Bytes of a tensor. */
 export function storedLength({ dtype, shape }: Pick<TensorEntry, "dtype" | "shape">): number {
   return elementCount(shape) * DTYPE_BYTES[dtype];
 }

@@ -18,9 +18,7 @@ import {
 } from "./torch_rules.ts";
 import { isGlobal, isInstance, type Pickled, type PickleRules } from "./unpickle.ts";
 
-/** How a tensor is divided among processes. They form a grid, the mesh. */
 export interface Division {
-  /** Shape of the whole tensor. */
   readonly shape: readonly number[];
   /** The tensor's dimension that each dimension of the mesh divides; null: each has a copy. */
   readonly splits: readonly (number | null)[];
@@ -37,7 +35,6 @@ const FROM_TYPE = "torch._tensor _rebuild_from_type_v2";
 const WRAPPER = "torch._utils _rebuild_wrapper_subclass";
 const DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool"];
 
-/** @param where for messages */
 export function rankRules(where: string): PickleRules {
   const plain = torchRules(where);
   const nothing = () => null;

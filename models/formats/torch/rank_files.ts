@@ -15,7 +15,6 @@ const NAME = /^model_world_size_(\d+)_rank_(\d+)\.pt$/;
 /** Folders in which verl puts the parts, below the folder of a step. */
 const BELOW = ["actor", "critic"];
 
-/** The files of one model. */
 export interface RankFiles {
   readonly folder: string;
   /** Paths in the order of ranks. */
@@ -94,7 +93,6 @@ function list(numbers: readonly number[]): string {
   return numbers.slice(0, 8).join(", ") + (numbers.length > 8 ? ", …" : "");
 }
 
-/** The tensors of a model, each put together when it is read. */
 export interface JoinedTensors {
   readonly tensors: readonly TensorEntry[];
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>>;

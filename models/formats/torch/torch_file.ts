@@ -20,9 +20,7 @@ import {
   type ZipEntry,
 } from "./zip_directory.ts";
 
-/** What one process of FSDP has saved. */
 export interface RankFile {
-  /** Its parts of the tensors. */
   readonly file: TorchFile;
   /** The tensors that are divided; others are whole in each process. */
   readonly divisions: ReadonlyMap<string, Division>;
@@ -38,14 +36,12 @@ export interface StoragePlace {
 
 export class TorchFile {
   constructor(
-    /** The path, or another name for messages. */
     readonly label: string,
     readonly tensors: ReadonlyMap<string, StoredTensor>,
     private readonly places: ReadonlyMap<string, StoragePlace>,
     private readonly source: ByteSource,
   ) {}
 
-  /** @throws RgxError when there is no such tensor */
   info(name: string): StoredTensor {
     return tensorIn(this.label, this.tensors, name);
   }
@@ -138,7 +134,6 @@ export async function readRankFile(path: string): Promise<RankFile> {
   return { file, divisions };
 }
 
-/** Opens a file in memory; throws as `readTorchFile` does. */
 export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promise<TorchFile> {
   return open(label, memorySource(bytes));
 }
@@ -146,9 +141,7 @@ export function parseTorchFile(bytes: Uint8Array, label = "PyTorch data"): Promi
 /** First byte of a pickle. Files of torch before 1.6 are pickles followed by the storages. */
 const PICKLE_START = 0x80;
 
-/**
- * @param divisions filled with how tensors are divided among processes; null: none may be
- */
+/** @param divisions filled with how tensors are divided among processes; null: none may be */
 async function open(
   label: string,
   source: ByteSource,

@@ -49,7 +49,6 @@ class StorageValue {
 /** What to do with a pickle that is refused. */
 export const ADVICE = "Take the model as safetensors, or convert it in an environment you trust.";
 
-/** @param where for messages */
 export function torchRules(where: string): PickleRules {
   const bad = (message: string) =>
     new RgxError(`${where}: the pickle ${message}`, { advice: ADVICE });
@@ -114,7 +113,6 @@ export function isCounts(value: Pickled | undefined): value is number[] {
   return Array.isArray(value) && value.length <= 8 && value.every(isCount);
 }
 
-/** A tensor that is whole in this file, or null. */
 export function plainTensor(item: Pickled): UnnamedTensor | null {
   const found = otherValue(item);
   return found instanceof TensorValue ? found.tensor : null;

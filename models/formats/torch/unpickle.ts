@@ -39,7 +39,6 @@ export interface PickleRules {
   readonly names: ReadonlySet<string>;
   /** Whether objects of this class may be in the pickle, to be looked at; default: of none. */
   readonly mayHold?: (className: string) => boolean;
-  /** The value of a persistent id. */
   persistent(id: Pickled): Pickled;
 }
 
@@ -48,7 +47,6 @@ type Slot = Pickled | typeof MARK;
 
 /**
  * The value of a pickle.
- * @param where for messages
  * @throws RgxError for what is refused, invalid or incomplete
  */
 export function unpickle(
@@ -61,7 +59,6 @@ export function unpickle(
   return machine.result();
 }
 
-/** Whether it is a name in a module. */
 export function isGlobal(
   value: Pickled | undefined,
 ): value is { readonly kind: "global"; readonly name: string } {

@@ -134,7 +134,6 @@ export async function storedStart(
   return begin;
 }
 
-/** The contents of an entry. */
 export async function readZipEntry(
   source: ByteSource,
   entry: ZipEntry,

@@ -8,7 +8,6 @@ import { VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
 import { hasPart } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 
-/** Where a prompt is in the cache. */
 export interface PromptRows extends RowRange {
   /** Another prompt whose first `rows` rows are the same. */
   sharedPrefix: { prompt: RowRange; rows: number } | null;
@@ -117,7 +116,6 @@ export class RowAllocator {
     return run;
   }
 
-  /** Releases an allocated run, whole or in parts. */
   release({ begin, end }: RowRange): void {
     if (begin >= end) return;
     const holes = this.#holes;

@@ -114,7 +114,6 @@ export class KvCache {
     );
   }
 
-  /** Elements of a row. */
   get #width(): number {
     const { numKvHeads, headDim } = this.network.config;
     return numKvHeads * headDim;

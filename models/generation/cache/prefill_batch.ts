@@ -9,10 +9,8 @@ import type { RopeScaling } from "../../architectures/rope_scaling.ts";
 import type { RowRange } from "./cached_prompt.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 
-/** A prompt to be prefilled. */
 export interface PrefillPrompt {
   ids: readonly number[];
-  /** Its number in the run. */
   promptId: number;
   /** Its rows of the prompt cache, one per token. */
   cached: RowRange;

@@ -67,7 +67,6 @@ export class PromptCache<Owner> {
     return oldest !== undefined;
   }
 
-  /** Releases the prompts of one owner. */
   releaseOf(owner: Owner): void {
     this.#releaseWhere((entry) => entry.owner === owner);
   }

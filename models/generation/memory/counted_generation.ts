@@ -19,11 +19,9 @@ import { continuedTo } from "./largest_that.ts";
 
 /** The maximum of what a generation holds at the same time. */
 export interface GenerationSizes {
-  /** Rows of the prompt cache. */
   promptRows: number;
   /** Prompts that may be in the cache at once in models with delta rules; absent = branches. */
   promptStates?: number;
-  /** Maximum number of prompt rows in one prefill; absent = all. */
   passRows?: number;
   branches: number;
   maxNewTokens: number;
@@ -54,11 +52,9 @@ interface CountedModel {
   /** Bytes of the copies, and of all that is there between generations. */
   packed: number;
   held: number;
-  /** Bytes of generations, by their sizes. */
   known: Map<string, GenerationBytes>;
 }
 
-/** Bytes of all buffers of a generation, and of the largest one. */
 export interface GenerationBytes {
   bytes: number;
   largest: number;

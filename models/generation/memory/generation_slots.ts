@@ -19,12 +19,10 @@ export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
 /** The part of a request that its memory depends on. */
 type RequestSize = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
-/** Limits on the sizes of a generation. */
 export interface SlotLimits {
   /** Maximum number of bytes of all its buffers, and of each of them. */
   bytes: number;
   largestBuffer: number;
-  /** Maximum number of branches that decode together. */
   maxSlots: number;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
   prefillRows: number;

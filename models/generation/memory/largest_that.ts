@@ -17,7 +17,6 @@ export function continuedTo(
  * so the next one is where a straight line through two of those before crosses zero. Between
  * borders, one that stays counts half each time (the Illinois method).
  * @param left what a number leaves of something limited; it works if that is not negative
- * @param first is tried first
  */
 export async function largestThat(
   most: number,

@@ -15,7 +15,6 @@ import type { Network } from "../../network/forward_pass.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
 import type { Workspace } from "../../network/workspace.ts";
 
-/** What sampling needs of a row. */
 export interface SampledRow {
   promptId: number;
   /** The branch's number within its prompt, which keys its random draws. */
@@ -44,7 +43,6 @@ export interface SampledColumns {
   fed: Tensor | null; // u32 [rows]
 }
 
-/** Tokens and log-probabilities since the last read. */
 export interface SampledTokens {
   tokens: Uint32Array;
   logprobs: Float32Array | Float64Array;
@@ -65,7 +63,6 @@ function padded(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
 }
 
-/** Length of the buffers of tokens and of log-probabilities. */
 function historyLength(slots: number, stepsPerRead: number): number {
   return Math.max(padded(slots) * stepsPerRead, VIEW_ALIGNMENT * slots);
 }

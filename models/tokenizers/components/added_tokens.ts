@@ -26,11 +26,9 @@ export const PLAIN_FLAGS = {
   normalized: false,
 };
 
-/** A stretch of text that holds no token, or that is a token. */
 export interface Section {
   text: string;
   token: AddedToken | null;
-  /** Where it begins. */
   at: number;
 }
 

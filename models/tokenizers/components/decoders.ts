@@ -3,14 +3,9 @@ import { pushTokenBytes } from "./byte_alphabet.ts";
 import { fieldsOf, type Json } from "./component.ts";
 import { replacer } from "./patterns.ts";
 
-/** Tokens in, parts of the text out. */
 export type Decoder = (tokens: readonly string[]) => string[];
 
-/**
- * @param json the component of a `tokenizer.json`
- * @returns null where there is none
- * @throws Error for an unknown kind, and for one that is not as it should be
- */
+/** @throws Error for an unknown kind, and for one that is not as it should be */
 export function decoderOf(json: unknown): Decoder | null {
   if (json === null || json === undefined) return null;
   const part = fieldsOf(json), { type } = part;

@@ -5,11 +5,7 @@ import { replacer } from "./patterns.ts";
 
 export type Normalizer = (text: string) => string;
 
-/**
- * @param json the component of a `tokenizer.json`
- * @returns null where there is none
- * @throws NotSupported for an unknown kind, Error for a component that is not as it should be
- */
+/** @throws NotSupported for an unknown kind, Error for a component that is not as it should be */
 export function normalizerOf(json: unknown): Normalizer | null {
   if (json === null || json === undefined) return null;
   const part = fieldsOf(json), { type } = part;
@@ -83,7 +79,6 @@ const CHINESE = new RegExp(
   "gu",
 );
 
-/** @param json the component, with its options */
 function bertNormalizer(json: unknown): (text: string) => string {
   const options = fieldsOf(json);
   const isLowercase = options["lowercase"] === true;

@@ -103,7 +103,6 @@ class Translator {
     return new Error(`the expression ${JSON.stringify(this.#source)} has ${what}`);
   }
 
-  /** Consumes a text if it comes next. */
   #skip(text: string): boolean {
     if (!this.#source.startsWith(text, this.#at)) return false;
     this.#at += text.length;
@@ -126,7 +125,6 @@ class Translator {
     return character;
   }
 
-  /** Everything up to the end of the group. */
   #alternatives(): string {
     let out = "";
     while (this.#at < this.#source.length && this.#source[this.#at] !== ")") {
@@ -297,7 +295,6 @@ class Translator {
     throw this.#error(`the property ${JSON.stringify(name)}, which is not known`);
   }
 
-  /** A character class, after its opening bracket. */
   #characterClass(): string {
     const isNegated = this.#skip("^"), operands: string[] = [];
     let items = "";
@@ -317,7 +314,6 @@ class Translator {
     return `[${isNegated ? "^" : ""}${content}]`;
   }
 
-  /** A nested class, a set of characters, a character or a range. */
   #classItems(): string {
     const posix = this.#match(/\[:(\^?)([a-z]+):\]/y);
     if (posix !== null) {

@@ -8,7 +8,6 @@ export const WORD_CHARACTERS = String.raw`\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\u200c\
 
 /**
  * @param pattern a component's pattern: {"String": …} or {"Regex": …}
- * @param owner kind of the component, for messages
  * @throws Error when it has neither, or an expression that is not understood
  */
 export function patternOf(pattern: unknown, owner: string): Matcher {
@@ -42,10 +41,7 @@ function isInsidePair(text: string, at: number): boolean {
   return at > 0 && text.codePointAt(at - 1)! > 0xffff;
 }
 
-/**
- * @param json component with a pattern, and a content that is put in place of each match
- * @param owner kind of the component, for messages
- */
+/** @param json component with a pattern, and a content that is put in place of each match */
 export function replacer(json: unknown, owner: string): (text: string) => string {
   const { pattern, content } = fieldsOf(json);
   const by = typeof content === "string" ? content : "";

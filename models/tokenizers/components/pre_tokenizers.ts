@@ -25,11 +25,7 @@ const WORDS = new RegExp(
 );
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/gu;
 
-/**
- * @param json the component of a `tokenizer.json`
- * @returns null where there is none
- * @throws NotSupported for an unknown kind, Error for a component that is not as it should be
- */
+/** @throws NotSupported for an unknown kind, Error for a component that is not as it should be */
 export function preTokenizerOf(json: unknown): PreTokenizer | null {
   if (json === null || json === undefined) return null;
   const part = fieldsOf(json), { type } = part;

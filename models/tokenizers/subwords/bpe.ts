@@ -24,10 +24,7 @@ export class Bpe implements SubwordModel {
   /** Put after the last character of a word. */
   readonly #suffix: string;
 
-  /**
-   * @param json the model of a `tokenizer.json`
-   * @throws Damaged for merges that do not fit the vocabulary, NotSupported for dropout
-   */
+  /** @throws Damaged for merges that do not fit the vocabulary, NotSupported for dropout */
   constructor(json: Json, { ids }: Vocabulary) {
     if (typeof json["dropout"] === "number" && json["dropout"] > 0) {
       throw new NotSupported("a BPE with dropout");
@@ -60,7 +57,6 @@ export class Bpe implements SubwordModel {
     else this.#table.merge(this.#symbols(word), ids);
   }
 
-  /** What a word is before anything is merged. */
   #symbols(word: string): number[] {
     const ids: number[] = [];
     /** Unknown characters that are not in `ids` yet: their token. */

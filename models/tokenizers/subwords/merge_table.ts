@@ -115,7 +115,6 @@ class PairTable {
   }
 }
 
-/** Adds a value to a heap whose first value is the lowest. */
 function push(heap: number[], value: number): void {
   let at = heap.push(value) - 1;
   while (at > 0) {
@@ -127,7 +126,6 @@ function push(heap: number[], value: number): void {
   heap[at] = value;
 }
 
-/** Removes the lowest value of a heap that holds one. */
 function pop(heap: number[]): number {
   const lowest = heap[0]!, value = heap.pop()!, n = heap.length;
   if (n === 0) return lowest;

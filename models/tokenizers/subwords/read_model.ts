@@ -10,7 +10,6 @@ class WordLevel implements SubwordModel {
   readonly #ids: ReadonlyMap<string, number>;
   readonly #unknownId: number | undefined;
 
-  /** @param json the model of a `tokenizer.json` */
   constructor(json: Json, { ids }: Vocabulary) {
     this.#ids = ids;
     this.#unknownId = unknownId(json, ids);
@@ -34,7 +33,6 @@ class WordPiece implements SubwordModel {
   /** Code units of the longest token. */
   readonly #longest: number;
 
-  /** @param json the model of a `tokenizer.json` */
   constructor(json: Json, { ids }: Vocabulary) {
     const prefix = json["continuing_subword_prefix"], max = json["max_input_chars_per_word"];
     this.#ids = ids;
@@ -172,7 +170,6 @@ function kindOf(json: Json): unknown {
 }
 
 /**
- * @param json the model of a `tokenizer.json`
  * @throws Error for an unknown kind, or a model that is not as it should be; Damaged and
  *   NotSupported as the models do
  */

@@ -1,6 +1,5 @@
 /** What all kinds of models of a tokenizer have in common: words in, ids out. */
 
-/** Turns words into ids. */
 export interface SubwordModel {
   /**
    * Appends the ids of a word to a list.

@@ -23,7 +23,6 @@ export function vocabularyOf(vocab: unknown): Vocabulary {
   return { ids, tokens };
 }
 
-/** The id of the `unk_token` of a model, if it has one. */
 export function unknownId(model: Json, ids: ReadonlyMap<string, number>): number | undefined {
   const token = model["unk_token"];
   return typeof token === "string" ? ids.get(token) : undefined;
@@ -31,7 +30,6 @@ export function unknownId(model: Json, ids: ReadonlyMap<string, number>): number
 
 // Tokens for single bytes, which stand for characters that a vocabulary lacks.
 
-/** By byte: <0x00> to <0xFF>. */
 const BYTE_TOKENS: readonly string[] = Array.from(
   { length: 256 },
   (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`,
