@@ -1,6 +1,6 @@
 /**
- * Jinja's filters and tests by their names: those that chat templates use. What is not here is an error.
- * Those that are generators in Jinja give something to go through here, too.
+ * Jinja's filters and tests by their names: those that chat templates use. What is not here is an
+ * error. Filters that are generators in Jinja give something to go through here, too.
  */
 import { didYouMean } from "../../../core/suggest.ts";
 import { parseFinite } from "../../../tasks/python/decimals.ts";
