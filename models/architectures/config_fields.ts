@@ -185,7 +185,7 @@ export function requireNone(
 }
 
 /** A value for a message. Python writes Infinity and NaN, which JSON does not have. */
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   const isInJson = typeof value !== "number" && value !== undefined;
   return isInJson ? JSON.stringify(value).slice(0, 60) : String(value);
 }

@@ -9,7 +9,7 @@ import type { FileContent } from "../../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { exists, isFile } from "../../../core/paths.ts";
 import { isRecord, parseJsonObject, readJsonObject } from "../../../core/json_file.ts";
-import { type Json, requireNone, shown } from "../../architectures/config_fields.ts";
+import { Fields, type Json, requireNone } from "../../architectures/config_fields.ts";
 import type { LoraOptions } from "./lora.ts";
 import { WEIGHT_INITS, type WeightInit } from "./weight_factors.ts";
 import { isSavedModule, modulePathOf, PEFT_PREFIX } from "./modules_to_save.ts";
@@ -259,19 +259,18 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it does " +
       "not know: if they are of no account, remove them.",
   });
-  const bad = (key: string, { expected }: Form) =>
-    new UsageError(`${where}: ${key} is ${shown(json[key])}, expected ${expected}`);
+  const fields = new Fields(json, where);
   const config: Partial<Record<keyof PeftConfig, unknown>> = {};
   for (const { key, name, form, usual = null, kept } of FIELDS) {
     const given = json[key] ?? null;
     const isEmpty = given === null || Array.isArray(given) && given.length === 0;
     const value = isEmpty ? usual : form.read(given);
-    if (value === undefined) throw bad(key, form);
+    if (value === undefined) throw fields.wrong(key, form.expected);
     if (kept || value !== usual) config[name] = value;
   }
   const read = config as unknown as PeftConfig;
   if (read.targetModules.length > 0 || read.targetParameters !== undefined) return read;
-  throw bad("target_modules", NAMES_OR_PATTERN);
+  throw fields.wrong("target_modules", NAMES_OR_PATTERN.expected);
 }
 
 export function writePeftConfig(config: PeftConfig): string {
