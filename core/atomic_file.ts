@@ -98,11 +98,7 @@ export async function writeFileAtomic(
   await writeFilesAtomic(new Map([[path, content]]), options);
 }
 
-/**
- * Like `writeFileAtomic` for several files, which are written in parallel. They are renamed in
- * their order when all are complete.
- * @throws RgxError when one cannot be written; unless a rename itself fails, no file is replaced
- */
+/** `writeFileAtomic` of several files: all are complete before one is renamed. @throws RgxError */
 export async function writeFilesAtomic(
   files: ReadonlyMap<string, FileContent | string>,
   { write = writeFlushed }: { write?: FileWriter } = {},

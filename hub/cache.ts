@@ -144,11 +144,7 @@ async function placeCopy(blob: string, pointer: string): Promise<void> {
   }
 }
 
-/**
- * Finds the snapshot of a revision in the cache: a commit directly, a branch or tag through
- * `refs/`. Without a revision `main` is used, and if that is not recorded, the only snapshot there.
- * @returns null when the cache has no such snapshot
- */
+/** The snapshot of a revision (default main, or the only one); null when it is not in the cache. */
 export async function findSnapshot(
   cache: string,
   repository: Repository,

@@ -99,11 +99,7 @@ function withoutRuns(present: readonly string[]): string[] {
   });
 }
 
-/**
- * The files of a split of the data set in a folder.
- * @param path a file, folder or pattern in it, or one of its configurations; null = all of it
- * @param label the name of the folder in messages
- */
+/** The files of a split in a folder. @param path file, pattern or configuration in it */
 async function choose(
   folder: string,
   path: string | null,

@@ -22,11 +22,7 @@ export function whyUnsafe(name: string): string | null {
   return null;
 }
 
-/**
- * Refuses a list of files with an unsafe name, or in which a file is also a folder.
- * @param from the source of the list, for the message
- * @throws RgxError
- */
+/** Refuses unsafe names, and a file that is also a folder. @param from where. @throws RgxError */
 export function checkFileNames(names: readonly string[], from: string): void {
   const known = new Set(names);
   for (const name of names) {

@@ -40,11 +40,7 @@ export type LoadedIdModel = Omit<LoadedModel, "tokenizer"> & { tokenizer: Tokeni
 export interface LoadOptions {
   /** Folder of a PEFT adapter that is used in place of the model's own. */
   adapter?: string;
-  /**
-   * A loaded model on the same device. If it has the same base, the weights are not read again:
-   * both models share them (see CausalLM.withAdapter), and each is disposed separately. Otherwise
-   * this option has no effect.
-   */
+  /** A loaded model on the same device, with which weights are shared if it has the same base. */
   sharing?: Pick<LoadedIdModel, "model" | "base">;
   /** How the base's weights are stored, unless they are shared. Default: as in their file. */
   weights?: StorageOptions;

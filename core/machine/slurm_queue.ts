@@ -47,11 +47,7 @@ export async function jobMemory(
 /** States in which processes of a job may still exist. */
 const ALIVE = /\b(RUNNING|COMPLETING|CONFIGURING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT|RESIZING)\b/;
 
-/**
- * Whether no process of a job is left; null = unknown.
- * @param currentJob the job of this process. squeue is asked about both jobs: for a single unknown
- *   id it would only report that it is invalid
- */
+/** Whether no process of a job is left; null = unknown. squeue is asked about both jobs at once. */
 export async function jobHasEnded(
   id: string,
   currentJob: SlurmJob,

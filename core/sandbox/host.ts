@@ -16,11 +16,7 @@ const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"];
 
-/**
- * Serves until the input closes, then ends the process.
- * @param module the code of the Worker, which loads the user's
- * @param net hosts that the user's code may connect to
- */
+/** Serves until the input closes. @param module of the Worker. @param net allowed hosts */
 export async function hostWorker(module: URL, net: readonly string[]): Promise<never> {
   for (const signal of SIGNALS) Deno.addSignalListener(signal, () => {});
   const output = new LineWriter(Deno.stdout.writable, () => Deno.exit(1));

@@ -147,11 +147,7 @@ export function ropeKeys(config: ModelConfig): Record<string, unknown> {
   };
 }
 
-/**
- * What a configuration with one rotation says of it.
- * @param more further keys of the section
- * @throws UsageError that names the file, the section and the key
- */
+/** What a configuration says of one rotation. @param more keys of it. @throws UsageError */
 export function readRope(
   json: Json,
   where: string,

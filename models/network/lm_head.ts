@@ -74,11 +74,7 @@ export function finalRows(
   return rows;
 }
 
-/**
- * out[rows, vocab] = logits (temperature 1) of normed rows. With an adapter it takes a buffer from
- * the workspace.
- * @param room maximum number of rows of calls with this workspace
- */
+/** out[rows, vocab] = logits of normed rows. @param room maximum rows with the workspace */
 export function headLogits(
   network: Network,
   workspace: Workspace,

@@ -13,10 +13,7 @@ export interface PackedBatch {
   rows: number;
   tokens: Uint32Array; // [rows]
   positions: Uint32Array; // [rows]
-  /**
-   * Tokens of the text in whose pass each row is computed: of its prompt, or in a branch up to this
-   * row. RoPE scalings that depend on the length need it (rope_table.ts).
-   */
+  /** Tokens of the text in whose pass a row is computed, for RoPE by length (rope_table.ts). */
   lengths: Uint32Array; // [rows]
   rowSegment: Uint32Array; // [rows]
   segments: Uint32Array; // [segmentCount, SEGMENT.columns]; segments without rows are left out
@@ -42,12 +39,7 @@ export interface PackLimits {
   maxPositions: number;
 }
 
-/**
- * Packs groups into one batch.
- * @param alternatives further targets in the place of each branch token
- * @throws RgxError for an empty prompt, an id outside the vocabulary, or a sequence that is too
- *   long.
- */
+/** Packs groups. @param alternatives further targets by token. @throws RgxError as checkGroup */
 export function packGroups(
   groups: readonly Group[],
   limits: PackLimits,

@@ -30,11 +30,7 @@ import type { ForwardOptions, Group } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface PassOptions extends ForwardOptions {
-  /**
-   * What sampling has kept of all tokens of the groups (`GenerateOptions.keep`), under the present
-   * values of all parameters. Only the head is then computed. Not with dropout, and only with the
-   * adapter.
-   */
+  /** What sampling kept of all tokens, under the present parameters; only the head is computed. */
   kept?: ActivationStore | undefined;
 }
 

@@ -151,10 +151,7 @@ class RopeTable {
       );
   }
 
-  /**
-   * Tables for positions 0 … maxPosition of completions, and of texts up to the original length.
-   * They grow by doubling up to the model's number of positions.
-   */
+  /** Tables for positions up to maxPosition, which grow by doubling up to the model's number. */
   upTo(maxPosition: number, positions: Tensor): RowAngles {
     const { cos, sin } = this.grown(maxPosition);
     return { cos, sin, positions, rotaryDim: this.config.headDim };

@@ -73,11 +73,7 @@ async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
   return await readSafetensors(path);
 }
 
-/**
- * Every tensor must be one of a pair of LoRA matrices whose ranks agree, or belong to a module
- * stored in full, or be a bias or magnitude that the configuration names, or the copy of an adapted
- * head.
- */
+/** Tensors must be pairs of LoRA matrices, or such as the configuration or an adapted head has. */
 function checkAdapterTensors(
   weights: SafetensorsFile,
   { modulesToSave: saved = [], bias = "none", loraBias, useDora }: PeftConfig,

@@ -77,11 +77,7 @@ export function fitAdapter(
 const ROUNDING = 2 ** -8;
 const PART = 2 ** 22;
 
-/**
- * Compares the copies, where there are any, with the base's head and embedding. A base in blocks of
- * few bits is not compared: its values are rounded.
- * @throws RgxError when they differ
- */
+/** Compares copies with the base's head and embedding, unless it is in blocks. @throws RgxError */
 export async function checkHeadCopy(
   adapter: PeftAdapter,
   config: ModelConfig,

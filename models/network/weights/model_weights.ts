@@ -94,12 +94,7 @@ function parameterShape(
   return loraForParameter(options, isOfExperts(config, module) ? path : `${path}.weight`, layer);
 }
 
-/**
- * All adapters of linear modules that the options ask for. A module that is trained in full has
- * none.
- * @param embeds whether the embedding has one
- * @throws RgxError when the options select no module
- */
+/** The adapters that options ask for. @param embeds if one is on the embedding. @throws RgxError */
 export function placeLora(
   config: ModelConfig,
   options: LoraOptions,

@@ -164,11 +164,7 @@ export class Parameters {
     );
   }
 
-  /**
-   * Writes values in the tensor's type; they are rounded when it is not float.
-   * @throws RgxError for another number of values, or one that is not finite, or that products in
-   *   float16 make infinite where the device computes these
-   */
+  /** Writes values, rounded to the tensor's type. @throws RgxError for too many, few or large ones */
   write(name: string, data: Float32Array | Float64Array): void {
     const { value, shape, storage } = this.get(name);
     const expected = elementCount(shape);
