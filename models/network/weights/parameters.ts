@@ -164,7 +164,7 @@ export class Parameters {
     );
   }
 
-  /** Writes values, rounded to the tensor's type. @throws RgxError for too many, few or large ones */
+  /** Writes values, rounded to the tensor's type. @throws RgxError for too few or too large ones */
   write(name: string, data: Float32Array | Float64Array): void {
     const { value, shape, storage } = this.get(name);
     const expected = elementCount(shape);
