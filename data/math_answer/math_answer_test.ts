@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { assertFast } from "../../core/time_limit_testing.ts";
-import { sameAnswer } from "./equal.ts";
-import { sameMath } from "./same_value.ts";
+import { sameAnswer, sameMath } from "./equal.ts";
 import { findMathAnswer, findMathAnswerNear } from "./find.ts";
 import { parseMath } from "./reading/parse.ts";
 

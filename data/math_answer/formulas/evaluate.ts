@@ -241,7 +241,7 @@ function power(a: Complex, b: Complex, place: Place): Complex {
   return exponential(multiply(b, real(ln(a.re, wanted)), wanted), bits);
 }
 
-/** reals.Real for real numbers and odd degrees; else the principal root. */
+/** Real for real numbers and odd degrees; else the principal root. */
 function rootBy(a: Complex, degree: reals.Real, place: Place): Complex {
   const { bits } = place;
   if (!reals.isExact(degree) || degree.d !== 1n) {

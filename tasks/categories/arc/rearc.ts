@@ -6,20 +6,13 @@ import { counts, defineTask, float, levels, type Param, type RandomStream } from
 import * as boards from "./boards.ts";
 import type { Pair } from "./boards.ts";
 import { pairMeasure } from "./components.ts";
-import { COLOR_FAMILIES } from "./families_colors.ts";
-import { OBJECT_FAMILIES } from "./families_objects.ts";
-import { WHOLE_FAMILIES } from "./families_whole.ts";
-import { drawInput, type Families, type Family, type GridRule, MAX_SIDE } from "./family.ts";
+import { FAMILIES } from "./families.ts";
+import { drawInput, type Family, type GridRule, MAX_SIDE } from "./family.ts";
 import type { Grid } from "./grids.ts";
 import type { ParamValue } from "../../../core/named_params.ts";
 
 type Range = readonly [low: number, high: number];
 
-export const FAMILIES: Families = {
-  ...WHOLE_FAMILIES,
-  ...COLOR_FAMILIES,
-  ...OBJECT_FAMILIES,
-};
 const NAMES = Object.keys(FAMILIES);
 /** Maximum number of draws of a test pair. After that, the one with the nearest measure is used. */
 const MAX_TRIES = 400;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreTaskAnswer } from "../../registry.ts";
-import { FAMILIES } from "./rearc.ts";
+import { FAMILIES } from "./families.ts";
 
 type Board = string[][];
 

@@ -4,8 +4,7 @@
  * everything is drawn again.
  */
 import { RgxError } from "../../../core/errors.ts";
-import { type ConfigOf, counts, defineTask, type RandomStream } from "../../define.ts";
-import { exactScore } from "../../scoring_rules.ts";
+import { type ConfigOf, counts, defineTask, exactScore, type RandomStream } from "../../define.ts";
 import { rowsOf } from "../../grids.ts";
 
 /**

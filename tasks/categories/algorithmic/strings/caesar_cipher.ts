@@ -2,9 +2,8 @@
  * Decrypt a Caesar cipher with an unknown rotation. Half of the sentences are from the story and
  * half are generated. All are generated when the story has no sentence of that length.
  */
-import { counts, defineTask, type RandomStream, sizes, text } from "../../../define.ts";
+import { counts, defineTask, exactScore, type RandomStream, sizes, text } from "../../../define.ts";
 import { words } from "../../../python/text.ts";
-import { exactScore } from "../../../scoring_rules.ts";
 import { makeSentence } from "../../../text/sentences.ts";
 import { story } from "../../../text/story.ts";
 import { once } from "../../../once.ts";
