@@ -86,12 +86,13 @@ export class Dataset implements Iterable<Entry> {
   /** The values of the fields that the attributes of the curriculum set. */
   #difficulty(): Record<string, unknown> {
     const config = this.#params, { curriculum = [] } = this.#task;
-    return Object.fromEntries(
-      curriculum.map(({ name, field, lowerField, upperField }) => [
-        name,
-        field === undefined ? [config[lowerField!], config[upperField!]] : config[field],
-      ]),
-    );
+    const difficulty: Record<string, unknown> = {};
+    for (const { name, field, lowerField, upperField } of curriculum) {
+      difficulty[name] = field === undefined
+        ? [config[lowerField!], config[upperField!]]
+        : config[field];
+    }
+    return difficulty;
   }
 
   #generate(index: number) {

@@ -100,9 +100,11 @@ export function sizes(
   return { ends, what, words: ["smallest", "largest"], whole: !real, ...options };
 }
 
-/** The integers from `first` to `last`, as levels. */
+/** The integers from `first` to `last`. */
 export function consecutive(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  const list: number[] = [];
+  for (let number = first; number <= last; number++) list.push(number);
+  return list;
 }
 
 /** A parameter that is a number. */

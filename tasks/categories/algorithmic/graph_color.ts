@@ -1,6 +1,6 @@
 /** Colour the vertices of a graph so that neighbours differ. */
 import { RgxError } from "../../../core/errors.ts";
-import { counts, defineTask, float, int } from "../../define.ts";
+import { consecutive, counts, defineTask, float, int } from "../../define.ts";
 import { parseJson } from "../../python/literals.ts";
 
 const MAX_DRAWS = 10_000;
@@ -15,22 +15,30 @@ export default defineTask({
     num_colors: int(3, "colours", { min: 1, levels: [5, 4, 3] }),
     edge_probability: float(0.1, "share of pairs that are joined, less than 1", { min: 0 }),
   },
-  rules: {
-    "edge_probability: must be less than 1": (c) => c.edge_probability < 1,
-  },
+  rules: { "edge_probability: must be less than 1": (c) => c.edge_probability < 1 },
   generate(random, config) {
     const { num_colors, min_num_vertices: min, max_num_vertices: max, edge_probability } = config;
     for (let draw = 0; draw < MAX_DRAWS; draw++) {
       const count = random.int(min, max);
-      const edges: [number, number][] = [];
-      for (let a = 0; a < count; a++) {
-        for (let b = a + 1; b < count; b++) if (random.chance(edge_probability)) edges.push([a, b]);
+      const edges: [number, number][] = [], colors: Record<number, number> = {};
+      const vertices = consecutive(0, count - 1), options = consecutive(1, num_colors);
+      // The colours of each vertex's earlier neighbours: it gets the smallest other one.
+      const taken: number[][] = [];
+      for (const _ of vertices) taken.push([]);
+      let pairs = "", most = 0;
+      for (const a of vertices) {
+        let color = 1;
+        while (taken[a]!.includes(color)) color++;
+        colors[a] = color;
+        most = Math.max(most, color);
+        for (let b = a + 1; b < count; b++) {
+          if (!random.chance(edge_probability)) continue;
+          edges.push([a, b]);
+          taken[b]!.push(color);
+          pairs += `${pairs && ", "}(${a}, ${b})`;
+        }
       }
-      const colors = greedyColors(count, edges, num_colors);
-      if (colors === null) continue;
-      const vertices = colors.map((_, vertex) => vertex);
-      const options = Array.from({ length: num_colors }, (_, i) => i + 1);
-      const pairs = edges.map(([a, b]) => `(${a}, ${b})`).join(", ");
+      if (most > num_colors) continue;
       return {
         question:
           "Give each vertex of this graph a colour such that vertices joined by an edge have " +
@@ -40,7 +48,7 @@ export default defineTask({
           '{"0": 1, "1": 2, "2": 1}).',
         answer: null,
         metadata: {
-          possible_answer: Object.fromEntries(colors.entries()),
+          possible_answer: colors,
           puzzle: { vertices, edges, num_colors, color_options: options },
           num_vertices: count,
         },
@@ -66,27 +74,6 @@ export default defineTask({
     return right ? 1 : 0.01;
   },
 });
-
-/**
- * Gives each vertex in turn the smallest colour that none of its neighbours has. Returns null when
- * the colours run out.
- */
-function greedyColors(
-  count: number,
-  edges: readonly (readonly [number, number])[],
-  maximum: number,
-): number[] | null {
-  const earlier: number[][] = Array.from({ length: count }, () => []);
-  for (const [a, b] of edges) earlier[b]!.push(a);
-  const colors: number[] = [];
-  for (const neighbours of earlier) {
-    let color = 1;
-    while (neighbours.some((vertex) => colors[vertex] === color)) color++;
-    if (color > maximum) return null;
-    colors.push(color);
-  }
-  return colors;
-}
 
 interface Puzzle {
   vertices: number[];

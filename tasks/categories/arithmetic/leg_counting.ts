@@ -1,5 +1,6 @@
 /** The total number of legs of a group of animals. */
 import { counts, defineTask, exactScore } from "../../define.ts";
+import { dictionary } from "../../once.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
 const ANIMALS: Readonly<Record<number, readonly (readonly [string, string?])[]>> = {
@@ -58,8 +59,7 @@ export default defineTask({
   },
   generate(random, config) {
     const kinds = random.sample(LIST, random.int(config.min_animals, config.max_animals));
-    const animals: Record<string, number> = {};
-    const phrases: string[] = [];
+    const animals = dictionary<number>(), phrases: string[] = [];
     let legs = 0;
     for (const kind of kinds) {
       const count = random.int(config.min_instances, config.max_instances);
