@@ -24,9 +24,7 @@ export function formatOf(rows: readonly DataRow[]): string {
   if (first["prompt"] != null) return "file";
   const has = (name: string) =>
     publishedFormat(name)!.columns.every((column) => first[column] != null);
-  if (has("mmlu_pro") && Array.isArray(first["options"])) {
-    return "mmlu_pro";
-  }
+  if (has("mmlu_pro") && Array.isArray(first["options"])) return "mmlu_pro";
   if (has("math500")) return "math500";
   const isWorked = ({ columns: row }: DataRow) => /\n####\s*\S+\s*$/.test(String(row["answer"]));
   return has("gsm8k") && rows.every(isWorked) ? "gsm8k" : "file";
@@ -67,10 +65,8 @@ export function datasetEntries(
     const missing = format.columns.find((column) => row[column] == null);
     if (missing !== undefined) {
       throw new UsageError(
-        `${place}: no column "${missing}", expected those of ${name}: ${
-          format.columns.join(", ")
-        } ` +
-          `(found ${listText(Object.keys(row)) || "none"})`,
+        `${place}: no column "${missing}", expected those of ${name}: ` +
+          `${format.columns.join(", ")} (found ${listText(Object.keys(row)) || "none"})`,
       );
     }
     const { question, answer, metadata } = format.entry(row, place);

@@ -10,7 +10,6 @@ import { publishedFormat } from "./published_formats.ts";
 import { isRecord } from "../core/json_file.ts";
 import type { DataRow } from "./read_rows.ts";
 
-/** A row, and the task that scores its answers. */
 export interface EntryRow extends DataRow {
   task: string;
 }

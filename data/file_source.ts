@@ -42,11 +42,7 @@ export class FileSource implements ProblemSource {
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
   /** @throws UsageError when the file cannot be read, or has no training entries */
-  constructor(
-    readonly name: string,
-    options: FileSourceOptions,
-    notes: readonly string[],
-  ) {
+  constructor(readonly name: string, options: FileSourceOptions, notes: readonly string[]) {
     const { num_examples, max_examples = null, entries, testEntries, hold_out = true } = options;
     this.files = options.files ?? [];
     const all = entries ?? readJsonLines(name);

@@ -15,7 +15,6 @@ import { openSource, type SourceOptions } from "./open_source.ts";
 import { requireDataFiles, SplitReader } from "./split_rows.ts";
 import { parseSplit } from "./split_slices.ts";
 
-/** The default splits. */
 const TRAIN = "train", TEST = "test";
 
 /**
@@ -35,9 +34,10 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   const trainRows = withPrompts(found.train, column);
   const testRows = found.test === null ? null : withPrompts(found.test, column);
   const format = task_name ?? formatOf(trainRows);
-  const read = (some: readonly DataRow[]) =>
+  const entriesIn = (some: readonly DataRow[]) =>
     entriesOfRows(some, name, format, notes, !options.comparesAnswers);
-  const train = read(trainRows), testEntries = testRows === null ? null : read(testRows);
+  const train = entriesIn(trainRows);
+  const testEntries = testRows === null ? null : entriesIn(testRows);
   // For problems that are asked, splitProblems has the same message.
   const isAsked = options.hold_out ?? true;
   const isChosen = options.eval_dataset_name != null ||
@@ -45,16 +45,8 @@ export async function openProblems(options: SourceOptions): Promise<ProblemSourc
   if (!isAsked && testEntries !== null && isChosen) {
     notes.push(...sharedProblems(name, train, testEntries));
   }
-  const { files } = found;
-  const source = {
-    ...options,
-    task_name: null,
-    dataset_name: name,
-    entries: train,
-    testEntries,
-    files,
-  };
-  return openSource(source, notes);
+  const read = { dataset_name: name, entries: train, testEntries, files: found.files };
+  return openSource({ ...options, task_name: null, ...read }, notes);
 }
 
 /** Whether a `data` section names problems; an environment needs none. */

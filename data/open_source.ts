@@ -66,16 +66,13 @@ export function openSource(options: SourceOptions, notes: readonly string[] = []
       advice: "Give a number, for example data.num_examples=2048.",
     });
   }
-  const single = { task_name, weight: 1, config: options.task_config };
-  const curricula = options.curriculum?.curricula ?? null;
-  const isMixed = tasks !== null, ratio = options.train_ratio ?? null;
-  const length = ratio === null ? num_examples : trainShare(num_examples, ratio);
+  const ratio = options.train_ratio ?? null;
   return new TaskSource({
-    tasks: tasks ?? [single],
-    isMixed,
-    curricula,
+    tasks: tasks ?? [{ task_name, weight: 1, config: options.task_config }],
+    isMixed: tasks !== null,
+    curricula: options.curriculum?.curricula ?? null,
     seed,
-    num_examples: length,
+    num_examples: ratio === null ? num_examples : trainShare(num_examples, ratio),
   });
 }
 

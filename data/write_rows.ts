@@ -72,10 +72,7 @@ function valueOf(type: ColumnType, value: unknown): unknown {
   if (type === "int") return BigInt(value as number);
   if (typeof type === "string") return value;
   return Object.fromEntries(
-    Object.entries(type).map(([field, inner]) => [
-      field,
-      valueOf(inner, (value as Row)[field]),
-    ]),
+    Object.entries(type).map(([field, inner]) => [field, valueOf(inner, (value as Row)[field])]),
   );
 }
 

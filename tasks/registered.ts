@@ -126,11 +126,7 @@ export function scoreAnswer(answer: string | null, entry: ScorableEntry): number
 }
 
 /** Scores an answer by the rule of the named task, for entries that do not name one. */
-export function scoreTaskAnswer(
-  name: string,
-  answer: string | null,
-  entry: ScorableEntry,
-): number {
+export function scoreTaskAnswer(name: string, answer: string | null, entry: ScorableEntry): number {
   const task = getTask(name), source = entry.metadata?.["source_dataset"];
   // A composite uses the rule of the task that made the entry.
   if (task.open !== undefined && typeof source === "string" && source !== name) {

@@ -29,11 +29,7 @@ parentPort!.on("message", async ({ url, call, seconds, reply }: Request) => {
   if (call === null) parentPort!.postMessage(null);
 });
 
-async function answered(
-  url: string,
-  call: ToWorker | null,
-  seconds: number,
-): Promise<FromWorker> {
+async function answered(url: string, call: ToWorker | null, seconds: number): Promise<FromWorker> {
   try {
     // A signal that asks the program to stop may end the process before it ignores signals.
     for (let attempt = 1; running === null || running.ended !== null; attempt++) {

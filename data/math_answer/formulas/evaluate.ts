@@ -9,7 +9,6 @@ import * as reals from "../numbers/real.ts";
 
 /** Where and how exactly to evaluate. */
 export interface Place {
-  /** Bits of the balls. */
   bits: number;
   /** Values of the unknowns. */
   point: ReadonlyMap<string, reals.Real>;
@@ -95,7 +94,6 @@ function constant(name: "π" | "e" | "i" | "∞", bits: number): Complex {
 
 type Operate = (args: readonly Complex[], place: Place) => Complex;
 
-/** A function of one real number. */
 const ofReal = (compute: (x: reals.Real, bits: number) => reals.Real): Operate => ([x], { bits }) =>
   real(compute(realPart(x!), bits));
 
@@ -259,7 +257,6 @@ function rootBy(a: Complex, degree: reals.Real, place: Place): Complex {
   return degree.n === 2n ? root : rootBy(root, fraction(degree.n / 2n), place);
 }
 
-/** The principal square root. */
 function squareRoot(a: Complex, bits: number): Complex {
   if (isReal(a)) {
     return reals.signOf(a.re) === -1

@@ -23,11 +23,7 @@ const ray = (end: Expr, inside: Place): Region => ({ at: [end], inside });
  * The numbers that belong to both sets, or to any of them, as `rule` says.
  * @throws RangeError if the order of the ends is unknown
  */
-function combined(
-  a: Region,
-  b: Region,
-  rule: (a: boolean, b: boolean) => boolean,
-): Region {
+function combined(a: Region, b: Region, rule: (a: boolean, b: boolean) => boolean): Region {
   const at: Expr[] = [], inside: boolean[] = [rule(a.inside[0]!, b.inside[0]!)];
   let i = 0, j = 0;
   while (i < a.at.length || j < b.at.length) {

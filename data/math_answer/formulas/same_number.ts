@@ -29,7 +29,6 @@ export function valueOf(expr: Expr, bits = 128): Complex | null {
   }
 }
 
-/** Whether two constants are equal. */
 export function sameNumber(a: Expr, b: Expr): boolean {
   const infinities = [infinite(a), infinite(b)];
   if (infinities[0] !== 0 || infinities[1] !== 0) return infinities[0] === infinities[1];

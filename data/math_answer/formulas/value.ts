@@ -27,7 +27,6 @@ export type MathValue =
   | { kind: "ratio"; parts: Expr[] }
   | { kind: "text"; text: string };
 
-/** A set of real numbers. */
 export interface Region {
   /** The ends of intervals, and single points, ascending. */
   at: readonly Expr[];

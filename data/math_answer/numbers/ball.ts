@@ -180,11 +180,7 @@ function reduced(x: Ball, period: (bits: number) => Ball, bits: number): [Ball, 
   const turns = divide(x, unit, wanted);
   const half = add(turns, { m: 1n, r: 0n, e: -1 }, wanted);
   const count = floor({ ...half, r: 0n }) ?? 0n;
-  const rest = add(
-    x,
-    negate(multiply(unit, ball(count, 0n, 0, wanted), wanted)),
-    wanted,
-  );
+  const rest = add(x, negate(multiply(unit, ball(count, 0n, 0, wanted), wanted)), wanted);
   return [rest, count];
 }
 

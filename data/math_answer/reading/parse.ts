@@ -17,7 +17,6 @@ const MAX_EQUATIONS = 24;
 /** Plain words without mathematics. */
 const WORDS = /^[\p{L}\s.,;:!?'’-]*$/u;
 
-/** How to read an answer. */
 export interface Reading {
   /** Read y = 2x as an equation, not as 2x. */
   named?: boolean;
@@ -188,10 +187,7 @@ function isAlphabetical(sorted: Named["parts"]): boolean {
 /**
  * Two or more values with names; a set of such groups if names occur again. Null for other texts.
  */
-function parseNamed(
-  clean: string,
-  read: (text: string) => MathValue | null,
-): MathValue | null {
+function parseNamed(clean: string, read: (text: string) => MathValue | null): MathValue | null {
   const texts = clean.split(STARTS);
   if (texts.length < 2 || texts.length > MAX_PARTS) return null;
   const groups: Named["parts"][] = [[]];

@@ -54,12 +54,7 @@ export default defineTask({
         `(${complexText(b)}). Answer with the result only, the real part first, such as 3.0 - ` +
         "2.0i, 5.00 or -4.00i.",
       answer: complexText(result),
-      metadata: {
-        num1: a.map(Number),
-        num2: b.map(Number),
-        operation,
-        result: result.map(Number),
-      },
+      metadata: { num1: a.map(Number), num2: b.map(Number), operation, result: result.map(Number) },
     };
   },
   score(answer, entry) {

@@ -148,7 +148,6 @@ const CONSTANTS: Record<string, number> = { E: Math.E, pi: Math.PI };
 const PARAMETERS = [1.3127, 0.7351, 1.8713, 0.5419, 1.1293, 1.6067];
 
 class DualDomain implements Domain<Dual> {
-  /** The point at which the formula is evaluated. */
   point = 0;
   readonly #parameters = new Map<string, Dual>();
   constructor(private readonly variable: string, private readonly allowIntegral: boolean) {}

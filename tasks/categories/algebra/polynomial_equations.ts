@@ -52,13 +52,7 @@ export default defineTask({
         `${DECIMALS} places and separated by commas, such as -1.25, 0.3333. If there is none, ` +
         'answer with "".',
       answer: solutions.map(reprFloat).join(", "),
-      metadata: {
-        polynomial_expr,
-        variable,
-        degree,
-        real_solutions: solutions,
-        num_terms: terms,
-      },
+      metadata: { polynomial_expr, variable, degree, real_solutions: solutions, num_terms: terms },
       difficulty: {
         terms: [config.min_terms, config.max_terms],
         degree: [config.min_degree, config.max_degree],

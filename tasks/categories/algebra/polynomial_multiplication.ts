@@ -8,10 +8,7 @@ import { NOTATION, powerText, sumText } from "./formula_text.ts";
 const DRAWS = 20;
 
 const params = {
-  terms: counts([2, 4], "terms of a polynomial", {
-    min: 1,
-    each: [[2, 4, 6, 8], [4, 8, 12, 16]],
-  }),
+  terms: counts([2, 4], "terms of a polynomial", { min: 1, each: [[2, 4, 6, 8], [4, 8, 12, 16]] }),
   value: sizes([1, 100], "coefficient", {
     min: 1,
     each: [[1, 10, 100, 1000], [100, 10_000, 1_000_000, 100_000_000]],
@@ -165,7 +162,6 @@ function scale({ terms, denominator }: Quotient, factor: bigint, below: bigint):
   return { terms: result, denominator: denominator * below };
 }
 
-/** A single term. */
 function single(exponents: readonly number[], coefficient: bigint, denominator = 1n): Quotient {
   const terms: Polynomial = new Map();
   addTerm(terms, exponents, coefficient);
@@ -255,7 +251,6 @@ class WrittenOut implements Domain<Quotient> {
   }
 }
 
-/** A small exponent; null for anything else. */
 function wholeNumber({ terms, denominator }: Quotient): number | null {
   if (terms.size === 0) return 0;
   const { exponents, coefficient } = onlyTerm({ terms, denominator });
@@ -290,11 +285,7 @@ interface Term {
 type Polynomial = Map<string, Term>;
 
 /** Adds coefficient · monomial to a polynomial, in place. */
-function addTerm(
-  polynomial: Polynomial,
-  exponents: readonly number[],
-  coefficient: bigint,
-): void {
+function addTerm(polynomial: Polynomial, exponents: readonly number[], coefficient: bigint): void {
   const key = exponents.join();
   const term = polynomial.get(key);
   if (term === undefined) polynomial.set(key, { exponents, coefficient });

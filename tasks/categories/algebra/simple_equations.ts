@@ -25,9 +25,7 @@ export default defineTask({
       [0.2, 0.2, 0.6],
     ]),
   },
-  rules: {
-    "operators_weights: must sum to 1": (c) => sumToOne(c.operators_weights),
-  },
+  rules: { "operators_weights: must sum to 1": (c) => sumToOne(c.operators_weights) },
   generate(random, config) {
     const { operators, operators_weights, min_value, max_value } = config;
     const constant = () => BigInt(random.int(min_value, max_value));
@@ -51,10 +49,7 @@ export default defineTask({
     // out.
     if (slope === 0n) slope = constant();
     const solution = constant();
-    const left = sumText([
-      { numerator: slope, factor: variable },
-      { numerator: rest, factor: "" },
-    ]);
+    const left = sumText([{ numerator: slope, factor: variable }, { numerator: rest, factor: "" }]);
     const equation = `${left} = ${slope * solution + rest}`;
     return {
       question: `Which number ${variable} solves the equation ${equation}? Answer with the ` +

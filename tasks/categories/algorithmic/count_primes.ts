@@ -4,9 +4,7 @@ import { defineTask, exactScore, sizes } from "../../define.ts";
 export default defineTask({
   description: "Count the prime numbers of an interval.",
   ...exactScore("the number"),
-  params: {
-    n: sizes([1, 10_000], "number", { min: 1, spans: [10, 1000, 10000, 50000, 100000] }),
-  },
+  params: { n: sizes([1, 10_000], "number", { min: 1, spans: [10, 1000, 10000, 50000, 100000] }) },
   generate(random, config) {
     const start = random.int(config.min_n, config.max_n);
     const end = random.int(start, config.max_n);

@@ -48,9 +48,7 @@ export default defineTask({
         'A->B).\nAnswer with a JSON list of the moves in order (such as: ["fill A", "pour A->B", ' +
         '"empty B"]).',
       answer: `["${moves.join('", "')}"]`,
-      metadata: {
-        puzzle: { jug_capacities: capacities, target, min_moves: moves.length },
-      },
+      metadata: { puzzle: { jug_capacities: capacities, target, min_moves: moves.length } },
     };
   },
   score(answer, entry) {
@@ -185,11 +183,7 @@ export function solveJugs(
 }
 
 /** The search over sorted jugs. Its moves contain positions in the sorted state. */
-function search(
-  capacities: Uint8Array,
-  target: number,
-  maxStates: number,
-): JugMove[] | null {
+function search(capacities: Uint8Array, target: number, maxStates: number): JugMove[] | null {
   const n = capacities.length;
   const isNew = newStates(capacities);
   let states = new Uint8Array(256 * n);

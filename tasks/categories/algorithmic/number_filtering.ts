@@ -18,10 +18,7 @@ export default defineTask({
   },
   generate(random, config) {
     const draw = (low: number, high: number) =>
-      formatFixed(
-        random.uniform(low, high),
-        random.int(config.min_decimals, config.max_decimals),
-      );
+      formatFixed(random.uniform(low, high), random.int(config.min_decimals, config.max_decimals));
     const count = random.int(config.min_numbers, config.max_numbers);
     const numbers = Array.from({ length: count }, () => draw(config.min_value, config.max_value));
     const values = numbers.map(Number);

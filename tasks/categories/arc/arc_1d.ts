@@ -71,7 +71,6 @@ function painted(row: Row, start: number, length: number, color: number): Row {
   return row.slice().fill(color, Math.max(0, start), Math.max(0, start + length));
 }
 
-/** A copy of the row with `cells` written from `start` on. */
 function written(row: Row, start: number, cells: readonly number[]): Row {
   const result = row.slice();
   cells.forEach((color, i) => result[start + i] = color);

@@ -118,9 +118,7 @@ function weights(value: number[], description: string): Param<number[]> {
 
 interface Puzzle {
   id: string;
-  /** The pairs that show the rule. */
   examples: Pair[];
-  /** The first test pair. */
   test: Pair;
 }
 

@@ -15,7 +15,6 @@ export const COLORS = 10;
 /** Score of a readable board that is not the right one. */
 const READABLE = 0.05;
 
-/** The format of a board. */
 export interface BoardFormat {
   /** The symbols of colours 0 to 9. */
   alphabet: string[];

@@ -240,7 +240,6 @@ export const FAMILIES: Families = {
   left_without_right: halves((a, b) => a && !b),
 };
 
-/** Whether a row or a column is the first or the last of so many. */
 const onEdge = (at: number, count: number) => at === 0 || at === count - 1;
 
 function recolored(g: Grid, change: (color: number) => number): Grid {
@@ -351,10 +350,7 @@ function bySize(g: Grid, ground: number): Area[] {
  * The rule that changes the first (0) or last (−1) area by size, where its size is unique among at
  * least two areas.
  */
-function ofUnique(
-  at: 0 | -1,
-  change: (g: Grid, area: Area, ground: number) => Grid,
-): GridRule {
+function ofUnique(at: 0 | -1, change: (g: Grid, area: Area, ground: number) => Grid): GridRule {
   return (g, ground) => {
     const found = bySize(g, ground), area = found.at(at), next = found.at(at === 0 ? 1 : -2);
     if (found.length < 2 || area!.cells.length === next!.cells.length) return null;
@@ -383,13 +379,11 @@ function extent(g: Grid, { cells }: Area) {
   };
 }
 
-/** The area alone, cut to its bounding box. */
 function cutOut(g: Grid, area: Area, ground: number): Grid {
   const { top, bottom, left, right } = extent(g, area);
   return only(g, area, ground).slice(top, bottom + 1).map((row) => row.slice(left, right + 1));
 }
 
-/** The bounding box of the area, filled with its colour. */
 function boxed(g: Grid, area: Area): Grid {
   const { top, bottom, left, right } = extent(g, area);
   return g.map((row, r) =>

@@ -2,7 +2,6 @@
 import { type Grid, gridOf } from "./grids.ts";
 import type { RandomStream } from "../../../core/philox.ts";
 
-/** Maximum side of a grid. */
 export const MAX_SIDE = 30;
 
 /** `noise`: scattered cells; `full`: no background; `shapes`: some separate areas. */
@@ -19,9 +18,7 @@ export type GridRule = (input: Grid, background: number) => Grid | null;
 
 export interface Family {
   inputs: readonly InputKind[];
-  /** Minimum side of the inputs. */
   minSide: number;
-  /** Whether sides must be even. */
   even?: boolean;
   /**
    * Draws what is fixed for an entry, such as a colour. Returns null when the palette does not
@@ -60,11 +57,7 @@ export function drawInput(random: RandomStream, options: InputOptions): Grid {
   switch (kind) {
     case "noise": {
       const others = colors.slice(1);
-      return gridOf(
-        height,
-        width,
-        () => random.chance(fill) ? random.choice(others) : colors[0]!,
-      );
+      return gridOf(height, width, () => random.chance(fill) ? random.choice(others) : colors[0]!);
     }
     case "full": {
       const grid = gridOf(height, width, () => colors[0]!);

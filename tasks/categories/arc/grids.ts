@@ -18,12 +18,10 @@ export function gridOf(
   return grid;
 }
 
-/** Mirrors left and right. */
 export function flipSideways(g: Board): Grid {
   return g.map((row) => row.toReversed());
 }
 
-/** Mirrors top and bottom. */
 export function flipUpsideDown(g: Board): Grid {
   return g.toReversed().map((row) => row.slice());
 }

@@ -84,13 +84,7 @@ export default defineTask({
     return {
       question: boards.question(examples, test.input, format),
       answer: boards.text(test.output, format),
-      metadata: {
-        input: test.input,
-        output: test.output,
-        task_id: name,
-        rng,
-        pso: measure,
-      },
+      metadata: { input: test.input, output: test.output, task_id: name, rng, pso: measure },
       difficulty: {
         rng_difficulty_weights: config.rng_difficulty_weights,
         pso_difficulty_weights: config.pso_difficulty_weights,
@@ -109,7 +103,6 @@ interface Plan {
   colors: number[];
   rule: GridRule;
   fill: number;
-  /** Minimum side. */
   minSide: number;
   /** Factor for the part of a side that depends on the difficulty. */
   spread: number;

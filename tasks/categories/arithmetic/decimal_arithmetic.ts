@@ -59,10 +59,7 @@ export default defineTask({
         `${config.precision} significant digits (a half away from zero). Answer with the number ` +
         "only, as a decimal.",
       answer: rounded(value!, config.precision),
-      metadata: {
-        decimal_places: Math.max(...allPlaces),
-        num_terms: terms,
-      },
+      metadata: { decimal_places: Math.max(...allPlaces), num_terms: terms },
       difficulty: {
         decimal_places: [config.min_num_decimal_places, config.max_num_decimal_places],
         num_terms: [config.min_terms, config.max_terms],

@@ -30,9 +30,7 @@ export default defineTask({
       levels: [10, 1, 0.001, 1e-6],
     }),
   },
-  rules: {
-    "max_delta: must be above 0": ({ max_delta }) => max_delta > 0,
-  },
+  rules: { "max_delta: must be above 0": ({ max_delta }) => max_delta > 0 },
   generate(random, config) {
     const count = random.int(config.min_num_candidates, config.max_num_candidates);
     const { values, places } = drawCandidates(random, config, count);

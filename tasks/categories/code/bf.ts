@@ -39,7 +39,6 @@ interface Program {
   /** The equivalent program in a language like C. */
   source: string;
   code: string;
-  /** What it prints. */
   output: string;
 }
 

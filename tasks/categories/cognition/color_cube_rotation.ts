@@ -22,9 +22,7 @@ const TURN_NAMES = Object.keys(TURNS);
 export default defineTask({
   description: "Follow the colours of a cube through its rotations.",
   scoring: "1 for the colour (surrounding space and case do not count), else 0.01.",
-  params: {
-    rotations: counts([1, 3], "rotations", { min: 1, spans: [1, 5, 10, 50, 100] }),
-  },
+  params: { rotations: counts([1, 3], "rotations", { min: 1, spans: [1, 5, 10, 50, 100] }) },
   generate(random, config) {
     const count = random.int(config.min_rotations, config.max_rotations);
     const colors = random.sample(COLORS, SIDES.length);
@@ -50,12 +48,7 @@ export default defineTask({
         `${steps.join("\n")}\nWhich color is on the ${target} side at the end? Answer with the ` +
         "color only.",
       answer: cube[target]!,
-      metadata: {
-        initial_state: initial,
-        rotations,
-        target_side: target,
-        num_rotations: count,
-      },
+      metadata: { initial_state: initial, rotations, target_side: target, num_rotations: count },
     };
   },
   score(answer, { answer: oracle }) {

@@ -158,9 +158,7 @@ const quarters = new Map<string, Quarter>();
  */
 class Cube {
   readonly stickers: Uint8Array;
-  /** Buffer for the colours during a turn. */
   readonly #moved: Uint8Array;
-  /** The parsed moves so far. */
   readonly #known = new Map<string, { quarter: Quarter; times: number }>();
 
   constructor(readonly size: number) {

@@ -73,10 +73,7 @@ export class CellSolver {
   #maxFailures = 0;
   readonly #queue: Int32Array;
 
-  constructor(
-    readonly shape: Shape,
-    private readonly inequalities: readonly Inequality[] = [],
-  ) {
+  constructor(readonly shape: Shape, private readonly inequalities: readonly Inequality[] = []) {
     this.full = (1 << shape.n) - 1;
     this.#queue = new Int32Array(shape.cells);
   }
@@ -256,7 +253,6 @@ function digitOf(bit: number): number {
   return 32 - Math.clz32(bit);
 }
 
-/** A grid of digits as text; _ for 0. */
 export function digitsText(grid: readonly number[][]): string {
   return gridText(grid.map((row) => row.map((digit) => digit || "_")));
 }

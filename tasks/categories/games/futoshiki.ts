@@ -39,13 +39,7 @@ export default defineTask({
         `${boardText(puzzle, constraints)}\n\nAnswer with the same drawing, signs and spacing ` +
         "unchanged, with a number in place of every _.",
       answer: boardText(solution, constraints),
-      metadata: {
-        puzzle,
-        constraints,
-        solution,
-        board_size: n,
-        difficulty_rating: rating,
-      },
+      metadata: { puzzle, constraints, solution, board_size: n, difficulty_rating: rating },
     };
   },
 });

@@ -10,7 +10,6 @@ import { strip } from "../../python/text.ts";
 import { gridText, transpose } from "../../grids.ts";
 import { once } from "../../once.ts";
 
-/** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
 /** Maximum number of guesses. A grid that needs more counts as not unique. */
 const MAX_GUESSES = 400;

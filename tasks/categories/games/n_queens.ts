@@ -23,9 +23,7 @@ export default defineTask({
       as: "num_removed",
     }),
   },
-  rules: {
-    "max_remove: must be at most n": ({ n, max_remove }) => max_remove <= n,
-  },
+  rules: { "max_remove: must be at most n": ({ n, max_remove }) => max_remove <= n },
   generate(random, { n, min_remove, max_remove }) {
     const solution = random.choice(allSolutions(n));
     const removed = random.int(min_remove, max_remove);
@@ -42,12 +40,7 @@ export default defineTask({
         `Answer with the completed board in the same form: ${n} lines of ${n} squares separated ` +
         "by spaces.",
       answer: gridText(board(solution)),
-      metadata: {
-        puzzle,
-        solutions,
-        num_removed: removed,
-        valid_answers: solutions.map(gridText),
-      },
+      metadata: { puzzle, solutions, num_removed: removed, valid_answers: solutions.map(gridText) },
     };
   },
   score(answer, entry) {
@@ -61,7 +54,6 @@ export default defineTask({
   },
 });
 
-/** The items of a list or a tuple. */
 function itemsOf(value: Literal | undefined): readonly Literal[] | null {
   return Array.isArray(value) ? value : value instanceof PyTuple ? value.items : null;
 }

@@ -11,7 +11,6 @@ import { counts, defineTask, type RandomStream } from "../../define.ts";
 import { once } from "../../once.ts";
 import { rowsOf } from "../../grids.ts";
 
-/** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 50_000;
 
 export default defineTask({
@@ -52,7 +51,6 @@ export default defineTask({
   },
 });
 
-/** A board and its shortest solution. */
 interface Puzzle {
   config: string;
   moves: string;

@@ -9,7 +9,6 @@ import { strip } from "../../python/text.ts";
 
 const SIZES = [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 const MAX_SIDE = 20;
-/** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({

@@ -61,9 +61,7 @@ function completeGrid(random: RandomStream): Uint16Array {
 export const mini_sudoku = defineTask({
   description: "Solve a 4×4 sudoku.",
   ...NUMBER_GRID,
-  params: {
-    empty: counts([8, 12], "empty cells", { min: 0, max: 12, spans: [4, 6, 8, 10, 12] }),
-  },
+  params: { empty: counts([8, 12], "empty cells", { min: 0, max: 12, spans: [4, 6, 8, 10, 12] }) },
   generate(random, config) {
     const empty = random.int(config.min_empty, config.max_empty);
     const { puzzle, solution } = drawMini(random, empty);

@@ -4,7 +4,6 @@ import { parseInteger } from "../../python/integers.ts";
 import { words } from "../../python/text.ts";
 import { gridText } from "../../grids.ts";
 
-/** Longer texts are not read. */
 const MAX_ANSWER_LENGTH = 100_000;
 
 export default defineTask({

@@ -71,7 +71,6 @@ function pointText([x, y]: Point): string {
   return `(${x}, ${y})`;
 }
 
-/** Three points that are not collinear. */
 function drawTriangle(random: RandomStream, low: number, high: number): [Point, Point, Point] {
   const point = (): Point => [BigInt(random.int(low, high)), BigInt(random.int(low, high))];
   for (;;) {
@@ -161,7 +160,6 @@ function fixed(value: number, decimals: number): string {
 }
 
 const UNREADABLE = 0.01, WRONG = 0.05, NEARLY = 0.5;
-/** In characters; no answer is longer. */
 const MAX_LENGTH = 1000;
 
 function scorePoint(text: string, oracle: string): number {

@@ -6,7 +6,6 @@
 import { bool, counts, defineTask, int } from "../../define.ts";
 import { words } from "../../python/text.ts";
 
-/** Longer answers are refused. */
 const MAX_LENGTH = 200_000;
 
 export default defineTask({

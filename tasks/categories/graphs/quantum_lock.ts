@@ -87,7 +87,6 @@ const VERBS = { add: "add", subtract: "subtract", multiply: "multiply by" } as c
 interface Lock {
   buttons: Button[];
   target: number;
-  /** A shortest sequence of button names. */
   path: string[];
 }
 
@@ -177,5 +176,4 @@ function applied({ type, value }: Button, number: number): number {
 /** Characters that may separate the letters of an answer. */
 const SEPARATORS = new RegExp(`[${PYTHON_SPACE},;→\\->='"“”‘’()\\[\\]{}.*\`]+`, "g");
 
-/** Longer answers are refused. */
 const MAX_PRESSES = 10_000;

@@ -40,18 +40,12 @@ export default defineTask({
   ...exactScore("the number"),
   defaultSize: 10,
   params,
-  rules: {
-    "female_names: must contain Alice": (c) => c.female_names.includes("Alice"),
-  },
+  rules: { "female_names: must contain Alice": (c) => c.female_names.includes("Alice") },
   generate(random, config) {
     const kind = random.weighted(config.task_types, config.task_type_weights);
     const draw = kind === "siblings" ? siblings : kind === "friends" ? friends : colleagues;
     const { question, count } = draw(random, config);
-    return {
-      question,
-      answer: String(count),
-      metadata: { task_type: kind },
-    };
+    return { question, answer: String(count), metadata: { task_type: kind } };
   },
 });
 

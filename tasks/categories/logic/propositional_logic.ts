@@ -250,7 +250,6 @@ function formulaTable(text: string, variables: ReadonlyMap<string, Table>): Tabl
   }
 }
 
-/** Negates a table in place. */
 function negate(table: Table): void {
   for (let i = 0; i < table.length; i++) table[i] = ~table[i]!;
 }

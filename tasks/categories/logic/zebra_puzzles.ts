@@ -42,11 +42,7 @@ const CATEGORIES: readonly Category[] = [
     "Orbit 5, Pebble X, Nimbus 2, Quartz 10, Falcon S, Lumen 7, Comet Air, Delta 3",
     "has the phone model *",
   ),
-  category(
-    "child",
-    "Ada, Ben, Cora, Dan, Ella, Finn, Gus, Hana",
-    "has a child called *",
-  ),
+  category("child", "Ada, Ben, Cora, Dan, Ella, Finn, Gus, Hana", "has a child called *"),
   category(
     "smoothie",
     "mango, cherry, banana, kiwi, coconut, melon, blueberry, peach",
@@ -116,11 +112,7 @@ export default defineTask({
 
 /** Makes a category of comma-separated `values`. In `sentence`, * stands for the value. */
 function category(label: string, values: string, sentence: string): Category {
-  return {
-    label,
-    values: values.split(", "),
-    says: (value) => sentence.replace("*", value),
-  };
+  return { label, values: values.split(", "), says: (value) => sentence.replace("*", value) };
 }
 
 /**

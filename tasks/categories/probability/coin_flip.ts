@@ -9,7 +9,6 @@ const TOLERANCE = 1e-4;
 const SIGNIFICANT = 10;
 /** Maximum number of flips: 2^1000 is within the range of a double. */
 const MAX_TRIALS = 1000;
-/** In characters; no answer is longer. */
 const MAX_LENGTH = 5000;
 
 export default defineTask({

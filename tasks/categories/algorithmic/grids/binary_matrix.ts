@@ -11,9 +11,7 @@ export default defineTask({
     p_zero: float(0.25, "share of zeros, more than 0", { max: 1, levels: [0.5, 0.25, 0.1, 0.05] }),
     n: counts([3, 10], "rows and columns", { min: 1, levels: [10, 25, 50, 100] }),
   },
-  rules: {
-    "p_zero: must be more than 0": ({ p_zero }) => p_zero > 0,
-  },
+  rules: { "p_zero: must be more than 0": ({ p_zero }) => p_zero > 0 },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
     const matrix = binaryMatrix(random, n, config.p_zero);

@@ -3,7 +3,6 @@
 /** Cells in row-major order; 1 is alive. */
 export type Cells = Uint8Array<ArrayBuffer>;
 
-/** The next generation. */
 export function lifeStep(cells: Cells, rows: number, columns: number): Cells {
   const next = new Uint8Array(cells.length);
   for (let row = 0; row < rows; row++) {

@@ -10,9 +10,7 @@ export default defineTask({
   scoring:
     "1 when equal, space around it aside; 0.1 for the right numbers with commas between them or " +
     "as a Python list; else 0.",
-  params: {
-    n: counts([2, 10], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }),
-  },
+  params: { n: counts([2, 10], "rows and columns", { min: 2, levels: [10, 25, 50, 100] }) },
   generate(random, config) {
     const n = random.int(config.min_n, config.max_n);
     const matrix = digitMatrix(random, n, n);

@@ -17,9 +17,7 @@ const MAX_DRAWS = 100;
 export default defineTask({
   description: "Compute a program of the rewriting system A::B.",
   scoring: "1 when equal, else 0.",
-  params: {
-    length: int(10, "tokens of the program", { min: 1, levels: [10, 25, 50, 100] }),
-  },
+  params: { length: int(10, "tokens of the program", { min: 1, levels: [10, 25, 50, 100] }) },
   generate(random, { length }) {
     const { program, result } = drawProgram(random, length);
     return {

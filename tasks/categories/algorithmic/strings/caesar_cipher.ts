@@ -36,10 +36,7 @@ export default defineTask({
         clear_text: clear,
         num_words: clear.split(" ").length,
       },
-      difficulty: {
-        words: [min_words, max_words],
-        rotation: [min_rotation, max_rotation],
-      },
+      difficulty: { words: [min_words, max_words], rotation: [min_rotation, max_rotation] },
     };
   },
 });

@@ -8,9 +8,7 @@ export default defineTask({
     "Case and space around the answer ignored: 1 for a palindrome of exactly these letters, 0.05 " +
     "for another palindrome, else 0.02.",
   defaultSize: 50,
-  params: {
-    length: counts([3, 10], "letters", { min: 1, spans: [10, 50, 100, 500] }),
-  },
+  params: { length: counts([3, 10], "letters", { min: 1, spans: [10, 50, 100, 500] }) },
   generate(random, config) {
     const length = random.int(config.min_length, config.max_length);
     const palindrome = randomPalindrome(random, length);

@@ -6,9 +6,7 @@ import { distinctIndices } from "./distinct.ts";
 export default defineTask({
   description: "Reverse the order of words.",
   ...exactScore("the list"),
-  params: {
-    words: counts([3, 8], "words", { min: 1, spans: [10, 25, 50, 100] }),
-  },
+  params: { words: counts([3, 8], "words", { min: 1, spans: [10, 25, 50, 100] }) },
   validate: ({ max_words }) => storyWordErrors(max_words),
   generate(random, config) {
     const all = storyWords();

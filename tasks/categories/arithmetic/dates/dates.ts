@@ -67,7 +67,6 @@ export function parseIsoDate(text: string): number | null {
   return dayNumber({ year, month, day });
 }
 
-/** The number with leading zeros. */
 export function zeroPadded(value: number, width = 2): string {
   return String(value).padStart(width, "0");
 }

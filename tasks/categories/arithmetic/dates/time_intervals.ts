@@ -282,11 +282,8 @@ function parseClock(text: string): number | null {
   return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000 + milliseconds;
 }
 
-/** Reads and scores answers of time_intervals. */
-
 const DEFAULT_DAYS = 100;
 const DEFAULT_SECONDS = 86_400;
-/** Longer answers are refused. */
 const MAX_LENGTH = 20_000;
 
 function setting(entry: ScorableEntry, key: string, otherwise: number): number {

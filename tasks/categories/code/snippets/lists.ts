@@ -115,10 +115,7 @@ export const LIST_SNIPPETS: readonly Snippet[] = [
       "without a way)",
     draw(random) {
       const towns = random.sample(wordList("codeio_names"), random.int(6, 8));
-      const roads = Array.from(
-        { length: random.int(6, 10) },
-        () => random.sample(towns, 2),
-      );
+      const roads = Array.from({ length: random.int(6, 10) }, () => random.sample(towns, 2));
       const [from, to] = random.sample(towns, 2) as [string, string];
       return { roads, from, to };
     },

@@ -33,10 +33,7 @@ export const SIMULATION_SNIPPETS: readonly Snippet[] = [
       "Books payments one after the other and refuses those that would make the balance negative.",
     input: "balance, and moves, a list of whole numbers (negative ones are withdrawals)",
     output: "balance at the end, and refused, the list of refused payments",
-    draw: (random) => ({
-      balance: random.int(0, 120),
-      moves: numbers(random, [6, 10], [-80, 60]),
-    }),
+    draw: (random) => ({ balance: random.int(0, 120), moves: numbers(random, [6, 10], [-80, 60]) }),
   },
   {
     run: code.walkRobot,

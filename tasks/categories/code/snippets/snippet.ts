@@ -27,7 +27,6 @@ export function numbers(
   return Array.from({ length: random.int(minimum, maximum) }, () => random.int(low, high));
 }
 
-/** Distinct numbers in random order. */
 export function distinctNumbers(
   random: RandomStream,
   count: number,
@@ -36,7 +35,6 @@ export function distinctNumbers(
   return random.sample(Array.from({ length: high - low + 1 }, (_, i) => low + i), count);
 }
 
-/** Letters of an alphabet. */
 export function letters(
   random: RandomStream,
   [minimum, maximum]: readonly [number, number],
@@ -46,7 +44,6 @@ export function letters(
     .map((place) => alphabet[place]).join("");
 }
 
-/** Rows of # and dots. */
 export function picture(
   random: RandomStream,
   rows: number,
