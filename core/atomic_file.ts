@@ -43,12 +43,7 @@ async function flushFolder(path: string): Promise<void> {
   await folder.sync();
 }
 
-/**
- * Explains a file error that the user can do something about, such as a full disk, an exhausted
- * quota, a missing permission or a read-only file system.
- * @param what the action that failed, for example "write the checkpoint"
- * @returns an RgxError with advice; other errors are returned unchanged
- */
+/** An RgxError with advice for errors such as a full disk; others unchanged. @param what failed */
 export function explainFileError(error: unknown, what: string, path: string): unknown {
   const reason = FILE_ERRORS[(error as { code?: string } | null)?.code ?? ""];
   if (reason === undefined || error instanceof RgxError) return error;

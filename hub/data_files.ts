@@ -131,11 +131,7 @@ async function choose(
   return ofSplit(splitsByName(named), split, { folder, label, configuration: null });
 }
 
-/**
- * Chooses a configuration from a README's list: the one that `path` names, the default one, or the
- * only one whose files are here. Null: there is no list, so the names of the files count.
- * @throws UsageError when it is not clear which one is meant
- */
+/** The configuration that `path` names, the default, or the only one here. @throws UsageError */
 function configurationAt(
   listed: readonly Configuration[],
   present: readonly string[],

@@ -47,12 +47,7 @@ export interface ModelFolder {
   adapter: PeftAdapter | null;
 }
 
-/**
- * Opens a model by its path or its name on the Hub (find_model.ts). Weights are read when they are
- * needed.
- * @param adapter an adapter that is put on the model, by its path or its name on the Hub
- * @throws UsageError when there is no model that can be read, RgxError when a file is damaged
- */
+/** Opens a model by path or name on the Hub. @param adapter put on it. @throws RgxError */
 export async function readModelFolder(
   name: string,
   adapter: string | null = null,

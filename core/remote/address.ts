@@ -24,11 +24,7 @@ export class ServerAddress {
   readonly #target: URL;
   readonly #key: string | null;
 
-  /**
-   * @param keyName the environment variable with the key; default OPENAI_API_KEY, which may be
-   *   unset
-   * @throws UsageError
-   */
+  /** @param keyName variable of the key; OPENAI_API_KEY may be unset. @throws UsageError */
   constructor(given: string, keyName?: string) {
     this.url = baseUrl(given);
     this.#target = targetOf(given);

@@ -172,12 +172,7 @@ export function readRope(
   };
 }
 
-/**
- * The configuration with another scaling.
- * @param section the keys of a `rope_scaling`; without `rope_theta` the base stays
- * @param where what is named in messages
- * @throws UsageError for a section that {@link readRope} refuses, or a model without RoPE
- */
+/** The configuration with another scaling. @param section a `rope_scaling`. @throws UsageError */
 export function withRopeScaling(config: ModelConfig, section: Json, where: string): ModelConfig {
   if (config.architecture === "gpt2") {
     throw new UsageError(`${where}: the model has learned positions, which cannot be scaled`);

@@ -14,10 +14,7 @@ import { HEAD_MODULE } from "../../architectures/architecture.ts";
 export interface LoraOptions {
   r: number;
   alpha: number;
-  /**
-   * Module names or path suffixes, one regular expression for the whole path, or "all-linear": all
-   * linear modules of the layers, without the head (lm_head).
-   */
+  /** Names or ends of paths, a regular expression, or "all-linear": all but the head. */
   targetModules: readonly string[] | string;
   /**
    * Parameters of the layers that are no linear module, by the end of their path: those of experts
