@@ -3,7 +3,7 @@
  * model, post-processor and decoder, as Hugging Face's tokenizers compute them.
  */
 import { type AddedToken, type TokenFinder, tokenFinder } from "./components/added_tokens.ts";
-import { fieldsOf, type Json, NotSupported } from "./components/component.ts";
+import { componentOf, fieldsOf, type Json, NotSupported } from "./components/component.ts";
 import { type Decoder, decoderOf } from "./components/decoders.ts";
 import { type Normalizer, normalizerOf } from "./components/normalizers.ts";
 import { type PreTokenizer, preTokenizerOf } from "./components/pre_tokenizers.ts";
@@ -139,33 +139,28 @@ interface Surroundings {
 
 const NOTHING: Surroundings = { before: [], after: [] };
 
+const pair = (part: Json) => ({ before: [pairId(part["cls"])], after: [pairId(part["sep"])] });
+
 /** @throws Error for an unknown kind, and for one that is not as it should be; NotSupported */
 function surroundingsOf(json: unknown): Surroundings {
-  if (json === null || json === undefined) return NOTHING;
-  const part = fieldsOf(json), { type } = part;
-  switch (type) {
-    case "TemplateProcessing":
-      return template(part["single"], fieldsOf(part["special_tokens"]));
-    case "ByteLevel":
-      return NOTHING;
-    case "BertProcessing":
-    case "RobertaProcessing":
-      return { before: [pairId(part["cls"])], after: [pairId(part["sep"])] };
-    case "Sequence":
-      return sequence(part["processors"]);
-    default:
-      throw new Error(`Unknown PostProcessor type: ${String(type)}`);
-  }
-}
-
-function sequence(parts: unknown): Surroundings {
-  if (!Array.isArray(parts)) throw new Error("a Sequence of post_processors without any");
-  const adding = parts.map(surroundingsOf)
-    .filter(({ before, after }) => before.length + after.length > 0);
-  if (adding.length > 1) {
-    throw new NotSupported("a Sequence of post_processors of which several add tokens");
-  }
-  return adding[0] ?? NOTHING;
+  const found = componentOf<Surroundings>(json, {
+    kinds: {
+      TemplateProcessing: (part) => template(part["single"], fieldsOf(part["special_tokens"])),
+      ByteLevel: () => NOTHING,
+      BertProcessing: pair,
+      RobertaProcessing: pair,
+    },
+    key: "processors",
+    name: "post_processors",
+    inTurn(parts) {
+      const [first = NOTHING, ...more] = parts
+        .filter(({ before, after }) => before.length + after.length > 0);
+      if (more.length === 0) return first;
+      throw new NotSupported("a Sequence of post_processors of which several add tokens");
+    },
+    unknown: (type) => new Error(`Unknown PostProcessor type: ${String(type)}`),
+  });
+  return found ?? NOTHING;
 }
 
 /** The id of a pair [token, id], or else its token. */

@@ -1,46 +1,33 @@
 /** Decoders: how a tokenizer makes a text of tokens. */
 import { pushTokenBytes } from "./byte_alphabet.ts";
-import { fieldsOf, type Json } from "./component.ts";
+import { componentOf, type Json } from "./component.ts";
 import { replacer } from "./patterns.ts";
 
 export type Decoder = (tokens: readonly string[]) => string[];
 
 /** @throws Error for an unknown kind, and for one that is not as it should be */
 export function decoderOf(json: unknown): Decoder | null {
-  if (json === null || json === undefined) return null;
-  const part = fieldsOf(json), { type } = part;
-  switch (type) {
-    case "Sequence":
-      return sequence(part["decoders"]);
-    case "ByteLevel":
-      return byteLevel;
-    case "ByteFallback":
-      return byteFallback;
-    case "Fuse":
-      return (tokens) => [tokens.join("")];
-    case "Metaspace":
-      return metaspace(part);
-    case "Strip":
-      return strip(part);
-    case "Replace": {
-      const replace = replacer(part, "Replace");
-      return (tokens) => tokens.map(replace);
-    }
-    case "WordPiece":
-      return wordPiece(part);
-    case "BPEDecoder":
-      return wordEnds(part);
-    case "CTC":
-      return connectionist(part);
-    default:
-      throw new Error(`Unknown Decoder type: ${String(type)}`);
-  }
-}
-
-function sequence(parts: unknown): Decoder {
-  if (!Array.isArray(parts)) throw new Error("a Sequence of decoders without any");
-  const decoders = parts.map(decoderOf).filter((part) => part !== null);
-  return (tokens) => decoders.reduce((parts, decode) => decode(parts), [...tokens]);
+  return componentOf<Decoder>(json, {
+    kinds: {
+      ByteLevel: () => byteLevel,
+      ByteFallback: () => byteFallback,
+      Fuse: () => (tokens) => [tokens.join("")],
+      Metaspace: metaspace,
+      Strip: strip,
+      Replace: (part) => {
+        const replace = replacer(part, "Replace");
+        return (tokens) => tokens.map(replace);
+      },
+      WordPiece: wordPiece,
+      BPEDecoder: wordEnds,
+      CTC: connectionist,
+    },
+    key: "decoders",
+    name: "decoders",
+    inTurn: (decoders) => (tokens) =>
+      decoders.reduce((parts, decode) => decode(parts), [...tokens]),
+    unknown: (type) => new Error(`Unknown Decoder type: ${String(type)}`),
+  });
 }
 
 const lossy = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -1,55 +1,41 @@
 /** Normalizers: how a tokenizer changes a text before it is cut into words. */
 import { toByteCharacters } from "./byte_alphabet.ts";
-import { fieldsOf, type Json, NotSupported } from "./component.ts";
+import { componentOf, type Json, NotSupported } from "./component.ts";
 import { replacer } from "./patterns.ts";
 
 export type Normalizer = (text: string) => string;
 
-/** @throws NotSupported for an unknown kind, Error for a component that is not as it should be */
+const form = (name: string): () => Normalizer => () => (text) => text.normalize(name);
+
+/** @throws NotSupported for an unknown kind, Error for one that is not as it should be */
 export function normalizerOf(json: unknown): Normalizer | null {
-  if (json === null || json === undefined) return null;
-  const part = fieldsOf(json), { type } = part;
-  switch (type) {
-    case "Sequence":
-      return sequence(part["normalizers"]);
-    case "NFC":
-    case "NFD":
-    case "NFKC":
-    case "NFKD":
-      return (text) => text.normalize(type);
-    case "Lowercase":
-      return lowercase;
-    case "Strip":
-      return strip(part);
-    case "StripAccents":
-      return (text) => text.replaceAll(/\p{M}/gu, "");
-    case "Prepend":
-      return prepend(part["prepend"]);
-    case "Replace":
-      return replacer(part, "Replace");
-    case "Nmt":
-      return (text) => text.replaceAll(NMT_REMOVED, "").replaceAll(NMT_SPACES, " ");
-    case "Precompiled":
-      return precompiledNormalizer(String(part["precompiled_charsmap"] ?? ""));
-    case "BertNormalizer":
-      return bertNormalizer(part);
-    case "ByteLevel":
-      return toByteCharacters;
-    default:
-      throw new NotSupported(`the normalizer ${JSON.stringify(type)}`);
-  }
+  return componentOf<Normalizer>(json, {
+    kinds: {
+      NFC: form("NFC"),
+      NFD: form("NFD"),
+      NFKC: form("NFKC"),
+      NFKD: form("NFKD"),
+      Lowercase: () => lowercase,
+      Strip: strip,
+      StripAccents: () => (text) => text.replaceAll(/\p{M}/gu, ""),
+      Prepend: (part) => prepend(part["prepend"]),
+      Replace: (part) => replacer(part, "Replace"),
+      Nmt: () => (text) => text.replaceAll(NMT_REMOVED, "").replaceAll(NMT_SPACES, " "),
+      Precompiled: (part) => precompiledNormalizer(String(part["precompiled_charsmap"] ?? "")),
+      BertNormalizer: bertNormalizer,
+      ByteLevel: () => toByteCharacters,
+    },
+    key: "normalizers",
+    name: "normalizers",
+    inTurn: (parts) => (text) => parts.reduce((normal, normalize) => normalize(normal), text),
+    unknown: (type) => new NotSupported(`the normalizer ${JSON.stringify(type)}`),
+  });
 }
 
 /** Control characters that SentencePiece's clean-up removes, and what it takes for a space. */
 // deno-lint-ignore no-control-regex
 const NMT_REMOVED = /[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]/g;
 const NMT_SPACES = /[\t\n\f\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]/g;
-
-function sequence(parts: unknown): Normalizer {
-  if (!Array.isArray(parts)) throw new Error("a Sequence of normalizers without any");
-  const normalizers = parts.map(normalizerOf).filter((part) => part !== null);
-  return (text) => normalizers.reduce((normal, normalize) => normalize(normal), text);
-}
 
 function strip({ strip_left: left, strip_right: right }: Json): Normalizer {
   const starts = /^\p{White_Space}+/u;
@@ -79,8 +65,7 @@ const CHINESE = new RegExp(
   "gu",
 );
 
-function bertNormalizer(json: unknown): (text: string) => string {
-  const options = fieldsOf(json);
+function bertNormalizer(options: Json): Normalizer {
   const isLowercase = options["lowercase"] === true;
   const stripsAccents = options["strip_accents"] ?? isLowercase;
   return (text) => {

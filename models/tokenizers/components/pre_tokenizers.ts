@@ -3,7 +3,7 @@
  * Face's tokenizers do. Left out: UnicodeScripts, which is refused by its name.
  */
 import { toByteCharacters } from "./byte_alphabet.ts";
-import { fieldsOf, type Json, NotSupported } from "./component.ts";
+import { componentOf, type Json, NotSupported } from "./component.ts";
 import type { Matcher } from "../../linear_pattern.ts";
 import { eachMatch, patternOf, WORD_CHARACTERS } from "./patterns.ts";
 
@@ -25,45 +25,31 @@ const WORDS = new RegExp(
 );
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/gu;
 
-/** @throws NotSupported for an unknown kind, Error for a component that is not as it should be */
+/** @throws NotSupported for an unknown kind, Error for one that is not as it should be */
 export function preTokenizerOf(json: unknown): PreTokenizer | null {
-  if (json === null || json === undefined) return null;
-  const part = fieldsOf(json), { type } = part;
-  switch (type) {
-    case "Sequence":
-      return sequence(part["pretokenizers"]);
-    case "Split":
-      return splitter(
-        patternOf(part["pattern"], "Split"),
-        String(part["behavior"]),
-        part["invert"] === true,
-      );
-    case "ByteLevel":
-      return byteLevel(part["add_prefix_space"] === true, part["use_regex"] !== false);
-    case "Metaspace":
-      return metaspace(part);
-    case "Digits":
-      return splitter(part["individual_digits"] === true ? /\p{N}/gu : /\p{N}+/gu, "Isolated");
-    case "Punctuation":
-      return splitter(PUNCTUATION, String(part["behavior"] ?? "Isolated"));
-    case "Whitespace":
-      return (text) => text.match(WORDS) ?? [];
-    case "WhitespaceSplit":
-      return (text) => text.match(NOT_SPACES) ?? [];
-    case "BertPreTokenizer":
-      return inTurn([splitter(SPACES, "Removed"), splitter(PUNCTUATION, "Isolated")]);
-    case "CharDelimiterSplit":
-      return splitter(patternOf({ String: part["delimiter"] }, "Split"), "Removed");
-    case "FixedLength":
-      return fixedLength(Number(part["length"] ?? 5));
-    default:
-      throw new NotSupported(`the pre_tokenizer ${JSON.stringify(type)}`);
-  }
-}
-
-function sequence(parts: unknown): PreTokenizer {
-  if (!Array.isArray(parts)) throw new Error("a Sequence of pre_tokenizers without any");
-  return inTurn(parts.map(preTokenizerOf).filter((part) => part !== null));
+  return componentOf<PreTokenizer>(json, {
+    kinds: {
+      Split: ({ pattern, behavior, invert }) =>
+        splitter(patternOf(pattern, "Split"), String(behavior), invert === true),
+      ByteLevel: (part) =>
+        byteLevel(part["add_prefix_space"] === true, part["use_regex"] !== false),
+      Metaspace: metaspace,
+      Digits: (part) =>
+        splitter(part["individual_digits"] === true ? /\p{N}/gu : /\p{N}+/gu, "Isolated"),
+      Punctuation: (part) => splitter(PUNCTUATION, String(part["behavior"] ?? "Isolated")),
+      Whitespace: () => (text) => text.match(WORDS) ?? [],
+      WhitespaceSplit: () => (text) => text.match(NOT_SPACES) ?? [],
+      BertPreTokenizer: () =>
+        inTurn([splitter(SPACES, "Removed"), splitter(PUNCTUATION, "Isolated")]),
+      CharDelimiterSplit: (part) =>
+        splitter(patternOf({ String: part["delimiter"] }, "Split"), "Removed"),
+      FixedLength: (part) => fixedLength(Number(part["length"] ?? 5)),
+    },
+    key: "pretokenizers",
+    name: "pre_tokenizers",
+    inTurn,
+    unknown: (type) => new NotSupported(`the pre_tokenizer ${JSON.stringify(type)}`),
+  });
 }
 
 /** Each pre-tokenizer cuts the words of the one before it. */
