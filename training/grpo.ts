@@ -102,7 +102,7 @@ export class Grpo {
   /** Sample, score, advantages. @param first number of the first prompt in the run */
   async #rollOut(first: number): Promise<Rollout> {
     const { groups, sampler, rollouts: options, state: { step } } = this.parts;
-    await sampler.begin(step, groups.coming(first, step, sampler.maxStaleness));
+    await sampler.begin?.(step, groups.coming(first, step, sampler.maxStaleness));
     const rounds: Rollout[] = [];
     for (let next = first, count; (count = promptsToDraw(rounds, options)) > 0; next += count) {
       const drawn = groups.at(next, count);

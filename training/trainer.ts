@@ -345,7 +345,7 @@ export class GrpoTrainer {
     warnings.push(...await ranks.first(() => diskWarnings(this.#options.config, this.plan().disk)));
     for (const message of [...warnings, ...this.#notes()]) await report.warn(message);
     // A wrong address is found before a long warm start.
-    await this.#sampler?.open(() => this.#stop.requested());
+    await this.#sampler?.open?.(() => this.#stop.requested());
   }
 
   #notes(): string[] {
@@ -421,7 +421,7 @@ export class GrpoTrainer {
             follow: async () => await this.#optimizer?.follow(),
             reference: this.#reference?.save() ?? null,
             rollout: this.#grpo?.inFlight() ?? null,
-            stale: this.#sampler?.stalePolicies(state.step) ?? new Map(),
+            stale: this.#sampler?.stalePolicies?.(state.step) ?? new Map(),
           },
         ),
     ).finally(() => control?.saving?.(false));

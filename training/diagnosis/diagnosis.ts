@@ -154,16 +154,12 @@ export class Diagnosis {
       return null;
     }
     const { learning_rate: rate, max_grad_norm: norm, beta } = this.config.training;
+    const now = short(mean(rewards)), share = percent(this.#recent.mean("frac_reward_zero_std"));
     return {
       finding: "collapsed",
-      text:
-        `The reward fell from ${short(best.reward)} (step ${best.step}) to ${
-          short(mean(rewards))
-        }, and ` +
-        `${
-          percent(this.#recent.mean("frac_reward_zero_std"))
-        } of the groups have no signal any more: the ` +
-        `updates were too large, and the policy is lost. Go back to a checkpoint from before.`,
+      text: `The reward fell from ${short(best.reward)} (step ${best.step}) to ${now}, and ` +
+        `${share} of the groups have no signal any more: the updates were too large, and the ` +
+        "policy is lost. Go back to a checkpoint from before.",
       tries: [
         `training.learning_rate=${short(rate / 10)}`,
         ...(norm === 0 || norm > 0.2 ? ["training.max_grad_norm=0.2"] : []),
@@ -245,11 +241,8 @@ export class Diagnosis {
     if (!(warmUp > 0) || !rising || !(now < 0.5 * full)) return null;
     return {
       finding: "warm_up",
-      text:
-        `The learning rate is still in warm-up (${short(now)} of ${
-          short(full)
-        }): that the reward ` +
-        `stands still means little yet.`,
+      text: `The learning rate is still in warm-up (${short(now)} of ${short(full)}): that the ` +
+        "reward stands still means little yet.",
       tries: [`training.warmup_steps=${warmUp < 1 ? short(warmUp / 2) : Math.ceil(warmUp / 2)}`],
     };
   }
@@ -332,14 +325,14 @@ export class Diagnosis {
       ? ["curriculum.enabled=true"]
       : [];
     if (correct !== undefined && correct.value >= SOLVED * (FULL_MARKS[correct.name] ?? 1)) {
+      const isFinite = task === null && data.tasks === null;
+      const what = isFinite
+        ? "more or harder ones would teach more. If the held-out accuracy is low, they are " +
+          "memorised: then stop earlier, or have more problems."
+        : "harder ones would teach more.";
       return {
         finding: "solved",
-        text: `${same} The problems are solved: ${
-          task === null && data.tasks === null
-            ? "more or harder ones would teach more. If the held-out accuracy is low, they are " +
-              "memorised: then stop earlier, or have more problems."
-            : "harder ones would teach more."
-        }`,
+        text: `${same} The problems are solved: ${what}`,
         tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],
       };
     }
@@ -359,14 +352,11 @@ export class Diagnosis {
   #entropy(): Advice | null {
     const entropy = this.#recent.mean("entropy");
     if (!(entropy < NO_ENTROPY)) return null;
-    const { temperature, entropy_coef: bonus } = this.config.training;
+    const { temperature, entropy_coef: bonus } = this.config.training, now = short(entropy);
     return {
       finding: "entropy",
-      text:
-        `The policy's entropy is ${
-          short(entropy)
-        }: it gives the same completion nearly every time, ` +
-        `so there is nothing left to compare.`,
+      text: `The policy's entropy is ${now}: it gives the same completion nearly every time, so ` +
+        "there is nothing left to compare.",
       tries: [
         `training.temperature=${short(Math.max(1, temperature * 1.2))}`,
         ...(bonus === 0 ? ["training.entropy_coef=0.01"] : []),

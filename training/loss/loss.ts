@@ -234,12 +234,9 @@ class ClipCounter {
   readonly #high: number;
   readonly #delta: number;
   readonly #sequence: boolean;
-  #lows = 0;
-  #highs = 0;
-  #rowLows = 0;
-  #rowHighs = 0;
-  readonly #lowShares: number[] = [];
-  readonly #highShares: number[] = [];
+  #row = { lows: 0, highs: 0 };
+  /** Of each row: its tokens or 1, and how many of them are clipped. */
+  readonly #rows: { lows: number; highs: number; units: number }[] = [];
 
   constructor(settings: PolicySettings, private readonly clipping: Clipping) {
     const high = settings.epsilon_high ?? settings.epsilon, upper = clipping === "upper";
@@ -251,48 +248,37 @@ class ClipCounter {
 
   /** Counts a token of the current row; `mask` is 0 for a token that is not trained on. */
   add(ratio: number, advantage: number, mask: number): void {
-    const bounded = Math.min(ratio, this.#delta);
-    if (this.#sequence) {
-      // The ratio is the same at every token of the row, masked or not: the row counts once.
-      this.#rowLows = bounded < this.#low && advantage < 0 ? 1 : 0;
-      this.#rowHighs = bounded > this.#high && advantage > 0 ? 1 : 0;
-    } else if (mask !== 0) {
-      if (bounded < this.#low && advantage < 0) this.#rowLows++;
-      if (bounded > this.#high && advantage > 0) this.#rowHighs++;
+    const bounded = Math.min(ratio, this.#delta), row = this.#row;
+    const isLow = bounded < this.#low && advantage < 0;
+    const isHigh = bounded > this.#high && advantage > 0;
+    // The ratio of a sequence is the same at every token of the row, masked or not: it counts once.
+    if (this.#sequence) this.#row = { lows: isLow ? 1 : 0, highs: isHigh ? 1 : 0 };
+    else if (mask !== 0) {
+      if (isLow) row.lows++;
+      if (isHigh) row.highs++;
     }
   }
 
   /** Ends a row with `tokens` unmasked tokens. */
   endRow(tokens: number): void {
-    const units = this.#sequence ? 1 : tokens;
-    this.#lows += this.#rowLows;
-    this.#highs += this.#rowHighs;
-    if (units > 0) {
-      this.#lowShares.push(this.#rowLows / units);
-      this.#highShares.push(this.#rowHighs / units);
-    }
-    this.#rowLows = 0;
-    this.#rowHighs = 0;
+    this.#rows.push({ ...this.#row, units: this.#sequence ? 1 : tokens });
+    this.#row = { lows: 0, highs: 0 };
   }
 
   /** The metrics of a micro-batch of `rows` rows with `tokens` unmasked tokens in all. */
   metrics(tokens: number, rows: number): Record<string, number> {
     const units = this.#sequence ? rows : tokens;
-    switch (this.clipping) {
-      case "none":
-        return {};
-      case "upper":
-        return { cispo_clip_ratio: this.#highs / units };
-      case "two-sided": {
-        const none = this.#lowShares.length === 0;
-        return {
-          "clip_ratio/low_mean": this.#lows / units,
-          "clip_ratio/low_min": none ? NaN : Math.min(...this.#lowShares),
-          "clip_ratio/high_mean": this.#highs / units,
-          "clip_ratio/high_max": none ? NaN : Math.max(...this.#highShares),
-          "clip_ratio/region_mean": (this.#lows + this.#highs) / units,
-        };
-      }
-    }
+    const lows = sum(this.#rows.map((row) => row.lows));
+    const highs = sum(this.#rows.map((row) => row.highs));
+    if (this.clipping === "none") return {};
+    if (this.clipping === "upper") return { cispo_clip_ratio: highs / units };
+    const counted = this.#rows.filter((row) => row.units > 0), none = counted.length === 0;
+    return {
+      "clip_ratio/low_mean": lows / units,
+      "clip_ratio/low_min": none ? NaN : Math.min(...counted.map((row) => row.lows / row.units)),
+      "clip_ratio/high_mean": highs / units,
+      "clip_ratio/high_max": none ? NaN : Math.max(...counted.map((row) => row.highs / row.units)),
+      "clip_ratio/region_mean": (lows + highs) / units,
+    };
   }
 }

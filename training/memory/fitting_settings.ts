@@ -40,45 +40,41 @@ export interface FittingSettings {
 export async function fittingSettings(size: StepSize, left: LeftBy): Promise<FittingSettings> {
   const fits = async (size: StepSize) => await left(size) >= 0;
   const { batch, accumulation, group, completion, items, itemAccumulation, perItem } = size;
-  const supervised = supervisedSection(size);
-  const parts = async (
-    section: string,
-    whole: number,
-    count: number,
-    smaller: (batch: number, count: number) => StepSize,
-  ) => {
-    for (let parts = 2; parts <= whole; parts++) {
-      const [each, all] = [whole / parts, count * parts];
-      if (whole % parts !== 0 || !await fits(smaller(each, all))) continue;
-      return [
-        `${section}.per_device_train_batch_size=${each} ` +
-        `${section}.gradient_accumulation_steps=${all} (the same step in ${parts} parts)`,
-      ];
+  // The two loops: what a pass takes, in which units it may shrink, and the passes of a step.
+  const loops = [
+    {
+      section: "training",
+      whole: batch,
+      unit: group,
+      count: accumulation,
+      with: (batch: number, count = accumulation) => ({ ...size, batch, accumulation: count }),
+    },
+    {
+      section: supervisedSection(size),
+      whole: items / perItem,
+      unit: 1,
+      count: itemAccumulation,
+      with: (each: number, count = itemAccumulation) => {
+        return { ...size, items: each * perItem, itemAccumulation: count };
+      },
+    },
+  ];
+  const inParts: string[] = [], smaller: string[] = [];
+  for (const { section, whole, unit, count, with: resized } of loops) {
+    const key = `${section}.per_device_train_batch_size`;
+    const fitting = async (parts: number) =>
+      whole % parts === 0 && await fits(resized(whole / parts, count * parts));
+    let parts = 2;
+    while (parts <= whole && !await fitting(parts)) parts++;
+    if (parts <= whole) {
+      inParts.push(
+        `${key}=${whole / parts} ${section}.gradient_accumulation_steps=${count * parts} (the ` +
+          `same step in ${parts} parts)`,
+      );
+      continue;
     }
-    return [];
-  };
-  const training = await parts("training", batch, accumulation, (batch, accumulation) => ({
-    ...size,
-    batch,
-    accumulation,
-  }));
-  const ofItems = items / perItem;
-  const sft = await parts(supervised, ofItems, itemAccumulation, (each, itemAccumulation) => ({
-    ...size,
-    items: each * perItem,
-    itemAccumulation,
-  }));
-  const batches = [...training, ...sft];
-  const prompts = await below(
-    Math.floor(batch / group),
-    (n) => left({ ...size, batch: n * group }),
-  );
-  if (training.length === 0 && prompts > 0) {
-    batches.push(`training.per_device_train_batch_size=${prompts * group}`);
-  }
-  const problems = await below(ofItems, (n) => left({ ...size, items: n * perItem }));
-  if (sft.length === 0 && problems > 0) {
-    batches.push(`${supervised}.per_device_train_batch_size=${problems}`);
+    const units = await below(Math.floor(whole / unit), (n) => left(resized(n * unit)));
+    if (units > 0) smaller.push(`${key}=${units * unit}`);
   }
   const others: string[] = [];
   const bytes = { ...size.optimizer, moments: "8bit" } as const;
@@ -89,7 +85,7 @@ export async function fittingSettings(size: StepSize, left: LeftBy): Promise<Fit
   if (isUseful(tokens, completion)) {
     others.push(`training.max_completion_length=${tokens}`);
   }
-  return { batches, others };
+  return { batches: [...inParts, ...smaller], others };
 }
 
 /** The section with the loop of supervised steps; that of preferences is in `training`. */

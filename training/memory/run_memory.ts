@@ -376,21 +376,14 @@ async function memoryRoom(
   }
   const held = device.allocatedBytes, machine = machineRoom();
   const free = available ?? machine.bytes;
-  const isWasm = device.name === "wasm" && WASM_LIMIT - held < free;
-  const byMachine = available === undefined ? LIMITED_BY[machine.by] : null;
-  return isWasm
-    ? {
-      bytes: WASM_LIMIT - held,
-      withWeights: free,
-      where: "what kernels on the CPU can address, and weights beyond it",
-      limit: "all that kernels on the CPU can address",
-    }
-    : {
-      bytes: free,
-      withWeights: free,
-      where: byMachine,
-      limit: available === undefined ? byMachine ?? "free on this machine" : null,
-    };
+  if (device.name === "wasm" && WASM_LIMIT - held < free) {
+    const limit = "all that kernels on the CPU can address";
+    const where = "what kernels on the CPU can address, and weights beyond it";
+    return { bytes: WASM_LIMIT - held, withWeights: free, where, limit };
+  }
+  const where = available === undefined ? LIMITED_BY[machine.by] : null;
+  const limit = available === undefined ? where ?? "free on this machine" : null;
+  return { bytes: free, withWeights: free, where, limit };
 }
 
 function bytesOf(step: CountedStep, sizes: ModelSizes): number {

@@ -139,13 +139,13 @@ export interface Conversation<T> extends Pick<Sampled, "other"> {
 
 export interface Sampler {
   /** @throws Interrupted after a stop request, or when no server answers for too long */
-  open(shouldStop: () => boolean): Promise<void>;
+  open?(shouldStop: () => boolean): Promise<void>;
   /** How many steps old the policy may be that samples (`generation.max_staleness`). */
   readonly maxStaleness: number;
   /** What the last batch's sampling has kept for the training pass; null = nothing is kept. */
   readonly kept: ActivationStore | null;
   /** Samples batches that have not begun. @param step optimizer steps that the policy has done */
-  begin(step: number, batches: readonly ComingBatch[]): Promise<void>;
+  begin?(step: number, batches: readonly ComingBatch[]): Promise<void>;
   /** @param step as of `begin` @throws Interrupted after a stop request */
   sample(
     requests: readonly GenerateRequest[],
@@ -164,7 +164,7 @@ export interface Sampler {
    * optimizer steps that they have done.
    * @param step those of the present policy
    */
-  stalePolicies(step: number): ReadonlyMap<number, Uint8Array>;
+  stalePolicies?(step: number): ReadonlyMap<number, Uint8Array>;
   close(): Promise<void>;
 }
 
@@ -179,14 +179,6 @@ export class OwnSampler implements Sampler {
     private readonly prompts: PromptEncoder,
   ) {
     this.kept = training.use_rollout_activations ? model.activationStore() : null;
-  }
-
-  open(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  begin(): Promise<void> {
-    return Promise.resolve();
   }
 
   async sample(
@@ -217,10 +209,6 @@ export class OwnSampler implements Sampler {
     const options = rolloutOptions(this.training, this.prompts, shouldStop);
     const how = greedy ? { ...options, temperature: 0 } : options;
     return { played: await this.model.generateDialogues(room, how, play), other: false };
-  }
-
-  stalePolicies(): ReadonlyMap<number, Uint8Array> {
-    return new Map();
   }
 
   close(): Promise<void> {

@@ -152,9 +152,8 @@ function problemsOf(problems: TrainerOptions["problems"], count: number): unknow
     { length: Math.ceil(count / stride) },
     (_, i) => problems.trainEntry(i * stride),
   );
-  return [count, ...sampled, ...problems.heldOut, ...problems.validation].map((entry) =>
-    typeof entry === "number" ? entry : [entry.question, entry.answer, entry.messages ?? null]
-  );
+  const all = [...sampled, ...problems.heldOut, ...problems.validation];
+  return [count, ...all.map((entry) => [entry.question, entry.answer, entry.messages ?? null])];
 }
 
 async function modelHash(model: LanguageModel): Promise<string> {

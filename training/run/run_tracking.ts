@@ -29,7 +29,8 @@ export class RunTracking {
   #trackers: Tracker[] = [];
   #step = 0;
   #completed = false;
-  readonly #resources = new Resources();
+  /** The metrics of the steps since the last log. */
+  readonly #steps: Metrics[] = [];
 
   constructor(
     private readonly config: RunConfig,
@@ -42,9 +43,9 @@ export class RunTracking {
       case "plan":
         return this.#begin(event.plan);
       case "step":
-        return this.#resources.add(event.metrics);
+        return void this.#steps.push(event.metrics);
       case "log":
-        return this.#log(event.step, { ...event.metrics, ...this.#resources.take() });
+        return this.#log(event.step, { ...event.metrics, ...resourcesOf(this.#steps.splice(0)) });
       case "held_out":
         return this.#log(event.step, event.metrics);
       case "eval":
@@ -110,26 +111,15 @@ export class RunTracking {
   }
 }
 
-/** Time, memory and throughput of the steps since the last log: means, and the peak of memory. */
-class Resources {
-  readonly #values = new Map<string, number[]>();
-
-  add(metrics: Metrics): void {
-    for (const [name, value] of Object.entries(metrics)) {
-      if (value === null || !/^(time|memory|throughput)\//.test(name)) continue;
-      const values = this.#values.get(name);
-      if (values === undefined) this.#values.set(name, [value]);
-      else values.push(value);
-    }
-  }
-
-  take(): Metrics {
-    const taken = [...this.#values].map(([name, values]) =>
-      [name, name.startsWith("memory/") ? maxOf(values) : mean(values)] as const
-    );
-    this.#values.clear();
-    return Object.fromEntries(taken);
-  }
+/** Time, memory and throughput of steps: means, and the peak of memory. */
+function resourcesOf(steps: readonly Metrics[]): Metrics {
+  const names = new Set(steps.flatMap((metrics) => Object.keys(metrics)));
+  const resources = [...names].filter((name) => /^(time|memory|throughput)\//.test(name));
+  return Object.fromEntries(resources.flatMap((name) => {
+    const values = steps.map((metrics) => metrics[name]).filter((value) => value != null);
+    if (values.length === 0) return [];
+    return [[name, name.startsWith("memory/") ? maxOf(values) : mean(values)]];
+  }));
 }
 
 /** Splits intervals into two values, for their two ends. */

@@ -63,10 +63,7 @@ export class ServerPool {
 
   /** @throws NoServer; RgxError when all servers refuse to be asked */
   async open(signal: AbortSignal): Promise<void> {
-    const batch = new PoolBatch(1, signal);
-    this.#batches.add(batch);
-    for (const server of this.#asked()) this.#lane(server, batch, () => Promise.resolve([]));
-    await this.#end(batch);
+    await this.#run(new PoolBatch(1, signal), this.#asked(), 1, () => Promise.resolve([]));
   }
 
   /** The servers that are not left out. @throws what `leaveOut` fails with when none is left */
@@ -118,19 +115,11 @@ export class ServerPool {
     const asked = this.#asked(), several = asked.length > 1;
     const batch = new PoolBatch(requests.length, signal);
     const share = Math.ceil(requests.length / asked.length * (several ? FIRST_SHARE : 1));
-    this.#batches.add(batch);
     // A single request goes to the server that has least to do.
-    for (const server of asked.toSorted((a, b) => a.running - b.running)) {
-      // What others leave when they fail is taken by whoever is free.
-      for (let i = 0; i < share; i++) {
-        this.#lane(
-          server,
-          batch,
-          (job) => server.complete(requests[job]!, adapter, batch.control.signal),
-        );
-      }
-    }
-    return await this.#end(batch);
+    const byWork = asked.toSorted((a, b) => a.running - b.running);
+    const work = (server: RolloutServer, job: number) =>
+      server.complete(requests[job]!, adapter, batch.control.signal);
+    return await this.#run(batch, byWork, share, work);
   }
 
   async close(): Promise<void> {
@@ -141,54 +130,62 @@ export class ServerPool {
     await Promise.all(this.servers.map((server) => server.close()));
   }
 
-  async #end(batch: PoolBatch): Promise<Answered[]> {
+  /** Gives each server `share` requests at a time; others take what one leaves when it fails. */
+  async #run(
+    batch: PoolBatch,
+    servers: readonly RolloutServer[],
+    share: number,
+    work: (server: RolloutServer, job: number) => Promise<Completion[]>,
+  ): Promise<Answered[]> {
+    this.#batches.add(batch);
+    const lanes = servers.flatMap((server) =>
+      Array.from({ length: share }, () => this.#lane(server, batch, (job) => work(server, job)))
+    );
     try {
       return await batch.end;
     } finally {
       this.#batches.delete(batch);
-      await Promise.all(batch.lanes);
+      await Promise.all(lanes);
     }
   }
 
   /** One of a server's requests at a time, until the batch has ended. */
-  #lane(
+  async #lane(
     server: RolloutServer,
     batch: PoolBatch,
     work: (job: number) => Promise<Completion[]>,
-  ): void {
-    batch.lanes.push((async () => {
-      let tooMany = 0;
-      while (!batch.ended && !this.#leftOut.has(server)) {
-        if (server.down !== null || server.sameEngine === null) {
-          await Promise.race([this.#recovery(server), batch.end.catch(() => {})]);
-          continue;
-        }
-        const job = batch.take();
-        if (job === null) {
-          await batch.change();
-          continue;
-        }
-        try {
-          const { starts: start } = server, completions = await work(job);
-          if (this.#leftOut.has(server)) return batch.putBack(job);
-          batch.finish(job, { completions, server, start });
-          tooMany = 0;
-          this.#failures.delete(server);
-        } catch (error) {
-          batch.putBack(job);
-          if (batch.ended) return;
-          if (error instanceof ServerDown) this.#noteDown(server, error.message);
-          else if (error instanceof HttpError) {
-            if (++tooMany === WARN_AFTER) {
-              this.options.onNote(`${server.url}: too many requests, again and again`);
-            }
-            const delay = error.delay ?? backoff(tooMany, FIRST_DELAY_MS, Math.random());
-            await Promise.race([pause(delay, this.#closed.signal), batch.end.catch(() => {})]);
-          } else if (isRefusal(error)) this.leaveOut(server, error);
-          else batch.fail(error);
-        }
+  ): Promise<void> {
+    let tooMany = 0;
+    while (!batch.ended && !this.#leftOut.has(server)) {
+      if (server.down !== null || server.sameEngine === null) {
+        await Promise.race([this.#recovery(server), batch.end.catch(() => {})]);
+        continue;
       }
-    })());
+      const job = batch.take();
+      if (job === null) {
+        await batch.change();
+        continue;
+      }
+      try {
+        const { starts: start } = server, completions = await work(job);
+        if (this.#leftOut.has(server)) return batch.putBack(job);
+        batch.finish(job, { completions, server, start });
+        tooMany = 0;
+        this.#failures.delete(server);
+      } catch (error) {
+        batch.putBack(job);
+        if (batch.ended) return;
+        if (error instanceof ServerDown) this.#noteDown(server, error.message);
+        else if (error instanceof HttpError) {
+          if (++tooMany === WARN_AFTER) {
+            this.options.onNote(`${server.url}: too many requests, again and again`);
+          }
+          const delay = error.delay ?? backoff(tooMany, FIRST_DELAY_MS, Math.random());
+          await Promise.race([pause(delay, this.#closed.signal), batch.end.catch(() => {})]);
+        } else if (isRefusal(error)) this.leaveOut(server, error);
+        else batch.fail(error);
+      }
+    }
   }
 
   #noteDown(server: RolloutServer, reason: string): void {
@@ -272,7 +269,6 @@ class PoolBatch {
   #left: number;
   #changed = Promise.withResolvers<void>();
   readonly #end = Promise.withResolvers<Answered[]>();
-  readonly lanes: Promise<void>[] = [];
   readonly control = new AbortController();
   ended = false;
 

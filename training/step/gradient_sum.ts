@@ -61,20 +61,18 @@ export interface GradientSumOptions {
 
 export class GradientSum {
   readonly ranks: Ranks;
-  readonly #reduction: Reduction;
-  readonly #shards: Shards | null;
-  readonly #halves: boolean;
 
   /** @param device the device of the model; null is enough for "fast" on one rank */
   constructor(
     private readonly model: Pick<LanguageModel, "zeroGrad" | "trainableArenas">,
     private readonly device: Device | null = null,
-    { reduction = "fast", ranks = ALONE, shards = null, halves = false }: GradientSumOptions = {},
+    private readonly options: GradientSumOptions = {},
   ) {
-    this.ranks = ranks;
-    this.#reduction = reduction;
-    this.#shards = shards;
-    this.#halves = halves;
+    this.ranks = options.ranks ?? ALONE;
+  }
+
+  get #halves(): boolean {
+    return this.options.halves ?? false;
   }
 
   /**
@@ -83,7 +81,8 @@ export class GradientSum {
    * @returns what `backward` returned for every micro-batch, in their order
    */
   async over<T>(count: number, backward: (microBatch: number) => Promise<T>): Promise<T[]> {
-    if (this.#reduction === "fast") return await this.#inPlace(count, backward);
+    const { reduction = "fast" } = this.options;
+    if (reduction === "fast") return await this.#inPlace(count, backward);
     const rounding = this.#halves ? new GradientRounding(this.device!, this.#longest()) : null;
     try {
       if (count > 1 || this.ranks.size > 1) return await this.#exact(count, backward, rounding);
@@ -143,7 +142,7 @@ export class GradientSum {
     rounded: boolean,
   ): Promise<void> {
     const device = this.device!, { grad, length } = arena, halves = this.#halves;
-    const slices = this.#shards?.gradients(arena);
+    const slices = this.options.shards?.gradients(arena);
     const vector = {
       length,
       create: (n: number) => device.float === "f64" ? new Float64Array(n) : new Float32Array(n),

@@ -24,11 +24,8 @@ export type Said = Omit<Reply, "state"> & {
   hasFailed?: boolean;
 };
 
-export type BareCall =
-  | { call: "reset"; row: Readonly<Record<string, unknown>>; seed: number; example: number }
-  | Omit<Extract<EnvironmentCall, { call: "step" }>, "state">
-  | Omit<Extract<EnvironmentCall, { call: "run" }>, "state">
-  | { call: "reward" };
+export type BareCall = WithoutState<EnvironmentCall>;
+type WithoutState<Call> = Call extends EnvironmentCall ? Omit<Call, "state"> : never;
 
 export interface Session {
   /** Its program or its connection has ended; it answers no more. */
@@ -60,9 +57,8 @@ export function sessionEnvironment(
   const live = new Map<string, Session[]>();
   const keyOf = (history: History) => JSON.stringify(history);
   const keep = (history: History, session: Session) => {
-    const key = keyOf(history), others = live.get(key);
-    if (others === undefined) live.set(key, [session]);
-    else others.push(session);
+    const key = keyOf(history);
+    live.set(key, [...live.get(key) ?? [], session]);
   };
   /** A session with this history that still answers; null: there is none. */
   const taken = (history: History): Session | null => {
