@@ -19,7 +19,6 @@ import type { CallLimits } from "../core/sandbox/sandbox_calls.ts";
 export type Outcome = { value: RewardValue } | { error: string };
 
 export interface Scorer {
-  /** Name in metrics and tables. */
   readonly name: string;
   /** Whether values depend on the other samples of the batch; known after `open`. */
   readonly wholeBatch: boolean;
@@ -48,7 +47,6 @@ export interface ScorerReward extends RewardBase {
 /** Fields of each line of metrics.jsonl that no reward may set. */
 const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
-/** The values that rewards log while a batch is scored. */
 export class RewardNotes {
   /** Name → all values that were logged under it. */
   readonly logged = new Map<string, number[]>();
@@ -104,7 +102,6 @@ export class RewardNotes {
   }
 }
 
-/** The metric of the price of a reward. */
 export const costOf = (reward: string) => `rewards/${reward}/cost`;
 
 /** A sample as a reward gets it, whose notes go to those of its row. */
@@ -209,7 +206,6 @@ export interface Limits extends CallLimits {
 /** A value, or the reason why there is none, and the notes of the reward. */
 export interface Scored {
   result: { value: RewardValue } | { error: string };
-  /** There is no value because of the time limit. */
   late?: boolean;
   logged: (readonly [name: string, value: number])[];
   extras: (readonly [column: string, cell: Cell])[];

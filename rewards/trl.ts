@@ -21,7 +21,6 @@ const accuracyReward: SampleReward = {
   compute: (input) => mathAccuracy(input.completion, input),
 };
 
-/** accuracy_reward for a part of the completion. */
 export function mathAccuracy(
   text: string,
   { answer, info, entry }:

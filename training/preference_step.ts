@@ -161,7 +161,6 @@ function compared(
   });
 }
 
-/** The metrics that steps and evaluations have. */
 function pairMetrics(all: readonly PairLogps[], beta: number): Metrics {
   const chosen = all.map((pair) => beta * (pair.chosen - pair.refChosen));
   const rejected = all.map((pair) => beta * (pair.rejected - pair.refRejected));

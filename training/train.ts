@@ -85,9 +85,8 @@ const RIGHTS: readonly Deno.PermissionDescriptor[] = [
 ];
 
 async function trainWith(options: TrainOptions): Promise<TrainSummary> {
-  const { env, device: asked = "auto", threads, on = {}, signal, resume, force, tuneKernels } =
-    options;
-  const { overrides = {} } = options;
+  const { env, device: asked = "auto", on = {}, signal, overrides = {} } = options;
+  const { threads, resume, force, tuneKernels } = options;
   const { config, yaml } = await loadConfig(options.config, {
     overrides: overrideArguments(env === undefined ? overrides : withEnvironment(overrides, env)),
     source: OVERRIDES,

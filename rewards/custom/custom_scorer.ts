@@ -217,7 +217,6 @@ const SANDBOXED: CallKind<AboutReward, Scored> = {
 /** Seconds in which the file is imported: with torch it may take long. */
 const LOAD_TIME = 120;
 
-/** A completion as functions of Python get it. */
 export interface PythonSample {
   /** The row's prompt: a text, or messages where the row has a conversation. */
   prompt: unknown;
@@ -227,7 +226,6 @@ export interface PythonSample {
   /** All other columns of the row. */
   columns: Readonly<Record<string, unknown>>;
   trainer_state: { global_step: number; max_steps?: number };
-  /** The arguments of verl's `compute_score`. */
   verl: Readonly<Record<string, unknown>>;
 }
 

@@ -34,13 +34,11 @@ export type EnvironmentCall =
   | { call: "reward"; state: State };
 
 export interface Reply {
-  /** After the call. */
   state: State;
   /** For the model: the observation of a reset, the answer of a step, the result of a tool. */
   content: string;
   /** null = none, which is not 0. */
   reward: number | null;
-  /** The dialogue ends here. */
   done: boolean;
   /** Numbers for the metrics of the step. */
   metrics: Readonly<Record<string, number>>;
@@ -52,7 +50,6 @@ export interface Reply {
 export type Outcome = (Reply | { error: string; state?: State }) & { late?: boolean };
 
 export interface Environment {
-  /** In metrics and messages. */
   readonly name: string;
   /** Whether the same call has the same answer at any time: it asks no hosts. */
   readonly isSteady: boolean;

@@ -67,7 +67,6 @@ const JUDGE_TIME_LIMIT = 120;
 const MAX_FAILED_IN_A_ROW = 2;
 const ENDED = "scoring was ended";
 
-/** Fields of a request that the reward sets itself. */
 const OWN_FIELDS = ["model", "messages", "n", "stream", "temperature", "max_tokens"];
 
 function checkSettings(settings: Settings): void {

@@ -45,7 +45,6 @@ export interface ResumeParts {
   /** What the ranks after the first do while it writes the optimizer's states. */
   follow: () => Promise<void>;
   reference: FileContent | null;
-  /** The generation batch that is being trained on. */
   rollout: RolloutBuffer | null;
   /** Weights of older policies that still sample, by the optimizer steps that they have done. */
   stale: ReadonlyMap<number, Uint8Array>;

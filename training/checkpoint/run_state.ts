@@ -292,7 +292,6 @@ export function reviseHeldOut(
 export interface ChosenKernels {
   /** The card, driver and version of rgx that they were measured with. */
   about: object;
-  /** Names of kernels by class of shapes. */
   choices: Record<string, string>;
 }
 

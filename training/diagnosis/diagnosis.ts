@@ -48,7 +48,6 @@ export class Diagnosis {
   /** The best of the steps in which enough groups had a signal. */
   #best: { step: number; reward: number } | null = null;
   readonly #consistent = new ConsistentAdvice();
-  /** The step at which each finding was last reported. */
   readonly #reported = new Map<Finding, number>();
 
   constructor(private readonly config: RunConfig, totalSteps: number) {
@@ -463,7 +462,6 @@ class RecentSteps {
     return mean(this.values(name));
   }
 
-  /** Whether a metric is 1 in every step of the window. */
   isAlwaysOne(name: string): boolean {
     const values = this.values(name);
     return values.length === this.length && values.every((value) => value === 1);

@@ -33,14 +33,12 @@ export interface DeviceSpeed {
   start: number;
 }
 
-/** The numbers of tokens that a run typically has. */
 export interface TypicalWork {
   promptTokens: number;
   completionTokens: number;
   /** Completions of a prompt, and completions that are decoded together. */
   group: number;
   lanes: number;
-  /** Bytes of the optimizer's moments. */
   moments: number;
 }
 

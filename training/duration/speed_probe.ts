@@ -27,7 +27,6 @@ export interface ProbeInput {
   /** Completions that are decoded together, and completions of a training pass. */
   lanes: number;
   rows: number;
-  /** Tokens of a completion in the training passes. */
   answerTokens: number;
   /** Its limits end completions. */
   sampling: GenerateOptions;

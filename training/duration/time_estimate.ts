@@ -27,7 +27,6 @@ export interface EstimateInput extends TypicalTokens {
   askedBetween: number;
 }
 
-/** Seconds of the parts of a run. */
 export interface EstimateParts {
   warmStart: number;
   /** Of one step: generation, and the passes over its completions. */

@@ -41,10 +41,8 @@ export interface Answer extends Segmented {
   dialogue?: Pick<Dialogue, "messages" | "reward">;
 }
 
-/** How answers are drawn. */
 interface Draws {
   sampling: SamplingSettings;
-  /** Answers to each problem. */
   samples: number;
   /** @see PlayOptions.scene */
   scene: string;
@@ -87,7 +85,6 @@ export async function answersTo(
   );
 }
 
-/** What a reward sees of an answer. */
 export function sampleOf(
   entry: Entry,
   answer: Answer,
@@ -98,7 +95,6 @@ export function sampleOf(
   return rewardSample({ entry, prompt }, { ...completion, ids: idsOf(answer) }, about);
 }
 
-/** The score by the rules of the problem. */
 export function scoreOf(
   entry: Entry,
   { text, prompt }: Answer,

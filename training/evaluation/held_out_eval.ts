@@ -53,10 +53,8 @@ export interface HeldOutOptions extends AnswerOptions {
   step: number;
 }
 
-/** A completion with its scores. */
 interface ScoredRow extends ScoredAnswer {
   rewards: RewardValue[];
-  /** The task of the problem. */
   task: string;
 }
 
@@ -115,7 +113,6 @@ export async function evaluateHeldOut(
   };
 }
 
-/** Completions of each problem. */
 function generationsOf(training: RunConfig["training"]): number {
   return training.num_generations_eval ?? training.num_generations;
 }

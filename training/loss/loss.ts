@@ -21,7 +21,6 @@ import {
 
 export type { StepTotals };
 
-/** The keys of the configuration that decide the loss. */
 export interface LossSettings extends
   PolicySettings,
   Pick<

@@ -14,7 +14,6 @@ import { divergence } from "../../models/network/divergence.ts";
 
 /** What a teacher says in the place of a token. */
 export interface TeacherPlace {
-  /** Log-probability of the token itself. */
   logprob: number;
   /** Its likeliest tokens, in descending order. */
   top: readonly TopToken[];

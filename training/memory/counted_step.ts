@@ -69,7 +69,6 @@ export interface CountedStep {
 /** Parts of tensors that are in memory while a checkpoint is written, as measured. */
 const WRITTEN_PARTS = 16;
 
-/** More than these are not under way together. */
 const MAX_DIALOGUES = 2 ** 14;
 
 export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSizes): number {

@@ -114,7 +114,6 @@ export interface LargestBatch {
   largest: number;
 }
 
-/** No pass of a run has this many completions. */
 const MAX_BATCH = 2 ** 16;
 
 export async function largestBatch(

@@ -23,7 +23,6 @@ export interface RunNeeds extends Lengths {
   referenceStorage: WeightStorage;
   /** The model that is learned from; null: there is none. */
   teacher: ModelSizes | null;
-  /** Whether the run is the supervised warm start alone. */
   supervisedOnly: boolean;
   ranks: number;
 }
@@ -44,10 +43,8 @@ export interface StepSize {
   reduction: RunConfig["training"]["reduction"];
   /** Whether gradients are bfloat16 on the wire. */
   halves: boolean;
-  /** Completions of a generation batch. */
   generated: number;
   group: number;
-  /** Maximum tokens of a completion. */
   completion: number;
   /** Of an answer, where completions are dialogues; null: they are one answer. */
   turn: number | null;

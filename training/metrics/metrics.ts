@@ -6,7 +6,6 @@
 
 export type Metrics = Record<string, number | null>;
 
-/** Metrics that are logged with their last value. */
 const LAST_VALUE: ReadonlySet<string> = new Set([
   "num_tokens",
   "epoch",
@@ -81,12 +80,10 @@ export function averageMetrics(records: readonly Readonly<Metrics>[]): Metrics {
 
 /** NaN and infinities as null, since JSON cannot hold them. */
 export function finiteOrNull(metrics: Readonly<Metrics>): Metrics {
-  return Object.fromEntries(
-    Object.entries(metrics).map(([name, value]) => [
-      name,
-      value !== null && Number.isFinite(value) ? value : null,
-    ]),
-  );
+  const entries = Object.entries(metrics).map(([name, value]) => {
+    return [name, value !== null && Number.isFinite(value) ? value : null];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The metrics of an evaluation while training, under TRL's names. */

@@ -79,7 +79,6 @@ export class PhaseClock {
     return { ...metrics, ...this.memory?.lap() };
   }
 
-  /** Seconds of work so far, with those of earlier sessions. */
   seconds(): number {
     return this.earlier + (performance.now() - this.#started) / 1000;
   }

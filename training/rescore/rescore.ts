@@ -41,7 +41,6 @@ export interface RescoredRow {
 export interface Judgement {
   /** Unweighted; `applied`: completions to which the reward applies. */
   rewards: { name: string; weight: number; mean: number; applied: number }[];
-  /** Of the weighted sums. */
   mean: number;
   std: number;
   /** Share of the groups in which all completions have the same reward, and teach nothing. */

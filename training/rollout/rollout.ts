@@ -67,7 +67,6 @@ export interface RolloutGroup {
   prompt: EncodedPrompt;
   /** The prompt that the teacher sees, where that is another one. */
   teacherPrompt?: EncodedPrompt;
-  /** Number of the prompt in the run. */
   promptId: number;
   /** Rewards of the greedy completion, where the advantages are compared with it. [K] */
   greedy?: readonly (number | null)[];
@@ -82,7 +81,6 @@ export interface Rollout {
   logged: Metrics;
   /** What rewards have spent, summed over all completions. */
   spent: Readonly<Record<string, number>>;
-  /** What rewards want the user to know. */
   warnings: readonly string[];
   errors: readonly RewardError[];
   /** @see Sampled.other */

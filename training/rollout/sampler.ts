@@ -17,7 +17,6 @@ import type { ActivationStore } from "../../models/network/activation_store.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
 import type { Entry } from "../../tasks/types.ts";
 
-/** The completions of each request. */
 export interface Sampled {
   completions: readonly (readonly Completion[])[];
   /**
@@ -128,7 +127,6 @@ export interface ComingBatch {
 }
 
 export interface ConverseOptions {
-  /** Optimizer steps that the present policy has done. */
   step: number;
   greedy: boolean;
 }

@@ -75,7 +75,6 @@ export function rewardSample(
 interface Scores {
   rows: Pick<RolloutRow, "rewards" | "extras">[];
   errors: RewardError[];
-  /** All values that rewards have logged, by name. */
   logged: [name: string, values: readonly number[]][];
   spent: Record<string, number>;
   warnings: readonly string[];

@@ -7,7 +7,6 @@ import { promptOf, type Rollout } from "./rollout.ts";
 import "../../tasks/registry.ts"; // the tasks whose rules score
 
 export interface TaskScore {
-  /** The task of its problem. */
   task: string;
   /** The score of the task, in [0, 1]; partial credit counts. */
   score: number;

@@ -49,7 +49,6 @@ export class RunCheckpoints {
   #lastSaved: { position: string; complete: boolean } | null = null;
   /** Of a run whose steps were all done before this session. */
   #finishedConfig: RunConfig | null = null;
-  /** Later checkpoints, which the start of this session removes. */
   #abandoned: string[] = [];
   readonly #configSha256: string;
   readonly #ranks: Ranks;

@@ -31,12 +31,11 @@ export class RunEvaluations {
 
   /** Evaluates before (or after) training; null if no problems are held out. */
   async around(moment: "before" | "after"): Promise<EvalResult | null> {
-    const { options, report, state, sizes } = this.run;
-    const { config, problems, rubric } = options, { heldOut } = problems;
+    const { options, report, state, sizes } = this.run, { config, rubric } = options;
+    const { heldOut } = options.problems, items: EvalItem[] = [];
     if (heldOut.length === 0) return null;
     report.phase(moment === "before" ? "eval_before" : "eval_after");
     const start = performance.now();
-    const items: EvalItem[] = [];
     const result = await this.#timed(() =>
       evaluate(heldOut, {
         ...this.#shared(),
@@ -60,8 +59,7 @@ export class RunEvaluations {
    * on the validation problems, else on the held-out ones.
    */
   async ifDue(reference: ReferencePolicy | null): Promise<void> {
-    const { state, report, sizes } = this.run;
-    const { problems, rubric } = this.run.options;
+    const { state, report, sizes, options: { problems, rubric } } = this.run;
     const asked = askedWhileTraining(problems);
     if (asked.length === 0 || !this.intervals.evaluatesAt(state.step)) return;
     if (state.evaluatedStep === state.step) return;

@@ -34,7 +34,6 @@ export class RunReport {
   readonly #supervised: SupervisedDiagnosis;
   /** Never on the ranks after the first, which have nothing to record. */
   #begun = false;
-  /** The sessions of the run; the last one is this session. */
   #sessions: Session[] = [];
   readonly #job: SlurmJob | null;
 

@@ -11,7 +11,6 @@ export interface RunSizes {
   promptsPerGeneration: number;
   /** Completions of an optimizer step; the last one of an epoch may have fewer. */
   rowsPerStep: number;
-  /** What each micro-batch trains on. */
   schedule: MicroSchedule;
   totalSteps: number;
   trainProblems: number;

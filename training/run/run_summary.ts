@@ -53,11 +53,7 @@ export function summarize(
 }
 
 /** The line of metrics.jsonl at the end of a completed run, which took `seconds`. */
-export function finalMetrics(
-  { step, epoch, samples }: Progress,
-  seconds: number,
-  lossSum: number,
-) {
+export function finalMetrics({ step, epoch, samples }: Progress, seconds: number, lossSum: number) {
   return {
     step,
     epoch,

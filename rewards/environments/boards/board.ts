@@ -8,7 +8,6 @@ export interface Board<Position> {
   play(position: Position, move: string): string;
   show(position: Position): string;
   isOver(position: Position): boolean;
-  /** The task's answer after these moves. */
   answer(moves: readonly string[], position: Position): string;
 }
 

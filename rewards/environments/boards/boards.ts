@@ -318,7 +318,6 @@ const countdown: Board<Numbers> = {
   answer: (_, { left }) => left.map(({ text }) => text).join(", "),
 };
 
-/** By the task's name. */
 export const BOARDS: Readonly<Record<string, Board<unknown>>> = {
   tower_of_hanoi: towerOfHanoi,
   sokoban: sokobanBoard,

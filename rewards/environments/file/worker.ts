@@ -18,7 +18,6 @@ const { stringify } = JSON;
 
 /** Longest state of a dialogue, as JSON. */
 const MAX_STATE = 2 ** 20;
-/** Names of the parts of an environment, which no tool may have. */
 const RESERVED = ["reset", "step", "run", "reward", "tools"];
 
 type Call = (...values: unknown[]) => unknown;

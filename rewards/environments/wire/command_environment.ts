@@ -145,7 +145,6 @@ function lacksMethod(found: unknown): boolean {
   return found instanceof RpcError && found.code === NO_METHOD;
 }
 
-/** The tools that the answer to `env/reset` names. */
 function toolsOf({ tools }: Params): Tool[] {
   return Array.isArray(tools) ? tools.map(readTool) : [];
 }
@@ -208,7 +207,6 @@ function begin(workers: readonly Worker[], known: readonly Tool[]): Session {
   };
 }
 
-/** What a server without sessions answers. */
 async function answerByTool(
   workers: readonly Worker[],
   call: EnvironmentCall,
@@ -252,9 +250,7 @@ function saidByTool(result: Params): Said {
 export class Worker {
   #client: McpClient | null = null;
   #last: Promise<unknown> = Promise.resolve();
-  /** Calls that wait or are being answered. */
   waiting = 0;
-  /** Dialogues that it has open. */
   sessions = 0;
 
   constructor(private readonly connect: () => Promise<McpClient>) {}

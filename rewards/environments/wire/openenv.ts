@@ -296,11 +296,9 @@ function saidIn({ observation, reward, done }: Params): Said {
   const fields = isRecord(observation)
     ? Object.entries(observation).filter(([, value]) => value !== null)
     : [];
-  const [only] = fields;
-  const content = typeof observation === "string"
-    ? observation
-    : fields.length === 1 && typeof only![1] === "string"
-    ? only![1]
+  const only = fields.length === 1 ? fields[0]![1] : observation;
+  const content = typeof only === "string"
+    ? only
     : fields.length === 0
     ? ""
     : JSON.stringify(Object.fromEntries(fields));

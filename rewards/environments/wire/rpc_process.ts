@@ -17,7 +17,6 @@ export interface Peer {
 
 export type Params = Record<string, unknown>;
 
-/** An error that the other end has answered. */
 export class RpcError extends RgxError {
   constructor(message: string, readonly code: number, readonly data: unknown = null) {
     super(message);
