@@ -2,9 +2,9 @@
  * The interface of a model that answers the questions of a benchmark, and the types of questions
  * and answers.
  */
-import type { DialogueRecord } from "./dialogue/dialogue.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
 import type { TestSet } from "./plan/test_set.ts";
+import type { SampleResult } from "./results/result_file.ts";
 
 /** A problem of a test set, and the samples of it that are still missing. */
 export interface Question {
@@ -15,21 +15,10 @@ export interface Question {
 }
 
 /** A completion before it is scored. */
-export interface RawAnswer {
-  completion: string;
-  truncated: boolean;
-  completion_tokens: number;
+export interface RawAnswer extends Omit<SampleResult, "extracted" | "formatted" | "score"> {
   prompt_tokens: number;
   /** Where it was made. */
   device: string;
-  /** The thoughts that a remote model returns beside its answer. */
-  reasoning?: string;
-  /** Why there is no completion. */
-  error?: string;
-  /** The prompt leaves no room for an answer, so the model was not asked; see `error`. */
-  too_long?: true;
-  /** The dialogue that the completion ended. */
-  dialogue?: DialogueRecord;
 }
 
 export type OnAnswer = (question: Question, sample: number, answer: RawAnswer) => void;

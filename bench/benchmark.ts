@@ -12,9 +12,9 @@ import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
 import { LocalModels } from "./local/local_models.ts";
 import { isRemoteName } from "../core/remote/model_names.ts";
-import { type AskedDialogues, type AskedModels, planModels } from "./plan/model_plan.ts";
+import { type AskedModels, planModels } from "./plan/model_plan.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
-import type { TaskRequest, TestSet } from "./plan/test_set.ts";
+import type { TestSet } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
 import {
   type RemoteOptions,
@@ -28,6 +28,7 @@ import { ALONE, type Ranks } from "../cluster/ranks/ranks.ts";
 import { runOnRanks } from "./workers/rank_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
 import {
+  type AskedTasks,
   fewCategories,
   fewerThanAsked,
   planTasks,
@@ -39,38 +40,17 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { hasTask, resolveTaskConfig } from "../tasks/registry.ts";
 
 /** Which models answer which tasks, and how they are asked. */
-export interface BenchmarkOptions {
+export interface BenchmarkOptions
+  extends AskedTasks, Pick<AskedModels, "sampling" | "batchSize" | "prompt" | "systemPrompts"> {
   /**
    * Folders (Hugging Face, runs, checkpoints, adapters) and `openai:NAME`; each may have a name of
    * one's own: `tuned=runs/a`.
    */
   models: readonly string[];
-  /** Names or files of tasks, alone or with their parameters. */
-  tasks: readonly (string | TaskRequest)[];
-  /** Problems of each task; default 100. */
-  numExamples?: number;
-  /** At most this many problems of a task, whatever the task asks for. */
-  limit?: number;
   /** Seed of the problems, and of the draws unless `samplingSeed` is given; default 42. */
   seed?: number;
   /** Seed of the draws; default: `seed`. */
   samplingSeed?: number;
-  /** How answers are sampled; default: greedy, or at temperature 1 with several samples. */
-  sampling?: Partial<Sampling>;
-  /**
-   * Maximum number of completions that a model on this machine decodes together; default: as many
-   * as are fastest.
-   */
-  batchSize?: number;
-  /** Parts of the prompt that replace those of each model's run. */
-  prompt?: AskedModels["prompt"];
-  /** System messages by the name of the model. */
-  systemPrompts?: AskedModels["systemPrompts"];
-  /**
-   * Environments and tools, and the limits of dialogues; default: those of each model's run. null:
-   * one answer, without them. An environment's file without tasks makes the problems itself.
-   */
-  dialogues?: AskedDialogues;
   /** Also measure the models that adapters and runs began with; default true. */
   includeBase?: boolean;
   /** Default `benchmark_results`. */
@@ -235,17 +215,13 @@ interface Prepared {
 async function prepare(options: BenchmarkOptions): Promise<Prepared> {
   const { outputDir = FOLDER, seed = 42, onEvent = () => {} } = options;
   const { models, sampling, warnings } = await planModels(options.models, {
+    ...options,
     seed: options.samplingSeed ?? seed,
     remote: {
       address: options.models.some(isRemoteName) ? whoAnswers(options.remote ?? {}) : "",
       format: options.remote?.completions ? "plain" : "chat",
     },
     includeBase: options.includeBase ?? true,
-    ...(options.sampling && { sampling: options.sampling }),
-    ...(options.batchSize !== undefined && { batchSize: options.batchSize }),
-    ...(options.prompt && { prompt: options.prompt }),
-    ...(options.systemPrompts && { systemPrompts: options.systemPrompts }),
-    ...(options.dialogues !== undefined && { dialogues: options.dialogues }),
   });
   const runs = models.flatMap(({ run }) => run ?? []);
   const sets = await planTasks(options, seed, runs);

@@ -30,7 +30,7 @@ import {
   type Sampling,
   type TaskResults,
 } from "./results/result_file.ts";
-import { type Job, type JobListener, missingSamples } from "./workers/run_jobs.ts";
+import { type Job, missingSamples, type OnJobEvent } from "./workers/run_jobs.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { TestSet } from "./plan/test_set.ts";
 import type { SampleLine, SampleStore } from "./results/sample_store.ts";
@@ -110,30 +110,34 @@ export class BenchmarkRun {
   }
 
   /** @param total number of samples that the worker will answer */
-  listener(worker: number, total: number): JobListener {
+  listener(worker: number, total: number): OnJobEvent {
     let done = 0;
-    return {
-      loading: ({ name }, share) => this.emit({ type: "loading", worker, model: name, share }),
-      answer: (job, index, sample, raw) => {
-        this.#add(job, index, sample, raw);
-        this.emit({ type: "progress", worker, model: job.model.name, done: ++done, total });
-      },
-      failed: ({ model, set }, error) => {
-        const isKnown = this.#failures.some((one) =>
-          one.model === model.name && one.task === set.label && one.error === error
-        );
-        // The parts of one combination fail with the same error.
-        if (isKnown) return;
-        this.#failures.push({ model: model.name, task: set.label, error });
-        this.emit({ type: "failed", model: model.name, task: set.label, error });
-      },
-      finished: ({ name }, took) => {
-        this.#seconds.set(name, (this.#seconds.get(name) ?? 0) + took.asking);
+    return (event) => {
+      const { model: { name: model }, set: { label: task } } = event.job;
+      if (event.type === "loading") {
+        this.emit({ type: "loading", worker, model, share: event.share });
+      } else if (event.type === "answer") {
+        this.#add(event.job, event.index, event.sample, event.raw);
+        this.emit({ type: "progress", worker, model, done: ++done, total });
+      } else if (event.type === "failed") this.#fail({ model, task, error: event.error });
+      else {
+        const { took } = event;
+        this.#seconds.set(model, (this.#seconds.get(model) ?? 0) + took.asking);
         this.took.loading += took.loading;
         this.took.asking += took.asking;
         this.took.model += took.model;
-      },
+      }
     };
+  }
+
+  /** The parts of one combination fail with the same error, which counts once. */
+  #fail(failure: { model: string; task: string; error: string }): void {
+    const isKnown = this.#failures.some((one) =>
+      one.model === failure.model && one.task === failure.task && one.error === failure.error
+    );
+    if (isKnown) return;
+    this.#failures.push(failure);
+    this.emit({ type: "failed", ...failure });
   }
 
   async result(

@@ -10,6 +10,7 @@ export type { RemoteOptions, RemoteUsage } from "../core/remote/server.ts";
 export type { WorkerOptions } from "../bench/workers/worker_pool.ts";
 export type { ModelDevice } from "../bench/local/local_model.ts";
 export type { AskedDialogues, AskedModels } from "../bench/plan/model_plan.ts";
+export type { AskedTasks } from "../bench/plan/task_plan.ts";
 export type {
   DialogueFacts,
   DialogueKeys,

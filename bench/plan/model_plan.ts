@@ -54,11 +54,17 @@ import { isAdapterFolder } from "../../models/network/adapters/peft_adapter.ts";
 export interface AskedModels {
   /** Parts of the prompt that replace those of each model's run. */
   prompt?: Partial<PromptSettings>;
-  /** Parts of the sampling that replace those of each model's run. */
+  /**
+   * Parts of the sampling that replace those of the models' runs; default: greedy, or at
+   * temperature 1 with several samples.
+   */
   sampling?: Partial<Sampling>;
   /** Seed of the draws. */
   seed: number;
-  /** Maximum number of completions that a model on this machine decodes together. */
+  /**
+   * Maximum number of completions that a model on this machine decodes together; default: as many
+   * as are fastest.
+   */
   batchSize?: number;
   /** Whether the models that adapters and runs began with are measured too. */
   includeBase: boolean;

@@ -15,7 +15,7 @@ import { filesWithoutTest, isDataGone } from "../../data/open_problems.ts";
 import { requireDataFiles, SplitReader } from "../../data/split_rows.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
-import type { AskedDialogues } from "./model_plan.ts";
+import type { AskedDialogues, AskedModels } from "./model_plan.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { isGame } from "../../rewards/environments/boards/board_environment.ts";
@@ -33,15 +33,17 @@ import {
 const MAX_PROBLEMS = 1_000_000;
 
 /** The user's settings for the tasks of a benchmark. */
-export interface AskedTasks {
+export interface AskedTasks extends Pick<AskedModels, "prompt"> {
+  /** Names or files of tasks, alone or with their parameters. */
   tasks: readonly (string | TaskRequest)[];
   /** Problems of each task; default 100. */
   numExamples?: number;
   /** At most this many problems of a task, whatever the task asks for. */
   limit?: number;
-  /** Number of worked examples in a prompt. */
-  prompt?: { few_shot?: number } | undefined;
-  /** An environment makes the problems where no task is named. */
+  /**
+   * Environments and tools, and the limits of dialogues; default: those of each model's run. null:
+   * one answer, without them. An environment's file without tasks makes the problems itself.
+   */
   dialogues?: AskedDialogues;
 }
 

@@ -6,8 +6,11 @@
  */
 import type { RemoteUsage } from "../../core/remote/server.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { readText, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
 import type { DialogueRecord } from "../dialogue/dialogue.ts";
+import type { Accuracy } from "../evaluation/accuracy.ts";
+import type { PairedTest } from "../evaluation/matched_pairs.ts";
 import type { PromptSettings } from "../evaluation/prompt_settings.ts";
 import type { SamplingSettings } from "../evaluation/sampling.ts";
 
@@ -98,26 +101,13 @@ export interface DialogueSummary {
   metrics: Record<string, number>;
 }
 
-/** A model on a task. */
-export interface ModelResult {
-  /** correct / total. */
-  accuracy: number;
-  /** Completions that are correct. */
-  correct: number;
-  /** Answered completions: problems × samples, without failed ones and too long prompts. */
-  total: number;
-  /** Interval of `accuracy`, with as many observations as there are problems. */
-  ci95: Interval;
-  /** Mean score, with partial credit. */
-  mean_score: number;
+/**
+ * A model on a task. Failed completions and too long prompts are not in `total`; `ci95` has as many
+ * observations as there are problems.
+ */
+export interface ModelResult extends Accuracy {
   /** Interval of `mean_score`. */
   mean_score_ci95: Interval;
-  /** Share of completions that give an answer in the form that was asked for. */
-  format_rate: number;
-  /** Share of completions that were cut off. */
-  truncated_rate: number;
-  /** Mean number of tokens of a completion. */
-  mean_completion_tokens: number;
   /** Number of problems. */
   num_examples: number;
   /** Completions that failed after all attempts. */
@@ -144,29 +134,14 @@ export interface ModelResult {
   examples: ExampleResult[];
 }
 
-/** Two models on the same problems. */
-export interface PairedComparison {
+/** Two models on the problems of a task that both answered. */
+export interface PairedComparison extends PairedTest {
   /** The name of the task in charts and tables. */
   task: string;
   /** Name of the first model. */
   first: string;
   /** Name of the second model. */
   second: string;
-  /** Problems that both models answered. */
-  n: number;
-  /**
-   * Accuracy of the second model minus accuracy of the first; `ci95` is the interval of the
-   * difference.
-   */
-  difference: number;
-  /** Interval of `difference`. */
-  ci95: Interval;
-  /** Problems that only the first model, and only the second one, answered correctly. */
-  only_first: number;
-  /** Problems that only the second model answered correctly. */
-  only_second: number;
-  /** Two-sided: the exact McNemar test, or with several samples a problem a sign-flip test. */
-  p_value: number;
 }
 
 /** The results of the models on one task. */
@@ -330,7 +305,7 @@ export async function readResultFile(path: string): Promise<ResultFile> {
 
 /** @param place the file's path, for messages */
 export function checkResultFile(json: unknown, place: string): ResultFile {
-  const file = requireObject(json, place);
+  const file = objectIn(json, place);
   if (typeof file["format"] !== "number") {
     throw new RgxError(`${place}: not a result file of rgx bench: it has no number "format"`, {
       advice: "Result files are named results_….json and lie in benchmark_results/.",
@@ -342,84 +317,93 @@ export function checkResultFile(json: unknown, place: string): ResultFile {
       { advice: "Run the benchmark again with this version, or read the file with its own." },
     );
   }
-  for (const key of ["created", "stamp", "rgx_version"]) requireText(file, key, place);
-  requireNumber(file, "seed", place);
-  requireObject(file["sampling"], `${place}: sampling`);
-  if (file["kind"] === "task") checkTask(file, place);
-  else if (file["kind"] === "all_tasks") {
-    for (const [task, value] of Object.entries(requireObject(file["tasks"], `${place}: tasks`))) {
-      checkTask(requireObject(value, `${place}: tasks.${task}`), `${place}: tasks.${task}`);
-    }
-    requireObject(file["average"], `${place}: average`);
-    requireList(file["parts"], `${place}: parts`);
-    requireList(file["failures"], `${place}: failures`);
-  } else {
-    const found = JSON.stringify(file["kind"]);
-    throw new RgxError(`${place}: kind: expected "task" or "all_tasks", found ${found}`);
-  }
+  HEADER(file, place);
+  if (file["kind"] === "task") TASK(file, place);
+  else if (file["kind"] === "all_tasks") ALL_TASKS(file, place);
+  else throw wrong(`${place}: kind`, '"task" or "all_tasks"', file["kind"]);
   return json as ResultFile;
 }
 
-function checkTask(value: Record<string, unknown>, place: string): void {
-  requireText(value, "task", place);
-  requireList(value["comparisons"], `${place}: comparisons`);
-  for (const [name, model] of Object.entries(requireObject(value["models"], `${place}: models`))) {
-    const at = `${place}: models.${name}`, result = requireObject(model, at);
-    for (const key of NUMBERS) requireNumber(result, key, at);
-    for (const key of SHARES) {
-      const share = result[key] as number;
-      if (!(share >= 0 && share <= 1)) throw wrong(`${at}: ${key}`, "a share from 0 to 1", share);
-    }
-    for (const key of ["ci95", "mean_score_ci95"]) {
-      const interval = requireList(result[key], `${at}.${key}`), [low, high] = interval;
-      const ordered = typeof low === "number" && typeof high === "number" && low <= high;
-      if (interval.length !== 2 || !ordered) throw wrong(`${at}.${key}`, "[low, high]", interval);
-      if (key === "ci95" && !(low >= 0 && high <= 1)) {
-        throw wrong(`${at}.${key}`, "shares from 0 to 1", interval);
-      }
-    }
-    requireObject(result["prompt"], `${at}.prompt`);
-    // A file may be without examples, to keep it small.
-    result["examples"] ??= [];
-    requireList(result["examples"], `${at}.examples`).forEach((example, i) => {
-      const where = `${at}.examples[${i}]`, row = requireObject(example, where);
-      for (const key of ["question", "completion"]) requireText(row, key, where);
-      requireNumber(row, "score", where);
-    });
-  }
+/** Throws an error that names the place, unless the value is what is expected there. */
+type Check = (value: unknown, place: string) => void;
+
+function expected(what: string, fits: (value: unknown) => boolean): Check {
+  return (value, place) => {
+    if (!fits(value)) throw wrong(place, what, value);
+  };
 }
 
-const NUMBERS = [
-  "accuracy",
-  "correct",
-  "total",
-  "mean_score",
-  "format_rate",
-  "truncated_rate",
-  "mean_completion_tokens",
-  "num_examples",
-];
+/** An object with these fields, and any others. */
+function fields(checks: Readonly<Record<string, Check>>): Check {
+  return (value, place) => {
+    const found = objectIn(value, place);
+    for (const [name, check] of Object.entries(checks)) check(found[name], `${place}: ${name}`);
+  };
+}
 
-const SHARES = ["accuracy", "format_rate", "truncated_rate"];
+/** An object or a list whose values all are so. */
+function each(check: Check, kind: Check): Check {
+  return (value, place) => {
+    kind(value, place);
+    for (const [name, one] of Object.entries(value as object)) check(one, `${place}.${name}`);
+  };
+}
 
-function requireObject(value: unknown, place: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
+const text = expected("a text", (value) => typeof value === "string");
+const number = expected("a number", (value) => typeof value === "number");
+const isShare = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1;
+const share = expected("a share from 0 to 1", isShare);
+const object = expected("an object", isRecord);
+const list = expected("a list", Array.isArray);
+function isInterval(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const [low, high] = value;
+  return typeof low === "number" && typeof high === "number" && low <= high;
+}
+const interval = expected("[low, high]", isInterval);
+const shareInterval = expected(
+  "[low, high] from 0 to 1",
+  (value) => isInterval(value) && (value as unknown[]).every(isShare),
+);
+
+const EXAMPLE = fields({ question: text, completion: text, score: number });
+const MODEL = fields({
+  accuracy: share,
+  correct: number,
+  total: number,
+  ci95: shareInterval,
+  mean_score: number,
+  mean_score_ci95: interval,
+  format_rate: share,
+  truncated_rate: share,
+  mean_completion_tokens: number,
+  num_examples: number,
+  prompt: object,
+  examples: each(EXAMPLE, list),
+});
+const withExamples: Check = (value, place) => {
+  // A file may be without examples, to keep it small.
+  objectIn(value, place)["examples"] ??= [];
+  MODEL(value, place);
+};
+const TASK = fields({ task: text, comparisons: list, models: each(withExamples, object) });
+const HEADER = fields({
+  created: text,
+  stamp: text,
+  rgx_version: text,
+  seed: number,
+  sampling: object,
+});
+const ALL_TASKS = fields({
+  tasks: each(TASK, object),
+  average: object,
+  parts: list,
+  failures: list,
+});
+
+function objectIn(value: unknown, place: string): Record<string, unknown> {
+  if (isRecord(value)) return value;
   throw wrong(place, "an object", value);
-}
-
-function requireList(value: unknown, place: string): unknown[] {
-  if (Array.isArray(value)) return value;
-  throw wrong(place, "a list", value);
-}
-
-function requireText(from: Record<string, unknown>, key: string, place: string): void {
-  if (typeof from[key] !== "string") throw wrong(`${place}: ${key}`, "a text", from[key]);
-}
-
-function requireNumber(from: Record<string, unknown>, key: string, place: string): void {
-  if (typeof from[key] !== "number") throw wrong(`${place}: ${key}`, "a number", from[key]);
 }
 
 function wrong(place: string, expected: string, value: unknown): RgxError {

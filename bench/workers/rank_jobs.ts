@@ -10,8 +10,15 @@ import { VERSION } from "../../core/version.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Answerers } from "../answerer.ts";
 import { fileSizesOf } from "../plan/fingerprint.ts";
-import { deal, type Job, type JobListener, missingSamples, runJobs } from "./run_jobs.ts";
-import { deliver, type FromWorker, messageListener, packJobs, unpackJobs } from "./worker.ts";
+import {
+  deal,
+  type Job,
+  type JobEvent,
+  missingSamples,
+  type OnJobEvent,
+  runJobs,
+} from "./run_jobs.ts";
+import { asMessages, packJobs, unpackJobs } from "./worker.ts";
 
 /** Milliseconds between two rounds. */
 const ROUND_MS = 300;
@@ -20,14 +27,14 @@ const ROUND_MS = 300;
 export interface RankPlan {
   jobs: readonly Job[];
   /** @param total number of samples that the rank will answer */
-  listener: (rank: number, total: number) => JobListener;
+  listener: (rank: number, total: number) => OnJobEvent;
   /** Whether the folder holds answers already. */
   isKept: boolean;
 }
 
 /** The data that a rank sends in a round. */
 interface Round {
-  messages: FromWorker[];
+  messages: JobEvent<number>[];
   isOver: boolean;
   isInterrupted: boolean;
   isStopping: boolean;
@@ -52,13 +59,13 @@ export async function runOnRanks(
     plan?.listener(rank, missingSamples(share)) ?? null
   );
   const own = shares[ranks.rank]!;
-  let outbox: FromWorker[] = [], isOver = false, isInterrupted = false, isStopping = false;
+  let outbox: JobEvent<number>[] = [], isOver = false, isInterrupted = false, isStopping = false;
   let failure: { error: unknown } | null = null;
   const { promise: ended, resolve: wake } = Promise.withResolvers<void>();
   const work = runJobs(
     own,
     models,
-    messageListener(own, (message) => outbox.push(message)),
+    asMessages(own, (message) => outbox.push(message)),
     () => isStopping || shouldStop(),
   ).catch((error) => {
     if (error instanceof Interrupted) isInterrupted = true;
@@ -80,7 +87,7 @@ export async function runOnRanks(
         rounds.forEach(({ messages }, rank) => {
           for (const message of messages) {
             if (message.type === "answer") ranks.progress.keeps();
-            if (listeners[rank] !== null) deliver(message, shares[rank]!, listeners[rank]!);
+            listeners[rank]?.({ ...message, job: shares[rank]![message.job]! });
           }
         });
       } catch (error) {

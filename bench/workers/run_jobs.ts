@@ -21,43 +21,45 @@ export interface Job {
   missing: { index: number; samples: readonly number[] }[];
 }
 
-export interface JobListener {
-  /** @param share share of the weights that is loaded; 0 at the beginning */
-  loading(model: ModelRequest, share: number): void;
-  answer(job: Job, index: number, sample: number, answer: RawAnswer): void;
-  failed(job: Job, error: string): void;
-  finished(model: ModelRequest, took: Took): void;
-}
+/**
+ * What happens to jobs. `loading` and `finished` are about the model of a job; the share of its
+ * weights that is loaded is 0 at the beginning. Between processes, the place of a job in their list
+ * stands for it.
+ */
+export type JobEvent<Of = Job> =
+  | { type: "loading"; job: Of; share: number }
+  | { type: "answer"; job: Of; index: number; sample: number; raw: RawAnswer }
+  | { type: "failed"; job: Of; error: string }
+  | { type: "finished"; job: Of; took: Took };
 
-/** @throws Interrupted when `shouldStop` returned true; all other errors go to the listener */
+export type OnJobEvent = (event: JobEvent) => void;
+
+/** @throws Interrupted when `shouldStop` returned true; all other errors are events */
 export async function runJobs(
   jobs: readonly Job[],
   models: Answerers,
-  listener: JobListener,
+  emit: OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<void> {
   try {
     for (const model of byWeights(new Set(jobs.map((job) => job.model)))) {
-      const jobsOfModel = jobs.filter((job) => job.model === model);
+      const jobsOfModel = jobs.filter((job) => job.model === model), job = jobsOfModel[0]!;
       if (shouldStop()) throw new Interrupted();
-      listener.loading(model, 0);
+      emit({ type: "loading", job, share: 0 });
       const start = performance.now();
       let answerer: Answerer;
       try {
-        answerer = await models.open(model, (share) => listener.loading(model, share));
+        answerer = await models.open(model, (share) => emit({ type: "loading", job, share }));
       } catch (error) {
         if (error instanceof Interrupted) throw error;
-        for (const job of jobsOfModel) listener.failed(job, messageOf(error));
+        for (const job of jobsOfModel) emit({ type: "failed", job, error: messageOf(error) });
         continue;
       }
       const loaded = performance.now();
-      await askAll(answerer, jobsOfModel, listener, shouldStop);
-      const asking = (performance.now() - loaded) / 1000;
-      listener.finished(model, {
-        loading: (loaded - start) / 1000,
-        asking,
-        model: answerer.modelSeconds ?? asking,
-      });
+      await askAll(answerer, jobsOfModel, emit, shouldStop);
+      const loading = (loaded - start) / 1000, asking = (performance.now() - loaded) / 1000;
+      const took = { loading, asking, model: answerer.modelSeconds ?? asking };
+      emit({ type: "finished", job, took });
     }
   } finally {
     models.close();
@@ -99,9 +101,11 @@ function byWeights(models: Iterable<ModelRequest>): ModelRequest[] {
 async function askAll(
   answerer: Answerer,
   jobs: readonly Job[],
-  listener: JobListener,
+  emit: OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<void> {
+  const failed = (job: Job, error: unknown) =>
+    emit({ type: "failed", job, error: messageOf(error) });
   const jobOf = new Map(jobs.map((job) => [job.set, { job, done: new Set<number>() }]));
   const ask = (some: readonly Job[]) =>
     answerer.answer(
@@ -109,7 +113,7 @@ async function askAll(
       ({ set, index }, sample, raw) => {
         const { job, done } = jobOf.get(set)!;
         done.add(sampleNumber(index, sample));
-        listener.answer(job, index, sample, raw);
+        emit({ type: "answer", job, index, sample, raw });
       },
       shouldStop,
     );
@@ -117,18 +121,17 @@ async function askAll(
     await ask(jobs);
   } catch (error) {
     if (error instanceof Interrupted) throw error;
-    if (jobs.length === 1) return listener.failed(jobs[0]!, messageOf(error));
+    if (jobs.length === 1) return failed(jobs[0]!, error);
     const left = jobs.filter((job) => questions(job, jobOf.get(job.set)!.done).length > 0);
     if (error instanceof Refused) { // each task alone would be refused too
-      for (const job of left) listener.failed(job, messageOf(error));
-      return;
+      return left.forEach((job) => failed(job, error));
     }
     for (const job of left) {
       try {
         await ask([job]);
       } catch (alone) {
         if (alone instanceof Interrupted) throw alone;
-        listener.failed(job, messageOf(alone));
+        failed(job, alone);
       }
     }
   }

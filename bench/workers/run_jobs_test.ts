@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Interrupted } from "../../core/errors.ts";
-import { type Job, runJobs } from "./run_jobs.ts";
+import { type Job, type JobEvent, runJobs } from "./run_jobs.ts";
 import type { Answerer } from "../answerer.ts";
 import type { ModelRequest } from "../plan/model_request.ts";
 import type { TestSet } from "../plan/test_set.ts";
@@ -52,13 +52,10 @@ function setUp(models: string[], labels: string[]) {
       },
     });
   };
-  const listener = {
-    loading: () => {},
-    finished: () => {},
-    answer: ({ model, set }: Job, index: number, sample: number) =>
-      void answers.push(`${model.name} ${set.label} ${index}.${sample}`),
-    failed: ({ model, set }: Job, error: string) =>
-      void failures.push(`${model.name} ${set.label}: ${error}`),
+  const listener = (event: JobEvent) => {
+    const name = `${event.job.model.name} ${event.job.set.label}`;
+    if (event.type === "answer") answers.push(`${name} ${event.index}.${event.sample}`);
+    if (event.type === "failed") failures.push(`${name}: ${event.error}`);
   };
   return { jobs, models: { open, close }, listener, loaded, answers, failures, closed };
 }

@@ -7,16 +7,10 @@ import { Interrupted, messageOf } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import type { ModelDevice } from "../local/local_model.ts";
 import { LocalModels } from "../local/local_models.ts";
-import type { RawAnswer, Took } from "../answerer.ts";
-import { type Job, type JobListener, runJobs } from "./run_jobs.ts";
+import { type Job, type JobEvent, type OnJobEvent, runJobs } from "./run_jobs.ts";
 
-/** A message of a worker; `job` is the job's place in the list. */
-export type FromWorker =
-  | { type: "loading"; job: number; share: number }
-  | { type: "answer"; job: number; index: number; sample: number; raw: RawAnswer }
-  | { type: "failed"; job: number; error: string }
-  | { type: "finished"; job: number; took: Took }
-  | { type: "done" };
+/** A message of a worker. */
+export type FromWorker = JobEvent<number> | { type: "done" };
 
 /** Signals that a terminal also sends to children. A worker ignores them: the benchmark ends it. */
 const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
@@ -38,7 +32,7 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   })();
   try {
     const device = await openDevice();
-    await runJobs(jobs, new LocalModels(device), messageListener(jobs, send), () => !wanted);
+    await runJobs(jobs, new LocalModels(device), asMessages(jobs, send), () => !wanted);
   } catch (error) {
     if (!(error instanceof Interrupted)) {
       jobs.forEach((_, job) => send({ type: "failed", job, error: messageOf(error) }));
@@ -49,32 +43,13 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   Deno.exit(0);
 }
 
-/** Reports the events of jobs as messages. */
-export function messageListener(
+/** Sends the events of jobs as messages. */
+export function asMessages(
   jobs: readonly Job[],
-  send: (message: FromWorker) => void,
-): JobListener {
+  send: (message: JobEvent<number>) => void,
+): OnJobEvent {
   const place = new Map(jobs.map((job, i) => [job, i]));
-  const first = new Map(
-    jobs.map((job) => [job.model, jobs.findIndex((j) => j.model === job.model)]),
-  );
-  return {
-    loading: (model, share) => send({ type: "loading", job: first.get(model)!, share }),
-    answer: (job, index, sample, raw) =>
-      send({ type: "answer", job: place.get(job)!, index, sample, raw }),
-    failed: (job, error) => send({ type: "failed", job: place.get(job)!, error }),
-    finished: (model, took) => send({ type: "finished", job: first.get(model)!, took }),
-  };
-}
-
-/** Passes the event of a message to a listener. */
-export function deliver(message: FromWorker, jobs: readonly Job[], listener: JobListener): void {
-  if (message.type === "done") return;
-  const job = jobs[message.job]!;
-  if (message.type === "loading") listener.loading(job.model, message.share);
-  else if (message.type === "finished") listener.finished(job.model, message.took);
-  else if (message.type === "failed") listener.failed(job, message.error);
-  else listener.answer(job, message.index, message.sample, message.raw);
+  return ({ job, ...event }) => send({ ...event, job: place.get(job)! });
 }
 
 /** Restores shared objects: jobs with the same model (or task) point to one object. */

@@ -9,8 +9,8 @@
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import { deal, type Job, type JobListener, missingSamples } from "./run_jobs.ts";
-import { deliver, type FromWorker, packJobs } from "./worker.ts";
+import { deal, type Job, missingSamples, type OnJobEvent } from "./run_jobs.ts";
+import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
 /** The worker processes. */
@@ -34,7 +34,7 @@ const MAX_DEATHS = 10;
 export async function runWorkers(
   jobs: readonly Job[],
   options: WorkerOptions,
-  listener: (worker: number, total: number) => JobListener,
+  listener: (worker: number, total: number) => OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<void> {
   const shares = deal(jobs, options.devices.length);
@@ -51,19 +51,19 @@ async function runOne(
   jobs: readonly Job[],
   device: string,
   options: WorkerOptions,
-  listener: JobListener,
+  emit: OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<void> {
   const queue: (readonly Job[])[] = jobs.length === 0 ? [] : [jobs];
   let deaths = 0;
   for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
-    const died = await runProcess(some, device, options, listener, shouldStop);
+    const died = await runProcess(some, device, options, emit, shouldStop);
     if (died === null) continue;
     const { left, busyWith, why } = died;
     if (some.length === 1) {
       if (missingSamples(left) < missingSamples(some) && deaths++ < MAX_DEATHS) {
         queue.unshift(left);
-      } else listener.failed(some[0]!, why);
+      } else emit({ type: "failed", job: some[0]!, error: why });
       continue;
     }
     const suspects = left.filter((job) => job.model === busyWith.model);
@@ -84,7 +84,7 @@ async function runProcess(
   jobs: readonly Job[],
   device: string,
   { command, threads }: WorkerOptions,
-  listener: JobListener,
+  emit: OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<Died | null> {
   const [program, ...start] = command;
@@ -125,7 +125,7 @@ async function runProcess(
         else if (message.type === "answer") {
           answered.add(`${message.job} ${message.index} ${message.sample}`);
         }
-        deliver(message, jobs, listener);
+        emit({ ...message, job });
       }
     }
   } finally {

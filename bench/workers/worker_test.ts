@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { root } from "../../tests/support.ts";
 import { collected, withModel } from "../testing.ts";
 import { runWorkers } from "./worker_pool.ts";
-import type { Job } from "./run_jobs.ts";
+import type { Job, JobEvent } from "./run_jobs.ts";
 
 const main = new URL("main.ts", root).pathname;
 const command = [Deno.execPath(), "run", "-A", "--no-check", "--quiet", main];
@@ -77,13 +77,10 @@ Deno.test("a process that dies loses one combination, and none is answered twice
       }) as unknown as Job;
     const jobs = ["one", "deadly", "two"].flatMap((label) => [job("a", label), job("b", label)]);
     const answers: string[] = [], failures: string[] = [];
-    const listener = {
-      loading: () => {},
-      finished: () => {},
-      answer: ({ model, set }: Job, index: number) =>
-        void answers.push(`${model.name} ${set.label} ${index}`),
-      failed: ({ model, set }: Job, error: string) =>
-        void failures.push(`${model.name} ${set.label}: ${error}`),
+    const listener = (event: JobEvent) => {
+      const name = `${event.job.model.name} ${event.job.set.label}`;
+      if (event.type === "answer") answers.push(`${name} ${event.index}`);
+      if (event.type === "failed") failures.push(`${name}: ${event.error}`);
     };
     const options = {
       devices: ["x"],
@@ -117,12 +114,11 @@ Deno.test("the last combinations are split, so that every device works", async (
           threads: null,
           command: [Deno.execPath(), "run", "--quiet", path],
         },
-        (worker) => ({
-          loading: () => {},
-          finished: () => {},
-          failed: ({ set }, error) => assert.fail(`${set.label}: ${error}`),
-          answer: ({ set }, index) => void answers[worker]!.push(`${set.label}${index}`),
-        }),
+        (worker) => (event) => {
+          const { label } = event.job.set;
+          if (event.type === "failed") assert.fail(`${label}: ${event.error}`);
+          if (event.type === "answer") answers[worker]!.push(`${label}${event.index}`);
+        },
         () => false,
       );
       assert.equal(new Set(answers.flat()).size, 7 * labels.length);
@@ -150,12 +146,10 @@ Deno.test("a process that dies is replaced as long as each answers something", a
       await runWorkers(
         [job],
         { devices: ["x"], threads: null, command: [Deno.execPath(), "run", "--quiet", path] },
-        () => ({
-          loading: () => {},
-          finished: () => {},
-          answer: (_, index) => void answers.push(index),
-          failed: (_, error) => void failures.push(error),
-        }),
+        () => (event) => {
+          if (event.type === "answer") answers.push(event.index);
+          if (event.type === "failed") failures.push(event.error);
+        },
         () => false,
       );
       return { answers, failures };

@@ -33,7 +33,7 @@ ${drawScript(figure, "chart", title)}
 export function fontFace(): string {
   return `@font-face {
   font-family: "${FAMILY}";
-  src: url(data:font/woff;base64,${base64(fontWoff())}) format("woff");
+  src: url(data:font/woff;base64,${fontWoff().toBase64()}) format("woff");
 }`;
 }
 
@@ -69,12 +69,4 @@ document.fonts.load('14px "${FAMILY}"').then(() =>
   Plotly.newPlot("${id}", ${json(data)}, ${chosen}, ${json(config)})
 );
 </script>`;
-}
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 0x8000) {
-    text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-  }
-  return btoa(text);
 }

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { run as customTask } from "../../examples/custom_task.ts";
 import { run as evaluateEndpoint } from "../../examples/evaluate_endpoint.ts";
 import { run as gsm8k } from "../../examples/gsm8k.ts";
-import { run as sweep } from "../../examples/sweep.ts";
 import { goldenPath } from "../golden.ts";
 
 const TINY = {
@@ -65,17 +64,6 @@ Deno.test("the example of the GSM8K recipe with a custom reward and selected pro
   });
   assert.match(lines[0]!, /^step 1: reward -?\d/);
   assert.match(lines.at(-1)!, /^report: .+\/run\/report\.md$/);
-});
-
-Deno.test("the example of a sweep over learning rates works", async () => {
-  const lines = await printed(async (folder) => {
-    const results = await sweep([1e-3, 2e-3], {
-      ...TINY,
-      training: { ...TINY_TRAINING, output_dir: `${folder}/run` },
-    });
-    assert.deepEqual(results.map(([rate, { steps }]) => [rate, steps]), [[1e-3, 2], [2e-3, 2]]);
-  });
-  assert.deepEqual(lines.map((line) => line.split(":")[0]), ["0.001", "0.002"]);
 });
 
 Deno.test("the example that evaluates a server works, and asks it only once", async () => {
