@@ -41,8 +41,8 @@ export interface DialogueStart {
   entry: Entry;
   /** Keys the draws, as in {@link GenerateRequest}. */
   promptId: number;
-  /** Number of the first one. */
-  firstBranch: number;
+  /** Number of the first one; default 0. */
+  firstBranch?: number;
   branches: number;
   /** @see PromptEncoder.prompt */
   shots?: readonly Entry[];
@@ -99,7 +99,7 @@ export async function observationTokens(
     ...train.map((i) => problems.trainEntry(i)),
   ];
   const game = new Game(
-    entries.map((entry, promptId) => ({ entry, promptId, firstBranch: 0, branches: 1 })),
+    entries.map((entry, promptId) => ({ entry, promptId, branches: 1 })),
     { environments, prompts, seed: training.seed, limits } as PlayOptions,
   );
   await game.begin();
@@ -261,10 +261,11 @@ class Game {
     private readonly options: PlayOptions,
   ) {
     this.#players = starts.flatMap((start) => {
+      const { firstBranch = 0 } = start;
       const parts = options.environments.partsOf(start.entry);
       return Array.from(
         { length: start.branches },
-        (_, i) => new Player(start, start.firstBranch + i, parts),
+        (_, i) => new Player(start, firstBranch + i, parts),
       );
     });
   }

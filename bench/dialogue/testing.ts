@@ -60,7 +60,6 @@ export async function playScripts(
     const [dialogues] = await playDialogues([{
       entry: game.entry ?? QUESTION,
       promptId: 0,
-      firstBranch: 0,
       branches: scripts.length,
     }], {
       environments: environments!,

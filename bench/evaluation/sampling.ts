@@ -85,6 +85,39 @@ export function generateOptions(
   };
 }
 
+/** How the completions of an evaluation are drawn, beside its sampling. */
+export interface DrawOptions {
+  /** Seed of the draws. */
+  seed: number;
+  /**
+   * Maximum number of completions that are decoded together; fewer where the device is faster with
+   * fewer, or where memory is short. Default: no limit.
+   */
+  slots?: number;
+  /** Take `slots` as given, even where the device is faster with fewer. */
+  slotsAreFixed?: boolean;
+  /** @see GenerateOptions.shouldStop */
+  shouldStop: () => boolean;
+}
+
+/**
+ * What `generate` gets after the requests of an evaluation. The draws depend only on the seed, the
+ * request's number and the sample's: neither batches nor an interruption change a completion, and a
+ * benchmark with a run's problems, seed and sampling gives the completions of the run's own
+ * evaluation.
+ */
+export function drawArguments(
+  sampling: SamplingSettings,
+  prompts: Pick<PromptEncoder, "tokenizer" | "eosIds">,
+  { seed, slots, slotsAreFixed = false, shouldStop }: DrawOptions,
+): [options: GenerateOptions, limits: { slots?: number }] {
+  const limits = slots === undefined ? {} : { slots };
+  return [
+    { ...generateOptions(sampling, prompts, seed, shouldStop), ...limits },
+    slotsAreFixed ? limits : {},
+  ];
+}
+
 /** The options of a run's rollouts. */
 export function rolloutOptions(
   training: RunConfig["training"],

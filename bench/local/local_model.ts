@@ -1,16 +1,21 @@
 /**
  * A model on this machine. It answers the questions of many tasks together: one generation takes
  * all prompts, and as soon as a completion has ended its slot goes to the next one. The completions
- * are those of a run's own evaluation (bench/evaluation/complete.ts), so neither batches nor a
- * resume change an answer.
+ * are those of a run's own evaluation (`drawArguments`), so neither batches nor a resume change an
+ * answer.
  */
 import { RgxError } from "../../core/errors.ts";
 import { type Dialogue, type DialogueSetup, endTokens } from "../dialogue/dialogue.ts";
 import { evaluateDialogues } from "../dialogue/evaluate_dialogues.ts";
 import { sampledTokens } from "../dialogue/segments.ts";
-import { complete } from "../evaluation/complete.ts";
+import { drawArguments } from "../evaluation/sampling.ts";
+import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
+import type {
+  Completion,
+  GenerateRequest,
+  GenerationTiming,
+} from "../../models/generation/types.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
 import {
   type OpenEnvironments,
@@ -33,15 +38,6 @@ const MAX_SLOTS = 64, MAX_SLOTS_GPU = 1024;
 const REPORT_MS = 200;
 
 const NO_ANSWER = { completion: "", truncated: true, completion_tokens: 0 };
-
-/** Some samples of a question whose prompt leaves room for an answer. */
-interface AskedSamples {
-  question: Question;
-  index: number;
-  promptIds: readonly number[];
-  firstSample: number;
-  samples: number;
-}
 
 export class LocalModel implements Answerer {
   /** "wasm, 2 threads" */
@@ -115,15 +111,16 @@ export class LocalModel implements Answerer {
     let harness = 0;
     const asked = this.#ask(questions, onAnswer);
     harness += performance.now() - start;
-    if (asked.length > 0) {
+    if (asked.size > 0) {
       let failure: { error: unknown } | null = null;
-      const ended: { asked: AskedSamples; completions: readonly Completion[] }[] = [];
+      const ended: [GenerateRequest, readonly Completion[]][] = [];
       const report = async () => {
         const began = performance.now();
         try {
-          for (const { asked: { question, firstSample, promptIds }, completions } of ended) {
+          for (const [request, completions] of ended) {
+            const { firstBranch = 0, promptIds } = request, question = asked.get(request)!;
             completions.forEach((completion, i) => {
-              onAnswer(question, firstSample + i, this.#read(completion, promptIds.length));
+              onAnswer(question, firstBranch + i, this.#read(completion, promptIds.length));
               // The generation keeps all completions until its end: a benchmark may have millions.
               completion.ids = [];
               completion.logprobs = [];
@@ -140,11 +137,12 @@ export class LocalModel implements Answerer {
       const timer = setInterval(report, REPORT_MS);
       let interruption: { error: unknown } | null = null;
       try {
-        await complete(this.loaded.model, this.#prompts, asked, this.#settings.sampling, {
+        const [options, limits] = drawArguments(this.#settings.sampling, this.#prompts, {
           ...this.#draws,
           shouldStop: () => failure !== null || shouldStop(),
-          onEnd: (one, completions) => ended.push({ asked: one, completions }),
         });
+        const onEnd = (...one: typeof ended[number]) => void ended.push(one);
+        await this.loaded.model.generate([...asked.keys()], { ...options, onEnd }, limits);
       } catch (error) {
         interruption = { error };
       }
@@ -187,22 +185,23 @@ export class LocalModel implements Answerer {
     const asked = questions.flatMap((question) =>
       runsOf(question.samples).map((samples) => {
         const { index, set: { entries, shots, isOwn: isOwnData } } = question;
-        const about = { index, entry: entries[index]!, shots, isOwnData };
-        return { question, ...about, firstSample: samples[0]!, samples: samples.length };
+        const promptId = EVAL_PROMPT_ID + index, entry = entries[index]!;
+        const branches = { firstBranch: samples[0]!, branches: samples.length };
+        return { question, promptId, entry, shots, isOwnData, ...branches };
       })
     );
     const options = { setup, ...draws, shouldStop, mayFail: true };
     try {
       for (let at = 0; at < asked.length;) {
         const batch = [asked[at++]!];
-        for (let size = batch[0]!.samples; at < asked.length; batch.push(asked[at++]!)) {
-          size += asked[at]!.samples;
+        for (let size = batch[0]!.branches; at < asked.length; batch.push(asked[at++]!)) {
+          size += asked[at]!.branches;
           if (size > slots) break;
         }
         const played = await evaluateDialogues(model, this.#prompts, batch, sampling, options);
-        for (const [i, { question, firstSample }] of batch.entries()) {
+        for (const [i, { question, firstBranch }] of batch.entries()) {
           played[i]!.forEach((dialogue, k) =>
-            onAnswer(question, firstSample + k, this.#readDialogue(dialogue))
+            onAnswer(question, firstBranch + k, this.#readDialogue(dialogue))
           );
         }
       }
@@ -212,28 +211,26 @@ export class LocalModel implements Answerer {
   }
 
   /**
-   * The questions as prompts. A question whose prompt leaves no room for an answer is answered at
+   * The requests for questions. A question whose prompt leaves no room for an answer is answered at
    * once, with an error.
    */
-  #ask(questions: readonly Question[], onAnswer: OnAnswer): AskedSamples[] {
+  #ask(questions: readonly Question[], onAnswer: OnAnswer): Map<GenerateRequest, Question> {
     const { maxPositions } = this.loaded.model.config;
-    return questions.flatMap((question) => {
-      const { set, index } = question;
+    const requests = new Map<GenerateRequest, Question>();
+    for (const question of questions) {
+      const { set, index } = question, promptId = EVAL_PROMPT_ID + index;
       const { ids: promptIds } = this.#prompts.prompt(set.entries[index]!, set.shots, set.isOwn);
-      if (promptIds.length >= maxPositions) {
-        for (const sample of question.samples) {
-          onAnswer(question, sample, { ...NO_ANSWER, ...this.#tooLong(promptIds.length) });
+      const isTooLong = promptIds.length >= maxPositions;
+      for (const samples of runsOf(question.samples)) {
+        const request = { promptId, promptIds, n: samples.length, firstBranch: samples[0]! };
+        if (!isTooLong) requests.set(request, question);
+        else {
+          const answer = { ...NO_ANSWER, ...this.#tooLong(promptIds.length) };
+          samples.forEach((sample) => onAnswer(question, sample, answer));
         }
-        return [];
       }
-      return runsOf(question.samples).map((samples) => ({
-        question,
-        index,
-        promptIds,
-        firstSample: samples[0]!,
-        samples: samples.length,
-      }));
-    });
+    }
+    return requests;
   }
 
   /** A prompt that leaves no room for an answer must not stop the other questions. */

@@ -8,9 +8,13 @@ import { scoreCompletion, type ScoredCompletion } from "../../data/score_complet
 import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
 import { evaluateDialogues } from "../../bench/dialogue/evaluate_dialogues.ts";
 import { idsOf, type Segmented } from "../../bench/dialogue/segments.ts";
-import { complete } from "../../bench/evaluation/complete.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import { runSamplingSeed, type SamplingSettings } from "../../bench/evaluation/sampling.ts";
+import {
+  drawArguments,
+  runSamplingSeed,
+  type SamplingSettings,
+} from "../../bench/evaluation/sampling.ts";
+import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { RewardSample } from "../../rewards/types.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -60,22 +64,27 @@ export async function answersTo(
   { sampling, samples, scene, onEnd = () => {}, ...limits }: Draws,
 ): Promise<Answer[][]> {
   const draws = { seed: runSamplingSeed(training), shouldStop, ...limits };
+  const numberOf = (i: number) => EVAL_PROMPT_ID + first + i;
   if (entries.length === 0) return [];
   if (dialogues !== null) {
-    const problems = entries.map((entry, i) => ({ entry, index: first + i, samples }));
+    const starts = entries.map((entry, i) => ({
+      entry,
+      promptId: numberOf(i),
+      branches: samples,
+    }));
     const setup = { ...draws, setup: dialogues, scene };
-    const played = await evaluateDialogues(model, prompts, problems, sampling, setup);
+    const played = await evaluateDialogues(model, prompts, starts, sampling, setup);
     entries.forEach(() => onEnd());
     return played.map((all) => all.map((dialogue) => ({ ...dialogue, dialogue })));
   }
   const encoded = entries.map((entry) => prompts.prompt(entry));
-  const problems = encoded.map(({ ids: promptIds }, i) => ({
-    index: first + i,
-    firstSample: 0,
-    samples,
+  const requests = encoded.map(({ ids: promptIds }, i) => ({
+    promptId: numberOf(i),
     promptIds,
+    n: samples,
   }));
-  const found = await complete(model, prompts, problems, sampling, { ...draws, onEnd });
+  const [options, most] = drawArguments(sampling, prompts, draws);
+  const found = await model.generate(requests, { ...options, onEnd }, most);
   return found.map((completions, i) =>
     completions.map((completion) => ({
       prompt: encoded[i]!,

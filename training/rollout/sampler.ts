@@ -71,7 +71,6 @@ async function sampleBranches(
       const starts = groups.slice(begin, end).map(({ entry, promptId }) => ({
         entry,
         promptId,
-        firstBranch: 0,
         branches: greedy ? 1 : training.num_generations,
       }));
       let other = false;
