@@ -10,7 +10,7 @@
 import { dirname, resolve } from "node:path";
 import { findFile, resolveEnvironments } from "../../configs/reading/resolve_paths.ts";
 import {
-  type ConfigNode,
+  asText,
   describeNode,
   emptyMap,
   formatPosition,
@@ -45,9 +45,9 @@ import { TaskFiles } from "../../configs/reading/task_files.ts";
 import { UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import {
-  anything,
   bool,
   choice,
+  type Complain,
   float,
   freeMap,
   int,
@@ -80,7 +80,7 @@ export async function readEvalConfig(
   chosen: ChosenTasks = {},
 ): Promise<EvalDescription> {
   const problems = new Problems(), tree = await readEvalTree(path, problems);
-  const description = tree === null ? null : new Reader(tree, problems, chosen).description();
+  const description = tree === null ? null : describe(tree, problems, chosen);
   problems.throwIfAny();
   return await withPlaces(description!, dirname(path));
 }
@@ -108,294 +108,117 @@ async function withPlaces(
   return { ...rest, options: { ...options, models, systemPrompts, tasks } };
 }
 
-type Types = Readonly<Record<string, ValueType<unknown>>>;
-
-/** The values of keys that are written. */
-type Values<K extends Types> = {
-  [N in keyof K]?: K[N] extends ValueType<infer T> ? T : never;
-};
-
-class Reader {
-  readonly #values: Values<typeof KEYS>;
-
-  constructor(
-    readonly tree: MapNode,
-    readonly problems: Problems,
-    readonly chosen: ChosenTasks,
-  ) {
-    this.#values = this.#map(tree, KEYS, "");
-    for (const names of SAME) {
-      const [first, second] = names.filter((name) => this.#values[name] != null);
-      if (second === undefined) continue;
-      const where = formatPosition(tree.entries.get(first!)!.keyAt);
-      const { keyAt } = tree.entries.get(second)!;
-      problems.add(keyAt, second, `the same as ${first}, which is given at ${where}`);
-    }
+/** Whatever is wrong goes to `problems`. */
+function describe(tree: MapNode, problems: Problems, chosen: ChosenTasks): EvalDescription {
+  const v = KEYS.read(tree, (at, text, sub = ".") => problems.add(at, sub.slice(1), text))!;
+  const at = (key: string) => tree.entries.get(key)?.node.at ?? tree.at;
+  const note = (key: string, text: string) =>
+    problems.note(tree.entries.get(key)!.keyAt, key, text);
+  for (const names of SAME) {
+    const [first, second] = names.filter((name) => v[name] != null);
+    if (second === undefined) continue;
+    const where = formatPosition(tree.entries.get(first!)!.keyAt);
+    const { keyAt } = tree.entries.get(second)!;
+    problems.add(keyAt, second, `the same as ${first}, which is given at ${where}`);
   }
-
-  description(): EvalDescription {
-    const v = this.#values;
-    const { models, systemPrompts } = this.#models();
-    // The remote style always has a system prompt; it asks for the answer's form.
-    const isRemoteStyle = v.model != null;
-    const id = v.system_prompt_id ?? (isRemoteStyle ? "default" : null);
-    if (id !== null && !Object.hasOwn(SYSTEM_PROMPTS, id)) {
-      const names = Object.keys(SYSTEM_PROMPTS);
-      this.#complain(
-        "system_prompt_id",
-        `unknown system prompt${didYouMean(id, names)}` +
-          ` (${names.join(", ")})`,
-      );
-    }
-    const system = v.system_prompt ?? v.developer_prompt ?? id;
-    const samples = v.samples ?? v.completions_per_prompt ?? v.eval_repeats;
-    if (v.system_prompt != null && v.system_prompt_id != null) {
-      this.#note("system_prompt_id", "no effect beside system_prompt");
-    }
-    if (v.dtype != null && v.dtype !== "auto") {
-      this.#note("dtype", "no effect: weights stay as they are stored, products are in float32");
-    }
-    const role = v.system_role ?? v.developer_role;
-    const prompt = present<PromptSettings>({
-      system_prompt: system,
-      system_role: role,
-      add_instructions: v.add_instructions ?? (system ? false : null),
-      few_shot: v.few_shot,
-      few_shot_as: v.few_shot_as,
-      chat_template_kwargs: v.chat_template_kwargs,
-    });
-    // An empty system prompt means none, whatever the checkpoint's run had.
-    if (system === "") prompt.system_prompt = null;
-    const sampling = present<Sampling>({
-      temperature: v.temperature ?? (isRemoteStyle ? 0.6 : null),
-      top_p: v.top_p ?? (isRemoteStyle ? 0.95 : null),
-      activations: v.activations,
-      compute_dtype: v.compute_dtype,
-      max_new_tokens: v.max_tokens ?? (isRemoteStyle ? 32768 : null),
-      samples,
-    });
-    const seed = v.seed ?? v.default_seed;
-    const dialogues = this.#dialogues();
-    return {
-      options: {
-        models,
-        tasks: this.#tasks(v.binary ?? !isRemoteStyle),
-        numExamples: v.default_size ?? 500,
-        outputDir: v.output_dir ?? "results",
-        includeBase: false,
-        ...present<BenchmarkOptions>({ seed, batchSize: v.batch_size }),
-        sampling,
-        prompt,
-        systemPrompts,
-        ...(Object.keys(dialogues).length > 0 && { dialogues }),
-        remote: present<RemoteOptions>({
-          baseUrl: v.base_url,
-          apiKeyEnv: v.api_key_env,
-          concurrency: v.max_concurrent,
-          provider: v.provider,
-        }),
-      },
-      saveMetadata: v.save_metadata ?? false,
-      saveFullResults: v.save_full_results ?? false,
-      notes: this.problems.notes,
-    };
+  // The remote style always has a system prompt; it asks for the answer's form.
+  const isRemoteStyle = v.model != null;
+  const id = v.system_prompt_id ?? (isRemoteStyle ? "default" : null);
+  if (id !== null && !Object.hasOwn(SYSTEM_PROMPTS, id)) {
+    const names = Object.keys(SYSTEM_PROMPTS), hint = didYouMean(id, names);
+    const text = `unknown system prompt${hint} (${names.join(", ")})`;
+    problems.add(at("system_prompt_id"), "system_prompt_id", text);
   }
-
-  #dialogues(): Exclude<AskedDialogues, null> {
-    const { environment, environments, tools, max_tool_calling_iterations } = this.#values;
-    const node = this.tree.entries.get("multi_turn")?.node;
-    const limits = {
-      ...(node?.kind === "map" && this.#map(node, LIMITS, "multi_turn.")),
-      ...written({ max_tool_calling_iterations }),
-    };
-    return written({
-      environment,
-      environments,
-      tools,
-      limits: Object.keys(limits).length > 0 ? limits : undefined,
-    });
+  const system = v.system_prompt ?? v.developer_prompt ?? id;
+  if (v.system_prompt != null && v.system_prompt_id != null) {
+    note("system_prompt_id", "no effect beside system_prompt");
   }
-
-  #models(): { models: string[]; systemPrompts: Record<string, string | null> } {
-    const { model_path: path, model } = this.#values;
-    const models: string[] = [], systemPrompts: Record<string, string | null> = {};
-    if (path !== undefined) models.push(path);
-    if (model !== undefined) models.push(isRemoteName(model) ? model : REMOTE_PREFIX + model);
-    for (const node of this.#items("models")) {
-      if (node.kind === "scalar" && typeof node.value === "string") {
-        models.push(node.value);
-      } else if (node.kind === "map") {
-        const { name, system_prompt: prompt } = this.#map(node, MODEL_KEYS, "models.");
-        if (name === undefined) {
-          if (isMissing(node, "name")) this.problems.add(node.at, "models", "missing name");
-          continue;
-        }
-        models.push(name);
-        if (prompt !== undefined) {
-          systemPrompts[namedModel(name).name] = prompt || null;
-        }
-      } else {
-        const found = describeNode(node);
-        this.problems.add(
-          node.at,
-          "models",
-          `expected a name, or name and system_prompt, found ${found}`,
-        );
-      }
-    }
-    return { models, systemPrompts };
+  if (v.dtype != null && v.dtype !== "auto") {
+    note("dtype", "no effect: weights stay as they are stored, products are in float32");
   }
-
-  #tasks(binary: boolean): TaskRequest[] {
-    const tasks: TaskRequest[] = [];
-    const categories = this.#items("categories");
-    const isAbsent = isMissing(this.tree, "categories");
-    const isEmpty = categories.length === 0 && isListOrNothing(this.tree, "categories");
-    const { environment } = this.#values;
-    const makesProblems = environment?.path !== undefined || isGame(environment?.name);
-    const isElsewhere = this.chosen.tasksElsewhere || makesProblems;
-    if (isEmpty && !(isElsewhere && isAbsent)) {
-      const what = isAbsent ? "missing" : "empty";
-      this.#complain("categories", `${what}, expected a list of categories with their datasets`);
-    }
-    for (const node of categories) {
-      if (node.kind !== "map") {
-        this.problems.add(node.at, "categories", `expected a map, found ${describeNode(node)}`);
-        continue;
-      }
-      const { category = null } = this.#map(node, CATEGORY_KEYS, "categories.");
-      const datasets = node.entries.get("datasets")?.node;
-      const items = datasets?.kind === "list" ? datasets.items : [];
-      if (items.length === 0 && isListOrNothing(node, "datasets")) {
-        const what = isMissing(node, "datasets") ? "missing" : "empty";
-        const text = `${what}, expected a list of data sets`;
-        this.problems.add(node.at, "categories.datasets", text);
-      }
-      for (const dataset of items) {
-        const task = this.#task(dataset, category);
-        if (task !== null) tasks.push({ ...task, binary });
-      }
-    }
-    return withLabels(this.#chosenOf(tasks));
+  const prompt = present<PromptSettings>({
+    system_prompt: system,
+    system_role: v.system_role ?? v.developer_role,
+    add_instructions: v.add_instructions ?? (system ? false : null),
+    few_shot: v.few_shot,
+    few_shot_as: v.few_shot_as,
+    chat_template_kwargs: v.chat_template_kwargs,
+  });
+  // An empty system prompt means none, whatever the checkpoint's run had.
+  if (system === "") prompt.system_prompt = null;
+  const sampling = present<Sampling>({
+    temperature: v.temperature ?? (isRemoteStyle ? 0.6 : null),
+    top_p: v.top_p ?? (isRemoteStyle ? 0.95 : null),
+    activations: v.activations,
+    compute_dtype: v.compute_dtype,
+    max_new_tokens: v.max_tokens ?? (isRemoteStyle ? 32768 : null),
+    samples: v.samples ?? v.completions_per_prompt ?? v.eval_repeats,
+  });
+  const { model_path: path, model, models = [] } = v;
+  const makesProblems = v.environment?.path !== undefined || isGame(v.environment?.name);
+  const isElsewhere = chosen.tasksElsewhere || makesProblems;
+  if (v.categories?.length === 0 || isMissing(tree, "categories") && !isElsewhere) {
+    const what = isMissing(tree, "categories") ? "missing" : "empty";
+    const text = `${what}, expected a list of categories with their datasets`;
+    problems.add(at("categories"), "categories", text);
   }
-
-  #chosenOf(tasks: readonly TaskRequest[]): readonly TaskRequest[] {
-    const { category: wanted } = this.chosen;
-    if (wanted === undefined || tasks.length === 0) return tasks;
-    const chosen = tasks.filter(({ category }) => category === wanted);
-    if (chosen.length === 0) {
-      const names = [...new Set(tasks.flatMap(({ category }) => category ?? []))];
-      const hint = didYouMean(wanted, names);
-      this.#complain("categories", `none is named "${wanted}"${hint} (${names.join(", ")})`);
-    }
-    return chosen;
+  const binary = v.binary ?? !isRemoteStyle;
+  const tasks = (v.categories ?? []).flat().map((task) => ({ ...task, binary }));
+  const { category: wanted } = chosen;
+  const asked = tasks.filter(({ category }) => wanted === undefined || category === wanted);
+  if (tasks.length > 0 && asked.length === 0) {
+    const names = [...new Set(tasks.flatMap(({ category }) => category ?? []))];
+    const text = `none is named "${wanted}"${didYouMean(wanted!, names)} (${names.join(", ")})`;
+    problems.add(at("categories"), "categories", text);
   }
+  const dialogues = dialoguesOf(v);
+  return {
+    options: {
+      models: [
+        ...path === undefined ? [] : [path],
+        ...model === undefined ? [] : [isRemoteName(model) ? model : REMOTE_PREFIX + model],
+        ...models.map(({ name }) => name),
+      ],
+      tasks: withLabels(asked),
+      numExamples: v.default_size ?? 500,
+      outputDir: v.output_dir ?? "results",
+      includeBase: false,
+      ...present<BenchmarkOptions>({ seed: v.seed ?? v.default_seed, batchSize: v.batch_size }),
+      sampling,
+      prompt,
+      systemPrompts: Object.fromEntries(
+        models.filter((one) => one.system_prompt !== undefined)
+          .map(({ name, system_prompt }) => [namedModel(name).name, system_prompt || null]),
+      ),
+      ...(Object.keys(dialogues).length > 0 && { dialogues }),
+      remote: present<RemoteOptions>({
+        baseUrl: v.base_url,
+        apiKeyEnv: v.api_key_env,
+        concurrency: v.max_concurrent,
+        provider: v.provider,
+      }),
+    },
+    saveMetadata: v.save_metadata ?? false,
+    saveFullResults: v.save_full_results ?? false,
+    notes: problems.notes,
+  };
+}
 
-  #task(node: ConfigNode, category: string | null): TaskRequest | null {
-    const isName = node.kind === "scalar" && typeof node.value === "string";
-    const map = isName ? withEntry(emptyMap(node.at), "dataset", node) : node;
-    if (map.kind !== "map") {
-      this.problems.add(
-        node.at,
-        "datasets",
-        `expected a map with dataset, found ${describeNode(node)}`,
-      );
-      return null;
-    }
-    const known: [string, MapEntry][] = [], others: [string, MapEntry][] = [];
-    for (const entry of map.entries) {
-      (Object.hasOwn(DATASET_KEYS, entry[0]) ? known : others).push(entry);
-    }
-    const values = this.#map({ ...map, entries: new Map(known) }, DATASET_KEYS, "datasets.");
-    const { dataset, size, seed, path } = values;
-    if (dataset === undefined) {
-      if (isMissing(map, "dataset")) {
-        this.problems.add(node.at, "dataset", "missing, expected the name of a task");
-      }
-      return null;
-    }
-    const position = map.entries.get("dataset")!.node.at;
-    const isFile = DATASET_NAMES.includes(dataset);
-    if (!hasTask(dataset) && !isFile) {
-      const hint = didYouMean(dataset, [...taskNames(), ...DATASET_NAMES]);
-      this.problems.add(position, "dataset", `unknown task "${dataset}"${hint}`);
-      return null;
-    }
-    const params = map.entries.get("params")?.node;
-    const inParams = params?.kind === "map" ? params.entries : new Map<string, MapEntry>();
-    const entries = new Map([...inParams, ...others]);
-    for (const [name, { keyAt }] of others) {
-      if (inParams.has(name)) this.problems.add(keyAt, `datasets.${name}`, "also in params");
-    }
-    const parameters = toJson({ ...map, entries }) as Record<string, Json>;
-    if (isFile) {
-      for (const [name, { keyAt }] of entries) {
-        this.problems.add(keyAt, `datasets.${name}`, `a data set has no parameters`);
-      }
-    } else {
-      for (const problem of validateTaskConfig(dataset, parameters)) {
-        const name = /^\w+/.exec(problem)?.[0] ?? "", at = entries.get(name)?.keyAt ?? position;
-        const isTypo = / unknown field /.test(problem) && !/did you mean/.test(problem);
-        const key = isTypo ? nearest(name, Object.keys(DATASET_KEYS)) : null;
-        if (key === null) this.problems.add(at, dataset, problem);
-        else this.problems.add(at, `datasets.${name}`, `unknown key, did you mean ${key}?`);
-      }
-      if (path !== undefined) {
-        const sets = DATASET_NAMES.join(", ");
-        this.problems.add(
-          map.entries.get("path")!.keyAt,
-          "path",
-          `only data sets have one (${sets})`,
-        );
-      }
-    }
-    return {
-      name: dataset,
-      category,
-      parameters,
-      ...present<TaskRequest>({ size, seed, path }),
-    };
-  }
-
-  /** The values of a map. Unknown keys and values of a wrong type are reported as problems. */
-  #map<K extends Types>(map: MapNode, keys: K, prefix: string): Values<K> {
-    const values: Record<string, unknown> = {};
-    for (const [name, { keyAt, node }] of map.entries) {
-      const type = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      if (type === undefined) {
-        const known = Object.keys(keys), hint = didYouMean(name, known);
-        const all = hint === "" && known.length < 6 ? `, expected ${known.join(" or ")}` : hint;
-        this.problems.add(keyAt, prefix + name, `unknown key${all}`);
-      } else if (type.nullable || !isNull(node)) { // null is like a key that is not there
-        const value = type.read(node, (at, text) => this.problems.add(at, prefix + name, text));
-        if (value !== undefined) values[name] = value;
-      }
-    }
-    return values as Values<K>;
-  }
-
-  #items(key: string): readonly ConfigNode[] {
-    const node = this.tree.entries.get(key)?.node;
-    return node?.kind === "list" ? node.items : [];
-  }
-
-  #complain(key: string, text: string): void {
-    this.problems.add(this.tree.entries.get(key)?.node.at ?? this.tree.at, key, text);
-  }
-
-  #note(key: string, text: string): void {
-    this.problems.note(this.tree.entries.get(key)!.keyAt, key, text);
-  }
+function dialoguesOf(
+  { environment, environments, tools, multi_turn, max_tool_calling_iterations }: EvalValues,
+): Exclude<AskedDialogues, null> {
+  const limits = { ...multi_turn, ...written({ max_tool_calling_iterations }) };
+  return written({
+    environment,
+    environments,
+    tools,
+    limits: Object.keys(limits).length > 0 ? limits : undefined,
+  });
 }
 
 function isMissing(map: MapNode, key: string): boolean {
   const node = map.entries.get(key)?.node;
   return node === undefined || isNull(node);
-}
-
-/** False for a value of another type; the problem was already reported. */
-function isListOrNothing(map: MapNode, key: string): boolean {
-  return isMissing(map, key) || map.entries.get(key)!.node.kind === "list";
 }
 
 /** Gives data sets that are named twice different labels, by their category or a number. */
@@ -447,7 +270,7 @@ async function readEvalTree(path: string, problems: Problems): Promise<MapNode |
 function refuseTraining(tree: MapNode, path: string): void {
   if (tree.entries.has("categories")) return;
   const ofTraining = [...tree.entries].find(([name, { node }]) => {
-    if (Object.hasOwn(KEYS, name)) return false;
+    if (Object.hasOwn(TYPES, name)) return false;
     const meaning = meaningOf(name, node);
     return meaning.kind === "prefix" ||
       (meaning.kind === "key" && /^(rewards$|data\.)/.test(meaning.path));
@@ -489,27 +312,150 @@ async function withTaskFiles(tree: MapNode, problems: Problems): Promise<MapNode
   return withEntry(tree, "categories", { ...categories, items });
 }
 
-// The keys of the YAML file of `rgx eval`, the values that each accepts, and their descriptions.
+// The keys of the YAML file of `rgx eval`, and the values that each accepts.
+
+type Types = Readonly<Record<string, ValueType<unknown>>>;
+
+/** A map with these keys. A null is like a key that is not there, unless the key takes it. */
+function map<const K extends Types>(
+  keys: K,
+  expected = "a map",
+): ValueType<{ [N in keyof K]?: K[N] extends ValueType<infer T> ? T : never }> {
+  return {
+    expected,
+    ts: "unknown",
+    read(node, complain) {
+      if (node.kind !== "map") {
+        return void complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+      }
+      const values: Record<string, unknown> = {};
+      for (const [name, { keyAt, node: value }] of node.entries) {
+        const type = Object.hasOwn(keys, name) ? keys[name] : undefined;
+        const say: Complain = (at, text, sub = "") => complain(at, text, `.${name}${sub}`);
+        if (type === undefined) {
+          const known = Object.keys(keys), hint = didYouMean(name, known);
+          const all = hint === "" && known.length < 6 ? `, expected ${known.join(" or ")}` : hint;
+          say(keyAt, `unknown key${all}`);
+        } else if (type.nullable || !isNull(value)) {
+          const read = type.read(value, say);
+          if (read !== undefined) values[name] = read;
+        }
+      }
+      return values as never;
+    },
+  };
+}
 
 const COUNT = int({ min: 1 });
 const SEED = int({ min: 0 });
 const SAMPLES = int({ min: 1, max: 4096 });
-const LIST = listOf(anything("anything"), "a list");
+
+const MODEL_MAP = map(
+  { name: text(), system_prompt: nullable(text()) },
+  "a name, or name and system_prompt",
+);
+
+/** A model by its name, or with a system prompt of its own. */
+const MODEL: ValueType<{ name: string; system_prompt?: string | null }> = {
+  ...MODEL_MAP,
+  read(node, complain) {
+    const name = asText(node)?.value;
+    if (name !== undefined) return { name };
+    const values = MODEL_MAP.read(node, complain);
+    if (node.kind === "map" && isMissing(node, "name")) complain(node.at, "missing name");
+    return values?.name === undefined ? undefined : { ...values, name: values.name };
+  },
+};
+
+/** The keys of a data set. Any other key is a parameter of the task. */
+const DATASET_KEYS = { dataset: text(), size: COUNT, seed: SEED, params: freeMap(), path: text() };
+const DATASET_MAP = map(DATASET_KEYS);
+
+/** A data set by its name, or with its parameters. */
+const DATASET: ValueType<TaskRequest> = {
+  ...DATASET_MAP,
+  read(given, complain) {
+    const node = asText(given) === null ? given : withEntry(emptyMap(given.at), "dataset", given);
+    if (node.kind !== "map") {
+      return void complain(
+        node.at,
+        `expected a map with dataset, found ${describeNode(node)}`,
+      );
+    }
+    const { known = [], others = [] } = Object.groupBy(
+      node.entries,
+      ([name]) => Object.hasOwn(DATASET_KEYS, name) ? "known" : "others",
+    );
+    const { dataset, size, seed, path } = DATASET_MAP.read(
+      { ...node, entries: new Map(known) },
+      complain,
+    )!;
+    if (dataset === undefined) {
+      if (!isMissing(node, "dataset")) return;
+      return void complain(node.at, "missing, expected the name of a task", ".dataset");
+    }
+    const position = node.entries.get("dataset")!.node.at, isFile = DATASET_NAMES.includes(dataset);
+    if (!hasTask(dataset) && !isFile) {
+      const hint = didYouMean(dataset, [...taskNames(), ...DATASET_NAMES]);
+      return void complain(position, `unknown task "${dataset}"${hint}`, ".dataset");
+    }
+    const params = node.entries.get("params")?.node;
+    const inParams = params?.kind === "map" ? params.entries : new Map<string, MapEntry>();
+    const entries = new Map([...inParams, ...others]);
+    for (const [name, { keyAt }] of others) {
+      if (inParams.has(name)) complain(keyAt, "also in params", `.${name}`);
+    }
+    const parameters = toJson({ ...node, entries }) as Record<string, Json>;
+    if (isFile) {
+      for (const [name, { keyAt }] of entries) {
+        complain(keyAt, "a data set has no parameters", `.${name}`);
+      }
+    } else {
+      for (const problem of validateTaskConfig(dataset, parameters)) {
+        const name = /^\w+/.exec(problem)?.[0] ?? "", at = entries.get(name)?.keyAt ?? position;
+        const isTypo = / unknown field /.test(problem) && !/did you mean/.test(problem);
+        const key = isTypo ? nearest(name, Object.keys(DATASET_KEYS)) : null;
+        if (key === null) complain(at, problem);
+        else complain(at, `unknown key, did you mean ${key}?`, `.${name}`);
+      }
+      if (path !== undefined) {
+        const sets = DATASET_NAMES.join(", ");
+        complain(node.entries.get("path")!.keyAt, `only data sets have one (${sets})`, ".path");
+      }
+    }
+    return { name: dataset, parameters, ...present<TaskRequest>({ size, seed, path }) };
+  },
+};
+
+const CATEGORY_MAP = map({ category: text(), datasets: listOf(DATASET, "a list") });
+
+/** The data sets of a category. */
+const CATEGORY: ValueType<TaskRequest[]> = {
+  ...CATEGORY_MAP,
+  read(node, complain) {
+    const { category = null, datasets } = CATEGORY_MAP.read(node, complain) ?? {};
+    if (node.kind === "map" && (datasets?.length === 0 || isMissing(node, "datasets"))) {
+      const what = datasets === undefined ? "missing" : "empty";
+      complain(node.at, `${what}, expected a list of data sets`, ".datasets");
+    }
+    return datasets?.map((task) => ({ ...task, category }));
+  },
+};
 
 const { environment, environments, tools } = ENVIRONMENTS.keys;
 const LIMITS = Object.fromEntries(
   Object.entries(MULTI_TURN.keys).map(([name, { type }]) => [name, type]),
-);
+) as { [N in keyof typeof MULTI_TURN.keys]: typeof MULTI_TURN.keys[N]["type"] };
 
-const KEYS = {
+const TYPES = {
   environment: environment.type,
   environments: environments.type,
   tools: tools.type,
-  multi_turn: freeMap(),
+  multi_turn: map(LIMITS),
   max_tool_calling_iterations: nullable(int({ min: 0 })),
   model_path: text(),
   model: text(),
-  models: LIST,
+  models: listOf(MODEL, "a list"),
   provider: text(),
   max_concurrent: int({ min: 1, max: 1024 }),
   max_tokens: COUNT,
@@ -532,7 +478,7 @@ const KEYS = {
   output_dir: text(),
   save_metadata: bool(),
   save_full_results: bool(),
-  categories: LIST,
+  categories: listOf(CATEGORY, "a list"),
   base_url: text(),
   api_key_env: text(),
   seed: SEED,
@@ -543,23 +489,13 @@ const KEYS = {
   few_shot_as: choice(["prompt", "turns"]),
   binary: bool(),
 };
-const CATEGORY_KEYS = {
-  category: text(),
-  datasets: LIST,
-};
-const MODEL_KEYS = { name: text(), system_prompt: nullable(text()) };
+const KEYS = map(TYPES);
+type EvalValues = NonNullable<ReturnType<typeof KEYS.read>>;
+
 /** Keys with the same meaning, of the two styles and of rgx. A file may have only one of them. */
-const SAME: readonly (readonly (keyof typeof KEYS)[])[] = [
+const SAME: readonly (readonly (keyof EvalValues)[])[] = [
   ["samples", "completions_per_prompt", "eval_repeats"],
   ["seed", "default_seed"],
   ["system_prompt", "developer_prompt"],
   ["system_role", "developer_role"],
 ];
-/** Any other key is a parameter of the task. */
-const DATASET_KEYS = {
-  dataset: text(),
-  size: COUNT,
-  seed: SEED,
-  params: freeMap(),
-  path: text(),
-};

@@ -195,12 +195,12 @@ categories:
           /:8:13: output_dir: expected text, found 2024; put it in quotes/,
           /:9:8: dtype: expected auto, float32, .* float or half, found text "bflaot16"/,
           /:10:23: chat_template_kwargs: expected a map, found text "thinking"/,
-          /:14:18: dataset: unknown task "chainsum", did you mean chain_sum\?/,
-          /:16:9: chain_sum: .*min_terms/,
-          /:17:15: datasets.size: expected an integer ≥ 1, found -3/,
-          /:18:39: datasets.params: expected a map, found 5/,
-          /:18:42: path: only data sets have one/,
-          /:19:9: dataset: missing/,
+          /:14:18: categories\.0\.datasets\.0\.dataset: unknown task "chainsum", did you mean chain_sum\?/,
+          /:16:9: categories\.0\.datasets\.1: .*min_terms/,
+          /:17:15: categories\.0\.datasets\.1\.size: expected an integer ≥ 1, found -3/,
+          /:18:39: categories\.0\.datasets\.2\.params: expected a map, found 5/,
+          /:18:42: categories\.0\.datasets\.2\.path: only data sets have one/,
+          /:19:9: categories\.0\.datasets\.3\.dataset: missing/,
         ]
       ) assert.match(message, pattern);
       return true;
@@ -209,8 +209,8 @@ categories:
   await assert.rejects(read("model_path: a\n"), /categories: missing/);
   await assert.rejects(read("model_path: a\ncategories: []\n"), /:2:13: categories: empty, exp/);
   const one = (inside: string) => read(`model_path: a\ncategories: [{ category: x${inside} }]\n`);
-  await assert.rejects(one(""), /:2:14: categories\.datasets: missing, expected a list of data/);
-  await assert.rejects(one(", datasets: []"), /:2:14: categories\.datasets: empty, expected a/);
+  await assert.rejects(one(""), /:2:14: categories\.0\.datasets: missing, expected a list of data/);
+  await assert.rejects(one(", datasets: []"), /:2:14: categories\.0\.datasets: empty, expected a/);
   await assert.rejects(
     read("categories: { category: x }\n"),
     ({ message }: Error) => /expected a list, found a map$/.test(message),
@@ -239,11 +239,11 @@ categories:
         const pattern of [
           /:4:1: default_seed: the same as seed, which is given at .*eval\.yaml:3:1/,
           /:5:1: eval_repeats: the same as samples, which is given at .*eval\.yaml:6:1/,
-          /:10:31: datasets\.min_terms: also in params/,
-          /:11:31: datasets\.parms: unknown key, did you mean params\?/,
-          /:12:25: datasets\.sede: unknown key, did you mean seed\?/,
-          /:12:34: gcd: min_number: unknown field of task gcd, did you mean min_numbers\?/,
-          /:13:7: categories\.name: unknown key, expected category or datasets/,
+          /:10:31: categories\.0\.datasets\.0\.min_terms: also in params/,
+          /:11:31: categories\.0\.datasets\.1\.parms: unknown key, did you mean params\?/,
+          /:12:25: categories\.0\.datasets\.2\.sede: unknown key, did you mean seed\?/,
+          /:12:34: categories\.0\.datasets\.2: min_number: unknown field of task gcd, did you mean min_numbers\?/,
+          /:13:7: categories\.1\.name: unknown key, expected category or datasets/,
         ]
       ) assert.match(message, pattern);
       return true;
