@@ -1,10 +1,8 @@
 /**
  * Load on a server: many clients that stream, each answer held against a run of its own, beside
- * clients that leave, send garbage or ask for too much. Then the throughput of 16 clients beside
- * `generate` with 16 sequences, in turns. Loopback only.
+ * clients that leave, send garbage or ask for too much. Loopback only.
  *
  *     deno task bench:serve [MODEL] [--clients 256] [--seconds 60] [--tokens 32]
- *     deno task bench:serve MODEL --compare 16
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -19,7 +17,6 @@ const { values, positionals } = parseArgs({
     clients: { type: "string", default: "256" },
     seconds: { type: "string", default: "60" },
     tokens: { type: "string", default: "32" },
-    compare: { type: "string" },
   },
 });
 const MODEL = positionals[0] ?? "tests/golden/models/stories260k";
@@ -124,48 +121,6 @@ async function load(): Promise<void> {
   });
 }
 
-/** Tokens per second of `count` clients, and of `generate` with as many sequences, in turns. */
-async function compare(count: number): Promise<void> {
-  const device = await createDevice("auto"), { model, tokenizer } = await loadModel(MODEL, device);
-  const prompts = questions.slice(0, count).map(({ prompt }) => prompt);
-  const common = { temperature: 1, seed: 3 };
-  const requests = prompts.map((prompt, promptId) => ({
-    promptId,
-    promptIds: tokenizer.encode(prompt),
-    n: 1,
-  }));
-  await serving(MODEL, ["--max-num-seqs", String(count)], async (url) => {
-    const served: number[] = [], alone: number[] = [], first: number[] = [];
-    for (let round = 0; round < 4; round++) {
-      let begin = performance.now();
-      await model.generate(requests, { ...common, maxNewTokens: TOKENS, eosIds: [] });
-      if (round > 0) alone.push(count * TOKENS / (performance.now() - begin) * 1000);
-      begin = performance.now();
-      const answers = await Promise.all(
-        prompts.map((prompt, prompt_id) =>
-          ask(url, { ...common, prompt, prompt_id, max_tokens: TOKENS, ignore_eos: true })
-        ),
-      );
-      const seconds = (performance.now() - begin) / 1000;
-      if (round === 0) continue;
-      served.push(answers.reduce((sum, { ids }) => sum + ids.length, 0) / seconds);
-      first.push(...answers.map(({ times }) => (times[0]! - begin) / 1000));
-    }
-    const median = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!;
-    const share = median(served) / median(alone);
-    console.log(
-      `${count} clients  ${median(served).toFixed(0)} tokens/s, first token ${percentiles(first)}`,
-    );
-    console.log(
-      `generate    ${median(alone).toFixed(0)} tokens/s; the server has ${
-        (100 * share).toFixed(0)
-      } %`,
-    );
-  });
-  model.dispose();
-  device.close();
-}
-
 // What the clients ask, and how they measure.
 
 /** A body of /v1/completions. */
@@ -265,4 +220,4 @@ async function ask(url: string, question: object, signal?: AbortSignal): Promise
 }
 
 console.log(`${MODEL} on ${cpus()[0]!.model}, ${cpus().length} cores`);
-await (values.compare === undefined ? load() : compare(Number(values.compare)));
+await load();
