@@ -3,7 +3,7 @@ import { RgxError, UsageError } from "../../core/errors.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readTable, stepsWithTables } from "../../training/rescore/stored_steps.ts";
 import { type Point, readRuns } from "../charts/run_metrics.ts";
-import { objectOf, rewardsOf } from "./run_record.ts";
+import { objectOf, rewardsOf, textOf } from "./run_record.ts";
 
 /** A training run, finished or not. */
 export interface Run {
@@ -66,7 +66,7 @@ function completionOf(row: Record<string, unknown>): RunCompletion {
   const { prompt, expected, completion, advantage, truncated } = row;
   return {
     prompt: String(prompt),
-    expected: typeof expected === "string" ? expected : null,
+    expected: textOf(expected),
     completion: String(completion),
     rewards: rewardsOf(row),
     advantage: Number(advantage),

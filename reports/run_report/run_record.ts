@@ -57,10 +57,9 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
   const configText = await readIfThere(`${folder}/config.yaml`) ?? "";
   const config = objectOf(() => parse(configText));
   const runText = await readIfThere(`${folder}/run.json`);
-  const logging = config["logging"] as Json | undefined;
   return {
     folder,
-    name: typeof logging?.["run_name"] === "string" ? logging["run_name"] : metrics!.name,
+    name: textOf(objectIn(config["logging"])["run_name"]) ?? metrics!.name,
     run: objectOf(() => JSON.parse(runText ?? "{}")),
     config,
     configText,
@@ -69,6 +68,22 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
     samples: await readSamples(folder),
     ...await readAnswers(folder),
   };
+}
+
+// Parts of what was read, which may be damaged or from another version.
+
+export const textOf = (value: unknown) => typeof value === "string" ? value : null;
+export const numberOf = (value: unknown) => typeof value === "number" ? value : null;
+export const objectIn = (value: unknown): Json => isRecord(value) ? value : {};
+
+/** The task, the data set, or the names of several tasks, by the section `data`. */
+export function taskNames({ task_name, dataset_name, tasks }: Json): string | null {
+  const several = Array.isArray(tasks)
+    ? tasks.flatMap((part) =>
+      textOf(objectIn(part)["task_name"]) ?? textOf(objectIn(part)["name"]) ?? []
+    )
+    : Object.keys(objectIn(tasks));
+  return several.length > 0 ? several.join(", ") : textOf(task_name) ?? textOf(dataset_name);
 }
 
 /** Reads an object; a damaged file gives an empty object, so that a report can still be written. */
@@ -90,7 +105,7 @@ export function remarksOf(log: string): RunRecord["remarks"] {
     if (typeof said !== "string" || remarks.has(said)) continue;
     remarks.set(said, {
       kind: event === "warning" ? "warning" : "advice",
-      step: typeof step === "number" ? step : null,
+      step: numberOf(step),
       text: said,
       tries: Array.isArray(tries) ? tries.map(String) : [],
     });
@@ -185,20 +200,19 @@ function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOu
       rows.filter((row) => row["temperature"] === temperature).map((row) => [row["question"], row]),
     );
   const [first, last] = [given(before), given(after)];
-  const textOf = (value: unknown) => typeof value === "string" ? value : null;
   const answerIn = (row: Json | undefined): GivenAnswer | null =>
     row === undefined ? null : {
       extracted: textOf(row["extracted"]),
       completion: textOf(row["completion"]) ?? "",
     };
   const problems = [...given(asked).values()].slice(0, SHOWN_PROBLEMS).map((row) => {
-    const question = String(row["question"]), score = last.get(question)?.["score"];
+    const question = String(row["question"]);
     return {
       question,
       expected: textOf(row["expected"]),
       before: answerIn(first.get(question)),
       after: answerIn(last.get(question)),
-      score: typeof score === "number" ? score : null,
+      score: numberOf(last.get(question)?.["score"]),
     };
   });
   return { temperature, problems };
@@ -226,7 +240,7 @@ async function readGroup(folder: string, step: number): Promise<SampledGroup | n
   return {
     step,
     prompt: String(chosen["prompt"]),
-    expected: typeof chosen["expected"] === "string" ? chosen["expected"] : null,
+    expected: textOf(chosen["expected"]),
     completions: group.map((row) => ({
       text: String(row["completion"]),
       rewards: rewardsOf(row),

@@ -8,7 +8,14 @@ import { counted } from "../../core/counted.ts";
 import { duration } from "../../core/duration.ts";
 import { metricOf } from "../charts/metric_table.ts";
 import { evaluation, evaluations, verdict } from "./evaluation_section.ts";
-import type { GivenAnswer, Json, RunRecord, SampledGroup } from "./run_record.ts";
+import {
+  type GivenAnswer,
+  type Json,
+  objectIn,
+  type RunRecord,
+  type SampledGroup,
+  taskNames,
+} from "./run_record.ts";
 import type { Table } from "./table.ts";
 
 export interface ReportSections {
@@ -103,25 +110,15 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
   const add = (name: string, value: unknown) => {
     if (value !== undefined && value !== null && value !== "") rows.push([name, String(value)]);
   };
-  const model = config["model"] as Json | undefined,
-    lora = config["lora"] as Json | null | undefined;
-  const data = config["data"] as Json | undefined;
-  const training = config["training"] as Json | undefined;
+  const [model, data, training] = ["model", "data", "training"]
+    .map((name) => objectIn(config[name])) as [Json, Json, Json];
+  const lora = config["lora"] as Json | null | undefined;
   add("folder", folder);
-  const bits = model?.["load_in_4bit"]
-    ? ", in 4 bits"
-    : model?.["load_in_8bit"]
-    ? ", in 8 bits"
-    : "";
-  const name = model?.["model_name_or_path"];
-  add("model", name ? `${name}${bits}` : model?.["init"] ? "made from a seed" : undefined);
+  const bits = model["load_in_4bit"] ? ", in 4 bits" : model["load_in_8bit"] ? ", in 8 bits" : "";
+  const name = model["model_name_or_path"];
+  add("model", name ? `${name}${bits}` : model["init"] ? "made from a seed" : undefined);
   add("trained", lora ? adapter(lora) : "all weights");
-  const tasks = data?.["tasks"] as { task_name?: string }[] | null | undefined;
-  add(
-    "problems",
-    tasks?.map((task) => task.task_name).join(", ") ?? data?.["task_name"] ??
-      data?.["dataset_name"],
-  );
+  add("problems", taskNames(data));
   const rewards = config["rewards"] as
     | { name?: string; path?: string; weight?: number }[]
     | undefined;
@@ -139,11 +136,11 @@ function facts({ run, config, folder, metrics: { series } }: RunRecord): Table {
   // If a run only did its warm start, the other settings had no effect.
   const dpo = config["dpo"] as Json | null | undefined;
   if (dpo) {
-    const size = Number(training?.["per_device_train_batch_size"]);
-    const pairs = size * Number(training?.["gradient_accumulation_steps"]);
+    const size = Number(training["per_device_train_batch_size"]);
+    const pairs = size * Number(training["gradient_accumulation_steps"]);
     add("preferences", `${pairs} pairs a step, loss ${dpo["loss_type"]}, beta ${dpo["beta"]}`);
-    add("learning rate", `${training?.["learning_rate"]} (${training?.["lr_scheduler_type"]})`);
-  } else if (training !== undefined && !(isSupervised && !series.has("reward"))) {
+    add("learning rate", `${training["learning_rate"]} (${training["lr_scheduler_type"]})`);
+  } else if ("training" in config && !(isSupervised && !series.has("reward"))) {
     add("rewards", rewards?.map((r) => `${r.name ?? r.path} × ${r.weight ?? 1}`).join(", "));
     add(
       "batch",

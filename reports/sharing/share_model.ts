@@ -11,7 +11,15 @@ import {
   wholeName,
 } from "../../hub/upload/upload.ts";
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
-import { type Json, readRunRecord, type RunRecord } from "../run_report/run_record.ts";
+import {
+  type Json,
+  numberOf,
+  objectIn,
+  readRunRecord,
+  type RunRecord,
+  taskNames,
+  textOf,
+} from "../run_report/run_record.ts";
 import { stringify } from "yaml";
 import { VERSION } from "../../core/version.ts";
 import { nameAndRevision } from "../../hub/find_model.ts";
@@ -74,9 +82,9 @@ export async function planShare(folder: string, options: ShareOptions): Promise<
   checkRepositoryName(options.repoId);
   const found = await findModel(folder, options.step ?? null);
   const isFull = options.optimizerSaveMode === "full" && found.checkpoint !== null;
-  const files = await filesToShare(found, false);
+  const files = await modelFiles(found);
   const optimizer = options.checkpointFolder ?? `checkpoint-${found.step ?? 0}`;
-  if (isFull) files.push(...await wholeFolder(found.checkpoint!, found.step, optimizer));
+  if (isFull) files.push(...await wholeFolder(found.checkpoint!, optimizer));
   const record = await recordOf(found), chart = record === null ? null : await chartOf(record);
   if (chart !== null) files.push({ path: "curves.png", source: chart });
   const card = modelCardText({
@@ -183,9 +191,9 @@ interface CardOptions {
 
 function modelCardText(options: CardOptions): string {
   const { name, record, step, license, isAdapter, hasChart, optimizer } = options;
-  const config = record?.config ?? {}, base = options.base ?? hubName(section(config, "model"));
-  const data = section(config, "data"), training = section(config, "training");
-  const dataset = text(data["dataset_name"]);
+  const config = record?.config ?? {}, base = options.base ?? hubName(objectIn(config["model"]));
+  const data = objectIn(config["data"]), training = objectIn(config["training"]);
+  const dataset = textOf(data["dataset_name"]);
   const task = taskNames(data), sections = record === null ? null : reportSections(record);
   const head = {
     ...(base === null ? {} : { base_model: base }),
@@ -218,7 +226,7 @@ function modelCardText(options: CardOptions): string {
   if (record !== null) {
     const facts = [
       ["data", task ?? "–"],
-      ["loss", text(training["loss_type"]) ?? "–"],
+      ["loss", textOf(training["loss_type"]) ?? "–"],
       ["learning rate", String(training["learning_rate"] ?? "–")],
       ["completions a prompt", String(training["num_generations"] ?? "–")],
       ["KL coefficient", String(training["beta"] ?? "–")],
@@ -252,46 +260,41 @@ function modelCardText(options: CardOptions): string {
 
 /** The results in the form that the Hub shows beside a model. */
 function modelIndex(name: string, task: string | null, run: Json): Record<string, unknown> {
-  const after = run["eval_after"] as Json | null | undefined, accuracy = after?.["accuracy"];
-  if (typeof accuracy !== "number") return {};
-  const greedy = (after!["greedy"] as Json | undefined)?.["accuracy"];
+  const after = objectIn(run["eval_after"]), title = task ?? "held-out";
+  const metrics = [["sampled", after], ["greedy", objectIn(after["greedy"])]] as const;
+  if (numberOf(after["accuracy"]) === null) return {};
   return {
     "model-index": [{
       name,
       results: [{
         task: { type: "text-generation" },
-        dataset: { type: task ?? "held-out", name: `${task ?? "held-out"} (held-out problems)` },
-        metrics: [
-          { type: "accuracy", name: "accuracy, sampled", value: accuracy },
-          ...(typeof greedy === "number"
-            ? [{ type: "accuracy", name: "accuracy, greedy", value: greedy }]
-            : []),
-        ],
+        dataset: { type: title, name: `${title} (held-out problems)` },
+        metrics: metrics.filter(([, { accuracy }]) => typeof accuracy === "number")
+          .map(([how, { accuracy }]) => ({
+            type: "accuracy",
+            name: `accuracy, ${how}`,
+            value: accuracy,
+          })),
       }],
     }],
   };
 }
 
 function usage(name: string, base: string | null, isAdapter: boolean): string {
-  const load = isAdapter && base !== null
-    ? [
-      "from peft import PeftModel",
-      "from transformers import AutoModelForCausalLM, AutoTokenizer",
-      "",
-      `model = AutoModelForCausalLM.from_pretrained("${base}")`,
-      `model = PeftModel.from_pretrained(model, "${name}")`,
-    ]
-    : [
-      "from transformers import AutoModelForCausalLM, AutoTokenizer",
-      "",
-      `model = AutoModelForCausalLM.from_pretrained("${name}")`,
-    ];
-  return [...load, `tokenizer = AutoTokenizer.from_pretrained("${name}")`].join("\n");
+  const isPeft = isAdapter && base !== null;
+  return [
+    ...isPeft ? ["from peft import PeftModel"] : [],
+    "from transformers import AutoModelForCausalLM, AutoTokenizer",
+    "",
+    `model = AutoModelForCausalLM.from_pretrained("${isPeft ? base : name}")`,
+    ...isPeft ? [`model = PeftModel.from_pretrained(model, "${name}")`] : [],
+    `tokenizer = AutoTokenizer.from_pretrained("${name}")`,
+  ].join("\n");
 }
 
 /** The model's name if it can be one of the Hub, and is no path. */
 function hubName(model: Json): string | null {
-  const name = text(model["model_name_or_path"]);
+  const name = textOf(model["model_name_or_path"]);
   if (name === null || isHere(name)) return null;
   const repository = nameAndRevision(name).name;
   return isRepositoryName(repository) ? repository : null;
@@ -306,20 +309,10 @@ function isHere(path: string): boolean {
   }
 }
 
-function taskNames(data: Json): string | null {
-  const { tasks } = data;
-  if (Array.isArray(tasks)) return tasks.map((task) => String(task?.task_name)).join(", ");
-  return text(data["task_name"]) ?? text(data["dataset_name"]);
-}
-
 /** The configuration without the path of the run's folder, which is private. */
 function withoutFolders(config: string): string {
   return config.replace(/^( *output_dir: ).*\/([^/\n]+)$/m, "$1./$2");
 }
-
-const text = (value: unknown) => typeof value === "string" ? value : null;
-const section = (config: Json, name: string): Json =>
-  typeof config[name] === "object" && config[name] !== null ? config[name] as Json : {};
 
 // The files of a checkpoint or a run that are uploaded: the model and its tokenizer at the top of
 // the repository, and on request everything that a resume needs in `checkpoint-{step}/`.
@@ -430,26 +423,14 @@ async function namesIn(path: string): Promise<string[]> {
   }
 }
 
-/**
- * The model's files, without a card.
- * @param withOptimizer also everything that a resume needs
- */
-async function filesToShare(
-  { model, checkpoint, step }: ModelToShare,
-  withOptimizer: boolean,
-): Promise<UploadFile[]> {
-  const files = (await namesIn(model)).filter((name) => MODEL_FILES.test(name)).sort()
-    .map((name): UploadFile => ({ path: name, source: `${model}/${name}` }));
-  if (withOptimizer && checkpoint !== null) files.push(...await wholeFolder(checkpoint, step));
-  return files;
+/** The model's files, without a card. */
+async function modelFiles({ model }: ModelToShare): Promise<UploadFile[]> {
+  return (await namesIn(model)).filter((name) => MODEL_FILES.test(name)).sort()
+    .map((name) => ({ path: name, source: `${model}/${name}` }));
 }
 
-/** All files of a checkpoint, below a folder of its name. */
-async function wholeFolder(
-  checkpoint: string,
-  step: number | null,
-  folder = `checkpoint-${step ?? 0}`,
-): Promise<UploadFile[]> {
+/** All files of a checkpoint, below a folder. */
+async function wholeFolder(checkpoint: string, folder: string): Promise<UploadFile[]> {
   return (await namesIn(checkpoint)).filter((name) => !name.startsWith(".")).sort()
     .map((name) => ({ path: `${folder}/${name}`, source: `${checkpoint}/${name}` }));
 }

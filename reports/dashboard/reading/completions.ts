@@ -4,7 +4,7 @@
  * looked at many steps; the next page goes on from there.
  */
 import { answerOf } from "../../../data/score_completion.ts";
-import { OTHER_COLUMNS } from "../../run_report/run_record.ts";
+import { numberOf, OTHER_COLUMNS, textOf } from "../../run_report/run_record.ts";
 import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
 import { plainFile } from "./plain_file.ts";
 
@@ -110,19 +110,18 @@ async function readStep(
   problems: string[],
 ) {
   const path = tablePath(folder, step);
-  let rows: Record<string, unknown>[];
-  try {
-    if (await plainFile(path, MAX_FILE_BYTES) === null) return [];
-  } catch (error) {
-    problems.push((error as Error).message);
-    return [];
-  }
-  try {
-    ({ rows } = await readTable(folder, step));
-  } catch {
-    problems.push(`${path} is cut or still being written; it was left out`);
-    return [];
-  }
+  const wrong = (problem: string) => {
+    problems.push(problem);
+    return null;
+  };
+  const file = await plainFile(path, MAX_FILE_BYTES).catch((error) =>
+    wrong((error as Error).message)
+  );
+  if (file === null) return [];
+  const table = await readTable(folder, step)
+    .catch(() => wrong(`${path} is cut or still being written; it was left out`));
+  if (table === null) return [];
+  const { rows } = table;
   const names = Object.keys(rows[0] ?? {});
   // Rewards stand before the advantage, and columns that they have written after it.
   const rewardNames = names.slice(0, Math.max(0, names.indexOf("advantage")))
@@ -140,19 +139,15 @@ async function readStep(
       prompt,
       completion,
       /** The right answer; null: many are right, or it was not recorded. */
-      expected: typeof row["expected"] === "string" ? row["expected"] : null,
+      expected: textOf(row["expected"]),
       /** The messages of a dialogue; null: one answer. The loss counts those of the assistant. */
       dialogue: Array.isArray(row["dialogue"]) ? row["dialogue"].map(messageOf) : null,
       /** Why it ended, if not by itself. */
-      ending: typeof row["stop"] === "string"
-        ? row["stop"]
-        : row["truncated"] === true
-        ? "cut off"
-        : null,
+      ending: textOf(row["stop"]) ?? (row["truncated"] === true ? "cut off" : null),
       /** null: no answer was found. */
       extracted: answerOf(completion, { metadata: { source_dataset: source } }, prompt),
       rewards: pick(row, rewardNames) as Record<string, number | null>,
-      advantage: typeof row["advantage"] === "number" ? row["advantage"] : null,
+      advantage: numberOf(row["advantage"]),
       /** Further columns that rewards have written. */
       extras: pick(row, extraNames),
     };

@@ -11,7 +11,17 @@ import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
 import type { PairedTest } from "../../../bench/evaluation/matched_pairs.ts";
 import { rewardMetrics } from "../../../configs/schema/metric_names.ts";
 import type { RunConfig } from "../../../configs/schema/run_config.ts";
-import { answerRows, objectOf, pairedTests, remarksOf } from "../../run_report/run_record.ts";
+import {
+  answerRows,
+  type Json,
+  numberOf,
+  objectIn,
+  objectOf,
+  pairedTests,
+  remarksOf,
+  taskNames,
+  textOf,
+} from "../../run_report/run_record.ts";
 import { readSessions, RUN_FORMAT } from "../../../training/run/sessions.ts";
 import type { FoundRun } from "./find_runs.ts";
 import { FileCache, readPlain, versionOf } from "./plain_file.ts";
@@ -21,8 +31,6 @@ import { type AccuracyInfo, newestRows, type Row } from "./metrics_file.ts";
 const SILENT_MS = 300_000;
 const MAX_LOG_BYTES = 2 ** 26, MAX_ANSWERS_BYTES = 2 ** 26;
 const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"];
-
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * The state of a run: the words of `run.json`; "killed": it says that the run goes on, but no
@@ -57,18 +65,18 @@ export async function readRunInfo(found: FoundRun, now = Date.now()) {
     );
   }
   const rows = await newestRows(`${folder}/metrics.jsonl`);
-  const sessions = readSessions(run), job = object(run["job"]), jobId = text(job["id"]);
+  const sessions = readSessions(run), job = objectIn(run["job"]), jobId = textOf(job["id"]);
   const lastSign = await lastChange(folder);
-  const model = object(config["model"]), training = object(config["training"]);
+  const model = objectIn(config["model"]), training = objectIn(config["training"]);
   const after = accuracyOf(run["eval_after"]);
   const [batch, parts] = ["per_device_train_batch_size", "gradient_accumulation_steps"]
-    .map((key) => number(training[key]));
+    .map((key) => numberOf(training[key]));
   return {
     ...found,
-    runName: text(object(config["logging"])["run_name"]),
+    runName: textOf(objectIn(config["logging"])["run_name"]),
     status: await statusOf(folder, run, now),
     ...stepsOf(config, rows),
-    started: text(run["start"]),
+    started: textOf(run["start"]),
     /** The newest time at which one of its files changed. */
     lastSign,
     /** Values of the newest step, by the names of metrics.jsonl. */
@@ -78,23 +86,23 @@ export async function readRunInfo(found: FoundRun, now = Date.now()) {
     /** After minus before, over the same problems; null: not measured. */
     gain: after === null ? null : await gainOf(folder),
     /** Seconds that its sessions have taken. */
-    seconds: number(run["seconds"]) ?? secondsOf(sessions, lastSign),
+    seconds: numberOf(run["seconds"]) ?? secondsOf(sessions, lastSign),
     /** Completions of a step. */
     samplesPerStep: batch ? batch * (parts ?? 1) : null,
     /** The same for runs whose configurations differ only in seeds and names. */
     family: familyOf(config),
     ...await readNotes(folder, problems),
-    model: text(model["model_name_or_path"]) ?? (model["init"] ? "a new model" : null),
-    task: taskOf(object(config["data"])),
-    device: text(run["adapter"]) ?? text(run["device"]),
+    model: textOf(model["model_name_or_path"]) ?? (model["init"] ? "a new model" : null),
+    task: taskNames(objectIn(config["data"])),
+    device: textOf(run["adapter"]) ?? textOf(run["device"]),
     job: jobId === null ? null : {
       id: jobId,
-      name: text(job["name"]),
-      node: text(job["node"]),
-      restarts: number(job["restarts"]) ?? 0,
+      name: textOf(job["name"]),
+      node: textOf(job["node"]),
+      restarts: numberOf(job["restarts"]) ?? 0,
     },
     restarts: Math.max(0, sessions.length - 1),
-    restartsWithoutProgress: number(run["restarts_without_progress"]) ?? 0,
+    restartsWithoutProgress: numberOf(run["restarts_without_progress"]) ?? 0,
     hasCompletions: await versionOf(`${folder}/completions`) !== "",
     problems,
   };
@@ -111,7 +119,7 @@ export async function readRunDetails(info: RunInfo) {
     secondsByPhase: numbersIn(run["seconds_by_phase"]),
     /** Warnings and advice in their order. */
     remarks: remarksOf(log),
-    error: text(run["error"]),
+    error: textOf(run["error"]),
     /** The weight of each reward in the sum. */
     weights: await weightsOf(folder),
   };
@@ -132,7 +140,7 @@ async function weightsOf(folder: string): Promise<Record<string, number>> {
 
 /** Tells which runs differ only in seeds and names. */
 function familyOf(config: Json): string {
-  const { seed: _, data_seed: __, output_dir: ___, ...training } = object(config["training"]);
+  const { seed: _, data_seed: __, output_dir: ___, ...training } = objectIn(config["training"]);
   const rest = JSON.stringify({ ...config, training, logging: null });
   return sha256Hex(new TextEncoder().encode(rest)).slice(0, 12);
 }
@@ -182,7 +190,7 @@ export function answerPairs(first: readonly Json[], second: readonly Json[]) {
     /** Problems that one of them has right. */
     different: different.map(([one, other]) => ({
       question: String(one["question"]),
-      expected: text(one["expected"]),
+      expected: textOf(one["expected"]),
       first: String(one["extracted"] ?? one["completion"]),
       second: String(other["extracted"] ?? other["completion"]),
       firstIsRight: isRight(one),
@@ -195,7 +203,7 @@ const MAX_TAGS = 20, MAX_NOTE = 4000;
 
 async function readNotes(folder: string, problems: string[]): Promise<Notes> {
   const { tags, note } = await readObject(`${folder}/${NOTES}`, JSON.parse, problems);
-  return { tags: Array.isArray(tags) ? tags.map(String) : [], note: text(note) ?? "" };
+  return { tags: Array.isArray(tags) ? tags.map(String) : [], note: textOf(note) ?? "" };
 }
 
 /** Keeps tags and a note in the run's folder. @param given what the page has sent */
@@ -206,14 +214,6 @@ export async function writeNotes(folder: string, given: Json): Promise<Notes> {
   const notes = { tags: [...new Set(tags)].slice(0, MAX_TAGS), note };
   await writeFileAtomic(`${folder}/${NOTES}`, JSON.stringify(notes, null, 2) + "\n");
   return notes;
-}
-
-/** The task, the data set, or the names of several tasks. */
-function taskOf({ task_name, dataset_name, tasks }: Json): string | null {
-  const several = Array.isArray(tasks)
-    ? tasks.flatMap((part) => text(object(part)["task_name"]) ?? text(object(part)["name"]) ?? [])
-    : Object.keys(object(tasks));
-  return several.length > 0 ? several.join(", ") : text(task_name) ?? text(dataset_name);
 }
 
 const objects = new FileCache<{ found: Json; problem: string | null }>();
@@ -260,18 +260,18 @@ async function lastChange(folder: string): Promise<string | null> {
 
 /** The progress of GRPO, and the time left by the pace of the newest steps. */
 function stepsOf(config: Json, rows: readonly Row[]) {
-  const training = object(config["training"]), sft = object(config["sft"]);
+  const training = objectIn(config["training"]), sft = objectIn(config["sft"]);
   const train = rows.filter(({ split }) => split === "train");
   const isWarm = train.length === 0 && rows.some(({ split }) => split === "sft");
   const counted = isWarm ? rows.filter(({ split }) => split === "sft") : train;
-  const last = counted.at(-1), step = number(last?.["step"]), epoch = number(last?.["epoch"]);
-  const maxSteps = number(training["max_steps"]) ?? 0;
-  const epochs = number(training["num_train_epochs"]);
+  const last = counted.at(-1), step = numberOf(last?.["step"]), epoch = numberOf(last?.["epoch"]);
+  const maxSteps = numberOf(training["max_steps"]) ?? 0;
+  const epochs = numberOf(training["num_train_epochs"]);
   let totalSteps = maxSteps > 0 ? maxSteps : null;
   if (totalSteps === null && !isWarm && step && epoch && epochs) {
     totalSteps = Math.max(step, Math.round(step / epoch * epochs));
   }
-  if (isWarm) totalSteps = number(sft["max_steps"]);
+  if (isWarm) totalSteps = numberOf(sft["max_steps"]);
   const progress = step === null || !totalSteps ? null : Math.min(1, step / totalSteps);
   const pace = secondsPerStep(counted);
   const secondsLeft = step === null || totalSteps === null || pace === null
@@ -296,13 +296,13 @@ function latestOf(rows: readonly Row[]): Record<string, number> {
 
 function numbersIn(values: unknown): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(object(values))
+    Object.entries(objectIn(values))
       .filter((pair): pair is [string, number] => typeof pair[1] === "number"),
   );
 }
 
 function accuracyOf(value: unknown): AccuracyInfo | null {
-  const { accuracy, ci95, total } = object(value);
+  const { accuracy, ci95, total } = objectIn(value);
   const isInterval = Array.isArray(ci95) && ci95.length === 2 &&
     ci95.every((end) => typeof end === "number");
   // Without expected answers, no answer was right or wrong.
@@ -311,8 +311,3 @@ function accuracyOf(value: unknown): AccuracyInfo | null {
   }
   return { accuracy, ci95: ci95 as [number, number], total };
 }
-
-const text = (value: unknown) => typeof value === "string" ? value : null;
-const number = (value: unknown) => typeof value === "number" ? value : null;
-const object = (value: unknown): Json =>
-  typeof value === "object" && value !== null ? value as Json : {};
