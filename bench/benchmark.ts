@@ -6,7 +6,7 @@
  */
 import { EXIT, Interrupted, RgxError, UsageError } from "../core/errors.ts";
 import { withPermissions } from "../core/machine/permissions.ts";
-import { writeResults } from "./results/benchmark_files.ts";
+import { type AllTasksResultFile, type Sampling, writeResults } from "./results/result_file.ts";
 import type { Took } from "./answerer.ts";
 import { type BenchEvent, BenchmarkRun, type Shard } from "./benchmark_run.ts";
 import type { ModelDevice } from "./local/local_model.ts";
@@ -22,7 +22,6 @@ import {
   type RemoteUsage,
   whoAnswers,
 } from "../core/remote/server.ts";
-import type { AllTasksResultFile, Sampling } from "./results/result_file.ts";
 import { type Job, missingSamples, runJobs } from "./workers/run_jobs.ts";
 import { ALONE, type Ranks } from "../cluster/ranks/ranks.ts";
 import { runOnRanks } from "./workers/rank_jobs.ts";

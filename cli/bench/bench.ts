@@ -5,8 +5,7 @@
 import { assistBenchmark, type Benchmark, benchmark } from "../../bench/benchmark.ts";
 import type { BenchEvent } from "../../bench/benchmark_run.ts";
 import { writeEvalReports } from "../../bench/eval_command/eval_reports.ts";
-import { exampleLines, withoutExamples } from "../../bench/results/benchmark_files.ts";
-import { samplesOf } from "../../bench/results/result_file.ts";
+import { exampleLines, samplesOf, withoutExamples } from "../../bench/results/result_file.ts";
 import { hasSamples } from "../../bench/results/sample_store.ts";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { writeFileAtomic } from "../../core/atomic_file.ts";
@@ -17,7 +16,7 @@ import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { RemoteUsage } from "../../core/remote/server.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
-import { writeCharts } from "../../reports/charts/write_charts.ts";
+import { writeCharts } from "../../reports/charts/plot_results.ts";
 import { openDevice } from "../open_device.ts";
 import { type JoinedRanks, openRankDevice, withRanks } from "../ranks/join_ranks.ts";
 import { isRank, runRanks } from "../ranks/start_ranks.ts";

@@ -5,14 +5,10 @@
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
 import { didYouMean } from "../../core/suggest.ts";
-import type { Figure } from "./figure.ts";
-import { FONT_FAMILY } from "./font.ts";
-import { problemRange } from "./panel.ts";
-import { parseRename, resolveRenames } from "./rename.ts";
-import { type Point, readRuns, type RunMetrics } from "./run_metrics.ts";
 import {
   escapeText,
   FAINT_INK,
+  type Figure,
   GRID,
   INK,
   LINE_SPACING,
@@ -23,6 +19,10 @@ import {
   whitePage,
   wrapText,
 } from "./style.ts";
+import { FONT_FAMILY } from "./font.ts";
+import { problemRange } from "./panel.ts";
+import { parseRename, resolveRenames } from "./rename.ts";
+import { type Point, readRuns, type RunMetrics } from "./run_metrics.ts";
 import { checkPicturePath, writeFigure } from "./write_figure.ts";
 
 /** Metrics that are drawn by default, where a run has them. */

@@ -3,9 +3,8 @@
  * show details under the pointer.
  */
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
-import { type Figure, PNG_SCALE } from "./figure.ts";
+import { escapeText, type Figure, PNG_SCALE } from "./style.ts";
 import { FONT_FAMILY, fontWoff } from "./font.ts";
-import { escapeText } from "./style.ts";
 
 const FAMILY = FONT_FAMILY.split(",")[0]!;
 

@@ -5,9 +5,13 @@
 import { UsageError } from "../../core/errors.ts";
 import { timeStamp } from "../../core/local_time.ts";
 import { fileName, folderOf } from "../../core/paths.ts";
-import { readResultFile, type ResultFile } from "../../bench/results/result_file.ts";
+import {
+  type AllTasksResultFile,
+  readResultFile,
+  type ResultFile,
+} from "../../bench/results/result_file.ts";
 import { gatherResults, type NamedResult, renameModels } from "./chart_data.ts";
-import type { Figure } from "./figure.ts";
+import type { Figure } from "./style.ts";
 import {
   parseRename,
   readRenameFile,
@@ -146,4 +150,23 @@ async function newPath(
     const isTaken = await Deno.lstat(path).then(() => true, () => false);
     if (!isTaken) return path;
   }
+}
+
+/**
+ * Writes `comparison_{task}_{stamp}.png` and `summary_all_tasks_{stamp}.png` into an existing
+ * folder.
+ * @returns the paths, with the summary last; without results nothing is drawn
+ */
+export async function writeCharts(folder: string, result: AllTasksResultFile): Promise<string[]> {
+  if (!Object.values(result.tasks).some(({ models }) => Object.keys(models).length > 0)) return [];
+  const gathered = gatherResults([{ path: folder, result }]), paths: string[] = [];
+  const data = renameModels(gathered, withShortNames(new Map(), gathered.models));
+  const draw = async (name: string, tasks: string[]) => {
+    const path = `${folder}/${name}_${result.stamp}.png`;
+    await writeFigure(path, resultsFigure({ ...data, tasks }), name);
+    paths.push(path);
+  };
+  for (const task of data.tasks) await draw(`comparison_${fileName(task)}`, [task]);
+  await draw("summary_all_tasks", data.tasks);
+  return paths;
 }

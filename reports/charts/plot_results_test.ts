@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
-import type { Figure } from "./figure.ts";
+import type { Figure } from "./style.ts";
 import { textWidth } from "./font.ts";
 import { sampleSize } from "./panel.ts";
 import { plotResults } from "./plot_results.ts";

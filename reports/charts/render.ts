@@ -11,7 +11,7 @@ import { JSDOM } from "jsdom";
 import PDFDocument from "pdfkit";
 import plotlySource from "plotly.js-basic-dist-min" with { type: "text" };
 import svgToPdf from "svg-to-pdfkit";
-import { type Figure, PNG_SCALE } from "./figure.ts";
+import { type Figure, PNG_SCALE } from "./style.ts";
 import { FONT_FAMILY, fontTtf, withBoxes } from "./font.ts";
 import { installTextLayout } from "./text_layout.ts";
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { JSDOM } from "jsdom";
-import type { Figure } from "./figure.ts";
+import { escapeText, type Figure } from "./style.ts";
 import { FONT_FAMILY, textWidth } from "./font.ts";
 import { renderPng, renderSvg } from "./render.ts";
-import { escapeText } from "./style.ts";
 
 const figure: Figure = {
   data: [

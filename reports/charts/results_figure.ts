@@ -9,7 +9,19 @@
  */
 import { averageAccuracy } from "../../bench/results/average.ts";
 import type { ChartData } from "./chart_data.ts";
-import type { Figure } from "./figure.ts";
+import {
+  BAND,
+  DISTINCT_STYLES,
+  FAINT_INK,
+  type Figure,
+  LINE_SPACING,
+  linesWidth,
+  PAPER_WIDTHS,
+  type PaperColumns,
+  percent,
+  seriesStyle,
+  textRows,
+} from "./style.ts";
 import {
   drawHeading,
   drawPanel,
@@ -23,18 +35,6 @@ import {
   valueWidth,
 } from "./panel.ts";
 import { Sheet } from "./sheet.ts";
-import {
-  BAND,
-  DISTINCT_STYLES,
-  FAINT_INK,
-  LINE_SPACING,
-  linesWidth,
-  PAPER_WIDTHS,
-  type PaperColumns,
-  percent,
-  seriesStyle,
-  textRows,
-} from "./style.ts";
 
 const MARGIN = 24;
 /** With more bars than this, panels are drawn. */

@@ -4,9 +4,8 @@
  * the same with and without a browser. Bars and intervals are drawn by Plotly, so that they show
  * details under the pointer in HTML.
  */
-import type { Figure } from "./figure.ts";
+import { escapeText, type Figure, INK, type SeriesStyle, whitePage, wrapText } from "./style.ts";
 import { FONT_FAMILY } from "./font.ts";
-import { escapeText, INK, type SeriesStyle, whitePage, wrapText } from "./style.ts";
 
 /**
  * A bar from x to the right with its centre at y; `low` and `high` bound the interval, from x on.

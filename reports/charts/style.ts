@@ -3,8 +3,8 @@
  * cut. Readers with any colour vision deficiency can distinguish the colours, even in greyscale:
  * neighbours differ in lightness (CIE L* 42, 61, 42, 28, 58, 54), and some also have a pattern.
  */
-import { percentDigits } from "../../core/counted.ts";
 import design from "./design.css" with { type: "text" };
+import { percentDigits } from "../../core/counted.ts";
 import { FONT_FAMILY, textWidth } from "./font.ts";
 
 export interface SeriesStyle {
@@ -122,3 +122,12 @@ export function whitePage(width: number, height: number) {
     margin: { l: 0, r: 0, t: 0, b: 0, pad: 0 },
   };
 }
+
+/** `width` and `height` are in screen pixels; a PNG has `PNG_SCALE` times as many. */
+export interface Figure {
+  data: Record<string, unknown>[];
+  layout: Record<string, unknown> & { width: number; height: number };
+}
+
+/** Makes pictures sharp on a slide that fills a screen. */
+export const PNG_SCALE = 2;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { allTasksFile } from "./testing.ts";
-import { writeCharts } from "./write_charts.ts";
+import { writeCharts } from "./plot_results.ts";
 
 test.inFolder("a benchmark writes a picture of each task and one of all tasks", async (folder) => {
   const counts = { base: 5, tuned: 25 };

@@ -5,7 +5,7 @@
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { folderOf } from "../../core/paths.ts";
-import type { Figure } from "./figure.ts";
+import type { Figure } from "./style.ts";
 import { missingCharacters } from "./font.ts";
 
 /** Maximum number of characters that a note names. */

@@ -14,7 +14,6 @@ import app from "./client/app.ts" with { type: "text" };
 import benchmarksView from "./client/benchmarks_view.ts" with { type: "text" };
 import chart from "./client/chart.ts" with { type: "text" };
 import compareView from "./client/compare_view.ts" with { type: "text" };
-import completionTable from "./client/completion_table.ts" with { type: "text" };
 import completionsView from "./client/completions_view.ts" with { type: "text" };
 import curvesView from "./client/curves_view.ts" with { type: "text" };
 import dom from "./client/dom.ts" with { type: "text" };
@@ -23,7 +22,6 @@ import launchView from "./client/launch_view.ts" with { type: "text" };
 import metricCharts from "./client/metric_charts.ts" with { type: "text" };
 import runView from "./client/run_view.ts" with { type: "text" };
 import runsView from "./client/runs_view.ts" with { type: "text" };
-import server from "./client/server.ts" with { type: "text" };
 import style from "./client/style.css" with { type: "text" };
 import text from "./client/text.ts" with { type: "text" };
 
@@ -34,7 +32,6 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "bytes.ts": bytes,
   "chart.ts": chart,
   "compare_view.ts": compareView,
-  "completion_table.ts": completionTable,
   "completions_view.ts": completionsView,
   "counted.ts": counted,
   "curves_view.ts": curvesView,
@@ -45,7 +42,6 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   "metric_table.ts": metricTable,
   "run_view.ts": runView,
   "runs_view.ts": runsView,
-  "server.ts": server,
   "text.ts": text,
 };
 

@@ -5,9 +5,8 @@
  * Node.
  */
 import config from "../../deno.json" with { type: "json" };
-import { ModuleReader } from "./modules.ts";
+import { ModuleReader, writePackage } from "./modules.ts";
 import { buildNpmPackage } from "./npm.ts";
-import { writePackage } from "./write_package.ts";
 
 /** Writes the package for Deno into a folder, which is replaced. */
 export async function buildPackage(output: string): Promise<void> {

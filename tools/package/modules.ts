@@ -5,7 +5,6 @@
 import config from "../../deno.json" with { type: "json" };
 import { ASSETS, importsIn, ROOT } from "../architecture/imports.ts";
 import { writtenOut } from "./config_types.ts";
-import { assetModule, bytesModule, textModule } from "./data.ts";
 
 /** `import name from "specifier" with { type: "text" }`. */
 const DATA_IMPORT = /\bfrom\s*"([^"]+)"\s*with\s*\{\s*type:\s*"(text|bytes)",?\s*\}/g;
@@ -95,4 +94,57 @@ function versioned(specifier: string): string {
   if (whole !== undefined) return whole;
   const name = Object.keys(PACKAGES).find((known) => specifier.startsWith(`${known}/`));
   return name === undefined ? specifier : PACKAGES[name] + specifier.slice(name.length);
+}
+
+// Data as modules. Registries take no imports of texts and bytes, and a module that was loaded from
+// a server cannot read files beside it; so a package has modules with the data in their place.
+
+/** The source of a module whose default export is this text. */
+function textModule(text: string, name: string): string {
+  return `/** The text of ${name}. */\nconst text: string = ${JSON.stringify(text)};\n` +
+    "export default text;\n";
+}
+
+/** The source of a module whose default export is these bytes. */
+function bytesModule(bytes: Uint8Array, name: string): string {
+  return `/** The bytes of ${name}. */\nimport { Buffer } from "node:buffer";\n\n` +
+    "const bytes: Uint8Array<ArrayBuffer> = new Uint8Array(\n" +
+    `  Buffer.from("${bytes.toBase64()}", "base64"),\n);\nexport default bytes;\n`;
+}
+
+/**
+ * The module that stands in a package for tasks/asset_bytes.ts. A file is decoded when it is
+ * first asked for.
+ * @param assets names in `tasks/assets/`, and their bytes
+ */
+function assetModule(assets: ReadonlyMap<string, Uint8Array>): string {
+  const entries = [...assets].map(([name, bytes]) => `  "${name}": "${bytes.toBase64()}",\n`);
+  return '/** Data files of the tasks. */\nimport { Buffer } from "node:buffer";\n\n' +
+    `const ASSETS: Readonly<Record<string, string>> = {\n${entries.join("")}};\n\n` +
+    "/** @returns the bytes of `assets/<name>` */\n" +
+    "export function assetBytes(name: string): Uint8Array {\n" +
+    '  return new Uint8Array(Buffer.from(ASSETS[name]!, "base64"));\n}\n';
+}
+
+/** Texts of every package. */
+const TEXTS = ["LICENSE", "README.md", "docs/library.md"];
+
+/**
+ * Writes a package for Deno into a folder, which is replaced.
+ * @param settings its deno.json
+ */
+export async function writePackage(
+  output: string,
+  modules: Modules,
+  settings: object,
+): Promise<void> {
+  await Deno.remove(output, { recursive: true }).catch(() => {});
+  const files = new Map(modules);
+  for (const name of TEXTS) files.set(name, await Deno.readTextFile(new URL(name, ROOT)));
+  files.set("deno.json", JSON.stringify({ ...settings, nodeModulesDir: "none" }, null, 2) + "\n");
+  for (const [path, text] of files) {
+    const file = `${output}/${path}`;
+    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
+    await Deno.writeTextFile(file, text);
+  }
 }

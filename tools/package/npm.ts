@@ -6,8 +6,7 @@
 import { build, stop } from "esbuild";
 import config from "../../deno.json" with { type: "json" };
 import { ROOT } from "../architecture/imports.ts";
-import { ModuleReader } from "./modules.ts";
-import { writePackage } from "./write_package.ts";
+import { ModuleReader, writePackage } from "./modules.ts";
 
 const ENTRY = "library/node.ts";
 

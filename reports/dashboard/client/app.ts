@@ -5,11 +5,10 @@ import { benchmarksView } from "./benchmarks_view.ts";
 import { compareView } from "./compare_view.ts";
 import { completionsView } from "./completions_view.ts";
 import { curvesView } from "./curves_view.ts";
-import { failureBox, type PageState, type View } from "./dom.ts";
+import { ask, failureBox, listen, type PageState, type View } from "./dom.ts";
 import { launchView } from "./launch_view.ts";
 import { runView } from "./run_view.ts";
 import { runsView } from "./runs_view.ts";
-import { ask, listen } from "./server.ts";
 
 const VIEWS: readonly (readonly [
   path: string,

@@ -9,6 +9,7 @@ import type {
   ExampleRow,
 } from "../reading/benchmarks.ts";
 import {
+  ask,
   debounced,
   failureBox,
   Fields,
@@ -21,7 +22,6 @@ import {
   table,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
 import { accuracyText, dateText, percent, pText, short } from "./text.ts";
 
 export function benchmarksView(state: PageState): View {

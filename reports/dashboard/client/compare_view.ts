@@ -4,6 +4,7 @@ import type { ConfigComparison, CurvesOfRun } from "../data_routes.ts";
 import type { AnswerPairs } from "../reading/run_state.ts";
 import { Chart, type ShownRun } from "./chart.ts";
 import {
+  ask,
   breakable,
   failureBox,
   Fields,
@@ -13,7 +14,6 @@ import {
   table,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
 import { gainText, pText } from "./text.ts";
 
 /** Metrics whose curves are shown of two runs. */

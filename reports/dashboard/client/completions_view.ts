@@ -1,18 +1,19 @@
 /** The completions of a run by step and prompt, filtered and searched. */
 import { html, nothing, render } from "lit-html";
-import type { CompletionPage } from "../reading/completions.ts";
+import type { CompletionPage, CompletionRow } from "../reading/completions.ts";
 import type { RunDetails } from "../reading/run_state.ts";
-import { completionTable } from "./completion_table.ts";
 import {
+  ask,
   debounced,
   Fields,
+  marked,
   PagedRows,
   type PageState,
   type Part,
   problemBox,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
+import { short } from "./text.ts";
 
 const FILTERS = ["from", "to", "prompt", "text", "answer", "advantage", "reward", "min", "max"];
 const ANSWERS = [["", "any"], ["found", "found"], ["none", "not found"]] as const;
@@ -102,4 +103,120 @@ export function completionsView(state: PageState): View {
       if (changes.runs.includes(filter["run"]!) && scrollY < 200) void pages.load();
     },
   };
+}
+
+// Completions as dense rows, with the rewards by reward and their parts of the sum.
+
+/** What the user searches for, which is marked. */
+interface Searched {
+  prompt: string;
+  text: string;
+}
+
+/**
+ * A block for each prompt of a step, with its completions below it.
+ * @param weights of the rewards in the sum
+ */
+export function completionTable(
+  rows: readonly CompletionRow[],
+  weights: Readonly<Record<string, number>>,
+  searched: Searched = { prompt: "", text: "" },
+): Part {
+  const groups = Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`);
+  return html`${[...groups.values()].map((group) => groupTable(group, weights, searched))}`;
+}
+
+function groupTable(
+  rows: readonly CompletionRow[],
+  weights: Readonly<Record<string, number>>,
+  searched: Searched,
+): Part {
+  const { step, prompt, expected, rewards, extras } = rows[0]!;
+  const names = Object.keys(rewards), more = Object.keys(extras);
+  const numbers = [...names, ...(names.length > 1 ? ["sum"] : []), "advantage", ...more];
+  return html`
+    <article class="card">
+      <div class="prompt">
+        <span class="label">step ${step}</span>
+        <pre tabindex="0">${marked(prompt.trim(), searched.prompt)}</pre>
+        ${expected === null ? nothing : html`
+          <span><span class="label">expected</span> <b>${expected}</b></span>
+        `}
+      </div>
+      <div class="wide" role="group" aria-label=${`completions of step ${step}`} tabindex="0">
+        <table class="completions">
+          <thead>
+            <tr>
+              <th scope="col">given</th>
+              <th scope="col">completion</th>
+              ${numbers.map((name) => html`<th scope="col" class="number">${name}</th>`)}
+            </tr>
+          </thead>
+          <tbody>${rows.map((row) =>
+            completionRow(row, names, more, weights, searched.text)
+          )}</tbody>
+        </table>
+      </div>
+    </article>
+  `;
+}
+
+function completionRow(
+  row: CompletionRow,
+  names: readonly string[],
+  more: readonly string[],
+  weights: Readonly<Record<string, number>>,
+  searched: string,
+): Part {
+  const { expected, extracted, rewards, advantage, extras, dialogue, completion } = row;
+  const isRight = expected !== null && extracted === expected;
+  const partOf = (name: string) => (rewards[name] ?? 0) * (weights[name] ?? 1);
+  const sum = names.reduce((all, name) => all + partOf(name), 0);
+  const reward = (name: string) => {
+    const value = rewards[name], weight = weights[name] ?? 1;
+    const part = value === null || weight === 1 ? nothing : html`
+      <small title="its part of the sum">${short(partOf(name))}</small>
+    `;
+    return html`<td class="number" data-label=${name}>${short(value)} ${part}</td>`;
+  };
+  const kind = advantage === null || advantage === 0 ? "" : advantage > 0 ? "good" : "bad";
+  return html`
+    <tr data-row=${row.row}>
+      <td class=${`given ${isRight ? "good" : ""}`}>
+        ${extracted === null ? html`<span class="note">no answer</span>` : extracted}
+        ${isRight ? html`<span aria-label="right">✓</span>` : nothing}
+      </td>
+      <td class="text">${dialogue === null
+        ? html`<span class="said">${marked(completion, searched)}</span>`
+        : turns(dialogue)}
+        ${row.ending === null ? nothing : html`
+          <small class="note">ended: ${row.ending}</small>
+        `}</td>
+      ${names.map(reward)}
+      ${names.length > 1 ? html`<td class="number" data-label="sum">${short(sum)}</td>` : nothing}
+      <td class=${`number ${kind}`} data-label="advantage">${short(advantage)}</td>
+      ${more.map((name) => {
+        const value = extras[name] ?? null;
+        return html`<td class="number" data-label=${name}>${
+          typeof value === "number" ? short(value) : value ?? "–"
+        }</td>`;
+      })}
+    </tr>
+  `;
+}
+
+/** The turns of a dialogue: what the loss counts, and what came back to the model. */
+function turns(dialogue: NonNullable<CompletionRow["dialogue"]>): Part {
+  return html`
+    <ol class="turns">
+      ${dialogue.map(({ role, text }) =>
+        html`
+          <li class=${role === "assistant" ? "counted" : "not-counted"}>
+            <span class="label">${role === "assistant" ? "model" : role}</span>
+            <span class="said">${text}</span>
+          </li>
+        `
+      )}
+    </ol>
+  `;
 }

@@ -4,6 +4,7 @@ import type { CurvesOfRun, Overview } from "../data_routes.ts";
 import type { Curve } from "../reading/metrics_file.ts";
 import type { RunInfo } from "../reading/run_state.ts";
 import {
+  ask,
   debounced,
   Fields,
   given,
@@ -15,7 +16,6 @@ import {
 } from "./dom.ts";
 import { type Look, type ShownRun, swatch } from "./chart.ts";
 import { MetricCharts } from "./metric_charts.ts";
-import { ask } from "./server.ts";
 
 /** Number of runs that are shown when none was chosen. */
 const AT_FIRST = 6;

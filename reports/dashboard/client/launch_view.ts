@@ -2,6 +2,7 @@
 import { html, nothing, render } from "lit-html";
 import type { LaunchForm, Said } from "../launch.ts";
 import {
+  ask,
   breakable,
   choice,
   failureBox,
@@ -10,7 +11,6 @@ import {
   valueOf,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
 
 /** Keys that are shown when nothing is searched, besides those that the recipe sets. */
 const USUAL = [

@@ -8,8 +8,9 @@ import type { Said } from "../launch.ts";
 import type { CompletionPage } from "../reading/completions.ts";
 import type { Spark } from "../reading/metrics_file.ts";
 import { Chart, type ShownRun } from "./chart.ts";
-import { completionTable } from "./completion_table.ts";
+import { completionTable } from "./completions_view.ts";
 import {
+  ask,
   debounced,
   facts,
   folded,
@@ -21,7 +22,6 @@ import {
   valueOf,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
 import {
   accuracyText,
   agoText,

@@ -4,6 +4,7 @@ import type { Overview } from "../data_routes.ts";
 import type { Spark } from "../reading/metrics_file.ts";
 import type { RunInfo } from "../reading/run_state.ts";
 import {
+  ask,
   breakable,
   debounced,
   Fields,
@@ -14,7 +15,6 @@ import {
   tag,
   type View,
 } from "./dom.ts";
-import { ask } from "./server.ts";
 import { agoText, heldOut, intervalText, percent, pointsText, short, timeText } from "./text.ts";
 
 type Sparks = Readonly<Record<string, Spark>>;

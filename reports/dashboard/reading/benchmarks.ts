@@ -1,6 +1,5 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
 import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
-import { withoutExamples } from "../../../bench/results/benchmark_files.ts";
 import {
   type AllTasksResultFile,
   type ExampleResult,
@@ -9,6 +8,7 @@ import {
   type SampleResult,
   samplesOf,
   type TaskResults,
+  withoutExamples,
 } from "../../../bench/results/result_file.ts";
 import { folderOf } from "../../../core/paths.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
