@@ -1,4 +1,4 @@
-/** Reads a file of `assets/`. In the npm package, tools/package/data.ts replaces this module. */
+/** Reads a file of `assets/`. In the npm package, tools/package/modules.ts replaces this module. */
 
 /** @returns the bytes of `assets/<name>` */
 export function assetBytes(name: string): Uint8Array {

@@ -1,8 +1,8 @@
 /**
  * Sizes of SVG elements without a browser. Plotly calls `getBBox`, `getComputedTextLength` and
  * `getBoundingClientRect` to make room for its texts. Texts are measured in the embedded font, with
- * their lines (`tspan.line`), anchors and transforms. Left out: shapes other than rectangles, since
- * Plotly computes their places itself.
+ * their lines (`tspan.line`), anchors and translations. Left out: shapes other than rectangles,
+ * since Plotly computes their places itself, and rotations, which no chart has.
  */
 import { fontMetrics, textWidth } from "./font.ts";
 
@@ -12,11 +12,6 @@ interface Box {
   right: number;
   bottom: number;
 }
-
-/** a c e / b d f: x' = a·x + c·y + e, y' = b·x + d·y + f. */
-type Matrix = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
-
-const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
 /**
  * The members of the DOM's Element that are used here. Its own type is not available outside of
@@ -46,7 +41,9 @@ export function installTextLayout(window: {
   });
   Object.assign(window.Element.prototype, {
     getBoundingClientRect(this: Element) {
-      const { left, top, right, bottom } = transformed(boxOf(this) ?? NOTHING, toScreen(this));
+      let box = moved(boxOf(this) ?? NOTHING, this);
+      for (let at = this.parentElement; at !== null; at = at.parentElement) box = moved(box, at);
+      const { left, top, right, bottom } = box;
       const rect = { x: left, y: top, left, top, right, bottom };
       return { ...rect, width: right - left, height: bottom - top, toJSON: () => rect };
     },
@@ -67,7 +64,7 @@ function boxOf(element: Element): Box | null {
   let sum: Box | null = null;
   for (const child of element.children) {
     const box = boxOf(child);
-    if (box !== null) sum = union(sum, transformed(box, transformOf(child)));
+    if (box !== null) sum = union(sum, moved(box, child));
   }
   return sum;
 }
@@ -135,54 +132,13 @@ function union(a: Box | null, b: Box): Box {
   };
 }
 
-function transformed({ left, top, right, bottom }: Box, [a, b, c, d, e, f]: Matrix): Box {
-  const corners = [[left, top], [right, top], [left, bottom], [right, bottom]] as const;
-  const x = corners.map(([u, v]) => a * u + c * v + e);
-  const y = corners.map(([u, v]) => b * u + d * v + f);
-  return {
-    left: Math.min(...x),
-    top: Math.min(...y),
-    right: Math.max(...x),
-    bottom: Math.max(...y),
-  };
-}
-
-/** The transform from an element's coordinates to those of the picture. */
-function toScreen(element: Element): Matrix {
-  let matrix = IDENTITY;
-  for (let at: Element | null = element; at !== null; at = at.parentElement) {
-    matrix = times(transformOf(at), matrix);
+/** The box of an element in the coordinates of the element around it. */
+function moved({ left, top, right, bottom }: Box, element: Element): Box {
+  let x = 0, y = 0;
+  const transform = element.getAttribute("transform") ?? "";
+  for (const [, list] of transform.matchAll(/translate\(([^)]*)\)/g)) {
+    const [dx = 0, dy = 0] = list!.split(/[\s,]+/).filter((item) => item !== "").map(Number);
+    [x, y] = [x + dx, y + dy];
   }
-  return matrix;
-}
-
-function transformOf(element: Element): Matrix {
-  const text = element.getAttribute("transform");
-  if (text === null) return IDENTITY;
-  let matrix = IDENTITY;
-  for (const [, name, list] of text.matchAll(/(\w+)\(([^)]*)\)/g)) {
-    const v = list!.split(/[\s,]+/).filter((item) => item !== "").map(Number);
-    if (name === "translate") matrix = times(matrix, [1, 0, 0, 1, v[0] ?? 0, v[1] ?? 0]);
-    else if (name === "scale") matrix = times(matrix, [v[0] ?? 1, 0, 0, v[1] ?? v[0] ?? 1, 0, 0]);
-    else if (name === "rotate") {
-      const cos = Math.cos((v[0] ?? 0) * Math.PI / 180),
-        sin = Math.sin((v[0] ?? 0) * Math.PI / 180);
-      const x = v[1] ?? 0, y = v[2] ?? 0;
-      matrix = times(matrix, [1, 0, 0, 1, x, y]);
-      matrix = times(matrix, [cos, sin, -sin, cos, 0, 0]);
-      matrix = times(matrix, [1, 0, 0, 1, -x, -y]);
-    }
-  }
-  return matrix;
-}
-
-function times(m: Matrix, n: Matrix): Matrix {
-  return [
-    m[0] * n[0] + m[2] * n[1],
-    m[1] * n[0] + m[3] * n[1],
-    m[0] * n[2] + m[2] * n[3],
-    m[1] * n[2] + m[3] * n[3],
-    m[0] * n[4] + m[2] * n[5] + m[4],
-    m[1] * n[4] + m[3] * n[5] + m[5],
-  ];
+  return { left: left + x, top: top + y, right: right + x, bottom: bottom + y };
 }
