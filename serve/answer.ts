@@ -15,7 +15,6 @@ import type { Metrics } from "./metrics.ts";
 import type { ModelHost, ServedModel } from "./model_host.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
 
-/** What the answers to all requests need. */
 export interface Desk {
   host: ModelHost;
   queue: FairQueue;
@@ -25,7 +24,6 @@ export interface Desk {
   nextPromptId: () => number;
 }
 
-/** One request. */
 export interface Task {
   prompts: readonly (readonly number[])[];
   sampling: SamplingFields;
@@ -46,7 +44,6 @@ export interface Reading {
   reader: () => AnswerReader;
 }
 
-/** The answer to one prompt. */
 export interface PromptAnswer {
   promptIds: readonly number[];
   choices: Choice[];
@@ -139,7 +136,7 @@ async function answerOne(
     part?.(prompt, branch, choice, rest);
   };
   begin?.(prompt, answer);
-  metrics.promptTokens.add(promptIds.length);
+  metrics.promptTokens += promptIds.length;
   const maxNewTokens = Math.min(
     sampling.maxTokens ?? Infinity,
     host.maxModelLength - promptIds.length,
@@ -168,7 +165,7 @@ async function answerOne(
               .observe((now - newest) / 1000);
             newest = now;
           }
-          metrics.generatedTokens.add(1);
+          metrics.generatedTokens++;
           part?.(prompt, branch, choice, added);
         },
       } satisfies GenerateRequest,

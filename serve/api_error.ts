@@ -74,3 +74,8 @@ export function asApiError(error: unknown, onDefect: (error: unknown) => void): 
   onDefect(error);
   return new ApiError(500, "server_error", "internal error; the server's log has more");
 }
+
+/** Unix time in seconds. */
+export function now(): number {
+  return Math.floor(Date.now() / 1000);
+}

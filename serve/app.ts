@@ -45,15 +45,10 @@ export interface AppOptions {
 
 /** Parts of paths that other servers have, and what to do without them. */
 const ELSEWHERE = [
-  ["/embeddings", "this server only generates text"],
-  ["/rerank", "this server only generates text"],
-  ["/audio/", "this server only generates text"],
-  ["/images/", "this server only generates text"],
-  ["/moderations", "this server only generates text"],
-  ["/fine_tuning/", "rgx train trains models"],
+  [/\/embeddings|\/rerank|\/audio\/|\/images\/|\/moderations/, "this server only generates text"],
+  [/\/fine_tuning\//, "rgx train trains models"],
 ] as const;
 
-/** What a handler gets. */
 interface Call {
   context: Context;
   /** Aborted when the client leaves, at the time limit, and at the end of the server. */
@@ -80,7 +75,6 @@ const REQUESTS: Readonly<Record<string, ReadRequest>> = {
   "/v1/responses": responseRequest,
 };
 
-/** The state of a server that its routes change. */
 export class App {
   readonly hono = new Hono();
   /** Set when no new requests are taken. */
@@ -99,17 +93,14 @@ export class App {
     );
   }
 
-  /** Refuses new requests. */
   stopTaking(): void {
     this.#isStopping = true;
   }
 
-  /** Ends the requests that are under way. */
   endAll(): void {
     for (const call of this.#calls) call.abort(unavailable("the server is shutting down"));
   }
 
-  /** Number of requests under way. */
   get open(): number {
     return this.#calls.size;
   }
@@ -220,7 +211,7 @@ export class App {
     const timer = setTimeout(() => call.abort(tooSlow(requestSeconds)), requestSeconds * 1000);
     const leave = () => {
       if (call.signal.aborted) return;
-      metrics.clientGone();
+      metrics.clientsGone++;
       call.abort(new ApiError(499, "invalid_request_error", "the client left"));
     };
     raw.signal.addEventListener("abort", leave, { once: true });
@@ -303,7 +294,7 @@ export class App {
       });
     }
     const known = [...this.#methods.keys()].filter((path) => !path.includes(":"));
-    const [, instead] = ELSEWHERE.find(([path]) => req.path.includes(path)) ?? [];
+    const [, instead] = ELSEWHERE.find(([path]) => path.test(req.path)) ?? [];
     const advice = instead === undefined ? didYouMean(req.path, known) : `: ${instead}`;
     throw new ApiError(404, "not_found_error", `there is nothing at ${req.path}${advice}`);
   }
@@ -394,17 +385,12 @@ function textOf(token: unknown): string | null {
 /* Reads the body of a request within limits of size and time, and its JSON. */
 
 interface BodyLimits {
-  /** Maximum number of bytes. */
   maxBytes: number;
   /** Seconds in which the whole body must have come. */
   seconds: number;
 }
 
-/**
- * The fields of a JSON body.
- * @param signal ends the reading
- * @throws ApiError 400, 408 or 413
- */
+/** The fields of a JSON body. @throws ApiError 400, 408 or 413 */
 async function readFields(
   request: Request,
   { maxBytes, seconds }: BodyLimits,
@@ -484,7 +470,6 @@ interface AdapterRules {
   max: number;
 }
 
-/** Maximum length of a name. */
 const MAX_NAME = 256;
 const FILES = [ADAPTER_CONFIG, ADAPTER_WEIGHTS] as const;
 
@@ -519,7 +504,6 @@ async function loadAdapter(
   return `Success: LoRA adapter '${name}' added successfully.`;
 }
 
-/** @throws ApiError */
 function unloadAdapter(fields: Fields, host: ModelHost, rules: AdapterRules): string {
   checkOn(rules);
   const name = nameOf(fields);

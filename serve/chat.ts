@@ -139,7 +139,6 @@ interface ChunkChoice {
   stop_reason?: Choice["stopReason"];
 }
 
-/** Sends the answer while it comes. */
 function partsOf({ task, stream, use }: ChatFields, model: ServedModel, send: Send): Parts {
   const { top, sampling } = task, { tokenizer } = model.loaded;
   const name = tokenNames(tokenizer, sampling.tokensAsIds);

@@ -8,7 +8,7 @@ import { followingText } from "../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import type { SamplingFields } from "./sampling_fields.ts";
 import { StopText } from "../models/generation/sampling/stop_strings.ts";
-import { engineHas, type TokenLogprob, tokenLogprob } from "./token_logprobs.ts";
+import { engineHas, type TokenLogprob, tokenLogprob } from "./logprobs_json.ts";
 
 /** What a new token adds to a completion. */
 export interface ChoicePart {
@@ -86,10 +86,7 @@ export class Choice {
       : null;
   }
 
-  /**
-   * @param logprob the engine's log-probability
-   * @param logits the model's logits, if they are needed
-   */
+  /** @param logprob the engine's @param logits the model's, if they are needed */
   push(token: number, logprob: number, logits: Float32Array | Float64Array | null): ChoicePart {
     const { promptIds, sampling, endIds, top, streams, reader } = this.context;
     const entry = logits === null ? { id: token, logprob, top: [] } : tokenLogprob(

@@ -30,7 +30,6 @@ const DEFAULT_MAX_TOKENS = 16;
 /** Texts are split into tokens for so long before other requests get their turn. */
 const TURN_MS = 10;
 
-/** What a request says. */
 interface CompletionFields {
   /** Its sampling makes `best_of` completions of each prompt. */
   task: Task;
@@ -187,7 +186,6 @@ function promptText({ promptIds }: PromptAnswer, { loaded: { tokenizer } }: Serv
   return tokenizer.decode(promptIds, { skipSpecialTokens: true });
 }
 
-/** Sends the answer while it comes. */
 function partsOf(
   { echo, stream, task: { prompts, sampling, top } }: CompletionFields,
   model: ServedModel,

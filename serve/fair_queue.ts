@@ -12,7 +12,6 @@ interface Piece {
   fail: (reason: unknown) => void;
 }
 
-/** The pieces of one request that wait, in order. */
 type Turn = Piece[];
 
 export class FairQueue {
@@ -21,10 +20,7 @@ export class FairQueue {
   /** Completions that have begun and not ended. */
   #running = 0;
 
-  /**
-   * @param capacity maximum number of completions at the same time
-   * @param maxWaiting maximum number of requests that wait
-   */
+  /** @param capacity completions at the same time @param maxWaiting requests that wait, at most */
   constructor(private readonly capacity: number, private readonly maxWaiting: number) {}
 
   get running(): number {

@@ -3,18 +3,6 @@
 /** Upper bounds of the buckets in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-class Counter {
-  #value = 0;
-
-  add(count: number): void {
-    this.#value += count;
-  }
-
-  get value(): number {
-    return this.#value;
-  }
-}
-
 class Histogram {
   readonly #counts = new Array<number>(BUCKETS.length + 1).fill(0);
   #sum = 0;
@@ -36,8 +24,8 @@ class Histogram {
 }
 
 export class Metrics {
-  readonly promptTokens = new Counter();
-  readonly generatedTokens = new Counter();
+  promptTokens = 0;
+  generatedTokens = 0;
   /** Time that a prompt waits until it begins. */
   readonly queueSeconds = new Histogram();
   /** Time from the begin of a prompt to its first token, and from token to token. */
@@ -45,17 +33,13 @@ export class Metrics {
   readonly tokenSeconds = new Histogram();
   readonly requestSeconds = new Histogram();
   readonly #requests = new Map<string, number>();
-  #clientsGone = 0;
+  clientsGone = 0;
 
   /** Counts a request that has ended. @param route the path without values */
   ended(route: string, status: number, seconds: number): void {
     const labels = `path="${route}",status="${status}"`;
     this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
     this.requestSeconds.observe(seconds);
-  }
-
-  clientGone(): void {
-    this.#clientsGone++;
   }
 
   /** @param gauges present values by name, with their meaning */
@@ -67,9 +51,9 @@ export class Metrics {
       family(name, "counter", help, [`${name} ${value}`]);
     const requests = [...this.#requests].map(([labels, n]) => `rgx_requests_total{${labels}} ${n}`);
     family("rgx_requests_total", "counter", "Requests that have ended.", requests);
-    counter("rgx_prompt_tokens_total", "Tokens of prompts.", this.promptTokens.value);
-    counter("rgx_generated_tokens_total", "Tokens generated.", this.generatedTokens.value);
-    counter("rgx_clients_gone_total", "Requests whose client left.", this.#clientsGone);
+    counter("rgx_prompt_tokens_total", "Tokens of prompts.", this.promptTokens);
+    counter("rgx_generated_tokens_total", "Tokens generated.", this.generatedTokens);
+    counter("rgx_clients_gone_total", "Requests whose client left.", this.clientsGone);
     for (const [name, [help, value]] of Object.entries(gauges)) {
       family(name, name.endsWith("_total") ? "counter" : "gauge", help, [`${name} ${value}`]);
     }

@@ -22,7 +22,7 @@ import type {
 import { vocabularyOf } from "../models/grammar/vocabulary.ts";
 import { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
-import { modelNotFound } from "./api_error.ts";
+import { modelNotFound, now } from "./api_error.ts";
 
 /** A model that requests can name: the base, or an adapter on it. */
 export interface ServedModel {
@@ -38,7 +38,6 @@ export interface ServedModel {
 
 interface Adapter extends ServedModel {
   joined: JoinedModel;
-  /** Number of requests under way. */
   users: number;
   /** Whether it leaves with its last request. */
   isUnloaded: boolean;
@@ -101,7 +100,6 @@ export class ModelHost {
     }, { turnMs, turn: () => turns.turn(), keptPrompts: KEPT_PROMPTS });
   }
 
-  /** Number of completions that are decoded together at most. */
   get slots(): number {
     return this.#generation.shape.slots;
   }
@@ -110,17 +108,9 @@ export class ModelHost {
     return this.#generation.timing;
   }
 
-  /**
-   * Loads the model and plans its memory.
-   * @throws as loadModel does; UsageError for a length that the model does not have
-   */
+  /** Loads the model and plans its memory. @throws UsageError for a length that it does not have */
   static async open(path: string, device: Device, options: HostOptions = {}): Promise<ModelHost> {
-    const { weights, activations, onLoad } = options;
-    const loaded = await loadModel(path, device, {
-      ...(weights === undefined ? {} : { weights }),
-      ...(activations === undefined ? {} : { activations }),
-      ...(onLoad === undefined ? {} : { onLoad }),
-    });
+    const loaded = await loadModel(path, device, options);
     try {
       const { maxPositions } = loaded.model.config, asked = options.maxModelLength ?? maxPositions;
       const length = options.clipsLength ? Math.min(asked, maxPositions) : asked;
@@ -133,14 +123,8 @@ export class ModelHost {
       vocabularyOf(loaded.tokenizer, loaded.model.vocabSize);
       const room = await planRoom(loaded, length, options), id = options.servedNames?.[0] ?? path;
       const base = { id, root: loaded.base, parent: null, created: now(), loaded };
-      return new ModelHost(
-        base,
-        new Set([path, basename(path)]),
-        length,
-        room,
-        options,
-        await IoTurns.open(),
-      );
+      const aliases = new Set([path, basename(path)]), turns = await IoTurns.open();
+      return new ModelHost(base, aliases, length, room, options, turns);
     } catch (error) {
       loaded.model.dispose();
       throw error;
@@ -180,10 +164,7 @@ export class ModelHost {
     return this.isBase(name) || this.#adapters.has(name) || this.#loading.has(name);
   }
 
-  /**
-   * Calls `work` with a model that stays in memory meanwhile.
-   * @throws ApiError when there is no such model
-   */
+  /** Calls `work` with a model that stays in memory meanwhile. */
   async using<T>(name: string | undefined, work: (model: ServedModel) => Promise<T>): Promise<T> {
     const model = this.find(name), adapter = this.#adapterOf(model);
     if (adapter !== null) adapter.users++;
@@ -216,10 +197,8 @@ export class ModelHost {
     if (this.has(name) && !(replace && this.#adapters.has(name))) {
       throw new UsageError(`there is a model named ${JSON.stringify(name)} already`);
     }
-    const { base, options: { activations } } = this,
-      int8 = activations === undefined ? {} : {
-        activations,
-      };
+    const { base, options: { activations, separateAdapters: separate = false } } = this;
+    const int8 = activations === undefined ? {} : { activations };
     this.#loading.add(name);
     try {
       const loaded = await loadModel(base.loaded.base, base.loaded.model.device, {
@@ -229,7 +208,6 @@ export class ModelHost {
       });
       let joined: JoinedModel;
       try {
-        const separate = this.options.separateAdapters ?? false;
         joined = loaded.model.joinGeneration(this.#generation, { ...int8, separate });
       } catch (error) {
         loaded.model.dispose();
@@ -313,17 +291,12 @@ function defaultBytes({ device, generationLimit }: LoadedModel["model"]): number
   return Math.max(MIN_BYTES, Math.min(CPU_BYTES, free, addressable));
 }
 
-function now(): number {
-  return Math.floor(Date.now() / 1000);
-}
-
 // Turns of the event loop that look at the network. A computation that never lets Deno wait would
 // hide it: while something is always ready to run, Deno asks the operating system for new bytes
 // only at each 61st task, so new connections would wait for dozens of tokens, however short they
 // are. A turn therefore sends a byte from this process to itself and waits until it has come. On an
 // idle core that takes about 20 µs; a timer takes one or two milliseconds.
 
-/** A connection of this process with itself. */
 interface Loop {
   near: Deno.TcpConn;
   far: Deno.TcpConn;

@@ -6,7 +6,7 @@ import { dialectOf } from "../models/tokenizers/dialects/dialect.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
-import type { LogprobsMode } from "./logprobs_modes.ts";
+import type { LogprobsMode } from "./logprobs_json.ts";
 import type { SamplingDefaults } from "./sampling_fields.ts";
 import { begunCall, callsOf, type ToolUse, withTools } from "./tools.ts";
 
@@ -48,10 +48,7 @@ export function tokensOf(
   return tokenizer.encode(text, options);
 }
 
-/**
- * Reads `truncate_prompt_tokens`: so many of a prompt's last tokens are taken.
- * @returns what does that
- */
+/** What takes the last tokens of a prompt, as many as `truncate_prompt_tokens` says. */
 export function truncation(
   fields: Fields,
   { maxModelLength }: Pick<Limits, "maxModelLength">,
@@ -63,7 +60,6 @@ export function truncation(
   return (ids) => ids.slice(-(given < 0 ? maxModelLength - 1 : given));
 }
 
-/** The prompt of a chat. */
 export interface ChatPrompt {
   ids: number[];
   /** The text that the answer follows, and may have begun in; "" where it goes on in a message. */

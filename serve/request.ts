@@ -1,6 +1,6 @@
 /** What all kinds of requests share: how answers are written, in chunks too, and what was used. */
 import type { Listener, PromptAnswer, Task } from "./answer.ts";
-import { badRequest } from "./api_error.ts";
+import { badRequest, now } from "./api_error.ts";
 import type { Send } from "./event_stream.ts";
 import type { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
@@ -47,11 +47,6 @@ export function streamFields(fields: Fields): StreamFields {
 /** A new id, such as "chatcmpl-…". @param prefix with what joins it to the rest */
 export function newId(prefix: string): string {
   return prefix + crypto.randomUUID().replaceAll("-", "");
-}
-
-/** Unix time in seconds. */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
 }
 
 /** The beginning of an answer, and of each of its chunks. */

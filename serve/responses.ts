@@ -5,14 +5,14 @@
 import type { CallPiece } from "../models/tokenizers/dialects/call_pieces.ts";
 import type { AnswerDelta } from "../models/tokenizers/dialects/dialect.ts";
 import type { PromptAnswer } from "./answer.ts";
-import { ApiError } from "./api_error.ts";
+import { ApiError, now } from "./api_error.ts";
 import { type ChatFields, chatFields } from "./chat.ts";
 import type { Choice } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
 import { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
 import type { Limits } from "./prompt_tokens.ts";
-import { newId, now, type Parts, type ServedRequest, usageOf } from "./request.ts";
+import { newId, type Parts, type ServedRequest, usageOf } from "./request.ts";
 import { ApiCalls, wholeCall } from "./tools.ts";
 
 /** Fields that have another form in a chat. */
@@ -362,7 +362,6 @@ function wholeAnswer(
   return response(status, output.items, more);
 }
 
-/** Sends the answer while it comes. */
 function partsOf({ use }: ChatFields, response: Response, send: Send): Parts {
   let number = 0;
   const event: Send = (fields) => send({ ...fields, sequence_number: number++ });

@@ -5,8 +5,7 @@ import { logitsProcessor } from "../models/generation/sampling/logits_processor.
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
 import { Fields } from "./fields.ts";
-import { LOGPROBS_MODES, type LogprobsMode } from "./logprobs_modes.ts";
-import type { Distribution } from "./token_logprobs.ts";
+import { type Distribution, LOGPROBS_MODES, type LogprobsMode } from "./logprobs_json.ts";
 import {
   type Form,
   keptConstraint,
@@ -44,7 +43,6 @@ export interface SamplingDefaults
   maxTokens: number | null;
 }
 
-/** What the fields are checked against. */
 export interface SamplingLimits {
   tokenizer: Tokenizer;
   vocabSize: number;

@@ -32,17 +32,22 @@ const POLL_MS = 20;
 /** A connection may be without a byte so much longer than a request, and than the grace time. */
 const MARGIN_SECONDS = 5;
 
-/** @throws RgxError when the port cannot be taken */
-export function startServer(host: ModelHost, options: ServeOptions): Server {
+/** @param maxWaiting maximum number of requests that wait */
+export function openDesk(host: ModelHost, maxWaiting: number): Desk {
   const random = crypto.getRandomValues(new Uint32Array(2));
   let promptId = random[1]!;
-  const desk: Desk = {
+  return {
     host,
-    queue: new FairQueue(host.slots, options.maxWaiting),
+    queue: new FairQueue(host.slots, maxWaiting),
     metrics: new Metrics(),
     randomSeed: random[0]!,
     nextPromptId: () => promptId++,
   };
+}
+
+/** @throws RgxError when the port cannot be taken */
+export function startServer(host: ModelHost, options: ServeOptions): Server {
+  const desk = openDesk(host, options.maxWaiting);
   const limits = { ...options.limits, maxModelLength: host.maxModelLength };
   const app = new App(desk, { ...options, limits }), { hostname, port, onDefect } = options;
   const { requestSeconds, headSeconds } = options, idleSeconds = requestSeconds + MARGIN_SECONDS;

@@ -32,10 +32,7 @@ export interface ToolUse {
 const MAX_TOOLS = 128, NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 const CHOICES = ["none", "auto", "required"];
 
-/**
- * @returns null where no tool can be called
- * @throws ApiError for tools that are wrong, or that the model cannot be shown
- */
+/** @returns null where no tool can be called @throws ApiError */
 export function toolUse(fields: Fields, tokenizer: Tokenizer): ToolUse | null {
   for (const name of ["functions", "function_call"]) {
     if (fields.raw(name) !== "none") fields.refuse(name, "use tools and tool_choice");
@@ -133,7 +130,6 @@ function choiceOf(fields: Fields, tools: readonly Tool[]): string {
   );
 }
 
-/** What a prompt says of tools. */
 export interface ShownTools {
   messages: readonly ChatMessage[];
   /** For the chat template; null = they stand in a message, or there are none. */
@@ -220,7 +216,6 @@ export class ApiCalls {
   }
 }
 
-/** A call that came at once. */
 export function wholeCall({ name, arguments: args }: ReadCall): CallPiece {
   return { name, arguments: JSON.stringify(args), isWhole: true };
 }

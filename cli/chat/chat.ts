@@ -1,35 +1,42 @@
 /**
- * `rgx chat`: a conversation with a model. Answers appear while they are computed. Ctrl-C ends the
- * answer; the part that was given stays in the conversation. The model's cache keeps the
- * conversation, so each turn computes only what is new.
+ * `rgx chat`: a conversation with a model, which is asked as a client asks `rgx serve`. Answers
+ * appear while they are computed. Ctrl-C ends the answer; the part that was given stays in the
+ * conversation. The model's cache keeps the conversation, so each turn computes only what is new.
  */
-import type { SamplingSettings } from "../../bench/evaluation/sampling.ts";
 import type { ChatMessage, Tool, ToolCall } from "../../core/chat_message.ts";
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { StopText } from "../../models/generation/sampling/stop_strings.ts";
 import { checkVariables } from "../../models/tokenizers/chat_template.ts";
+import { type AnswerDelta, callId, dialectOf } from "../../models/tokenizers/dialects/dialect.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
+import type { Environment, State } from "../../rewards/environments/environment.ts";
+import {
+  findTool,
+  type OpenEnvironments,
+  openEnvironments,
+  shownTools,
+} from "../../rewards/environments/open_environments.ts";
+import { answerAll, type Desk, type Task } from "../../serve/answer.ts";
 import { ApiError } from "../../serve/api_error.ts";
+import { chatFields } from "../../serve/chat.ts";
+import { Fields } from "../../serve/fields.ts";
 import { ModelHost, type ServedModel } from "../../serve/model_host.ts";
-import { type Flags, templateValues } from "../flags.ts";
-import { LoadProgress } from "../models/load_progress.ts";
+import { PLAIN_SAMPLING, samplingFields } from "../../serve/sampling_fields.ts";
+import { openDesk } from "../../serve/server.ts";
+import { type FlagsOf, pick, templateValues } from "../flags.ts";
+import { LoadProgress } from "../terminal/redrawn_lines.ts";
 import { storageOf } from "../models/model_input.ts";
 import { openDevice } from "../open_device.ts";
 import { labelled, log, paint, write } from "../terminal/terminal.ts";
-import type { AnswerDelta, CallFault } from "../../models/tokenizers/dialects/dialect.ts";
-import { ChatTools } from "./chat_tools.ts";
 import { type LineSource, nextMessage, stdinLines } from "./line_source.ts";
-import type { CHAT } from "../flag_tables.ts";
 
-type ChatFlags = Flags<typeof CHAT>;
+type ChatFlags = FlagsOf<"CHAT">;
 
 /** Characters of a call or its result that are shown. */
 const MAX_SHOWN = 400;
-
-/** Answers in a row that call tools. */
-const MAX_ROUNDS = 16;
+/** Answers in a row that call tools, and seconds that a call may take. */
+const MAX_ROUNDS = 16, CALL_SECONDS = 30;
 
 const HELP = `/reset               forget the conversation
 /again               another answer to the last message
@@ -41,15 +48,14 @@ const HELP = `/reset               forget the conversation
 A line that ends with \\ goes on on the next one. Ctrl-C ends an answer.`;
 
 export async function chat(path: string, flags: ChatFlags): Promise<number> {
-  const weights = storageOf(flags), { activations, adapter: given } = flags;
-  const adapters = new Map(given.map(namedAdapter));
+  const weights = storageOf(flags), adapters = new Map(flags.adapter.map(namedAdapter));
   const device = await openDevice(flags), progress = new LoadProgress();
   try {
     const host = await ModelHost.open(path, device, {
       weights,
       onLoad: progress.on,
       maxSequences: 1,
-      ...(activations === undefined ? {} : { activations }),
+      ...pick(flags, "activations"),
       maxModelLength: flags.maxModelLen,
       clipsLength: true,
     });
@@ -74,14 +80,18 @@ function namedAdapter(text: string): [name: string, folder: string] {
   return [name, folder];
 }
 
-/** One conversation from its first line to its end. */
 export class Chat {
-  readonly #sampling: ChatSampling;
+  /** How tokens are sampled, which `/set` changes. */
+  readonly #sampling: Record<string, number>;
+  readonly #variables: Readonly<Record<string, unknown>>;
   readonly #conversation: Conversation;
+  readonly #desk: Desk;
   /** Ends the answer that is being computed. */
   #answering: AbortController | null = null;
   /** The adapter in use; null = the model as it was named. */
   #adapter: string | null = null;
+  /** Number of answers so far: each answer draws from random numbers of its own. */
+  #answers = 0;
 
   constructor(
     private readonly host: ModelHost,
@@ -90,25 +100,22 @@ export class Chat {
     private readonly source: LineSource,
     private readonly tools: ChatTools | null,
   ) {
-    const { temperature, seed } = flags;
+    this.#desk = openDesk(host, 1);
     this.#sampling = {
-      temperature,
+      temperature: flags.temperature,
       top_p: flags.topP,
       top_k: flags.topK,
       min_p: flags.minP,
       repetition_penalty: flags.repetitionPenalty,
       max_new_tokens: flags.maxNewTokens,
-      seed,
+      seed: flags.seed,
     };
-    this.#conversation = new Conversation(
-      host.base.loaded.tokenizer,
-      flags.system === undefined ? null : systemPromptText(flags.system),
-      templateValues(flags.chatTemplateKwargs),
-      tools?.shown,
-    );
+    const { chatVariables } = host.base.loaded.tokenizer;
+    this.#variables = templateValues(flags.chatTemplateKwargs) ?? {};
+    checkVariables(this.#variables, chatVariables, "--chat-template-kwargs");
+    this.#conversation = new Conversation(chatVariables !== null, flags.system);
   }
 
-  /** @returns the exit code */
   async run(): Promise<number> {
     const { source, host } = this;
     const onSignal = () => {
@@ -156,6 +163,9 @@ export class Chat {
         failed = true;
         log(labelled("red", "error:", messageOf(error)));
         if (error instanceof RgxError && error.advice !== undefined) log(error.advice);
+        if (error instanceof ApiError && error.details.code === "context_length_exceeded") {
+          log("/reset forgets the conversation; --max-model-len gives more room.");
+        }
       }
     }
     // The exit code tells a script that a line of its input failed; a person has seen the error.
@@ -175,14 +185,15 @@ export class Chat {
         if (!conversation.again()) throw new UsageError("/again: there is no answer yet");
         return await this.#turn(null);
       case "system":
-        conversation.system = systemPromptText(rest.trim());
+        conversation.system = rest.trim();
         return log(rest.trim() === "" ? "no system message" : "a new conversation begins");
       case "adapter":
         return await this.#useAdapter(rest.trim());
       case "set": {
         const [key = "", ...value] = rest.trim().split(/[\s=]+/);
-        if (key !== "") setSampling(this.#sampling, key, value.join(" "));
-        return log(samplingText(this.#sampling));
+        if (key !== "") this.#set(key.replaceAll("-", "_"), value.join(" "));
+        const all = Object.entries(this.#sampling);
+        return log(all.map(([name, value]) => `${name} ${value}`).join("  "));
       }
       case "history":
         for (const { role, content, tool_calls: calls = [] } of conversation.messages) {
@@ -197,7 +208,20 @@ export class Chat {
     }
   }
 
-  /** Goes on with an adapter, which is loaded if it is new. */
+  /** @throws UsageError for an unknown key; ApiError for a value outside of its range */
+  #set(key: string, text: string): void {
+    const names = Object.keys(this.#sampling);
+    if (!names.includes(key)) {
+      throw new UsageError(`/set ${key}: no such key${didYouMean(key, names)}`, {
+        advice: `The keys are ${names.join(", ")}.`,
+      });
+    }
+    const value = text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
+    const { host: { base } } = this, name = key === "max_new_tokens" ? "max_tokens" : key;
+    samplingFields(Fields.of({ [name]: value }), ["max_tokens"], this.#limits(base));
+    this.#sampling[key] = Number(value);
+  }
+
   async #useAdapter(name: string): Promise<void> {
     const { host, adapters } = this;
     if (name === "") {
@@ -215,7 +239,8 @@ export class Chat {
 
   /** Answers a message, and runs the tools that the model calls until it calls none. */
   async #turn(message: string | null): Promise<void> {
-    let calls = await this.#answer(message);
+    if (message !== null) this.#conversation.add({ role: "user", content: message });
+    let calls = await this.#answer();
     for (let round = 0; calls.length > 0; round++) {
       if (round === MAX_ROUNDS) return log(`note: no more than ${MAX_ROUNDS} answers with calls`);
       const results: ChatMessage[] = [];
@@ -225,93 +250,81 @@ export class Chat {
         log(paint("dim", oneLine(`← ${result.content}`)));
         results.push(result);
       }
-      this.#conversation.returned(results);
-      calls = await this.#answer(null);
+      this.#conversation.add(...results);
+      calls = await this.#answer();
     }
   }
 
-  /**
-   * Computes and shows the answer to a message.
-   * @param message null = to the last one
-   * @returns the calls of tools in it
-   */
-  async #answer(message: string | null): Promise<ToolCall[]> {
-    const { host } = this, conversation = this.#conversation, sampling = this.#sampling;
-    const { promptIds, prompt, answer } = conversation.ask(message), { tools } = this;
-    const reader = tools?.read(prompt) ?? null;
-    const room = host.maxModelLength - promptIds.length;
-    if (promptIds.length === 0 || room < 1) {
-      conversation.unanswered();
-      throw new UsageError(
-        promptIds.length === 0
-          ? "the message is empty"
-          : `the conversation has ${promptIds.length} tokens, the context ${host.maxModelLength}`,
-        { advice: "/reset forgets the conversation; --max-model-len gives more room." },
-      );
-    }
-    const control = this.#answering = new AbortController();
-    let text = "", tokens: number[] = [], calls: ToolCall[] = [], faults: readonly CallFault[] = [];
+  #limits({ loaded: { tokenizer, model } }: ServedModel) {
+    return {
+      tokenizer,
+      vocabSize: model.vocabSize,
+      maxModelLength: this.host.maxModelLength,
+      maxN: 1,
+      maxChoices: 1,
+      maxLogprobs: 0,
+      logprobsMode: "raw_logprobs" as const,
+      defaults: PLAIN_SAMPLING,
+    };
+  }
+
+  /** What a model is asked for the messages so far. */
+  #task(model: ServedModel): Task {
+    const { max_new_tokens: max_tokens, ...sampling } = this.#sampling;
+    const { messages, hasTemplate } = this.#conversation, { tokenizer } = model.loaded;
+    const fields = Fields.of({
+      ...sampling,
+      max_tokens,
+      prompt_id: this.#answers,
+      messages,
+      tools: this.tools?.shown,
+      chat_template_kwargs: this.#variables,
+    });
+    const limits = this.#limits(model);
+    if (hasTemplate) return chatFields(fields, model, limits).task;
+    const prompts = [tokenizer.encode(messages.at(-1)!.content)];
+    const drawn = samplingFields(fields, ["max_tokens"], limits);
+    return { prompts, sampling: drawn, top: null, promptTop: null, continuesPrompt: false };
+  }
+
+  /** Computes and shows the answer to the last message. @returns the calls of tools in it */
+  async #answer(): Promise<ToolCall[]> {
+    const conversation = this.#conversation, control = this.#answering = new AbortController();
+    let text = "", thinks = false, calls: ToolCall[] = [];
+    const show = (delta: AnswerDelta) => {
+      const isThought = "reasoning" in delta;
+      if (thinks && !isThought) write("\n");
+      thinks = isThought && this.source.isTerminal;
+      if ("content" in delta) {
+        text += delta.content;
+        write(delta.content);
+      } else if (thinks && isThought) write(paint("dim", delta.reasoning));
+    };
     try {
-      await host.using(this.#adapter ?? undefined, async (model: ServedModel) => {
-        const { tokenizer, eosIds: ownEnds } = model.loaded, shown = new StopText([]);
-        const eosIds = [...new Set([...ownEnds, ...tools?.dialect.stopIds ?? []])];
-        const decoded = () => {
-          const hasEnd = reader === null && eosIds.includes(tokens.at(-1)!);
-          const ids = hasEnd ? tokens.slice(0, -1) : tokens;
-          return tokenizer.decode(ids, { skipSpecialTokens: reader === null });
-        };
-        const say = (part: string) => {
-          text += part;
-          write(part);
-        };
-        const show = (part: string) => {
-          if (reader === null) say(part);
-          else reader.push(part).forEach(showDelta);
-        };
-        let thinks = false;
-        const showDelta = (delta: AnswerDelta) => {
-          const isThought = "reasoning" in delta;
-          if (thinks && !isThought) write("\n");
-          thinks = isThought && this.source.isTerminal;
-          if ("content" in delta) say(delta.content);
-          else if (thinks && isThought) write(paint("dim", delta.reasoning));
-        };
+      const notes: string[] = [];
+      await this.host.using(this.#adapter ?? undefined, async (model) => {
+        const task = this.#task(model), [ids] = task.prompts;
+        this.#answers++;
         try {
-          await host.generate(model, {
-            promptId: answer,
-            promptIds,
-            n: 1,
-            signal: control.signal,
-            sampling: {
-              maxNewTokens: Math.min(sampling.max_new_tokens, room),
-              temperature: sampling.temperature,
-              topP: sampling.top_p,
-              topK: sampling.top_k,
-              minP: sampling.min_p,
-              repetitionPenalty: sampling.repetition_penalty,
-              seed: sampling.seed,
-              eosIds,
-            },
-            onToken: (_, token) => {
-              tokens = [...tokens, token];
-              show(shown.push(decoded()));
-            },
+          const [answer] = await answerAll(this.#desk, model, task, control.signal, {
+            part: (_, __, ___, { deltas }) => deltas.forEach(show),
           });
-          show(shown.end(decoded()));
-          reader?.end().forEach(showDelta);
+          const choice = answer!.choices[0]!, { toolCalls, errors } = choice.answer;
           // A call that is cut off is not run.
-          const isWhole = eosIds.includes(tokens.at(-1)!);
-          if (reader !== null && isWhole) calls = tools!.callsOf(reader);
-          faults = reader?.answer.errors ?? [];
+          if (choice.finishReason === "stop") calls = this.tools?.callsOf(toolCalls) ?? [];
+          notes.push(...errors.map(({ message }) => `a call that is not run: ${oneLine(message)}`));
+          if (choice.ids.length >= this.host.maxModelLength - ids!.length) {
+            notes.push("the context is full; /reset forgets the conversation");
+          }
         } catch (error) {
           if (!control.signal.aborted) throw error;
           write(" …");
         }
         if (text !== "" || calls.length === 0) write("\n");
       });
-      conversation.answered(text, calls);
-      for (const { message } of faults) log(`note: a call that is not run: ${oneLine(message)}`);
-      if (tokens.length >= room) log("note: the context is full; /reset forgets the conversation");
+      const called = calls.length === 0 ? {} : { tool_calls: calls };
+      conversation.add({ role: "assistant", content: text, ...called });
+      for (const note of notes) log(`note: ${note}`);
       return calls;
     } catch (error) {
       conversation.unanswered();
@@ -330,87 +343,26 @@ function oneLine(text: string): string {
     : line;
 }
 
-/** A call as a person reads it. */
 function callText({ function: { name, arguments: args } }: ToolCall): string {
   return `${name}(${JSON.stringify(args)})`;
 }
 
-type Drawn = "temperature" | "top_p" | "top_k" | "min_p" | "repetition_penalty" | "max_new_tokens";
-
-/** The settings of an answer that `/set` changes. */
-export interface ChatSampling extends Pick<SamplingSettings, Drawn> {
-  seed: number;
-}
-
-/** Range of each key: [lowest, highest, only whole numbers?, is the lowest excluded?]. */
-const RANGES: Record<keyof ChatSampling, readonly [number, number, boolean, boolean]> = {
-  temperature: [0, 100, false, false],
-  top_p: [0, 1, false, true],
-  top_k: [0, Number.MAX_SAFE_INTEGER, true, false],
-  min_p: [0, 1, false, false],
-  repetition_penalty: [0, 100, false, true],
-  max_new_tokens: [1, 2 ** 20 - 1, true, false],
-  seed: [0, Number.MAX_SAFE_INTEGER, true, false],
-};
-
-/** Sets a key from its text. @throws UsageError that names the keys, or the range */
-export function setSampling(sampling: ChatSampling, name: string, text: string): void {
-  const names = Object.keys(RANGES), key = name.replaceAll("-", "_");
-  if (!names.includes(key)) {
-    throw new UsageError(`/set ${name}: no such key${didYouMean(key, names)}`, {
-      advice: `The keys are ${names.join(", ")}.`,
-    });
-  }
-  const [min, max, isWhole, isAbove] = RANGES[key as keyof ChatSampling], value = Number(text);
-  const isRight = text.trim() !== "" && value >= min && value <= max &&
-    (!isWhole || Number.isInteger(value)) && !(isAbove && value === min);
-  if (!isRight) {
-    const kind = isWhole ? "an integer" : "a number";
-    const low = isAbove ? `above ${min}` : `from ${min}`;
-    const high = max === Number.MAX_SAFE_INTEGER ? "on" : `to ${max}`;
-    throw new UsageError(`/set ${key} ${text}: expected ${kind} ${low} ${high}`);
-  }
-  sampling[key as keyof ChatSampling] = value;
-}
-
-/** All keys and their values on one line. */
-function samplingText(sampling: ChatSampling): string {
-  return Object.entries(sampling).map(([name, value]) => `${name} ${value}`).join("  ");
-}
-
 export class Conversation {
-  #system: string | null;
-  #turns: ChatMessage[] = [];
-  /** Number of answers so far: each answer draws from random numbers of its own. */
-  #answers = 0;
+  #system: string | null = null;
+  #turns: readonly ChatMessage[] = [];
 
   /**
-   * @param variables values for the chat template
-   * @throws UsageError for values that the template does not read, or a system message without one
+   * @param hasTemplate whether a chat template renders the messages; else each one is continued as
+   *   plain text
+   * @throws UsageError for a system message without a chat template
    */
-  constructor(
-    private readonly tokenizer: Tokenizer,
-    system: string | null,
-    private readonly variables: Readonly<Record<string, unknown>> = {},
-    private readonly tools: readonly Tool[] | null = null,
-  ) {
-    checkVariables(variables, tokenizer.chatVariables, "--chat-template-kwargs");
-    this.#system = null;
+  constructor(readonly hasTemplate: boolean, system = "") {
     this.system = system;
   }
 
-  /** Whether a chat template renders the messages; else each one is continued as plain text. */
-  get hasTemplate(): boolean {
-    return this.tokenizer.chatVariables !== null;
-  }
-
-  get system(): string | null {
-    return this.#system;
-  }
-
-  /** A new system message begins a new conversation. null or "" = none. */
-  set system(text: string | null) {
-    const system = text === "" ? null : text;
+  /** A new system message, its text or its name, begins a new conversation. "" = none. */
+  set system(text: string) {
+    const system = text === "" ? null : systemPromptText(text);
     if (system !== null && !this.hasTemplate) {
       throw new UsageError("a system message needs a chat template, and the model has none");
     }
@@ -424,6 +376,10 @@ export class Conversation {
     return [...system, ...this.#turns];
   }
 
+  add(...messages: ChatMessage[]): void {
+    this.#turns = [...this.#turns, ...messages];
+  }
+
   clear(): void {
     this.#turns = [];
   }
@@ -431,51 +387,74 @@ export class Conversation {
   /** Takes away the last answer, with its calls of tools. @returns false when there is none */
   again(): boolean {
     if (this.#turns.at(-1)?.role !== "assistant") return false;
-    while (this.#turns.length > 0 && this.#turns.at(-1)!.role !== "user") this.#turns.pop();
+    this.#turns = this.#turns.slice(0, this.#lastOfUser + 1);
     return true;
-  }
-
-  /**
-   * Adds a message of the user, unless it is null, and asks for an answer to the last one.
-   * @returns the prompt, and the number of the answer, which keys its random draws
-   * @throws RgxError when the template refuses the messages; they are as before then
-   */
-  ask(message: string | null): { promptIds: number[]; prompt: string; answer: number } {
-    const before = this.#turns;
-    if (message !== null) this.#turns = [...before, { role: "user", content: message }];
-    try {
-      return { ...this.#prompt(), answer: this.#answers++ };
-    } catch (error) {
-      this.#turns = before;
-      throw error;
-    }
-  }
-
-  #prompt(): { promptIds: number[]; prompt: string } {
-    const { tokenizer, tools } = this, variables = { ...this.variables, tools };
-    const rendered = tokenizer.applyChatTemplate(this.messages, variables);
-    const prompt = rendered ?? this.#turns.at(-1)!.content;
-    const promptIds = rendered === null
-      ? tokenizer.encode(prompt)
-      : tokenizer.encode(rendered, { addSpecialTokens: false });
-    return { promptIds, prompt };
-  }
-
-  /** Adds the answer to the last message, also one that was cut off. */
-  answered(text: string, calls: readonly ToolCall[] = []): void {
-    const called = calls.length === 0 ? {} : { tool_calls: calls };
-    this.#turns = [...this.#turns, { role: "assistant", content: text, ...called }];
-  }
-
-  /** Adds the results of calls, which are answered next. */
-  returned(results: readonly ChatMessage[]): void {
-    this.#turns = [...this.#turns, ...results];
   }
 
   /** Takes away a message of the user that got no answer, and what tools were called for it. */
   unanswered(): void {
-    const last = this.#turns.findLastIndex(({ role }) => role === "user");
-    const isOpen = ["user", "tool"].includes(this.#turns.at(-1)?.role ?? "");
-    if (isOpen) this.#turns = this.#turns.slice(0, last);
+    if (this.#turns.at(-1)?.role !== "assistant") {
+      this.#turns = this.#turns.slice(0, this.#lastOfUser);
+    }
+  }
+
+  get #lastOfUser(): number {
+    return this.#turns.findLastIndex(({ role }) => role === "user");
+  }
+}
+
+/** The tools of a chat: files whose functions the model may call (`--tools`). */
+export class ChatTools {
+  readonly shown: readonly Tool[];
+  /** What the tools of a file keep. */
+  readonly #states = new Map<Environment, State>();
+  #calls = 0;
+
+  private constructor(private readonly files: OpenEnvironments) {
+    this.shown = shownTools(files.tools);
+  }
+
+  /** @returns null without files @throws UsageError if the model cannot be shown tools */
+  static async open(paths: readonly string[], tokenizer: Tokenizer): Promise<ChatTools | null> {
+    const tools = paths.map((path) => ({ path }));
+    const files = await openEnvironments({ environment: null, environments: null, tools });
+    if (files === null) return null;
+    const { whyNoTools } = dialectOf(tokenizer);
+    if (whyNoTools === null) return new ChatTools(files);
+    await files.close();
+    throw new UsageError(`--tools: ${whyNoTools}`, {
+      advice: "Name a model that has learnt to call tools.",
+    });
+  }
+
+  /** The calls of an answer as a message has them. */
+  callsOf(calls: readonly ToolCall["function"][]): ToolCall[] {
+    return calls.map((call) => ({ id: callId(this.#calls++), type: "function", function: call }));
+  }
+
+  /** Makes a call. @returns its result; what went wrong is a text for the model */
+  async run({ id, function: { name, arguments: args } }: ToolCall): Promise<ChatMessage> {
+    const parts = this.files.partsOf({ question: "", answer: null, metadata: {} });
+    const owner = findTool(parts, name);
+    const content = owner === null
+      ? JSON.stringify({ error: `Tool ${name} not found.` })
+      : await this.#ask(owner.environment, name, args);
+    return { role: "tool", name, content, ...(id === undefined ? {} : { tool_call_id: id }) };
+  }
+
+  async #ask(
+    environment: Environment,
+    tool: string,
+    args: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const state = this.#states.get(environment) ?? {};
+    const [outcome] = await environment.answer([{ call: "run", tool, args, state }], CALL_SECONDS);
+    if ("error" in outcome!) return JSON.stringify({ error: outcome.error });
+    this.#states.set(environment, outcome!.state);
+    return outcome!.content;
+  }
+
+  async close(): Promise<void> {
+    await this.files.close();
   }
 }

@@ -6,8 +6,7 @@ import { createReferenceDevice } from "../../kernels/devices/reference/device.ts
 import { SIZES, tokenizer, writeBase } from "../../models/adapter_testing.ts";
 import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
 import { ModelHost } from "../../serve/model_host.ts";
-import { Chat } from "./chat.ts";
-import { ChatTools } from "./chat_tools.ts";
+import { Chat, ChatTools } from "./chat.ts";
 
 const TOOLS = `export default { tools: { multiply: {
   description: "Multiplies two numbers.",
@@ -54,9 +53,10 @@ Deno.test("a chat runs the tools that the model calls, and shows calls and resul
     const prompts: string[] = [];
     host.generate = async (_, { promptIds, onToken }) => {
       prompts.push(own.decode(promptIds));
-      const ids = own.encode(said[prompts.length - 1]!, { addSpecialTokens: false });
+      const text = said[prompts.length - 1]!, ids = own.encode(text, { addSpecialTokens: false });
       for (const id of ids) onToken?.(0, id, -1);
-      return await Promise.resolve([{ ids, logprobs: [], finishReason: "stop" as const }]);
+      const finishReason = text.endsWith("<|im_end|>") ? "stop" : "length";
+      return await Promise.resolve([{ ids, logprobs: [], finishReason }]);
     };
     const tools = await ChatTools.open([path], own), lines = ["3 times 4?", "/history", "again"];
     const source = {

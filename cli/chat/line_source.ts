@@ -71,7 +71,6 @@ class TerminalLines implements LineSource {
   }
 }
 
-/** Lines of a pipe or a file. */
 export class PipedLines implements LineSource {
   readonly isTerminal = false;
   readonly #reader: ReadableStreamDefaultReader<string>;

@@ -11,16 +11,14 @@ import {
 } from "../../serve/sampling_fields.ts";
 import { ModelHost } from "../../serve/model_host.ts";
 import { type Server, startServer } from "../../serve/server.ts";
-import { refuseOtherRanks } from "../ranks/one_process.ts";
-import { LoadProgress } from "../models/load_progress.ts";
+import { LoadProgress } from "../terminal/redrawn_lines.ts";
 import { storageOf } from "../models/model_input.ts";
-import { openDevice } from "../open_device.ts";
+import { openDevice, refuseOtherRanks } from "../open_device.ts";
 import { stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { SERVE } from "../flag_tables.ts";
+import { flagOf, type FlagsOf, given, pick } from "../flags.ts";
 
-type ServeFlags = Flags<typeof SERVE>;
+type ServeFlags = FlagsOf<"SERVE">;
 
 /** Seconds in which the body of a request must have come, and completions of one request. */
 const BODY_SECONDS = 30, MAX_CHOICES = 4096;
@@ -36,18 +34,19 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
   const cors = flags.cors === undefined ? null : checkedOrigin(flags.cors);
   const servedNames = [...new Set(flags.servedModelName)];
   const apiKey = flags.apiKeyFile === undefined ? null : await readKey(flags.apiKeyFile);
-  const weights = storageOf(flags), { activations } = flags;
+  const weights = storageOf(flags);
   const device = await openDevice(flags), progress = new LoadProgress();
   try {
     const host = await ModelHost.open(path, device, {
       weights,
       onLoad: progress.on,
-      ...(activations === undefined ? {} : { activations }),
-      ...(servedNames.length === 0 ? {} : { servedNames }),
-      separateAdapters: flags.separateAdapters ?? false,
-      ...(flags.maxModelLen === undefined ? {} : { maxModelLength: flags.maxModelLen }),
-      ...(flags.maxNumSeqs === undefined ? {} : { maxSequences: flags.maxNumSeqs }),
-      ...(flags.memoryMb === undefined ? {} : { bytes: flags.memoryMb * 2 ** 20 }),
+      ...pick(flags, "activations", "separateAdapters"),
+      ...given({
+        servedNames: servedNames.length === 0 ? undefined : servedNames,
+        maxModelLength: flags.maxModelLen,
+        maxSequences: flags.maxNumSeqs,
+        bytes: flags.memoryMb === undefined ? undefined : flags.memoryMb * 2 ** 20,
+      }),
     });
     progress.close();
     let server: Server;
@@ -78,12 +77,10 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
       host.close();
       throw error;
     }
+    const has = adapters.length === 0 ? "" : `, ${counted(adapters.length, "adapter")}`;
     log(
       `${host.base.id}: ${host.maxModelLength} tokens of context, ` +
-        `${counted(host.slots, "completion")} at once` +
-        `${
-          adapters.length === 0 ? "" : `, ${counted(adapters.length, "adapter")}`
-        }, ${device.name}`,
+        `${counted(host.slots, "completion")} at once${has}, ${device.name}`,
     );
     if (apiKey === null && !isLoopback(flags.host)) {
       log("warning: anyone who reaches this address can use it; --api-key-file asks for a key");
@@ -113,7 +110,8 @@ async function samplingDefaults(from: string, model: string): Promise<SamplingDe
     value !== PLAIN_SAMPLING[name as keyof SamplingDefaults]
   );
   if (changed.length > 0) {
-    const values = changed.map(([name, value]) => `${snakeCase(name)} ${value}`).join(", ");
+    const fieldOf = (name: string) => flagOf(name).slice(2).replaceAll("-", "_");
+    const values = changed.map(([name, value]) => `${fieldOf(name)} ${value}`).join(", ");
     log(
       `${folder}/generation_config.json: requests that do not say otherwise have ${values} ` +
         "(--generation-config none: OpenAI's defaults)",
@@ -122,11 +120,6 @@ async function samplingDefaults(from: string, model: string): Promise<SamplingDe
   return defaults;
 }
 
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** An adapter as NAME=FOLDER. */
 function namedAdapter(text: string): { name: string; folder: string } {
   const at = text.indexOf("=");
   if (at > 0 && at < text.length - 1) {
