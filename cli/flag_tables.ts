@@ -1,5 +1,4 @@
 /** The flags, examples and notes of all commands, as `flags.ts` reads them. */
-import type { Flags } from "./flags.ts";
 
 /** The forms in which a command takes its model. */
 const MODEL_KINDS = "a Hugging Face folder, a GGUF file, a checkpoint or an adapter";
@@ -484,8 +483,6 @@ export const BENCH = {
   quiet: "flag -- warnings and errors only",
   verbose: "flag -- each question and answer, and stacks of errors",
 } as const;
-
-export type BenchFlags = Flags<typeof BENCH>;
 
 function folder(byDefault: string): string {
   return BENCH.outputDir.replace("FOLDER", byDefault);

@@ -18,6 +18,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { rangeOf, type ReadAs } from "../configs/types/type_words.ts";
 import { UsageError } from "../core/errors.ts";
+import { jsonObjectOrNull } from "../core/json_file.ts";
+import { whyNotJson } from "../core/text_file.ts";
+import type * as tables from "./flag_tables.ts";
 
 export type Table = Readonly<Record<string, string>>;
 
@@ -48,6 +51,8 @@ type IsSet<S> = S extends `${string} |${string}off --${string}` ? false
 export type Flags<T> =
   & { -readonly [P in keyof T as Named<P, T[P], true>]: Value<T[P]> }
   & { -readonly [P in keyof T as Named<P, T[P], false>]?: Value<T[P]> };
+/** The values of the flags of a command, by the name of its table. */
+export type FlagsOf<N extends keyof typeof tables> = Flags<(typeof tables)[N]>;
 type Named<P, S, IsGiven> = P extends `${string}:` | `<${string}` | `[${string}` ? never
   : IsSet<S> extends IsGiven ? P
   : never;
@@ -132,27 +137,27 @@ function folded(line: string): string {
   return at <= 0 ? line : `${line.slice(0, at)} \\\n${folded(`      ${line.slice(at + 1)}`)}`;
 }
 
-/**
- * The model of a command that takes it as an argument or as --model.
- * @throws UsageError for none, and for both
- */
+/** The model of a command that takes it as an argument or as --model. */
 export function oneModel(command: string, argument?: string, flag?: string): string {
   const model = argument ?? flag;
   if (model !== undefined && (argument === undefined || flag === undefined)) return model;
   throw new UsageError(`name one model: rgx ${command} MODEL`);
 }
 
+/** Parses a text of the user. @param where for messages @throws UsageError when it is no JSON */
+export function parseJson(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${where}: not JSON: ${whyNotJson(error)}`);
+  }
+}
+
 /** The values of --chat-template-kwargs. @throws UsageError when they are no JSON object */
 export function templateValues(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined;
-  try {
-    const values: unknown = JSON.parse(text);
-    if (typeof values === "object" && values !== null && !Array.isArray(values)) {
-      return values as Record<string, unknown>;
-    }
-  } catch {
-    // reported below, like other values that are no object
-  }
+  const values = jsonObjectOrNull(text);
+  if (values !== null) return values;
   throw new UsageError(`--chat-template-kwargs ${text}: expected an object as JSON`, {
     advice: `For example --chat-template-kwargs '{"enable_thinking": false}'.`,
   });

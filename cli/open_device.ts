@@ -3,7 +3,8 @@
  */
 import { deviceOfConfig } from "../configs/run_device.ts";
 import { counted } from "../core/counted.ts";
-import { slurmJob } from "../core/machine/job.ts";
+import { UsageError } from "../core/errors.ts";
+import { processLayout, slurmJob } from "../core/machine/job.ts";
 import type { Device } from "../kernels/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
 import { createDevice, isDeviceName, unknownDevice } from "../kernels/mod.ts";
@@ -12,7 +13,6 @@ import { broken, log } from "./terminal/terminal.ts";
 export interface DeviceFlags {
   device?: string;
   threads?: number;
-  /** False with `--no-native`. */
   native?: boolean;
   /** Absent: float32. */
   computeDtype?: ComputeDtype;
@@ -67,4 +67,22 @@ export async function openDevice(flags: DeviceFlags): Promise<Device> {
   if (name === "auto" && device.adapter === undefined) warnOfUnusedCard();
   if (computeDtype !== undefined) device.computeDtype = computeDtype;
   return device;
+}
+
+/**
+ * For commands that run as one process: of several, each would do the same work and write the same
+ * files.
+ * @throws UsageError when a launcher has started several processes together
+ */
+export function refuseOtherRanks(): void {
+  const layout = processLayout();
+  if (layout === null) return;
+  const { rank, size, from } = layout;
+  throw new UsageError(
+    `this is process ${rank} of ${size} that were started together (${from}); this command is one process`,
+    {
+      advice:
+        "Start one: srun --ntasks=1, or mpirun -np 1. rgx train, sft, bench and eval use several.",
+    },
+  );
 }

@@ -11,26 +11,6 @@ import { columns, log, print } from "./terminal/terminal.ts";
 /** Commands whose --resume may name a checkpoint. */
 const TRAINS = ["train", "sft", "dpo"];
 
-/** The commands in the order of `--help`, grouped by the user's purpose. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  "Start:": [
-    "init",
-    "tasks",
-    "rewards",
-    "env",
-    "config",
-    "doctor",
-    "licenses",
-    "completions",
-    "help",
-  ],
-  "Train:": ["train", "sft", "dpo", "sweep"],
-  "Measure:": "bench eval plot curves report watch dashboard score rescore generate chat logprobs"
-    .split(" "),
-  "Share:": ["pull", "upload", "export", "convert", "serve"],
-  "Cluster:": ["slurm", "jobs"],
-};
-
 /** Runs the command line and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -52,10 +32,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   }
 }
 
-/**
- * Says what to type in place of a command of another program.
- * @throws UsageError for such a command
- */
+/** Says what to type in place of a command of another program. @throws UsageError */
 async function refuseForeignCommand(program: Command, word: string | undefined): Promise<void> {
   if (word === undefined || program.commands.some((command) => command.name() === word)) return;
   const { foreignCommandHint } = await import("../configs/foreign/foreign_commands.ts");
@@ -109,7 +86,10 @@ function createProgram(setExit: (code: number) => void): Command {
       subcommandTerm: (command) => command.name(),
       visibleCommands(command) {
         const visible = Help.prototype.visibleCommands.call(this, command);
-        return command.parent === null ? inGroups(visible) : visible;
+        if (command.parent === null) {
+          visible.find((child) => child.name() === "help")?.helpGroup("Start:");
+        }
+        return visible;
       },
       optionDescription(option) {
         return Array.isArray(option.defaultValue) && option.defaultValue.length === 0
@@ -154,17 +134,6 @@ function withSuggestion(text: string, command: Command): string {
     ? `; a key of the configuration stands as ${key}, or after --`
     : near;
   return text.trimEnd() + hint + "\n";
-}
-
-/** The commands in the order of their groups; a command without a group comes last. */
-function inGroups(commands: readonly Command[]): Command[] {
-  const grouped = Object.entries(GROUPS).flatMap(([heading, names]) =>
-    names.flatMap((name) => {
-      const command = commands.find((command) => command.name() === name);
-      return command === undefined ? [] : [command.helpGroup(heading)];
-    })
-  );
-  return [...grouped, ...commands.filter((command) => !grouped.includes(command))];
 }
 
 function* allCommands(command: Command): Generator<Command> {

@@ -1,5 +1,6 @@
-/** How commands react to a signal that asks the process to end. */
+/** How commands react to a signal that asks the process to end, and how small servers listen. */
 import { EXIT, type RgxError } from "../core/errors.ts";
+import { hostInUrl, listenError } from "../core/remote/http_front.ts";
 
 /** Calls `heard` at each of these signals, until the returned function is called. */
 export function onSignals(
@@ -50,5 +51,25 @@ export async function abortable<T>(
     return await work(control.signal);
   } finally {
     listenNoMore();
+  }
+}
+
+/**
+ * Serves HTTP without limits for slow clients.
+ * @returns the address, HOST:PORT
+ * @throws RgxError when the port is taken
+ */
+export function listenOn(
+  hostname: string,
+  port: number,
+  handler: (request: Request) => Response | Promise<Response>,
+  onError: (error: unknown) => Response,
+): { address: string; close: () => Promise<void> } {
+  try {
+    const server = Deno.serve({ hostname, port, handler, onListen() {}, onError });
+    const address = `${hostInUrl(hostname)}:${server.addr.port}`;
+    return { address, close: () => server.shutdown() };
+  } catch (error) {
+    throw listenError(hostname, port, error);
   }
 }

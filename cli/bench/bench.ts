@@ -23,9 +23,8 @@ import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { reportError } from "../report_error.ts";
 import { listenForStop } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
-import { broken, isInteractive, log, paint, print } from "../terminal/terminal.ts";
-import { type BenchRequest, benchRequest } from "./bench_request.ts";
-import type { BenchFlags } from "../flag_tables.ts";
+import { broken, isInteractive, labelled, log, print } from "../terminal/terminal.ts";
+import { type BenchFlags, type BenchRequest, benchRequest } from "./bench_request.ts";
 import { csvTable, markdownTable, textReport } from "./bench_table.ts";
 
 /** Returns the exit code: 0 done, 1 something was not answered, 75 stopped and resumable. */
@@ -89,7 +88,6 @@ async function benchOnRanks(
   });
 }
 
-/** The work of another rank than the first. */
 async function assist(
   { maxSeconds }: BenchRequest,
   device: Device,
@@ -106,7 +104,6 @@ async function assist(
   return EXIT.ok; // that of the first rank counts
 }
 
-/** Asks the models, and shows and writes the results. */
 async function ask(
   { options, described, shard, workers, maxSeconds }: BenchRequest,
   flags: BenchFlags,
@@ -213,7 +210,6 @@ function show(done: Benchmark, flags: BenchFlags, others: string[]): void {
   }
 }
 
-/** The error of the first answer that failed, or null. */
 function firstError({ tasks }: Benchmark["result"]): string | null {
   for (const { models } of Object.values(tasks)) {
     for (const { examples } of Object.values(models)) {
@@ -242,7 +238,6 @@ function remoteText(usage: RemoteUsage): string {
   return parts.join(", ");
 }
 
-const REDRAW_MS = 200, PLAIN_MS = 30_000;
 /** No time is predicted before a worker has worked this long, in milliseconds. */
 const MIN_ESTIMATE_MS = 1000;
 
@@ -257,9 +252,6 @@ interface WorkerState {
 
 export class BenchProgress {
   readonly #workers = new Map<number, WorkerState>();
-  readonly #interactive = isInteractive();
-  #last = performance.now();
-  /** Number of samples to answer. */
   #samples = 0;
   readonly #lines = new RedrawnLines();
 
@@ -283,7 +275,7 @@ export class BenchProgress {
         const state = this.#workers.get(worker) ?? { done: 0, total: 0, started: now };
         this.#workers.set(worker, { ...state, model, loading });
         // The line about loading is removed before the first answer.
-        return this.#draw(now, loading === 1 && this.#lines.drawn);
+        return this.#draw(loading === 1 && this.#lines.drawn);
       }
       case "progress":
         return this.#progress(event);
@@ -298,9 +290,7 @@ export class BenchProgress {
 
   warn(message: string): void {
     this.#lines.clear();
-    const [first, ...more] = broken("stderr", `warning: ${message}`);
-    log(first!.replace("warning:", paint("yellow", "warning:")));
-    for (const line of more) log(line);
+    for (const line of broken("stderr", labelled("yellow", "warning:", message))) log(line);
   }
 
   close(): void {
@@ -311,7 +301,7 @@ export class BenchProgress {
     const now = performance.now();
     const started = this.#workers.get(worker)?.started ?? now;
     this.#workers.set(worker, { model, loading: 0, done, total, started });
-    this.#draw(now);
+    this.#draw();
   }
 
   #sample({ model, task, entry, result }: BenchEvent & { type: "sample" }): void {
@@ -325,21 +315,15 @@ export class BenchProgress {
     log(`[Expected] ${expected}  [Answer] ${JSON.stringify(extracted)}  [Score] ${score}`);
   }
 
-  #draw(now: number, atOnce = false): void {
-    const pause = this.#interactive ? REDRAW_MS : PLAIN_MS;
-    if (this.quiet || !atOnce && now - this.#last < pause) return;
-    this.#last = now;
-    const states = [...this.#workers].sort(([a], [b]) => a - b)
-      .map(([number, state]) => workerText(number, state, now, this.#workers.size));
-    if (!this.#interactive) return states.forEach((text) => log(text));
-    this.#lines.draw(...states.length > 1 ? [this.#overall(), ...states] : states);
-  }
-
-  /** The progress of all workers together. */
-  #overall(): string {
-    let done = 0;
-    for (const worker of this.#workers.values()) done += worker.done;
-    return `${done}/${this.#samples}`;
+  #draw(atOnce = false): void {
+    if (this.quiet) return;
+    this.#lines.show(() => {
+      const states = [...this.#workers].sort(([a], [b]) => a - b)
+        .map(([number, state]) => workerText(number, state, this.#workers.size));
+      if (states.length < 2 || !isInteractive()) return states;
+      const done = this.#workers.values().reduce((sum, worker) => sum + worker.done, 0);
+      return [`${done}/${this.#samples}`, ...states];
+    }, atOnce);
   }
 
   #say(text: string): void {
@@ -351,12 +335,12 @@ export class BenchProgress {
 function workerText(
   number: number,
   { model, loading, done, total, started }: WorkerState,
-  now: number,
   workers: number,
 ): string {
-  const left = done === 0 || now - started < MIN_ESTIMATE_MS
+  const ms = performance.now() - started;
+  const left = done === 0 || ms < MIN_ESTIMATE_MS
     ? ""
-    : `, ${duration(((now - started) / done) * (total - done) / 1000)} left`;
+    : `, ${duration((ms / done) * (total - done) / 1000)} left`;
   const who = workers > 1 ? `worker ${number}: ` : "";
   if (loading === 1) return `${who}asking ${shortName(model)}`;
   if (loading > 0) return `${who}loading ${shortName(model)}: ${Math.floor(100 * loading)} %`;

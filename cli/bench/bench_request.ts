@@ -29,27 +29,23 @@ import { sectionGiven } from "../env/which_environment.ts";
 import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/open_environments.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { getTask, hasTask } from "../../tasks/registry.ts";
-import { given, pick, templateValues } from "../flags.ts";
+import { type FlagsOf, given, pick, templateValues } from "../flags.ts";
 import { parseDuration } from "../stop_control.ts";
 import { readTaskParams, type TaskParamOptions } from "../tasks/task_params.ts";
-import type { BenchFlags } from "../flag_tables.ts";
 
-/** A benchmark as its flags and its file describe it. */
+export type BenchFlags = FlagsOf<"BENCH">;
+
 export interface BenchRequest {
   options: BenchmarkOptions;
   /** The file; null = flags only. */
   described: EvalDescription | null;
   shard: Shard | null;
   workers: WorkerOptions | null;
-  /** Whether a model runs on this machine. */
   isLocal: boolean;
   maxSeconds: number | null;
 }
 
-/**
- * @param ranks ranks that share the models
- * @throws UsageError
- */
+/** @param ranks ranks that share the models */
 export async function benchRequest(flags: BenchFlags, ranks: number): Promise<BenchRequest> {
   if (flags.table !== undefined && flags.table !== "markdown" && flags.table !== "csv") {
     throw new UsageError(`--table ${flags.table}: expected markdown or csv`);
@@ -154,7 +150,6 @@ function shardOf({ shard, merge }: BenchFlags): Shard | null {
   return { index: Number(index), count: Number(count) };
 }
 
-/** The options of the file, overridden by the flags. */
 function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   const sampling = given<Partial<Sampling>>({
     temperature: flags.temperature,
@@ -211,7 +206,6 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
   };
 }
 
-/** The environments and tools of the file, overridden by the flags. */
 async function dialoguesOf(
   { dialogues }: BenchmarkOptions,
   { environment, tools = [], maxTurns, allowCommands }: BenchFlags,
@@ -300,10 +294,7 @@ function workersOf(flags: BenchFlags, models: readonly string[]): WorkerOptions 
   return { devices: all, threads: flags.threads ?? share, command: programCommand() };
 }
 
-/**
- * One request for each task of each file, with all of its entries, or `maxEntries` of them.
- * @throws UsageError for a file or line that cannot be used
- */
+/** One request for each task of each file, with all of its entries, or `maxEntries` of them. */
 export async function readEntryRequests(
   paths: readonly string[],
   maxEntries = Infinity,
@@ -326,7 +317,6 @@ export async function readEntryRequests(
   return requests;
 }
 
-/** @throws UsageError for an invalid path, parameter or level */
 export function readTasks(texts: readonly string[], params: TaskParamOptions): TaskRequest[] {
   const requests = withPlaces(texts.flatMap(requestsOf));
   const names = requests.map(({ name }) => name).filter(hasTask);

@@ -10,6 +10,7 @@ import { breakWidth, table, wrap } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/terminal.ts";
 
 const percent = percentDigits;
+type Metrics = Readonly<Record<string, number>>;
 
 /**
  * "45.0 ± 9.6": the distance from the value to the farther end of the interval, in points; a dash
@@ -58,53 +59,49 @@ function accuracyRows(result: AllTasksResultFile): string[][] {
 /** Details of each model over all tasks. Columns that are empty for all models are left out. */
 function detailRows(result: AllTasksResultFile): string[][] {
   const names = modelNames(result), shown = shownNames(names);
-  const header = [
-    "model",
-    "score",
-    "format",
-    "truncated",
-    "tokens",
-    "trained on",
-    "unanswered",
-    "too long",
-  ];
+  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const rows = names.map((name, i) => {
     const all = Object.values(result.tasks).flatMap(({ models }) => models[name] ?? []);
-    const answered = all.filter(({ total }) => total > 0),
-      sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-    const mean = (value: (r: ModelResult) => number, digits: number, unit = "") =>
+    const answered = all.filter(({ total }) => total > 0);
+    const mean = (value: (r: ModelResult) => number, unit = "") =>
       answered.length === 0
         ? "–"
-        : `${(sum(answered.map(value)) / answered.length).toFixed(digits)}${unit}`;
+        : `${(sum(answered.map(value)) / answered.length).toFixed(1)}${unit}`;
     const seen = all.map(({ overlap }) => overlap).filter((overlap) => overlap !== null);
-    return [
-      shown[i]!,
-      mean((r) => 100 * r.mean_score, 1, " %"),
-      mean((r) => 100 * r.format_rate, 1, " %"),
-      mean((r) => 100 * r.truncated_rate, 1, " %"),
-      mean((r) => r.mean_completion_tokens, 1),
-      seen.length === 0 ? "–" : String(sum(seen)),
-      String(sum(all.map(({ errors }) => errors))),
-      String(sum(all.map(({ too_long }) => too_long))),
-    ];
+    return {
+      model: shown[i]!,
+      score: mean((r) => 100 * r.mean_score, " %"),
+      format: mean((r) => 100 * r.format_rate, " %"),
+      truncated: mean((r) => 100 * r.truncated_rate, " %"),
+      tokens: mean((r) => r.mean_completion_tokens),
+      "trained on": seen.length === 0 ? "–" : String(sum(seen)),
+      unanswered: String(sum(all.map(({ errors }) => errors))),
+      "too long": String(sum(all.map(({ too_long }) => too_long))),
+    };
   });
-  const nothing = ["", "", "", "", "", "–", "0", "0"];
-  const isShown = header.map((_, column) =>
-    nothing[column] === "" || rows.some((row) => row[column] !== nothing[column])
+  const nothing: Record<string, string> = { "trained on": "–", unanswered: "0", "too long": "0" };
+  type Column = keyof typeof rows[number];
+  const columns = (Object.keys(rows[0]!) as Column[])
+    .filter((column) => rows.some((row) => row[column] !== nothing[column]));
+  return [columns, ...rows.map((row) => columns.map((column) => row[column]))];
+}
+
+/** The results of each model on each task, with the names that are shown. */
+function resultsOf(result: AllTasksResultFile) {
+  const names = modelNames(result), shown = shownNames(names);
+  return Object.values(result.tasks).flatMap(({ task, models }) =>
+    names.flatMap((name, i) =>
+      models[name] === undefined ? [] : [{ task, name: shown[i]!, result: models[name] }]
+    )
   );
-  return [header, ...rows].map((row) => row.filter((_, column) => isShown[column]));
 }
 
 function sampleRows(result: AllTasksResultFile): string[][] {
-  const names = modelNames(result), shown = shownNames(names);
-  const all = Object.values(result.tasks).flatMap(({ task, models }) =>
-    names.flatMap((name, i) => {
-      const result = models[name];
-      return result?.samples ? [{ task, name: shown[i]!, result, samples: result.samples }] : [];
-    })
+  const all = resultsOf(result).flatMap(({ result, ...about }) =>
+    result.samples ? [{ ...about, result, samples: result.samples }] : []
   );
   if (all.length === 0) return [];
-  const [{ samples: { k, pass_at } }] = all as [typeof all[number]];
+  const { k, pass_at } = all[0]!.samples;
   // In this row, a problem counts only if all of its samples have answers.
   const isPart = all.some(({ result, samples }) => samples.problems < result.num_examples);
   const passes = Object.keys(pass_at).map((level) => `pass@${level}`);
@@ -121,40 +118,30 @@ function sampleRows(result: AllTasksResultFile): string[][] {
 
 /** The dialogues of each model on each task; none without environments and tools. */
 function dialogueRows(result: AllTasksResultFile): string[][] {
-  const names = modelNames(result), shown = shownNames(names);
-  const all = Object.values(result.tasks).flatMap(({ task, models }) =>
-    names.flatMap((name, i) => {
-      const dialogues = models[name]?.dialogues;
-      return dialogues === undefined ? [] : [{ task, name: shown[i]!, ...dialogues }];
-    })
+  const all = resultsOf(result).flatMap(({ task, name, result: { dialogues } }) =>
+    dialogues === undefined ? [] : [{ task, name, ...dialogues }]
   );
   if (all.length === 0) return [];
   const hasTools = all.some(({ metrics }) => metrics["tools/call_frequency"]! > 0);
-  const sharesOf = (metrics: Readonly<Record<string, number>>, prefix: string) =>
+  const listOf = (metrics: Metrics, prefix: string, text: (value: number) => string) =>
     Object.entries(metrics).filter(([name]) => name.startsWith(prefix))
-      .map(([name, value]) => [name.slice(prefix.length), value] as const);
+      .map(([name, value]) => `${name.slice(prefix.length)} ${text(value)}`).join(", ");
+  const ofTools = (metrics: Metrics) => [
+    metrics["tools/call_frequency"]!.toFixed(2),
+    `${percent(metrics["tools/failure_frequency"]!)} %`,
+  ];
+  const columns = "task model with answers reward".split(" ");
   return [
-    [
-      ..."task model with answers reward".split(" "),
-      ...(hasTools ? ["calls", "failed"] : []),
-      "ended by",
-      "environment",
-    ],
+    [...columns, ...(hasTools ? ["calls", "failed"] : []), "ended by", "environment"],
     ...all.map(({ task, name, with: names, answers, reward, metrics }) => [
       task,
       name,
       names.join(", "),
       answers.toFixed(2),
       reward === null ? "–" : reward.toFixed(3),
-      ...(hasTools
-        ? [
-          metrics["tools/call_frequency"]!.toFixed(2),
-          `${percent(metrics["tools/failure_frequency"]!)} %`,
-        ]
-        : []),
-      sharesOf(metrics, "stop/").map(([stop, share]) => `${stop} ${percent(share)} %`).join(", "),
-      sharesOf(metrics, "environment/").map(([name, value]) => `${name} ${value.toFixed(3)}`)
-        .join(", ") || "–",
+      ...(hasTools ? ofTools(metrics) : []),
+      listOf(metrics, "stop/", (share) => `${percent(share)} %`),
+      listOf(metrics, "environment/", (value) => value.toFixed(3)) || "–",
     ]),
   ];
 }
@@ -177,7 +164,6 @@ function comparisonRows(result: AllTasksResultFile): string[][] {
   return rows.length === 0 ? [] : [["task", "models", "difference in points [95 %]", "p"], ...rows];
 }
 
-/** The lines below the table that explain the p-values. */
 function testNote(result: AllTasksResultFile): string {
   const all = Object.values(result.tasks).flatMap(({ comparisons }) => comparisons);
   const isSampled = Object.values(result.tasks)
@@ -258,44 +244,34 @@ export function markdownTable(result: AllTasksResultFile): string {
 /** One row per combination of task and model, with all numbers and full names. */
 export function csvTable(result: AllTasksResultFile): string {
   const quote = (cell: string) => /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  const all = Object.values(result.tasks).flatMap(({ models }) => Object.values(models));
-  const levels = Object.keys(all.find(({ samples }) => samples)?.samples?.pass_at ?? {});
-  const isSampled = levels.length > 0;
-  const dialogues = all.flatMap(({ dialogues }) => dialogues ?? []);
-  const played = [...new Set(dialogues.flatMap(({ metrics }) => Object.keys(metrics)))];
-  const header = [
-    ..."task model accuracy ci95_low ci95_high correct total mean_score format_rate".split(" "),
-    ..."truncated_rate mean_completion_tokens overlap errors too_long".split(" "),
-    ...(isSampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
-    ...(dialogues.length > 0 ? ["reward", "answers", ...played] : []),
+  const all = Object.values(result.tasks).flatMap(({ task, models }) =>
+    Object.entries(models).map(([name, result]) => ({ task, name, ...result }))
+  );
+  const sampled = all.find(({ samples }) => samples)?.samples,
+    hasDialogues = all.some(({ dialogues }) => dialogues);
+  const levels = Object.keys(sampled?.pass_at ?? {});
+  const played = [
+    ...new Set(all.flatMap(({ dialogues }) => Object.keys(dialogues?.metrics ?? {}))),
   ];
-  const rows = Object.values(result.tasks).flatMap(({ task, models }) =>
-    Object.entries(models).map(([name, r]) => [
-      task,
-      name,
-      r.accuracy,
-      ...r.ci95,
-      r.correct,
-      r.total,
-      r.mean_score,
-      r.format_rate,
-      r.truncated_rate,
-      r.mean_completion_tokens,
-      r.overlap ?? "",
-      r.errors,
-      r.too_long,
-      ...levels.map((k) => r.samples?.pass_at[k] ?? ""),
-      ...(isSampled ? [r.samples?.avg_at_k ?? "", r.samples?.majority_at_k ?? ""] : []),
-      ...(dialogues.length > 0
-        ? [
-          r.dialogues?.reward ?? "",
-          r.dialogues?.answers ?? "",
-          ...played.map((name) => r.dialogues?.metrics[name] ?? ""),
-        ]
-        : []),
-    ])
-  );
-  return [header, ...rows].map((row) => row.map((cell) => quote(String(cell))).join(",")).join(
-    "\n",
-  );
+  const fields = ["correct", "total", "mean_score", "format_rate", "truncated_rate"]
+    .concat("mean_completion_tokens", "overlap", "errors", "too_long");
+  const header = [
+    ..."task model accuracy ci95_low ci95_high".split(" "),
+    ...fields,
+    ...(sampled ? [...levels.map((k) => `pass_at_${k}`), "avg_at_k", "majority_at_k"] : []),
+    ...(hasDialogues ? ["reward", "answers", ...played] : []),
+  ];
+  const rows = all.map(({ task, name, samples, dialogues, ...r }) => [
+    task,
+    name,
+    r.accuracy,
+    ...r.ci95,
+    ...fields.map((field) => r[field as keyof typeof r]),
+    ...levels.map((k) => samples?.pass_at[k]),
+    ...(sampled ? [samples?.avg_at_k, samples?.majority_at_k] : []),
+    ...(hasDialogues ? [dialogues?.reward, dialogues?.answers] : []),
+    ...played.map((name) => dialogues?.metrics[name]),
+  ]);
+  return [header, ...rows]
+    .map((row) => row.map((cell) => quote(String(cell ?? ""))).join(",")).join("\n");
 }

@@ -37,12 +37,10 @@ const PROGRAM_WITH_CARD_BYTES = 4 * 2 ** 30;
 const ROOM_FACTOR = 1.1;
 /** Cores of a process with a card: one for the card, others for rewards, decoding and files. */
 const CORES_WITH_CARD = 4;
-/** Maximum number of cores of a process without a card. */
 const MAX_CORES = 16;
 /** Columns of the widest matrix for which one more core is worth while. */
 const COLUMNS_PER_CORE = 96;
 
-/** How a job is planned. */
 export interface JobPlanOptions {
   /** `--device` of the run. */
   device?: string;
@@ -52,7 +50,6 @@ export interface JobPlanOptions {
   workDir?: string;
   /** Whether another job makes the paths that do not exist yet (`--dependency`). */
   mayComeLater: boolean;
-  /** Ranks of a run. */
   ranks?: number;
 }
 
@@ -89,10 +86,7 @@ export async function planJob(
   });
 }
 
-/**
- * Refuses missing parts, except for paths that an earlier job makes.
- * @throws RgxError
- */
+/** Refuses missing parts, except for paths that an earlier job makes. @throws RgxError */
 function noteOrThrow(
   missing: readonly MissingPart[],
   { mayComeLater }: Pick<JobPlanOptions, "mayComeLater">,
@@ -160,7 +154,6 @@ const UNCHECKED = "\nWhere the site has other cards, --no-check writes the scrip
 /** A size that is larger than any run needs. */
 const ANY_MEMORY = 2 ** 50;
 
-/** The CPU device, as a plan sees it. */
 const CPU: PlanDevice = { name: "wasm", float: "f32", allocatedBytes: 0 };
 
 /** The card of a type; a large card if any type will do, or the type is unknown. */
@@ -202,7 +195,6 @@ const STATES: Readonly<Record<string, string>> = {
     "if another process is still at work",
 };
 
-/** Nothing where there is no run in `output_dir` yet. */
 async function folderNotes(config: RunConfig): Promise<string[]> {
   const { output_dir: folder } = config.training, run = await readRun(folder);
   if (run === null) return [];

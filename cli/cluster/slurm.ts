@@ -32,7 +32,6 @@ import type { JOB, JOBS, SLURM, SLURM_BENCH } from "./job_flags.ts";
 import { inFolder, type JobPlanOptions, planBench, planJob } from "./job_needs.ts";
 import { missingForRun, namingMissing } from "../plans/missing_parts.ts";
 
-/** The flags of both commands. */
 type SlurmFlags = Flags<typeof JOB> & Pick<Flags<typeof SLURM>, "array" | "mpi">;
 
 type SlurmBenchFlags = SlurmFlags & Flags<Omit<typeof SLURM_BENCH, "gpus">>;
@@ -48,7 +47,6 @@ export function slurmTrain(
   return jobs(config, account, overrides, { ...typed, scheduler: "slurm", directive: [] });
 }
 
-/** `rgx jobs`: a training job for any of the schedulers. */
 export async function jobs(
   config: string | undefined,
   account: string | undefined,

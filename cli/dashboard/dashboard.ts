@@ -4,12 +4,10 @@ import { exists } from "../../core/paths.ts";
 import { checkFolders, findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { newToken } from "../../reports/dashboard/data_routes.ts";
 import { startDashboard } from "../../reports/dashboard/server.ts";
-import type { Flags } from "../flags.ts";
+import type { FlagsOf } from "../flags.ts";
 import { stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { DASHBOARD } from "../flag_tables.ts";
 
-/** Folders that are shown when none is named. */
 const USUAL = ["experiments", "benchmark_results"];
 /** Folders of the recipe gsm8k and of rgx eval. They are shown if they hold a run or results. */
 const ALSO = ["trl_grpo_outputs", "results"];
@@ -19,7 +17,7 @@ const MIN_TOKEN = 8;
 
 export async function dashboard(
   named: string[],
-  options: Flags<typeof DASHBOARD>,
+  options: FlagsOf<"DASHBOARD">,
 ): Promise<void> {
   const folders = named.length > 0 ? named : await usualFolders();
   await checkFolders(folders);

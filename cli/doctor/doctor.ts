@@ -1,11 +1,14 @@
 /**
  * `rgx doctor`: describes this machine and what to fix. Each device is measured for about a second
  * with one matrix product and one copy. Inside a job it also shows what SLURM granted; with a
- * configuration, whether it fits (`doctor_fit.ts`).
+ * configuration, whether it fits: memory, time, and the files that it names.
  */
+import { loadConfig } from "../../configs/load.ts";
+import { bytesText } from "../../core/bytes.ts";
 import { duration } from "../../core/duration.ts";
-import { EXIT, messageOf } from "../../core/errors.ts";
+import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
 import { grantedCores, kernelLimits } from "../../core/machine/cgroup.ts";
+import { freeBytes } from "../../core/machine/disk_space.ts";
 import { processEnv, processLayout, slurmJob } from "../../core/machine/job.ts";
 import { type MemoryRoom, memoryRoom } from "../../core/machine/memory.ts";
 import {
@@ -15,6 +18,7 @@ import {
   otherWorkText,
 } from "../../core/machine/other_work.ts";
 import { jobMemory, secondsLeft } from "../../core/machine/slurm_queue.ts";
+import { exists } from "../../core/paths.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Device } from "../../kernels/device.ts";
 import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
@@ -30,15 +34,28 @@ import { gpuAvailableBytes } from "../../kernels/devices/webgpu/gpu_memory.ts";
 import { missingForGpu } from "../../kernels/devices/webgpu/no_adapter.ts";
 import { mapsAtOnce } from "../../kernels/devices/webgpu/quirks.ts";
 import { chooseCard, visibleCards } from "../../kernels/devices/webgpu/visible.ts";
-import { createDevice } from "../../kernels/mod.ts";
+import { createDevice, describeDevice } from "../../kernels/mod.ts";
 import { nativeLibraries } from "../../kernels/native/library.ts";
+import { assemble } from "../../training/assemble.ts";
 import { measureDevice } from "../../training/duration/device_speed.ts";
+import type { MemoryPlan } from "../../training/memory/run_memory.ts";
+import { planFromShape } from "../../training/memory/shape_plan.ts";
+import { GrpoTrainer } from "../../training/trainer.ts";
+import type { FlagsOf } from "../flags.ts";
+import { openDevice, runDeviceName } from "../open_device.ts";
+import { cardFromFlags, measuredRunTime, runTimeText } from "../plans/plan_text.ts";
+import {
+  missingAdvice,
+  missingForRun,
+  missingLines,
+  namingMissing,
+} from "../plans/missing_parts.ts";
+import { usableSeconds } from "../stop_control.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
-import { fitReport, fitRows } from "./doctor_fit.ts";
+import { doctorPlan, requireCard } from "./doctor_plan.ts";
 
 /** If others use a larger share of the processors, the report says that the machine is busy. */
 const BUSY = 0.25;
-/** Milliseconds for which the work of others is measured. */
 const OTHERS_MS = 500;
 
 type AdapterReport = NonNullable<Awaited<ReturnType<typeof adapterReport>>>;
@@ -50,7 +67,6 @@ async function adapterReport() {
   const info = describeAdapter(found);
   return {
     ...info,
-    /** Free memory; null when it is not known. */
     available_bytes: await gpuAvailableBytes(info),
     limits: adapterLimits(found),
     /** Features that kernels and traces can use, and all of the adapter. */
@@ -144,8 +160,54 @@ async function measureOthers() {
   return otherWork(before, cpuTimes());
 }
 
-/** Returns the exit code: 1 when the configuration does not fit. */
+/** Returns the exit code: 1 when the configuration does not fit, or a part does not work. */
 export async function doctor(
+  first: string | undefined,
+  further: string[],
+  options: FlagsOf<"DOCTOR">,
+): Promise<number> {
+  const { self, model, device, minutes, plan, tune } = options;
+  if (self) {
+    const other = Object.keys(options).find((flag) => flag !== "self" && flag !== "json");
+    if (first !== undefined || other !== undefined) {
+      throw new UsageError("--self: it tries the program, without a config or other flags");
+    }
+    return await (await import("./doctor_self.ts")).doctorSelf(options);
+  }
+  const card = cardFromFlags(options, { plans: true, planFlag: "--plan CONFIG" });
+  // With `--plan CONFIG` the arguments are overrides; `CONFIG --plan` means the same.
+  const [config, overrides] = typeof plan !== "string"
+    ? [first, further]
+    : [plan, first === undefined ? [] : [first, ...further]];
+  if (tune) {
+    if (card !== null || model !== undefined) {
+      throw new UsageError("--tune: it measures the card of this machine, without --gpu, --model");
+    }
+    return await (await import("./doctor_tune.ts")).doctorTune(config, overrides, options);
+  }
+  if (minutes !== undefined) throw new UsageError("--minutes: it is for --tune");
+  requireCard(options, card);
+  if (card !== null) {
+    if (config === undefined || model !== undefined) {
+      const what = model === undefined ? "which configuration?" : "without --model";
+      throw new UsageError(`only a run can be planned for a card: ${what}`, {
+        advice: "For example: rgx doctor --plan my.yaml --gpu h100-80gb",
+      });
+    }
+    return await doctorPlan(config, overrides, card, options);
+  }
+  if (model !== undefined) {
+    return await (await import("./doctor_model.ts")).doctorModel(config, { ...options, model });
+  }
+  if (device !== undefined && config === undefined) {
+    throw new UsageError("--device: it is for a config, --model or --tune", {
+      advice: "Without a config every device is measured: rgx doctor",
+    });
+  }
+  return await describeMachine(config, overrides, options);
+}
+
+async function describeMachine(
   config: string | undefined,
   overrides: string[],
   options: { json?: boolean; device?: string },
@@ -158,7 +220,6 @@ export async function doctor(
   return (report.fit?.misfits.length ?? 0) > 0 ? EXIT.failure : EXIT.ok;
 }
 
-/** What `--json` prints. */
 type Report = Awaited<ReturnType<typeof examine>>;
 
 async function examine(
@@ -242,21 +303,15 @@ function printReport(report: Report, others: OtherWork | null, room: MemoryRoom)
 interface DeviceReport {
   name: string;
   threads: number;
-  /** Speed of a matrix product in f32. */
   gflops: number;
   /** Speed of a copy: bytes read and written. */
   gbytes_per_second: number;
 }
 
-/**
- * Measures the devices one after the other, each for about a second.
- * @returns also which kernels the CPU device has chosen
- */
+/** Measures the devices one after the other, and which kernels the CPU device has chosen. */
 async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
   devices: DeviceReport[];
-  /** Kernels of products in f32. */
   tiles: string;
-  /** The unit that computes products in bfloat16. */
   bf16Unit: string;
 }> {
   const devices: DeviceReport[] = [];
@@ -289,7 +344,6 @@ type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;
 /** Environment variables that limit which GPUs a process sees. */
 const VISIBLE = ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
 
-/** The report, or null outside of a job. */
 async function jobReport() {
   const job = slurmJob();
   if (job === null) return null;
@@ -413,4 +467,122 @@ function jobAdvice(job: JobReport, cards: boolean): string[] {
     );
   }
   return advice;
+}
+
+export interface FitReport {
+  config: string;
+  device: string;
+  memory_planned_bytes: number | null;
+  memory_available_bytes: number | null;
+  /** Seconds of the whole run; null when the model is not on this machine. */
+  estimated_seconds: number | null;
+  /** The share that other programs used while the time was measured; null when it is not known. */
+  others: OtherWork | null;
+  /** Bytes that the run will write; null when the model is not on this machine. */
+  disk_planned_bytes: number | null;
+  /** Bytes that are free on the file system of the run's folder; null when they are not known. */
+  disk_free_bytes: number | null;
+  /** The reasons why the run is not possible on this machine. */
+  misfits: string[];
+  /** How to get the model or the data set that is not here; null: nothing is missing. */
+  fetch: string | null;
+  /** Remarks that do not prevent the run. */
+  notes: string[];
+}
+
+/** @param named the device of `--device`, if it is given */
+export async function fitReport(
+  name: string,
+  overrides: string[],
+  named: string | undefined,
+): Promise<FitReport> {
+  const loaded = await namingMissing(() =>
+    loadConfig(name, { overrides, env: Deno.env.toObject() })
+  );
+  const deviceName = runDeviceName(named, loaded.config.training);
+  const device = await openDevice(deviceName === undefined ? {} : { device: deviceName });
+  const report: FitReport = {
+    config: name,
+    device: describeDevice(device),
+    memory_planned_bytes: null,
+    memory_available_bytes: null,
+    estimated_seconds: null,
+    others: null,
+    disk_planned_bytes: null,
+    disk_free_bytes: await freeBytes(loaded.config.training.output_dir),
+    misfits: [],
+    fetch: null,
+    notes: [],
+  };
+  const planned = ({ peak, available }: MemoryPlan) => {
+    report.memory_planned_bytes = peak;
+    report.memory_available_bytes = Number.isFinite(available) ? available : null;
+  };
+  try {
+    const missing = await missingForRun(loaded.config);
+    if (missing.length > 0) {
+      report.misfits.push(...missingLines(missing));
+      report.fetch = missingAdvice(missing);
+      const seen = ({ memory }: { memory: MemoryPlan }) => planned(memory);
+      await planFromShape(loaded.config, device, { onPlan: seen });
+      return report;
+    }
+    const parts = await assemble(loaded.config, device, { planned, opensRewards: false });
+    try {
+      const trainer = new GrpoTrainer({
+        config: loaded.config,
+        configText: loaded.yaml,
+        device,
+        ...parts,
+        resume: await exists(loaded.config.training.output_dir),
+      });
+      report.notes.push(...await trainer.check());
+      report.disk_planned_bytes = trainer.plan().disk.total;
+      const time = await measuredRunTime(() => trainer.estimateSeconds());
+      report.estimated_seconds = time.seconds;
+      report.others = time.others;
+    } finally {
+      await parts.rubric.close();
+    }
+    report.notes.push(...timeNotes(report.estimated_seconds, await secondsLeft()));
+  } catch (error) {
+    if (!(error instanceof RgxError)) throw error;
+    // Without the data set or the model's sizes there is no plan, only a list of missing parts.
+    if (report.fetch !== null && report.memory_planned_bytes === null) return report;
+    const { message, advice } = error;
+    report.misfits.push(advice === undefined ? message : `${message}; ${advice}`);
+  } finally {
+    device.close();
+  }
+  return report;
+}
+
+function timeNotes(needed: number, left: number | null): string[] {
+  if (left === null || needed <= usableSeconds(left)) return [];
+  return [
+    `the run takes about ${duration(needed)}, the job ends in ${
+      duration(left)
+    }: it is saved before, ends with ` +
+    "exit code 75 and continues with --resume",
+  ];
+}
+
+export function fitRows(fit: FitReport): string[][] {
+  const size = (bytes: number | null) => bytes === null ? "an unknown amount" : bytesText(bytes);
+  const rows = [["config", `${fit.config}, on ${fit.device}`]];
+  if (fit.memory_planned_bytes !== null) {
+    rows.push([
+      "its memory",
+      `${size(fit.memory_planned_bytes)} planned of ${size(fit.memory_available_bytes)}`,
+    ]);
+  }
+  if (fit.disk_planned_bytes !== null) {
+    rows.push([
+      "its disk",
+      `at most about ${size(fit.disk_planned_bytes)} planned of ${size(fit.disk_free_bytes)}`,
+    ]);
+  }
+  const { estimated_seconds: seconds, others } = fit;
+  if (seconds !== null) rows.push(["its time", runTimeText({ seconds, others })]);
+  return rows;
 }

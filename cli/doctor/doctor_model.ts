@@ -9,7 +9,7 @@ import { familyText } from "../../models/architectures/families.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import { type StorageReport, storageReport } from "../../models/inspect/storage_report.ts";
 import { noTokenizer } from "../../models/tokenizers/tokenizer.ts";
-import { LoadProgress } from "../models/load_progress.ts";
+import { LoadProgress } from "../terminal/redrawn_lines.ts";
 import { openDevice } from "../open_device.ts";
 import { log, print, table } from "../terminal/terminal.ts";
 

@@ -1,29 +1,36 @@
 /** `rgx doctor --plan CONFIG --gpu NAME`: whether a run fits on a card of another machine. */
 import { batchSizes } from "../../configs/batch_sizes.ts";
 import { loadConfig } from "../../configs/load.ts";
+import { askedPlaces, type RankKeys } from "../../configs/rank_layout.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
+import { bytesText } from "../../core/bytes.ts";
 import { counted } from "../../core/counted.ts";
+import { duration } from "../../core/duration.ts";
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { type CardMemory, type CardPlan, planOnCard } from "../../training/card/card_plan.ts";
 import type { PlanCard } from "../../training/card/plan_card.ts";
+import { checkRankCount } from "../../training/run/rank_count.ts";
+import {
+  type RankLayout,
+  type ScalingPlan,
+  scalingPlan,
+} from "../../training/scaling/scaling_plan.ts";
+import type { DOCTOR } from "../flag_tables.ts";
+import type { Flags } from "../flags.ts";
 import {
   cardMemoryJson,
   cardMemoryText,
   cardPlanJson,
   cardVerdictText,
-} from "../plans/card_plan_text.ts";
+  seconds,
+} from "../plans/plan_text.ts";
 import {
   missingAdvice,
   missingForRun,
   missingLines,
   namingMissing,
 } from "../plans/missing_parts.ts";
-import { checkRankCount } from "../../training/run/rank_count.ts";
-import { type ScalingPlan, scalingPlan } from "../../training/scaling/scaling_plan.ts";
 import { broken, paragraph, print, table } from "../terminal/terminal.ts";
-import { type LayoutFlags, layoutOf } from "./layout_flags.ts";
-import { bytesText } from "../../core/bytes.ts";
-import { duration } from "../../core/duration.ts";
 
 /**
  * @param flags the nodes and cards of a run on several ranks; otherwise its keys may name them
@@ -56,19 +63,10 @@ export async function doctorPlan(
   } catch (error) {
     if (!(error instanceof UsageError) || seen === undefined) throw error;
     const { message, advice } = error, misfit = `${message}${advice ? `; ${advice}` : ""}`;
-    if (json) {
-      print(
-        JSON.stringify({
-          config: name,
-          fits: false,
-          misfits: [misfit],
-          ...await cardMemoryJson(seen),
-        }),
-      );
-    } else {
-      show(`does not fit\n`);
-      show(paragraph(`fix: ${misfit}`));
-    }
+    const report = { config: name, fits: false, misfits: [misfit] };
+    if (json) print(JSON.stringify({ ...report, ...await cardMemoryJson(seen) }));
+    show(`does not fit\n`);
+    show(paragraph(`fix: ${misfit}`));
     return EXIT.failure;
   }
   show(await cardVerdictText(plan));
@@ -79,22 +77,11 @@ export async function doctorPlan(
   const missing = await missingForRun(config);
   for (const line of missingLines(missing)) show(`note: ${line}`);
   if (missing.length > 0) show(`before the run, ${missingAdvice(missing)}`);
-  if (json) {
-    print(
-      JSON.stringify({
-        config: name,
-        fits: true,
-        misfits: [],
-        ...await cardPlanJson(plan),
-        ...(scaling === null ? {} : { ranks: scaling }),
-      }),
-    );
-  }
+  const report = { config: name, fits: true, misfits: [], ...await cardPlanJson(plan) };
+  if (json) print(JSON.stringify({ ...report, ...scaling !== null && { ranks: scaling } }));
   return EXIT.ok;
 }
 
-const seconds = (value: number) =>
-  value < 10 ? `${Number(value.toPrecision(2))} s` : duration(value);
 const days = (value: number) =>
   value < 2 * 86_400 ? duration(value) : `${Math.round(value / 86_400)} days`;
 const percent = (share: number) => `${Number((100 * share).toPrecision(2))} %`;
@@ -183,4 +170,34 @@ function scalingText(plan: ScalingPlan, { training }: RunConfig, { memory }: Car
       "An estimate: docs/scaling.md has the formulas, and the parts that were measured.",
     ),
   ].join("\n");
+}
+
+export type LayoutFlags = Pick<Flags<typeof DOCTOR>, "nodes" | "gpus" | "network" | "mtbf">;
+
+/** @throws UsageError if the flags describe several ranks and no `--gpu NAME` is given */
+export function requireCard(flags: LayoutFlags, card: PlanCard | null): void {
+  const { nodes, gpus, network, mtbf } = flags;
+  if ([nodes, gpus, network, mtbf].every((value) => value === undefined)) return;
+  if (card !== null && card.figures !== null) return;
+  throw new UsageError("--nodes, --gpus, --network, --mtbf: ranks are planned with --gpu NAME", {
+    advice: "For example: rgx doctor --plan my.yaml --gpu a100-80gb --nodes 2 --gpus 4",
+  });
+}
+
+/** The machines of a plan: those of the flags, else of the configuration. null = one card. */
+export function layoutOf(
+  { nodes, gpus, network, mtbf }: LayoutFlags,
+  training: RankKeys,
+): RankLayout | null {
+  const asked = askedPlaces(training);
+  if (nodes === undefined && gpus === undefined && asked === null) {
+    if (network === undefined && mtbf === undefined) return null;
+    throw new UsageError("--network and --mtbf: they are of a plan with --nodes and --gpus");
+  }
+  return {
+    nodes: nodes ?? asked?.nodes ?? 1,
+    gpus: gpus ?? asked?.perNode ?? 1,
+    ...(network === undefined ? {} : { network: network * 1e9 / 8 }),
+    ...(mtbf === undefined ? {} : { nodeFailures: mtbf * 86_400 }),
+  };
 }

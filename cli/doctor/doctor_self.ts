@@ -9,7 +9,6 @@ import { EXIT, messageOf, RgxError } from "../../core/errors.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { paragraph, print, table } from "../terminal/terminal.ts";
 
-/** What `--json` prints for each part. */
 export interface TriedPart {
   name: string;
   seconds: number;
@@ -177,7 +176,6 @@ async function fetched(url: string | URL, body?: string): Promise<string> {
 
 /** Runs commands of the program in a folder, which is also its home folder. */
 class Trial {
-  /** The result file of the benchmark. */
   results: string | undefined;
 
   constructor(readonly program: readonly string[], readonly home: string) {}
@@ -262,7 +260,6 @@ function endOf(code: number, signal: string | null, stderr: Uint8Array): string 
   return said === "" ? `ended with ${signal ?? code}, and said nothing` : said;
 }
 
-/** Where Deno keeps packages. */
 function denoFolder(): string {
   const { stdout } = new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;

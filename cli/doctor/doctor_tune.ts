@@ -15,15 +15,13 @@ import { GrpoTrainer } from "../../training/trainer.ts";
 import { canRehearse } from "../../training/tuning/run_kernels.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { DOCTOR } from "../flag_tables.ts";
+import type { FlagsOf } from "../flags.ts";
 
 /** Time limit for all classes. */
 const MINUTES = 5;
 
-type TuneFlags = DeviceFlags & Pick<Flags<typeof DOCTOR>, "json" | "minutes">;
+type TuneFlags = DeviceFlags & Pick<FlagsOf<"DOCTOR">, "json" | "minutes">;
 
-/** The kernels that were measured on one device. */
 interface DeviceReport extends Tuned {
   about: Measurable;
   folder: string | null;
@@ -49,7 +47,6 @@ interface Opened {
   card: number | null;
 }
 
-/** The calls to measure on a device. */
 async function callsOn(
   config: string | undefined,
   overrides: string[],

@@ -5,7 +5,6 @@
 import { messageOf } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { callerMistake } from "../../core/remote/callers.ts";
-import { hostInUrl, listenError } from "../../core/remote/http_front.ts";
 import { VERSION } from "../../core/version.ts";
 import type {
   Environment,
@@ -14,38 +13,33 @@ import type {
   Reply,
   State,
 } from "../../rewards/environments/environment.ts";
-import type { Flags } from "../flags.ts";
-import type { ENV_SERVE } from "../flag_tables.ts";
-import { stopSignal } from "../signals.ts";
+import type { FlagsOf } from "../flags.ts";
+import { listenOn, stopSignal } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { whichEnvironment } from "./which_environment.ts";
 
 const PORT = 8000, SESSIONS = 100;
-/** Seconds for one call. */
 const TIMEOUT = 30;
 
 export async function serveEnvironment(
   file: string,
-  options: Flags<typeof ENV_SERVE>,
+  options: FlagsOf<"ENV_SERVE">,
 ): Promise<void> {
   const { host = "127.0.0.1", port = PORT, maxSessions = SESSIONS } = options;
   const environment = await whichEnvironment(file, options.name);
   try {
-    const parts = await environment.open(),
-      sessions = new Sessions(environment, parts, maxSessions, host);
-    let server: Deno.HttpServer<Deno.NetAddr>;
-    try {
-      const handler = (request: Request) => sessions.respond(request);
-      server = Deno.serve({ hostname: host, port, onListen() {}, handler });
-    } catch (error) {
-      throw listenError(host, port, error);
-    }
+    const parts = await environment.open();
+    const sessions = new Sessions(environment, parts, maxSessions, host);
+    const server = listenOn(host, port, (request) => sessions.respond(request), (error) => {
+      log(`internal error: ${messageOf(error)}`);
+      return new Response("internal error", { status: 500 });
+    });
     const end = stopSignal(); // before the address is printed: whoever reads it may send a signal
-    print(`ws://${hostInUrl(host)}:${server.addr.port}`);
+    print(`ws://${server.address}`);
     log("Serves the environment as OpenEnv does; Ctrl-C ends it.");
     await end;
     sessions.close();
-    await server.shutdown();
+    await server.close();
   } finally {
     await environment.close();
   }
@@ -208,7 +202,6 @@ function observed(
   return { observation, reward, done };
 }
 
-/** The dialogues of all clients. */
 export class Sessions {
   readonly #sockets = new Set<WebSocket>();
   #seed = 0;

@@ -9,7 +9,6 @@ import tasks from "../../tasks/assets/LICENCE.md" with { type: "text" };
 import { print, table } from "../terminal/terminal.ts";
 import packagesText from "./packages.json" with { type: "text" };
 
-/** A package of npm in the executable. */
 export interface LicensedPackage {
   name: string;
   version: string;
@@ -23,7 +22,6 @@ export interface LicensedPackage {
 
 const PACKAGES: readonly LicensedPackage[] = JSON.parse(packagesText);
 
-/** A part of the executable. */
 type Part = Omit<LicensedPackage, "sha512"> & { sha512?: string };
 
 const PARTS: readonly Part[] = [
@@ -76,7 +74,6 @@ export function licenses(names: readonly string[], { text, sbom, json }: License
   ]));
 }
 
-/** The packages as a document of CycloneDX 1.5. */
 function billOfMaterials() {
   return {
     bomFormat: "CycloneDX",

@@ -3,15 +3,14 @@ import { bytesText } from "../../core/bytes.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { exportModel } from "../../models/export/export.ts";
-import type { Flags } from "../flags.ts";
+import type { FlagsOf } from "../flags.ts";
 import { abortable } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { EXPORT } from "../flag_tables.ts";
 
 /** Without a format, the model is written unchanged, as one folder: `rgx convert`. */
 export async function exportCheckpoint(
   checkpoint: string,
-  flags: Flags<typeof EXPORT>,
+  flags: FlagsOf<"EXPORT">,
 ): Promise<void> {
   const { to, dtype, output, force = false } = flags;
   if (to === undefined && dtype !== undefined) {

@@ -1,17 +1,19 @@
-/** `rgx generate`: text from a model. */
+/** `rgx generate`: text from a model in this process, or behind an OpenAI-compatible API. */
 import { counted } from "../../core/counted.ts";
-import { UsageError } from "../../core/errors.ts";
+import { reworded, UsageError } from "../../core/errors.ts";
+import { RemoteServer } from "../../core/remote/server.ts";
 import type { ModelConfig } from "../../models/architectures/model_config.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
-import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Completion, GenerationTiming } from "../../models/generation/types.ts";
+import { type Form, TokenConstraint } from "../../models/grammar/token_constraint.ts";
+import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
-import { refuseOtherRanks } from "../ranks/one_process.ts";
-import { templateValues } from "../flags.ts";
-import { constraintOf, readForm } from "./answer_form.ts";
-import type { GenerateFlags } from "./answer_form.ts";
-import { messagesOf, parseIds, readInput, withModel } from "./model_input.ts";
+import { flagOf, type FlagsOf, given, parseJson, pick, templateValues } from "../flags.ts";
+import { refuseOtherRanks } from "../open_device.ts";
 import { log, print } from "../terminal/terminal.ts";
+import { messagesOf, parseIds, readInput, withModel } from "./model_input.ts";
+
+type GenerateFlags = FlagsOf<"GENERATE"> & { model: string };
 
 /** @param stdin "-" if the command line names stdin as the source of the prompt */
 export async function generateText(stdin: string | undefined, flags: GenerateFlags): Promise<void> {
@@ -21,10 +23,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
   if (form !== null && flags.minNewTokens > 0) {
     throw new UsageError(`${form.flag} and --min-new-tokens exclude each other: a form has an end`);
   }
-  if (flags.baseUrl !== undefined) {
-    const { generateRemotely } = await import("./remote_generate.ts");
-    return await generateRemotely(flags.baseUrl, flags, form);
-  }
+  if (flags.baseUrl !== undefined) return await generateRemotely(flags.baseUrl, flags, form);
   const { idsFile } = flags;
   const text = flags.prompt ?? await readInput(idsFile ?? flags.file ?? "-");
   await withModel(flags, async ({ model, tokenizer, eosIds }, adapter) => {
@@ -39,34 +38,25 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
     const stopWhen = tokenizer === null ? null : stopStrings(tokenizer, flags.stop);
     const constraint = form === null ? null : constraintOf(form, tokenizer, model.vocabSize);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
-      maxNewTokens: flags.maxNewTokens,
-      temperature: flags.temperature,
-      topK: flags.topK,
-      topP: flags.topP,
-      minP: flags.minP,
-      repetitionPenalty: flags.repetitionPenalty,
-      minNewTokens: flags.minNewTokens,
+      ...pick(flags, "maxNewTokens", "minNewTokens", "temperature", "topK", "topP", "minP"),
+      ...pick(flags, "repetitionPenalty", "seed", "activations"),
       ...(stopWhen === null ? {} : { stopWhen }),
       ...(constraint === null ? {} : { constraint }),
-      seed: flags.seed,
       eosIds: flags.ignoreEos ? [] : eosIds,
-      ...(flags.activations === undefined ? {} : { activations: flags.activations }),
       onTiming: (timing) => timings.push(timing),
     });
     show({ adapter, promptIds, completions: completions!, tokenizer, timings }, flags);
   });
 }
 
-/** @throws UsageError for flags that exclude or need each other */
 function checkFlags(stdin: string | undefined, flags: GenerateFlags): void {
   if (stdin !== undefined && stdin !== "-") {
     throw new UsageError(`${JSON.stringify(stdin)}: a prompt is given by --prompt or --file`, {
       advice: "Only - may stand alone: the prompt is read from stdin.",
     });
   }
-  const given = [flags.prompt, flags.file, flags.idsFile, stdin]
-    .filter((value) => value !== undefined);
-  if (given.length > 1) {
+  const sources = [flags.prompt, flags.file, flags.idsFile, stdin];
+  if (sources.filter((value) => value !== undefined).length > 1) {
     throw new UsageError("give one of --prompt, --file, --ids-file and -, not several");
   }
   if (flags.system !== undefined && !flags.chat) {
@@ -82,6 +72,38 @@ function checkFlags(stdin: string | undefined, flags: GenerateFlags): void {
     throw new UsageError(
       `--min-new-tokens ${flags.minNewTokens} is more than --max-new-tokens ${flags.maxNewTokens}`,
     );
+  }
+}
+
+/** The form that texts must have, with the flag that asks for it. */
+interface AskedForm {
+  flag: string;
+  form: Form;
+}
+
+/** @returns null when texts are free @throws UsageError for a schema that cannot be read */
+async function readForm({ jsonSchema, regex }: GenerateFlags): Promise<AskedForm | null> {
+  if (jsonSchema !== undefined && regex !== undefined) {
+    throw new UsageError("--json-schema and --regex exclude each other");
+  }
+  if (regex !== undefined) return { flag: "--regex", form: { kind: "regex", pattern: regex } };
+  if (jsonSchema === undefined) return null;
+  const flag = `--json-schema ${jsonSchema}`;
+  return { flag, form: { kind: "schema", schema: parseJson(await readInput(jsonSchema), flag) } };
+}
+
+/** @param tokenizer null = the model has none @throws UsageError for a form that cannot be kept */
+function constraintOf(
+  { flag, form }: AskedForm,
+  tokenizer: Tokenizer | null,
+  vocabSize: number,
+): TokenConstraint {
+  if (tokenizer === null) throw new UsageError(`${flag}: the model has no tokenizer`);
+  try {
+    return new TokenConstraint(form, tokenizer, vocabSize);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw reworded(error, `${flag}: ${error.message}`);
   }
 }
 
@@ -103,7 +125,6 @@ function checkPrompt(ids: readonly number[], { maxPositions, architecture }: Mod
   );
 }
 
-/** The completions of a prompt, and how long they took. */
 interface Generated {
   adapter: string | null;
   promptIds: readonly number[];
@@ -113,7 +134,6 @@ interface Generated {
   timings: readonly GenerationTiming[];
 }
 
-/** Prints the texts, or all of it as JSON, and notes to stderr. */
 function show(
   { adapter, promptIds, completions, tokenizer, timings }: Generated,
   flags: GenerateFlags,
@@ -130,30 +150,24 @@ function show(
   }
   const speed = tokensPerSecond(timings);
   if (flags.json) {
-    print(JSON.stringify({
-      ...(adapter === null ? {} : { adapter }),
-      prompt_ids: promptIds,
-      completions: completions.map((completion, i) => json(completion, texts[i]!)),
-      tokens_per_second: speed,
-    }));
-    return;
+    const all = completions.map(({ ids, logprobs, finishReason: finish_reason }, i) => (
+      { ids, text: texts[i], finish_reason, logprobs }
+    ));
+    const result = { prompt_ids: promptIds, completions: all, tokens_per_second: speed };
+    return print(JSON.stringify({ ...adapter !== null && { adapter }, ...result }));
   }
   if (adapter !== null) print(`# ${adapter}`);
-  texts.forEach((text, i) => {
-    const shown = text ?? JSON.stringify(completions[i]!.ids);
-    print(texts.length > 1 ? `[${i + 1}] ${shown}` : shown);
-  });
+  printAll(texts.map((text, i) => text ?? JSON.stringify(completions[i]!.ids)));
   if (flags.quiet) return;
+  const count = completions.reduce((sum, { ids }) => sum + ids.length, 0);
   log(
     `${counted(promptIds.length, "prompt token")} at ${speed.prefill.toFixed(0)}/s, ` +
-      `${completions.reduce((sum, { ids }) => sum + ids.length, 0)} new ones at ` +
-      `${speed.decode.toFixed(0)}/s`,
+      `${count} new ones at ${speed.decode.toFixed(0)}/s`,
   );
 }
 
-/** @param text null = the model has no tokenizer */
-function json({ ids, logprobs, finishReason }: Completion, text: string | null) {
-  return { ids, text, finish_reason: finishReason, logprobs };
+function printAll(texts: readonly string[]): void {
+  texts.forEach((text, i) => print(texts.length > 1 ? `[${i + 1}] ${text}` : text));
 }
 
 /** Prompt tokens per second of prefill, and new tokens after the first per second of decoding. */
@@ -168,11 +182,7 @@ function tokensPerSecond(
   };
 }
 
-function promptOf(
-  text: string,
-  flags: GenerateFlags,
-  tokenizer: Tokenizer,
-): number[] {
+function promptOf(text: string, flags: GenerateFlags, tokenizer: Tokenizer): number[] {
   if (!flags.chat) return tokenizer.encode(text);
   const values = templateValues(flags.chatTemplateKwargs) ?? {};
   checkVariables(values, tokenizer.chatVariables, "--chat-template-kwargs");
@@ -183,4 +193,80 @@ function promptOf(
     });
   }
   return tokenizer.encode(rendered, { addSpecialTokens: false });
+}
+
+/** Flags about a model in this process, which have no meaning for a server. */
+const LOCAL = ["adapter", "dtype", "loadIn8bit", "loadIn4bit", "activations"]
+  .concat("device", "threads", "computeDtype") as (keyof GenerateFlags)[];
+
+async function generateRemotely(
+  baseUrl: string,
+  flags: GenerateFlags,
+  form: AskedForm | null,
+): Promise<void> {
+  const isGiven = (value: unknown) =>
+    value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+  const local = LOCAL.find((name) => isGiven(flags[name]));
+  if (local !== undefined) {
+    throw new UsageError(`${flagOf(local)} and --base-url exclude each other`, {
+      advice: local === "adapter"
+        ? "An adapter of the server is named by --model."
+        : "The server decides how its model is stored and on which device it computes.",
+    });
+  }
+  const text = flags.prompt ?? await readInput(flags.idsFile ?? flags.file ?? "-");
+  const path = flags.chat ? "/chat/completions" : "/completions";
+  const server = await RemoteServer.connect({
+    baseUrl,
+    ...given({ apiKeyEnv: flags.apiKeyEnv }),
+    attempts: 1,
+    onWarning: (message) => log(`note: ${message}`),
+  }, null);
+  try {
+    const body = { ...bodyOf(text, flags), ...formFields(form) };
+    const { choices, promptTokens, completionTokens } = await server.ask(path, body, null);
+    if (flags.json) {
+      const completions = choices.map(({ text, finishReason }) => (
+        { text, finish_reason: finishReason }
+      ));
+      const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens };
+      return print(JSON.stringify({ completions, usage, model: flags.model }));
+    }
+    printAll(choices.map(({ text }) => text));
+    if (!flags.quiet) log(`${promptTokens} prompt tokens, ${completionTokens} new ones`);
+  } finally {
+    server.close();
+  }
+}
+
+/** Fields that only some servers know are sent only if they differ from the default. */
+function bodyOf(text: string, flags: GenerateFlags): object {
+  const { chat, idsFile, stop, topK, minP, repetitionPenalty, minNewTokens } = flags;
+  const prompt = idsFile === undefined ? text : parseIds(text, idsFile, Number.MAX_SAFE_INTEGER);
+  const unless = <T>(value: T, absent: T) => value === absent ? undefined : value;
+  return {
+    model: flags.model,
+    ...(chat ? { messages: messagesOf(text, flags.system) } : { prompt }),
+    chat_template_kwargs: templateValues(flags.chatTemplateKwargs),
+    max_tokens: flags.maxNewTokens,
+    temperature: flags.temperature,
+    top_p: flags.topP,
+    n: flags.n,
+    seed: flags.seed,
+    top_k: unless(topK, 0),
+    min_p: unless(minP, 0),
+    repetition_penalty: unless(repetitionPenalty, 1),
+    min_tokens: unless(minNewTokens, 0),
+    ignore_eos: flags.ignoreEos,
+    stop: stop.length === 0 ? undefined : stop,
+  };
+}
+
+/** The form in the fields of OpenAI and of vLLM. */
+function formFields(asked: AskedForm | null): object {
+  if (asked === null) return {};
+  const { form } = asked;
+  if (form.kind === "regex") return { structured_outputs: { regex: form.pattern } };
+  const schema = form.kind === "schema" ? form.schema : {};
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } };
 }

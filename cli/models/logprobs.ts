@@ -3,12 +3,11 @@ import { UsageError } from "../../core/errors.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";
-import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { print, table } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { LOGPROBS } from "../flag_tables.ts";
+import type { FlagsOf } from "../flags.ts";
+import { refuseOtherRanks } from "../open_device.ts";
 
-export type LogprobsFlags = Flags<typeof LOGPROBS> & { model: string };
+export type LogprobsFlags = FlagsOf<"LOGPROBS"> & { model: string };
 
 /**
  * The ids of a prompt and its continuation, encoded as one text. If a token would cross the border,

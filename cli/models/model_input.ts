@@ -1,15 +1,15 @@
 /** Input of `generate` and `logprobs`: the model with its adapter, and ids and texts from files. */
 import { UsageError } from "../../core/errors.ts";
 import { systemPromptText } from "../../data/prompt.ts";
-import { isUtf16, whyNotJson, whyUnreadable } from "../../core/text_file.ts";
+import { isUtf16, whyUnreadable } from "../../core/text_file.ts";
 import { type LoadedIdModel, loadIdModel, loadModel } from "../../models/load_model.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { checkpointNotes, findModel } from "../../hub/find_model.ts";
-import { LoadProgress } from "./load_progress.ts";
+import { LoadProgress } from "../terminal/redrawn_lines.ts";
 import { openDevice } from "../open_device.ts";
 import { log } from "../terminal/terminal.ts";
 import type { ACTIVATIONS, MODEL } from "../flag_tables.ts";
-import type { Flags } from "../flags.ts";
+import { type Flags, parseJson, pick } from "../flags.ts";
 
 export type ModelFlags = Flags<typeof MODEL & typeof ACTIVATIONS> & {
   model: string;
@@ -42,7 +42,7 @@ export async function withModel(
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),
         weights,
-        ...(flags.activations === undefined ? {} : { activations: flags.activations }),
+        ...pick(flags, "activations"),
         onLoad: progress.on,
       });
       last?.model.dispose();
@@ -74,10 +74,7 @@ export function storageOf(
   return { quantize, ...(dtype === undefined ? {} : { dtype }) };
 }
 
-/**
- * The whole text of a file, or of stdin (-).
- * @throws UsageError when it cannot be read or is not UTF-8
- */
+/** The whole text of a file, or of stdin (-). @throws UsageError when it is not UTF-8 text */
 export async function readInput(path: string): Promise<string> {
   let bytes: Uint8Array;
   try {
@@ -96,18 +93,9 @@ export async function readInput(path: string): Promise<string> {
   }
 }
 
-/**
- * The token ids of a JSON array.
- * @param path the file that it comes from, for messages
- * @throws UsageError that names the file and what was found
- */
+/** The token ids of a JSON array. @param path the file that it comes from, for messages */
 export function parseIds(text: string, path: string, vocabSize: number): number[] {
-  let ids: unknown;
-  try {
-    ids = JSON.parse(text);
-  } catch (error) {
-    throw new UsageError(`${path}: not JSON: ${whyNotJson(error)}`);
-  }
+  const ids = parseJson(text, path);
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new UsageError(`${path}: expected a JSON array of token ids, such as [1, 80, 147]`);
   }

@@ -11,10 +11,9 @@ import { readHfConfig } from "../../models/architectures/hf_config.ts";
 import { abortable } from "../signals.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import { isInteractive, labelled, log, print, table } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { PULL } from "../flag_tables.ts";
+import type { FlagsOf } from "../flags.ts";
 
-type PullFlags = Flags<typeof PULL>;
+type PullFlags = FlagsOf<"PULL">;
 
 export async function pullRepository(
   name: string,
@@ -118,51 +117,40 @@ function report(pulled: Pulled, { json, dryRun, quiet }: PullFlags): void {
   print(path);
 }
 
-const REDRAW_MS = 200, PLAIN_MS = 30_000;
+const PLAIN_MS = 30_000, REDRAW_MS = 200;
 /** The speed is measured over the last milliseconds, so many. */
 const WINDOW_MS = 8_000;
 
 class PullProgress {
-  readonly #interactive: boolean;
   readonly #samples: { at: number; present: number }[] = [];
   #files = { done: 0, all: 0 };
-  #last = performance.now();
-  readonly #line = new RedrawnLines();
+  readonly #line: RedrawnLines;
 
   /** @param bar whether a line may be redrawn if stderr is a terminal */
   constructor(private readonly quiet: boolean, bar: boolean) {
-    this.#interactive = bar && isInteractive();
+    this.#line = new RedrawnLines(PLAIN_MS, REDRAW_MS, bar && isInteractive());
   }
 
   on(event: PullEvent): void {
     if (event.type === "notice") return this.notice(event.message);
-    if (event.type === "file") {
-      this.#files.done = event.done;
-      return;
-    }
-    if (event.type === "plan") {
-      this.#files = { done: event.cached, all: event.files };
-      if (event.cached < event.files) this.#say(planText(event));
-      this.#samples.push({ at: performance.now(), present: event.present });
-      return;
-    }
+    if (event.type === "file") return void (this.#files.done = event.done);
     const now = performance.now();
     this.#samples.push({ at: now, present: event.present });
+    if (event.type === "plan") {
+      this.#files = { done: event.cached, all: event.files };
+      if (event.cached < event.files && !this.quiet) log(planText(event));
+      return;
+    }
     while (this.#samples.length > 2 && now - this.#samples[0]!.at > WINDOW_MS) {
       this.#samples.shift();
     }
-    if (this.quiet || now - this.#last < (this.#interactive ? REDRAW_MS : PLAIN_MS)) return;
-    this.#last = now;
-    const text = progressText(event, this.#files, this.#speed());
-    if (!this.#interactive) return log(text);
-    this.#line.draw(text);
+    if (!this.quiet) this.#line.show(() => [progressText(event, this.#files, this.#speed())]);
   }
 
   close(): void {
     this.#line.clear();
   }
 
-  /** Bytes per second. */
   #speed(): number {
     const first = this.#samples[0]!, last = this.#samples.at(-1)!;
     const ms = last.at - first.at;
@@ -173,10 +161,6 @@ class PullProgress {
   notice(message: string): void {
     this.close();
     log(labelled("yellow", "note:", message));
-  }
-
-  #say(text: string): void {
-    if (!this.quiet) log(text);
   }
 }
 

@@ -6,10 +6,9 @@ import type { UploadEvent } from "../../hub/upload/upload.ts";
 import { planShare, shareModel, type ShareOptions } from "../../reports/sharing/share_model.ts";
 import { abortable } from "../signals.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { UPLOAD } from "../flag_tables.ts";
+import { type FlagsOf, pick } from "../flags.ts";
 
-export type UploadFlags = Flags<typeof UPLOAD>;
+export type UploadFlags = FlagsOf<"UPLOAD">;
 
 export async function uploadModel(named: string | undefined, flags: UploadFlags): Promise<void> {
   const folder = named ?? flags.checkpointDir;
@@ -21,14 +20,9 @@ export async function uploadModel(named: string | undefined, flags: UploadFlags)
   }
   const options: ShareOptions = {
     settings: await hubSettings(),
-    repoId: flags.repoId,
-    step: flags.step ?? null,
+    ...pick(flags, "repoId", "step", "checkpointFolder", "private", "revision", "modelName"),
+    ...pick(flags, "license"),
     optimizerSaveMode: flags.optimizerSaveMode === "full" ? "full" : null,
-    ...(flags.checkpointFolder === undefined ? {} : { checkpointFolder: flags.checkpointFolder }),
-    private: flags.private ?? null,
-    revision: flags.revision ?? null,
-    modelName: flags.modelName ?? null,
-    license: flags.license ?? null,
     message: flags.commitMessage ?? null,
     onEvent: flags.quiet ? () => {} : uploadProgress(),
   };

@@ -83,10 +83,7 @@ async function baseOfAdapter(folder: string): Promise<string | null> {
   return typeof revision !== "string" || await exists(base) ? base : withRevision(base, revision);
 }
 
-/**
- * A data set that is not here, or null.
- * @param place its file, folder or address
- */
+/** A data set that is not here, or null. @param place its file, folder or address */
 export async function missingData(
   where: string,
   name: string,
@@ -109,7 +106,6 @@ function fetchCommand(name: string, kind: RepositoryKind): string | null {
   return pullCommand(named.repository, named.revision);
 }
 
-/** One line for each part. */
 export function missingLines(parts: readonly MissingPart[]): string[] {
   return parts.map(({ where, name, why }) => `${where}: ${name} ${why}`);
 }
@@ -147,7 +143,6 @@ export async function namingMissing<T>(
   }
 }
 
-/** The error of a run with missing parts. */
 export function missingError(parts: readonly MissingPart[]): UsageError {
   const lines = missingLines(parts);
   const message = lines.length === 1

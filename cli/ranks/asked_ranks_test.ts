@@ -1,6 +1,6 @@
 /** How many ranks a configuration starts on machines and in jobs that have a place, and none. */
 import assert from "node:assert/strict";
-import { askedRanks, type RankMachine } from "./asked_ranks.ts";
+import { askedRanks, type RankMachine } from "./start_ranks.ts";
 
 const keys = (nnodes: number | null, n_gpus_per_node: number | null) => ({
   nnodes,

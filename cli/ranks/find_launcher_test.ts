@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import type { Abi } from "../../cluster/ranks/mpi/launch.ts";
-import { findLauncher } from "./find_launcher.ts";
+import { findLauncher } from "./start_ranks.ts";
 
 interface Fake {
   /** What each program prints for --version; for srun the list of types. */

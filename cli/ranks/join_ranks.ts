@@ -24,10 +24,7 @@ export interface JoinedRanks {
   label: string | null;
 }
 
-/**
- * Runs `work` on all ranks that were started together.
- * @returns its exit code, the same on all ranks
- */
+/** Runs `work` on all ranks that were started together. @returns its exit code */
 export async function withRanks(
   verbose: boolean,
   work: (joined: JoinedRanks) => Promise<number>,

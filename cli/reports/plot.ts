@@ -7,14 +7,17 @@ import { basename } from "node:path";
 import { UsageError } from "../../core/errors.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import { plotResults } from "../../reports/charts/plot_results.ts";
+import { writeReport } from "../../reports/run_report/write_report.ts";
+import { type FlagsOf, given } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { CHART } from "../flag_tables.ts";
 
-type PlotFlags = Flags<typeof CHART>;
+type PlotFlags = FlagsOf<"CHART">;
+
+export const plot = (words: string[], flags: PlotFlags) => draw(words, flags, false);
+export const plotRuns = (words: string[], flags: PlotFlags) => draw(words, flags, true);
 
 /** @param ofRuns whether the files are runs; otherwise their content decides */
-export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
+async function draw(words: string[], flags: PlotFlags, ofRuns: boolean): Promise<void> {
   const { json = false, metrics, renameFile, fullScale, columns, ...others } = flags;
   const rest = { ...others, ...(columns !== undefined && { columns: columns as 1 | 2 }) };
   const { files, rename } = sorted(words, flags.rename), common = { ...rest, rename };
@@ -29,12 +32,8 @@ export async function plot(words: string[], flags: PlotFlags, ofRuns: boolean): 
   }
   const names = metrics?.split(",").map((name) => name.trim()).filter((name) => name !== "");
   const drawn = isOfRuns
-    ? await plotCurves(files, { ...common, ...(names === undefined ? {} : { metrics: names }) })
-    : await plotResults(files, {
-      ...common,
-      ...(renameFile === undefined ? {} : { renameFile }),
-      ...(fullScale === undefined ? {} : { fullScale }),
-    });
+    ? await plotCurves(files, { ...common, ...given({ metrics: names }) })
+    : await plotResults(files, { ...common, ...given({ renameFile, fullScale }) });
   for (const note of drawn.notes) log(`note: ${note}`);
   print(json ? JSON.stringify(drawn) : drawn.path);
 }
@@ -50,4 +49,9 @@ function sorted(words: string[], rename: string[]): { files: string[]; rename: s
     files: words.filter((word) => !isRename(word)),
     rename: [...rename, ...words.filter(isRename)],
   };
+}
+
+export async function report(run: string, options: { json?: boolean }): Promise<void> {
+  const written = await writeReport(run);
+  print(options.json ? JSON.stringify(written) : `${written.markdown}\n${written.html}`);
 }

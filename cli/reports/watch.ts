@@ -25,8 +25,7 @@ import {
   type RunDetails,
 } from "../../reports/dashboard/reading/run_state.ts";
 import { short } from "../../reports/run_report/sections.ts";
-import type { Flags } from "../flags.ts";
-import type { WATCH } from "../flag_tables.ts";
+import type { FlagsOf } from "../flags.ts";
 import { stopSignal } from "../signals.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import {
@@ -37,7 +36,6 @@ import {
   withoutControl,
   wrap,
 } from "../terminal/terminal.ts";
-import { brailleCurve } from "./braille.ts";
 
 /** Lines of the curve, and columns of the whole picture. */
 const HEIGHT = 8, WIDTH = 80;
@@ -45,7 +43,7 @@ const HEIGHT = 8, WIDTH = 80;
 const COMPLETIONS = 4;
 const REDRAW_MS = 2000;
 
-export async function watch(run: string, options: Flags<typeof WATCH>): Promise<void> {
+export async function watch(run: string, options: FlagsOf<"WATCH">): Promise<void> {
   const folder = run.replace(/(?<=.)\/+$/, "");
   await checkFolders([folder]);
   const watched = new WatchedRun(folder);
@@ -72,7 +70,6 @@ export async function watch(run: string, options: Flags<typeof WATCH>): Promise<
   }
 }
 
-/** What a run's files say at one moment. */
 interface Look {
   details: RunDetails;
   rewards: readonly number[];
@@ -89,7 +86,6 @@ class WatchedRun {
     this.#metrics = new MetricsFile(`${folder}/metrics.jsonl`);
   }
 
-  /** @throws UsageError when the folder is no run */
   async look(): Promise<Look> {
     const { folder } = this, name = folder.split("/").at(-1)!;
     const details = await readRunDetails(await readRunInfo({ id: "", name, folder }));
@@ -119,7 +115,6 @@ function stepText({ step, totalSteps }: RunDetails): string {
   return `step ${step ?? 0}${totalSteps === null ? "" : ` of ${totalSteps}`}`;
 }
 
-/** One line. */
 function summary({ details, now }: Look): string {
   const { name, status, secondsLeft, latest, after } = details, last = after ?? now;
   return [
@@ -130,7 +125,6 @@ function summary({ details, now }: Look): string {
   ].join(", ");
 }
 
-/** The lines of the picture. */
 function picture({ details, rewards, steps, now, completions }: Look): string[] {
   const { name, status, secondsLeft, before, after, latest, remarks } = details;
   const width = Math.min(WIDTH, columns() - 1), isRunning = status === "running";
@@ -187,4 +181,28 @@ function curveLines(
     }),
     `${axis}${`step ${last}`.padStart(width - axis.length)}`,
   ];
+}
+
+/** The bits of a character's dots, by column and by row from the top. */
+const DOTS = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]] as const;
+
+/** The lines of a curve in braille characters, the lowest value at the bottom. */
+export function brailleCurve(values: readonly number[], width: number, height: number): string[] {
+  const low = Math.min(...values), size = Math.max(...values) - low || 1;
+  const cells = Array.from({ length: height }, () => new Uint8Array(width));
+  const across = 2 * width, down = 4 * height;
+  let before: number | null = null;
+  for (let x = 0; x < across; x++) {
+    const at = values.length === 1 ? 0 : x * (values.length - 1) / (across - 1);
+    const left = values[Math.floor(at)]!, right = values[Math.ceil(at)]!;
+    const value = left + (right - left) * (at % 1);
+    const y = Math.round((down - 1) * (1 - (value - low) / size));
+    // Steep parts are joined, so that the curve has no gaps.
+    const [from, to] = before === null ? [y, y] : y > before ? [before + 1, y] : [y, before - 1];
+    for (let row = Math.min(from, y); row <= Math.max(to, y); row++) {
+      cells[row >> 2]![x >> 1]! |= DOTS[x % 2]![row % 4]!;
+    }
+    before = y;
+  }
+  return cells.map((line) => String.fromCharCode(...Array.from(line, (bits) => 0x2800 + bits)));
 }

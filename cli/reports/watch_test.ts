@@ -4,7 +4,7 @@ import { test } from "../../core/testing.ts";
 import { writeCompletions, writeRun } from "../../reports/dashboard/testing.ts";
 import { rgx } from "../../tests/support.ts";
 import { textWidth } from "../terminal/terminal.ts";
-import { brailleCurve } from "./braille.ts";
+import { brailleCurve } from "./watch.ts";
 
 Deno.test("a braille curve has its lowest value at the bottom, and no gaps", () => {
   assert.deepEqual(brailleCurve([0, 1], 2, 1), ["⡠⠊"]);

@@ -18,10 +18,7 @@ export interface ChosenRewards {
   maxCompletionLength: number;
 }
 
-/**
- * The rewards of the flags; null where there are none.
- * @throws UsageError
- */
+/** The rewards of the flags; null where there are none. */
 export async function chosenRewards(flags: RewardFlags): Promise<ChosenRewards | null> {
   const { reward, config: path } = flags;
   if (path !== undefined && reward.length > 0) {

@@ -5,29 +5,30 @@
  * scored by all cores; when the input comes slowly, each line is answered at once.
  */
 import { EXIT, messageOf, RgxError, UsageError } from "../../core/errors.ts";
-import { hostInUrl, listenError } from "../../core/remote/http_front.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { callerMistake, isLoopback } from "../../core/remote/callers.ts";
 import { whyNotJson } from "../../core/text_file.ts";
+import { entriesOf } from "../../data/row_entries.ts";
+import { FILE_SOURCE } from "../../data/score_completion.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { createRubric, type Rubric } from "../../rewards/rubric.ts";
-import type { RewardSample } from "../../rewards/types.ts";
+import type { RewardSample, RewardValue } from "../../rewards/types.ts";
 import { registerTaskFile } from "../../tasks/custom/task_file.ts";
-import { stopSignal } from "../signals.ts";
+import type { Flags } from "../flags.ts";
+import { listenOn, stopSignal } from "../signals.ts";
 import { log, print, writeResult } from "../terminal/terminal.ts";
-import { type ChosenRewards, chosenRewards } from "./reward_flags.ts";
-import { mistakeOf, readSample, sampleScores } from "./samples.ts";
+import { chosenRewards } from "./reward_flags.ts";
+import type { SCORE } from "./score_flags.ts";
 import { scoreLines } from "./score_lines.ts";
 import type { PieceReply, PieceRequest } from "./score_worker.ts";
-import type { Flags } from "../flags.ts";
-import type { SCORE } from "./score_flags.ts";
 
 type ScoreFlags = Flags<typeof SCORE>;
 
-/** Number of bytes that are read together. */
+/** Bytes that are read together. */
 const PIECE = 1 << 18;
-/** Number of bytes that are scored before threads are started, which takes about as long. */
+/** Bytes that are scored before threads are started, which takes about as long. */
 const ALONE = 1 << 20;
-/** Number of pieces in memory per thread. */
+/** Pieces in memory per thread. */
 const AHEAD = 3;
 
 /** Returns the exit code: 1 when no line could be scored. */
@@ -40,23 +41,13 @@ export async function score(file: string, flags: ScoreFlags): Promise<number> {
       advice: "Rewards see whole completions anyway.",
     });
   }
-  const { sections, rewardTimeout, maxCompletionLength } = chosen ?? await chosenRewards({
-    reward: ["correctness"],
-  }) as ChosenRewards;
-  const rubric = createRubric(sections, {
-    rewardTimeout,
-    allowPython: flags.allowPython ?? false,
-  });
+  const { sections, rewardTimeout, maxCompletionLength } = chosen ??
+    (await chosenRewards({ reward: ["correctness"] }))!;
+  const rubric = createRubric(sections, { rewardTimeout, allowPython: flags.allowPython ?? false });
   await rubric.open();
   try {
     if (flags.serve) return await serveRewards(file, rubric, maxCompletionLength, flags);
-    await checkFile(file);
-    using opened = file === "-" ? null : await Deno.open(file);
-    const counts = await scoreRewardLines(
-      pieces(opened ?? Deno.stdin),
-      rubric,
-      maxCompletionLength,
-    );
+    const counts = await scoreRewardLines(file, rubric, maxCompletionLength);
     return scoreExit(counts, file, '{"prompt": …, "answer": …, "completion": …}');
   } finally {
     await rubric.close();
@@ -86,21 +77,20 @@ async function serveRewards(
 }
 
 async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
-  await checkFile(file);
-  using opened = file === "-" ? null : await Deno.open(file);
+  const input = pieces(file);
   const { completions = false, task: files } = options;
   for (const path of files) await registerTaskFile(path);
   const threads = files.length > 0 ? 1 : options.threads ?? defaultThreads();
   const total = { scored: 0, failed: 0 };
   let alone = 0, pool: ScorePool | null = null;
-  const count = ({ scored, failed }: { scored: number; failed: number }) => {
+  const count = ({ scored, failed }: Counts) => {
     total.scored += scored;
     total.failed += failed;
   };
   /** Pieces that are not written yet, the oldest first. They are written in this order. */
   const pending: Promise<void>[] = [];
   try {
-    for await (const lines of pieces(opened ?? Deno.stdin)) {
+    for await (const lines of input) {
       if (threads === 1 || alone < ALONE) {
         alone += lines.length;
         const piece = scoreLines(new TextDecoder().decode(lines), completions);
@@ -127,21 +117,20 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   return scoreExit(total, file, line);
 }
 
-/** @throws UsageError for a path that is no file */
-async function checkFile(file: string): Promise<void> {
-  if (file === "-") return;
-  const info = await Deno.stat(file).catch((cause) => {
+/**
+ * The content of a file or of stdin ("-") so far, cut at line ends. A line that is longer than a
+ * piece stays whole.
+ * @throws UsageError for a path that is no file
+ */
+async function* pieces(file: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const info = file === "-" ? null : await Deno.stat(file).catch((cause) => {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UsageError(`${file}: no such file`, { cause });
   });
-  if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
-}
-
-/** The input so far, cut at line ends. A line that is longer than a piece stays whole. */
-async function* pieces(
-  input: { read(buffer: Uint8Array): Promise<number | null> },
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let unfinished: Uint8Array[] = [];
+  if (info?.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
+  using opened = info === null ? null : await Deno.open(file);
+  const input = opened ?? Deno.stdin;
+  let unfinished: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
     const buffer = new Uint8Array(PIECE), length = await input.read(buffer);
     if (length === null) break;
@@ -150,30 +139,21 @@ async function* pieces(
       unfinished.push(read);
       continue;
     }
-    yield join([...unfinished, read.subarray(0, end)]);
+    yield await new Blob([...unfinished, read.subarray(0, end)]).bytes();
     unfinished = end < length ? [read.slice(end)] : [];
   }
-  if (unfinished.length > 0) yield join(unfinished);
+  if (unfinished.length > 0) yield await new Blob(unfinished).bytes();
 }
 
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+/** Lines that were scored, and that could not be. */
+interface Counts {
+  scored: number;
+  failed: number;
 }
 
-/** @returns the numbers of lines that were scored, and that could not be */
-async function scoreRewardLines(
-  pieces: AsyncIterable<Uint8Array>,
-  rubric: Rubric,
-  maxLength: number,
-): Promise<{ scored: number; failed: number }> {
+async function scoreRewardLines(file: string, rubric: Rubric, maxLength: number): Promise<Counts> {
   let number = 0, scored = 0, failed = 0;
-  for await (const piece of pieces) {
+  for await (const piece of pieces(file)) {
     const samples: RewardSample[] = [], results: (string | null)[] = [];
     const lines = new TextDecoder().decode(piece).split("\n");
     if (lines.at(-1) === "") lines.pop();
@@ -181,7 +161,7 @@ async function scoreRewardLines(
       number++;
       if (line.trim() === "") continue;
       try {
-        samples.push(readSample(parse(line), `line ${number}`, rubric, maxLength));
+        samples.push(readSample(JSON.parse(line), `line ${number}`, rubric, maxLength));
         results.push(null);
       } catch (error) {
         failed++;
@@ -191,14 +171,12 @@ async function scoreRewardLines(
         results.push(JSON.stringify({ reward: null, error: message }));
       }
     }
-    const all = await rubric.score(samples), scores = sampleScores(rubric, all);
-    const errors = new Map(
-      all.errors.map(({ row, name, message }) => [row, `${name}: ${message}`]),
-    );
+    const { scores, errors } = await scoresOf(rubric, samples);
+    const failures = new Map(errors.map(({ row, name, message }) => [row, `${name}: ${message}`]));
     let next = 0;
     const text = results.map((result) => {
       if (result !== null) return result;
-      const error = errors.get(next);
+      const error = failures.get(next);
       return JSON.stringify({ ...scores[next++], ...(error !== undefined && { error }) });
     });
     scored += samples.length;
@@ -207,18 +185,7 @@ async function scoreRewardLines(
   return { scored, failed };
 }
 
-const parse = (line: string): unknown => JSON.parse(line);
-
-interface Counts {
-  scored: number;
-  failed: number;
-}
-
-/**
- * @param file what was read, "-" for stdin
- * @param line an example of a line, for the message when there was none
- * @returns the exit code: 1 when there were lines and none of them could be scored
- */
+/** @returns the exit code: 1 when there were lines and none of them could be scored */
 function scoreExit({ scored, failed }: Counts, file: string, line: string): number {
   if (scored > 0) return EXIT.ok;
   if (failed > 0) return EXIT.failure;
@@ -228,80 +195,53 @@ function scoreExit({ scored, failed }: Counts, file: string, line: string): numb
   return EXIT.ok;
 }
 
-interface Job {
-  request: PieceRequest;
-  resolve: (reply: PieceReply) => void;
-  reject: (error: Error) => void;
-}
-
 class ScorePool {
-  readonly #workers: Worker[] = [];
-  readonly #idle: Worker[] = [];
-  readonly #waiting: Job[] = [];
-  readonly #running = new Map<Worker, Job>();
+  /** The threads, each with the pieces that it has not returned, the oldest first. */
+  readonly #threads: { worker: Worker; jobs: PromiseWithResolvers<PieceReply>[] }[];
 
   constructor(threads: number) {
-    for (let i = 0; i < threads; i++) {
+    this.#threads = Array.from({ length: threads }, () => {
       const worker = new Worker(new URL("./score_worker.ts", import.meta.url), { type: "module" });
-      worker.onmessage = ({ data }: MessageEvent<PieceReply>) => {
-        this.#running.get(worker)!.resolve(data);
-        this.#next(worker);
-      };
+      const jobs: PromiseWithResolvers<PieceReply>[] = [];
+      worker.onmessage = ({ data }: MessageEvent<PieceReply>) => jobs.shift()!.resolve(data);
       worker.onerror = (event) => {
         event.preventDefault();
-        this.#fail(new RgxError(`a thread that scores has failed: ${event.message}`));
+        const error = new RgxError(`a thread that scores has failed: ${event.message}`);
+        for (const job of jobs) job.reject(error);
       };
-      this.#workers.push(worker);
-      this.#idle.push(worker);
-    }
-  }
-
-  /** @throws RgxError when a thread dies */
-  score(request: PieceRequest): Promise<PieceReply> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, resolve, reject });
-      const worker = this.#idle.pop();
-      if (worker !== undefined) this.#next(worker);
+      return { worker, jobs };
     });
   }
 
+  /** @throws RgxError when the thread dies */
+  score(request: PieceRequest): Promise<PieceReply> {
+    const { worker, jobs } = this.#threads.reduce((a, b) => b.jobs.length < a.jobs.length ? b : a);
+    const job = Promise.withResolvers<PieceReply>();
+    jobs.push(job);
+    worker.postMessage(request, [request.lines.buffer]);
+    return job.promise;
+  }
+
   close(): void {
-    for (const worker of this.#workers) worker.terminate();
-  }
-
-  #next(worker: Worker): void {
-    this.#running.delete(worker);
-    const job = this.#waiting.shift();
-    if (job === undefined) return void this.#idle.push(worker);
-    this.#running.set(worker, job);
-    worker.postMessage(job.request, [job.request.lines.buffer]);
-  }
-
-  #fail(error: Error): void {
-    for (const job of [...this.#running.values(), ...this.#waiting]) job.reject(error);
+    for (const { worker } of this.#threads) worker.terminate();
   }
 }
 
 interface ScoreServerOptions {
   hostname: string;
-  /** 0: any free port. */
   port: number;
   maxCompletionLength: number;
   /** Called for an error that no client has caused. */
   onDefect: (error: unknown) => void;
 }
 
-interface ScoreServer {
-  url: string;
-  close(): Promise<void>;
-}
-
 /** Largest body of a request, in bytes. */
 const MAX_BODY = 2 ** 28;
 
-/** @throws RgxError when the port is taken */
-export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): ScoreServer {
-  const { hostname, port, onDefect } = options;
+export function startScoreServer(
+  rubric: Rubric,
+  { hostname, port, maxCompletionLength, onDefect }: ScoreServerOptions,
+): { url: string; close: () => Promise<void> } {
   // One batch after the other: a reward's process scores one at a time.
   let last: Promise<unknown> = Promise.resolve();
   const handler = async (request: Request): Promise<Response> => {
@@ -313,26 +253,15 @@ export function startScoreServer(rubric: Rubric, options: ScoreServerOptions): S
     }
     if (pathname !== "/score") return failure(404, `${pathname}: there are /score and /health`);
     if (request.method !== "POST") return failure(405, "/score takes POST");
-    const turn = last.then(() => scoreRequest(request, rubric, options.maxCompletionLength));
+    const turn = last.then(() => scoreRequest(request, rubric, maxCompletionLength));
     last = turn.catch(() => {});
     return await turn;
   };
-  try {
-    const server = Deno.serve({
-      hostname,
-      port,
-      handler,
-      onListen() {},
-      onError(error) {
-        onDefect(error);
-        return failure(500, "internal error");
-      },
-    });
-    const url = `http://${hostInUrl(hostname)}:${server.addr.port}`;
-    return { url, close: () => server.shutdown() };
-  } catch (error) {
-    throw listenError(hostname, port, error);
-  }
+  const { address, close } = listenOn(hostname, port, handler, (error) => {
+    onDefect(error);
+    return failure(500, "internal error");
+  });
+  return { url: `http://${address}`, close };
 }
 
 async function scoreRequest(
@@ -348,25 +277,131 @@ async function scoreRequest(
   } catch (error) {
     return failure(400, `the body is not JSON: ${messageOf(error)}`);
   }
-  const samples = (body as { samples?: unknown } | null)?.samples;
-  if (!Array.isArray(samples)) return failure(400, "samples: expected a list of objects");
-  let read;
+  const given = (body as { samples?: unknown } | null)?.samples;
+  if (!Array.isArray(given)) return failure(400, "samples: expected a list of objects");
+  let samples;
   try {
-    read = samples.map((sample, i) => readSample(sample, `samples[${i}]`, rubric, maxLength));
+    samples = given.map((sample, i) => readSample(sample, `samples[${i}]`, rubric, maxLength));
   } catch (error) {
     return failure(400, mistakeOf(error));
   }
-  const all = await rubric.score(read), scores = sampleScores(rubric, all);
+  const { scores, errors } = await scoresOf(rubric, samples);
   return Response.json({
     rewards: scores.map(({ reward }) => reward),
     values: Object.fromEntries(
       rubric.names.map((name) => [name, scores.map(({ values }) => values[name])]),
     ),
-    errors: all.errors.map(({ row: index, name: reward, message }) => ({ index, reward, message })),
+    errors: errors.map(({ row: index, name: reward, message }) => ({ index, reward, message })),
   });
 }
 
 /** An error in OpenAI's form. */
 function failure(status: number, message: string): Response {
   return Response.json({ error: { message } }, { status });
+}
+
+type Json = Record<string, unknown>;
+
+/** Columns of which one has the answer, unless the row is a task's problem. */
+const ANSWERS = ["answer", "final_answer", "solution", "ground_truth", "reward_model"];
+
+/**
+ * A completion that another program wants to be scored: a row of its data with a completion, in the
+ * columns of TRL's data sets, verl's, or those of `rgx tasks export`.
+ * @param place for messages, such as "line 3"
+ * @throws UsageError for what is missing or of another type
+ */
+function readSample(
+  value: unknown,
+  place: string,
+  rubric: Pick<Rubric, "names" | "needs">,
+  maxCompletionLength: number,
+): RewardSample {
+  if (!isRecord(value)) {
+    throw new UsageError(`${place}: expected an object with completion and the columns of its row`);
+  }
+  const { completion, completion_ids, truncated, step, ...columns } = withVerlNames(value);
+  const { prompt } = columns, text = textOf(completion, `${place}: completion`);
+  const completionIds = idsOf(completion_ids, place);
+  const entry = entriesOf([{ columns, place }], place)[0]!;
+  // A null means that there is no right answer.
+  const hasNoAnswer = entry.answer === null && entry.metadata["source_dataset"] === FILE_SOURCE &&
+    !ANSWERS.some((name) => Object.hasOwn(columns, name));
+  const found = Object.keys(value).join(", ");
+  rubric.needs?.forEach((parts, k) => {
+    const reward = `${place}: the reward ${rubric.names[k]} needs`;
+    if (parts.includes("completionIds") && completion_ids == null) {
+      throw new UsageError(`${reward} completion_ids, found only ${found}`);
+    }
+    if (parts.includes("answer") && hasNoAnswer) {
+      throw new UsageError(`${reward} a column ${ANSWERS.join(", ")}, found only ${found}`);
+    }
+  });
+  return {
+    completion: text,
+    completionIds,
+    truncated: truncated === true,
+    step: typeof step === "number" ? step : 0,
+    prompt: typeof prompt === "string" ? prompt : entry.question,
+    messages: entry.messages ?? null,
+    answer: entry.answer,
+    info: entry.metadata,
+    entry,
+    maxCompletionLength,
+  };
+}
+
+/** The arguments of verl's `compute_score`, under the names of the columns that they come from. */
+function withVerlNames(value: Json): Json {
+  if (!Object.hasOwn(value, "solution_str")) return value;
+  const { solution_str: completion, ground_truth, ...columns } = value;
+  const { question, entry } = (columns["extra_info"] ?? {}) as Json;
+  return {
+    ...columns,
+    completion,
+    ...(ground_truth == null && entry == null ? {} : {
+      reward_model: { ground_truth: ground_truth ?? "" },
+    }),
+    // verl does not give the prompt to its reward functions.
+    prompt: columns["prompt"] ?? question ?? "(not given)",
+  };
+}
+
+function textOf(value: unknown, place: string): string {
+  if (typeof value === "string") return value;
+  const [message, ...others] = Array.isArray(value) ? value : [];
+  const content = (message as Json | undefined)?.["content"];
+  if (others.length === 0 && typeof content === "string") return content;
+  const found = JSON.stringify(value) ?? "none";
+  throw new UsageError(`${place}: expected a text or a list with one message, found ${found}`);
+}
+
+function idsOf(value: unknown, place: string): number[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.every(Number.isInteger)) return value;
+  throw new UsageError(`${place}: completion_ids: expected a list of whole numbers`);
+}
+
+interface SampleScore {
+  /** Sum of weight × value over the rewards that apply; null if none applies. */
+  reward: number | null;
+  /** By the rewards' names, unweighted. */
+  values: Record<string, RewardValue>;
+}
+
+async function scoresOf(rubric: Rubric, samples: readonly RewardSample[]) {
+  const { values, errors } = await rubric.score(samples);
+  const scores = values.map((row): SampleScore => ({
+    reward: row.every((value) => value === null)
+      ? null
+      : row.reduce<number>((sum, value, k) => sum + (value ?? 0) * rubric.weights[k]!, 0),
+    values: Object.fromEntries(rubric.names.map((name, k) => [name, row[k]!])),
+  }));
+  return { scores, errors };
+}
+
+/** The message of an error that the other program has caused. Other errors are thrown. */
+function mistakeOf(error: unknown): string {
+  if (error instanceof RgxError) return error.message;
+  throw error;
 }

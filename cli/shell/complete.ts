@@ -9,8 +9,10 @@ import { DEVICE_NAMES } from "../../kernels/mod.ts";
 import { BUILT_IN_REWARDS } from "../../rewards/registry.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
 import { print } from "../terminal/terminal.ts";
+import bash from "./rgx.bash" with { type: "text" };
+import fish from "./rgx.fish" with { type: "text" };
+import zsh from "./rgx.zsh" with { type: "text" };
 
-/** A word, and its description. */
 export interface Candidate {
   word: string;
   what: string;
@@ -144,4 +146,10 @@ function keys(last: string): Candidate[] {
   const written = found.find(({ word }) => last.startsWith(word));
   if (written === undefined) return found;
   return written.values.map((value) => ({ word: written.word + value, what: "" }));
+}
+
+const SCRIPTS = { bash, zsh, fish } as const;
+
+export function printCompletions(shell: keyof typeof SCRIPTS): void {
+  print(SCRIPTS[shell].trimEnd());
 }

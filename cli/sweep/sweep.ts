@@ -15,13 +15,13 @@ import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import { plotCurves } from "../../reports/charts/curves.ts";
 import type { TrainSummary } from "../../training/run/events.ts";
 import { namingMissing } from "../plans/missing_parts.ts";
-import { refuseOtherRanks } from "../ranks/one_process.ts";
 import { onSignals } from "../signals.ts";
 import { log, print, table } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { SWEEP } from "../flag_tables.ts";
+import { accuracyText } from "../train/train_text.ts";
+import type { FlagsOf } from "../flags.ts";
+import { refuseOtherRanks } from "../open_device.ts";
 
-type SweepOptions = Flags<typeof SWEEP>;
+type SweepOptions = FlagsOf<"SWEEP">;
 
 /** Share of the free memory that concurrent runs may use together. */
 const MEMORY_SHARE = 0.9;
@@ -69,10 +69,7 @@ function isAxis(text: string): boolean {
   return at > 0 && /^[A-Za-z_]/.test(text) && splitValues(text.slice(at + 1)).length > 1;
 }
 
-/**
- * All runs of the sweep. Every configuration is read before the first run begins.
- * @throws UsageError for a wrong configuration, or a folder that holds a run with another one
- */
+/** All runs of the sweep. Every configuration is read before the first run begins. */
 async function planRuns(
   config: string,
   overrides: readonly string[],
@@ -109,7 +106,6 @@ async function planRuns(
   return { folder, runs };
 }
 
-/** The number of concurrent runs. */
 async function jobsOf(
   text: string,
   config: string,
@@ -129,18 +125,14 @@ async function jobsOf(
     args: [...args, "train", config, ...open[0]!.overrides, ...device, "--dry-run", "--json"],
     stderr: "piped",
   }).output();
-  const text8 = new TextDecoder();
+  const linesOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim().split("\n");
   if (!success) {
     throw new UsageError(`--jobs auto: the plan of the first run failed`, {
-      advice: text8.decode(stderr).trim().split("\n").slice(-3).join("\n"),
+      advice: linesOf(stderr).slice(-3).join("\n"),
     });
   }
-  const plan = JSON.parse(text8.decode(stdout).trim().split("\n").at(-1)!) as {
-    memory_planned_bytes: number | null;
-  };
-  const fit = plan.memory_planned_bytes === null
-    ? 1
-    : Math.floor(MEMORY_SHARE * await availableBytes() / plan.memory_planned_bytes);
+  const planned: number | null = JSON.parse(linesOf(stdout).at(-1)!).memory_planned_bytes;
+  const fit = planned === null ? 1 : Math.floor(MEMORY_SHARE * await availableBytes() / planned);
   return Math.max(1, Math.min(defaultThreads(), fit, open.length));
 }
 
@@ -151,10 +143,9 @@ async function finish(
   stopped: boolean,
   json: boolean,
 ): Promise<number> {
-  const results: { label: string; folder: string; summary: TrainSummary | null }[] = [];
-  for (const { label, folder } of runs) {
-    results.push({ label, folder, summary: (await readResult(folder))?.summary ?? null });
-  }
+  const results = await Promise.all(runs.map(async ({ label, folder }) => {
+    return { label, folder, summary: (await readResult(folder))?.summary ?? null };
+  }));
   const table = { runs: results };
   await writeFileAtomic(`${folder}/sweep.json`, JSON.stringify(table, null, 2) + "\n");
   const begun = results.filter(({ summary }) => summary !== null).map(({ folder }) => folder);
@@ -178,7 +169,6 @@ async function finish(
   return failed.length > 0 ? EXIT.failure : EXIT.ok;
 }
 
-/** A run of a sweep. */
 interface SweepRun {
   label: string;
   folder: string;
@@ -266,13 +256,7 @@ async function readResult(folder: string): Promise<RunResult | null> {
   }
 }
 
-const percent = (share: number) => (100 * share).toFixed(1);
-
-function cell(accuracy: TaskAccuracy | null | undefined): string {
-  if (!accuracy) return "–";
-  const [low, high] = accuracy.ci95;
-  return `${percent(accuracy.accuracy)} % [${percent(low)}, ${percent(high)}]`;
-}
+const cell = (accuracy: TaskAccuracy | null | undefined) => accuracy ? accuracyText(accuracy) : "–";
 
 /** A row per run: held-out accuracy before and after with 95 % intervals, and its time. */
 function sweepTable(

@@ -9,8 +9,7 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { readTaskParams } from "./task_params.ts";
 import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, clip, LineWriter, print, wrap } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { TASKS_SAMPLE } from "../flag_tables.ts";
+import type { FlagsOf } from "../flags.ts";
 
 export function listTasks(options: { category?: string; json?: boolean }): void {
   const tasks = taskNames().map(getTask);
@@ -97,7 +96,7 @@ export async function showTask(nameOrFile: string, options: { json?: boolean }):
   print(out.join("\n"));
 }
 
-type SampleOptions = Flags<typeof TASKS_SAMPLE>;
+type SampleOptions = FlagsOf<"TASKS_SAMPLE">;
 
 export async function sampleTask(nameOrFile: string, options: SampleOptions): Promise<void> {
   if (!(options.split in SPLIT)) {

@@ -1,6 +1,10 @@
 /** `rgx tasks export`: data sets on disk for other trainers. */
-import { UsageError } from "../../core/errors.ts";
-import { folderOf, isFolder } from "../../core/paths.ts";
+import { loadConfig } from "../../configs/load.ts";
+import { ANY_DATASET } from "../../configs/reading/resolve_paths.ts";
+import { rewardMetrics } from "../../configs/schema/metric_names.ts";
+import { counted } from "../../core/counted.ts";
+import { RgxError, UsageError } from "../../core/errors.ts";
+import { exists, folderOf, isFolder } from "../../core/paths.ts";
 import { SPLIT, type Split } from "../../core/philox.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import {
@@ -11,18 +15,20 @@ import {
   type RowOptions,
   withSplit,
 } from "../../data/export_formats.ts";
+import { formatQuestion } from "../../data/prompt.ts";
+import { CORRECT, scoreCompletion } from "../../data/score_completion.ts";
 import { writeJsonLines, writeParquet } from "../../data/write_rows.ts";
-import { createDataset, type Dataset } from "../../tasks/dataset.ts";
+import type { RewardSample } from "../../rewards/types.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
+import { createDataset, type Dataset } from "../../tasks/dataset.ts";
 import { getTask } from "../../tasks/registry.ts";
 import type { Entry } from "../../tasks/types.ts";
-import { exportRun } from "./export_run.ts";
-import { readTaskParams } from "./task_params.ts";
+import { readStoredStep, storedSteps } from "../../training/rescore/stored_steps.ts";
+import type { FlagsOf } from "../flags.ts";
 import { log, print } from "../terminal/terminal.ts";
-import type { Flags } from "../flags.ts";
-import type { TASKS_EXPORT } from "../flag_tables.ts";
+import { readTaskParams } from "./task_params.ts";
 
-export type ExportOptions = Flags<typeof TASKS_EXPORT>;
+export type ExportOptions = FlagsOf<"TASKS_EXPORT">;
 
 /** The placeholder in `--output` for the name of the split: each split gets a file. */
 const PLACEHOLDER = "{split}";
@@ -33,7 +39,7 @@ const REDRAWS = 100;
 const REDRAW_STRIDE = 2 ** 40;
 
 export async function exportTasks(given: string[], options: ExportOptions): Promise<void> {
-  if (options.fromRun !== undefined) return await exportBest(given, options.fromRun, options);
+  if (options.fromRun !== undefined) return await exportRun(given, options.fromRun, options);
   if (options.best !== undefined) throw new UsageError("--best: needs --from-run, a run's folder");
   if (given.length === 0) {
     throw new UsageError("expected the names of tasks, or --from-run with the folder of a run");
@@ -102,24 +108,10 @@ export async function exportTasks(given: string[], options: ExportOptions): Prom
   }
 }
 
-/** @throws UsageError for a name that says no kind of file */
 function kindOf(output: string): string {
   const kind = /\.(jsonl|parquet)$/.exec(output)?.[1];
   if (kind !== undefined) return kind;
   throw new UsageError(`--output ${output}: expected a name that ends in .jsonl or .parquet`);
-}
-
-/** The right answers of a run, in place of problems of tasks. */
-async function exportBest(
-  names: readonly string[],
-  run: string,
-  { best = "shortest", output }: ExportOptions,
-): Promise<void> {
-  if (names.length > 0) {
-    throw new UsageError(`${names[0]}: --from-run exports what the run was asked, without names`);
-  }
-  kindOf(output);
-  await exportRun({ run, best: best === true ? "shortest" : best, output });
 }
 
 function formatOf(format: string): ExportFormat {
@@ -128,7 +120,6 @@ function formatOf(format: string): ExportFormat {
   throw new UsageError(`--format ${format}: expected one of ${EXPORT_FORMATS.join(", ")}`);
 }
 
-/** Parses `train=1000,test=100`. */
 function readSplits(text: string): Map<Split, number> {
   const sizes = new Map<Split, number>();
   for (const part of text.split(",")) {
@@ -194,4 +185,84 @@ class TaskSplits {
       yield entry;
     }
   }
+}
+
+/**
+ * The right answers of a run, in place of problems of tasks: prompts and completions, which
+ * `rgx sft` trains on (rejection sampling; repeated, it is expert iteration).
+ * @throws UsageError for a folder of no run; RgxError when none of its answers is right
+ */
+async function exportRun(
+  names: readonly string[],
+  run: string,
+  { best = "shortest", output }: ExportOptions,
+): Promise<void> {
+  if (names.length > 0) {
+    throw new UsageError(`${names[0]}: --from-run exports what the run was asked, without names`);
+  }
+  const kind = kindOf(output);
+  const folder = run.replace(/(?<=.)\/+$/, "");
+  if (!await exists(`${folder}/config.yaml`)) {
+    throw new UsageError(`--from-run ${run}: is not the folder of a run: it has no config.yaml`);
+  }
+  // The data of a past run need not be here: its tables hold the problems.
+  const { config: { data, rewards, training } } = await loadConfig(`${folder}/config.yaml`, {
+    env: Deno.env.toObject(),
+    heldDataset: ANY_DATASET,
+  });
+  const facts = {
+    folder,
+    rewardNames: rewardMetrics(rewards),
+    maxCompletionLength: training.max_completion_length,
+  };
+  const right = new Map<string, RewardSample[]>();
+  const asked = new Set<string>();
+  let completions = 0;
+  for (const step of await storedSteps(folder)) {
+    for (const { sample } of (await readStoredStep(step, facts)).rows) {
+      completions++;
+      asked.add(sample.prompt);
+      const { completion, entry, prompt, truncated } = sample;
+      if (truncated) continue;
+      if (scoreCompletion(completion, entry, data.system_prompt, prompt).score < CORRECT) continue;
+      right.set(prompt, [...right.get(prompt) ?? [], sample]);
+    }
+  }
+  if (right.size === 0) {
+    throw new RgxError(`${folder}: none of its ${completions} completions is right`, {
+      advice: "There is nothing to learn from: sample more, or from a better model.",
+    });
+  }
+  const rows = [...right.values()].flatMap((samples) => chosen(samples, best === "all"))
+    .map((sample) => rowOf(sample, data.add_instructions));
+  if (kind === "jsonl") await writeJsonLines(output, rows);
+  else {
+    const isChat = Array.isArray(rows[0]!["prompt"]);
+    const prompt = isChat ? "messages" : "text";
+    const columns = { prompt, completion: "text", answer: "text?", metadata: "json" } as const;
+    await writeParquet(output, columns, rows);
+  }
+  print(output);
+  log(
+    `wrote ${output} (${counted(rows.length, "right answer")} to ${right.size} of the ` +
+      `${counted(asked.size, "prompt")}, of ${counted(completions, "completion")})`,
+  );
+}
+
+/** Of the right answers to a prompt: the one with the fewest tokens, or all that differ. */
+function chosen(samples: readonly RewardSample[], all: boolean): RewardSample[] {
+  const different = [...new Map(samples.map((one) => [one.completion, one])).values()];
+  if (all) return different;
+  const length = ({ completionIds }: RewardSample) => completionIds.length;
+  return [different.reduce((short, one) => length(one) < length(short) ? one : short)];
+}
+
+/** The prompt is the one that the run asked, so it keeps the instruction of the run. */
+function rowOf(
+  { entry, messages, info, answer, completion }: RewardSample,
+  addInstructions: boolean,
+): Row {
+  const { completion: _, work: __, ...metadata } = info;
+  const prompt = messages ?? formatQuestion(entry.question ?? "", { addInstructions });
+  return { prompt, completion, answer, metadata };
 }

@@ -11,12 +11,12 @@ const encoder = new TextEncoder();
  */
 export class OutputClosed extends Error {}
 
-/** Writes all of `text` to a stream synchronously, so that nothing is lost at exit. */
-function writeAll(stream: { writeSync(data: Uint8Array): number }, text: string): void {
-  writeBytes(stream, encoder.encode(text));
-}
-
-function writeBytes(stream: { writeSync(data: Uint8Array): number }, bytes: Uint8Array): void {
+/** Writes everything to a stream synchronously, so that nothing is lost at exit. */
+function writeAll(
+  stream: { writeSync(data: Uint8Array): number },
+  data: string | Uint8Array,
+): void {
+  let bytes = typeof data === "string" ? encoder.encode(data) : data;
   try {
     while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
   } catch (error) {
@@ -64,7 +64,7 @@ export function write(text: string): void {
 
 /** Writes a result to stdout as bytes, in whole lines. */
 export function writeResult(bytes: Uint8Array): void {
-  writeBytes(Deno.stdout, bytes);
+  writeAll(Deno.stdout, bytes);
 }
 
 /** Writes many lines of a result to stdout in large pieces. */
@@ -76,7 +76,6 @@ export class LineWriter {
     if (this.#text.length >= 1 << 16) this.flush();
   }
 
-  /** Call it at the end. */
   flush(): void {
     if (this.#text !== "") writeAll(Deno.stdout, forStdout(this.#text));
     this.#text = "";
@@ -170,12 +169,10 @@ export function breakWidth(stream: "stdout" | "stderr", most = Infinity): number
   return Deno[stream].isTerminal() ? Math.min(columns(), most) : Infinity;
 }
 
-/** The lines of a text for a stream. */
 export function broken(stream: "stdout" | "stderr", text: string): string[] {
   return wrap(text, breakWidth(stream));
 }
 
-/** A text for the standard output. */
 export function paragraph(text: string): string {
   return broken("stdout", text).join("\n");
 }

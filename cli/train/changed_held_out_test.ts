@@ -3,7 +3,7 @@
  * earlier session may have trained on.
  */
 import assert from "node:assert/strict";
-import { summaryTable } from "./train_summary.ts";
+import { summaryTable } from "./train_text.ts";
 import {
   type ConfigChanges,
   shortRunConfig,

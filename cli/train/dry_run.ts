@@ -11,8 +11,12 @@ import type { MemoryPlan } from "../../training/memory/run_memory.ts";
 import { planFromShape, type ShapePlan } from "../../training/memory/shape_plan.ts";
 import type { TrainPlan } from "../../training/run/events.ts";
 import type { GrpoTrainer } from "../../training/trainer.ts";
-import { cardMemoryText, cardPlanJson, cardVerdictText } from "../plans/card_plan_text.ts";
-import { shapePlanText } from "../plans/memory_table.ts";
+import {
+  cardMemoryText,
+  cardPlanJson,
+  cardVerdictText,
+  shapePlanText,
+} from "../plans/plan_text.ts";
 import {
   missingAdvice,
   missingError,
@@ -70,10 +74,7 @@ export async function refuseMissing(
   throw missingError(missing);
 }
 
-/**
- * `--dry-run` for a card that need not be on this machine. Of several ranks, the first one plans.
- * @returns the exit code
- */
+/** `--dry-run` for a card that need not be on this machine. Of several ranks, the first plans. */
 export async function dryRunOnCard(
   card: PlanCard,
   name: string,

@@ -3,20 +3,38 @@ import { basename, dirname, join } from "node:path";
 import { withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { loadConfig, type LoadedConfig, type RunKind } from "../../configs/load.ts";
 import { configFirst } from "../../configs/reading/overrides.ts";
+import { UsageError } from "../../core/errors.ts";
 import { exists } from "../../core/paths.ts";
+import type { PlanCard } from "../../training/card/plan_card.ts";
 import { requireWarmStart } from "../../training/warm_start.ts";
-import { namingMissing } from "../plans/missing_parts.ts";
 import type { Flags } from "../flags.ts";
-import type { ChosenMetrics } from "./metric_lines.ts";
+import { cardFromFlags } from "../plans/plan_text.ts";
+import { namingMissing } from "../plans/missing_parts.ts";
+import { parseDuration } from "../stop_control.ts";
+import { type ChosenMetrics, readChosenMetrics } from "./metric_lines.ts";
 import type { TRAIN } from "./run_flags.ts";
 
-/** The values of the flags of `rgx train` and `rgx sft`. */
 export type TrainOptions = Omit<Flags<typeof TRAIN>, "maxTime" | "logMetrics"> & {
   /** Seconds after which the run saves and stops. */
   maxTime?: number;
-  /** The metrics that are printed for each step. */
   logMetrics?: ChosenMetrics;
 };
+
+/** Reads the flags with a form of their own. @returns the card to plan for; null: this machine */
+export function readFlags(
+  options: TrainOptions & { maxTime?: unknown; logMetrics?: unknown },
+): PlanCard | null {
+  const { maxTime, logMetrics, dryRun: plans = false } = options;
+  if (maxTime !== undefined) options.maxTime = parseDuration(String(maxTime));
+  if (logMetrics !== undefined) options.logMetrics = readChosenMetrics(String(logMetrics));
+  const card = cardFromFlags(options, { plans, planFlag: "--dry-run" });
+  if (options.measure && (!plans || card !== null)) {
+    throw new UsageError("--measure: the steps of a dry run are measured, on this machine", {
+      advice: plans ? "Leave out --measure for another card." : "Add --dry-run.",
+    });
+  }
+  return card;
+}
 
 /**
  * Reads the configuration, and sets the environment variables that it names.

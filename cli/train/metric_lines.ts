@@ -34,8 +34,7 @@ const LEFT: Column = { title: "left", metric: null, show: String };
 export type ChosenMetrics = readonly string[] | "all" | null;
 
 /** The value of `--log-metrics`. @throws UsageError when no name is in it */
-export function readChosenMetrics(text: string | undefined): ChosenMetrics {
-  if (text === undefined) return null;
+export function readChosenMetrics(text: string): ChosenMetrics {
   const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
   if (names.length === 0) {
     throw new UsageError("--log-metrics: no metric is named", {
@@ -67,7 +66,6 @@ export class MetricLines {
       : chosen.map((metric) => ({ title: metric, metric, show: significant }));
   }
 
-  /** The heading is printed again before the next line. */
   repeatHeading(): void {
     this.#needsHeading = true;
   }

@@ -15,7 +15,7 @@ function linesOf(rewards: readonly string[], log: string | undefined, warnings: 
     training: { beta: 0.1 },
     rewards: rewards.map((name) => ({ name, weight: 1, params: {}, timeout: 5 })),
   });
-  const chosen = readChosenMetrics(log);
+  const chosen = log === undefined ? null : readChosenMetrics(log);
   const lines = new MetricLines(config, "grpo", chosen, (message) => warnings.push(message));
   const parts = rewards.map((name, i) => [`rewards/${name}/mean`, i / 10]);
   return lines.lines(20, 1000, {

@@ -11,11 +11,11 @@ import { slurmJob } from "../../core/machine/job.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { type HubSettings, hubSettings } from "../../hub/settings.ts";
-import { requireToken, type UploadEvent } from "../../hub/upload/upload.ts";
+import { requireToken } from "../../hub/upload/upload.ts";
 import type { Device } from "../../kernels/device.ts";
 import { contextText } from "../../models/architectures/rope_scaling.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
-import { shareModel, uploadCommand } from "../../reports/sharing/share_model.ts";
+import { shareModel, type ShareOptions, uploadCommand } from "../../reports/sharing/share_model.ts";
 import { assemble, type TrainingParts } from "../../training/assemble.ts";
 import { newestCheckpoint } from "../../training/checkpoint/checkpoint_files.ts";
 import { WARM_START } from "../../training/checkpoint/checkpoint_folders.ts";
@@ -26,15 +26,13 @@ import { deviceOfRun, readRun } from "../../training/run/run_folder.ts";
 import { RunTracking } from "../../training/run/run_tracking.ts";
 import { isRequeuedRestart } from "../../training/run/sessions.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
-import { drawText, LoadProgress } from "../models/load_progress.ts";
+import { drawText, LoadProgress } from "../terminal/redrawn_lines.ts";
 import { uploadProgress } from "../models/upload.ts";
 import { deviceNameOf, runDeviceName } from "../open_device.ts";
-import { memoryTable } from "../plans/memory_table.ts";
+import { measuredRunTime, memoryTable } from "../plans/plan_text.ts";
 import { missingError, missingForRun } from "../plans/missing_parts.ts";
-import { measuredRunTime } from "../plans/run_time.ts";
-import { type AskedRanks, askedRanks } from "../ranks/asked_ranks.ts";
+import { type AskedRanks, askedRanks, isRank, runRanks } from "../ranks/start_ranks.ts";
 import { openRankDevice, withRanks } from "../ranks/join_ranks.ts";
-import { isRank, runRanks } from "../ranks/start_ranks.ts";
 import { listenForStop, type StopControl } from "../stop_control.ts";
 import { log, print } from "../terminal/terminal.ts";
 import { refuseMissing, showDryRun } from "./dry_run.ts";
@@ -93,26 +91,20 @@ export async function train(
       if (joined.label !== null) log(`note: ${joined.label}`);
     }
     const which = plansOnly ? ALONE : ranks, count = asked?.count ?? ranks.size;
-    return await runTraining(loaded, which, options, { phases, count });
+    return await runTraining(loaded, which, options, phases, count);
   });
 }
 
-/** The parts of a run that are done, and the limits of the run. */
-interface RunScope {
-  phases: "all" | "sft";
-  /** The number of ranks of the run. A plan is made by one of them. */
-  count: number;
-}
-
 /**
- * All ranks but the first are silent.
+ * @param count the number of ranks of the run: a plan is made by one of them
  * @returns the exit code: 0 done, 75 stopped and resumable
  */
 async function runTraining(
   loaded: LoadedConfig,
   ranks: Ranks,
   options: TrainOptions,
-  { phases, count }: RunScope,
+  phases: "all" | "sft",
+  count: number,
 ): Promise<number> {
   // The number of ranks is no part of what a run stores: one of 4 may go on with 1 or 2.
   const training = { ...loaded.config.training, nnodes: null, n_gpus_per_node: null };
@@ -128,7 +120,7 @@ async function runTraining(
   opened.defer(() => device.close());
   const control = listenForStop(options.maxTime ?? null, undefined, !isFirst);
   opened.defer(() => control.ended());
-  const observers = new RunObservers(config, device, options, isFirst);
+  const observers = observersOf(config, device, options, isFirst);
   opened.defer(() => observers.close());
   const { progress } = observers;
 
@@ -198,7 +190,7 @@ async function runToEnd(
   const summary = await trainer.run().finally(() => {
     // A job that was warned has little time, so its report is written when the run is complete.
     const hurry = control.reason !== null && slurmJob() !== null;
-    return !observers.hasBegun || hurry ? undefined : report(outputDir, observers.quiet);
+    return !observers.hasBegun() || hurry ? undefined : report(outputDir, observers.quiet);
   });
   await observers.finishUploads(summary);
   if (printsSummary) print(JSON.stringify(summary));
@@ -246,89 +238,51 @@ async function resumeOf(
   return { resume: resume === "latest" ? true : resume ?? false, force };
 }
 
-class RunObservers {
-  readonly progress: TrainProgress;
-  /** The progress of loading the model. */
-  readonly loading: LoadProgress;
-  /** The progress of drawing held-out problems. */
-  readonly drawing: LoadProgress;
-  /** Whether nothing but warnings is printed. */
-  readonly quiet: boolean;
-  readonly #tracking: RunTracking | null;
-  #uploads: HubUploads | null = null;
-  #hasBegun = false;
+type RunObservers = ReturnType<typeof observersOf>;
 
-  /** @param isFirst whether this is the first rank: the others are silent and track nothing */
-  constructor(
-    private readonly config: RunConfig,
-    device: Device,
-    options: TrainOptions,
-    private readonly isFirst: boolean,
-  ) {
-    this.progress = new TrainProgress(config, device, options);
-    this.quiet = options.quiet || options.logFormat === "json" || !isFirst;
-    this.loading = new LoadProgress(this.quiet);
-    this.drawing = new LoadProgress(this.quiet, drawText);
-    this.#tracking = isFirst
-      ? new RunTracking(config, Deno.env.toObject(), (message) => this.#warn(message))
-      : null;
-  }
-
-  /** Whether the run has been planned. After that, the output folder belongs to the run. */
-  get hasBegun(): boolean {
-    return this.#hasBegun;
-  }
-
-  /** The functions that the trainer calls with each event. */
-  get listeners(): TrainListener[] {
-    if (!this.isFirst) return [];
-    return [
-      (event) => this.progress.on(event),
-      (event) => this.#tracking?.on(event),
-      (event) => this.#uploads?.on(event),
-      (event) => this.#hasBegun ||= event.type === "plan",
-    ];
-  }
-
-  /** Prepares the uploads that the configuration asks for. @throws UsageError without a token */
-  async openUploads(): Promise<void> {
-    if (!this.isFirst) return;
-    this.#uploads = await hubUploads(this.config, {
-      tell: (text) => this.quiet || log(text),
-      warn: (message) => this.#warn(message),
-      progress: this.quiet ? () => {} : uploadProgress(),
-    });
-  }
-
-  /** Uploads the model of a complete run, and waits for uploads that are under way. */
-  async finishUploads(summary: TrainSummary): Promise<void> {
-    await this.#uploads?.finish(summary);
-  }
-
-  close(): void {
-    this.#uploads?.close();
-    this.loading.close();
-    this.progress.close();
-    this.#tracking?.close();
-  }
-
-  #warn(message: string): void {
-    this.progress.on({ type: "warning", message });
-  }
+/** What shows, tracks and uploads a run. All ranks but the first are silent. */
+function observersOf(config: RunConfig, device: Device, options: TrainOptions, isFirst: boolean) {
+  const progress = new TrainProgress(config, device, options);
+  const quiet = options.quiet || options.logFormat === "json" || !isFirst;
+  const loading = new LoadProgress(quiet), drawing = new LoadProgress(quiet, drawText);
+  const warn = (message: string) => progress.on({ type: "warning", message });
+  const tracking = isFirst ? new RunTracking(config, Deno.env.toObject(), warn) : null;
+  let uploads: HubUploads | null = null, hasBegun = false;
+  const listeners: TrainListener[] = [
+    (event) => progress.on(event),
+    (event) => tracking?.on(event),
+    (event) => uploads?.on(event),
+    (event) => hasBegun ||= event.type === "plan",
+  ];
+  return {
+    progress,
+    loading,
+    drawing,
+    quiet,
+    listeners: isFirst ? listeners : [],
+    /** Whether the run has been planned. After that, the output folder belongs to the run. */
+    hasBegun: () => hasBegun,
+    /** Prepares the uploads that the configuration asks for. @throws UsageError without a token */
+    openUploads: async () => {
+      if (isFirst) uploads = await hubUploads(config, quiet, warn);
+    },
+    /** Uploads the model of a complete run, and waits for uploads that are under way. */
+    finishUploads: async (summary: TrainSummary) => await uploads?.finish(summary),
+    close: () => {
+      uploads?.close();
+      loading.close();
+      progress.close();
+      tracking?.close();
+    },
+  };
 }
 
 /** An upload that the configuration asks for, by `hf_upload` or by `push_to_hub`. */
-interface Asked {
-  repoId: string;
-  optimizerSaveMode: "full" | null;
-  private: boolean | null;
-  revision: string | null;
-  license: string | null;
+interface Asked extends ShareOptions {
   /** Which checkpoints are uploaded during the training; "end": none. */
   strategy: RunConfig["training"]["hub_strategy"];
 }
 
-/** The upload that the configuration asks for; null: none. */
 function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
   if (section !== null) {
     const { repo_id, optimizer_save_mode: optimizerSaveMode, ...rest } = section;
@@ -341,31 +295,26 @@ function askedOf({ hf_upload: section, training }: RunConfig): Asked | null {
     optimizerSaveMode: null,
     private: training.hub_private_repo,
     revision: training.hub_revision,
-    license: null,
     strategy: training.hub_strategy,
   };
 }
 
-/** How uploads are shown. */
-interface Shown {
-  /** Shows a success. */
-  tell(text: string): void;
-  /** Shows a failure, with advice. */
-  warn(text: string): void;
-  progress(event: UploadEvent): void;
-}
-
 /**
  * The uploads of a run; null when the configuration asks for none.
+ * @param warn shows a failure, with advice
  * @throws UsageError when there is no token. If connections are forbidden, as on the nodes of a
  *   cluster, a note says how to upload later
  */
-async function hubUploads(config: RunConfig, shown: Shown): Promise<HubUploads | null> {
+async function hubUploads(
+  config: RunConfig,
+  quiet: boolean,
+  warn: (text: string) => void,
+): Promise<HubUploads | null> {
   const asked = askedOf(config), found = asked === null ? null : await hubSettings();
   if (asked === null || found === null) return null;
   const settings = { ...found, token: config.training.hub_token ?? found.token };
   if (settings.offline === null) requireToken(settings);
-  return new HubUploads(asked, config.training.output_dir, settings, shown);
+  return new HubUploads(asked, config.training.output_dir, settings, quiet, warn);
 }
 
 class HubUploads {
@@ -375,7 +324,8 @@ class HubUploads {
     private readonly asked: Asked,
     private readonly folder: string,
     private readonly settings: HubSettings,
-    private readonly shown: Shown,
+    private readonly quiet: boolean,
+    private readonly warn: (text: string) => void,
   ) {}
 
   /** Uploads a saved checkpoint, unless an earlier upload is still under way. */
@@ -387,23 +337,13 @@ class HubUploads {
   }
 
   #start(path: string, step: number): { child: Deno.ChildProcess; done: Promise<void> } {
-    const { repoId, revision, strategy } = this.asked, [program, ...first] = programCommand();
-    const isWhole = strategy !== "every_save";
-    const args = [
-      ...first,
-      "upload",
-      path,
-      "--repo-id",
-      repoId,
-      "--quiet",
-      "--optimizer-save-mode",
-      isWhole ? "full" : "none",
-      ...(strategy === "checkpoint" ? ["--checkpoint-folder", "last-checkpoint"] : []),
-      "--commit-message",
-      `Training in progress, step ${step}`,
-      ...(this.asked.private === true ? ["--private"] : []),
-      ...(revision === null ? [] : ["--revision", revision]),
-    ];
+    const { repoId, revision, strategy } = this.asked, [program, ...args] = programCommand();
+    const mode = strategy === "every_save" ? "none" : "full";
+    args.push("upload", path, "--repo-id", repoId, "--quiet", "--optimizer-save-mode", mode);
+    args.push("--commit-message", `Training in progress, step ${step}`);
+    if (strategy === "checkpoint") args.push("--checkpoint-folder", "last-checkpoint");
+    if (this.asked.private) args.push("--private");
+    if (revision != null) args.push("--revision", revision);
     const child = new Deno.Command(program!, {
       args,
       env: { HF_TOKEN: this.settings.token!, NO_COLOR: "1" },
@@ -416,35 +356,30 @@ class HubUploads {
       if (success) return;
       const [line = ""] = new TextDecoder().decode(stderr).trim().split("\n")
         .filter((text) => text.startsWith("error:"));
-      this.shown.warn(`${path} was not uploaded: ${line.replace("error: ", "")}`);
+      this.warn(`${path} was not uploaded: ${line.replace("error: ", "")}`);
     });
     return { child, done };
   }
 
   /** Uploads the model of a complete run; otherwise waits for an upload that is under way. */
   async finish({ status }: TrainSummary): Promise<void> {
-    const { asked, settings, folder } = this, later = uploadCommand(folder, asked);
+    const { asked, settings, folder, quiet } = this, later = uploadCommand(folder, asked);
     if (settings.offline !== null) {
       const when = status === "completed" ? "On" : "When the run is complete, on";
-      return this.shown.warn(
+      return this.warn(
         `${settings.offline} forbids uploads. ${when} a machine with a network: ${later}`,
       );
     }
     await this.#running?.done;
     if (status !== "completed") return;
+    const onEvent = quiet ? () => {} : uploadProgress();
     try {
-      const { url } = await shareModel(folder, {
-        ...asked,
-        settings,
-        message: "End of training",
-        onEvent: this.shown.progress,
-      });
-      this.shown.tell(`Uploaded: ${url}`);
+      const message = "End of training";
+      const { url } = await shareModel(folder, { ...asked, settings, message, onEvent });
+      if (!quiet) log(`Uploaded: ${url}`);
     } catch (error) {
       const advice = error instanceof RgxError ? ` ${error.advice ?? ""}` : "";
-      this.shown.warn(
-        `The model was not uploaded: ${messageOf(error)}.${advice} Later: ${later}`,
-      );
+      this.warn(`The model was not uploaded: ${messageOf(error)}.${advice} Later: ${later}`);
     }
   }
 

@@ -34,17 +34,15 @@ import {
   problemsText,
   promptsText,
   sampleLines,
+  summaryTable,
 } from "./train_text.ts";
-import { memoryText } from "../plans/memory_table.ts";
-import { type RunTime, runTimeText, TimeLeft } from "../plans/run_time.ts";
-import { summaryTable } from "./train_summary.ts";
+import { memoryText, type RunTime, runTimeText, TimeLeft } from "../plans/plan_text.ts";
 import { usableSeconds } from "../stop_control.ts";
 import { RedrawnLines } from "../terminal/redrawn_lines.ts";
 import {
   breakWidth,
   broken,
   columns,
-  isInteractive,
   labelled,
   log,
   paint,
@@ -53,8 +51,8 @@ import {
 } from "../terminal/terminal.ts";
 import { textWidth } from "../terminal/terminal.ts";
 
-/** Maximum number of seconds without any output, when stderr is no terminal. */
-const QUIET_SECONDS = 30;
+/** Maximum number of milliseconds without any output, when stderr is no terminal. */
+const QUIET_MS = 30_000;
 /** Parts that every progress line has. Other parts are left out if they do not fit. */
 const FIXED_PARTS = 4;
 /** Milliseconds between redraws of the progress line. */
@@ -79,13 +77,9 @@ export class TrainProgress {
   time: RunTime | null = null;
   /** Seconds to the end of the job that the run is in. Null: no job, or its end is not known. */
   secondsLeft: number | null = null;
-  readonly #live: boolean;
-  readonly #json: boolean;
   #plan: TrainPlan | null = null;
-  readonly #line = new RedrawnLines();
+  readonly #line = new RedrawnLines(QUIET_MS, REDRAW_MS);
   readonly #others = new OtherWorkMeter();
-  #lastDraw = 0;
-  #lastPlain = performance.now();
   #phase = "";
   readonly #timeLeft = new TimeLeft();
   #metricLines: MetricLines | null = null;
@@ -100,15 +94,13 @@ export class TrainProgress {
     private readonly options: Options,
   ) {
     this.#resetRecent();
-    this.#live = isInteractive() && !options.quiet;
-    this.#json = options.logFormat === "json";
   }
 
   on(event: TrainEvent): void {
     if (event.type === "warning") {
       this.#warn(event.message);
     } else if (!this.options.quiet) {
-      if (this.#json) this.#logJson(event);
+      if (this.options.logFormat === "json") this.#logJson(event);
       else this.#show(event);
     }
     if (event.type === "plan") this.#warnOfTime(event.plan);
@@ -136,7 +128,7 @@ export class TrainProgress {
   }
 
   close(): void {
-    this.#clear();
+    this.#line.clear();
   }
 
   #show(event: TrainEvent): void {
@@ -164,8 +156,8 @@ export class TrainProgress {
       case "sample":
         return this.#sample(event);
       case "eval_progress":
-        return this.#progress(
-          `  held-out ${event.done}/${event.total}`,
+        return this.#line.show(
+          () => [`  held-out ${event.done}/${event.total}`],
           event.done === event.total,
         );
       case "eval":
@@ -325,7 +317,7 @@ export class TrainProgress {
     const every = this.#loggingSteps(totalSteps);
     const due = step % every === 0 || step === totalSteps;
     if (due && event.phase === "warm_start") this.#logLines(step, totalSteps, means);
-    this.#progress(parts.join("  "), step === totalSteps);
+    this.#line.show(() => [parts.join("  ")], step === totalSteps);
     if (due) this.#resetRecent();
   }
 
@@ -373,41 +365,19 @@ export class TrainProgress {
   }
 
   #done(summary: TrainSummary): void {
-    this.#clear();
+    this.#line.clear();
     for (const line of summaryTable(summary, this.config, this.#plan!)) {
       for (const part of broken("stderr", line)) log(part);
     }
   }
 
-  /**
-   * Shows a progress text. On a terminal the line is redrawn; elsewhere a line is printed when it
-   * is due, or after a silence.
-   */
-  #progress(text: string, due: boolean): void {
-    const now = performance.now();
-    if (this.#live) {
-      if (due || now - this.#lastDraw >= REDRAW_MS) {
-        this.#line.draw(text);
-        this.#lastDraw = now;
-      }
-    } else if (due || now - this.#lastPlain > 1000 * QUIET_SECONDS) {
-      log(text);
-      this.#lastPlain = now;
-    }
-  }
-
   #print(text: string): void {
     this.#line.say(text);
-    this.#lastPlain = performance.now();
   }
 
   /** Wraps a text on a terminal. In a file a line stays one line, so that it can be parsed. */
   #printWrapped(text: string): void {
     for (const line of broken("stderr", text)) this.#print(line);
-  }
-
-  #clear(): void {
-    this.#line.clear();
   }
 
   #resetRecent(): void {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { timeLine } from "./train_summary.ts";
-import { dictLine, evalLines, sampleLines } from "./train_text.ts";
+import { dictLine, evalLines, sampleLines, timeLine } from "./train_text.ts";
 
 Deno.test("a metric without a value is a dash, also where all rewards of a step are null", () => {
   const metrics = { loss: 0.00123456, reward: null, grad_norm: NaN, epoch: 2 };

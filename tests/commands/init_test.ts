@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../../core/machine/run_command.ts";
 import { test, withFolder } from "../../core/testing.ts";
-import { experiment, measureTask } from "../../cli/init/experiment.ts";
+import { experiment, measureTask } from "../../cli/init/init.ts";
 import { exists } from "../../core/paths.ts";
 import { taskNames } from "../../tasks/registry.ts";
 import { NEEDED, needs } from "../skipped.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { measuredRunTime, runTimeText, TimeLeft } from "./run_time.ts";
+import { measuredRunTime, runTimeText, TimeLeft } from "./plan_text.ts";
 
 Deno.test("an estimate says what others used while it was made", () => {
   const seconds = 459;

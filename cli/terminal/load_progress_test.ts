@@ -1,7 +1,7 @@
 /** What is shown while a model loads, where, and when. */
 import assert from "node:assert/strict";
-import { LoadProgress, loadText } from "./load_progress.ts";
-import { shown } from "../terminal/terminal_testing.ts";
+import { LoadProgress, loadText } from "./redrawn_lines.ts";
+import { shown } from "./terminal_testing.ts";
 
 /** Bytes of the weights of the model in these tests. */
 const TOTAL = 2e8;
