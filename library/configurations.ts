@@ -5,28 +5,10 @@
  */
 export { type ConfigOptions, loadConfig } from "../configs/load_config.ts";
 export type { LoadedConfig } from "../configs/load.ts";
-export type {
-  ConfigObject,
-  ConfigOverrides,
-  FileReward,
-  NamedReward,
-  RewardItem,
-  TaskItem,
-} from "../configs/config_object.ts";
+export type * from "../configs/config_object.ts";
 export { LOSS_TYPE_PARAMETERS, type LossType } from "../configs/schema/loss_types.ts";
 export { type TrackerName, TRACKERS } from "../core/tracker_names.ts";
-export type {
-  AlgorithmSection,
-  CurriculumSection,
-  DpoSection,
-  EnvironmentKeys,
-  ImportanceMode,
-  LoopSection,
-  LoraSection,
-  ModelInit,
-  RunConfig,
-  TeacherSection,
-} from "../configs/schema/run_config.ts";
+export type * from "../configs/schema/run_config.ts";
 export type { TaskSection } from "../configs/schema/task_types.ts";
 export type { RewardSection } from "../configs/schema/reward_section.ts";
 export type { EnvironmentSection, McpSection } from "../rewards/environments/open_environments.ts";

@@ -44,15 +44,7 @@ export {
   loadModel,
   type LoadOptions,
 } from "../models/load_model.ts";
-export {
-  generate,
-  generateTokens,
-  type Prompt,
-  type StructuredOutputs,
-  type TextCompletion,
-  type TextOptions,
-  type TextToken,
-} from "../models/generate_text.ts";
+export * from "../models/generate_text.ts";
 export type { Generation } from "../models/generation/generation.ts";
 export type { StorageOptions } from "../models/network/weights/weight_storage.ts";
 export type { ActivationType } from "../models/network/types.ts";
@@ -82,8 +74,7 @@ export { type Exported, exportModel, type ExportOptions } from "../models/export
 export { EXPORT_TARGETS, type ExportTarget } from "../models/export/export_targets.ts";
 export { WEIGHT_TYPES, type WeightType } from "../models/formats/weight_types.ts";
 export { convertModel } from "../models/export/convert.ts";
-export { pull, type PullEvent, type PullOptions } from "../hub/pull.ts";
-export type { Pulled, PulledFile } from "../hub/pull.ts";
+export * from "../hub/pull.ts";
 export { shareModel, type ShareOptions } from "../reports/sharing/share_model.ts";
 export type { Uploaded, UploadEvent } from "../hub/upload/upload.ts";
 export type { Repository, RepositoryKind } from "../hub/repository.ts";

@@ -38,18 +38,7 @@ export {
   type RubricScores,
   type RubricSection,
 } from "../rewards/rubric.ts";
-export { SAMPLE_PARTS } from "../rewards/types.ts";
+export * from "../rewards/types.ts";
 export type { PythonOptions } from "../rewards/custom/custom_scorer.ts";
 export type { RewardFile } from "../rewards/custom/reward_file.ts";
 export type { ScorerReward } from "../rewards/scorer.ts";
-export type {
-  BatchReward,
-  ExtraValue,
-  Reward,
-  RewardBase,
-  RewardInput,
-  RewardSample,
-  RewardValue,
-  SamplePart,
-  SampleReward,
-} from "../rewards/types.ts";

@@ -61,15 +61,7 @@ export type { CompositePart, CompositeParts } from "../tasks/categories/other/co
 export { type RandomStream, SPLIT as SPLIT_NUMBERS, type Split } from "../core/philox.ts";
 export { getTask, registerTask, taskNames, unregisterTask } from "../tasks/registry.ts";
 export type { ParamSpec, ParamValue } from "../core/named_params.ts";
-export type {
-  CurriculumAttribute,
-  Entry,
-  Generated,
-  OpenOptions,
-  Preference,
-  ScorableEntry,
-  Task,
-} from "../tasks/types.ts";
+export type * from "../tasks/types.ts";
 export type { ChatMessage, ToolCall } from "../core/chat_message.ts";
 export {
   bool as boolParam,

@@ -32,23 +32,8 @@
  * @module
  */
 export { train, trainEvents, type TrainHandlers, type TrainOptions } from "../training/train.ts";
-export {
-  type EnvEntry,
-  type EnvEvaluation,
-  type EnvEvaluationOptions,
-  type EnvReward,
-  type RewardFunction,
-  SingleTurnEnv,
-  type SingleTurnEnvOptions,
-} from "../training/single_turn_env.ts";
-export type {
-  SampledCompletion,
-  TrainEvent,
-  TrainListener,
-  TrainPhase,
-  TrainPlan,
-  TrainSummary,
-} from "../training/run/events.ts";
+export * from "../training/single_turn_env.ts";
+export type * from "../training/run/events.ts";
 export type { Advice, Finding } from "../training/diagnosis/diagnosis.ts";
 export type { TaskAccuracy } from "../bench/evaluation/accuracy.ts";
 export type {

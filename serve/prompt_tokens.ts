@@ -142,7 +142,7 @@ function messagesOf(fields: Fields, tokenizer: Tokenizer): ChatMessage[] {
     const id = message.string("tool_call_id"), name = message.string("name");
     const tool = role === "tool" ? name ?? called.get(id ?? "") : undefined;
     const isEmpty = calls.length > 0 && !message.has("content");
-    const content = isEmpty ? "" : contentOf(message, `${path}.content`);
+    const content = isEmpty ? "" : textOf(message, "content", `${path}.content`);
     return {
       role: role === "developer" ? "system" : role,
       ...shownCalls(content, calls, tokenizer),
@@ -165,15 +165,26 @@ function shownCalls(
   return { content: content === "" ? text : `${content}\n${text}` };
 }
 
-/** The text of a message, of which it may have several parts. */
-function contentOf(message: Fields, path: string): string {
-  const content = message.raw("content");
+/**
+ * A text of a request, which may have several parts.
+ * @param path of the field
+ * @param types those of parts with a text, the usual ones first
+ */
+export function textOf(
+  fields: Fields,
+  name: string,
+  path: string,
+  types: readonly string[] = ["text"],
+): string {
+  const content = fields.raw(name);
   if (typeof content === "string") return content;
-  if (!Array.isArray(content)) throw message.wrong("content", "a text, or a list of text parts");
+  if (!Array.isArray(content)) throw fields.wrong(name, "a text, or a list of text parts");
   return content.map((item, i) => {
-    const part = Fields.of(item, `${path}[${i}].`), type = part.raw("type");
-    if (type !== "text") throw part.wrong("type", '"text": the model reads nothing else');
-    const text = part.string("text");
+    const part = Fields.of(item, `${path}[${i}].`), text = part.string("text");
+    if (!types.includes(part.string("type") ?? "")) {
+      const usual = types.slice(0, 2).map((type) => `"${type}"`).join(" or ");
+      throw part.wrong("type", `${usual}: the model reads nothing else`);
+    }
     if (text === undefined) throw part.wrong("text", "a string");
     return text;
   }).join("");

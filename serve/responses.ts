@@ -11,7 +11,7 @@ import type { Choice } from "./choice.ts";
 import type { Send } from "./event_stream.ts";
 import { Fields } from "./fields.ts";
 import type { ServedModel } from "./model_host.ts";
-import type { Limits } from "./prompt_tokens.ts";
+import { type Limits, textOf } from "./prompt_tokens.ts";
 import { newId, type Parts, type ServedRequest, usageOf } from "./request.ts";
 import { ApiCalls, wholeCall } from "./tools.ts";
 
@@ -110,7 +110,7 @@ function messagesOf(fields: Fields): object[] {
         const role = item.string("role");
         const known = ["system", "developer", "user", "assistant"];
         if (role === undefined || !known.includes(role)) throw item.wrong("role", known.join(", "));
-        const content = textOf(item, "content", `input[${i}]`);
+        const content = textOf(item, "content", `input[${i}].content`, TEXTS);
         if (role !== "assistant") messages.push({ role, content });
         else Object.assign(assistant("content", "tool_calls"), { content });
         break;
@@ -127,11 +127,13 @@ function messagesOf(fields: Fields): object[] {
         messages.push({
           role: "tool",
           tool_call_id: item.string("call_id"),
-          content: textOf(item, "output", `input[${i}]`),
+          content: textOf(item, "output", `input[${i}].output`, TEXTS),
         });
         break;
       case "reasoning": {
-        const text = item.has("content") ? textOf(item, "content", `input[${i}]`) : "";
+        const text = item.has("content")
+          ? textOf(item, "content", `input[${i}].content`, TEXTS)
+          : "";
         if (text !== "") messages.push({ role: "assistant", reasoning_content: text });
         break;
       }
@@ -146,21 +148,6 @@ function messagesOf(fields: Fields): object[] {
 
 /** Types of parts with a text. */
 const TEXTS = ["input_text", "output_text", "reasoning_text", "text"];
-
-/** A text, which may have several parts. @param path of the item */
-function textOf(item: Fields, name: string, path: string): string {
-  const content = item.raw(name);
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) throw item.wrong(name, "a text, or a list of text parts");
-  return content.map((one, i) => {
-    const part = Fields.of(one, `${path}.${name}[${i}].`), text = part.string("text");
-    if (!TEXTS.includes(part.string("type") ?? "")) {
-      throw part.wrong("type", `${TEXTS.slice(0, 2).join(" or ")}: the model reads nothing else`);
-    }
-    if (text === undefined) throw part.wrong("text", "a string");
-    return text;
-  }).join("");
-}
 
 /** Tools have their fields a level higher than in chats. */
 function toolsOf(fields: Fields): object[] {

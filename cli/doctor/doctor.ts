@@ -20,7 +20,6 @@ import {
 import { jobMemory, secondsLeft } from "../../core/machine/slurm_queue.ts";
 import { exists } from "../../core/paths.ts";
 import { VERSION } from "../../core/version.ts";
-import type { Device } from "../../kernels/device.ts";
 import { type VulkanAdapter, vulkanAdapters } from "../../kernels/devices/vulkan/device.ts";
 import { defaultThreads } from "../../kernels/devices/wasm/threads.ts";
 import {
@@ -122,35 +121,36 @@ function adviceFor(
   memory: number,
   others: OtherWork | null,
 ): string[] {
-  const advice: string[] = [];
   const oneThread = devices.find((d) => d.name === "wasm" && d.threads === 1)!;
-  if ((others?.others ?? 0) > BUSY) {
-    advice.push("other programs use this machine: alone, rgx is faster than measured here");
-  } else if (oneThread.gflops < 60) {
-    advice.push(
+  const isBusy = (others?.others ?? 0) > BUSY, { cards, by } = visibleCards();
+  const isHidden = cards?.length === 0, isCpu = gpu?.software ?? false;
+  const missing = !isHidden && (gpu === null || isCpu && listCards().length > 0)
+    ? missingForGpu()
+    : [];
+  return adviceOf([
+    [isBusy, "other programs use this machine: alone, rgx is faster than measured here"],
+    [
+      !isBusy && oneThread.gflops < 60,
       Deno.build.standalone
         ? "the wasm device is slow: the machine is busy, or the executable was built by " +
           "`deno task compile:safe` (`deno task compile` sets the V8 flags that double the speed)"
         : "the wasm device is slow: start through `deno task rgx` or the executable built by " +
           "`deno task compile`, which set the V8 flags that double its speed " +
           "(or the machine is busy)",
-    );
-  }
-  if (memory < 2 * 2 ** 30) advice.push("less than 2 GiB of memory are free: only tiny models fit");
-  const { cards, by } = visibleCards();
-  if (cards?.length === 0) advice.push(`every graphics card is hidden from this process: ${by}`);
-  else if (gpu === null) { for (const missing of missingForGpu()) advice.push(missing); }
-  else if (gpu.software) {
-    advice.push("the GPU adapter is a CPU: --device auto takes wasm, which is far faster");
-    if (listCards().length > 0) { for (const missing of missingForGpu()) advice.push(missing); }
-  }
-  if (gpu !== null && !gpu.fast_readback) {
-    advice.push(
+    ],
+    [memory < 2 * 2 ** 30, "less than 2 GiB of memory are free: only tiny models fit"],
+    [isHidden, `every graphics card is hidden from this process: ${by}`],
+    [
+      !isHidden && isCpu,
+      "the GPU adapter is a CPU: --device auto takes wasm, which is far faster",
+    ],
+    ...missing.map((text): Rule => [true, text]),
+    [
+      gpu !== null && !gpu.fast_readback,
       `Deno ${Deno.version.deno} is not known to map buffers at once: ` +
-        "every look at the GPU's results costs 10 ms more",
-    );
-  }
-  return advice;
+      "every look at the GPU's results costs 10 ms more",
+    ],
+  ]);
 }
 
 /** The share of the processors that other programs use while this process does nothing. */
@@ -304,39 +304,30 @@ interface DeviceReport {
   name: string;
   threads: number;
   gflops: number;
-  /** Speed of a copy: bytes read and written. */
+  /** Bytes read and written by a copy. */
   gbytes_per_second: number;
 }
 
 /** Measures the devices one after the other, and which kernels the CPU device has chosen. */
-async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean): Promise<{
-  devices: DeviceReport[];
-  tiles: string;
-  bf16Unit: string;
-}> {
+async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean) {
   const devices: DeviceReport[] = [];
   let tiles = "", bf16Unit = "";
-  const wanted: [name: string, threads: number | undefined][] = [
-    ["reference", 1],
-    ["wasm", 1],
-    ["wasm", undefined],
-  ];
-  if (hasWebgpu) wanted.push(["webgpu", undefined]);
-  if (hasVulkan) wanted.push(["vulkan", undefined]);
-  for (const [name, threads] of wanted) {
-    const device = await createDevice(name, threads === undefined ? {} : { threads });
-    const isSame = devices.some((d) => d.name === name && d.threads === device.threads);
-    if (!isSame) devices.push({ name, threads: device.threads, ...await speedOf(device) });
+  const one = { threads: 1 }, others = ["wasm"];
+  if (hasWebgpu) others.push("webgpu");
+  if (hasVulkan) others.push("vulkan");
+  const wanted = others.map((name): [string, Partial<typeof one>] => [name, {}]);
+  for (const [name, options] of [["reference", one], ["wasm", one], ...wanted] as typeof wanted) {
+    const device = await createDevice(name, options), { threads } = device;
+    if (!devices.some((d) => d.name === name && d.threads === threads)) {
+      const { products, bandwidth } = await measureDevice(device, 1000);
+      const speed = { gflops: products / 1e9, gbytes_per_second: bandwidth / 1e9 };
+      devices.push({ name, threads, ...speed });
+    }
     tiles ||= device.tiles ?? "";
     bf16Unit ||= device.bf16Unit ?? "";
     device.close();
   }
   return { devices, tiles, bf16Unit };
-}
-
-async function speedOf(device: Device): Promise<Omit<DeviceReport, "name" | "threads">> {
-  const { products, bandwidth } = await measureDevice(device, 1000);
-  return { gflops: products / 1e9, gbytes_per_second: bandwidth / 1e9 };
 }
 
 type JobReport = NonNullable<Awaited<ReturnType<typeof jobReport>>>;
@@ -405,114 +396,86 @@ function jobRows(job: JobReport, { by, bytes }: MemoryRoom): string[][] {
   ];
 }
 
-/**
- * Advice about figures that contradict each other.
- * @param cards whether the adapter is a graphics card
- */
+/** A case, and the advice for it. */
+type Rule = readonly [isSo: boolean, advice: string];
+
+const adviceOf = (rules: readonly Rule[]) => rules.filter(([isSo]) => isSo).map(([, text]) => text);
+
+/** Advice about figures that contradict each other. @param cards whether there is a graphics card */
 function jobAdvice(job: JobReport, cards: boolean): string[] {
-  const advice: string[] = [];
-  const { cpus, usable_cpus: usable, gpus, visible_gpus: visible } = job;
+  const { id, cpus, usable_cpus: usable, gpus, visible_gpus: visible, tasks } = job;
   if (job.node === null) {
-    advice.push(
-      `this shell is not on a node of job ${job.id}: start what computes with srun ` +
-        "(srun --pty bash for a shell)",
-    );
-    return advice;
+    return [
+      `this shell is not on a node of job ${id}: start what computes with srun ` +
+      "(srun --pty bash for a shell)",
+    ];
   }
-  if (cpus !== null && usable < cpus) {
-    advice.push(
+  const isAlone = processLayout() === null, given = gpus?.length ?? 0;
+  return adviceOf([
+    [
+      cpus !== null && usable < cpus,
       `the job has ${cpus} cores for this process, but it may use ${usable}: mpirun binds a ` +
-        "process to one core (--bind-to none), and srun needs --cpus-per-task too " +
-        "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
-    );
-  }
-  const isRank = processLayout() !== null;
-  if (!isRank && (job.tasks ?? 1) > 1) {
-    advice.push(
-      `the job has ${job.tasks} tasks, and this is one process: srun --mpi=pmix (or pmi2) starts ` +
-        "a rank of the run for each; for a run of one process, sbatch --ntasks=1 is enough",
-    );
-  }
-  const given = gpus?.length ?? 0;
-  if (given > 1 && !isRank && (job.tasks ?? 1) === 1) {
-    advice.push(
+      "process to one core (--bind-to none), and srun needs --cpus-per-task too " +
+      "(export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK)",
+    ],
+    [
+      isAlone && (tasks ?? 1) > 1,
+      `the job has ${tasks} tasks, and this is one process: srun --mpi=pmix (or pmi2) starts ` +
+      "a rank of the run for each; for a run of one process, sbatch --ntasks=1 is enough",
+    ],
+    [
+      given > 1 && isAlone && (tasks ?? 1) === 1,
       `the job has ${given} GPUs, and one process uses one: --ntasks-per-node=${given} and srun ` +
-        "--mpi=pmix start a rank for each (rgx slurm --gpus writes it), --gres=gpu:1 leaves the " +
-        "others to others",
-    );
-  }
-  if (given > 0 && !cards) {
-    advice.push(
+      "--mpi=pmix start a rank for each (rgx slurm --gpus writes it), --gres=gpu:1 leaves the " +
+      "others to others",
+    ],
+    [
+      given > 0 && !cards,
       "the job was given a GPU, but no graphics card is found on this node " +
-        "(see the lines on the GPU)",
-    );
-  }
-  if (given === 0 && cards && (visible?.length ?? 0) === 0) {
-    advice.push(
+      "(see the lines on the GPU)",
+    ],
+    [
+      given === 0 && cards && (visible?.length ?? 0) === 0,
       "a graphics card is visible that the job was not given: ask for one (--gres=gpu:1), " +
-        "or use --device wasm",
-    );
-  }
-  if (given > 0 && visible !== null && visible.length !== given) {
-    advice.push(
-      `SLURM gave ${given} GPUs (${
-        gpus!.join(", ")
-      }), this process is told to see ${visible.length} ` +
-        `(${visible.join(", ") || "none"}): CUDA_VISIBLE_DEVICES was changed`,
-    );
-  }
-  if (job.memory_bytes === null && memoryRoom().by === "machine") {
-    advice.push(
+      "or use --device wasm",
+    ],
+    [
+      given > 0 && visible !== null && visible.length !== given,
+      `SLURM gave ${given} GPUs (${gpus?.join(", ")}), this process is told to see ` +
+      `${visible?.length} (${visible?.join(", ") || "none"}): CUDA_VISIBLE_DEVICES was changed`,
+    ],
+    [
+      job.memory_bytes === null && memoryRoom().by === "machine",
       "nothing limits the job's memory: say what it needs (--mem), or others may lack it",
-    );
-  }
-  return advice;
+    ],
+  ]);
 }
 
-export interface FitReport {
-  config: string;
-  device: string;
-  memory_planned_bytes: number | null;
-  memory_available_bytes: number | null;
-  /** Seconds of the whole run; null when the model is not on this machine. */
-  estimated_seconds: number | null;
-  /** The share that other programs used while the time was measured; null when it is not known. */
-  others: OtherWork | null;
-  /** Bytes that the run will write; null when the model is not on this machine. */
-  disk_planned_bytes: number | null;
-  /** Bytes that are free on the file system of the run's folder; null when they are not known. */
-  disk_free_bytes: number | null;
-  /** The reasons why the run is not possible on this machine. */
-  misfits: string[];
-  /** How to get the model or the data set that is not here; null: nothing is missing. */
-  fetch: string | null;
-  /** Remarks that do not prevent the run. */
-  notes: string[];
-}
+type FitReport = Awaited<ReturnType<typeof fitReport>>;
 
 /** @param named the device of `--device`, if it is given */
-export async function fitReport(
-  name: string,
-  overrides: string[],
-  named: string | undefined,
-): Promise<FitReport> {
+async function fitReport(name: string, overrides: string[], named: string | undefined) {
   const loaded = await namingMissing(() =>
     loadConfig(name, { overrides, env: Deno.env.toObject() })
   );
   const deviceName = runDeviceName(named, loaded.config.training);
   const device = await openDevice(deviceName === undefined ? {} : { device: deviceName });
-  const report: FitReport = {
+  const unknown = null as number | null;
+  const report = {
     config: name,
     device: describeDevice(device),
-    memory_planned_bytes: null,
-    memory_available_bytes: null,
-    estimated_seconds: null,
-    others: null,
-    disk_planned_bytes: null,
+    memory_planned_bytes: unknown,
+    memory_available_bytes: unknown,
+    /** Of the whole run; null, as the disk, when the model is not on this machine. */
+    estimated_seconds: unknown,
+    /** The share that other programs used while the time was measured. */
+    others: null as OtherWork | null,
+    disk_planned_bytes: unknown,
     disk_free_bytes: await freeBytes(loaded.config.training.output_dir),
-    misfits: [],
-    fetch: null,
-    notes: [],
+    /** Why the run is not possible on this machine, and how to get what is not here. */
+    misfits: [] as string[],
+    fetch: null as string | null,
+    notes: [] as string[],
   };
   const planned = ({ peak, available }: MemoryPlan) => {
     report.memory_planned_bytes = peak;
@@ -567,7 +530,7 @@ function timeNotes(needed: number, left: number | null): string[] {
   ];
 }
 
-export function fitRows(fit: FitReport): string[][] {
+function fitRows(fit: FitReport): string[][] {
   const size = (bytes: number | null) => bytes === null ? "an unknown amount" : bytesText(bytes);
   const rows = [["config", `${fit.config}, on ${fit.device}`]];
   if (fit.memory_planned_bytes !== null) {
