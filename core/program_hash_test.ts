@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "./testing.ts";
 import { ROOMS } from "../tools/architecture/imports.ts";
-import { HASHED, programHash } from "./version.ts";
+import { HASHED, programHash } from "./program_hash.ts";
 
 test.inFolder("another line of code, kernel or package is another program; a test is none", async (folder) => {
   const write = async (name: string, text: string) => {

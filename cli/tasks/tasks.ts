@@ -1,12 +1,13 @@
-/** `rgx tasks list|show|sample`: prints the registry of tasks and entries of their data sets. */
+/**
+ * `rgx tasks list|show|sample`: prints the registry of tasks and entries of their data sets. What
+ * reads task files and parameters is not loaded for the list.
+ */
 import { UsageError } from "../../core/errors.ts";
 import { SPLIT, type Split } from "../../core/philox.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { entryJson } from "../../tasks/entry_json.ts";
 import { getTask, taskNames } from "../../tasks/registry.ts";
-import { taskNameOf } from "../../tasks/custom/task_file.ts";
-import { readTaskParams } from "./task_params.ts";
 import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, clip, LineWriter, print, wrap } from "../terminal/terminal.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -41,8 +42,8 @@ export function listTasks(options: { category?: string; json?: boolean }): void 
 }
 
 export async function showTask(nameOrFile: string, options: { json?: boolean }): Promise<void> {
-  const name = await taskNameOf(nameOrFile);
-  const task = getTask(name);
+  const { taskNameOf } = await import("../../tasks/custom/task_file.ts");
+  const name = await taskNameOf(nameOrFile), task = getTask(name);
   const sample = createDataset(name, { ...task.example, size: 1, seed: 42 }).entry(0);
   if (options.json) {
     return print(JSON.stringify({
@@ -105,6 +106,8 @@ export async function sampleTask(nameOrFile: string, options: SampleOptions): Pr
       advice: `splits: ${Object.keys(SPLIT).join(", ")}`,
     });
   }
+  const { taskNameOf } = await import("../../tasks/custom/task_file.ts");
+  const { readTaskParams } = await import("./task_params.ts");
   const name = await taskNameOf(nameOrFile), task = getTask(name);
   const params = readTaskParams(task, options);
   const dataset = createDataset(name, {
