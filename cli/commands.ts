@@ -61,7 +61,7 @@ const exported = from(() => import("./models/export.ts"))("exportCheckpoint");
 type Entry = readonly [names: string, table: Table, work?: Work];
 
 /**
- * The commands by the user's purpose, in the order of `--help`. `tasks list` is in the group `tasks`.
+ * The commands by the user's purpose, in the order of `--help`; `tasks list` is one of `tasks`.
  */
 const COMMANDS: Readonly<Record<string, readonly Entry[]>> = {
   "Start:": [

@@ -182,7 +182,7 @@ Deno.test("files that pages name exist", () => {
 });
 
 Deno.test("the command line starts without loading what only some commands need", () => {
-  const loaded = new Set<string>(), waiting = [new URL("main.ts", ROOT)];
+  const loaded = new Set<string>(), waiting = [new URL("cli/program.ts", ROOT)];
   const staticImport =
     /(?:^|\n)\s*(?:import|export)\b(?!\s+type\b)[^;"']*?from\s*["'](\.[^"']+)["']/g;
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {

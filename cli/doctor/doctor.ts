@@ -401,7 +401,7 @@ type Rule = readonly [isSo: boolean, advice: string];
 
 const adviceOf = (rules: readonly Rule[]) => rules.filter(([isSo]) => isSo).map(([, text]) => text);
 
-/** Advice about figures that contradict each other. @param cards whether there is a graphics card */
+/** Advice about figures that contradict each other. @param cards whether there is a card */
 function jobAdvice(job: JobReport, cards: boolean): string[] {
   const { id, cpus, usable_cpus: usable, gpus, visible_gpus: visible, tasks } = job;
   if (job.node === null) {

@@ -10,7 +10,7 @@ export class RedrawnLines {
   /** When something was shown. */
   #last = performance.now();
 
-  /** @param plainMs milliseconds without output after which lines are shown that are no terminal's */
+  /** @param plainMs milliseconds without output until lines are printed, where they stay */
   constructor(
     private readonly plainMs = 30_000,
     private readonly redrawMs = 200,

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { compareConfigs } from "../../configs/config_difference.ts";
 import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
-import { programHash } from "../../core/program_hash.ts";
+import { programHash } from "../../core/machine/program_hash.ts";
 import { VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
 import { runReduction } from "../step/run_optimizer.ts";

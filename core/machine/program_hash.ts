@@ -1,8 +1,8 @@
 /** A hash of the code of this program. */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { sha256OfFile } from "./checksums.ts";
-import { versionLine } from "./version.ts";
+import { sha256OfFile } from "../checksums.ts";
+import { versionLine } from "../version.ts";
 
 /** The rooms whose code takes part in training, and the files that name the packages. */
 export const HASHED: readonly string[] = [
@@ -28,7 +28,7 @@ export const HASHED: readonly string[] = [
  * executable, which contains all of this, or of the sources.
  * @param root the folder of a checkout
  */
-export async function programHash(root: URL = new URL("../", import.meta.url)): Promise<string> {
+export async function programHash(root: URL = new URL("../../", import.meta.url)): Promise<string> {
   if (Deno.build.standalone) return await sha256OfFile(Deno.execPath());
   const hash = createHash("sha256").update(versionLine());
   // The address of a package that was loaded from a server names its version.

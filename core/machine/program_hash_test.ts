@@ -1,7 +1,7 @@
 /** The hash by which ranks find that they run different code. */
 import assert from "node:assert/strict";
-import { test } from "./testing.ts";
-import { ROOMS } from "../tools/architecture/imports.ts";
+import { test } from "../testing.ts";
+import { ROOMS } from "../../tools/architecture/imports.ts";
 import { HASHED, programHash } from "./program_hash.ts";
 
 test.inFolder("another line of code, kernel or package is another program; a test is none", async (folder) => {
