@@ -20,6 +20,7 @@ import { readModelFolder } from "../model_folder.ts";
 import { checkOutputPlace, type OutputRules, writeModelFolder } from "./output_place.ts";
 import { isAdapterFolder } from "../network/adapters/peft_adapter.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
+import { FLOAT_TYPES } from "../formats/weight_encoding.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { VOCABULARY_FILES } from "../tokenizers/vocab_merges.ts";
 import { openShards, SAFETENSORS } from "../formats/weight_files.ts";
@@ -114,13 +115,6 @@ async function writeJoined(
 // Puts a checkpoint of verl's FSDP processes together: one safetensors file, with the configuration
 // and the tokenizer that verl saves beside the parts.
 
-/** The types of weights as a config.json names them. */
-const TYPE_NAMES: Readonly<Record<string, string>> = {
-  F32: "float32",
-  F16: "float16",
-  BF16: "bfloat16",
-};
-
 /**
  * @throws UsageError when there is no configuration, or the output exists; RgxError when the parts
  *   are damaged or do not belong together (no incomplete output remains)
@@ -136,11 +130,16 @@ async function joinRanks(ranks: RankFiles, output: string, rules: OutputRules): 
   const notes = [`put together from the parts of ${ranks.paths.length} FSDP processes`];
   const config = await readJsonObject(`${source}/config.json`);
   const said = config?.["dtype"] ?? config?.["torch_dtype"];
-  const stored = new Set(joined.tensors.map(({ dtype }) => TYPE_NAMES[dtype] ?? dtype));
+  const stored = new Set(joined.tensors.map(({ dtype }) => nameOf(dtype)));
   if (typeof said === "string" && !stored.has(said)) {
     notes.push(`config.json says ${said}, the weights are ${[...stored].join(" and ")} as saved`);
   }
   return { path: output, dtype: null, bytes, notes };
+}
+
+/** An element type as a config.json names it. */
+function nameOf(dtype: string): string {
+  return Object.values(FLOAT_TYPES).find((type) => type.dtype === dtype)?.name ?? dtype;
 }
 
 /** The folder with the model's configuration: verl's `huggingface`, or that of the parts. */

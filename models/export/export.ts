@@ -5,7 +5,7 @@
  */
 import { produceFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
-import { type AdapterDType, writeAdapterFolder } from "./export_adapter.ts";
+import { writeAdapterFolder } from "./export_adapter.ts";
 import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
 import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
 import { checkpointNotes, findModel, requireModel } from "../../hub/find_model.ts";
@@ -26,13 +26,11 @@ import { type ModelFolder, readModelFolder } from "../model_folder.ts";
 import { modelTextFiles } from "../formats/model_folder_files.ts";
 import { checkOutputPlace, type OutputRules, writeModelFolder } from "./output_place.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodePieces } from "../formats/weight_encoding.ts";
+import { encodePieces, FLOAT_TYPES, type FloatType } from "../formats/weight_encoding.ts";
 import { ADAPTER_WEIGHTS } from "../network/adapters/peft_adapter.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { ggufName } from "../formats/gguf/gguf_names.ts";
 import { openWeightFiles } from "../formats/weight_files.ts";
-
-const FLOAT_TYPES: readonly WeightType[] = ["f32", "f16", "bf16"];
 
 /** Options of `exportModel`. */
 export interface ExportOptions {
@@ -69,9 +67,9 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
   const { to, force = false, dtype } = options;
   requireOne("to", to, EXPORT_TARGETS);
   if (dtype !== undefined) requireOne("dtype", dtype, WEIGHT_TYPES);
-  if (dtype !== undefined && to !== "gguf" && !FLOAT_TYPES.includes(dtype)) {
+  if (dtype !== undefined && to !== "gguf" && !Object.hasOwn(FLOAT_TYPES, dtype)) {
     throw new UsageError(`dtype ${dtype} is a type of GGUF files only`, {
-      advice: `In the target ${to} it is ${FLOAT_TYPES.join(", ")}.`,
+      advice: `In the target ${to} it is ${Object.keys(FLOAT_TYPES).join(", ")}.`,
     });
   }
   const output = options.output.replace(/(.)\/+$/, "$1");
@@ -98,17 +96,10 @@ async function exportAdapter(
 ): Promise<Exported> {
   let notes: string[] = [];
   const bytes = await writeModelFolder(output, rules, async (folder) => {
-    notes = await writeAdapterFolder(checkpoint, dtype as AdapterDType | null, folder);
+    notes = await writeAdapterFolder(checkpoint, dtype as FloatType | null, folder);
   }, ADAPTER_WEIGHTS);
   return { path: output, dtype, bytes, notes };
 }
-
-const HF_DTYPES = {
-  f32: { tensor: "F32", name: "float32" },
-  f16: { tensor: "F16", name: "float16" },
-  bf16: { tensor: "BF16", name: "bfloat16" },
-} as const;
-type FloatType = keyof typeof HF_DTYPES;
 
 /** Writes a model as one safetensors file with its configuration and tokenizer. */
 export async function writeHfFolder(
@@ -141,7 +132,7 @@ export async function writeHfFolder(
         const part = values.subarray(from, from + elementCount(shape));
         yield* encodePieces(type, { name, shape }, part);
       };
-      return { name, dtype: HF_DTYPES[type].tensor, shape, bytes };
+      return { name, dtype: FLOAT_TYPES[type].dtype, shape, bytes };
     });
   });
   const generation = model.path.endsWith(".gguf")
@@ -149,7 +140,7 @@ export async function writeHfFolder(
     : await readJsonObject(`${model.path}/generation_config.json`);
   const texts = modelTextFiles(
     { ...model, config },
-    HF_DTYPES[types.matrix].name,
+    FLOAT_TYPES[types.matrix].name,
     generation ?? {},
   );
   const bytes = await writeModelFolder(output, placed, async (folder) => {

@@ -16,11 +16,7 @@ import { readModelFolder } from "../model_folder.ts";
 import type { SafetensorsDType } from "../formats/safetensors/dtypes.ts";
 import { TOKENIZER_FILES } from "../tokenizers/tokenizer.ts";
 import { writeSafetensors } from "../formats/tensor_stream.ts";
-import { encodePieces } from "../formats/weight_encoding.ts";
-
-/** Types that adapters are written in. */
-const DTYPES = { f32: "F32", f16: "F16", bf16: "BF16" } as const;
-export type AdapterDType = keyof typeof DTYPES;
+import { encodePieces, FLOAT_TYPES, type FloatType } from "../formats/weight_encoding.ts";
 
 /**
  * Fills the empty folder `target`.
@@ -30,7 +26,7 @@ export type AdapterDType = keyof typeof DTYPES;
  */
 export async function writeAdapterFolder(
   folder: string,
-  dtype: AdapterDType | null,
+  dtype: FloatType | null,
   target: string,
 ): Promise<string[]> {
   if (!await isAdapterFolder(folder)) {
@@ -47,7 +43,7 @@ export async function writeAdapterFolder(
     writePeftConfig({ ...config, baseModel: local ?? config.baseModel }),
   );
   const tensors = [...weights.tensors.values()].map(({ name, dtype: stored, shape }) => {
-    const type: SafetensorsDType = dtype === null ? stored : DTYPES[dtype];
+    const type: SafetensorsDType = dtype === null ? stored : FLOAT_TYPES[dtype].dtype;
     const bytes = async function* () {
       if (dtype === null) yield await weights.bytes(name);
       else yield* encodePieces(dtype, { name, shape }, await weights.float32(name));

@@ -28,6 +28,14 @@ export const ENCODINGS: Readonly<Record<WeightType, Encoding>> = {
   q4_k_m: { id: 12, weights: 256, bytes: 144, encode: quantizeQ4K },
 };
 
+/** Float types: their names in safetensors and in a config.json. */
+export const FLOAT_TYPES = {
+  f32: { dtype: "F32", name: "float32" },
+  f16: { dtype: "F16", name: "float16" },
+  bf16: { dtype: "BF16", name: "bfloat16" },
+} as const;
+export type FloatType = keyof typeof FLOAT_TYPES;
+
 export function encodedBytes(type: WeightType, count: number): number {
   const { weights, bytes } = ENCODINGS[type];
   return count / weights * bytes;
