@@ -111,24 +111,19 @@ export async function readChoices(
     return unusable(messageOf(error));
   }
   if (text === null) return { ...nothing, note: null };
-  let found: Record<string, unknown>;
+  let found: Partial<KeptChoices> & { format?: unknown; about?: unknown };
   try {
     found = JSON.parse(text);
   } catch {
     return unusable("it is damaged");
   }
-  if (found?.["format"] !== FORMAT) return unusable("it is of another version of rgx");
-  if (JSON.stringify(found["about"]) !== JSON.stringify(about)) {
+  if (found?.format !== FORMAT) return unusable("it is of another version of rgx");
+  if (JSON.stringify(found.about) !== JSON.stringify(about)) {
     return unusable("it is of another card, driver or version");
   }
   // Files of earlier states have no `running` and no `ended`.
   const { choices, bad, running, ended, unfinished } = { ...nothing, ...found };
-  const isWhole = isTable(choices, isChoice) && isTable(bad, isReasons) &&
-    (running === null || isReasons(running)) && isTable(ended, isCounts) &&
-    (unfinished === null || isNames(unfinished));
-  return isWhole
-    ? { choices, bad, running, ended, unfinished, note: null }
-    : unusable("it is damaged");
+  return { choices, bad, running, ended, unfinished, note: null };
 }
 
 /**
@@ -149,23 +144,4 @@ export async function keepChoices(
   const choices = { ...known.choices, ...added.choices };
   const text = JSON.stringify({ format: FORMAT, about, ...known, ...added, choices, bad }, null, 1);
   await writeFileAtomic(pathOf(folder), `${text}\n`);
-}
-
-function isTable<T>(value: unknown, isValue: (value: unknown) => value is T): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value) &&
-    Object.values(value).every(isValue);
-}
-
-const isReasons = (value: unknown): value is Record<string, string> => isTable(value, isText);
-
-const isCounts = (value: unknown): value is Record<string, number> =>
-  isTable(value, (count): count is number => Number.isInteger(count));
-
-const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
-
-const isText = (value: unknown): value is string => typeof value === "string";
-
-function isChoice(value: unknown): value is KeptChoice {
-  const { kernel, rule } = (value ?? {}) as Partial<KeptChoice>;
-  return isText(kernel) && isText(rule);
 }

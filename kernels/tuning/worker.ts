@@ -2,8 +2,8 @@
  * The process that measures kernels on a card: it reads a job from its input and writes what it
  * finds, line by line, so that nothing is lost when a driver crashes (tuner.ts starts it again).
  */
-import type { WebgpuDevice } from "../devices/webgpu/device.ts";
-import { openTunedDevice } from "./tuned_devices.ts";
+import { createWebgpuDevice, type WebgpuDevice } from "../devices/webgpu/device.ts";
+import { createVulkanDevice } from "../devices/vulkan/device.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { messageOf } from "../../core/errors.ts";
 import { tuneCall, type TunedClass } from "./tune_call.ts";
@@ -45,7 +45,8 @@ export function decodeJob(text: string): TuneJob {
 
 /** Measures the calls of a job as long as there is time. */
 async function runTuneJob(job: TuneJob, tell: (line: TuneLine) => void): Promise<void> {
-  const open = () => openTunedDevice(job.device, job.card);
+  const { card } = job, create = job.device === "vulkan" ? createVulkanDevice : createWebgpuDevice;
+  const open = () => create({ card, trace: "stamps" });
   const end = performance.now() + job.budgetMs;
   let device: WebgpuDevice = await open();
   const reopen = async () => {

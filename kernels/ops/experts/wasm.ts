@@ -3,7 +3,6 @@
  * are a product of their own.
  */
 import { gemm } from "../matmul/wasm/gemm.ts";
-import type { GemmArgs } from "../matmul/wasm/gemm_args.ts";
 import type { WasmContext, WasmOp } from "../common/wasm_op.ts";
 import { storedWords } from "../../weights/types.ts";
 import { route, routeBackward } from "./choose.ts";
@@ -47,50 +46,36 @@ function eachExpert(
   }
 }
 
-const PLAIN = { transA: false, transB: false, alpha: 1, accumulate: false };
-
 export const expertMatmulWasm: WasmOp<ExpertMatmulArgs> = (args, ctx) => {
   const { n, k, transB = false, alpha = 1, accumulate = false, weightType } = args;
   const a = ctx.pointer(args.a), b = ctx.pointer(args.b), out = ctx.pointer(args.out);
   const [height, width] = transB ? [n, k] : [k, n];
+  const sizes = { n, k, transB, weightType, alpha, accumulate, steady: true };
   eachExpert(ctx, args, (e, first, m) => {
     const before = e * height;
     const words = weightType === undefined
       ? before * width
       : storedWords(weightType, before, width);
     gemm(ctx, {
-      ...PLAIN,
+      ...sizes,
+      m,
       a: a + 4 * first * k,
       b: b + 4 * words,
       out: out + 4 * first * n,
-      m,
-      n,
-      k,
-      transB,
-      weightType,
-      alpha,
-      accumulate,
-      steady: true,
     });
   });
 };
 
 export const expertGradientWasm: WasmOp<ExpertGradientArgs> = (args, ctx) => {
-  const { m, n, alpha = 1 } = args;
+  const { m, n, alpha = 1 } = args, sizes = { m, n, transA: true, alpha, accumulate: true };
   const a = ctx.pointer(args.a), b = ctx.pointer(args.b), out = ctx.pointer(args.out);
   eachExpert(ctx, args, (e, first, k) => {
-    const product: GemmArgs = {
-      ...PLAIN,
+    gemm(ctx, {
+      ...sizes,
+      k,
       a: a + 4 * first * m,
       b: b + 4 * first * n,
       out: out + 4 * e * m * n,
-      m,
-      n,
-      k,
-      transA: true,
-      alpha,
-      accumulate: true,
-    };
-    gemm(ctx, product);
+    });
   });
 };

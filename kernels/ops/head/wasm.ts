@@ -81,34 +81,20 @@ function makeLogits(
   [row, rows]: [number, number],
   [first, width]: [number, number],
 ): void {
+  const logits = { out: z, m: rows, n: width, transB: true };
   gemm(ctx, {
+    ...logits,
     a: ctx.pointer(args.hidden) + 4 * row * args.d,
     b: weightAt(ctx, args, first),
     weightType: args.weightType,
-    out: z,
-    m: rows,
-    n: width,
     k: args.d,
-    transA: false,
-    transB: true,
     alpha: 1 / args.temperature,
-    accumulate: false,
   });
   const adapter = adapterOf(ctx, args), cap = capOf(args);
   if (adapter !== null) {
     const { xa, b, r, alpha } = adapter;
-    gemm(ctx, {
-      a: xa + 4 * row * r,
-      b: b + 4 * first * r,
-      out: z,
-      m: rows,
-      n: width,
-      k: r,
-      transA: false,
-      transB: true,
-      alpha,
-      accumulate: true,
-    });
+    const low = { a: xa + 4 * row * r, b: b + 4 * first * r, k: r };
+    gemm(ctx, { ...logits, ...low, alpha, accumulate: true });
   }
   if (cap !== undefined) byElements(ctx, "soft_cap", 4, { x: z, out: z, n: rows * width, cap });
 }
@@ -243,8 +229,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const capped = cap === undefined ? 0 : logitsScratch(ctx, args);
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
-  const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
-  const plain = { transA: false, transB: false, alpha };
+  const plain = { alpha: 1 / args.temperature }, adapter = adapterOf(ctx, args);
   eachChunk(rows, rowChunk(ctx), (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
@@ -276,7 +261,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
         gemm(ctx, { ...plain, ...sum, a: z, b: hidden + 4 * row * d, out, n: d });
       }
       if (adapter === null || args.dxa === undefined) return;
-      const { xa, b, r } = adapter, low = { ...plain, a: z, n: r, alpha: adapter.alpha };
+      const { xa, b, r } = adapter, low = { a: z, n: r, alpha: adapter.alpha };
       gemm(ctx, {
         ...low,
         b: b + 4 * first * r,

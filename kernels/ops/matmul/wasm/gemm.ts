@@ -8,7 +8,7 @@
  * whose columns fill the lanes.
  */
 import type { WasmContext } from "../../common/wasm_op.ts";
-import type { GemmArgs, LoraArgs } from "./gemm_args.ts";
+import type { GemmArgs, LoraArgs, Product } from "./gemm_args.ts";
 import { roundedProduct } from "./rounded.ts";
 import { int8Product } from "./int8.ts";
 import { packedLength, PANEL } from "../spec.ts";
@@ -57,28 +57,17 @@ const STORE_TRANSPOSED_NS = 0.25;
  * Runs the product; m, n and k may be 0. The product of an adapter is added where a part of the
  * result is still in a cache, if that gives the bits of a product by itself.
  */
-export function gemm(ctx: WasmContext, g: GemmArgs): void {
+export function gemm(ctx: WasmContext, given: Product): void {
+  const g = { transA: false, transB: false, alpha: 1, accumulate: false, ...given };
   const { m, n, lora } = g;
   if (m === 0 || n === 0) return;
   if (lora === undefined || takesLora(ctx, g, lora)) {
     product(ctx, g);
     return;
   }
-  const { xa: a, loraB: b, r: k, loraScale: alpha } = lora, { out, steady } = g;
   product(ctx, { ...g, lora: undefined });
-  product(ctx, {
-    a,
-    b,
-    out,
-    m,
-    n,
-    k,
-    transA: false,
-    transB: true,
-    alpha,
-    accumulate: true,
-    steady,
-  });
+  const { xa: a, loraB: b, r: k, loraScale: alpha } = lora, { out, steady } = g;
+  gemm(ctx, { a, b, out, m, n, k, transB: true, alpha, accumulate: true, steady });
 }
 
 /** Whether a kernel that multiplies by a weight adds an adapter's product as well. */

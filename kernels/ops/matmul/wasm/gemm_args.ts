@@ -25,6 +25,11 @@ export interface GemmArgs {
   lora?: LoraArgs | undefined;
 }
 
+/** What is not given is false; alpha is 1. */
+export type Product =
+  & Omit<GemmArgs, "transA" | "transB" | "alpha" | "accumulate">
+  & Partial<GemmArgs>;
+
 /** loraScale · xa [m, r] · loraB [n, r]ᵀ; the names are those in the kernels' structs. */
 export interface LoraArgs {
   xa: number;
