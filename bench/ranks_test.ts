@@ -5,7 +5,7 @@ import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { localTransports } from "../cluster/ranks/local_testing.ts";
 import { Ranks } from "../cluster/ranks/ranks.ts";
 import { assistBenchmark, type Benchmark, type BenchmarkOptions } from "./benchmark.ts";
-import { fileSizesOf } from "./plan/fingerprint.ts";
+import { fileSizesOf } from "./plan/model_request.ts";
 import { runOnRanks } from "./workers/rank_jobs.ts";
 import type { Job } from "./workers/run_jobs.ts";
 import { collected, withModel } from "./testing.ts";

@@ -4,12 +4,12 @@
  * of the process. This counts the garbage collector, and hardly depends on other work on the
  * machine.
  *
- *     --json           prints one JSON document
  *     --seconds S      measures each task for this long (0.2)
  *     --only a,b       measures only these tasks
  *     --python PATH    also measures reasoning-gym with this Python, and prints the ratios
  */
 import process from "node:process";
+import { parseArgs } from "node:util";
 import type { Dataset } from "../tasks/dataset.ts";
 import { Contestant } from "./peers/contestant.ts";
 import { table } from "./performance_page.ts";
@@ -116,18 +116,15 @@ function report(rows: readonly TaskRates[], version: string): string {
   return lines.join("\n");
 }
 
-function flag(name: string): string | null {
-  const at = Deno.args.indexOf(name);
-  return at < 0 ? null : Deno.args[at + 1] ?? "";
-}
-
 if (import.meta.main) {
   const before = processorSeconds(), start = performance.now();
   const { getTask, taskNames } = await import("../tasks/registry.ts");
   const registry = { processor: processorSeconds() - before, wall: performance.now() - start };
   const { createDataset } = await import("../tasks/dataset.ts");
-  const seconds = Number(flag("--seconds") ?? "0.2"), only = flag("--only")?.split(",");
-  const python = flag("--python"), script = "tools/peers/reasoning_gym_speed.py";
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ options: { seconds: text, only: text, python: text } });
+  const seconds = Number(values.seconds ?? 0.2), only = values.only?.split(",");
+  const { python = null } = values, script = "tools/peers/reasoning_gym_speed.py";
   // It needs a Python with reasoning-gym: pip install reasoning-gym
   const started = python === null
     ? null
@@ -139,13 +136,9 @@ if (import.meta.main) {
     rows.push({ task, ...rates, python: peer && await pythonRates(peer, task, seconds) });
   }
   await peer?.end();
-  if (Deno.args.includes("--json")) {
-    console.log(JSON.stringify({ registry_ms: registry.processor * 1000, tasks: rows }));
-  } else {
-    console.log(report(rows, started?.version ?? ""));
-    console.log(
-      `\nLoading the registry: ${(registry.processor * 1000).toFixed(0)} ms of processor time, ` +
-        `${registry.wall.toFixed(0)} ms on the clock.`,
-    );
-  }
+  console.log(report(rows, started?.version ?? ""));
+  console.log(
+    `\nLoading the registry: ${(registry.processor * 1000).toFixed(0)} ms of processor time, ` +
+      `${registry.wall.toFixed(0)} ms on the clock.`,
+  );
 }

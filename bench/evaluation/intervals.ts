@@ -5,7 +5,7 @@
  * - a mean score: {@link bootstrapMean}, the percentile bootstrap (Efron 1979);
  * - the difference of two models on the same problems: {@link matchedPairsInterval} (Agresti and
  *   Min 2005), used by matched_pairs.ts;
- * - the average accuracy over several tasks: bench/results/average.ts.
+ * - the average accuracy over several tasks: {@link averageAccuracy}.
  */
 import { Z95 } from "../../core/intervals.ts";
 import { RandomStream } from "../../core/philox.ts";
@@ -68,4 +68,31 @@ export function matchedPairsInterval(
   const half = Z95 * Math.sqrt(b + c - (b - c) ** 2 / total) / total;
   const center = (c - b) / total;
   return [Math.max(-1, center - half), Math.min(1, center + half)];
+}
+
+// The average accuracy over tasks, each of which counts the same. Its interval comes from those of
+// the tasks by the method of variance estimates recovery (Zou and Donner 2008), which also gives
+// Newcombe's interval of a difference. It keeps its width at 0 % and 100 %, where standard errors
+// vanish. The results are taken as independent; the choice of the tasks is not in the interval.
+
+/** Without tasks, the accuracy is NaN and the interval [0, 1]. */
+export function averageAccuracy(
+  tasks: readonly { accuracy: number; ci95: readonly [low: number, high: number] }[],
+): { accuracy: number; ci95: [low: number, high: number] } {
+  const n = tasks.length;
+  if (n === 0) return { accuracy: NaN, ci95: [0, 1] };
+  let sum = 0, below = 0, above = 0;
+  for (const { accuracy, ci95: [low, high] } of tasks) {
+    sum += accuracy;
+    below += (accuracy - low) ** 2;
+    above += (high - accuracy) ** 2;
+  }
+  const accuracy = sum / n;
+  return {
+    accuracy,
+    ci95: [
+      Math.max(0, accuracy - Math.sqrt(below) / n),
+      Math.min(1, accuracy + Math.sqrt(above) / n),
+    ],
+  };
 }

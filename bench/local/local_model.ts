@@ -21,8 +21,8 @@ import {
   type OpenEnvironments,
   openEnvironments,
 } from "../../rewards/environments/open_environments.ts";
-import type { Answerer, OnAnswer, Question, RawAnswer } from "../answerer.ts";
-import type { ModelRequest, ModelSettings } from "../plan/model_request.ts";
+import type { Answerer, Answerers, OnAnswer, Question, RawAnswer } from "../answerer.ts";
+import { type ModelRequest, type ModelSettings, sharedWeights } from "../plan/model_request.ts";
 import { createUntrained } from "../plan/starting_model.ts";
 
 /** Anything that a model can be loaded onto. */
@@ -288,4 +288,28 @@ export function runsOf(numbers: readonly number[]): number[][] {
     } else runs.push([number]);
   }
   return runs;
+}
+
+// The models on this machine, which a benchmark asks one after the other. Models with the same
+// weights (adapters of one base, or the base itself; run_jobs.ts puts them in a row) share them.
+
+export class LocalModels implements Answerers {
+  #last: { model: LocalModel; weights: string | null } | null = null;
+
+  constructor(readonly device: ModelDevice) {}
+
+  /** @throws UsageError when there is no such model, RgxError when a file is damaged */
+  async open(request: ModelRequest, onLoad?: (share: number) => void): Promise<Answerer> {
+    const weights = sharedWeights(request);
+    if (weights === null || this.#last?.weights !== weights) this.close();
+    const model = await LocalModel.open(request, this.device, this.#last?.model, onLoad);
+    this.close();
+    this.#last = { model, weights };
+    return model;
+  }
+
+  close(): void {
+    this.#last?.model.close();
+    this.#last = null;
+  }
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { PEFT, SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
-import { LocalModels } from "./local_models.ts";
+import { LocalModels } from "./local_model.ts";
 import { planModels } from "../plan/model_plan.ts";
 import { createTestSet } from "../plan/test_set.ts";
 import type { Answerer, Question } from "../answerer.ts";

@@ -21,7 +21,13 @@ import { checkVariables } from "../../models/tokenizers/chat_template.ts";
 import { loadTokenizer, noTokenizer } from "../../models/tokenizers/tokenizer.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import {
+  fingerprintOf,
+  type LocalPlace,
+  type ModelRequest,
+  type ModelSettings,
+  type UntrainedPlace,
+} from "./model_request.ts";
 import { type DialogueKeys, dialogueKeys, endTokens } from "../dialogue/dialogue.ts";
 import { hasChatTemplate, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import {
@@ -37,7 +43,6 @@ import {
   namedModel,
   REMOTE_PREFIX,
 } from "../../core/remote/model_names.ts";
-import type { LocalPlace, ModelRequest, ModelSettings, UntrainedPlace } from "./model_request.ts";
 import { untrainedFingerprint, untrainedOf, untrainedTokenizer } from "./starting_model.ts";
 import {
   environmentTitle,

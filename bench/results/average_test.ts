@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../core/philox.ts";
 import { wilson } from "../../core/intervals.ts";
-import { averageAccuracy } from "./average.ts";
+import { averageAccuracy } from "../evaluation/intervals.ts";
 
 const result = (correct: number, total: number) => ({
   accuracy: correct / total,

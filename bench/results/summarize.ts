@@ -3,11 +3,10 @@ import { maxOf, mean } from "../../core/statistics.ts";
 import { publishedFormat } from "../../data/published_formats.ts";
 import { accuracyOf, isCorrect } from "../evaluation/accuracy.ts";
 import { dialogueMetrics } from "../dialogue/dialogue.ts";
-import { bootstrapMean } from "../evaluation/intervals.ts";
+import { averageAccuracy, bootstrapMean } from "../evaluation/intervals.ts";
 import { pairedTest } from "../evaluation/matched_pairs.ts";
 import { majorityIndex, passAtK, passLevels } from "../evaluation/pass_at_k.ts";
 import type { Entry } from "../../tasks/types.ts";
-import { averageAccuracy } from "./average.ts";
 import {
   type ExampleResult,
   type ModelAverage,

@@ -9,7 +9,7 @@ import { atMost } from "../../core/machine/running_time.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Answerers } from "../answerer.ts";
-import { fileSizesOf } from "../plan/fingerprint.ts";
+import { fileSizesOf } from "../plan/model_request.ts";
 import {
   deal,
   type Job,

@@ -5,8 +5,7 @@
  */
 import { Interrupted, messageOf } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
-import type { ModelDevice } from "../local/local_model.ts";
-import { LocalModels } from "../local/local_models.ts";
+import { LocalModels, type ModelDevice } from "../local/local_model.ts";
 import { type Job, type JobEvent, type OnJobEvent, runJobs } from "./run_jobs.ts";
 
 /** A message of a worker. */

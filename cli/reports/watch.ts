@@ -9,7 +9,6 @@ import { UsageError } from "../../core/errors.ts";
 import { atMost } from "../../core/machine/running_time.ts";
 import { percent } from "../../reports/charts/style.ts";
 import {
-  ALL_COMPLETIONS,
   type CompletionRow,
   readCompletions,
 } from "../../reports/dashboard/reading/completions.ts";
@@ -97,10 +96,7 @@ class WatchedRun {
     await this.#metrics.update();
     await this.#metrics.readRest();
     const curve = this.#metrics.series.get("reward")?.curve(4 * WIDTH, 0.6);
-    const { rows } = await readCompletions(folder, details.task, {
-      ...ALL_COMPLETIONS,
-      limit: COMPLETIONS,
-    });
+    const { rows } = await readCompletions(folder, details.task, { limit: COMPLETIONS });
     return {
       details,
       rewards: (curve?.smooth ?? []).filter((value) => value !== null),

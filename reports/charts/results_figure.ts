@@ -7,7 +7,7 @@
  * The average is over the tasks that all models have, since averages over different tasks cannot be
  * compared.
  */
-import { averageAccuracy } from "../../bench/results/average.ts";
+import { averageAccuracy } from "../../bench/evaluation/intervals.ts";
 import type { ChartData } from "./chart_data.ts";
 import {
   BAND,

@@ -76,7 +76,7 @@ export class Runs {
    * page that opens asks for many runs at once.
    */
   async #readWaiting(): Promise<void> {
-    for (let next = first(this.#waiting); next !== null; next = first(this.#waiting)) {
+    for (const [id, file] of this.#waiting) {
       const start = performance.now();
       while (
         !this.#isEnding && performance.now() - this.#asked < QUIET_MS &&
@@ -85,7 +85,6 @@ export class Runs {
         await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 2));
       }
       if (this.#isEnding) return;
-      const [id, file] = next;
       this.#waiting.delete(id);
       await file.readRest();
       this.#readings.set(id, (this.#readings.get(id) ?? 0) + 1);
@@ -102,11 +101,6 @@ export class Runs {
     this.#isEnding = true;
     await this.#background;
   }
-}
-
-function first<K, V>(map: ReadonlyMap<K, V>): [K, V] | null {
-  for (const entry of map) return entry;
-  return null;
 }
 
 /** Remembers sizes and times of the files at the last look. */

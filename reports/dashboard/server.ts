@@ -76,7 +76,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     throw new UsageError("runs are started only with a token: leave out --no-token");
   }
   const app = createApp(runs, { hostname, token, interval, launcher }, ending.signal);
-  const server = listen(hostname, port, (request) => app.fetch(request));
+  let server: Front;
+  try {
+    server = serveHttp({ hostname, port, idleSeconds: IDLE_SECONDS }, (one) => app.fetch(one));
+  } catch (error) {
+    throw listenError(hostname, port, error);
+  }
   const address = `http://${hostInUrl(hostname)}:${server.port}/`;
   const close = async () => {
     ending.abort();
@@ -88,18 +93,6 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function listen(
-  hostname: string,
-  port: number,
-  handler: (request: Request) => Response | Promise<Response>,
-): Front {
-  try {
-    return serveHttp({ hostname, port, idleSeconds: IDLE_SECONDS }, handler);
-  } catch (error) {
-    throw listenError(hostname, port, error);
-  }
 }
 
 function createApp(

@@ -12,8 +12,7 @@ import {
   shownRewards,
 } from "../../training/evaluation/before_and_after.ts";
 import type { PairedTest } from "../../bench/evaluation/matched_pairs.ts";
-import type { Json, RunRecord } from "./run_record.ts";
-import type { Table } from "./table.ts";
+import type { Json, RunRecord, Table } from "./run_record.ts";
 
 export interface Share extends Pick<EvalResult, "rewards" | "reward"> {
   accuracy: number;

@@ -1,7 +1,6 @@
 /** A run's report as Markdown that is also readable as plain text. */
-import type { RunRecord } from "./run_record.ts";
+import type { RunRecord, Table } from "./run_record.ts";
 import { reportSections, short } from "./sections.ts";
-import type { Table } from "./table.ts";
 
 export function reportMarkdown(record: RunRecord): string {
   const sections = reportSections(record);

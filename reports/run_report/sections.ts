@@ -14,9 +14,9 @@ import {
   objectIn,
   type RunRecord,
   type SampledGroup,
+  type Table,
   taskNames,
 } from "./run_record.ts";
-import type { Table } from "./table.ts";
 
 export interface ReportSections {
   title: string;

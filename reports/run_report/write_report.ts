@@ -1,14 +1,13 @@
 /** Writes `report.md` and `report.html` into the folder of a run, from the files in that folder. */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { reportMarkdown } from "./markdown.ts";
-import { readRunRecord, type RunRecord } from "./run_record.ts";
+import { readRunRecord, type RunRecord, type Table } from "./run_record.ts";
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
 import { FONT_FAMILY } from "../charts/font.ts";
 import { drawScript, fontFace, plotlyScript } from "../charts/html.ts";
 import design from "../charts/design.css" with { type: "text" };
 import { escapeText } from "../charts/style.ts";
 import { reportSections, short } from "./sections.ts";
-import type { Table } from "./table.ts";
 
 /** Paths of a report. */
 export interface Report {

@@ -73,6 +73,8 @@ interface Reading {
 
 const cursors = uPlot.sync("steps");
 const FEW = 10;
+/** Runs whose values stand below a chart. */
+const MAX_KEYS = 8;
 const X_NAMES = { step: "step", time: "time", samples: "completions" };
 /** Distances of the marks of steps: whole numbers. */
 const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((size) => [size, 2 * size, 5 * size]);
@@ -263,7 +265,7 @@ export class Chart {
 
   /** The label for screen readers, and the newest values below the chart. */
   #describe(): void {
-    const parts = this.#latest(Infinity);
+    const parts = this.#latest(Infinity).slice(0, 10);
     const range = this.#steps.length === 0
       ? "no values"
       : `${X_NAMES[this.#look.x]} ${this.#place(this.#steps[0]!)} to ${
@@ -272,10 +274,10 @@ export class Chart {
     this.#plot.setAttribute(
       "aria-label",
       `Curves of ${this.metric}, ${range}. ${
-        parts.slice(0, 10).map(({ run, value }) => `${run.name}: ${value}`).join("; ")
+        parts.map(({ run, value }) => `${run.name}: ${value}`).join("; ")
       }. Arrow keys read values.`,
     );
-    this.#show("newest", parts);
+    this.#say(null);
   }
 
   /** The value of each run at the last of its steps up to `step`. */
@@ -294,23 +296,19 @@ export class Chart {
     });
   }
 
+  /** The values at a position, the newest at null: for each run its colour, its name, its value. */
   #say(index: number | null): void {
     const step = index === null ? undefined : this.#steps[index];
-    if (step === undefined) this.#show("newest", this.#latest(Infinity));
-    else this.#show(`${X_NAMES[this.#look.x]} ${this.#place(step)}`, this.#latest(step));
-  }
-
-  /** One line for each run: its colour, its name, its value. */
-  #show(where: string, parts: readonly Reading[]): void {
-    const few = parts.slice(0, 8), more = parts.length - few.length;
-    const isAlone = this.#runs.length === 1;
-    const keys = few.map(({ run, value, smooth }) =>
-      html`<span class="key">${
-        isAlone ? nothing : html`
-          ${swatch(run.index)}${run.name}
-        `
-      }<b>${value}</b>${smooth === null ? " " : ` (smoothed ${smooth}) `}</span>`
-    );
+    const where = step === undefined ? "newest" : `${X_NAMES[this.#look.x]} ${this.#place(step)}`;
+    const parts = this.#latest(step ?? Infinity), more = parts.length - MAX_KEYS;
+    const nameOf = ({ index, name }: ShownRun) =>
+      this.#runs.length === 1 ? nothing : html`
+        ${swatch(index)}${name}
+      `;
+    const keys = parts.slice(0, MAX_KEYS).map(({ run, value, smooth }) => {
+      const smoothed = smooth === null ? " " : ` (smoothed ${smooth}) `;
+      return html`<span class="key">${nameOf(run)}<b>${value}</b>${smoothed}</span>`;
+    });
     render(
       this.#steps.length === 0
         ? "No values yet."

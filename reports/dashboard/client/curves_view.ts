@@ -259,43 +259,34 @@ class CurveAnswers {
     isAnew: boolean,
   ): Promise<string | null> {
     if (isAnew) this.#round++;
-    const round = this.#round, waiting = [...runs];
-    const isOutdated = () => round !== this.#round;
+    const round = this.#round, waiting = runs.map(({ id }) => id);
     let failure = "";
     const worker = async () => {
       for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
         try {
-          const answer = await this.#ask(run.id, question());
-          if (isOutdated()) return;
-          if (this.#keep(run.id, answer)) waiting.unshift(run);
+          const { range, ...asked } = question(), [from, to] = range ?? [null, null];
+          const metrics = this.openMetrics().join(",");
+          const answer = await ask<CurvesOfRun>("curves", { run, metrics, from, to, ...asked });
+          if (round !== this.#round) return;
+          const isFirst = !this.#known.has(run);
+          this.#known.set(run, answer);
+          // The first answer says which metrics there are, the next one has their curves.
+          if (!isFirst || answer.metrics.length === 0) continue;
+          this.foundMetrics();
+          const lacks = (name: string) => answer.metrics.includes(name) && !answer.curves[name];
+          if (this.openMetrics().some(lacks)) waiting.unshift(run);
         } catch (error) {
           failure = (error as Error).message;
         }
       }
     };
     await Promise.all(Array.from({ length: REQUESTS }, worker));
-    return isOutdated() ? null : failure;
+    return round === this.#round ? failure : null;
   }
 
   /** Answers that have not arrived yet will not count. */
   end(): void {
     this.#round++;
-  }
-
-  #ask(run: string, { points, smoothing, range }: CurveQuestion): Promise<CurvesOfRun> {
-    const [from, to] = range ?? [null, null];
-    const metrics = this.openMetrics().join(",");
-    return ask<CurvesOfRun>("curves", { run, metrics, points, smoothing, from, to });
-  }
-
-  /** @returns whether the run must be asked again: charts were opened for it */
-  #keep(run: string, answer: CurvesOfRun): boolean {
-    const isFirst = !this.#known.has(run);
-    this.#known.set(run, answer);
-    // The first answer says which metrics there are, the next one has their curves.
-    if (!isFirst || answer.metrics.length === 0) return false;
-    this.foundMetrics();
-    return this.openMetrics().some((name) => answer.metrics.includes(name) && !answer.curves[name]);
   }
 }
 

@@ -8,38 +8,25 @@ import { numberOf, OTHER_COLUMNS, textOf } from "../../run_report/run_record.ts"
 import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
 import { plainFile } from "./plain_file.ts";
 
+/** What is left out; nothing by default. */
 export interface CompletionFilter {
-  /** First and last step; null: no limit. */
-  from: number | null;
-  to: number | null;
+  /** First and last step. */
+  from?: number | null;
+  to?: number | null;
   /** Texts that the prompt, and that the completion contains, in any case. */
-  prompt: string;
-  text: string;
-  answer: "any" | "found" | "none";
-  advantage: "any" | "positive" | "negative" | "zero";
+  prompt?: string;
+  text?: string;
+  answer?: "any" | "found" | "none";
+  advantage?: "any" | "positive" | "negative" | "zero";
   /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
-  reward: string;
-  min: number | null;
-  max: number | null;
+  reward?: string;
+  min?: number | null;
+  max?: number | null;
   /** The last row of the page before: `step:row`. */
-  after: string | null;
-  limit: number;
+  after?: string | null;
+  /** Default 50. */
+  limit?: number;
 }
-
-/** A filter that leaves nothing out. */
-export const ALL_COMPLETIONS: CompletionFilter = {
-  from: null,
-  to: null,
-  prompt: "",
-  text: "",
-  answer: "any",
-  advantage: "any",
-  reward: "",
-  min: null,
-  max: null,
-  after: null,
-  limit: 50,
-};
 
 /** Number of steps that one page looks at. */
 const MAX_STEPS = 200;
@@ -52,13 +39,14 @@ export type CompletionPage = Awaited<ReturnType<typeof readCompletions>>;
 export async function readCompletions(
   folder: string,
   source: string | null,
-  filter: CompletionFilter,
+  filter: CompletionFilter = {},
 ) {
+  const { after = null, limit = 50 } = filter;
   const steps = await stepsIn(folder), problems: string[] = [];
-  const [afterStep, afterRow] = (filter.after ?? "").split(":").map(Number);
+  const [afterStep, afterRow] = (after ?? "").split(":").map(Number);
   const wanted = steps.filter((step) =>
     step >= (filter.from ?? 0) && step <= (filter.to ?? Infinity) &&
-    (filter.after === null || step <= afterStep!)
+    (after === null || step <= afterStep!)
   ).reverse();
   const rows: CompletionRow[] = [];
   let next: string | null = null, searched = 0;
@@ -71,8 +59,8 @@ export async function readCompletions(
     const all = await readStep(folder, step, source, problems);
     const found = all.filter((row) => fits(row, filter))
       .filter(({ row }) => step !== afterStep || row > afterRow!);
-    rows.push(...found.slice(0, filter.limit - rows.length));
-    if (rows.length === filter.limit) {
+    rows.push(...found.slice(0, limit - rows.length));
+    if (rows.length === limit) {
       const last = rows.at(-1)!;
       const isEnd = step === wanted.at(-1) && last === found.at(-1);
       next = isEnd ? null : `${last.step}:${last.row}`;
@@ -172,7 +160,8 @@ function plain(value: unknown): string | number | boolean | null {
 }
 
 function fits(row: CompletionRow, filter: CompletionFilter): boolean {
-  const { prompt, text, answer, advantage, reward, min, max } = filter;
+  const { prompt = "", text = "", answer = "any", advantage = "any" } = filter;
+  const { reward = "", min, max } = filter;
   if (!contains(row.prompt, prompt) || !contains(row.completion, text)) return false;
   if (answer !== "any" && (row.extracted !== null) !== (answer === "found")) return false;
   if (advantage !== "any") {

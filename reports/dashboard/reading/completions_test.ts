@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../../core/testing.ts";
 import { writeCompletions } from "../testing.ts";
-import { ALL_COMPLETIONS as ALL, type CompletionFilter, readCompletions } from "./completions.ts";
+import { type CompletionFilter, readCompletions } from "./completions.ts";
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
@@ -12,7 +12,7 @@ async function withSteps(steps: number, test: (folder: string) => Promise<void>)
 
 Deno.test("completions have their extracted answer, rewards, and further columns", () =>
   withSteps(1, async (folder) => {
-    const { rows, next, steps } = await readCompletions(folder, "spell_backward", ALL);
+    const { rows, next, steps } = await readCompletions(folder, "spell_backward");
     assert.deepEqual(rows[0], {
       step: 1,
       row: 0,
@@ -32,8 +32,8 @@ Deno.test("completions have their extracted answer, rewards, and further columns
 
 Deno.test("every filter leaves out what does not fit", () =>
   withSteps(3, async (folder) => {
-    const count = async (filter: Partial<CompletionFilter>) =>
-      (await readCompletions(folder, null, { ...ALL, ...filter })).rows.length;
+    const count = async (filter: CompletionFilter) =>
+      (await readCompletions(folder, null, filter)).rows.length;
     assert.equal(await count({}), 12);
     assert.equal(await count({ from: 2 }), 8);
     assert.equal(await count({ from: 2, to: 2 }), 4);
@@ -56,7 +56,7 @@ Deno.test("pages follow one another without a gap, the newest step first", () =>
       const page: Awaited<ReturnType<typeof readCompletions>> = await readCompletions(
         folder,
         null,
-        { ...ALL, limit: 5, after },
+        { limit: 5, after },
       );
       seen.push(...page.rows.map(({ step, row }) => `${step}:${row}`));
       after = page.next;
@@ -72,9 +72,9 @@ Deno.test("a cut file is named, and the other steps are shown", () =>
     const path = `${folder}/completions/completions_00002.parquet`;
     const bytes = await Deno.readFile(path);
     await Deno.writeFile(path, bytes.subarray(0, bytes.length / 2));
-    const { rows, problems } = await readCompletions(folder, null, ALL);
+    const { rows, problems } = await readCompletions(folder, null);
     assert.deepEqual(rows.map(({ step }) => step), [1, 1, 1, 1]);
     assert.match(problems[0]!, /completions_00002\.parquet is cut or still being written/);
-    const none = await readCompletions(`${folder}/nothing`, null, ALL);
+    const none = await readCompletions(`${folder}/nothing`, null);
     assert.deepEqual([none.rows, none.steps], [[], null]);
   }));
