@@ -1,7 +1,7 @@
 /**
  * Opens the device that a command computes on: `--device`, else RGX_DEVICE, else the fastest one.
  */
-import { deviceOfConfig } from "../configs/run_device.ts";
+import { deviceOfConfig } from "../configs/rank_layout.ts";
 import { counted } from "../core/counted.ts";
 import { UsageError } from "../core/errors.ts";
 import { processLayout, slurmJob } from "../core/machine/job.ts";

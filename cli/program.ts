@@ -35,7 +35,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
 /** Says what to type in place of a command of another program. @throws UsageError */
 async function refuseForeignCommand(program: Command, word: string | undefined): Promise<void> {
   if (word === undefined || program.commands.some((command) => command.name() === word)) return;
-  const { foreignCommandHint } = await import("../configs/foreign/foreign_commands.ts");
+  const { foreignCommandHint } = await import("../configs/foreign/config_arguments.ts");
   const hint = foreignCommandHint(word);
   if (hint === null) return;
   throw new UsageError(`${word}: a command of another program`, { advice: hint });

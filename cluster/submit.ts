@@ -1,4 +1,7 @@
-/** Writes a job script to a file, and submits it. */
+/**
+ * Writes a job script to a file, and submits it. Checks what this cluster says about the job: the
+ * time limit of its partition, and the value of `--mpi`, of which each cluster lists its own types.
+ */
 import { resolve } from "node:path";
 import { explainFileError, writeFileAtomic } from "../core/atomic_file.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
@@ -6,6 +9,7 @@ import { runCommand } from "../core/machine/run_command.ts";
 import { parseTimeLimit } from "../configs/types/slurm_values.ts";
 import type { JobScript } from "./job_script.ts";
 import { schedulerOf } from "./schedulers.ts";
+import { nearest } from "../core/suggest.ts";
 
 export interface WriteOptions {
   force?: boolean;
@@ -120,4 +124,54 @@ export async function checkShell(script: string): Promise<void> {
     advice: "Each --setup is one whole command; several lines that belong together are one " +
       "--setup, or a file: --setup 'source FILE'.",
   });
+}
+
+/** Types in SLURM's own sources that tell an MPI library its ranks. */
+const KNOWN = ["pmix", "pmi2", "cray_shasta", "openmpi"];
+const VERSIONED = /^pmix_v\d+$/;
+/** Values that srun accepts, but with which no ranks start. */
+const NO_RANKS: Readonly<Record<string, string>> = {
+  none: "starts processes that do not know of each other",
+  list: "only lists the types",
+};
+
+/**
+ * Checks a type: on a machine of a cluster with srun's list, elsewhere by its name.
+ * @returns notes about an unknown type
+ * @throws UsageError for a type that can start no ranks here
+ */
+export async function checkMpiType(type: string): Promise<string[]> {
+  const why = Object.hasOwn(NO_RANKS, type) ? NO_RANKS[type] : undefined;
+  if (why !== undefined) {
+    throw new UsageError(`--mpi ${type}: ${why}`, {
+      advice: `Types with ranks: ${KNOWN.join(", ")}.`,
+    });
+  }
+  const here = await typesHere();
+  if (here?.includes(type)) return [];
+  if (here !== null) {
+    throw new UsageError(`--mpi ${type}: srun has no such type here`, {
+      advice: `srun --mpi=list: ${here.join(", ")}`,
+    });
+  }
+  if (KNOWN.includes(type) || VERSIONED.test(type)) return [];
+  const near = nearest(type, KNOWN);
+  return [
+    `--mpi ${type} is no type that rgx knows (${KNOWN.join(", ")}, pmix_v4, …)` +
+    (near === null ? "" : `, did you mean ${near}?`) +
+    "; srun --mpi=list on the cluster says which there are",
+  ];
+}
+
+/** The types that srun lists; null where there is no srun, or it finds no cluster. */
+async function typesHere(): Promise<string[] | null> {
+  const asked = await runCommand(["srun", "--mpi=list"], outsideOfJobs());
+  if (!asked?.success) return null;
+  // Newer releases print to stdout, older ones to stderr with "srun: " before each line.
+  const lines = `${asked.out}\n${asked.err}`.replaceAll(/^srun: /gm, "").split("\n");
+  const types = lines.flatMap((line) =>
+    /^\s*([a-z][a-z0-9_]*)\s*$/.exec(line)?.[1] ??
+      /^specific pmix plugin versions available: *(.*)$/.exec(line)?.[1]?.split(/[,\s]+/) ?? []
+  ).filter((type) => type !== "");
+  return types.length === 0 ? null : types;
 }

@@ -1,9 +1,8 @@
 /** The job script of a training run, or of an array of runs with different values or seeds. */
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { loadConfig, type LoadedConfig } from "../configs/load.ts";
-import { askedPlaces, placesText, type RankKeys } from "../configs/rank_layout.ts";
-import { overrideArguments } from "../configs/reading/override_arguments.ts";
-import { deviceOfConfig } from "../configs/run_device.ts";
+import { askedPlaces, deviceOfConfig, placesText, type RankKeys } from "../configs/rank_layout.ts";
+import { overrideArguments } from "../configs/reading/overrides.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { findSlurmSection, type FoundSection } from "../configs/slurm_section.ts";
 import type { ConfigOverrides } from "../configs/config_object.ts";

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { loadConfig } from "./load_config.ts";
-import { overrideArguments } from "./reading/override_arguments.ts";
+import { overrideArguments } from "./reading/overrides.ts";
 import type { ConfigObject, ConfigOverrides } from "./config_object.ts";
 
 Deno.test("a misspelt key, a wrong type and a wrong value do not compile, and are refused", async () => {

@@ -1,6 +1,6 @@
 /**
  * The configuration as a flat list of dotted keys (`training.learning_rate`): their values, their
- * origins, and which of them contain secrets.
+ * origins, which of them contain secrets, and the table that `rgx config show` prints.
  */
 import {
   type ConfigNode,
@@ -13,6 +13,7 @@ import {
 } from "./documents/node.ts";
 import type { RunConfig } from "./schema/run_config.ts";
 import { asDocument, rememberSecret } from "./to_yaml.ts";
+import { stringify } from "yaml";
 
 /** Dotted key → text before interpolation, for every value that contains a secret. */
 export function collectSecrets(tree: ConfigNode): Map<string, string> {
@@ -85,4 +86,25 @@ function foreignKey(node: ConfigNode, path: readonly string[], tree: MapNode): s
     return above.at.source === node.at.source ? above.foreign : undefined;
   }
   return undefined;
+}
+
+/** Lines `key: value   # file:line`. The comments are aligned, except after very long lines. */
+export function renderOrigins(
+  { config, origins, secrets }: {
+    config: RunConfig;
+    origins: ReadonlyMap<string, string>;
+    secrets: ReadonlyMap<string, string>;
+  },
+): string {
+  const rows = leaves(config).map(([key, value]) => {
+    const shown = secrets.get(key) ?? value;
+    return [`${key}: ${oneLine(shown)}`, origins.get(key) ?? "default"] as const;
+  });
+  const width = Math.min(60, Math.max(...rows.map(([text]) => text.length)));
+  return rows.map(([text, origin]) => `${text.padEnd(width)}   # ${origin}`).join("\n");
+}
+
+function oneLine(value: Json): string {
+  if (typeof value === "string" && /[\n\r]/.test(value)) return JSON.stringify(value);
+  return stringify(value, { lineWidth: 0, collectionStyle: "flow" }).trim();
 }

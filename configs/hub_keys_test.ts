@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "./load.ts";
-import { renderOrigins } from "./origins_table.ts";
+import { renderOrigins } from "./dotted_keys.ts";
 
 Deno.test("the keys of an upload are read, and a section that is off is none", async () => {
   const example = (await loadConfig("hf_upload_example")).config.hf_upload;

@@ -2,7 +2,7 @@
 import { withPermissions } from "../core/machine/permissions.ts";
 import { OVERRIDES } from "./documents/node.ts";
 import { loadConfig as load, type LoadedConfig } from "./load.ts";
-import { overrideArguments } from "./reading/override_arguments.ts";
+import { overrideArguments } from "./reading/overrides.ts";
 import type { ConfigObject, ConfigOverrides } from "./config_object.ts";
 
 /** Options for reading a configuration. */

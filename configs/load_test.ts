@@ -8,7 +8,7 @@ import { withConfigArgument } from "./foreign/config_arguments.ts";
 import { LISTED } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
-import { renderOrigins } from "./origins_table.ts";
+import { renderOrigins } from "./dotted_keys.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
 
 const QWEN = `model:

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { deviceOfConfig } from "./run_device.ts";
+import { deviceOfConfig } from "./rank_layout.ts";
 import { errorsOf, load, MINIMAL } from "./testing.ts";
 
 Deno.test("use_cpu takes the CPU where no device is named, and no_cuda is its older name", async () => {

@@ -3,7 +3,7 @@
  * problems, rewards, and the writer of the model's files.
  */
 import { messageOf, RgxError } from "../core/errors.ts";
-import { deviceOfConfig } from "../configs/run_device.ts";
+import { deviceOfConfig } from "../configs/rank_layout.ts";
 import { dialogueKeys } from "../bench/dialogue/dialogue.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";

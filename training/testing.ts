@@ -5,7 +5,7 @@
 import { withFolder } from "../core/testing.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { GENERATION } from "../configs/schema/generation_keys.ts";
+import { GENERATION } from "../configs/schema/sampling_keys.ts";
 import { ENVIRONMENTS, MULTI_TURN } from "../configs/schema/multi_turn_keys.ts";
 import { TRAINING } from "../configs/schema/schema.ts";
 import { LORA } from "../configs/schema/model_keys.ts";

@@ -6,7 +6,7 @@
  */
 import { loadConfig } from "../configs/load.ts";
 import { OVERRIDES } from "../configs/documents/node.ts";
-import { overrideArguments } from "../configs/reading/override_arguments.ts";
+import { overrideArguments } from "../configs/reading/overrides.ts";
 import type { ConfigObject, ConfigOverrides } from "../configs/config_object.ts";
 import { UsageError } from "../core/errors.ts";
 import { eventStream } from "../core/event_stream.ts";

@@ -9,7 +9,13 @@ import { isCodePath } from "../../core/sandbox/code_file.ts";
 import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { BENCH_TEMPLATE, benchScript } from "../../cluster/bench_script.ts";
 import { type CommonOptions, IMAGE_DEFINITION, type JobScript } from "../../cluster/job_script.ts";
-import { checkPartitionTime, checkShell, submit, writeScript } from "../../cluster/submit.ts";
+import {
+  checkMpiType,
+  checkPartitionTime,
+  checkShell,
+  submit,
+  writeScript,
+} from "../../cluster/submit.ts";
 import { type SchedulerName, schedulerOf } from "../../cluster/schedulers.ts";
 import {
   defaultScript,
@@ -20,8 +26,7 @@ import {
 } from "../../cluster/train_script.ts";
 import { isOverride } from "../../configs/foreign/config_arguments.ts";
 import { DEFAULT_TIME } from "../../configs/types/slurm_values.ts";
-import { checkMpiType } from "../../cluster/mpi_type.ts";
-import { parseSignalLead } from "../../cluster/signal_lead.ts";
+import { parseSignalLead } from "../../cluster/header.ts";
 import { explainFileError } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { readText } from "../../core/text_file.ts";

@@ -1,7 +1,7 @@
 /** Which launcher is used on machines that have different ones, working and broken. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import type { Abi } from "../../cluster/ranks/mpi/launch.ts";
+import type { Abi } from "../../cluster/ranks/mpi/library.ts";
 import { findLauncher } from "./start_ranks.ts";
 
 interface Fake {

@@ -12,8 +12,7 @@
  * an MPI library of this machine is tried with a tiny step. The type that worked is remembered and
  * tried first the next time.
  */
-import { type Abi, launchOf } from "../../cluster/ranks/mpi/launch.ts";
-import { findLibrary, hasLibrary } from "../../cluster/ranks/mpi/library.ts";
+import { type Abi, findLibrary, hasLibrary, launchOf } from "../../cluster/ranks/mpi/library.ts";
 import { starterVariables } from "../../cluster/ranks/watch/rank_watch.ts";
 import {
   askedPlaces,

@@ -3,7 +3,7 @@ import { EXIT, RgxError } from "../../core/errors.ts";
 import { isOverride, withDefaults } from "../../configs/foreign/config_arguments.ts";
 import { EMBEDDED } from "../../configs/documents/embedded.ts";
 import { loadConfig } from "../../configs/load.ts";
-import { renderOrigins } from "../../configs/origins_table.ts";
+import { renderOrigins } from "../../configs/dotted_keys.ts";
 import { reportError } from "../report_error.ts";
 import { describedTable } from "../terminal/terminal.ts";
 import { breakWidth, log, print, wrap } from "../terminal/terminal.ts";

@@ -1,6 +1,6 @@
 /** `--dry-run`: shows a run's plan, on this machine or on a card, and the missing parts. */
 import type { LoadedConfig, RunKind } from "../../configs/load.ts";
-import { deviceOfConfig } from "../../configs/run_device.ts";
+import { deviceOfConfig } from "../../configs/rank_layout.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EXIT, RgxError } from "../../core/errors.ts";
 import { freeBytes } from "../../core/machine/disk_space.ts";

@@ -4,7 +4,7 @@
  * completions, rewards and advantages; at the end the table of held-out results and what to try
  * next.
  */
-import { bestMetric } from "../../configs/best_metric.ts";
+import { bestMetric } from "../../configs/schema/metric_names.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 

@@ -6,50 +6,51 @@
 import { type ConfigNode, isNull, type Json, nearness, nodeAt, toJson } from "../documents/node.ts";
 import type { Translation } from "./translation.ts";
 
+/** The fields of an entry with the data set and its configuration, and what the others do. */
 interface Fields {
-  /** The fields with the name of the data set, and with its configuration. */
   path: string;
   config: string;
   /** Fields without effect, which are taken in silence. */
   ignored: readonly string[];
-  /** Fields without effect → the note about them. */
-  noted: Readonly<Record<string, string>>;
-  refused: Readonly<Record<string, string>>;
-  otherwise: (name: string) => string;
+  refused: (name: string) => string;
 }
 
 const unknown = (known: string) => (name: string) => `unknown key ${name} (known: ${known})`;
 
+const COLUMNS = "accepted, has no effect in rgx: columns are known by their names; " +
+  "dataset_prompt_column names that of the prompts";
 const TRL: Fields = {
   path: "path",
   config: "name",
   ignored: [],
-  noted: {
-    columns: "columns are known by their names; dataset_prompt_column names that of the prompts",
-  },
-  refused: { data_dir: "write the folder in path" },
-  otherwise: unknown("path, name, data_files, split, columns"),
+  refused: (name) =>
+    name === "data_dir"
+      ? "write the folder in path"
+      : unknown("path, name, data_files, split, columns")(name),
+};
+const OF_AXOLOTL: Readonly<Record<string, string>> = {
+  type:
+    "Python is not run: write the rows that it makes into a file (prompt, answer, …), and name " +
+    "that in path",
+  revision: "name the folder of the data",
+  data_dir: "write the folder in path",
 };
 const AXOLOTL: Fields = {
-  ...TRL,
+  path: "path",
+  config: "name",
   ignored: ["ds_type", "trust_remote_code", "preprocess_shards"],
-  noted: {},
-  refused: {
-    type:
-      "Python is not run: write the rows that it makes into a file (prompt, answer, …), and name " +
-      "that in path",
-    revision: "name the folder of the data",
-  },
-  otherwise: () =>
-    "not supported yet by this version; columns are known by their names (docs/tasks.md)",
+  refused: (name) =>
+    OF_AXOLOTL[name] ??
+      "not supported yet by this version; columns are known by their names (docs/tasks.md)",
 };
 const OPEN_R1: Fields = {
   path: "id",
   config: "config",
   ignored: ["columns"],
-  noted: {},
-  refused: { weight: "weight: all rows are read; max_examples takes only the first ones" },
-  otherwise: unknown("id, config, split, columns, weight"),
+  refused: (name) =>
+    name === "weight"
+      ? "weight: all rows are read; max_examples takes only the first ones"
+      : unknown("id, config, split, columns, weight")(name),
 };
 
 /** Formats that `load_dataset` has in place of the name of a data set. */
@@ -85,16 +86,16 @@ function translateListOfTrl(translation: Translation): void {
     return translation.note(size, text, "test_split_size");
   }
   translation.drop(LIST);
-  const named = translation.given("data.dataset_name"),
-    sets = new List(translation, TRL, "datasets");
+  const named = translation.given("data.dataset_name");
+  const sets = new List(translation, TRL, "datasets");
   const order = named === undefined ? 1 : nearness(list, named);
   if (order < 0) {
     translation.problems.note(list.at, "datasets", "data.dataset_name is written too, and wins");
   } else if (order === 0 && !list.at.source.isLast) {
-    const text =
-      "dataset_name is written too: give one of the two (datasets: null takes the list " +
-      "away)";
-    sets.refuse(list, text);
+    sets.refuse(
+      list,
+      "dataset_name is written too: give one of the two (datasets: null takes the list away)",
+    );
   } else sets.read(list);
   // A value of another type is reported where types are checked.
   if (translation.number(SIZE) !== null) setTestSplit(translation, size!);
@@ -158,27 +159,23 @@ class List {
   }
 
   #entry(item: ConfigNode, key: string): Dataset | null {
-    const { fields } = this;
+    const { fields, translation } = this;
     const at = (name: string) => {
       const node = nodeAt(item, [name]);
       return node === undefined || isNull(node) ? undefined : node;
     };
-    const path = at(fields.path), files = at("data_files"), split = at("split");
     const fail = (node: ConfigNode, text: string, name = "") =>
       this.refuse(node, text, name === "" || key === "" ? key : `${key}.${name}`);
+    const path = at(fields.path), files = at("data_files"), split = at("split");
     if (item.kind !== "map" || (path ?? files) === undefined) {
       return fail(item, `${fields.path}, the name of the data set, is missing`);
     }
+    const known = [fields.path, fields.config, "data_files", "split", ...fields.ignored];
     for (const [name, { node }] of item.entries) {
-      if ([fields.path, fields.config, "data_files", "split", ...fields.ignored].includes(name)) {
-        continue;
-      }
-      if (isNull(node) || (name === "weight" && toJson(node) === 1)) continue;
-      if (fields.noted[name] === undefined) {
-        return fail(node, fields.refused[name] ?? fields.otherwise(name), name);
-      }
-      const text = `accepted, has no effect in rgx: ${fields.noted[name]}`;
-      this.translation.problems.note(node.at, `${this.key}${key}.${name}`, text);
+      const isOff = isNull(node) || (name === "weight" && toJson(node) === 1);
+      if (known.includes(name) || isOff) continue;
+      if (fields !== TRL || name !== "columns") return fail(node, fields.refused(name), name);
+      translation.problems.note(node.at, `${this.key}${key}.${name}`, COLUMNS);
     }
     for (const [name, node] of [[fields.path, path], ["split", split]] as const) {
       if (node === undefined || typeof toJson(node) === "string") continue;
@@ -188,28 +185,25 @@ class List {
     if (files === undefined && FORMATS.includes(text)) {
       return fail(item, `${text} is a format: data_files names the file`);
     }
-    const file = files === undefined
-      ? text
-      : this.#file(text, files, (why) => fail(files, why, "data_files"));
-    if (file === null) return null;
-    const foreign = this.fields === TRL ? { foreign: "datasets" } : {};
+    const file = files === undefined ? text : onlyFile(files);
+    if (file === null) {
+      return fail(files!, "expected one file: join the files into one", "data_files");
+    }
+    if (files !== undefined && text !== null && !FORMATS.includes(text)) {
+      const inside = `hf://datasets/${text}/${file}`;
+      const advice =
+        `write the file in path: ${inside}, or where ${text} is a folder ${text}/${file}`;
+      return fail(files, advice, "data_files");
+    }
+    const foreign = fields === TRL ? { foreign: "datasets" } : {};
     const place = { kind: "scalar" as const, value: file, at: (files ?? path)!.at, ...foreign };
     return { place, config: at(fields.config), split };
   }
+}
 
-  /** The file that `data_files` names in a format, else null after a refusal. */
-  #file(path: string | null, files: ConfigNode, fail: (why: string) => null): string | null {
-    const only = files.kind === "map" && files.entries.size === 1
-      ? nodeAt(files, ["train"]) ?? files
-      : files;
-    const names = [toJson(only)].flat();
-    if (names.length !== 1 || typeof names[0] !== "string") {
-      return fail("expected one file: join the files into one");
-    }
-    if (path === null || FORMATS.includes(path)) return names[0];
-    const inside = `hf://datasets/${path}/${names[0]}`;
-    return fail(
-      `write the file in path: ${inside}, or where ${path} is a folder ${path}/${names[0]}`,
-    );
-  }
+/** The one file that `data_files` names: a text, a list with it, or a map with one split. */
+function onlyFile(files: ConfigNode): string | null {
+  const isMap = files.kind === "map" && files.entries.size === 1;
+  const [name, ...more] = [toJson(isMap ? nodeAt(files, ["train"]) ?? files : files)].flat();
+  return more.length === 0 && typeof name === "string" ? name : null;
 }

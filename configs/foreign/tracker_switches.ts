@@ -15,7 +15,7 @@ import {
   toJson,
   withEntry,
 } from "../documents/node.ts";
-import { itemsOf, NO_TRACKER } from "../types/tracker_list.ts";
+import { itemsOf, NO_TRACKER } from "../types/value_types.ts";
 import { table } from "./table.ts";
 
 /** The switches themselves, checked like other keys. */

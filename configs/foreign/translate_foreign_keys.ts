@@ -1,12 +1,21 @@
 /**
  * Translates keys of other trainers into rgx's keys, if they correspond to several keys of rgx or
  * depend on others. This happens after all files and overrides are merged. If a key of rgx and a
- * foreign key for it are both written, the one from the later source wins.
+ * foreign key for it are both written, the one from the later source wins. Keys that rgx does not
+ * obey are reported then, too, so a later file can override a key of an earlier one.
  */
-import type { MapNode, Problems } from "../documents/node.ts";
+import {
+  type ConfigNode,
+  isNull,
+  type Json,
+  type MapEntry,
+  type MapNode,
+  type Problems,
+  toJson,
+} from "../documents/node.ts";
 import { translateAxolotl, translateAxolotlServer } from "./axolotl/axolotl.ts";
 import { translateDatasets } from "./datasets.ts";
-import { RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
+import { LISTED, listingOf, RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
 import { translateOpenR1 } from "./open_r1.ts";
 import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/openrlhf.ts";
 import { translateCurriculum, translatePrompts, translateReasoningGym } from "./reasoning_gym.ts";
@@ -16,6 +25,7 @@ import { Translation } from "./translation.ts";
 import { noteAdapter, translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
+import type { ListedKey } from "./table.ts";
 
 /** The order matters: a later function reads keys that an earlier function sets. */
 const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
@@ -42,4 +52,95 @@ export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode
   const translation = new Translation(tree, problems, TRANSLATED_KEYS.keys, RULES);
   for (const translate of TRANSLATIONS) translate(translation);
   return translateTrackerSwitches(translation.tree, problems);
+}
+
+/** A key of another project that is kept in the tree. */
+interface Kept {
+  path: string;
+  entry: MapEntry;
+  written: string;
+}
+
+/** Adds a problem or a note for each key of the tree that steers another engine or is refused. */
+export function reportForeignKeys(tree: MapNode, problems: Problems): void {
+  const kept = [...Map.groupBy(keptIn(tree, ""), ({ entry }) => entry.keyAt.source).values()]
+    .flatMap((ofSource) =>
+      ofSource.sort(({ entry: { keyAt: a } }, { entry: { keyAt: b } }) =>
+        a.line - b.line || a.column - b.column
+      )
+    );
+  for (const { path, entry, written } of kept) {
+    const listing = listingOf(path);
+    if (listing?.kind === "no effect") reportWithoutEffect(listing, entry, written, problems);
+    else if (listing?.kind === "refused" && !asksForNothing(path, entry.node)) {
+      reportRefused(listing, entry, written, problems);
+    }
+  }
+}
+
+function keptIn(map: MapNode, prefix: string): Kept[] {
+  return [...map.entries].flatMap(([name, entry]): Kept[] => {
+    const path = prefix === "" ? name : `${prefix}.${name}`, { node } = entry;
+    if (node.foreign !== undefined) return [{ path, entry, written: node.foreign }];
+    return node.kind === "map" ? keptIn(node, path) : [];
+  });
+}
+
+/** Whether a map has only keys without effect. Such a map came from another key by `${…}`. */
+function asksForNothing(path: string, node: ConfigNode): boolean {
+  return node.kind === "map" &&
+    [...node.entries.keys()].every((name) => LISTED.get(`${path}.${name}`)?.kind === "no effect");
+}
+
+/** Projects whose whole configurations are read: their keys share a note for each reason. */
+const WHOLE = ["verl", "Axolotl", "OpenRLHF"];
+
+/** Notes a key that steers another engine. */
+function reportWithoutEffect(
+  { why, project }: ListedKey,
+  { keyAt, node }: MapEntry,
+  written: string,
+  problems: Problems,
+): void {
+  if (isNull(node)) return;
+  if (WHOLE.includes(project)) {
+    // A whole configuration has many switches that are off.
+    if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
+    return problems.noteTogether(keyAt, written, `of ${project}, no effect in rgx (${why})`);
+  }
+  const reason = why === "" ? "" : `; ${why}`;
+  problems.note(keyAt, written, `accepted, has no effect in rgx${reason}`);
+}
+
+/**
+ * Reports a key that would change results: nothing at a neutral value, else a note or a refusal.
+ */
+function reportRefused(
+  key: ListedKey,
+  { keyAt, node }: MapEntry,
+  written: string,
+  problems: Problems,
+): void {
+  const value = toJson(node);
+  if (isNeutral(key, value)) return;
+  const advice = key.why === "" ? "" : `; ${key.why}`;
+  if (key.noted === "any" || key.noted.includes(value)) {
+    return problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
+  }
+  const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");
+  const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
+  const message = `not supported yet by this version${only}${advice}`;
+  problems.add(keyAt, written, message);
+}
+
+function isNeutral(key: ListedKey, value: Json): boolean {
+  if (value === null) return true;
+  // A section with `enabled: false` asks for nothing, whatever else it contains.
+  if (typeof value === "object" && !Array.isArray(value) && value.enabled === false) return true;
+  const text = JSON.stringify(value);
+  return key.neutral.some((neutral) => JSON.stringify(neutral) === text);
+}
+
+function showValue(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

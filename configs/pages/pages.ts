@@ -6,7 +6,7 @@
  */
 import { leaves } from "../dotted_keys.ts";
 import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
-import { FOREIGN_COMMANDS } from "../foreign/foreign_commands.ts";
+import { FOREIGN_COMMANDS } from "../foreign/config_arguments.ts";
 import { FOREIGN_SPELLINGS, listingOf, TABLES, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import type { ForeignTable, ListedKey } from "../foreign/table.ts";
 import { TRACKER_SWITCHES } from "../foreign/tracker_switches.ts";
@@ -14,8 +14,7 @@ import { loadConfig } from "../load.ts";
 import { meaningOf } from "../reading/key_names.ts";
 import { ALGORITHM_KEYS } from "../schema/algorithm_keys.ts";
 import { SHAPING } from "../schema/data_keys.ts";
-import { HUB_KEYS } from "../schema/hub_keys.ts";
-import { LOOP_KEYS } from "../schema/loop_keys.ts";
+import { HUB_KEYS, LOOP_KEYS } from "../schema/loop_keys.ts";
 import { ENVIRONMENTS } from "../schema/multi_turn_keys.ts";
 import { SAMPLING_KEYS } from "../schema/sampling_keys.ts";
 import { SECTIONS } from "../schema/schema.ts";

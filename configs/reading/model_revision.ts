@@ -1,11 +1,23 @@
-/** The revision of a model, `model_revision`, as a part of `model.model_name_or_path`. */
+/**
+ * What belongs to a name as a part of the name: the revision of a model in
+ * `model.model_name_or_path`, and the configuration of a data set in `data.dataset_name`.
+ */
 import { basename, dirname, resolve } from "node:path";
 import { isRevision, MAIN, parseNamed, withRevision } from "../../hub/repository.ts";
 import { expandHome } from "../../hub/settings.ts";
-import { asText, type MapNode, nodeAt, type Problems, withNode } from "../documents/node.ts";
+import {
+  asText,
+  type MapNode,
+  mistakeText,
+  nodeAt,
+  type Problems,
+  textAt,
+  withNode,
+} from "../documents/node.ts";
 import { findFile } from "./resolve_paths.ts";
+import { withConfiguration } from "../../hub/data_files.ts";
 
-const KEY = "model.model_revision";
+const REVISION = "model.model_revision", CONFIGURATION = "data.dataset_config";
 
 /** The tree with the model and its revision as one name: `ORG/NAME@REVISION`. */
 export async function withModelRevision(
@@ -15,7 +27,7 @@ export async function withModelRevision(
 ): Promise<MapNode> {
   const asked = asText(nodeAt(tree, ["model", "model_revision"]));
   if (asked === null) return tree;
-  const revision = asked.value, key = asked.foreign ?? KEY;
+  const revision = asked.value, key = asked.foreign ?? REVISION;
   const fail = (text: string) => {
     problems.add(asked.at, key, text);
     return tree;
@@ -54,4 +66,32 @@ export async function withModelRevision(
 /** The commit of a folder that is a snapshot in the Hub's cache; null for another. */
 function snapshotOf(path: string): string | null {
   return basename(dirname(path)) === "snapshots" ? basename(path) : null;
+}
+
+/** The tree with the name of the data set and its configuration as one name. */
+export async function withDatasetConfig(
+  tree: MapNode,
+  cwd: string,
+  problems: Problems,
+): Promise<MapNode> {
+  const asked = textAt(tree, CONFIGURATION), named = textAt(tree, "data.dataset_name");
+  if (asked === null) return tree;
+  if (named === null) {
+    problems.add(asked.at, CONFIGURATION, "needs the data set that has it: data.dataset_name");
+    return tree;
+  }
+  const name = expandHome(named.value);
+  const path = await findFile(name, named.at.source.directory, cwd);
+  // Relative to the working directory of the caller, which is not always the process's.
+  const place = path === null ? name : resolve(cwd, path);
+  try {
+    const value = await withConfiguration(place, asked.value);
+    const shown = path === null
+      ? value
+      : path.replace(/(?<=.)\/+$/, "") + value.slice(place.length);
+    return withNode(tree, "data.dataset_name", { ...named, value: shown });
+  } catch (error) {
+    problems.add(asked.at, CONFIGURATION, mistakeText(error));
+    return tree;
+  }
 }

@@ -13,8 +13,6 @@ import { isOverride } from "../foreign/config_arguments.ts";
 import { LISTED } from "../foreign/foreign_keys.ts";
 import { canonicalise } from "./canonical.ts";
 import type { Environment } from "./interpolation.ts";
-import { mergeMaps } from "../documents/node.ts";
-import { keyBeginning, KEYS, meaningOf } from "./key_names.ts";
 import {
   COMMAND_LINE,
   type ConfigNode,
@@ -24,6 +22,7 @@ import {
   isNull,
   type MapEntry,
   type MapNode,
+  mergeMaps,
   nodeAt,
   nowhere,
   type Problems,
@@ -31,7 +30,11 @@ import {
   withNode,
   without,
 } from "../documents/node.ts";
+import { keyBeginning, KEYS, meaningOf } from "./key_names.ts";
 import { parseValue } from "../documents/yaml_source.ts";
+import { isRewardSection, rewardAsWritten } from "../schema/reward_section.ts";
+import { SECTIONS } from "../schema/schema.ts";
+import type { ConfigOverrides } from "../config_object.ts";
 
 export interface Override {
   action: "set" | "add" | "force" | "delete";
@@ -378,4 +381,51 @@ function writtenKeys(node: ConfigNode, path = ""): string[] {
     writtenKeys(entry.node, path === "" ? name : `${path}.${name}`)
   );
   return [...here, ...below];
+}
+
+/**
+ * `{training: {max_steps: 5}}` → `["training.max_steps=5"]`. Sections and maps are merged with what
+ * is there; any other value, also a list, replaces it. Tasks that are named take the place of the
+ * problems that are there, with their parameters.
+ * @throws UsageError for a value that no YAML file can have
+ */
+export function overrideArguments(overrides: ConfigOverrides): string[] {
+  const sections = new Set(SECTIONS.map(({ path }) => path));
+  const collect = (values: object, prefix: string): string[] =>
+    Object.entries(values).flatMap(([key, value]) => {
+      if (value === undefined) return [];
+      const path = prefix + key;
+      if (sections.has(path) && isMap(value)) return collect(value, `${path}.`);
+      const text = JSON.stringify(value);
+      if (text !== undefined) return [`${path}=${text}`];
+      throw new UsageError(`overrides: ${path} is a ${typeof value}`, {
+        advice: "It may hold maps, lists, texts, numbers, true, false and null.",
+      });
+    });
+  const { data, rewards } = overrides;
+  return collect({
+    ...overrides,
+    ...isMap(data) && { data: { ...data, ...inPlaceOfOtherProblems(data) } },
+    ...Array.isArray(rewards) && {
+      rewards: rewards.map((reward) => isRewardSection(reward) ? rewardAsWritten(reward) : reward),
+    },
+  }, "");
+}
+
+/** The keys that remove the configuration's problems if the overrides name other tasks. */
+function inPlaceOfOtherProblems(data: NonNullable<ConfigOverrides["data"]>): object {
+  const { task_name = null, tasks = null, dataset_name = null, task_config } = data;
+  const { eval_dataset_name = null } = data;
+  if (task_name === null && tasks === null) return {};
+  return {
+    dataset_name,
+    eval_dataset_name,
+    // The task `composite` names the tasks that are there.
+    ...task_name !== "composite" && { task_name, tasks },
+    task_config: { _delete_: true, ...task_config },
+  };
+}
+
+function isMap(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,11 +4,10 @@
  * directory may also name files relative to itself. Files of rewards are looked for beside the
  * configuration first. Their SHA-256 is stored, so that a changed file is noticed.
  */
-import { isAbsolute, resolve } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { findDataFiles, isDataPath } from "../../hub/data_files.ts";
 import { expandHome } from "../../hub/settings.ts";
 import { codeHash, isCodePath } from "../../core/sandbox/code_file.ts";
-import { findCode, isOutside, isThere } from "./code_place.ts";
 import {
   type ConfigNode,
   emptyMap,
@@ -21,6 +20,7 @@ import {
   withEntry,
   withNode,
 } from "../documents/node.ts";
+import { stat } from "node:fs/promises";
 
 /** Keys of files, or of names on the Hub. */
 export const FILE_KEYS = [
@@ -229,4 +229,39 @@ export async function findFile(
   if (directory === null || isAbsolute(value) || !isOutside(resolve(directory), cwd)) return null;
   const beside = resolve(directory, value);
   return await test(beside) ? beside : null;
+}
+
+/**
+ * The file's path. It is looked for beside the configuration, then in the working directory.
+ * @param directory the configuration's folder; null for the command line
+ * @returns a path relative to the working directory if the file is below it; null: no such file
+ */
+export async function findCode(
+  name: string,
+  directory: string | null,
+  cwd: string,
+): Promise<{ path: string | null; lookedAt: string[] }> {
+  const file = expandHome(name);
+  const lookedAt = directory === null ? [] : [resolve(cwd, directory, file)];
+  if (!lookedAt.includes(resolve(cwd, file))) lookedAt.push(resolve(cwd, file));
+  for (const place of lookedAt) {
+    if (!await isThere(place)) continue;
+    return { path: isOutside(place, cwd) ? place : relative(cwd, place), lookedAt };
+  }
+  return { path: null, lookedAt };
+}
+
+/** Whether a path is not in the working directory. */
+export function isOutside(folder: string, cwd: string): boolean {
+  const path = relative(cwd, folder);
+  return path.startsWith("..") || isAbsolute(path);
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -19,8 +19,13 @@ import {
 } from "../documents/node.ts";
 import { parseYaml } from "../documents/yaml_source.ts";
 import { isDataPath } from "../../hub/data_files.ts";
-import { isOutside, isThere } from "./code_place.ts";
-import { FILE_KEYS, mapEnvironments, withCommandFiles } from "./resolve_paths.ts";
+import {
+  FILE_KEYS,
+  isOutside,
+  isThere,
+  mapEnvironments,
+  withCommandFiles,
+} from "./resolve_paths.ts";
 
 /** Texts that are paths even if no file exists. Other texts may be names on the Hub. */
 const PATH_LIKE = /^\.{1,2}[/\\]|\.(?:(?:jsonl?|[ct]sv)(?:\.(?:gz|zst))?|parquet|jinja|ts|js)$/;

@@ -20,7 +20,7 @@ import {
   withEntry,
   withNode,
 } from "../documents/node.ts";
-import { findCode } from "./code_place.ts";
+import { findCode } from "./resolve_paths.ts";
 
 /** The keys that name the task in one part of a mixture of tasks. */
 const NAME_KEYS = ["task_name", "name", "dataset"];

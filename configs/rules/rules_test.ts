@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { batchSizes } from "../batch_sizes.ts";
-import { bestMetric } from "../best_metric.ts";
+import { bestMetric } from "../schema/metric_names.ts";
 import { stepInterval } from "../step_interval.ts";
 import { errorsOf, load, MINIMAL } from "../testing.ts";
 

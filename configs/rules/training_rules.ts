@@ -9,7 +9,7 @@ import type { LossType } from "../schema/loss_types.ts";
 import { evalMetricNames } from "../schema/metric_names.ts";
 import { nearby, RuleContext } from "./rule_context.ts";
 import { SCHEDULE_PARAMETERS, type SchedulerKwargs } from "../schema/schedule_types.ts";
-import { GENERATION } from "../schema/generation_keys.ts";
+import { GENERATION } from "../schema/sampling_keys.ts";
 import { defaultsOf } from "../types/key_spec.ts";
 
 const BY_LENGTH = "of sequence does not fit a loss that sums the tokens of a sequence: each one " +

@@ -5,9 +5,8 @@
 import { keys } from "../types/key_spec.ts";
 import { SCHEDULE_KWARGS, SCHEDULES, WARMUP } from "./schedule_types.ts";
 import { CURRICULA, TASK_FILES, TASKS } from "./task_types.ts";
-import { trackers } from "../types/tracker_list.ts";
+import { checked, choice, float, listOf, name, trackers } from "../types/value_types.ts";
 import { PROMPT_ROLES } from "../../data/prompt_roles.ts";
-import { checked, choice, float, listOf, name } from "../types/value_types.ts";
 import { parseSplit } from "../../data/split_slices.ts";
 
 /** The type of keys that name a split of a data set, or slices of splits. */

@@ -16,13 +16,11 @@ import type {
   SFT,
   TEACHER,
 } from "./data_keys.ts";
-import type { GENERATION } from "./generation_keys.ts";
-import type { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
-import type { LOOP_KEYS } from "./loop_keys.ts";
+import type { GENERATION, SAMPLING_KEYS } from "./sampling_keys.ts";
+import type { HF_UPLOAD, HUB_KEYS, LOOP_KEYS } from "./loop_keys.ts";
 import type { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import type { ENVIRONMENTS, MULTI_TURN } from "./multi_turn_keys.ts";
 import type { RewardSection } from "./reward_section.ts";
-import type { SAMPLING_KEYS } from "./sampling_keys.ts";
 import type { SLURM } from "./slurm_keys.ts";
 
 /** The values of a section without its switch: a section that is off is null as a whole. */

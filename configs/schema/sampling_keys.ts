@@ -2,7 +2,7 @@
  * Keys of how completions are sampled (generation parameters of GRPOConfig): section `training`.
  */
 import { keys } from "../types/key_spec.ts";
-import { int, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
+import { int, name, oneOrMore, refine, text, type ValueType } from "../types/value_types.ts";
 
 /** A text that ends a completion: any text that is not empty, also a line break. */
 const STOP_TEXT = refine(text(), (value) => value === "" ? "expected text, found none" : null);
@@ -47,3 +47,27 @@ export const SAMPLING_KEYS = keys({
   stop: "stop = [] -- texts after which a completion ends; the text is kept",
   generation_seed: "int>=0? = null -- seed of sampling; null = seed",
 });
+
+const WORDS = "an address such as http://HOST:8000, or a list of them";
+
+const ADDRESS: ValueType<string> = refine(
+  name(),
+  (value) => /^https?:\/\/./.test(value) && URL.canParse(value) ? null : WORDS,
+);
+
+export const GENERATION = {
+  path: "generation",
+  flat: false,
+  keys: keys({ addresses: oneOrMore(ADDRESS, WORDS) }, {
+    backend: `one in_process|openai = in_process -- who samples the completions of training: the
+      trainer's process, or servers with OpenAI's API (rgx serve, vLLM; docs/rollouts.md)`,
+    base_url: `addresses? = null -- openai: address of the server, or of several that share the
+      prompts`,
+    api_key_env: `name? = null -- openai: environment variable with the key; null =
+      OPENAI_API_KEY, which may be unset`,
+    server_timeout: `number>=0 = 240 -- openai: seconds for which all servers may be down before
+      the run saves a checkpoint and ends with exit code 75`,
+    max_staleness: `int>=0<=100 = 0 -- openai: train on samples of the policy of so many steps
+      ago, so that servers sample while the trainer trains; 0 = always the present policy`,
+  }),
+};

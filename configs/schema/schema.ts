@@ -4,7 +4,7 @@
  * 0.21's LoraConfig.
  *
  * To add a key, add it to the table of its group: `model_keys.ts`, `data_keys.ts`, `loop_keys.ts`,
- * `sampling_keys.ts`, `algorithm_keys.ts`, `hub_keys.ts` or `slurm_keys.ts`; all are exported from
+ * `sampling_keys.ts`, `algorithm_keys.ts` or `slurm_keys.ts`; all are exported from
  * here. Its type in TypeScript follows from it (`run_config.ts`). If several keys must agree, add a
  * rule in `configs/rules/`. Then obey it, and run `deno task docs:config`.
  *
@@ -24,18 +24,14 @@ import {
   SHAPING,
   TEACHER,
 } from "./data_keys.ts";
-import { LOOP_KEYS } from "./loop_keys.ts";
-import { GENERATION } from "./generation_keys.ts";
-import { HF_UPLOAD, HUB_KEYS } from "./hub_keys.ts";
+import { HF_UPLOAD, HUB_KEYS, LOOP_KEYS } from "./loop_keys.ts";
+import { GENERATION, SAMPLING_KEYS } from "./sampling_keys.ts";
 import { INIT, LORA, MODEL, TOKENIZER } from "./model_keys.ts";
 import { ENVIRONMENTS, MULTI_TURN } from "./multi_turn_keys.ts";
-import { SAMPLING_KEYS } from "./sampling_keys.ts";
 import { SLURM } from "./slurm_keys.ts";
 
 export * from "./algorithm_keys.ts";
 export * from "./data_keys.ts";
-export * from "./generation_keys.ts";
-export * from "./hub_keys.ts";
 export * from "./loop_keys.ts";
 export * from "./model_keys.ts";
 export * from "./multi_turn_keys.ts";

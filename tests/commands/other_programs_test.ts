@@ -1,7 +1,7 @@
 /** Commands as those who come from TRL and verl type them. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { FOREIGN_COMMANDS } from "../../configs/foreign/foreign_commands.ts";
+import { FOREIGN_COMMANDS } from "../../configs/foreign/config_arguments.ts";
 import { argv } from "../command_line.ts";
 import { rgx } from "../support.ts";
 

@@ -2,7 +2,7 @@
  * The evaluations of a run on its held-out problems: before training, while training and after it,
  * with their records in the run's folder and their events.
  */
-import { bestMetric } from "../../configs/best_metric.ts";
+import { bestMetric } from "../../configs/schema/metric_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import { wilson } from "../../core/intervals.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";

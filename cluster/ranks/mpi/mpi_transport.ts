@@ -6,8 +6,14 @@
  */
 import { RgxError } from "../../../core/errors.ts";
 import { type Alarm, type Blocks, consecutive, partOf, type Transport } from "../transport.ts";
-import { type Abi, launchOf } from "./launch.ts";
-import { findLibrary, type FoundLibrary, mismatch, TEXT_BYTES } from "./library.ts";
+import {
+  type Abi,
+  findLibrary,
+  type FoundLibrary,
+  launchOf,
+  mismatch,
+  TEXT_BYTES,
+} from "./library.ts";
 
 /** MPI_THREAD_FUNNELED: only this thread calls MPI. */
 const FUNNELED = 1;

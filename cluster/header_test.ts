@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { parseTimeLimit } from "../configs/types/slurm_values.ts";
-import { parseSignalLead, signalLeadNotes, signalLeadSeconds } from "./signal_lead.ts";
+import { parseSignalLead, signalLeadNotes, signalLeadSeconds } from "./header.ts";
 import { refuses } from "./testing.ts";
 
 Deno.test("the signal lead is long enough, and at most half of the time limit", async () => {

@@ -1,9 +1,7 @@
 /** Which launcher started a process, and launches that cannot work. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
-import { launchOf } from "./launch.ts";
-import { findLibrary, mismatch } from "./library.ts";
-import { libraryPlaces } from "./library.ts";
+import { findLibrary, launchOf, libraryPlaces, mismatch } from "./library.ts";
 
 const launch = (variables: Record<string, string>) => launchOf((name) => variables[name]);
 const step = { SLURM_JOB_ID: "7", SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "4" };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
-import { checkMpiType } from "./mpi_type.ts";
+import { checkMpiType } from "./submit.ts";
 import { standIns } from "./testing.ts";
 
 /** Calls `work` where srun is a program that runs these shell lines. */
