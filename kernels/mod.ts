@@ -77,10 +77,20 @@ function adviceFor(name: string): string {
   return `a graphics card is called webgpu${number ?? ""}; auto takes one where there is one`;
 }
 
-/** What "auto" takes on this machine's card; null: there is none. */
+/**
+ * What "auto" takes on this machine's card; null: there is none.
+ * @param keep as for {@link createDevice}; a machine without Vulkan goes on with webgpu
+ */
 export async function deviceOnCard(keep: string | null): Promise<"webgpu" | "vulkan" | null> {
   if (await graphicsCard() === null) return null;
-  return keep === "vulkan" ? keep : "webgpu";
+  if (keep !== "vulkan") return "webgpu";
+  const { vulkanAdapter } = await import("./devices/vulkan/device.ts");
+  try {
+    vulkanAdapter();
+    return "vulkan";
+  } catch {
+    return "webgpu";
+  }
 }
 
 /** Whether `name` may be given to {@link createDevice}. */
