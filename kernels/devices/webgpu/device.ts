@@ -276,7 +276,7 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     const { kernel, buffers, params } = call;
     const groups = call.groups ?? Math.ceil(params!["n"]! / GROUP);
     if (groups === 0 || this.#rehearsal !== null) return;
-    const tensors = [...kernel.buffers.keys()].map((name) => {
+    const tensors = kernel.bufferNames.map((name) => {
       const tensor = buffers[name];
       if (tensor === undefined) throw new Error(`${kernel.name}: the buffer ${name} is missing`);
       return this.#checked(tensor);

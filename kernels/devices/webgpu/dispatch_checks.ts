@@ -13,14 +13,12 @@ export function checkDispatch(
   const { bindingElements } = limits;
   const large = tensors.find((tensor) => tensor.length > bindingElements);
   if (large !== undefined) {
-    const buffers = [...kernel.buffers.keys()].map((name, i) => `${name}[${tensors[i]!.length}]`);
+    const buffers = kernel.bufferNames.map((name, i) => `${name}[${tensors[i]!.length}]`);
     const values = Object.entries(params).map(([name, value]) => `${name} = ${value}`);
-    const call = `${kernel.name} on ${buffers.join(", ")}${values.length > 0 ? " with " : ""}`;
+    const given = values.length > 0 ? ` with ${values.join(", ")}` : "";
     throw new RgxError(
-      `${call}${values.join(", ")}: "${large.label}" has ${
-        4 * large.length
-      } bytes, and ${adapter.name} binds ` +
-        `at most ${4 * bindingElements}`,
+      `${kernel.name} on ${buffers.join(", ")}${given}: "${large.label}" has ` +
+        `${4 * large.length} bytes, and ${adapter.name} binds at most ${4 * bindingElements}`,
       { advice: "make the batch or the sequences smaller" },
     );
   }

@@ -170,7 +170,7 @@ export class Pipelines {
 
 /** Which tensors are the same, and which must be bound as writable; see {@link BindingPattern}. */
 function patternOf(kernel: Kernel, tensors: readonly WebgpuTensor[]): BindingPattern {
-  const writes = [...kernel.buffers.keys()].map((name) => kernel.written.has(name));
+  const writes = kernel.bufferNames.map((name) => kernel.written.has(name));
   const standsFor: number[] = [], writable: boolean[] = [];
   tensors.forEach((tensor, i) => {
     const shares = (other: WebgpuTensor) => other.block.buffer === tensor.block.buffer;

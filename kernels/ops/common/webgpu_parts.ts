@@ -22,9 +22,7 @@ export function eachElement(
       n <= bindingElements ? fitting(tensor, n, bindingElements) : tensor.view(begin, count);
     ctx.dispatch({
       kernel,
-      buffers: Object.fromEntries(
-        [...kernel.buffers.keys()].map((name) => [name, part(buffers[name]!)]),
-      ),
+      buffers: Object.fromEntries(kernel.bufferNames.map((name) => [name, part(buffers[name]!)])),
       params: { n: count, ...params },
     });
   }

@@ -1,6 +1,6 @@
 /**
  * WGSL: the entry point of a kernel whose work is a list, divided among workgroups on a grid that
- * may be folded (`WebgpuContext.grid`).
+ * may be folded (`Dispatch.groups`).
  */
 import { GROUP } from "./reduce.ts";
 

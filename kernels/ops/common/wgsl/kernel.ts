@@ -30,6 +30,7 @@ export interface KernelSpec {
 export interface Kernel extends KernelSpec {
   /** The element types of the buffers by their names, those first that are only read. */
   readonly buffers: ReadonlyMap<string, string>;
+  readonly bufferNames: readonly string[];
   readonly written: ReadonlySet<string>;
   readonly paramTypes: ReadonlyMap<string, string>;
 }
@@ -48,8 +49,9 @@ export const MAX_PARAMS = 64;
 export function kernel(spec: KernelSpec): Kernel {
   const paramTypes = new Map(declared(spec.params)), writes = declared(spec.writes);
   if (paramTypes.size > MAX_PARAMS) throw new Error(`${spec.name} has too many parameters`);
-  const buffers = new Map([...declared(spec.reads), ...writes]);
-  return { ...spec, buffers, written: new Set(writes.map(([name]) => name)), paramTypes };
+  const buffers = new Map([...declared(spec.reads), ...writes]), bufferNames = [...buffers.keys()];
+  const written = new Set(writes.map(([name]) => name));
+  return { ...spec, buffers, bufferNames, written, paramTypes };
 }
 
 /** How one call binds a kernel's buffers: which binding each uses, and which may be written. */
@@ -72,13 +74,12 @@ export function kernelText(spec: Kernel, { standsFor, writable }: BindingPattern
     lines.push("@group(0) @binding(0) var<uniform> p: Params;");
   }
   let code = spec.code;
-  const names = [...spec.buffers.keys()];
-  names.forEach((name, i) => {
+  spec.bufferNames.forEach((name, i) => {
     const type = spec.buffers.get(name)!;
     const first = standsFor[i]!;
     if (first !== i) {
       // Not after a dot: in `group.x`, x is no buffer.
-      code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), names[first]!);
+      code = code.replace(new RegExp(`(?<!\\.)\\b${name}\\b`, "g"), spec.bufferNames[first]!);
       return;
     }
     const access = writable[i] ? "read_write" : "read";
