@@ -118,20 +118,18 @@ export class CurriculumLevels {
   }
 
   #check(name: string, level: number): void {
-    const names = this.#attributes.map((attribute) => attribute.name), of = this.task.name;
+    const names = this.#attributes.map((attribute) => attribute.name), task = this.task.name;
     const attribute = this.#attributes.find((candidate) => candidate.name === name);
     if (attribute === undefined) {
       throw new UsageError(
-        `${name}: unknown curriculum attribute of task ${this.task.name}${
-          didYouMean(name, names)
-        } ` +
+        `${name}: unknown curriculum attribute of task ${task}${didYouMean(name, names)} ` +
           `(its attributes: ${names.join(", ")})`,
       );
     }
     const last = attribute.levels.length - 1;
     if (!Number.isSafeInteger(level) || level < 0 || level > last) {
       throw new UsageError(
-        `${name}: the levels of this attribute of task ${of} are 0 to ${last}, found ${level}`,
+        `${name}: the levels of this attribute of task ${task} are 0 to ${last}, found ${level}`,
       );
     }
   }
