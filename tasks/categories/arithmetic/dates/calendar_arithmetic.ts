@@ -3,7 +3,16 @@ import type { RandomStream } from "../../../../core/philox.ts";
 import { choices, type ConfigOf, defineTask, int, levels, nullable } from "../../../define.ts";
 import { parseInteger } from "../../../python/integers.ts";
 import { strip } from "../../../python/text.ts";
-import * as dates from "./dates.ts";
+import {
+  dateOfDay,
+  dayNumber,
+  daysInMonth,
+  isLeapYear,
+  isoDate,
+  MONTHS,
+  weekdayOfDay,
+  WEEKDAYS,
+} from "./dates.ts";
 
 const TASKS = [
   "weekday_offset",
@@ -73,7 +82,7 @@ export default defineTask({
       case "weekday_of_date":
       case "weekday_of_date_from_first_date":
         if (given === oracle) return 1;
-        if ((dates.WEEKDAYS as readonly string[]).includes(given)) return 0.1;
+        if ((WEEKDAYS as readonly string[]).includes(given)) return 0.1;
         return LOWER_WEEKDAYS.has(given.toLowerCase()) ? 0.05 : 0;
       case "recurring_event_day":
       case "count_days":
@@ -94,7 +103,7 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
   weekday_offset(random, { year, offset_upper_bound }) {
     const start = dayIn(random, year);
     const size = random.int(1, offset_upper_bound),
-      first = dates.dayNumber({ year: 1, month: 1, day: 1 });
+      first = dayNumber({ year: 1, month: 1, day: 1 });
     const offset = random.chance(0.5) && start - size >= first ? -size : size;
     const target = start + offset, side = offset < 0 ? "before" : "after";
     return {
@@ -105,11 +114,7 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
         `${NAME_ONLY}`,
       ]),
       answer: weekdayName(target),
-      facts: {
-        start_date: dates.isoDate(start),
-        offset_days: offset,
-        target_date: dates.isoDate(target),
-      },
+      facts: { start_date: isoDate(start), offset_days: offset, target_date: isoDate(target) },
     };
   },
 
@@ -123,30 +128,26 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
         `${NAME_ONLY}`,
       ]),
       answer: weekdayName(target),
-      facts: { target_date: dates.isoDate(target) },
+      facts: { target_date: isoDate(target) },
     };
   },
 
   weekday_of_date_from_first_date(random, { year, offset_upper_bound }) {
-    const first = dates.dayNumber({ year, month: 1, day: 1 });
+    const first = dayNumber({ year, month: 1, day: 1 });
     const delta = random.int(1, Math.min(offset_upper_bound, daysIn(year) - 1));
-    const { month, day } = dates.dateOfDay(first + delta), weekday = random.below(7);
-    const firstDay = dates.WEEKDAYS[weekday]!;
+    const { month, day } = dateOfDay(first + delta), weekday = random.below(7);
+    const firstDay = WEEKDAYS[weekday]!;
     return {
       question:
-        `In a certain ${
-          dates.isLeapYear(year) ? "leap year" : "year that is not a leap year"
-        }, 1 ` +
-        `January is a ${firstDay}. Which day of the week is ${day} ${
-          dates.MONTHS[month - 1]
-        } of that ` +
+        `In a certain ${isLeapYear(year) ? "leap year" : "year that is not a leap year"}, 1 ` +
+        `January is a ${firstDay}. Which day of the week is ${day} ${MONTHS[month - 1]} of that ` +
         "year? " +
         NAME_ONLY,
-      answer: dates.WEEKDAYS[(weekday + delta) % 7]!,
+      answer: WEEKDAYS[(weekday + delta) % 7]!,
       facts: {
         year,
         first_day: firstDay,
-        target_date: dates.isoDate(first + delta),
+        target_date: isoDate(first + delta),
         delta_days: delta,
       },
     };
@@ -154,36 +155,29 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
 
   recurring_event_day(random, { year }) {
     const month = random.int(1, 12), weekday = random.below(7), which = random.below(5);
-    const first = 1 +
-      (weekday - dates.weekdayOfDay(dates.dayNumber({ year, month, day: 1 })) + 7) % 7;
-    const length = dates.daysInMonth(year, month),
-      when = `${ORDINALS[which]} ${dates.WEEKDAYS[weekday]}`;
+    const first = 1 + (weekday - weekdayOfDay(dayNumber({ year, month, day: 1 })) + 7) % 7;
+    const length = daysInMonth(year, month), when = `${ORDINALS[which]} ${WEEKDAYS[weekday]}`;
     const day = which < 4 ? first + 7 * which : first + 7 * Math.floor((length - first) / 7);
     return {
       question: random.choice([
         `A club meets on the ${when} of every month. On which day of the month does it meet in ` +
-        `${dates.MONTHS[month - 1]} ${year}? ${COUNT_ONLY}`,
-        `Which day of the month is the ${when} of ${
-          dates.MONTHS[month - 1]
-        } ${year}? ${COUNT_ONLY}`,
-        `A market is held on the ${when} of ${
-          dates.MONTHS[month - 1]
-        } ${year}. What is the date, as a ` +
+        `${MONTHS[month - 1]} ${year}? ${COUNT_ONLY}`,
+        `Which day of the month is the ${when} of ${MONTHS[month - 1]} ${year}? ${COUNT_ONLY}`,
+        `A market is held on the ${when} of ${MONTHS[month - 1]} ${year}. What is the date, as a ` +
         `day of the month? ${COUNT_ONLY}`,
       ]),
       answer: String(day),
-      facts: { year, month, ordinal: ORDINALS[which], weekday: dates.WEEKDAYS[weekday] },
+      facts: { year, month, ordinal: ORDINALS[which], weekday: WEEKDAYS[weekday] },
     };
   },
 
   count_days(random, { year, offset_upper_bound }) {
     const [start, end] = spanIn(random, year, offset_upper_bound), weekday = random.below(7);
     return {
-      question:
-        `How many times does a ${dates.WEEKDAYS[weekday]} occur from ${longDate(start)} to ` +
+      question: `How many times does a ${WEEKDAYS[weekday]} occur from ${longDate(start)} to ` +
         `${longDate(end)}, counting both dates? ${COUNT_ONLY}`,
       answer: String(weekdaysFrom(start, end, weekday)),
-      facts: { year, start_date: dates.isoDate(start), end_date: dates.isoDate(end) },
+      facts: { year, start_date: isoDate(start), end_date: isoDate(end) },
     };
   },
 
@@ -196,7 +190,7 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
         `How many of the days from ${longDate(start)} to ${longDate(end)}, counting both dates, ` +
         `are working days (Monday to Friday, holidays ignored)? ${COUNT_ONLY}`,
       answer: String(days),
-      facts: { start_date: dates.isoDate(start), end_date: dates.isoDate(end) },
+      facts: { start_date: isoDate(start), end_date: isoDate(end) },
     };
   },
 
@@ -212,41 +206,41 @@ const MAKERS: Record<Kind, (random: RandomStream, config: Config) => Question> =
         `In the Gregorian calendar, is the year ${drawn} longer than 365 days? Answer with Yes ` +
         "or No.",
       ]),
-      answer: dates.isLeapYear(drawn) ? "Yes" : "No",
-      facts: { year: drawn, is_leap: dates.isLeapYear(drawn) },
+      answer: isLeapYear(drawn) ? "Yes" : "No",
+      facts: { year: drawn, is_leap: isLeapYear(drawn) },
     };
   },
 };
 
 function daysIn(year: number): number {
-  return dates.isLeapYear(year) ? 366 : 365;
+  return isLeapYear(year) ? 366 : 365;
 }
 
 function dayIn(random: RandomStream, year: number): number {
-  return dates.dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year));
+  return dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year));
 }
 
 /** Two dates of the year, 1 to `maximum` days apart. */
 function spanIn(random: RandomStream, year: number, maximum: number): [start: number, end: number] {
   const apart = random.int(1, Math.min(maximum, daysIn(year) - 1));
-  const start = dates.dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year) - apart);
+  const start = dayNumber({ year, month: 1, day: 1 }) + random.below(daysIn(year) - apart);
   return [start, start + apart];
 }
 
 /** The number of days with this weekday from start to end, both included. */
 function weekdaysFrom(start: number, end: number, weekday: number): number {
-  const first = start + (weekday - dates.weekdayOfDay(start) + 7) % 7;
+  const first = start + (weekday - weekdayOfDay(start) + 7) % 7;
   return first > end ? 0 : 1 + Math.floor((end - first) / 7);
 }
 
 function weekdayName(day: number): string {
-  return dates.WEEKDAYS[dates.weekdayOfDay(day)]!;
+  return WEEKDAYS[weekdayOfDay(day)]!;
 }
 
 /** Formats a day as "7 March 2022". */
 function date(number: number): string {
-  const { year, month, day } = dates.dateOfDay(number);
-  return `${day} ${dates.MONTHS[month - 1]} ${year}`;
+  const { year, month, day } = dateOfDay(number);
+  return `${day} ${MONTHS[month - 1]} ${year}`;
 }
 
 /** Formats a day as "Monday, 7 March 2022". */
@@ -258,9 +252,7 @@ function count(days: number): string {
   return `${days} day${days === 1 ? "" : "s"}`;
 }
 
-const LOWER_WEEKDAYS: ReadonlySet<string> = new Set(
-  dates.WEEKDAYS.map((name) => name.toLowerCase()),
-);
+const LOWER_WEEKDAYS: ReadonlySet<string> = new Set(WEEKDAYS.map((name) => name.toLowerCase()));
 
 function countScore(given: bigint | null, oracle: bigint | null): number {
   if (given === null || oracle === null) return 0;
