@@ -49,11 +49,11 @@ const LINE_FIELDS = ["step", "epoch", "split", "event"];
 
 export class RewardNotes {
   /** Name → all values that were logged under it. */
-  readonly logged = new Map<string, number[]>();
+  readonly logged: Map<string, number[]> = new Map();
   /** Column → one cell per sample; null where nothing was logged. */
-  readonly columns = new Map<string, ExtraValue[]>();
+  readonly columns: Map<string, ExtraValue[]> = new Map();
   /** Name → sum of the added values. */
-  readonly sums = new Map<string, number>();
+  readonly sums: Map<string, number> = new Map();
   /** Warnings for the user that make no completion fail. */
   readonly warnings: string[] = [];
 

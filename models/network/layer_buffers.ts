@@ -19,8 +19,16 @@ import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
 import { normBackward, normForward, type NormPass } from "./norm.ts";
 
+/** A layer with a convolution or a delta rule does not have those of attention, not to be read. */
+type Always = "h" | "n1" | "q" | "k" | "v" | "attn" | "lse" | "mid" | "n2" | "gate";
+type Attention = "rawQ" | "rawK" | "attnGate" | "gated";
+type Convolution = "convB" | "convC" | "convX" | "convBx";
+type Delta = "deltaQkv" | "deltaX" | "deltaZ" | "deltaB" | "deltaA" | "deltaOut" | "deltaNormed";
+type Sometimes = Attention | Convolution | Delta | "mixed" | "attentionOut" | "mlpOut" | "up";
+type Stored = Always | Sometimes;
+
 /** Elements per row of each activation, or 0 where a layer does not have it; then the others. */
-function widthsOf(config: ModelConfig, layer: number) {
+function widthsOf(config: ModelConfig, layer: number): Record<Stored, number> {
   const { activation, attentionGate } = architectureOf(config),
     attends = hasAttention(config, layer);
   const { hiddenSize: d, numHeads, numKvHeads, headDim } = config;
@@ -70,14 +78,9 @@ function widthsOf(config: ModelConfig, layer: number) {
   };
 }
 
-type Stored = keyof ReturnType<typeof widthsOf>;
-
-/** A layer with a convolution or a delta rule does not have those of attention, not to be read. */
-type Always = "h" | "n1" | "q" | "k" | "v" | "attn" | "lse" | "mid" | "n2" | "gate";
-
 /** A layer in one pass: its weights and its activations, all of which the backward reads. */
 export interface LayerActivations
-  extends Record<Always, Tensor>, Partial<Record<Exclude<Stored, Always>, Tensor>> {
+  extends Record<Always, Tensor>, Partial<Record<Sometimes, Tensor>> {
   layer: number;
   weights: LayerWeights;
   norms: Partial<Record<LayerNorm, NormPass>>;
