@@ -201,7 +201,7 @@ class Parser {
     if (this.#match(/\(/y) !== null) return this.#group();
     const edge = this.#match(/[\^$]|\\[bB]/y)?.[0];
     if (edge !== undefined) return { kind: "edge", written: edge, test: EDGES[edge]! };
-    if (this.#match(/\\(?:[1-9]\d*|k<\w+>)/y) !== null) {
+    if (this.#match(/\\(?:[1-9]\d*|k<[^>]+>)/y) !== null) {
       this.hasReference = true;
       return { kind: "reference" };
     }
@@ -223,15 +223,12 @@ class Parser {
     } catch {
       throw this.error(`${written}, which is not understood`);
     }
-    const low = Uint8Array.from(
-      { length: 128 },
-      (_, code) => pattern.test(String.fromCharCode(code)) ? 1 : 0,
-    );
-    return {
-      kind: "character",
-      written,
-      test: (code) => code < 128 ? low[code] === 1 : pattern.test(String.fromCodePoint(code)),
-    };
+    const matches = (code: number) => pattern.test(String.fromCodePoint(code));
+    /** Of ASCII, once it is asked for. */
+    let low: readonly boolean[] | null = null;
+    const ofLow = () => low ??= Array.from({ length: 128 }, (_, code) => matches(code));
+    const test = (code: number) => code < 128 ? ofLow()[code]! : matches(code);
+    return { kind: "character", written, test };
   }
 
   #endOfClass(): string {
@@ -255,7 +252,7 @@ class Parser {
       }
       return { kind: "atomic", item };
     }
-    const [, look, on] = this.#match(/\?(?:(<?[=!])|([im]*)(?:-[im]*)?:|P?<\w+>)/y) ?? [];
+    const [, look, on] = this.#match(/\?(?:(<?[=!])|([im]*)(?:-[im]*)?:|P?<[^>]+>)/y) ?? [];
     if (look === undefined && this.source[this.#at] === "?") {
       throw this.error("a group of an unknown kind");
     }

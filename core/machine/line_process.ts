@@ -5,7 +5,7 @@
  */
 import { messageOf, UsageError } from "../errors.ts";
 import { LineWriter, readLines } from "../line_pipe.ts";
-import { atMost } from "./running_time.ts";
+import { atMost, runningTimeout } from "./running_time.ts";
 
 /** Longest line of a program, in characters. */
 const LONGEST_LINE = 2 ** 24;
@@ -28,23 +28,24 @@ export class LineProcess {
 
   /**
    * @param command is not run by a shell
-   * @param isOurs whether it is a part of rgx: its stderr is ours, and its lines have any length
+   * @param isHost whether it runs a user's code: it writes to our stderr, lines of any length, and
+   *   what is no UTF-8 does not end it
    * @throws UsageError when it cannot be started
    */
   constructor(
     command: readonly string[],
     private readonly listener: LineListener,
-    private readonly isOurs = false,
+    private readonly isHost = false,
   ) {
-    const [program, ...args] = command, stderr = isOurs ? "inherit" : "piped";
+    const [program, ...args] = command, stderr = isHost ? "inherit" : "piped";
     try {
       const options = { args, stdin: "piped", stdout: "piped", stderr } as const;
       this.#child = new Deno.Command(program!, options).spawn();
     } catch (error) {
       const why = error instanceof Deno.errors.NotFound ? "no such program" : messageOf(error);
-      throw new UsageError(`${command.join(" ")}: ${program} cannot be started: ${why}`, {
-        cause: error,
-      });
+      // The arguments of a host hold its code.
+      const shown = isHost ? program : `${command.join(" ")}: ${program}`;
+      throw new UsageError(`${shown} cannot be started: ${why}`, { cause: error });
     }
     this.#input = new LineWriter(this.#child.stdin, () => {});
     this.#done = this.#listen();
@@ -86,19 +87,23 @@ export class LineProcess {
 
   async #listen(): Promise<void> {
     const { stdout, status } = this.#child, lines = this.#read(stdout);
-    const errors = this.isOurs ? null : this.#keepErrors(this.#child.stderr).catch(() => {});
+    const errors = this.isHost ? null : this.#keepErrors(this.#child.stderr).catch(() => {});
     const { code, signal } = await status;
     this.#exitCode = signal === null ? code : null;
-    // A child of the program may hold its pipes for longer.
-    await atMost(REST_MS, Promise.all([lines, errors]));
+    // A child of the program may hold its pipes for longer. While this process is busy, it reads
+    // nothing, so that this time does not count.
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const stopTimer = runningTimeout(resolve, REST_MS);
+    await Promise.race([Promise.all([lines, errors]), late]);
+    stopTimer();
     this.#end(`its process ended (${signal ?? `exit code ${code}`})`);
     await this.#input.close();
   }
 
   async #read(stdout: ReadableStream<Uint8Array>): Promise<void> {
     try {
-      const longest = this.isOurs ? Infinity : LONGEST_LINE;
-      for await (const lines of readLines(stdout, { longest, fatal: true })) {
+      const rules = this.isHost ? {} : { longest: LONGEST_LINE, fatal: true };
+      for await (const lines of readLines(stdout, rules)) {
         if (this.#ended === null) this.listener(lines, null);
       }
     } catch (error) {

@@ -123,7 +123,7 @@ function parse(source: string): Pattern {
   try {
     parsed = parseExpression(source);
   } catch {
-    throw refuse(source, "too many groups in groups");
+    throw refuse(source, "flags in a group, or too many groups in groups");
   }
   if (parsed.hasOptions) throw refuse(source, "flags in a group");
   return parsed.node;

@@ -163,7 +163,7 @@ test("Python is refused unless it is allowed; what cannot be loaded is one error
       [two, { function: "c" }, /there is no function c; its functions are a, b/],
       ["", {}, /there is no function compute_score; it has no functions/],
       [two, { function: "a", cache: true }, /gets all completions at once/],
-      [two, { function: "a", python: "no-such-python" }, /no program no-such-python/],
+      [two, { function: "a", python: "no-such-python" }, /: no-such-python cannot be started: no /],
     ];
     for (const [source, file, message] of cases) await assert.rejects(open(source, file), message);
   });
