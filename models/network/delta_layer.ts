@@ -94,14 +94,14 @@ export function packedDelta(
     backward(activations, { dmixed, dz, ddelta, ddeltaX, dqkv, da, db, dlog }) {
       const { weights, norms, deltaQkv, deltaZ, deltaOut, deltaNormed } = activations;
       const { aLog, dtBias } = weights.delta!, { value: weight, grad: dweight } = weights.conv!;
-      const { valueHeads: d } = delta, dup = deltaNormed!;
+      const { valueHeads, valueDim } = delta, dup = deltaNormed!;
       device.run("swiglu_backward", {
         dout: dmixed,
         gate: deltaZ!,
         up: dup,
         dgate: dz,
         dup,
-        n: rows * d * delta.valueDim,
+        n: rows * valueHeads * valueDim,
       });
       normBackward(device, norms.deltaNorm!, { dout: dup, x: deltaOut!, dx: ddelta, rows });
       device.run("delta_rule_backward", {
@@ -116,7 +116,8 @@ export function packedDelta(
         dlog,
       });
       for (const [{ grad: dbias }, dout] of [[aLog, dlog], [dtBias, da]] as const) {
-        if (dbias !== null) device.run("add_bias_backward", { dout, dbias, rows, d });
+        if (dbias === null) continue;
+        device.run("add_bias_backward", { dout, dbias, rows, d: valueHeads });
       }
       device.run("short_conv_backward", {
         dout: ddeltaX,

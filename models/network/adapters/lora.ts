@@ -260,8 +260,10 @@ export function initialLora(
     const stream = RandomStream.forPurpose(seed, "init", name);
     return Float64Array.from({ length }, () => next(stream));
   };
-  const uniform = (name: string, length: number, width: number) =>
-    random(name, length, (stream) => stream.uniform(-1 / Math.sqrt(width), 1 / Math.sqrt(width)));
+  const uniform = (name: string, length: number, width: number) => {
+    const bound = 1 / Math.sqrt(width);
+    return random(name, length, (stream) => stream.uniform(-bound, bound));
+  };
   const ofB = (name: string, length: number) =>
     init === "false" ? uniform(name, length, r) : new Float64Array(length);
   return {

@@ -287,11 +287,8 @@ class TemplateParser {
     const branches: [test: Expression, body: Statement][] = [];
     let end: string;
     do {
-      const test = expressions(this.#tokens, false),
-        part = this.#part("if", at, null, [
-          "elif",
-          "else",
-        ]);
+      const test = expressions(this.#tokens, false);
+      const part = this.#part("if", at, null, ["elif", "else"]);
       branches.push([test, part.body]);
       end = part.end;
     } while (end === "elif");
