@@ -160,7 +160,7 @@ export function isReadable(name: string): boolean {
 }
 
 /** The files of `names` that are fetched when the user selects none, in the same order. */
-export function defaultFiles(names: readonly string[], kind: RepositoryKind): string[] {
+function defaultFiles(names: readonly string[], kind: RepositoryKind): string[] {
   if (kind === "dataset") {
     return names.filter((name) => isDataFile(name) || isTable(name) || name === README);
   }

@@ -215,8 +215,8 @@ const FIELDS: readonly Field[] = [
   { key: "fan_in_fan_out", name: "fanInFanOut", form: FLAG, usual: false },
 ];
 
-/** The other keys of LoraConfig, which matter only where an adapter is made or trained. */
-const OTHER_KEYS = new Set([
+/** The keys that are read, and those that matter only where an adapter is made or trained. */
+const KNOWN_KEYS = new Set([
   ...FIELDS.map(({ key }) => key),
   ...("peft_type peft_version task_type auto_mapping inference_mode runtime_config " +
     "megatron_config megatron_core loftq_config eva_config corda_config lora_ga_config " +
@@ -249,7 +249,7 @@ export function readPeftConfig(json: Json, where: string): PeftConfig {
     }
   }
   const unknown = Object.keys(json).filter((key) =>
-    !OTHER_KEYS.has(key) && !Object.hasOwn(NEUTRAL_KEYS, key) && !isUnset(json[key])
+    !KNOWN_KEYS.has(key) && !Object.hasOwn(NEUTRAL_KEYS, key) && !isUnset(json[key])
   );
   requireNone(json, unknown, where, {
     advice: "The adapter may compute something that rgx does not. PEFT ignores keys that it does " +
