@@ -166,6 +166,8 @@ Deno.test("what can be chosen depends on the card's limits, and names its kernel
   assert.ok(one.includes("vector 64 x8") && !one.includes("vector 64 x16"));
   assert.ok(namesOf({ ...large, m: 1, weightType: "nf4" }).includes("vector 64 x16"));
   for (const name of [...one, ...namesOf(large)]) assert.ok(kernelNamed(name));
+  // Of earlier versions, in caches and checkpoints.
+  assert.deepEqual(kernelNamed("vector 64 x8 subgroups"), kernelNamed("vector 64 x8"));
   assert.throws(
     () => kernelNamed("tile 1x1"),
     /there is no matrix product "tile 1x1" among the kernels/,
