@@ -39,6 +39,19 @@ export function isOneEdit(a: string, b: string): boolean {
   return isSwap || Math.max(left!.length, right!.length) === 1;
 }
 
+/**
+ * Whether a name is probably meant to be the other: one edit, or, where they begin with the same
+ * letter, two edits in a name of six letters and more, or only other case and separators.
+ */
+export function isNearlySame(a: string, b: string): boolean {
+  if (isOneEdit(a, b)) return true;
+  if (a[0]?.toLowerCase() !== b[0]?.toLowerCase()) return false;
+  const longer = Math.max(a.length, b.length), shorter = Math.min(a.length, b.length);
+  if (longer >= 6 && longer - shorter <= 2 && editDistance(a, b) <= 2) return true;
+  const [left, right] = [a, b].map((name) => name.toLowerCase().replace(/[-_]/g, ""));
+  return left === right;
+}
+
 /** Minimum length of a name that is matched as a prefix. Shorter ones fit too many names. */
 const MIN_PREFIX_LENGTH = 4;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { didYouMean, editDistance, isOneEdit, nearest } from "./suggest.ts";
+import { didYouMean, editDistance, isNearlySame, isOneEdit, nearest } from "./suggest.ts";
 
 Deno.test("a swap of two neighbouring characters is one edit", () => {
   assert.equal(editDistance("learnig_rate", "learning_rate"), 1);
@@ -24,6 +24,18 @@ Deno.test("one edit is a distance of 1, for all texts of few letters", () => {
   for (const word of words) if (word.length < 4) words.push(`${word}a`, `${word}b`, `${word}c`);
   for (const a of words) {
     for (const b of words) assert.equal(isOneEdit(a, b), editDistance(a, b) === 1, `${a} ${b}`);
+  }
+});
+
+Deno.test("nearly the same: one edit, two in longer names, or other case and separators", () => {
+  const same = ["lr lrr", "n N", "modl model", "tempratur temperature", "totl_epoch total_epochs"];
+  for (const pair of [...same, "ppomicrobatchsize ppo_micro_batch_size", "Top-K top_k"]) {
+    const [a, b] = pair.split(" ") as [string, string];
+    assert.ok(isNearlySame(a, b) && isNearlySame(b, a), pair);
+  }
+  for (const pair of ["mtp stop", "lr ratio", "tmprtr temperature", "kl_coef kl_loss_coef"]) {
+    const [a, b] = pair.split(" ") as [string, string];
+    assert.ok(!isNearlySame(a, b) && !isNearlySame(b, a), pair);
   }
 });
 

@@ -3,7 +3,7 @@
  * one, a key of another trainer, a key in the wrong section, or nothing known. An unknown key gets
  * the nearest name as a suggestion.
  */
-import { isOneEdit, nearest } from "../../core/suggest.ts";
+import { isNearlySame, nearest } from "../../core/suggest.ts";
 import { FOREIGN_SPELLINGS, LISTED, listingOf, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import { type ConfigNode, isNull } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
@@ -48,11 +48,8 @@ const ALL_NAMES: ReadonlySet<string> = new Set([
   ...[...LISTED.keys()].filter((name) => !name.endsWith("*")),
 ]);
 
-/** Section → the last parts of the known names in it. */
-const NAMES_IN: ReadonlyMap<string, readonly string[]> = new Map(
-  [...Map.groupBy(ALL_NAMES, (name) => name.slice(0, Math.max(0, name.lastIndexOf("."))))]
-    .map(([section, names]) => [section, names.map((name) => name.split(".").at(-1)!)]),
-);
+/** Section → the names of the keys and sections in it. */
+const NAMES_IN: ReadonlyMap<string, ReadonlySet<string>> = collectNames();
 
 const SECTION_PATHS: ReadonlySet<string> = new Set(SECTIONS.map((section) => section.path));
 
@@ -76,15 +73,32 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   }
   // A key inside a map that is not obeyed, and the class that verl makes of a section.
   const inside = listingOf(written);
-  if (inside?.isOfSection && value?.kind === "map") return { kind: "prefix", section: false };
-  // Not all keys of such a section are listed. A name one letter from a listed one is a typo.
-  const beside = NAMES_IN.get(parts.slice(0, -1).join(".")) ?? [];
-  const near = inside?.isOfSection && beside.find((name) => isOneEdit(last, name));
-  if (near) return { kind: "unknown", suggestion: near };
+  if (inside?.isOfSection) {
+    const meant = misspelt(parts);
+    if (meant !== null) return { kind: "unknown", suggestion: meant };
+    if (value?.kind === "map") return { kind: "prefix", section: false };
+  }
   if (inside !== undefined || (last === "_target_" && parts.length > 1)) {
     return { kind: "notObeyed" };
   }
   return { kind: "unknown", suggestion: suggest(parts) };
+}
+
+/**
+ * What was meant in a section whose keys are not all listed: a name there that is nearly the
+ * written one, or the whole key where a section is misspelt. Null: the key is another one.
+ */
+function misspelt(parts: readonly string[]): string | null {
+  for (const [i, part] of parts.entries()) {
+    const names = NAMES_IN.get(parts.slice(0, i).join("."));
+    if (names === undefined) return null;
+    if (names.has(part)) continue;
+    const near = [...names].filter((name) => isNearlySame(part, name));
+    const meant = nearest(part, near) ?? near[0];
+    if (meant === undefined) return null;
+    return i === parts.length - 1 ? meant : parts.with(i, meant).join(".");
+  }
+  return null;
 }
 
 /** Whether a spelling belongs to another project. */
@@ -137,6 +151,19 @@ function suggest(parts: readonly string[]): string | null {
   // No known name begins with this section, so the section itself is misspelt.
   const whole = names.size === 0 ? nearest(parts.join("."), KEYS.keys()) : null;
   return whole ?? nearest(last, names) ?? nearest(last, flat);
+}
+
+function collectNames(): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const name of ALL_NAMES) {
+    const parts = name.split(".");
+    for (const [i, part] of parts.entries()) {
+      const section = parts.slice(0, i).join("."), others = names.get(section);
+      if (others === undefined) names.set(section, new Set([part]));
+      else others.add(part);
+    }
+  }
+  return names;
 }
 
 function collectSpellings(): Map<string, string> {
