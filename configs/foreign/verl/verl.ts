@@ -39,6 +39,25 @@ const megatron: ValueRule = (node) => {
 
 const VANILLA = `${A}.policy_loss.loss_mode=vanilla|null`;
 
+const OPTIM = `${A}.optim`;
+const SCHEDULE =
+  "lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate";
+
+/** The rules of a key that names the schedule: the older names win over it, as in verl. */
+function schedule(...older: string[]): string {
+  const none = older.map((name) => `${OPTIM}.${name}=null`);
+  const where = (...more: string[]) => {
+    const conditions = [...none, ...more];
+    return conditions.length === 0 ? "" : ` if ${conditions.join(" & ")}`;
+  };
+  const hasLeast = `${OPTIM}.min_lr_ratio>0`, type = "training.lr_scheduler_type";
+  return [
+    `constant: ${type}=constant_with_warmup${where()}`,
+    `cosine: ${type}${where(`!${hasLeast}`)}`,
+    `cosine: ${type}=cosine_with_min_lr${where(hasLeast)}`,
+  ].join("; ");
+}
+
 const KEYS = `
 [actor_rollout_ref.model]
 path = model.model_name_or_path
@@ -84,20 +103,17 @@ optimizer: one AdamW|AdamW8bit|PagedAdamW8bit not SGD|Adam|muon|Muon|PagedAdamW
   same adamw=AdamW|adam=AdamW? -> AdamW8bit|PagedAdamW8bit: training.optim=adamw_8bit -- optim;
   AdamW8bit is adamw_8bit
 betas: any a list of two numbers -> training.adam_beta1, training.adam_beta2 -- [adam_beta1, adam_beta2]
-lr_scheduler_type warmup_style: one constant|cosine? ->
-  constant: training.lr_scheduler_type=constant_with_warmup;
-  cosine: training.lr_scheduler_type if !${A}.optim.min_lr_ratio>0;
-  cosine: training.lr_scheduler_type=cosine_with_min_lr if ${A}.optim.min_lr_ratio>0 --
-  lr_scheduler_type, after a warm-up; cosine ends at min_lr_ratio × the highest rate
-lr_decay_style: one constant|cosine|linear? ->
-  constant: training.lr_scheduler_type=constant_with_warmup if ${A}.optim.lr_scheduler_type=null;
-  !constant: training.lr_scheduler_type if ${A}.optim.lr_scheduler_type=null -- lr_scheduler_type
+warmup_style: one constant|cosine? -> ${schedule()} -- ${SCHEDULE}
+lr_scheduler_type: one constant|cosine? -> ${schedule("warmup_style")} -- ${SCHEDULE}
+lr_decay_style: one constant|cosine|linear? -> ${schedule("warmup_style", "lr_scheduler_type")};
+  linear: training.lr_scheduler_type if ${OPTIM}.warmup_style=null & ${OPTIM}.lr_scheduler_type=null
+  -- lr_scheduler_type, after a warm-up
 lr_warmup_steps: int>=-1? -> >0: training.warmup_steps -- warmup_steps; −1 or 0:
   lr_warmup_steps_ratio decides
 lr_warmup_steps_ratio: number>=0<1? -> training.warmup_steps if !${A}.optim.lr_warmup_steps>0 --
   warmup_steps, where lr_warmup_steps is not above 0
 min_lr_ratio: number>=0? -> >0: training.lr_scheduler_kwargs.min_lr_rate if
-  ${A}.optim.lr_scheduler_type=cosine -- lr_scheduler_kwargs.min_lr_rate, with cosine
+  training.lr_scheduler_type=cosine_with_min_lr -- lr_scheduler_kwargs.min_lr_rate, with cosine
 - override_optimizer_config.optimizer_offload_fraction override_optimizer_config.offload_fraction
   override_optimizer_config.overlap_cpu_optimizer_d2h_h2d
   override_optimizer_config.optimizer_cpu_offload

@@ -103,6 +103,10 @@ const TYPOS: readonly [typo: string, meant: string][] = [
   ["trainer.totl_epochs", "total_epochs"],
   ["data.trainfiles", "train_files"],
   ["reward_model.enabel", "enable"],
+  // Two edits, or other separators, beside the keys without effect that no list names.
+  ["actor_rollout_ref.rollout.tempratur", "temperature"],
+  ["trainer.totl_epoch", "total_epochs"],
+  ["actor_rollout_ref.actor.ppominibatchsize", "ppo_mini_batch_size"],
 ];
 
 Deno.test("an unknown key in a section of verl is a typo: its line and the nearest name", async () => {
@@ -162,7 +166,33 @@ Deno.test("a document of verl without its defaults is told how to get them", asy
   ]);
 });
 
+Deno.test("a misspelt section of verl is a typo, in a file and on the command line", async () => {
+  const [inFile] = await errorsOf(MINIMAL + "actor_rollout_ref: {rolout: {n: 4}}\n");
+  assert.match(inFile!, /actor_rollout_ref\.rolout: unknown key, did you mean rollout\?/);
+  const key = "actor_rollout_ref.actor.optim.lr";
+  const [typed] = await errorsOf(MINIMAL, { overrides: [`+${key.replace("actor.", "actr.")}=1`] });
+  assert.match(
+    typed!,
+    /actr\.optim\.lr: unknown key, did you mean actor_rollout_ref\.actor\.optim\.lr\?/,
+  );
+});
+
 const ALL_OF_VERL = (text: string) => MINIMAL + "actor_rollout_ref:\n" + text;
+
+Deno.test("the older of verl's names for the schedule wins, and cosine ends at its ratio", async () => {
+  const schedule = async (text: string) => {
+    const { config } = await load(ALL_OF_VERL(`  actor: {optim: {${text}}}\n`));
+    const { lr_scheduler_type, lr_scheduler_kwargs } = config.training;
+    return [lr_scheduler_type, lr_scheduler_kwargs?.min_lr_rate ?? null];
+  };
+  const both = "lr_scheduler_type: constant, warmup_style: cosine";
+  assert.deepEqual(await schedule(both), ["cosine", null]);
+  assert.deepEqual(await schedule(`${both}, min_lr_ratio: 0.1`), ["cosine_with_min_lr", 0.1]);
+  const newest = await schedule("lr_scheduler_type: constant, lr_decay_style: linear");
+  assert.deepEqual(newest, ["constant_with_warmup", null]);
+  const megatron = await schedule("lr_decay_style: cosine, min_lr_ratio: 0.1");
+  assert.deepEqual(megatron, ["cosine_with_min_lr", 0.1]);
+});
 
 Deno.test("LoRA of verl: with verl's own defaults, and Megatron's modules by their names", async () => {
   const lora = async (text: string) =>
