@@ -44,9 +44,6 @@ export interface TaskItem {
   config?: Record<string, unknown>;
 }
 
-/** A mixture of tasks: a list of them, or a map of names. */
-export type TaskItems = (string | TaskItem)[] | Record<string, Omit<TaskItem, "task_name">>;
-
 /** Values that replace those of a configuration, by section and key. Undefined changes nothing. */
 export interface ConfigOverrides {
   /** The model. */

@@ -140,8 +140,8 @@ export async function batchOutcomes(
 }
 
 /**
- * In the thread of the program: the reward is trusted not to hang. @param timeout seconds for a
- * promise; of a batch, for each sample
+ * In the thread of the program: the reward is trusted not to hang.
+ * @param timeout seconds for a promise; of a batch, for each sample
  */
 export function inProcessScorer(
   name: string,

@@ -85,8 +85,8 @@ export interface CardPlanOptions {
 }
 
 /**
- * Memory, and time if the card's figures are known. @throws UsageError for a plan that does not
- * fit, after `onMemory`
+ * Memory, and time if the card's figures are known.
+ * @throws UsageError for a plan that does not fit, after `onMemory`
  */
 export async function planOnCard(
   config: RunConfig,

@@ -152,7 +152,8 @@ function logHistory(text: string, label: string): Record<string, unknown>[] {
 }
 
 /**
- * By its path, or its name or step in the run's folder. @throws UsageError with those that exist
+ * By its path, or its name or step in the run's folder.
+ * @throws UsageError with those that exist
  */
 export async function namedCheckpoint(outputDir: string, name: string): Promise<string> {
   const isFolder = async (path: string) =>

@@ -15,8 +15,8 @@ export class ProblemOrder {
   #order: number[] = [];
 
   /**
-   * @param name different phases have independent orders @throws UsageError for fewer problems than
-   * a chunk
+   * @param name different phases have independent orders
+   * @throws UsageError for fewer problems than a chunk
    */
   constructor(
     private readonly keys: OrderKeys,

@@ -106,8 +106,9 @@ export class RunFolder {
   }
 
   /**
-   * Looks at the folder as it is now. @returns why {@link open} would refuse it; else null @throws
-   * UsageError for a checkpoint or a folder that cannot be there
+   * Looks at the folder as it is now.
+   * @returns why {@link open} would refuse it; else null
+   * @throws UsageError for a checkpoint or a folder that cannot be there
    */
   static async check(options: RunFolderOptions): Promise<string | null> {
     const { path, resume } = options;

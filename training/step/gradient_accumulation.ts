@@ -349,7 +349,8 @@ async function forwardAll(
 
 /**
  * The slopes of the counted tokens, times `lossScale`, as slopes of all tokens of the rows with a
- * gradient. @param length of the result, with zeros at its end; default: those tokens
+ * gradient.
+ * @param length of the result, with zeros at its end; default: those tokens
  */
 function spread(
   slopes: Float64Array,

@@ -23,8 +23,10 @@ const BUDGET_MS = 20_000;
 const SILENCE_MS = 30_000;
 
 /**
- * Of the device, and in the state. @param restored the state is that of a checkpoint @returns what
- * was measured, and what else the user should know
+ * Sets the kernels of the device, and notes them in the state.
+ * @param restored the state is that of a checkpoint
+ * @param rehearse gives the calls of the run in which operations have a choice of kernels
+ * @returns what was measured, and what else the user should know
  */
 export async function chooseRunKernels(
   { device, tuneKernels }: Pick<TrainerOptions, "device" | "tuneKernels">,

@@ -38,8 +38,9 @@ interface Found {
 }
 
 /**
- * @param title what it is, for messages @param connect called for each worker, and again when one
- * has ended @param isMcp it is a server of MCP, which has tools alone
+ * @param title what it is, for messages: the command or the address
+ * @param connect called for each worker, and again when one has ended
+ * @param isMcp it is a server of MCP, which has tools alone
  */
 export function rpcEnvironment(
   name: string,
@@ -64,7 +65,7 @@ export function rpcEnvironment(
     if (step || tools.length > 0) return found = seen;
     throw new UsageError(`${title}: it has neither env/step nor tools, so nothing answers`);
   };
-  const sessions = sessionEnvironment(name, {
+  const inSessions = sessionEnvironment(name, {
     open: async () => (await look()).parts,
     begin: () => begin(workers, found!.parts.tools),
     async close() {
@@ -73,13 +74,13 @@ export function rpcEnvironment(
     },
   });
   return {
-    ...sessions,
+    ...inSessions,
     async answer(calls, seconds) {
-      if ((await look()).hasSessions) return await sessions.answer(calls, seconds);
+      if ((await look()).hasSessions) return await inSessions.answer(calls, seconds);
       return await Promise.all(calls.map((call) => answerByTool(workers, call, seconds)));
     },
     stateAfter: (call, said) =>
-      found?.hasSessions === false ? stateOf(call) : sessions.stateAfter!(call, said),
+      found?.hasSessions === false ? stateOf(call) : inSessions.stateAfter!(call, said),
   };
 }
 
