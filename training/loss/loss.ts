@@ -251,8 +251,10 @@ class ClipCounter {
     const isLow = bounded < this.#low && advantage < 0;
     const isHigh = bounded > this.#high && advantage > 0;
     // The ratio of a sequence is the same at every token of the row, masked or not: it counts once.
-    if (this.#sequence) this.#row = { lows: isLow ? 1 : 0, highs: isHigh ? 1 : 0 };
-    else if (mask !== 0) {
+    if (this.#sequence) {
+      row.lows = isLow ? 1 : 0;
+      row.highs = isHigh ? 1 : 0;
+    } else if (mask !== 0) {
       if (isLow) row.lows++;
       if (isHigh) row.highs++;
     }
