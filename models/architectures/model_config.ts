@@ -135,65 +135,65 @@ const MAX_SCALED_HEAD = 2 ** 16;
 /** All that is impossible about a configuration, as clauses. */
 function modelConfigProblems(config: ModelConfig): string[] {
   const problems: string[] = [];
-  const require = (isRight: boolean, problem: string) => {
+  const ensure = (isRight: boolean, problem: string) => {
     if (!isRight) problems.push(problem);
   };
   for (const key of COUNTS) {
     const value = config[key], max = key === "numLayers" ? MAX_LAYERS : MAX_SIZE;
     const isCount = Number.isInteger(value) && value >= 1;
-    require(isCount, `${key} is ${value}, expected a whole number of at least 1`);
-    require(!isCount || value <= max, `${key} is ${value}, expected at most ${max}`);
+    ensure(isCount, `${key} is ${value}, expected a whole number of at least 1`);
+    ensure(!isCount || value <= max, `${key} is ${value}, expected at most ${max}`);
   }
   if (problems.length > 0) return problems;
   const { numHeads, numKvHeads, headDim, ropeTheta, rmsNormEps, delta, experts, convTaps } = config;
   const { slidingWindow: window = null, layerTypes = [], rotaryDim = headDim } = config;
   const isPositive = (value: number) => value > 0 && Number.isFinite(value);
   const width = numHeads * headDim;
-  require(width <= MAX_SIZE, `${numHeads} heads of ${headDim} are wider than ${MAX_SIZE}`);
-  require(
+  ensure(width <= MAX_SIZE, `${numHeads} heads of ${headDim} are wider than ${MAX_SIZE}`);
+  ensure(
     numHeads % numKvHeads === 0,
     `${numHeads} attention heads cannot share ${numKvHeads} key/value heads evenly`,
   );
-  require(headDim % 2 === 0, `headDim is ${headDim}, only even widths are supported`);
-  require(isPositive(ropeTheta), `ropeTheta is ${ropeTheta}, expected a positive number`);
-  require(
+  ensure(headDim % 2 === 0, `headDim is ${headDim}, only even widths are supported`);
+  ensure(isPositive(ropeTheta), `ropeTheta is ${ropeTheta}, expected a positive number`);
+  ensure(
     rmsNormEps > 0 && rmsNormEps < 1,
     `rmsNormEps is ${rmsNormEps}, expected a small positive number`,
   );
-  require(
+  ensure(
     window === null || Number.isInteger(window) && window >= 1,
     `slidingWindow is ${window}, expected a whole number of at least 1`,
   );
   for (const [name, value] of Object.entries(config.scalars ?? {})) {
-    require(isPositive(value), `the multiplier of ${name} is ${value}, expected a positive number`);
+    ensure(isPositive(value), `the multiplier of ${name} is ${value}, expected a positive number`);
   }
   for (const [name, value] of Object.entries(config.softCaps ?? {})) {
-    require(isPositive(value), `the soft cap of ${name} is ${value}, expected a positive number`);
+    ensure(isPositive(value), `the soft cap of ${name} is ${value}, expected a positive number`);
   }
-  require(
+  ensure(
     delta === undefined || delta.valueHeads % delta.keyHeads === 0,
     `${delta?.valueHeads} value heads cannot share ${delta?.keyHeads} key heads evenly`,
   );
-  require(
+  ensure(
     !layerTypes.some(convolves) || (convTaps ?? 0) >= 2,
     `a convolution reads ${convTaps} positions, expected at least 2`,
   );
-  require(
+  ensure(
     experts === undefined || experts.chosen <= experts.count,
     `a position takes ${experts?.chosen} of ${experts?.count} experts`,
   );
-  require(
+  ensure(
     rotaryDim >= 2 && rotaryDim <= headDim && rotaryDim % 2 === 0,
     `${rotaryDim} of ${headDim} elements of a head are rotated: only even`,
   );
-  require(
+  ensure(
     config.architecture !== "gpt2" || width === config.hiddenSize && numKvHeads === numHeads,
     "GPT-2's heads have one key and value each and together the model's width",
   );
   for (const rope of ropesOf(config)) {
     if (rope.ropeScaling === null) continue;
     problems.push(...ropeScalingProblems(rope.ropeScaling, rope));
-    require(
+    ensure(
       problems.length > 0 || hasFiniteFrequencies(rope, config.maxPositions),
       "with this rope scaling, some RoPE frequencies are no finite numbers",
     );

@@ -136,7 +136,7 @@ export class RolloutBuffer {
   /** Reads what `encode` wrote. @throws RgxError for any other file */
   static async decode(bytes: Uint8Array, label: string): Promise<RolloutBuffer> {
     const file = await parseSafetensors(bytes, label);
-    const require = (agrees: boolean) => {
+    const ensure = (agrees: boolean) => {
       if (agrees) return;
       throw new RgxError(`${label}: its tensors do not belong together`, {
         advice: "Resume from another checkpoint.",
@@ -149,7 +149,7 @@ export class RolloutBuffer {
     ): T[] => {
       let at = 0;
       const parts = lengths.map((length) => values.slice(at, at += length));
-      require(at === values.length);
+      ensure(at === values.length);
       return parts;
     };
     const integers = async (name: string) => Array.from(await file.integers(name), Number);
@@ -171,12 +171,12 @@ export class RolloutBuffer {
     const sampler = await ofTokens("sampler_logp");
     const generation = Number(file.metadata.generation), slices = Number(file.metadata.slices);
     for (const { length } of [firsts, branches, promptIds, groups, advantages]) {
-      require(length === lengths.length);
+      ensure(length === lengths.length);
     }
-    require(firsts.length === 0 || firsts[0] === 1);
-    require(firsts.filter((first) => first === 1).length === prompts.length);
-    require(taught.length === prompts.length);
-    for (const count of [generation, slices]) require(Number.isSafeInteger(count) && count >= 0);
+    ensure(firsts.length === 0 || firsts[0] === 1);
+    ensure(firsts.filter((first) => first === 1).length === prompts.length);
+    ensure(taught.length === prompts.length);
+    for (const count of [generation, slices]) ensure(Number.isSafeInteger(count) && count >= 0);
     let group = -1;
     const rows = completions.map((ids, i): TrainingRow => {
       if (firsts[i] === 1) group++;
