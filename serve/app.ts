@@ -11,7 +11,7 @@ import { answerAll, type Desk } from "./answer.ts";
 import { ApiError, asApiError, badRequest, unavailable } from "./api_error.ts";
 import { chatRequest } from "./chat.ts";
 import { completionRequest } from "./completions.ts";
-import { eventStream } from "./event_stream.ts";
+import { eventStream, type Send } from "./event_stream.ts";
 import type { ServedRequest } from "./request.ts";
 import { responseRequest } from "./responses.ts";
 import { isRecord } from "../core/json_file.ts";
@@ -161,15 +161,17 @@ export class App {
     { signal, leave, goesOn }: Call,
   ): Promise<Response> {
     const { desk, desk: { host }, options: { onNote, onDefect } } = this;
-    for (const note of notes) if (!this.#notes.has(note)) onNote?.(note);
-    for (const note of notes) this.#notes.add(note);
+    for (const note of notes) {
+      if (!this.#notes.has(note)) onNote?.(note);
+      this.#notes.add(note);
+    }
     if (!stream.isOn) {
       return await host.using(
         id,
         async (model) => Response.json(whole(model, await answerAll(desk, model, task, signal))),
       );
     }
-    const produce = (send: Parameters<typeof parts>[1]) =>
+    const produce = (send: Send) =>
       host.using(id, async (model) => {
         const listener = parts(model, send);
         listener.end(await answerAll(desk, model, task, signal, listener));

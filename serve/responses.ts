@@ -64,10 +64,11 @@ export function responseRequest(
     metadata: fields.raw("metadata") ?? {},
     user: fields.raw("user") ?? null,
   };
+  const state = stateOf(model, repeated);
   return {
     ...chat,
-    whole: (model, answers) => wholeAnswer(chat, responseOf(model, repeated), answers),
-    parts: (model, send) => partsOf(chat, responseOf(model, repeated), send),
+    whole: (_, answers) => wholeAnswer(chat, state, answers),
+    parts: (_, send) => partsOf(chat, state, send),
   };
 }
 
@@ -297,11 +298,11 @@ function itemJson({ id, type, text, called }: Item, status: Status, content: obj
   }
 }
 
-/** The object of a response, by its state. */
-type Response = (status: string, output: readonly object[], more?: object) => object;
+/** The object of a response with this status, and what it has put out so far. */
+type StateOf = (status: string, output: readonly object[], more?: object) => object;
 
-/** @param repeated fields of the request that the answer repeats */
-function responseOf({ id: model }: ServedModel, repeated: object): Response {
+/** Begins a response. @param repeated fields of the request that the answer repeats */
+function stateOf({ id: model }: ServedModel, repeated: object): StateOf {
   const head = { id: newId("resp_"), object: "response", created_at: now(), model };
   return (status, output, more = {}) => ({
     ...head,
@@ -336,7 +337,7 @@ function choiceIn(answers: readonly PromptAnswer[]): Choice {
 
 function wholeAnswer(
   { use }: ChatFields,
-  response: Response,
+  state: StateOf,
   answers: readonly PromptAnswer[],
 ): object {
   const { answer: { reasoning, content, toolCalls }, finishReason } = choiceIn(answers);
@@ -346,17 +347,17 @@ function wholeAnswer(
   for (const call of toolCalls) output.add({ call: wholeCall(call) });
   output.end(finishReason === "stop");
   const [status, more] = ending(answers);
-  return response(status, output.items, more);
+  return state(status, output.items, more);
 }
 
-function partsOf({ use }: ChatFields, response: Response, send: Send): Parts {
+function partsOf({ use }: ChatFields, state: StateOf, send: Send): Parts {
   let number = 0;
   const event: Send = (fields) => send({ ...fields, sequence_number: number++ });
   const output = new Output(event, use === null ? null : new ApiCalls(use));
   return {
     begin() {
-      event({ type: "response.created", response: response("in_progress", []) });
-      event({ type: "response.in_progress", response: response("in_progress", []) });
+      event({ type: "response.created", response: state("in_progress", []) });
+      event({ type: "response.in_progress", response: state("in_progress", []) });
     },
     part(_, __, choice, { token, deltas }) {
       for (const delta of deltas) output.add(delta);
@@ -364,7 +365,7 @@ function partsOf({ use }: ChatFields, response: Response, send: Send): Parts {
     },
     end(answers) {
       const [status, more] = ending(answers);
-      event({ type: `response.${status}`, response: response(status, output.items, more) });
+      event({ type: `response.${status}`, response: state(status, output.items, more) });
     },
   };
 }
