@@ -217,8 +217,9 @@ export class Chat {
       });
     }
     const value = text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
-    const { host: { base } } = this, name = key === "max_new_tokens" ? "max_tokens" : key;
-    samplingFields(Fields.of({ [name]: value }), ["max_tokens"], this.#limits(base));
+    const fields = Fields.of({ [key]: value }), limits = this.#limits(this.host.base);
+    const { maxTokens } = samplingFields(fields, ["max_new_tokens"], limits);
+    if (maxTokens === 0) throw fields.wrong(key, "an integer above 0");
     this.#sampling[key] = Number(value);
   }
 

@@ -53,14 +53,15 @@ Deno.test("a chat answers as rgx generate does, keeps its history, and changes a
 
 Deno.test("a mistake in a chat is named, and the chat goes on", () =>
   withModel(async (cwd) => {
-    const input = "/bogus\n/set top_p 7\n/set top-k x\n/set temprature 1\n/adapter nowhere\n" +
-      "/again\nhi\n";
+    const input = "/bogus\n/set top_p 7\n/set top-k x\n/set max_new_tokens 0\n" +
+      "/set temprature 1\n/adapter nowhere\n/again\nhi\n";
     const chat = await rgx(["chat", "base", ...ON_CPU, "--max-new-tokens", "3"], input, {}, cwd);
     assertClean(chat);
     assert.equal(chat.code, 1);
     assert.equal(lines(chat.out).length, 1);
     const texts = [/\/bogus: no such command/, /top_p is 7, expected a number > 0/, /top_k is "x"/];
-    for (const text of [...texts, /did you mean temperature/, /nowhere/, /no answer yet/]) {
+    texts.push(/max_new_tokens is 0, expected an integer above 0/, /did you mean temperature/);
+    for (const text of [...texts, /nowhere/, /no answer yet/]) {
       assert.match(chat.err, text);
     }
     const wrong = await rgx(["chat", "nowhere"], "", {}, cwd);
