@@ -34,7 +34,7 @@ export function curvesView(state: PageState): View {
   const chosenIds = new Set(chosenAtFirst(overview, parameters));
   const chosen = () => all.filter(({ id }) => chosenIds.has(id));
   let smoothing = Number(parameters.get("smoothing") ?? 0.6), wanted = "", failure = "";
-  let range: [number, number] | null = null;
+  let range: [number, number] | null = null, hasLeft = false;
   const fields = new Fields(state, ["x", "scale", "lines"], () => {
     range = null;
     void load(chosen());
@@ -150,6 +150,7 @@ export function curvesView(state: PageState): View {
 
   /** @param isAnew whether the question has changed, so that earlier answers no longer count */
   async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
+    if (hasLeft) return;
     const failed = await answers.load(runs, question, isAnew);
     if (failed === null) return;
     failure = failed;
@@ -184,6 +185,7 @@ export function curvesView(state: PageState): View {
       charts.redraw();
     },
     leave() {
+      hasLeft = true;
       answers.end();
       charts.destroy();
     },

@@ -1,7 +1,6 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
 import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
 import {
-  type AllTasksResultFile,
   type ExampleResult,
   readResultFile,
   type ResultFile,
@@ -74,14 +73,15 @@ export class Benchmarks {
 
   /** The results without the problems, or why the file cannot be shown. */
   async details({ id, path }: FoundBenchmark) {
-    const { file, problem } = await this.#read(path), isOne = file?.kind === "task";
+    const { file, problem } = await this.#read(path);
+    const all = file?.kind === "all_tasks" ? file : null;
     return {
       id,
       problem,
       created: file?.created ?? null,
       tasks: Object.values(withoutExamples(tasksOf(file))),
-      average: file === null || isOne ? {} : (file as AllTasksResultFile).average,
-      failures: file === null || isOne ? [] : (file as AllTasksResultFile).failures,
+      average: all?.average ?? {},
+      failures: all?.failures ?? [],
     };
   }
 
