@@ -111,7 +111,7 @@ const COMMANDS: Readonly<Record<string, readonly Entry[]>> = {
     ["env check", tables.ENV_CHECK, env("checkEnvironment")],
     ["env play", tables.ENV_PLAY, env("playEnvironment")],
     ["env serve", tables.ENV_SERVE, from(() => import("./env/serve.ts"))("serveEnvironment")],
-    ["env replay", tables.ENV_REPLAY, from(() => import("./env/env.ts"))("replay")],
+    ["env replay", tables.ENV_REPLAY, env("replay")],
     ["env new", tables.ENV_NEW, env("newEnvironment")],
     ["config", {
       "About:": "list, show or check configurations",

@@ -61,7 +61,7 @@ export function runSamplingSeed(training: RunConfig["training"]): number {
 /**
  * The settings as options of a generation, with the tokenizer's end tokens and the stop strings.
  */
-export function generateOptions(
+function generateOptions(
   sampling: SamplingSettings,
   { tokenizer, eosIds }: Pick<PromptEncoder, "tokenizer" | "eosIds">,
   seed: number,

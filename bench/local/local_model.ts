@@ -39,7 +39,7 @@ const REPORT_MS = 200;
 
 const NO_ANSWER = { completion: "", truncated: true, completion_tokens: 0 };
 
-export class LocalModel implements Answerer {
+class LocalModel implements Answerer {
   /** "wasm, 2 threads" */
   readonly device: string;
   modelSeconds = 0;

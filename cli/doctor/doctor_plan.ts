@@ -172,7 +172,7 @@ function scalingText(plan: ScalingPlan, { training }: RunConfig, { memory }: Car
   ].join("\n");
 }
 
-export type LayoutFlags = Pick<Flags<typeof DOCTOR>, "nodes" | "gpus" | "network" | "mtbf">;
+type LayoutFlags = Pick<Flags<typeof DOCTOR>, "nodes" | "gpus" | "network" | "mtbf">;
 
 /** @throws UsageError if the flags describe several ranks and no `--gpu NAME` is given */
 export function requireCard(flags: LayoutFlags, card: PlanCard | null): void {
@@ -185,7 +185,7 @@ export function requireCard(flags: LayoutFlags, card: PlanCard | null): void {
 }
 
 /** The machines of a plan: those of the flags, else of the configuration. null = one card. */
-export function layoutOf(
+function layoutOf(
   { nodes, gpus, network, mtbf }: LayoutFlags,
   training: RankKeys,
 ): RankLayout | null {

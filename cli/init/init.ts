@@ -142,7 +142,7 @@ const WORK = 5e6;
 /** With a context of this many tokens, attention takes half of a pass's time. */
 const ATTENTION_TOKENS = 1000;
 
-export interface ProjectProblems {
+interface ProjectProblems {
   /** The task or its file, or the path of the data. */
   task?: string;
   data?: string;
@@ -289,7 +289,7 @@ export function measureTask(
 }
 
 /** @throws UsageError for files that cannot be read, and for problems that are too long */
-export async function measureData(path: string): Promise<ProblemSizes> {
+async function measureData(path: string): Promise<ProblemSizes> {
   const entries = await readEntries(path);
   const different = new Set(entries.map(({ question }) => question));
   const heldOut = [...different].filter(isHeldOut).length;

@@ -256,7 +256,7 @@ export interface Machine {
 let here: Promise<Launcher> | undefined;
 
 /** The launcher of this machine, which is looked for once. @throws UsageError for none */
-export function launcherHere(): Promise<Launcher> {
+function launcherHere(): Promise<Launcher> {
   return here ??= findLauncher(thisMachine());
 }
 

@@ -1,4 +1,8 @@
-/** `rgx rewards list|show`: prints the built-in rewards. */
+/**
+ * `rgx rewards list|show` prints the built-in rewards. `rgx rewards test` holds a reward against
+ * cases: completions, each with the value that is expected for it. A reward from a file runs as it
+ * does in training: in a sandbox, with a time limit.
+ */
 import { EXIT, UsageError } from "../../core/errors.ts";
 import { typeText } from "../../core/named_params.ts";
 import { isRecord } from "../../core/json_file.ts";

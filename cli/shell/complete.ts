@@ -148,6 +148,10 @@ function keys(last: string): Candidate[] {
   return written.values.map((value) => ({ word: written.word + value, what: "" }));
 }
 
+/**
+ * The scripts for the shells. They ask rgx itself for the candidates, so they need no change when
+ * commands change. If rgx has none, the shell completes the names of files.
+ */
 const SCRIPTS = { bash, zsh, fish } as const;
 
 export function printCompletions(shell: keyof typeof SCRIPTS): void {

@@ -156,7 +156,7 @@ export function accuracyText(
 }
 
 /** "0.417 [0.350, 0.483]". */
-export const rewardText = ({ mean, ci95 }: RewardMean): string =>
+const rewardText = ({ mean, ci95 }: RewardMean): string =>
   `${mean.toFixed(3)} [${ci95.map((end) => end.toFixed(3)).join(", ")}]`;
 
 /** Problems of a data set that are shown with their completions, and the width of a text. */
