@@ -167,7 +167,7 @@ function parseFlag(
   }
   const isBare = next === undefined || /^--\D/.test(next);
   // A flag of another program, such as `--trust_remote_code`, may be a switch.
-  if (meaningOf(key).kind === "notObeyed" && (isBare || isOfKnown(next))) {
+  if (meaningOf(key).kind === "notObeyed" && (isBare || setsKey(next))) {
     return set(key, "true", 0);
   }
   if (isBare) throw new UsageError(`${typed}: expected a value`);
@@ -177,10 +177,10 @@ function parseFlag(
   return set(key, next, 1);
 }
 
-/** Whether a word sets a key that rgx knows: `max_steps=4`. */
-function isOfKnown(word: string): boolean {
+/** Whether a word sets a key: `max_steps=4`, or any key with a section. */
+function setsKey(word: string): boolean {
   const [, key] = /^\+{0,2}([\w.]+)=/.exec(word) ?? [];
-  return key !== undefined && isKnown(key);
+  return key !== undefined && (key.includes(".") || isKnown(key));
 }
 
 function mayBeList(key: string): boolean {
