@@ -123,7 +123,10 @@ export async function readChoices(
   }
   // Files of earlier states have no `running` and no `ended`.
   const { choices, bad, running, ended, unfinished } = { ...nothing, ...found };
-  return { choices, bad, running, ended, unfinished, note: null };
+  const isWhole = [choices, bad, ended].every((part) => typeof part === "object" && part !== null);
+  return isWhole
+    ? { choices, bad, running, ended, unfinished, note: null }
+    : unusable("it is damaged");
 }
 
 /**
