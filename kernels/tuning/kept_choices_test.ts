@@ -52,6 +52,7 @@ Deno.test("a file that is cut, of another version or card, or a folder in its pl
       /choices\.json is not used: it is damaged/,
     );
     assert.match(await found(""), /damaged/);
+    assert.match(await found(text.replace('"choices": {', '"choices": null, "x": {')), /damaged/);
     assert.match(await found(text.replace('"format": 2', '"format": 1')), /another version/);
     assert.match(await found(text.replace(ABOUT.rgx, "9.9.9")), /another card, driver or version/);
     // What is measured again replaces it.
