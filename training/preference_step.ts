@@ -8,7 +8,7 @@ import type { DpoSection } from "../configs/schema/run_config.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import { mean } from "../core/statistics.ts";
 import type { Ranks } from "../cluster/ranks/ranks.ts";
-import type { LanguageModel } from "../models/language_model.ts";
+import type { CausalLM } from "../models/causal_lm.ts";
 import type { Group } from "../models/network/types.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
@@ -37,7 +37,7 @@ interface PreferenceResult {
  *   null = there is none (`reference_free`)
  */
 export async function preferenceStep(
-  model: LanguageModel,
+  model: CausalLM,
   pairs: readonly TokenPair[],
   options: {
     seed: number;
@@ -88,7 +88,7 @@ export async function preferenceStep(
  * mean over the pairs, or over the tokens of answers.
  */
 export async function evaluatePairs(
-  model: LanguageModel,
+  model: CausalLM,
   pairs: readonly TokenPair[],
   { microBatchSize: size, settings, reference, ranks }: {
     microBatchSize: number;

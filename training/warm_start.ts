@@ -21,7 +21,7 @@ import { rateAt } from "./step/lr_schedule.ts";
 import { createGradientSum } from "./step/run_optimizer.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import type { Group } from "../models/network/types.ts";
-import type { LanguageModel } from "../models/language_model.ts";
+import type { CausalLM } from "../models/causal_lm.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
 import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
@@ -134,7 +134,7 @@ interface SupervisedResult {
  *   `lossScale` (loss_scale.ts).
  */
 export async function supervisedStep(
-  model: LanguageModel,
+  model: CausalLM,
   prompts: PromptEncoder,
   entries: readonly Entry[],
   options: {

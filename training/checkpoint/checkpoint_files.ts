@@ -9,7 +9,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { FileContent } from "../../core/atomic_file.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import {
   findNewestValid,
@@ -172,7 +172,7 @@ export async function namedCheckpoint(outputDir: string, name: string): Promise<
 
 /** @throws UsageError for tensors of another model */
 export async function restoreWeights(
-  model: LanguageModel,
+  model: CausalLM,
   file: SafetensorsFile,
 ): Promise<void> {
   const otherModel = (message: string) =>

@@ -7,7 +7,7 @@
 import { Interrupted } from "../../core/errors.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 
 /** Seconds for one token (a row of the passes), in batches of the size that the run has. */
 export interface ModelSpeed {
@@ -22,7 +22,7 @@ export interface ModelSpeed {
 }
 
 export interface ProbeInput {
-  model: LanguageModel;
+  model: CausalLM;
   promptIds: readonly number[];
   /** Completions that are decoded together, and completions of a training pass. */
   lanes: number;

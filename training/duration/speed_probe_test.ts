@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { Interrupted } from "../../core/errors.ts";
 import type { Group } from "../../models/network/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import { measureModel, type ModelSpeed, type ProbeInput } from "./speed_probe.ts";
 
 /** Milliseconds of a model's operations. */
@@ -45,7 +45,7 @@ async function measured(
   };
   const rowsOf = ({ promptIds, branches }: Group) =>
     promptIds.length + branches.reduce((sum, { length }) => sum + length, 0);
-  const model: Partial<LanguageModel> = {
+  const model: Partial<CausalLM> = {
     forward(groups, { train }) {
       rows = groups.reduce((sum, group) => sum + rowsOf(group), 0);
       if (train) trained.push(rows);
@@ -74,7 +74,7 @@ async function measured(
   performance.now = () => time;
   try {
     const speed = await measureModel({
-      model: model as unknown as LanguageModel,
+      model: model as unknown as CausalLM,
       promptIds: Array.from({ length: 400 }, (_, i) => i),
       lanes: 64,
       rows: 64,

@@ -9,7 +9,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { accuracyOf, type ScoredAnswer } from "../../bench/evaluation/accuracy.ts";
 import { idsOf, lossMask, sampledTokens } from "../../bench/dialogue/segments.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { RewardValue } from "../../rewards/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -47,7 +47,7 @@ export interface HeldOutResult {
 }
 
 export interface HeldOutOptions extends AnswerOptions {
-  model: LanguageModel;
+  model: CausalLM;
   rubric: Rubric;
   reference: ReferencePolicy | null;
   step: number;

@@ -8,7 +8,6 @@ import type { RunConfig, TeacherSection } from "../../configs/schema/run_config.
 import { Interrupted } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
 import { loadIdModel } from "../../models/load_model.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import type { Group } from "../../models/network/types.ts";
@@ -25,7 +24,7 @@ export interface Teacher extends Pick<TeacherSection, "beta" | "weight"> {
    * A model that has just done a pass over the groups, of which whole distributions are compared;
    * or what is known about each branch token.
    */
-  ask(groups: readonly Group[], temperature: number): Promise<LanguageModel | TeacherPlace[]>;
+  ask(groups: readonly Group[], temperature: number): Promise<CausalLM | TeacherPlace[]>;
   dispose(): void;
 }
 
@@ -110,7 +109,7 @@ export async function loadTeacher(
 }
 
 export function modelTeacher(
-  model: LanguageModel,
+  model: CausalLM,
   { beta, weight, top_k: count }: Pick<TeacherSection, "beta" | "weight" | "top_k">,
 ): Teacher {
   return {

@@ -12,7 +12,7 @@ import type {
   DialogueRoom,
   GenerateRequest,
 } from "../../models/generation/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
 import type { Entry } from "../../tasks/types.ts";
@@ -171,7 +171,7 @@ export class OwnSampler implements Sampler {
   readonly kept: ActivationStore | null;
 
   constructor(
-    private readonly model: LanguageModel,
+    private readonly model: CausalLM,
     private readonly training: RunConfig["training"],
     private readonly prompts: PromptEncoder,
   ) {

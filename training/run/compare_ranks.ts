@@ -11,7 +11,7 @@ import { VERSION } from "../../core/version.ts";
 import { checkRankCount } from "./rank_count.ts";
 import { runReduction } from "../step/run_optimizer.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
@@ -56,7 +56,7 @@ export async function compareRanks(
  * @throws UsageError
  */
 export async function compareStep(
-  model: LanguageModel,
+  model: CausalLM,
   ranks: Ranks,
   state: RunState,
   lastNorm: number,
@@ -124,7 +124,7 @@ export function rankNotes(
 /** Keys that change nothing, because there is one rank. */
 function notesAlone(
   training: TrainerOptions["config"]["training"],
-  model: LanguageModel,
+  model: CausalLM,
 ): string[] {
   const isFast = runReduction(training, model, training.gradient_accumulation_steps) === "fast";
   const asked = askedPlaces(training);
@@ -157,7 +157,7 @@ function problemsOf(problems: TrainerOptions["problems"], count: number): unknow
   return [count, ...all.map((entry) => [entry.question, entry.answer, entry.messages ?? null])];
 }
 
-async function modelHash(model: LanguageModel): Promise<string> {
+async function modelHash(model: CausalLM): Promise<string> {
   const parts: number[] = [];
   for (const { name, shape } of model.parameters) {
     const count = Math.min(SAMPLED_VALUES, shape.reduce((a, b) => a * b, 1));

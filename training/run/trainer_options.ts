@@ -5,7 +5,7 @@ import type { SplitProblems } from "../../data/held_out.ts";
 import type { DialogueSetup } from "../../bench/dialogue/dialogue.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
@@ -23,7 +23,7 @@ export interface TrainerOptions {
   /** Where everything is computed. The caller closes it. */
   device: Device;
   /** On `device`, with trainable parameters. A resume replaces its weights. */
-  model: LanguageModel;
+  model: CausalLM;
   /** @internal */
   modelWriter: ModelWriter;
   /** The model's tokenizer. */

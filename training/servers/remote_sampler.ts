@@ -21,7 +21,7 @@ import type {
   DialogueRoom,
   GenerateRequest,
 } from "../../models/generation/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { ModelWriter } from "../checkpoint/checkpoint_files.ts";
 import {
   type ComingBatch,
@@ -41,7 +41,7 @@ import type { TrainerOptions } from "../run/trainer_options.ts";
 
 export interface RemoteSamplerOptions {
   config: RunConfig;
-  model: LanguageModel;
+  model: CausalLM;
   modelWriter: ModelWriter;
   eosIds: readonly number[];
   device: string;

@@ -16,7 +16,7 @@
  * groups are of this kind.
  */
 import type { DropoutKey, Group } from "../../models/network/types.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { PassOptions } from "../../models/network/restored_pass.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
 import { occasionalPause } from "./yield_to_events.ts";
@@ -108,7 +108,7 @@ interface MicroResult {
  * tokens are allowed.
  */
 export async function accumulateGradients(
-  model: LanguageModel,
+  model: CausalLM,
   rows: readonly TrainingRow[],
   options: AccumulationOptions,
 ): Promise<AccumulationResult> {
@@ -226,7 +226,7 @@ type LossOptions = Omit<
 
 /** Loss and metrics of rows under the current policy, without gradient and without dropout. */
 export async function lossWithoutGradient(
-  model: LanguageModel,
+  model: CausalLM,
   rows: readonly TrainingRow[],
   options: LossOptions,
 ): Promise<Pick<AccumulationResult, "loss" | "metrics">> {
@@ -266,7 +266,7 @@ function lossInput(
 
 /** For each micro-batch, which of its tokens have an entropy in the top share of the whole step. */
 async function stepEntropyMasks(
-  model: LanguageModel,
+  model: CausalLM,
   batches: readonly TrainingRow[][],
   share: number,
   passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept">,
@@ -288,7 +288,7 @@ async function stepEntropyMasks(
  * dropout; one array for each row. The passes are dealt to the ranks.
  */
 export async function policyLogp(
-  model: LanguageModel,
+  model: CausalLM,
   rows: readonly TrainingRow[],
   { microBatchSize, temperature }: Pick<AccumulationOptions, "microBatchSize" | "temperature">,
   ranks: Ranks = ALONE,
@@ -324,7 +324,7 @@ interface PassValues {
  * are kept for the backward pass. The values are in the order of `rows`.
  */
 async function forwardAll(
-  model: LanguageModel,
+  model: CausalLM,
   rows: readonly TrainingRow[],
   trained: readonly boolean[],
   passOptions: Pick<PassOptions, "temperature" | "dropout" | "kept" | "alternatives">,

@@ -1,5 +1,5 @@
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import assert from "node:assert/strict";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { LOSS_TYPES } from "../../configs/schema/loss_types.ts";
@@ -61,7 +61,7 @@ function assertClose(a: Map<string, Float64Array>, b: Map<string, Float64Array>)
 const TYPES = LOSS_TYPES.filter((type) => type !== "bnpo");
 
 /** All trained values in one tensor. */
-function arenaOf({ trainableArenas: [arena] }: LanguageModel): { value: Tensor; length: number } {
+function arenaOf({ trainableArenas: [arena] }: CausalLM): { value: Tensor; length: number } {
   return { value: arena!.value!, length: arena!.length };
 }
 

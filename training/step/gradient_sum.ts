@@ -16,7 +16,7 @@
 import type { FloatArray } from "../../core/vector_arithmetic.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import { ALONE, type Ranks } from "../../cluster/ranks/ranks.ts";
 import type { PartialSum } from "../../cluster/ranks/vector_sum.ts";
@@ -64,7 +64,7 @@ export class GradientSum {
 
   /** @param device the device of the model; null is enough for "fast" on one rank */
   constructor(
-    private readonly model: Pick<LanguageModel, "zeroGrad" | "trainableArenas">,
+    private readonly model: Pick<CausalLM, "zeroGrad" | "trainableArenas">,
     private readonly device: Device | null = null,
     private readonly options: GradientSumOptions = {},
   ) {

@@ -18,7 +18,7 @@ import type { HostArray, Tensor } from "../../kernels/tensor.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
 import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
 import { safetensorsContent } from "../../models/formats/tensor_stream.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Parameter, TrainableArena } from "../../models/network/types.ts";
 import { type Slice, WINDOW } from "../../cluster/ranks/vector_sum.ts";
 import {
@@ -99,7 +99,7 @@ export class AdamW {
    */
   constructor(
     device: Device,
-    model: LanguageModel,
+    model: CausalLM,
     readonly settings: AdamwSettings,
     shards: Shards | null = null,
   ) {

@@ -1,6 +1,6 @@
 /** Kinds of the optimizer, and a model for tests of them. Not part of the program. */
 import type { Device } from "../../kernels/device.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { tinyConfig } from "../../models/testing.ts";
 import type { OptimizerKind } from "./state_tensors.ts";
@@ -21,14 +21,14 @@ export async function stepWith(optimizer: AdamW, rate: number) {
 }
 
 /** Writes gradients that differ by step and element. */
-export function fillGradients(device: Device, model: LanguageModel, step: number): void {
+export function fillGradients(device: Device, model: CausalLM, step: number): void {
   for (const [i, { grad }] of model.trainable.entries()) {
     const values = Float32Array.from({ length: grad!.length }, (_, j) => Math.sin(step + i + j));
     device.write(grad!, values);
   }
 }
 
-export async function values(model: LanguageModel): Promise<Map<string, Float32Array>> {
+export async function values(model: CausalLM): Promise<Map<string, Float32Array>> {
   const all = new Map<string, Float32Array>();
   for (const { name } of model.trainable) all.set(name, await model.readParameter(name));
   return all;

@@ -11,7 +11,7 @@ import { elementCount } from "../../models/formats/element_count.ts";
 import type { SafetensorsFile } from "../../models/formats/safetensors/safetensors.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../models/formats/stored_weight.ts";
 import { safetensorsContent } from "../../models/formats/tensor_stream.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Group, Parameter } from "../../models/network/types.ts";
 import { floatType, restoreState, type StateTensor, streamedState } from "./state_tensors.ts";
 
@@ -25,7 +25,7 @@ export interface ReferencePolicy {
   dispose(): void;
 }
 
-export function adapterOffReference(model: LanguageModel): ReferencePolicy {
+export function adapterOffReference(model: CausalLM): ReferencePolicy {
   return {
     async logp(groups, temperature) {
       return (await model.forward(groups, { temperature, train: false, adapter: false })).logp;
@@ -55,7 +55,7 @@ export interface FrozenOptions {
 /** @param saved null = a copy of the current values @throws RgxError for another model's file */
 export async function frozenReference(
   device: Device,
-  model: LanguageModel,
+  model: CausalLM,
   saved: SafetensorsFile | null,
   { storage = ALL_FLOAT, moves = true, empty = false }: FrozenOptions = {},
 ): Promise<ReferencePolicy> {
@@ -109,7 +109,7 @@ const ALL_VALUES = "values";
 async function restoreValues(
   device: Device,
   file: SafetensorsFile,
-  model: LanguageModel,
+  model: CausalLM,
   state: readonly StateTensor[],
 ): Promise<void> {
   const { shape } = file.info(ALL_VALUES), offsets = new Map<string, number>();

@@ -2,7 +2,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { DROPOUT_PASS } from "../../core/philox.ts";
 import type { Device } from "../../kernels/device.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { GradientSum, type Reduction, reductionOf } from "./gradient_sum.ts";
 import { optimizerKind } from "./state_tensors.ts";
@@ -12,7 +12,7 @@ import { Shards } from "./shards.ts";
 interface Trained {
   config: RunConfig;
   device: Device;
-  model: LanguageModel;
+  model: CausalLM;
 }
 
 /** @param phase a key of DROPOUT_PASS */
@@ -42,7 +42,7 @@ export function createGradientSum(
 
 export function runReduction(
   training: RunConfig["training"],
-  model: LanguageModel,
+  model: CausalLM,
   microBatches: number,
 ): Reduction {
   const bytes = model.trainableArenas.reduce((sum, { length }) => sum + 4 * length, 0);
@@ -52,7 +52,7 @@ export function runReduction(
 /** Which rank keeps which states of the optimizer; null: each one has all (`training.zero`). */
 function shardsOf(
   training: RunConfig["training"],
-  model: LanguageModel,
+  model: CausalLM,
   ranks: Ranks,
 ): Shards | null {
   if (training.zero === 0 || ranks.size === 1) return null;

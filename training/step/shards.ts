@@ -7,7 +7,7 @@
 import { BLOCK } from "../../kernels/ops/adamw_8bit/spec.ts";
 import { SUM_CHUNK } from "../../kernels/ops/optimizer/spec.ts";
 import { elementCount } from "../../models/formats/element_count.ts";
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { Slice } from "../../cluster/ranks/vector_sum.ts";
@@ -48,7 +48,7 @@ export class Shards {
   /** For each arena, the part of each rank. */
   readonly #parts: ReadonlyMap<TrainableArena, readonly Slice[]>;
 
-  constructor(readonly ranks: Ranks, model: LanguageModel, kind: OptimizerKind) {
+  constructor(readonly ranks: Ranks, model: CausalLM, kind: OptimizerKind) {
     const { size } = ranks;
     this.#parts = new Map(model.trainableArenas.map((arena) => {
       const placed = model.trainable.filter(({ name }) => arena.offsets.has(name)).map((about) => ({

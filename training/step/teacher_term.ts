@@ -3,7 +3,7 @@
  * from the teacher's, averaged over the tokens of the step. The teacher is asked before the forward
  * pass of the policy, whose activations the backward pass needs.
  */
-import type { LanguageModel } from "../../models/language_model.ts";
+import type { CausalLM } from "../../models/causal_lm.ts";
 import type { TopToken } from "../../models/logits.ts";
 import type { Group } from "../../models/network/types.ts";
 import { comparedTokens, type TeacherPlace, topDivergence } from "../loss/top_divergence.ts";
@@ -28,7 +28,7 @@ export interface TeacherTerm {
  */
 export async function teacherTerm(
   teacher: Teacher,
-  model: LanguageModel,
+  model: CausalLM,
   groups: readonly Group[],
   shares: Float64Array,
   { temperature, lossScale }: { temperature: number; lossScale: number },
