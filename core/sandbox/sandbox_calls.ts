@@ -298,6 +298,7 @@ export class SandboxCalls<About, Item, Result extends { late?: boolean }> {
   }
 }
 
+/** Loads the module. @throws Error if it cannot be loaded */
 function loaded<About, Item, Result>(
   process: CallProcess<About, Item, Result>,
   url: string,

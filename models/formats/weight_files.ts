@@ -112,6 +112,7 @@ class WeightFiles implements WeightReader {
   /**
    * Values of a tensor by its full Hugging Face name, or null when the folder has none: float32, or
    * float64 for F64.
+   * @throws RgxError when its shape is not `shape`
    */
   async values(
     name: string,
@@ -134,7 +135,10 @@ class WeightFiles implements WeightReader {
     return this.dtype(name) === "F32";
   }
 
-  /** The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type. */
+  /**
+   * The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type.
+   * @throws RgxError when its shape is not `shape`
+   */
   async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {
     const { file, stored } = this.#find(name, shape)!;
     return await file.bytes(stored);

@@ -15,6 +15,7 @@ export interface GgufTensor {
   readonly type: GgmlType;
   /** Row-major, as in Hugging Face's files: the reverse of the order in the file. */
   readonly shape: readonly number[];
+  /** Byte range in the file. */
   readonly begin: number;
   readonly end: number;
 }
@@ -48,7 +49,7 @@ export class GgufFile {
     return out;
   }
 
-  /** The stored blocks, row by row. */
+  /** The stored blocks, row by row. @throws RgxError when there is no such tensor */
   bytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const { begin, end } = this.info(name);
     return this.source.read(begin, end);
@@ -59,6 +60,7 @@ export class GgufFile {
     await this.source.readInto(this.info(name).begin + from, out);
   }
 
+  /** @throws RgxError when there is no such tensor */
   info(name: string): GgufTensor {
     return tensorIn(this.label, this.tensors, name);
   }

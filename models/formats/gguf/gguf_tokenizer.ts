@@ -193,6 +193,7 @@ class TokenizerMetadata {
     );
   }
 
+  /** @throws RgxError for a value of another type */
   #read<T>(key: string, expected: string, is: (value: unknown) => value is T): T | null {
     const value = this.file.metadata.get(key);
     if (value === undefined) return null;

@@ -18,6 +18,7 @@ export interface TensorInfo {
   readonly dtype: SafetensorsDType;
   /** Row-major; [] is a scalar. */
   readonly shape: readonly number[];
+  /** Byte range, counted from the start of the data. */
   readonly begin: number;
   readonly end: number;
 }

@@ -42,6 +42,7 @@ export class TorchFile {
     private readonly source: ByteSource,
   ) {}
 
+  /** @throws RgxError when there is no such tensor */
   info(name: string): StoredTensor {
     return tensorIn(this.label, this.tensors, name);
   }
