@@ -29,14 +29,26 @@ import { QWEN3_5 } from "./qwen3_5.ts";
 import { SMOLLM3 } from "./smollm3.ts";
 import { nameInWrapper } from "./wrapper.ts";
 
-const ALL = [
-  [LLAMA, MISTRAL, QWEN2, QWEN3, GPT2, SMOLLM3, MINISTRAL3, GRANITE, GRANITE_HYBRID, OLMO2, OLMO3],
-  [PHI3, GEMMA3, GEMMA2, LFM2, QWEN3_MOE, MIXTRAL, QWEN3_5],
-].flat();
-
-export const ARCHITECTURES = Object.fromEntries(
-  ALL.map((architecture) => [architecture.name, architecture]),
-) as Readonly<Record<ArchitectureName, Architecture>>;
+export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
+  llama: LLAMA,
+  mistral: MISTRAL,
+  qwen2: QWEN2,
+  qwen3: QWEN3,
+  gpt2: GPT2,
+  smollm3: SMOLLM3,
+  ministral3: MINISTRAL3,
+  granite: GRANITE,
+  granitemoehybrid: GRANITE_HYBRID,
+  olmo2: OLMO2,
+  olmo3: OLMO3,
+  phi3: PHI3,
+  gemma3_text: GEMMA3,
+  gemma2: GEMMA2,
+  lfm2: LFM2,
+  qwen3_moe: QWEN3_MOE,
+  mixtral: MIXTRAL,
+  qwen3_5_text: QWEN3_5,
+};
 
 export function architectureOf(config: ModelConfig): Architecture {
   return ARCHITECTURES[config.architecture ?? "llama"];
