@@ -25,10 +25,8 @@ export class Fields {
   constructor(readonly json: Json, readonly where: string) {}
 
   /** The error for a field with another value than expected. */
-  wrong(key: string, expected: string): UsageError {
-    return new UsageError(
-      `${this.where}: ${key} is ${shown(this.json[key])}, expected ${expected}`,
-    );
+  wrong(key: string, expected: string, found: unknown = this.json[key]): UsageError {
+    return new UsageError(`${this.where}: ${key} is ${shown(found)}, expected ${expected}`);
   }
 
   /** @param absent what a missing key and null stand for. @throws MissingKey, UsageError */

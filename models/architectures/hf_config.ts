@@ -176,7 +176,11 @@ function readSoftCaps(
 ): Pick<ModelConfig, "softCaps"> {
   const entries = Object.entries(softCaps ?? {})
     .filter(([, [key]]) => of.json[key] !== null)
-    .map(([name, [key, absent]]) => [name, of.positive(key, absent)]);
+    .map(([name, [key, absent]]) => {
+      const value = of.number(key, absent);
+      if (value > 0) return [name, value];
+      throw of.wrong(key, "a number above 0, or null");
+    });
   return entries.length === 0 ? {} : { softCaps: Object.fromEntries(entries) };
 }
 

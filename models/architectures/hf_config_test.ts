@@ -187,6 +187,14 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
       { model_type: "gemma3_text", rope_parameters: { rope_theta: 10000 } },
       /rope_parameters has rope_theta \(10000\), expected sections full_attention and/,
     ],
+    [
+      { model_type: "gemma2", final_logit_softcapping: 0 },
+      /final_logit_softcapping is 0, expected a number above 0, or null/,
+    ],
+    [
+      { model_type: "qwen3_5_text", linear_num_key_heads: 5 },
+      /linear_num_value_heads is 32, expected a multiple of linear_num_key_heads \(5\)/,
+    ],
     [{ model_type: "gemma3", text_config: null }, /keys are not understood: .*hidden_size/],
     [
       { model_type: "ministral3", rope_parameters: { llama_4_scaling_beta: 1 } },

@@ -83,7 +83,7 @@ function readMixers(
   const delta = Object.fromEntries(sizes) as unknown as DeltaSizes;
   if (delta.valueHeads % delta.keyHeads !== 0) {
     const [keyHeads] = DELTA.keyHeads, multiple = `a multiple of ${keyHeads} (${delta.keyHeads})`;
-    throw of.wrong(DELTA.valueHeads[0], multiple);
+    throw of.wrong(DELTA.valueHeads[0], multiple, delta.valueHeads);
   }
   return { convTaps, delta };
 }
