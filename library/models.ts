@@ -30,6 +30,8 @@
  * ```
  * @module
  */
+import type { CausalLM } from "../models/causal_lm.ts";
+
 export { createDevice, DEVICE_NAMES, type DeviceName } from "../kernels/mod.ts";
 export type { GeneratorLimits } from "../models/generation/generate.ts";
 export type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
@@ -37,7 +39,7 @@ export { ARCHITECTURE_NAMES, type ArchitectureName } from "../models/architectur
 export type { ModelConfig } from "../models/architectures/model_config.ts";
 export type { Parameter } from "../models/network/types.ts";
 export type { AdapterInfo, Device } from "../kernels/device.ts";
-export type { CausalLM, CausalLM as LanguageModel } from "../models/causal_lm.ts";
+export type { CausalLM };
 export {
   type LoadedIdModel,
   type LoadedModel,
@@ -60,6 +62,8 @@ export { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
 export type { TopToken } from "../models/logits.ts";
 export { type CallForm, type Form, TokenConstraint } from "../models/grammar/token_constraint.ts";
 export type { LoadListener } from "../models/network/weights/load_weights.ts";
+/** Another name of {@link CausalLM}, which programs may use. */
+export type LanguageModel = CausalLM;
 export type { ChatEnding } from "../models/tokenizers/chat_template.ts";
 export type { Written } from "../models/tokenizers/dialects/families.ts";
 export type { Tokenizer } from "../models/tokenizers/types.ts";
