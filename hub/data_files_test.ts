@@ -1,13 +1,20 @@
-/** Which files of a folder or pulled data set belong to a split; errors when this is unclear. */
+/**
+ * Which files of a folder or pulled data set belong to a split, and where its configurations are;
+ * errors when this is unclear.
+ */
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
-import { type DataSplit, findDataFiles } from "./data_files.ts";
+import { type DataSplit, findDataFiles, withConfiguration } from "./data_files.ts";
 import { COMMIT } from "./testing.ts";
 
 async function withFiles(
   names: readonly string[],
-  work: (snapshot: string, find: (name: string, split?: DataSplit) => Promise<string>) => unknown,
+  work: (
+    snapshot: string,
+    find: (name: string, split?: DataSplit) => Promise<string>,
+    cache: string,
+  ) => unknown,
 ): Promise<void> {
   await withFolder(async (cache) => {
     const snapshot = `${cache}/datasets--org--sums/snapshots/${COMMIT}`;
@@ -27,7 +34,7 @@ async function withFiles(
         return `${error.message}; ${error.advice}`;
       }
     };
-    await work(snapshot, find);
+    await work(snapshot, find, cache);
   });
 }
 
@@ -96,5 +103,54 @@ Deno.test("for a missing data set, the advice is the command that fetches it", a
     );
     assert.equal(await find("./no/such/file.jsonl"), "none; null");
     assert.match(await find("org/sums@v1"), /^none; .*org\/sums@v1/);
+  });
+});
+
+Deno.test("a configuration is a folder of the data set, here and on the Hub", async () => {
+  const files = ["main/train-0.parquet", "socratic/test-0.parquet", "data/small/train.jsonl"];
+  await withFiles([...files, "README.md"], async (snapshot, _, cache) => {
+    await Deno.writeTextFile(`${cache}/p.jsonl`, "");
+    const env = (key: string) => key === "HF_HUB_CACHE" ? cache : undefined;
+    const find = async (name: string, configuration: string) => {
+      try {
+        return await withConfiguration(name, configuration, env);
+      } catch (error) {
+        assert.ok(error instanceof RgxError);
+        return `${error.message}; ${error.advice}`;
+      }
+    };
+    const hub = "hf://datasets/org/sums";
+    const cases: [name: string, configuration: string, expected: string][] = [
+      ["org/sums", "main", `${hub}/main`],
+      [hub, "small", `${hub}/data/small`],
+      [`org/sums@${COMMIT}`, "main", `${hub}@${COMMIT}/main`],
+      ["org/sums", "default", "org/sums"],
+      [`${hub}/main`, "main", `${hub}/main`],
+      [`${snapshot}/`, "socratic", `${snapshot}/socratic`],
+      [snapshot, "default", snapshot],
+      // Not pulled yet.
+      ["org/other", "main", "hf://datasets/org/other/main"],
+      ["org/other", "default", "org/other"],
+      [
+        "org/sums",
+        "socratc",
+        `socratc: no such configuration of ${hub}; A configuration is a ` +
+        "folder with data files (its folders: data, main, small, socratic), did you mean socratic?",
+      ],
+      [
+        `${hub}/main`,
+        "small",
+        `small: ${hub}/main names main already; Write ${hub}, or leave the key out.`,
+      ],
+      [
+        `${cache}/p.jsonl`,
+        "main",
+        `main: ${cache}/p.jsonl has no configurations; A folder has them, or a data set of the ` +
+        "Hub: leave the key out.",
+      ],
+    ];
+    for (const [name, configuration, expected] of cases) {
+      assert.equal(await find(name, configuration), expected);
+    }
   });
 });
