@@ -131,20 +131,15 @@ export function linearDims(
   return dims[module];
 }
 
-/** Elements that a norm of a layer sees at once. */
-export function normWidth(config: ModelConfig, norm: LayerNorm): number {
-  if (norm === "deltaNorm") return config.delta!.valueDim;
-  if (norm !== "qNorm" && norm !== "kNorm") return config.hiddenSize;
-  const heads = norm === "qNorm" ? config.numHeads : config.numKvHeads;
-  return config.headDim * (architectureOf(config).headNorm === "row" ? heads : 1);
-}
-
-/** How often a row of a layer has what a norm sees at once. */
-export function normRepeats(config: ModelConfig, norm: LayerNorm): number {
-  if (norm === "deltaNorm") return config.delta!.valueHeads;
-  if (norm !== "qNorm" && norm !== "kNorm") return 1;
-  if (architectureOf(config).headNorm === "row") return 1;
-  return norm === "qNorm" ? config.numHeads : config.numKvHeads;
+/** Elements `d` that a norm of a layer sees at once, and how often a row of the layer has them. */
+export function normSize(config: ModelConfig, norm: LayerNorm): { d: number; repeats: number } {
+  const { hiddenSize, headDim, numHeads, numKvHeads, delta } = config;
+  if (norm === "deltaNorm") return { d: delta!.valueDim, repeats: delta!.valueHeads };
+  if (norm !== "qNorm" && norm !== "kNorm") return { d: hiddenSize, repeats: 1 };
+  const heads = norm === "qNorm" ? numHeads : numKvHeads;
+  return architectureOf(config).headNorm === "row"
+    ? { d: heads * headDim, repeats: 1 }
+    : { d: headDim, repeats: heads };
 }
 
 /** Positions that a position of a layer attends to, itself included; null = all before it. */
@@ -218,7 +213,7 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   if (names.positions !== undefined) add("positions", null, [config.maxPositions, d], table);
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const part of LAYER_NORMS) {
-      if (hasPart(config, part, layer)) norm(part, layer, normWidth(config, part));
+      if (hasPart(config, part, layer)) norm(part, layer, normSize(config, part).d);
     }
     if (hasPart(config, "conv", layer)) {
       add("conv", layer, [convWidth(config), 1, config.convTaps!], { decay: true });

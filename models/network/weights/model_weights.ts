@@ -23,8 +23,7 @@ import {
   modelTensors,
   modulePath,
   modulesOf,
-  normRepeats,
-  normWidth,
+  normSize,
   peftPath,
 } from "../../architectures/mod.ts";
 import { isOfExperts, isParameter, matrixCount } from "../../architectures/mixtures.ts";
@@ -269,8 +268,7 @@ export function arrangeWeights(
     weight: get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
     offset: norm1 && part !== "deltaNorm" ? 1 : 0,
-    d: part === undefined ? hiddenSize : normWidth(config, part),
-    repeats: part === undefined ? 1 : normRepeats(config, part),
+    ...(part === undefined ? { d: hiddenSize, repeats: 1 } : normSize(config, part)),
     eps,
   });
   const adapterAt = (path: string): LoraWeights | null => {
