@@ -75,7 +75,8 @@ export async function convertModel(
 
 /** Who converts a checkpoint of verl goes on with the new folder, whatever verl saved. */
 async function copyModel(source: string, output: string, rules: OutputRules): Promise<Exported> {
-  const bytes = await writeModelFolder(output, rules, async (folder) => {
+  await checkOutputPlace(output, "folder", rules);
+  const bytes = await writeModelFolder(output, async (folder) => {
     for (const name of [SAFETENSORS.single, ...OTHER_FILES]) {
       rules.signal?.throwIfAborted();
       await copyIfThere(`${source}/${name}`, `${folder}/${name}`);
@@ -85,7 +86,8 @@ async function copyModel(source: string, output: string, rules: OutputRules): Pr
 }
 
 async function joinShards(source: string, output: string, rules: OutputRules): Promise<Exported> {
-  const bytes = await writeModelFolder(output, rules, async (folder) => {
+  await checkOutputPlace(output, "folder", rules);
+  const bytes = await writeModelFolder(output, async (folder) => {
     const files = await openShards(source, SAFETENSORS);
     const tensors = [...files].map(([name, file]) => file.info(name));
     const joined = { tensors, bytes: (name: string) => files.get(name)!.bytes(name) };
@@ -122,11 +124,8 @@ async function writeJoined(
 async function joinRanks(ranks: RankFiles, output: string, rules: OutputRules): Promise<Exported> {
   await checkOutputPlace(output, "folder", rules);
   const source = await textFolder(ranks.folder), joined = await openRankFiles(ranks);
-  const bytes = await writeModelFolder(
-    output,
-    rules,
-    (folder) => writeJoined(joined, source, folder, rules),
-  );
+  const write = (folder: string) => writeJoined(joined, source, folder, rules);
+  const bytes = await writeModelFolder(output, write);
   const notes = [`put together from the parts of ${ranks.paths.length} FSDP processes`];
   const config = await readJsonObject(`${source}/config.json`);
   const said = config?.["dtype"] ?? config?.["torch_dtype"];

@@ -94,8 +94,9 @@ async function exportAdapter(
   dtype: WeightType | null,
   rules: OutputRules,
 ): Promise<Exported> {
+  await checkOutputPlace(output, "folder", rules);
   let notes: string[] = [];
-  const bytes = await writeModelFolder(output, rules, async (folder) => {
+  const bytes = await writeModelFolder(output, async (folder) => {
     notes = await writeAdapterFolder(checkpoint, dtype as FloatType | null, folder);
   }, ADAPTER_WEIGHTS);
   return { path: output, dtype, bytes, notes };
@@ -108,8 +109,7 @@ export async function writeHfFolder(
   dtype: WeightType | null,
   rules: OutputRules,
 ): Promise<Exported> {
-  const placed = withBase(rules, model);
-  await checkOutputPlace(output, "folder", placed);
+  await checkOutputPlace(output, "folder", withBase(rules, model));
   const types: StoredTypes<FloatType> = dtype === null
     ? await storedTypes(model)
     : { matrix: dtype as FloatType, vector: dtype as FloatType };
@@ -143,7 +143,7 @@ export async function writeHfFolder(
     FLOAT_TYPES[types.matrix].name,
     generation ?? {},
   );
-  const bytes = await writeModelFolder(output, placed, async (folder) => {
+  const bytes = await writeModelFolder(output, async (folder) => {
     await writeSafetensors(`${folder}/model.safetensors`, tensors);
     for (const [name, text] of texts) await Deno.writeTextFile(`${folder}/${name}`, text);
   });

@@ -57,18 +57,17 @@ export async function checkOutputPlace(
 }
 
 /**
- * Writes the folder of a model, which appears when it is complete.
+ * Writes the folder of a model, which appears when it is complete. The caller has checked its place
+ * before it read anything ({@link checkOutputPlace}).
  * @param write fills the empty folder
  * @param weights name of its file with the weights
  * @returns bytes of that file
  */
 export async function writeModelFolder(
   output: string,
-  rules: OutputRules,
   write: (folder: string) => Promise<void>,
   weights = "model.safetensors",
 ): Promise<number> {
-  await checkOutputPlace(output, "folder", rules);
   await produceFolderAtomic(output, write);
   return (await Deno.stat(`${output}/${weights}`)).size;
 }
